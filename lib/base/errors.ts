@@ -1,0 +1,40 @@
+/** The one error type of SeekRL, with the closed list of codes shared with the native core. */
+
+/**
+ * What went wrong, as a word a program can switch on. The same list stands in `native/base/error.h`.
+ *
+ * - `ERR_ARGUMENT` a value of the wrong kind; `ERR_SHAPE`, `ERR_DTYPE`, `ERR_RANGE` its finer cases
+ * - `ERR_STATE` a call at the wrong time (after `close()`, before training began)
+ * - `ERR_IO` the file system refused; `ERR_FORMAT` a file holds something else than it should
+ * - `ERR_MEMORY`, `ERR_DEVICE` the machine could not; `ERR_REMOTE` a server could not
+ * - `ERR_ABORTED` the caller's AbortSignal; `ERR_INTERNAL` our own mistake
+ */
+export type ErrorCode =
+  | "ERR_ARGUMENT"
+  | "ERR_SHAPE"
+  | "ERR_DTYPE"
+  | "ERR_RANGE"
+  | "ERR_STATE"
+  | "ERR_IO"
+  | "ERR_FORMAT"
+  | "ERR_MEMORY"
+  | "ERR_DEVICE"
+  | "ERR_REMOTE"
+  | "ERR_ABORTED"
+  | "ERR_INTERNAL";
+
+/** An error a caller can act on: `code` says what kind, `message` names the thing, the expected, the actual. */
+export class SeekError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "SeekError";
+    this.code = code;
+  }
+}
+
+/** Throws `ERR_ABORTED` when `signal` has fired; the reason given to `abort()` becomes the cause. */
+export function throwIfAborted(signal: AbortSignal | undefined, what: string): void {
+  if (signal?.aborted) throw new SeekError("ERR_ABORTED", `${what}: aborted`, { cause: signal.reason });
+}
