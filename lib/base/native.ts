@@ -1,0 +1,39 @@
+/** Loads the native addon: libtorch's libraries first, by absolute path, then the engine. */
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Addon } from "./addon.ts";
+import { SeekError } from "./errors.ts";
+
+interface Preload {
+  openLibrary(path: string): void;
+}
+
+/** The package's own folder, found from the compiled file (`dist/lib/base`). */
+export const packageRoot = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
+
+/** In the order in which they need one another; the CUDA ones exist only in a CUDA build. */
+const libraries = ["libc10.so", "libtorch_cpu.so", "libc10_cuda.so", "libtorch_cuda.so", "libtorch.so"];
+
+function load(): Addon {
+  const require = createRequire(import.meta.url);
+  const build = join(packageRoot, "build");
+  const addonPath = join(build, "cmake", "Release", "seekrl.node");
+  if (!existsSync(addonPath) || !existsSync(join(build, "libtorch.json"))) {
+    throw new SeekError(
+      "ERR_STATE",
+      `the native addon is not built: ${addonPath} is missing. Run npm run build.`,
+    );
+  }
+  const { folder } = JSON.parse(readFileSync(join(build, "libtorch.json"), "utf8")) as { folder: string };
+  const preload = require(join(build, "cmake", "Release", "seekrl_preload.node")) as Preload;
+  for (const library of libraries) {
+    const path = join(folder, "lib", library);
+    if (existsSync(path)) preload.openLibrary(path);
+  }
+  return require(addonPath) as Addon;
+}
+
+/** The loaded addon; the first import of this module loads it. */
+export const native: Addon = load();

@@ -1,0 +1,34 @@
+// The one seam of the decoder: where a layer's keys and values live and which of them a token may see.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace seekrl::model {
+
+// Training attends over the tokens of the same span (SpanAttention); the engine writes keys and values into
+// its block pool and attends over a sequence's blocks. The forward is the same code for both.
+class Attention {
+ public:
+  virtual ~Attention() = default;
+
+  // query_THC is rotated and normalised already, as is key_TKC. Returns [T, H, C]. Causal.
+  virtual at::Tensor attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC,
+                            const at::Tensor& value_TKC) = 0;
+};
+
+// Causal attention inside each span of a packed batch, with autograd and without a cache.
+class SpanAttention : public Attention {
+ public:
+  // span_starts: S + 1 offsets into T; span s is [span_starts[s], span_starts[s + 1]).
+  explicit SpanAttention(std::vector<int64_t> span_starts) : span_starts_(std::move(span_starts)) {}
+  at::Tensor attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC,
+                    const at::Tensor& value_TKC) override;
+
+ private:
+  std::vector<int64_t> span_starts_;
+};
+
+}  // namespace seekrl::model

@@ -1,0 +1,70 @@
+// A decoder-only transformer of the Llama and Qwen families over a packed batch of tokens.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/attention.h"
+#include "model/config.h"
+
+namespace seekrl::model {
+
+// A weight under its Hugging Face name, for example "model.layers.0.self_attn.q_proj.weight".
+struct Parameter {
+  std::string name;
+  at::Tensor value;  // leaf; requires_grad once a trainer asks for it
+};
+
+// One copy of the weights, shared by the engine and the trainer. Device thread only.
+class Decoder {
+ public:
+  // Parameters are allocated and zero; fill them with load (weights.h) or initialise.
+  Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device);
+
+  // Normal weights of standard deviation `std` (norms at one, biases at zero), drawn from a counter-based generator.
+  void initialise(uint64_t seed, double std);
+
+  // tokens_T, positions_T: i64 [T]. Returns the hidden states after the final norm, [T, D].
+  at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention) const;
+
+  // The output head's weight, [V, D]: the embedding itself when tied.
+  const at::Tensor& head_VD() const;
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const at::Tensor& parameter(const std::string& name) const;
+  const DecoderConfig& config() const { return config_; }
+  at::ScalarType dtype() const { return dtype_; }
+  at::Device device() const { return device_; }
+
+  // Moves by one with each change of the weights; the engine's prefix cache is keyed by it.
+  int64_t weights_version() const { return weights_version_; }
+  void weights_changed() { ++weights_version_; }
+
+ private:
+  struct Layer {
+    at::Tensor input_norm_D, post_norm_D;
+    at::Tensor q_weight, k_weight, v_weight, o_weight;
+    at::Tensor q_bias, k_bias, v_bias, o_bias;  // undefined without bias
+    at::Tensor q_norm_C, k_norm_C;              // undefined without qk_norm
+    at::Tensor gate_weight, up_weight, down_weight;
+    at::Tensor gate_bias, up_bias, down_bias;
+  };
+
+  at::Tensor attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const at::Tensor& positions_T,
+                             Attention& attention) const;
+  at::Tensor mlp_block(const Layer& layer, const at::Tensor& x_TD) const;
+
+  DecoderConfig config_;
+  at::ScalarType dtype_;
+  at::Device device_;
+  std::vector<Parameter> parameters_;
+  std::vector<Layer> layers_;
+  at::Tensor embedding_VD_, norm_D_, head_VD_;
+  at::Tensor rope_frequencies_;  // f32 [C / 2]
+  int64_t weights_version_ = 0;
+};
+
+}  // namespace seekrl::model

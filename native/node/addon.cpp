@@ -1,0 +1,32 @@
+// The addon's exports, gathered.
+#include <ATen/Parallel.h>
+#include <napi.h>
+#include <torch/version.h>
+
+#include "node/guard.h"
+
+namespace seekrl::node {
+
+namespace {
+
+Napi::Value torch_version(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), TORCH_VERSION); }
+
+Napi::Value set_num_threads(const Napi::CallbackInfo& info) {
+  const int num_threads = info[0].As<Napi::Number>().Int32Value();
+  // OpenMP's thread count belongs to the thread that sets it: all torch work runs on the device queue.
+  return post(info.Env(), device_queue(), [num_threads] { at::set_num_threads(num_threads); });
+}
+
+}  // namespace
+}  // namespace seekrl::node
+
+static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
+  using namespace seekrl::node;
+  Mailbox::install(env);
+  stop_queues_with(env);
+  exports["torchVersion"] = Napi::Function::New(env, torch_version);
+  exports["setNumThreads"] = Napi::Function::New(env, set_num_threads);
+  return exports;
+}
+
+NODE_API_MODULE(seekrl, load_addon)

@@ -1,0 +1,59 @@
+// Error translation and the process-wide queues.
+#include "node/guard.h"
+
+#include <atomic>
+#include <new>
+#include <thread>
+
+#include "base/error.h"
+
+namespace seekrl::node {
+
+namespace {
+
+Napi::Error coded(Napi::Env env, ErrorCode code, const std::string& message) {
+  Napi::Error error = Napi::Error::New(env, message);
+  error.Set("code", Napi::String::New(env, code_name(code)));
+  return error;
+}
+
+std::atomic<int> num_environments{0};
+
+}  // namespace
+
+Napi::Error to_js_error(Napi::Env env, std::exception_ptr error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Napi::Error& thrown) {
+    return thrown;
+  } catch (const Error& thrown) {
+    return coded(env, thrown.code(), thrown.what());
+  } catch (const std::bad_alloc&) {
+    return coded(env, ErrorCode::kMemory, "out of memory");
+  } catch (const std::exception& thrown) {
+    return coded(env, ErrorCode::kInternal, thrown.what());
+  } catch (...) {
+    return coded(env, ErrorCode::kInternal, "unknown native exception");
+  }
+}
+
+TaskQueue& device_queue() {
+  static TaskQueue queue(1);
+  return queue;
+}
+
+TaskQueue& search_queue() {
+  static TaskQueue queue(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  return queue;
+}
+
+void stop_queues_with(Napi::Env env) {
+  num_environments.fetch_add(1);
+  env.AddCleanupHook([] {
+    if (num_environments.fetch_sub(1) > 1) return;
+    device_queue().stop();
+    search_queue().stop();
+  });
+}
+
+}  // namespace seekrl::node

@@ -1,0 +1,22 @@
+/** Runs a command after making sure that the checkout is set up: `node scripts/ensure.mjs node file.mjs ...`. */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+
+function run(program, args) {
+  const { status, error } = spawnSync(program, args, { cwd: root, stdio: "inherit" });
+  if (error) throw error;
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+if (!existsSync(join(root, "node_modules", "typescript"))) {
+  // Installing runs the set-up and the TypeScript compiler too (`install` and `prepare` in package.json).
+  run("npm", ["ci", "--no-audit", "--no-fund"]);
+} else {
+  run("npm", ["run", "--silent", "build"]);
+}
+const [program, ...args] = process.argv.slice(2);
+run(program, args);

@@ -1,0 +1,93 @@
+/** What `npm install` runs in a checkout: finds libtorch and builds the addons with cmake-js. */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { availableParallelism } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findLibtorch } from "./libtorch.mjs";
+import { SetupError, say, step } from "./report.mjs";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+const require = createRequire(import.meta.url);
+
+function findProgram(names) {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return names.find((name) => folders.some((folder) => existsSync(join(folder, name))));
+}
+
+function requireTools() {
+  const compiler = process.env.CXX ?? findProgram(["g++", "clang++", "c++"]);
+  if (compiler === undefined) {
+    throw new SetupError(
+      "no C++ compiler was found. Remedy: install g++ 12 or later (Debian: apt-get install g++).",
+    );
+  }
+  if (findProgram(["cmake"]) === undefined) {
+    throw new SetupError(
+      "cmake was not found. Remedy: install CMake 3.22 or later (Debian: apt-get install cmake).",
+    );
+  }
+  if (findProgram(["ninja", "make"]) === undefined) {
+    throw new SetupError(
+      "neither ninja nor make was found. Remedy: install one (Debian: apt-get install ninja-build).",
+    );
+  }
+}
+
+/** Runs cmake-js; its output is kept and shown only when it fails. */
+function cmakeJs(options) {
+  const script = join(packageFolder("cmake-js"), "bin", "cmake-js");
+  const child = spawn(process.execPath, [script, "build", ...options], { cwd: root });
+  const output = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(chunk));
+  return new Promise((done, fail) => {
+    child.on("error", fail);
+    child.on("close", (code) => {
+      if (code === 0) return done();
+      const lines = Buffer.concat(output).toString().trimEnd().split("\n");
+      const shown = lines.filter((line) => /error|Error/.test(line)).slice(0, 20);
+      fail(
+        new SetupError(
+          `the native build failed (cmake-js exited with ${code}):\n${(shown.length ? shown : lines.slice(-20)).join("\n")}`,
+        ),
+      );
+    });
+  });
+}
+
+/** A dependency's folder, wherever the package manager put it; `exports` may hide its package.json. */
+function packageFolder(name) {
+  const folder = require.resolve
+    .paths(name)
+    .map((base) => join(base, name))
+    .find((path) => existsSync(path));
+  if (folder === undefined) throw new SetupError(`the package ${name} is missing. Remedy: npm install.`);
+  return folder;
+}
+
+async function main() {
+  const libtorch = await step("found libtorch", findLibtorch);
+  say(`libtorch: ${libtorch}`);
+  requireTools();
+  const parallel = process.env.SEEKRL_BUILD_JOBS ?? String(availableParallelism());
+  const definitions = {
+    SEEKRL_LIBTORCH: libtorch,
+    SEEKRL_USEARCH: packageFolder("usearch"),
+    SEEKRL_NODE_ADDON_API: packageFolder("node-addon-api"),
+  };
+  const options = ["--out", "build/cmake", "--parallel", parallel];
+  for (const [name, value] of Object.entries(definitions)) options.push(`--CD${name}=${value}`);
+  await step("built the native addons", () => cmakeJs(options));
+  const where = join(root, "build", "libtorch.json");
+  const text = `${JSON.stringify({ folder: libtorch }, null, 2)}\n`;
+  if ((await readFile(where, "utf8").catch(() => "")) !== text) await writeFile(where, text);
+}
+
+try {
+  await step("set-up finished", main);
+} catch (error) {
+  say(error instanceof SetupError ? error.message : error.stack);
+  process.exitCode = 1;
+}

@@ -1,0 +1,16 @@
+/** How the set-up speaks: one line per step with its duration, and errors that name the remedy. */
+
+/** An expected failure of the set-up: printed without a stack. */
+export class SetupError extends Error {}
+
+export function say(line) {
+  process.stderr.write(`seekrl: ${line}\n`);
+}
+
+/** Runs one named step and says how long it took. */
+export async function step(name, run) {
+  const start = performance.now();
+  const result = await run();
+  say(`${name} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+  return result;
+}

@@ -1,0 +1,21 @@
+/** Runs the compiled tests: all of them, or those whose path contains an argument (`npm test -- engine`). */
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const wanted = process.argv.slice(2);
+const files = readdirSync(join(root, "dist", "test"), { recursive: true })
+  .filter((file) => file.endsWith(".test.js"))
+  .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+  .map((file) => join(root, "dist", "test", file));
+if (files.length === 0) {
+  process.stderr.write(`no test file matches ${wanted.join(" ")}\n`);
+  process.exit(2);
+}
+const { status } = spawnSync(process.execPath, ["--test", "--test-concurrency=2", ...files], {
+  cwd: root,
+  stdio: "inherit",
+});
+process.exit(status ?? 1);
