@@ -1,17 +1,14 @@
 /** Loads the native addon: libtorch's libraries first, by absolute path, then the engine. */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import type { Addon } from "./addon.ts";
 import { SeekError } from "./errors.ts";
+import { packageRoot } from "./package-root.ts";
 
 interface Preload {
   openLibrary(path: string): void;
 }
-
-/** The package's own folder, found from the compiled file (`dist/lib/base`). */
-export const packageRoot = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
 
 /** In the order in which they need one another; the CUDA ones exist only in a CUDA build. */
 const libraries = ["libc10.so", "libtorch_cpu.so", "libc10_cuda.so", "libtorch_cuda.so", "libtorch.so"];

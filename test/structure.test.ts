@@ -1,0 +1,129 @@
+/** The shape of the project itself: layers, file sizes, the map in ARCHITECTURE.md. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { projectRoot } from "./project.ts";
+
+/** From left to right: a folder may use itself and what stands left of it (DESIGN: layers). */
+const libLayers = [
+  ["base"],
+  ["text", "data"],
+  ["model", "search", "world"],
+  ["engine"],
+  ["rollout"],
+  ["reward"],
+  ["evaluate"],
+  ["train"],
+  ["recipes"],
+  ["demo"],
+  ["cli"],
+];
+
+/** Which native folders each native folder may include. */
+const nativeUses: Record<string, readonly string[]> = {
+  base: [],
+  kernels: ["base"],
+  ops: ["base", "kernels"],
+  model: ["base", "kernels", "ops"],
+  search: ["base", "kernels"],
+  engine: ["base", "kernels", "ops", "model"],
+  train: ["base", "kernels", "ops", "model"],
+  node: ["base", "kernels", "ops", "model", "search", "engine", "train"],
+  preload: [],
+};
+
+const maxLines = 500;
+
+function trackedFiles(...patterns: string[]): string[] {
+  const listed = execFileSync(
+    "git",
+    ["ls-files", "--cached", "--others", "--exclude-standard", "--", ...patterns],
+    {
+      cwd: projectRoot,
+      encoding: "utf8",
+    },
+  );
+  return listed.split("\n").filter((file) => file.length > 0);
+}
+
+const read = (file: string): string => readFileSync(join(projectRoot, file), "utf8");
+
+function layerOf(folder: string): number {
+  return libLayers.findIndex((layer) => layer.includes(folder));
+}
+
+test("a lib folder imports only itself and what stands left of it", () => {
+  const wrong: string[] = [];
+  for (const file of trackedFiles("lib/*/**.ts")) {
+    const folder = file.split("/")[1] ?? "";
+    assert.notEqual(layerOf(folder), -1, `${file}: the folder ${folder} has no layer`);
+    for (const [, path] of read(file).matchAll(/from "\.\.\/([^"]+)"/g)) {
+      const used = path?.split("/")[0] ?? "";
+      const allowed = used === folder || layerOf(used) < layerOf(folder);
+      if (!allowed || layerOf(used) === -1) wrong.push(`${file} imports ${path}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test("a native folder includes only itself and what stands left of it", () => {
+  const wrong: string[] = [];
+  for (const file of trackedFiles("native/*/**.h", "native/*/**.cpp", "native/*/**.cu")) {
+    const folder = file.split("/")[1] ?? "";
+    const allowed = nativeUses[folder];
+    assert.ok(allowed, `${file}: the folder ${folder} has no layer`);
+    for (const [, used = ""] of read(file).matchAll(/#include "([^/"]+)\//g)) {
+      if (used !== folder && !allowed.includes(used)) wrong.push(`${file} includes ${used}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test("kernels know neither torch nor JavaScript", () => {
+  const torch = /#include <(ATen|torch|c10|napi)/;
+  const wrong = trackedFiles("native/kernels", "native/base").filter((file) => torch.test(read(file)));
+  assert.deepEqual(wrong, []);
+});
+
+test("no source file is longer than 500 lines", () => {
+  const sources = trackedFiles("lib", "native", "test", "bench", "scripts").filter((file) =>
+    /\.(ts|mjs|h|cpp|cu|cuh|py)$/.test(file),
+  );
+  const long = sources.filter((file) => read(file).split("\n").length > maxLines);
+  assert.deepEqual(long, []);
+});
+
+test("every source file opens with a sentence that says what it is for", () => {
+  const mute = trackedFiles("lib/**.ts", "native/**.h", "native/**.cpp").filter(
+    (file) => !/^(\/\*\*|\/\/) ?\S*/.test(read(file)),
+  );
+  assert.deepEqual(mute, []);
+});
+
+test("ARCHITECTURE.md has a line for every folder and file of lib and native, and for nothing else", () => {
+  const named = new Set(
+    [...read("ARCHITECTURE.md").matchAll(/^\s*[-|] ?`([^`]+)`/gm)].map(([, path]) => path),
+  );
+  const files = trackedFiles("lib", "native").filter((file) => !file.endsWith(".gitkeep"));
+  const folders = files
+    .map((file) => `${file.split("/").slice(0, -1).join("/")}/`)
+    .filter((folder) => folder !== "lib/");
+  const existing = new Set([...files, ...folders]);
+  const missing = [...existing].filter((path) => !named.has(path)).sort();
+  const stale = [...named].filter(
+    (path) => path !== undefined && /^(lib|native)\//.test(path) && !existing.has(path),
+  );
+  assert.deepEqual({ missing, stale }, { missing: [], stale: [] });
+});
+
+test("nothing is left open in the code", () => {
+  const marks = new RegExp(
+    ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"].map((word) => `\\b${word}\\b`).join("|"),
+  );
+  const open = trackedFiles("lib", "native", "test", "bench", "scripts").filter((file) =>
+    marks.test(read(file)),
+  );
+  assert.deepEqual(open, []);
+});
