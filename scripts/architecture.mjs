@@ -1,0 +1,98 @@
+/**
+ * Writes the map of ARCHITECTURE.md: every folder and file of lib and native with the sentence that opens it.
+ * `--check` compares instead and fails when the map is stale.
+ */
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const heading = "## Folders and files";
+
+/** What each folder is for; its files speak for themselves. */
+const folders = {
+  "native/base": "what every native folder needs; no torch, no JavaScript",
+  "native/kernels": "inner loops over raw pointers: a plain reference beside each fast version",
+  "native/ops": "kernels as differentiable tensor operations",
+  "native/model": "the decoder and its attention seam",
+  "native/search": "vector indexes, BM25 postings, the hashed embedder",
+  "native/engine": "batched generation over a paged KV pool",
+  "native/train": "losses, optimiser and packed training steps",
+  "native/node": "the only folder that knows JavaScript",
+  "native/preload": "opens libtorch's libraries before the engine's addon",
+  "lib/base": "errors, files, the addon's types",
+  "lib/text": "tokenizers, chat templates, words",
+  "lib/data": "questions and passages on disk",
+  "lib/model": "Hugging Face model folders and the weights' handle",
+  "lib/search": "from passages to hits",
+  "lib/world": "the built-in fictional world",
+  "lib/engine": "sequences that generate, append and fork",
+  "lib/rollout": "one agent on one question: turns, grammar, trajectory",
+  "lib/reward": "from a trajectory to a number",
+  "lib/evaluate": "a policy over a question set",
+  "lib/train": "SFT and RL loops, advantages, checkpoints, run log",
+  "lib/recipes": "published systems as plain options",
+  "lib/demo": "the whole loop in one command",
+  "lib/cli": "the seekrl command",
+};
+
+function sources() {
+  const listed = execFileSync(
+    "git",
+    ["ls-files", "--cached", "--others", "--exclude-standard", "lib", "native"],
+    {
+      cwd: root,
+      encoding: "utf8",
+    },
+  );
+  return [...new Set(listed.split("\n"))].filter((file) => /\.(ts|h|cpp|cu|cuh|cmake)$/.test(file)).sort();
+}
+
+/** The first sentence of the comment that opens a file. */
+function purposeOf(file) {
+  const lines = readFileSync(join(root, file), "utf8").split("\n");
+  const words = [];
+  for (const line of lines) {
+    if (!/^(\/\*\*| \*|\/\/|#)/.test(line)) break;
+    words.push(
+      line
+        .replace(/^(\/\*\*| \*\/?|\/\/|#) ?/, "")
+        .replace(/\*\/$/, "")
+        .trim(),
+    );
+    if (words.at(-1) === "" && words.length > 1) break;
+  }
+  const text = words.join(" ").trim();
+  return /^.*?[.:](?= |$)/.exec(text)?.[0].replace(/[.:]$/, "") ?? text;
+}
+
+function map() {
+  const lines = [
+    heading,
+    "",
+    "Written by `node scripts/architecture.mjs` from the sentence that opens each file.",
+    "",
+  ];
+  let folder = "";
+  for (const file of sources()) {
+    const current = dirname(file);
+    if (current !== folder && current !== "lib") {
+      if (!folders[current]) throw new Error(`scripts/architecture.mjs: say what ${current} is for`);
+      lines.push(`- \`${current}/\` **${folders[current]}**`);
+    }
+    folder = current;
+    lines.push(`  - \`${file}\` ${purposeOf(file)}`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+const path = join(root, "ARCHITECTURE.md");
+const before = readFileSync(path, "utf8");
+const after = before.slice(0, before.indexOf(heading)) + map();
+if (!process.argv.includes("--check")) {
+  writeFileSync(path, after);
+} else if (before !== after) {
+  process.stderr.write("ARCHITECTURE.md is stale. Remedy: node scripts/architecture.mjs\n");
+  process.exit(1);
+}
