@@ -64,7 +64,7 @@ function purposeOf(file) {
     if (words.at(-1) === "" && words.length > 1) break;
   }
   const text = words.join(" ").trim();
-  return /^.*?[.:](?= |$)/.exec(text)?.[0].replace(/[.:]$/, "") ?? text;
+  return (/^.*?[.](?= |$)/.exec(text)?.[0] ?? text).replace(/[.:]$/, "");
 }
 
 function map() {
