@@ -1,0 +1,122 @@
+/** What one agent did with one question: the token segments, in order, and how it ended. */
+
+/** Who wrote a segment: the caller (`prompt`), the model (`policy`), the environment (`observation`). */
+export type SegmentKind = "prompt" | "policy" | "observation";
+
+/** A run of tokens with one author. */
+export interface Segment {
+  readonly kind: SegmentKind;
+  /** Exactly the ids the model read or sampled; never the result of decoding and encoding again. */
+  readonly tokens: Int32Array;
+  /** Natural log-probability of each sampled token, `[tokens.length]`; on policy segments only. */
+  readonly logprobs?: Float32Array;
+  /** The tokens as text, for parsing, scoring and reading. */
+  readonly text: string;
+}
+
+/**
+ * Why a trajectory ended.
+ *
+ * - `answer` the policy gave an answer
+ * - `max_turns` it searched on its last turn instead of answering
+ * - `invalid` its last turn closed a tag it had not opened, or searched for nothing
+ * - `eos` its last turn ended without an action
+ * - `length` its last turn reached the limit of tokens without an action
+ * - `context` the next observation, or any further token, exceeds the limit of the trajectory
+ * - `aborted` the caller's signal fired
+ */
+export type StopReason = "answer" | "max_turns" | "invalid" | "eos" | "length" | "context" | "aborted";
+
+/** Wall-clock milliseconds a trajectory spent waiting for tokens, for passages, and in all. */
+export interface Timings {
+  readonly generateMs: number;
+  readonly searchMs: number;
+  readonly totalMs: number;
+}
+
+/** The whole record of one rollout. */
+export interface Trajectory {
+  /** `<question id>#<sample>`. */
+  readonly id: string;
+  readonly questionId: string;
+  readonly segments: readonly Segment[];
+  /** Generations, each of which ended in a search, an answer or neither. */
+  readonly turns: number;
+  readonly stop: StopReason;
+  /** The text of the last complete answer of the policy, trimmed. */
+  readonly answer?: string;
+  /** Searches made; a multi-query turn is one round. */
+  readonly rounds: number;
+  /** The queries of each round. */
+  readonly queries: readonly (readonly string[])[];
+  /** Turns that held neither a search nor an answer. */
+  readonly invalidActions: number;
+  /** Searches that failed or came too late; the policy saw a failure observation instead. */
+  readonly failures: number;
+  readonly timings: Timings;
+  /** Version of the weights that sampled the first policy token. */
+  readonly weightsVersion: number;
+}
+
+/**
+ * All tokens of a trajectory, in order.
+ *
+ * @param trajectory - its segments
+ * @returns ids `[T]`
+ * @example
+ * const ids = trajectoryTokens({ segments: [{ kind: "prompt", tokens: Int32Array.of(1, 2), text: "ab" }] });
+ * assert.deepEqual([...ids], [1, 2]);
+ */
+export function trajectoryTokens(trajectory: Pick<Trajectory, "segments">): Int32Array {
+  const tokens_T = new Int32Array(countTokens(trajectory));
+  let position = 0;
+  for (const { tokens } of trajectory.segments) {
+    tokens_T.set(tokens, position);
+    position += tokens.length;
+  }
+  return tokens_T;
+}
+
+/**
+ * Which tokens the loss may see: those the policy sampled, and no other (laws 1 and 2).
+ *
+ * @param trajectory - its segments
+ * @returns 1 for a policy token, 0 elsewhere, `[T]`
+ * @example
+ * const trainable = trainableTokens({ segments: [{ kind: "policy", tokens: Int32Array.of(7), text: "a" }] });
+ * assert.deepEqual([...trainable], [1]);
+ */
+export function trainableTokens(trajectory: Pick<Trajectory, "segments">): Uint8Array {
+  const trainable_T = new Uint8Array(countTokens(trajectory));
+  let position = 0;
+  for (const { kind, tokens } of trajectory.segments) {
+    if (kind === "policy") trainable_T.fill(1, position, position + tokens.length);
+    position += tokens.length;
+  }
+  return trainable_T;
+}
+
+/**
+ * The log-probabilities at generation time, aligned with `trajectoryTokens`.
+ *
+ * @param trajectory - its segments
+ * @returns natural log of each policy token's probability, 0 elsewhere, `[T]`
+ * @example
+ * const logprobs = trajectoryLogprobs({
+ *   segments: [{ kind: "policy", tokens: Int32Array.of(7), logprobs: Float32Array.of(-0.5), text: "a" }],
+ * });
+ * assert.deepEqual([...logprobs], [-0.5]);
+ */
+export function trajectoryLogprobs(trajectory: Pick<Trajectory, "segments">): Float32Array {
+  const logprobs_T = new Float32Array(countTokens(trajectory));
+  let position = 0;
+  for (const { tokens, logprobs } of trajectory.segments) {
+    if (logprobs) logprobs_T.set(logprobs, position);
+    position += tokens.length;
+  }
+  return logprobs_T;
+}
+
+function countTokens(trajectory: Pick<Trajectory, "segments">): number {
+  return trajectory.segments.reduce((total, { tokens }) => total + tokens.length, 0);
+}
