@@ -1,0 +1,127 @@
+/** JSON rows from files, one at a time, each knowing where it stands so that an error can say so. */
+import { createReadStream } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { SeekError } from "../base/errors.ts";
+import { writeFileAtomic } from "../base/files.ts";
+
+/** A JSON object and its place. */
+export interface JsonRow {
+  readonly value: Readonly<Record<string, unknown>>;
+  /** The position among the rows, from 0. */
+  readonly index: number;
+  /** `file:line` in a JSON Lines file, `file[index]` in an array. */
+  readonly where: string;
+}
+
+/** An ERR_FORMAT that names the row's place, what was expected and what stands there. */
+export function rowError(row: JsonRow, expected: string, actual: string): SeekError {
+  return new SeekError("ERR_FORMAT", `${row.where}: expected ${expected}, got ${actual}`);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "a list" : typeof value;
+}
+
+/**
+ * The text of one column.
+ *
+ * @throws ERR_FORMAT when the column is missing (the message lists those present) or holds something else
+ */
+export function textColumn(row: JsonRow, column: string): string {
+  const value = row.value[column];
+  if (typeof value === "string") return value;
+  if (typeof value === "number" && column === "id") return String(value);
+  if (value !== undefined) throw rowError(row, `column "${column}": text`, kindOf(value));
+  const present = Object.keys(row.value).join(", ") || "none";
+  throw rowError(row, `column "${column}"`, `columns ${present}`);
+}
+
+function asRow(value: unknown, index: number, where: string): JsonRow {
+  if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+    return { value: value as Record<string, unknown>, index, where };
+  }
+  throw new SeekError("ERR_FORMAT", `${where}: expected a JSON object, got ${kindOf(value)}`);
+}
+
+function parse(text: string, where: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const shown = text.length > 80 ? `${text.slice(0, 80)}...` : text;
+    throw new SeekError("ERR_FORMAT", `${where}: expected JSON, got ${shown} (${(cause as Error).message})`, {
+      cause,
+    });
+  }
+}
+
+function ioError(path: string, cause: unknown): unknown {
+  if ((cause as NodeJS.ErrnoException).syscall === undefined) return cause;
+  return new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
+}
+
+/** Lines end at LF only: a JSON text may hold U+2028, which Node's readline would split at. */
+async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  let parts: string[] = [];
+  for await (const chunk of chunks) {
+    const pieces = chunk.split("\n");
+    const last = pieces.pop() as string;
+    for (const piece of pieces) {
+      yield parts.join("") + piece;
+      parts = [];
+    }
+    parts.push(last);
+  }
+  yield parts.join("");
+}
+
+async function* readLines(path: string): AsyncGenerator<JsonRow> {
+  let line = 0;
+  let index = 0;
+  for await (const text of splitLines(createReadStream(path, "utf8"))) {
+    line += 1;
+    const json = (line === 1 ? text.replace(/^\uFEFF/, "") : text).trim();
+    if (json === "") continue;
+    const where = `${path}:${line}`;
+    yield asRow(parse(json, where), index, where);
+    index += 1;
+  }
+}
+
+async function* readArray(path: string): AsyncGenerator<JsonRow> {
+  const text = await readFile(path, "utf8");
+  const rows = parse(text.replace(/^\uFEFF/, ""), path);
+  if (!Array.isArray(rows))
+    throw new SeekError("ERR_FORMAT", `${path}: expected a list, got ${kindOf(rows)}`);
+  for (const [index, value] of rows.entries()) yield asRow(value, index, `${path}[${index}]`);
+}
+
+/**
+ * Reads the objects of a JSON Lines file as a stream, or those of a `.json` file that holds one array. Empty lines are
+ * skipped; a byte order mark and CRLF are accepted.
+ *
+ * @throws ERR_IO when the file cannot be read, ERR_FORMAT (with its place) when a row is no JSON object
+ */
+export async function* readJsonRows(path: string): AsyncGenerator<JsonRow> {
+  try {
+    yield* path.endsWith(".json") ? readArray(path) : readLines(path);
+  } catch (cause) {
+    throw ioError(path, cause);
+  }
+}
+
+/**
+ * Writes one JSON object per line, whole or not at all.
+ *
+ * @throws ERR_IO when the file system refuses
+ */
+export async function writeJsonLines(
+  path: string,
+  rows: Iterable<object> | AsyncIterable<object>,
+): Promise<void> {
+  await writeFileAtomic(path, jsonLines(rows));
+}
+
+async function* jsonLines(rows: Iterable<object> | AsyncIterable<object>): AsyncGenerator<string> {
+  for await (const row of rows) yield `${JSON.stringify(row)}\n`;
+}

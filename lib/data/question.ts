@@ -1,0 +1,70 @@
+/** Questions with their accepted answers, and the JSON shapes they come in. */
+import { type JsonRow, readJsonRows, rowError, textColumn, writeJsonLines } from "./jsonl.ts";
+
+/** One question. `answers` are the accepted strings (aliases), at least one. */
+export interface Question {
+  readonly id: string;
+  readonly question: string;
+  readonly answers: readonly string[];
+  /** What sort of question it is, for example "bridge" or "comparison". */
+  readonly kind?: string;
+  /** Which part of a data set it belongs to, for example "train". */
+  readonly split?: string;
+}
+
+const kAnswerColumns = ["answers", "golden_answers", "answer"] as const;
+
+function answersOf(row: JsonRow): string[] {
+  const name = kAnswerColumns.find((column) => row.value[column] !== undefined);
+  if (name === undefined) throw rowError(row, `column "answers" or "golden_answers"`, "neither");
+  const value = row.value[name];
+  const answers = typeof value === "string" ? [value] : value;
+  const isList = Array.isArray(answers) && answers.every((answer) => typeof answer === "string");
+  if (!isList || answers.length === 0) {
+    throw rowError(row, `column "${name}": a string or a list of at least one string`, JSON.stringify(value));
+  }
+  return answers;
+}
+
+function optional(row: JsonRow, column: "kind" | "split"): string | undefined {
+  return row.value[column] === undefined || row.value[column] === null ? undefined : textColumn(row, column);
+}
+
+/**
+ * Turns one JSON row into a question: our own shape, or the `{question, golden_answers}` of RAG-R1 and FlashRAG, whose
+ * answers are one string or a list. A row without `id` is named after its position: `<prefix><index>`.
+ *
+ * @throws ERR_FORMAT naming file, line and column
+ */
+export function questionFromRow(row: JsonRow, prefix = "q"): Question {
+  const kind = optional(row, "kind");
+  const split = optional(row, "split");
+  return {
+    id: row.value.id === undefined ? `${prefix}${row.index}` : textColumn(row, "id"),
+    question: textColumn(row, "question"),
+    answers: answersOf(row),
+    ...(kind === undefined ? {} : { kind }),
+    ...(split === undefined ? {} : { split }),
+  };
+}
+
+/**
+ * Reads questions one by one from a JSON Lines file or from one JSON array.
+ *
+ * @param path the file; `.json` holds one array, everything else one object per line
+ * @returns the questions in file order
+ * @throws ERR_IO when the file cannot be read, ERR_FORMAT (with file:line) when a row is not a question
+ * @example
+ * for await (const { question, answers } of readQuestions("dev.jsonl")) console.log(question, answers);
+ */
+export async function* readQuestions(path: string): AsyncGenerator<Question> {
+  for await (const row of readJsonRows(path)) yield questionFromRow(row);
+}
+
+/** Writes questions as JSON Lines, whole or not at all. @throws ERR_IO */
+export async function writeQuestions(
+  path: string,
+  questions: Iterable<Question> | AsyncIterable<Question>,
+): Promise<void> {
+  await writeJsonLines(path, questions);
+}

@@ -1,0 +1,63 @@
+/** Added tokens: strings that are one token wherever they stand, found before the model sees the text. */
+import { z } from "zod";
+
+/** The shape of one entry of `added_tokens` in tokenizer.json. */
+export const addedTokenSchema = z.looseObject({
+  id: z.int().nonnegative(),
+  content: z.string(),
+  single_word: z.boolean().default(false),
+  lstrip: z.boolean().default(false),
+  rstrip: z.boolean().default(false),
+  special: z.boolean().default(false),
+  normalized: z.boolean().default(false),
+});
+
+/** One added token. `lstrip` and `rstrip` swallow white space beside it; `single_word` wants no word beside it. */
+export type AddedToken = z.infer<typeof addedTokenSchema>;
+
+/** A stretch of text, or the added token found there. */
+export type Section = string | AddedToken;
+
+const kWord = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]/u;
+
+function isInsideWord(text: string, start: number, end: number): boolean {
+  const before = /.$/su.exec(text.slice(Math.max(0, start - 2), start))?.[0] ?? "";
+  const after = /^./su.exec(text.slice(end, end + 2))?.[0] ?? "";
+  return kWord.test(before) || kWord.test(after);
+}
+
+/** Finds added tokens: leftmost first, and of those that start there the longest. */
+export class AddedTokenSplitter {
+  readonly #tokens = new Map<string, AddedToken>();
+  readonly #pattern: RegExp | undefined;
+
+  /** `write` gives the string to look for, for tokens that are matched in normalised text. */
+  constructor(tokens: readonly AddedToken[], write: (content: string) => string = (content) => content) {
+    for (const token of tokens) {
+      const content = write(token.content);
+      if (content !== "") this.#tokens.set(content, token);
+    }
+    const contents = [...this.#tokens.keys()].sort((a, b) => b.length - a.length);
+    const escaped = contents.map((content) => content.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+    this.#pattern = contents.length === 0 ? undefined : new RegExp(escaped.join("|"), "g");
+  }
+
+  /** Cuts `text` into stretches and added tokens; no stretch is empty. */
+  split(text: string): Section[] {
+    if (this.#pattern === undefined) return text === "" ? [] : [text];
+    const sections: Section[] = [];
+    let end = 0;
+    for (const match of text.matchAll(this.#pattern)) {
+      const token = this.#tokens.get(match[0]) as AddedToken;
+      const stop = match.index + match[0].length;
+      if (match.index < end || (token.single_word && isInsideWord(text, match.index, stop))) continue;
+      const between = text.slice(end, match.index);
+      const kept = token.lstrip ? between.trimEnd() : between;
+      if (kept !== "") sections.push(kept);
+      sections.push(token);
+      end = token.rstrip ? text.length - text.slice(stop).trimStart().length : stop;
+    }
+    if (end < text.length) sections.push(text.slice(end));
+    return sections;
+  }
+}

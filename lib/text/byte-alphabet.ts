@@ -1,0 +1,24 @@
+/** The 256 printable characters by which byte-level BPE vocabularies write bytes (GPT-2's table). */
+
+/** Bytes that are written as the character of the same code; the others follow from U+0100 on. */
+function isPrintable(byte: number): boolean {
+  return (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+}
+
+const kByteOfChar: ReadonlyMap<number, number> = (() => {
+  const byteOfChar = new Map<number, number>();
+  let next = 0x100;
+  for (let byte = 0; byte < 256; ++byte) byteOfChar.set(isPrintable(byte) ? byte : next++, byte);
+  return byteOfChar;
+})();
+
+/** The bytes a byte-level token stands for, or undefined when it holds a character outside the alphabet. */
+export function bytesOfByteLevel(token: string): Uint8Array | undefined {
+  const bytes = new Uint8Array(token.length);
+  for (let i = 0; i < token.length; ++i) {
+    const byte = kByteOfChar.get(token.charCodeAt(i));
+    if (byte === undefined) return undefined;
+    bytes[i] = byte;
+  }
+  return bytes;
+}

@@ -1,0 +1,109 @@
+/** Which ids begin, end and pad a text, read from the JSON files beside a tokenizer. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { SeekError } from "../base/errors.ts";
+
+const tokenText = z.union([
+  z.string(),
+  z.looseObject({ content: z.string() }).transform((token) => token.content),
+]);
+const idList = z
+  .union([z.int(), z.array(z.int())])
+  .transform((ids) => (typeof ids === "number" ? [ids] : ids));
+
+/** The keys of tokenizer_config.json and special_tokens_map.json that are used here. */
+export const tokenizerConfigSchema = z.looseObject({
+  bos_token: tokenText.nullish(),
+  eos_token: tokenText.nullish(),
+  pad_token: tokenText.nullish(),
+  unk_token: tokenText.nullish(),
+  add_bos_token: z.boolean().nullish(),
+  add_eos_token: z.boolean().nullish(),
+});
+
+const modelConfigSchema = z.looseObject({
+  bos_token_id: z.int().nullish(),
+  eos_token_id: idList.nullish(),
+  pad_token_id: z.int().nullish(),
+});
+
+/** What the files beside a tokenizer say. */
+export interface TokenizerConfig {
+  /** tokenizer_config.json, completed by special_tokens_map.json. */
+  readonly tokens: z.infer<typeof tokenizerConfigSchema>;
+  /** Ids from generation_config.json, or from config.json where that has none. */
+  readonly ids: z.infer<typeof modelConfigSchema>;
+}
+
+/** Ids with a meaning to a language model. */
+export interface SpecialIds {
+  readonly bosId: number | undefined;
+  readonly padId: number | undefined;
+  /** Every id that ends a turn or a text, the tokenizer's own first. */
+  readonly eosIds: readonly number[];
+}
+
+/**
+ * Reads a JSON file and checks its shape.
+ *
+ * @returns undefined when there is no such file
+ * @throws ERR_FORMAT naming the file and the first thing wrong, ERR_IO when it cannot be read
+ */
+export async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
+  }
+  return parseJson(path, text, schema);
+}
+
+function parseJson<T>(path: string, text: string, schema: z.ZodType<T>): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new SeekError("ERR_FORMAT", `${path}: expected JSON: ${(cause as Error).message}`, { cause });
+  }
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  throw new SeekError("ERR_FORMAT", `${path}: ${issue?.path.join(".") || "content"}: ${issue?.message}`);
+}
+
+/** Reads the JSON files beside a tokenizer; those that are missing say nothing. @throws ERR_FORMAT, ERR_IO */
+export async function readTokenizerConfig(folder: string): Promise<TokenizerConfig> {
+  const own = await readJson(join(folder, "tokenizer_config.json"), tokenizerConfigSchema);
+  const map = await readJson(join(folder, "special_tokens_map.json"), tokenizerConfigSchema);
+  const generation = await readJson(join(folder, "generation_config.json"), modelConfigSchema);
+  const model = await readJson(join(folder, "config.json"), modelConfigSchema);
+  return { tokens: { ...map, ...own }, ids: { ...model, ...generation } };
+}
+
+/**
+ * Resolves the special ids: tokens named by the tokenizer win; ids of the model's configuration are added for the end
+ * of text and fill in what the tokenizer leaves open.
+ */
+export function resolveSpecialIds(
+  config: TokenizerConfig,
+  idOf: (token: string) => number | undefined,
+  fallback: Partial<SpecialIds> = {},
+): SpecialIds {
+  const named = (key: "bos_token" | "eos_token" | "pad_token"): number | undefined => {
+    const token = config.tokens[key];
+    return typeof token === "string" ? idOf(token) : undefined;
+  };
+  const isSilent = (key: "bos_token" | "pad_token"): boolean => config.tokens[key] === undefined;
+  const eos = named("eos_token");
+  const eosIds = [...(eos === undefined ? [] : [eos]), ...(config.ids.eos_token_id ?? [])];
+  return {
+    bosId:
+      named("bos_token") ?? (isSilent("bos_token") ? (config.ids.bos_token_id ?? fallback.bosId) : undefined),
+    padId:
+      named("pad_token") ?? (isSilent("pad_token") ? (config.ids.pad_token_id ?? fallback.padId) : undefined),
+    eosIds: eosIds.length > 0 ? [...new Set(eosIds)] : [...(fallback.eosIds ?? [])],
+  };
+}

@@ -1,0 +1,136 @@
+/** Text to token ids and back, from the files of a Hugging Face folder. */
+import { stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { SeekError } from "../base/errors.ts";
+import type { Codec } from "./codec.ts";
+import { newTextDecoder, PieceJoiner, type PieceTable } from "./pieces.ts";
+import { readJson, readTokenizerConfig, resolveSpecialIds, type SpecialIds } from "./special-ids.ts";
+import { codecFromJson, tokenizerJsonSchema } from "./tokenizer-json.ts";
+
+/** How {@link Tokenizer.encode} reads a text. */
+export interface EncodeOptions {
+  /** Put the marks around the text that the tokenizer's template asks for (BOS, [CLS]...). @default false */
+  readonly addSpecialTokens?: boolean;
+  /**
+   * Read `<|im_end|>` in the text as that one token. Set it to false for text that others wrote, such as passages.
+   * @default true
+   */
+  readonly parseSpecialTokens?: boolean;
+}
+
+/** How {@link Tokenizer.decode} writes ids. */
+export interface DecodeOptions {
+  /** Leave out tokens that are no text. @default false */
+  readonly skipSpecialTokens?: boolean;
+}
+
+/**
+ * A tokenizer: one vocabulary with its exact encoder. It holds no native resource and never changes.
+ *
+ * @example
+ * const tokenizer = await Tokenizer.load("models/qwen2.5-0.5b");
+ * const ids = tokenizer.encode("Who founded Citibank?");
+ * tokenizer.decode(ids); // "Who founded Citibank?"
+ */
+export class Tokenizer {
+  readonly #codec: Codec;
+  readonly #specialIds: ReadonlySet<number>;
+  /** The id that begins a text, where the model has one. */
+  readonly bosId: number | undefined;
+  /** The id that fills up rows, where the model has one. */
+  readonly padId: number | undefined;
+  /** The ids that end a turn or a text; the tokenizer's own comes first. */
+  readonly eosIds: readonly number[];
+  /** Tokens that are no text, with their ids. */
+  readonly specialTokens: ReadonlyMap<string, number>;
+
+  /** Use {@link Tokenizer.load}. */
+  constructor(codec: Codec, ids: SpecialIds) {
+    this.#codec = codec;
+    this.#specialIds = new Set(codec.specials.values());
+    this.bosId = ids.bosId;
+    this.padId = ids.padId;
+    this.eosIds = ids.eosIds;
+    this.specialTokens = codec.specials;
+  }
+
+  /**
+   * Loads tokenizer.json, with tokenizer_config.json, special_tokens_map.json, generation_config.json and config.json
+   * beside it where they exist.
+   *
+   * @param path a model's folder, or the tokenizer file itself
+   * @throws ERR_IO when there is no tokenizer, ERR_FORMAT when a file is malformed or uses an unknown part
+   */
+  static async load(path: string): Promise<Tokenizer> {
+    const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+    const file = isFolder ? join(path, "tokenizer.json") : path;
+    const json = await readJson(file, tokenizerJsonSchema);
+    if (json === undefined) throw new SeekError("ERR_IO", `${path}: expected tokenizer.json, found none`);
+    const codec = codecFromJson(file, json);
+    const config = await readTokenizerConfig(dirname(file));
+    return new Tokenizer(
+      codec,
+      resolveSpecialIds(config, (token) => codec.ids.get(token)),
+    );
+  }
+
+  /** One more than the largest id. */
+  get vocabSize(): number {
+    return this.#codec.pieces.size;
+  }
+
+  /** The bytes of every id, for those who put text together themselves. */
+  get pieces(): PieceTable {
+    return this.#codec.pieces;
+  }
+
+  /**
+   * Turns text into ids.
+   *
+   * @returns ids i32 [T]
+   * @throws ERR_ARGUMENT when a word is not in a vocabulary that has no token for unknown
+   */
+  encode(
+    text: string,
+    { addSpecialTokens = false, parseSpecialTokens = true }: EncodeOptions = {},
+  ): Int32Array {
+    const ids = this.#codec.encode(text, { parseSpecialTokens });
+    if (!addSpecialTokens) return Int32Array.from(ids);
+    const { prefix, suffix } = this.#codec.template;
+    return Int32Array.from([...prefix, ...ids, ...suffix]);
+  }
+
+  /**
+   * Turns ids into text; bytes that are not UTF-8 become U+FFFD.
+   *
+   * @throws ERR_RANGE for an id outside of the vocabulary
+   */
+  decode(ids: Iterable<number>, { skipSpecialTokens = false }: DecodeOptions = {}): string {
+    const joiner = new PieceJoiner(this.#codec.pieces);
+    const parts: Uint8Array[] = [];
+    for (const id of ids) {
+      if (!skipSpecialTokens || !this.#specialIds.has(id)) parts.push(joiner.next(id));
+    }
+    return newTextDecoder().decode(Buffer.concat(parts));
+  }
+
+  /** The raw bytes of one id, as they stand in the middle of a text. @throws ERR_RANGE */
+  tokenBytes(id: number): Uint8Array {
+    return this.#codec.pieces.bytes(id);
+  }
+
+  /** The id of a token in the vocabulary's own spelling, for example `<|im_end|>`. */
+  idOf(token: string): number | undefined {
+    return this.#codec.ids.get(token);
+  }
+
+  /** The vocabulary's own spelling of an id. */
+  tokenOf(id: number): string | undefined {
+    return this.#codec.tokens[id];
+  }
+
+  /** Whether the id is a mark and no text. */
+  isSpecial(id: number): boolean {
+    return this.#specialIds.has(id);
+  }
+}

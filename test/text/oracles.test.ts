@@ -1,0 +1,28 @@
+/** The whole reference data: real vocabularies and 1,862 texts. Runs where SEEKRL_SHARED_DATA points at it. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Tokenizer } from "../../lib/text/tokenizer.ts";
+
+const data = process.env.SEEKRL_SHARED_DATA ?? "";
+const skip = data === "" ? "SEEKRL_SHARED_DATA does not point at the reference data" : false;
+
+const read = (file: string): string => readFileSync(join(data, file), "utf8");
+
+const vocabularies = {
+  "qwen2.5": "tokenizers/qwen2.5",
+  llama3: "tokenizers/llama3",
+  "bert-base-uncased": "tokenizers/bert-base-uncased",
+} as const;
+
+for (const [name, folder] of Object.entries(vocabularies)) {
+  test(`${name} gives the reference's ids for every text`, { skip }, async () => {
+    const tokenizer = await Tokenizer.load(join(data, folder));
+    const texts = JSON.parse(read("tokenizer-oracles/texts.json")) as string[];
+    const lines = read(`tokenizer-oracles/${name}.ids.jsonl`).trimEnd().split("\n");
+    const wrong = texts.filter((text, i) => JSON.stringify([...tokenizer.encode(text)]) !== lines[i]);
+    assert.equal(lines.length, texts.length);
+    assert.deepEqual(wrong, []);
+  });
+}
