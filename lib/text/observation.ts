@@ -9,14 +9,6 @@ export interface Document {
 /** One query at a time, or several in parallel (RAG-R1). */
 export type QueryMode = "single" | "multi";
 
-/** Choices of `observationText`. */
-export interface ObservationOptions {
-  /** Shortens the documents of one query, before anything is put around them. @default no limit */
-  readonly limit?: (documents: string) => string;
-  /** Writes the title before the text of each document. @default true */
-  readonly titles?: boolean;
-}
-
 /**
  * The observation that answers a search: numbered documents between information tags. With one query they
  * stand as they are; with several they stand in a JSON object of queries and documents, as in RAG-R1.
@@ -24,18 +16,19 @@ export interface ObservationOptions {
  * @param queries - the queries, in the order asked
  * @param documents - the documents found, one list per query, best first
  * @param mode - `single` writes the first query's documents only
+ * @param limit - shortens the documents of one query before anything stands around them
  * @returns text that begins and ends with a newline; the closing tag is never cut
  * @example
  * const text = observationText(["capital of France"], [[{ title: "Paris", text: "a city" }]], "single");
- * assert.equal(text, "\n<information>\nDoc 1: Paris   a city\n</information>\n");
+ * assert.equal(text, "\n<information>\nDoc 1: Paris\na city\n</information>\n");
  */
 export function observationText(
   queries: readonly string[],
   documents: readonly (readonly Document[])[],
   mode: QueryMode,
-  options: ObservationOptions = {},
+  limit: (documents: string) => string = (text) => text,
 ): string {
-  const texts = queries.map((_, i) => documentsText(documents[i] ?? [], options));
+  const texts = queries.map((_, i) => limit(documentsText(documents[i] ?? [])).trim());
   const body =
     mode === "single" ? (texts[0] ?? "") : JSON.stringify({ query: queries, documents: texts }, null, 2);
   return informationText(body);
@@ -51,13 +44,6 @@ export function informationText(body: string): string {
   return `\n<information>\n${body}\n</information>\n`;
 }
 
-// RAG-R1's corpus keeps title and text of a passage apart by three spaces; its models read them so.
-function documentsText(
-  documents: readonly Document[],
-  { limit = (text) => text, titles = true }: ObservationOptions,
-): string {
-  const lines = documents.map(({ title, text }, i) => {
-    return `Doc ${i + 1}: ${titles && title !== "" ? `${title}   ${text}` : text}`;
-  });
-  return limit(lines.join("\n")).trim();
+function documentsText(documents: readonly Document[]): string {
+  return documents.map(({ title, text }, i) => `Doc ${i + 1}: ${title}\n${text}`).join("\n");
 }

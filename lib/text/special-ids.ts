@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 
-const tokenText = z.union([
+/** A token as text: a string, or an object with its content. */
+export const tokenText = z.union([
   z.string(),
   z.looseObject({ content: z.string() }).transform((token) => token.content),
 ]);

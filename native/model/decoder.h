@@ -21,7 +21,7 @@ struct Parameter {
 // One copy of the weights, shared by the engine and the trainer. Device thread only.
 class Decoder {
  public:
-  // Parameters are allocated and zero; fill them with load (weights.h) or initialise.
+  // Parameters are allocated and zero; fill them with read_weights (weights.h) or initialise.
   Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device);
 
   // Normal weights of standard deviation `std` (norms at one, biases at zero), drawn from a counter-based generator.
@@ -53,8 +53,10 @@ class Decoder {
     at::Tensor gate_bias, up_bias, down_bias;
   };
 
-  at::Tensor attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const at::Tensor& positions_T,
-                             Attention& attention) const;
+  at::Tensor add(const std::string& name, at::IntArrayRef shape);
+  Layer add_layer(int64_t index);
+  at::Tensor attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const at::Tensor& cos_TF,
+                             const at::Tensor& sin_TF, Attention& attention) const;
   at::Tensor mlp_block(const Layer& layer, const at::Tensor& x_TD) const;
 
   DecoderConfig config_;
@@ -63,7 +65,7 @@ class Decoder {
   std::vector<Parameter> parameters_;
   std::vector<Layer> layers_;
   at::Tensor embedding_VD_, norm_D_, head_VD_;
-  at::Tensor rope_frequencies_;  // f32 [C / 2]
+  at::Tensor rope_frequencies_;  // f32 [F], F = C / 2
   int64_t weights_version_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <torch/version.h>
 
 #include "node/guard.h"
+#include "node/model_api.h"
 
 namespace seekrl::node {
 
@@ -26,6 +27,7 @@ static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   stop_queues_with(env);
   exports["torchVersion"] = Napi::Function::New(env, torch_version);
   exports["setNumThreads"] = Napi::Function::New(env, set_num_threads);
+  export_model(env, exports);
   return exports;
 }
 

@@ -1,0 +1,72 @@
+/** A Hugging Face model folder: config.json and the safetensors files beside it. */
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { SeekError } from "../base/errors.ts";
+import { readSafetensorsHeader, type StoredTensor } from "./safetensors.ts";
+
+/** The name of a folder's only weights file. */
+export const weightsFile = "model.safetensors";
+/** The list of shards, where there are several. */
+export const indexFile = `${weightsFile}.index.json`;
+
+/**
+ * Reads a JSON file of a model folder.
+ *
+ * @param path the file
+ * @returns its parsed content
+ * @throws ERR_IO when it cannot be read, ERR_FORMAT when it is not JSON
+ */
+export async function readJson(path: string): Promise<unknown> {
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+    throw new SeekError("ERR_IO", `${path}: cannot be read`, { cause });
+  });
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new SeekError("ERR_FORMAT", `${path}: not JSON`, { cause });
+  }
+}
+
+// A shard's name stays in the folder: an index from elsewhere must not name other files.
+const shardName = z.string().regex(/^[^/\\]+\.safetensors$/);
+const shardIndex = z.object({ weight_map: z.record(z.string(), shardName) });
+
+async function readShards(folder: string): Promise<StoredTensor[]> {
+  const path = join(folder, indexFile);
+  const parsed = shardIndex.safeParse(await readJson(path));
+  if (!parsed.success) {
+    throw new SeekError("ERR_FORMAT", `${path}: weight_map: expected file names by tensor name`);
+  }
+  const fileOf = new Map(Object.entries(parsed.data.weight_map));
+  const tensors: StoredTensor[] = [];
+  for (const file of new Set(fileOf.values())) {
+    for (const tensor of await readSafetensorsHeader(join(folder, file))) {
+      if (fileOf.get(tensor.name) !== file) {
+        throw new SeekError(
+          "ERR_FORMAT",
+          `${path}: ${tensor.name} stands in ${file}, which the index does not say`,
+        );
+      }
+      tensors.push(tensor);
+    }
+  }
+  return tensors;
+}
+
+/**
+ * Finds every tensor of a model folder, in one file or in shards.
+ *
+ * @param folder the model folder
+ * @returns the tensors with their places
+ * @throws ERR_IO when there are no weights; ERR_FORMAT when a file is not what it should be
+ * @example
+ * const tensors = await findWeights("models/Qwen2.5-0.5B");
+ */
+export async function findWeights(folder: string): Promise<StoredTensor[]> {
+  const single = join(folder, weightsFile);
+  if (existsSync(single)) return readSafetensorsHeader(single);
+  if (existsSync(join(folder, indexFile))) return readShards(folder);
+  throw new SeekError("ERR_IO", `${folder}: holds neither ${weightsFile} nor ${indexFile}`);
+}

@@ -1,0 +1,174 @@
+/** A language model's weights in memory, shared by the engine that generates and the trainer that learns. */
+import { join } from "node:path";
+import type { NativeModel } from "../base/addon.ts";
+import { SeekError } from "../base/errors.ts";
+import { native } from "../base/native.ts";
+import { configFileOf, type DecoderConfig, type DecoderShape, decoderConfig, parseConfig } from "./config.ts";
+import { findWeights, readJson } from "./model-folder.ts";
+import { type StoredDtype, saveModel } from "./save.ts";
+
+/** Where weights live and in which form. */
+export interface ModelOptions {
+  /** @default "float32" */
+  readonly dtype?: "float32" | "bfloat16";
+  /** `cpu`, `cuda` or `cuda:<index>`. @default "cpu" */
+  readonly device?: string;
+}
+
+/** How a new model's weights are drawn. */
+export interface CreateOptions extends ModelOptions {
+  /** @default 0 */
+  readonly seed?: number;
+  /** Standard deviation of the weights. @default 0.02 */
+  readonly std?: number;
+}
+
+/** How a model is written. */
+export interface SaveOptions {
+  /** Stored form. @default the model's own */
+  readonly dtype?: StoredDtype;
+  /** Most bytes of one weights file. @default 5e9 */
+  readonly maxShardBytes?: number;
+}
+
+interface Parts {
+  readonly handle: NativeModel;
+  readonly config: DecoderConfig;
+  readonly file: Record<string, unknown>;
+  readonly dtype: "float32" | "bfloat16";
+}
+
+/**
+ * A decoder-only transformer of the Llama and Qwen families.
+ *
+ * @example
+ * await using model = await Model.load("models/Qwen2.5-0.5B", { dtype: "float32" });
+ * const logprobs = await model.scoreLogprobs(Int32Array.of(40, 2948, 311));
+ */
+export class Model {
+  /** The shape. */
+  readonly config: DecoderConfig;
+  /** The form of the weights in memory. */
+  readonly dtype: "float32" | "bfloat16";
+  /** What Engine and Trainer take; nothing else should. */
+  readonly handle: NativeModel;
+  /** config.json as it was read or made, with the keys SeekRL does not use. */
+  readonly #file: Record<string, unknown>;
+
+  private constructor({ handle, config, file, dtype }: Parts) {
+    this.handle = handle;
+    this.config = config;
+    this.dtype = dtype;
+    this.#file = file;
+  }
+
+  /**
+   * Loads a Hugging Face model folder.
+   *
+   * @param folder holds config.json and model.safetensors, or shards with their index
+   * @param options dtype and device
+   * @returns the model
+   * @throws ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed, names something unsupported, or does
+   *   not hold exactly the tensors of config.json; ERR_DEVICE when the device is not there
+   */
+  static async load(folder: string, options: ModelOptions = {}): Promise<Model> {
+    const { dtype = "float32", device = "cpu" } = options;
+    const path = join(folder, "config.json");
+    const json = await readJson(path);
+    const config = parseConfig(json, path);
+    const tensors = await findWeights(folder);
+    const handle = new native.ModelHandle();
+    await handle.load(config, { dtype, device }, tensors);
+    return new Model({ handle, config, file: json as Record<string, unknown>, dtype });
+  }
+
+  /**
+   * Makes a model with random weights: normal matrices, norms at one, biases at zero.
+   *
+   * @param shape the sizes; see {@link decoderConfig} for what may be left out
+   * @param options seed, standard deviation, dtype, device
+   * @returns the model; the same seed gives the same weights
+   * @throws ERR_ARGUMENT for sizes that do not fit together, ERR_RANGE for a seed that is not a whole number
+   */
+  static async create(shape: DecoderShape, options: CreateOptions = {}): Promise<Model> {
+    const { dtype = "float32", device = "cpu", seed = 0, std = 0.02 } = options;
+    if (!Number.isSafeInteger(seed) || seed < 0) {
+      throw new SeekError("ERR_RANGE", `seed: expected a whole number, got ${seed}`);
+    }
+    const config = decoderConfig(shape);
+    const handle = new native.ModelHandle();
+    await handle.create(config, { dtype, device, seed, std });
+    return new Model({ handle, config, file: {}, dtype });
+  }
+
+  /** Number of weights; a tied head counts once. */
+  get numParameters(): number {
+    const sizes = this.handle
+      .tensors()
+      .map(({ shape }) => shape.reduce((product, size) => product * size, 1));
+    return sizes.reduce((sum, size) => sum + size, 0);
+  }
+
+  /** Moves with each change of the weights. */
+  get weightsVersion(): number {
+    return this.handle.weightsVersion();
+  }
+
+  /**
+   * Reads one weight.
+   *
+   * @param name Hugging Face's name, for example `model.embed_tokens.weight`
+   * @returns a copy, row-major
+   * @throws ERR_ARGUMENT when no weight has that name; ERR_STATE once closed
+   */
+  parameter(name: string): Promise<Float32Array> {
+    return this.handle.parameter(name);
+  }
+
+  /**
+   * Natural logarithm of the probability of each id given those before it.
+   *
+   * @param ids token ids
+   * @returns as many numbers as ids; null for the first, which follows nothing
+   * @throws ERR_RANGE for an id outside the vocabulary; ERR_STATE once closed
+   */
+  async scoreLogprobs(ids: Int32Array): Promise<(number | null)[]> {
+    if (ids.length === 0) return [];
+    return [null, ...(await this.handle.scoreLogprobs(ids))];
+  }
+
+  /**
+   * Copies the weights, for a frozen reference or a critic.
+   *
+   * @returns a model of its own
+   * @throws ERR_STATE once closed
+   */
+  async clone(): Promise<Model> {
+    const handle = new native.ModelHandle();
+    await handle.copyFrom(this.handle);
+    return new Model({ handle, config: this.config, file: this.#file, dtype: this.dtype });
+  }
+
+  /**
+   * Writes a Hugging Face model folder: config.json and the weights, each file whole or not at all. What is loaded from
+   * it has the same bits when `dtype` is the model's own.
+   *
+   * @param folder made when missing
+   * @param options stored dtype and shard size
+   * @throws ERR_IO when the file system refuses; ERR_STATE once closed
+   */
+  async save(folder: string, options: SaveOptions = {}): Promise<void> {
+    const { dtype = this.dtype, maxShardBytes = 5e9 } = options;
+    const config = { ...this.#file, ...configFileOf(this.config) };
+    await saveModel(this.handle, folder, { config, dtype, maxShardBytes });
+  }
+
+  /** Releases the weights once the work under way is done; idempotent. */
+  close(): void {
+    this.handle.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+  }
+}

@@ -1,0 +1,184 @@
+/** The header of safetensors files: where each tensor's bytes lie. Format: github.com/huggingface/safetensors. */
+import { open } from "node:fs/promises";
+import { z } from "zod";
+import { SeekError } from "../base/errors.ts";
+
+/** One tensor inside a safetensors file. */
+export interface StoredTensor {
+  readonly name: string;
+  /** The format's spelling, for example `F32` or `BF16`. */
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly path: string;
+  /** First byte, counted from the beginning of the file. */
+  readonly offset: number;
+}
+
+const bitsOf: Readonly<Record<string, number>> = {
+  ...{ F4: 4, F6_E2M3: 6, F6_E3M2: 6 },
+  ...{ BOOL: 8, U8: 8, I8: 8, F8_E5M2: 8, F8_E4M3: 8, F8_E8M0: 8, F8_E5M2FNUZ: 8, F8_E4M3FNUZ: 8 },
+  ...{ I16: 16, U16: 16, F16: 16, BF16: 16, I32: 32, U32: 32, F32: 32 },
+  ...{ I64: 64, U64: 64, F64: 64, C64: 64 },
+};
+
+/** The format's own bound on a header. */
+const maxHeaderBytes = 100_000_000;
+
+const natural = z.number().int().nonnegative();
+const tensorEntry = z.strictObject({
+  dtype: z.string(),
+  shape: z.array(natural),
+  data_offsets: z.tuple([natural, natural]),
+});
+const header = z.record(z.string(), z.unknown());
+const metadata = z.record(z.string(), z.string());
+
+function wrong(path: string, message: string): SeekError {
+  return new SeekError("ERR_FORMAT", `${path}: ${message}`);
+}
+
+interface RawHeader {
+  readonly bytes: Buffer;
+  /** Where the tensors' bytes begin. */
+  readonly dataStart: number;
+  readonly fileBytes: number;
+}
+
+async function readHeaderBytes(path: string): Promise<RawHeader> {
+  const file = await open(path, "r").catch((cause: unknown) => {
+    throw new SeekError("ERR_IO", `${path}: cannot be opened`, { cause });
+  });
+  try {
+    const { size: fileBytes } = await file.stat();
+    if (fileBytes < 8) throw wrong(path, `expected a header length of 8 bytes, the file has ${fileBytes}`);
+    const length = Buffer.alloc(8);
+    await file.read(length, 0, 8, 0);
+    const headerBytes = length.readBigUInt64LE();
+    if (headerBytes > maxHeaderBytes) {
+      throw wrong(path, `header: expected at most ${maxHeaderBytes} bytes, got ${headerBytes}`);
+    }
+    const dataStart = 8 + Number(headerBytes);
+    if (dataStart > fileBytes) {
+      throw wrong(path, `header: ${headerBytes} bytes do not fit the file's ${fileBytes}`);
+    }
+    const bytes = Buffer.alloc(Number(headerBytes));
+    await file.read(bytes, 0, bytes.length, 8);
+    return { bytes, dataStart, fileBytes };
+  } finally {
+    await file.close();
+  }
+}
+
+function parseHeader(bytes: Uint8Array, path: string): Record<string, unknown> {
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch (cause) {
+    throw new SeekError("ERR_FORMAT", `${path}: header: not JSON in UTF-8`, { cause });
+  }
+  const parsed = header.safeParse(json);
+  if (!parsed.success || Array.isArray(json)) throw wrong(path, "header: expected a JSON object");
+  return parsed.data;
+}
+
+/** Bytes of a tensor; NaN when they are more than can be counted. */
+function tensorBytes(shape: readonly number[], bits: number): number {
+  let count = 1n;
+  for (const size of shape) count *= BigInt(size);
+  const total = (count * BigInt(bits)) / 8n;
+  if ((count * BigInt(bits)) % 8n !== 0n || total > BigInt(Number.MAX_SAFE_INTEGER)) return Number.NaN;
+  return Number(total);
+}
+
+interface Placed {
+  readonly tensor: StoredTensor;
+  readonly begin: number;
+  readonly end: number;
+}
+
+function placeTensor(name: string, entry: unknown, path: string, dataStart: number): Placed {
+  const parsed = tensorEntry.safeParse(entry);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw wrong(path, `tensor ${name}: ${issue?.path.join(".")}: ${issue?.message}`);
+  }
+  const { dtype, shape, data_offsets } = parsed.data;
+  const bits = bitsOf[dtype];
+  if (bits === undefined || !Object.hasOwn(bitsOf, dtype)) {
+    throw wrong(path, `tensor ${name}: unknown dtype ${dtype}`);
+  }
+  const [begin, end] = data_offsets;
+  const bytes = tensorBytes(shape, bits);
+  if (end - begin !== bytes) {
+    throw wrong(
+      path,
+      `tensor ${name}: ${dtype} [${shape}] needs ${bytes} bytes, its offsets give ${end - begin}`,
+    );
+  }
+  return { tensor: { name, dtype, shape, path, offset: dataStart + begin }, begin, end };
+}
+
+/** The format allows neither gaps nor overlaps, and the tensors must reach the file's end. */
+function checkCoverage(placed: readonly Placed[], path: string, dataBytes: number): void {
+  let reached = 0;
+  for (const { tensor, begin, end } of [...placed].sort((a, b) => a.begin - b.begin || a.end - b.end)) {
+    if (begin !== reached) {
+      throw wrong(path, `tensor ${tensor.name}: expected to begin at byte ${reached}, begins at ${begin}`);
+    }
+    reached = end;
+  }
+  if (reached !== dataBytes) {
+    throw wrong(path, `tensors cover ${reached} bytes of data, the file has ${dataBytes}`);
+  }
+}
+
+/**
+ * Reads and checks the header of one safetensors file; the tensors' bytes are not read.
+ *
+ * @param path the file
+ * @returns its tensors, in the header's order
+ * @throws ERR_IO when it cannot be read; ERR_FORMAT when the header is not one, or does not match the file
+ * @example
+ * for (const { name, dtype, shape } of await readSafetensorsHeader("model.safetensors")) console.log(name, dtype, shape);
+ */
+export async function readSafetensorsHeader(path: string): Promise<StoredTensor[]> {
+  const { bytes, dataStart, fileBytes } = await readHeaderBytes(path);
+  const { __metadata__, ...entries } = parseHeader(bytes, path);
+  if (__metadata__ != null && !metadata.safeParse(__metadata__).success) {
+    throw wrong(path, "__metadata__: expected strings only");
+  }
+  const placed = Object.entries(entries).map(([name, entry]) => placeTensor(name, entry, path, dataStart));
+  checkCoverage(placed, path, fileBytes - dataStart);
+  return placed.map(({ tensor }) => tensor);
+}
+
+/** A tensor to be written: its name and shape. */
+export interface NamedShape {
+  readonly name: string;
+  readonly shape: readonly number[];
+}
+
+/**
+ * The first bytes of a safetensors file that holds `tensors` one after another: length and header, padded so that the
+ * data begins at a multiple of 8.
+ *
+ * @param tensors in the order in which their bytes will follow
+ * @param dtype of all of them: `F32`, `BF16` or `F16`
+ * @returns length and header
+ * @example
+ * const start = safetensorsHeader([{ name: "a", shape: [2, 3] }], "F32"); // 24 bytes of data follow
+ */
+export function safetensorsHeader(tensors: readonly NamedShape[], dtype: "F32" | "BF16" | "F16"): Buffer {
+  const entries: Record<string, unknown> = { __metadata__: { format: "pt" } };
+  let offset = 0;
+  for (const { name, shape } of tensors) {
+    const end = offset + tensorBytes(shape, bitsOf[dtype] ?? 0);
+    entries[name] = { dtype, shape, data_offsets: [offset, end] };
+    offset = end;
+  }
+  const json = Buffer.from(JSON.stringify(entries));
+  const text = Buffer.concat([json, Buffer.alloc((8 - (json.length % 8)) % 8, " ")]);
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  return Buffer.concat([length, text]);
+}

@@ -1,0 +1,91 @@
+/** Writes a model folder that Hugging Face's libraries and SeekRL both read. */
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { NativeModel } from "../base/addon.ts";
+import { SeekError } from "../base/errors.ts";
+import { writeFileAtomic } from "../base/files.ts";
+import { indexFile, weightsFile } from "./model-folder.ts";
+import { type NamedShape, safetensorsHeader } from "./safetensors.ts";
+
+/** The stored form of weights. */
+export type StoredDtype = "float32" | "bfloat16" | "float16";
+
+const spelling = { float32: "F32", bfloat16: "BF16", float16: "F16" } as const;
+const bytesOf: Record<StoredDtype, number> = { float32: 4, bfloat16: 2, float16: 2 };
+
+interface Shard {
+  readonly tensors: NamedShape[];
+  bytes: number;
+}
+
+/** Consecutive tensors, each shard at most `maxBytes` unless one tensor alone is more. */
+function cutIntoShards(tensors: readonly NamedShape[], dtype: StoredDtype, maxBytes: number): Shard[] {
+  const shards: Shard[] = [];
+  for (const tensor of tensors) {
+    const bytes = tensor.shape.reduce((product, size) => product * size, bytesOf[dtype]);
+    let shard = shards.at(-1);
+    if (shard === undefined || shard.bytes + bytes > maxBytes) {
+      shard = { tensors: [], bytes: 0 };
+      shards.push(shard);
+    }
+    shard.tensors.push(tensor);
+    shard.bytes += bytes;
+  }
+  return shards;
+}
+
+function shardNames(count: number): string[] {
+  if (count === 1) return [weightsFile];
+  const pad = (value: number): string => String(value).padStart(5, "0");
+  return Array.from({ length: count }, (_, i) => `model-${pad(i + 1)}-of-${pad(count)}.safetensors`);
+}
+
+async function writeIndex(folder: string, shards: readonly Shard[], names: readonly string[]): Promise<void> {
+  const weightMap: Record<string, string> = {};
+  for (const [i, shard] of shards.entries()) {
+    for (const { name } of shard.tensors) weightMap[name] = names[i] ?? "";
+  }
+  const totalBytes = shards.reduce((sum, { bytes }) => sum + bytes, 0);
+  const index = { metadata: { total_size: totalBytes }, weight_map: weightMap };
+  await writeFileAtomic(join(folder, indexFile), `${JSON.stringify(index, null, 2)}\n`);
+}
+
+/** Weights of an earlier save that the files just written replace. */
+async function removeOthers(folder: string, kept: readonly string[]): Promise<void> {
+  const isWeights = /^model(-\d{5}-of-\d{5})?\.safetensors(\.index\.json)?$/;
+  for (const file of await readdir(folder)) {
+    if (isWeights.test(file) && !kept.includes(file)) await rm(join(folder, file));
+  }
+}
+
+/**
+ * Writes config.json and the weights, each file whole or not at all.
+ *
+ * @param handle the native model
+ * @param folder made when missing; weights of an earlier save in it are replaced
+ * @param options what to write: `config` is config.json's content, `dtype` the stored form, `maxShardBytes` the most
+ *   bytes of one weights file
+ * @throws ERR_IO when the file system refuses
+ */
+export async function saveModel(
+  handle: NativeModel,
+  folder: string,
+  options: { config: Record<string, unknown>; dtype: StoredDtype; maxShardBytes: number },
+): Promise<void> {
+  const { config, dtype, maxShardBytes } = options;
+  await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
+    throw new SeekError("ERR_IO", `${folder}: cannot be made`, { cause });
+  });
+  const shards = cutIntoShards(handle.tensors(), dtype, maxShardBytes);
+  const names = shardNames(shards.length);
+  for (const [i, { tensors }] of shards.entries()) {
+    const header = safetensorsHeader(tensors, spelling[dtype]);
+    const path = join(folder, names[i] ?? "");
+    const tensorNames = tensors.map(({ name }) => name);
+    await handle.write(path, header, tensorNames, spelling[dtype]);
+  }
+  if (shards.length > 1) await writeIndex(folder, shards, names);
+  const content = { ...config, torch_dtype: dtype };
+  await writeFileAtomic(join(folder, "config.json"), `${JSON.stringify(content, null, 2)}\n`);
+  await removeOthers(folder, shards.length > 1 ? [...names, indexFile] : names);
+}

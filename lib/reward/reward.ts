@@ -1,0 +1,75 @@
+/** Rewards: what a trajectory is worth, read from the policy's own words only (law 9). */
+import type { Question } from "../data/question.ts";
+import { lastAnswer } from "../rollout/grammar.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import { exactMatch, f1 } from "./metrics.ts";
+
+/** The worth of one trajectory as an answer to its question. */
+export type Reward = (trajectory: Trajectory, question: Question) => number | Promise<number>;
+
+/**
+ * The last complete answer among the policy's segments. Prompt and observations are never read.
+ *
+ * @param trajectory - its segments
+ * @returns the answer, trimmed; undefined when the policy gave none
+ * @example
+ * const prompt = { kind: "prompt", tokens: Int32Array.of(1), text: "<answer> Beijing </answer>" } as const;
+ * assert.equal(policyAnswer({ segments: [prompt] }), undefined);
+ */
+export function policyAnswer({ segments }: Pick<Trajectory, "segments">): string | undefined {
+  const answers = segments.map(({ kind, text }) => (kind === "policy" ? lastAnswer(text) : undefined));
+  return answers.findLast((answer) => answer !== undefined);
+}
+
+/**
+ * 1 when the answer is exactly an accepted one, else 0: the reward of RAG-R1.
+ *
+ * @example
+ * const said = { kind: "policy", tokens: Int32Array.of(1), text: "<answer> Paris </answer>" } as const;
+ * const question = { id: "q", question: "capital of France?", answers: ["Paris"] };
+ * assert.equal(emReward({ segments: [said] }, question), 1);
+ */
+export function emReward(trajectory: Pick<Trajectory, "segments">, question: Question): number {
+  const answer = policyAnswer(trajectory);
+  return answer === undefined ? 0 : exactMatch(answer, question.answers);
+}
+
+/** The word F1 of the answer, 0 to 1; 0 without one. */
+export function f1Reward(trajectory: Pick<Trajectory, "segments">, question: Question): number {
+  const answer = policyAnswer(trajectory);
+  return answer === undefined ? 0 : f1(answer, question.answers);
+}
+
+/** One part of a reward, by name. */
+export interface RewardPart {
+  readonly name: string;
+  readonly weight: number;
+  readonly reward: Reward;
+}
+
+/** A reward and how it came about. */
+export interface ScoredReward {
+  readonly total: number;
+  /** The unweighted value of each part, by name. */
+  readonly reasons: Readonly<Record<string, number>>;
+}
+
+/**
+ * Scores a trajectory by a weighted sum and says what each part gave.
+ *
+ * @param parts - rewards with names and weights
+ * @returns a function like a `Reward`, with reasons; use `.total` as the reward
+ * @example
+ * const score = weightedReward([{ name: "half", weight: 0.5, reward: () => 1 }]);
+ * const { total, reasons } = await score(trajectory, question);
+ * assert.deepEqual([total, reasons], [0.5, { half: 1 }]);
+ */
+export function weightedReward(
+  parts: readonly RewardPart[],
+): (trajectory: Trajectory, question: Question) => Promise<ScoredReward> {
+  return async (trajectory, question) => {
+    const values = await Promise.all(parts.map(async ({ reward }) => reward(trajectory, question)));
+    const total = parts.reduce((sum, { weight }, i) => sum + weight * (values[i] ?? 0), 0);
+    return { total, reasons: Object.fromEntries(parts.map(({ name }, i) => [name, values[i] ?? 0])) };
+  };
+}

@@ -1,0 +1,104 @@
+/** Opens sequences for questions and plays rollouts on them: one question, or a group that shares its prompt. */
+import type { Question } from "../data/question.ts";
+import { type Environment, type OpenedPrompt, rollout, type TokenSequence } from "./rollout.ts";
+import { mixSeed } from "./seed.ts";
+import type { Trajectory } from "./trajectory.ts";
+
+/** A sequence that can be shared and given back. */
+export interface OpenSequence extends TokenSequence {
+  /** Another sequence that continues from here; the tokens so far are not computed again. */
+  fork(options: { readonly seed: number }): OpenSequence | Promise<OpenSequence>;
+  close(): void | Promise<void>;
+}
+
+/** What an agent needs of the engine. */
+export interface SequenceSource {
+  open(promptIds: Int32Array, options: { readonly seed: number }): OpenSequence | Promise<OpenSequence>;
+}
+
+/** What an agent is made of. */
+export interface AgentParts extends Environment {
+  readonly engine: SequenceSource;
+  /** Turns the user's message into the text the model reads; without one the message stands alone. */
+  readonly chatTemplate?: {
+    render(
+      messages: readonly { readonly role: string; readonly content: string }[],
+      options: { readonly addGenerationPrompt: boolean },
+    ): string;
+  };
+}
+
+/** Which of all possible runs to make. */
+export interface RunOptions {
+  /** Together with the question's id and the sample's number it fixes the outcome. @default 0 */
+  readonly seed?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Answers one question. */
+export type Agent = (question: Question, options?: RunOptions) => Promise<Trajectory>;
+
+/**
+ * An agent: think, search, answer over an engine and a search.
+ *
+ * @param parts - engine, tokenizer, search, format, limits
+ * @returns a function that may be called for any number of questions at once
+ * @throws whatever the engine throws; a failing search is an observation instead
+ */
+export function searchAgent(parts: AgentParts): Agent {
+  return async (question, options) => {
+    const [trajectory] = await rolloutGroup(parts, question, { ...options, samples: 1 });
+    return trajectory as Trajectory;
+  };
+}
+
+/**
+ * Several independent rollouts of one question, which share the prompt's computation.
+ *
+ * @param parts - engine, tokenizer, search, format, limits
+ * @param question - its id names the trajectories
+ * @param options - `samples` is the size of the group, `@default 1`
+ * @returns trajectories `<id>#0`, `<id>#1`, ...
+ */
+export async function rolloutGroup(
+  parts: AgentParts,
+  question: Pick<Question, "id" | "question">,
+  { samples = 1, seed = 0, signal }: RunOptions & { readonly samples?: number } = {},
+): Promise<Trajectory[]> {
+  const prompt = openPrompt(parts, question);
+  const seeds = Array.from({ length: samples }, (_, sample) => mixSeed(seed, question.id, sample));
+  const root = await parts.engine.open(prompt.tokens, { seed: seeds[0] ?? 0 });
+  const forks: OpenSequence[] = [];
+  try {
+    for (const forkSeed of seeds.slice(1)) forks.push(await root.fork({ seed: forkSeed }));
+    return await allOrNone(signal, (stop) =>
+      [root, ...forks].map((sequence, sample) => {
+        return rollout(sequence, { ...prompt, id: `${question.id}#${sample}` }, parts, { signal: stop });
+      }),
+    );
+  } finally {
+    await Promise.all([root, ...forks].map((sequence) => sequence.close()));
+  }
+}
+
+function openPrompt(parts: AgentParts, { id, question }: Pick<Question, "id" | "question">): OpenedPrompt {
+  const content = parts.format.prompt(question);
+  const text =
+    parts.chatTemplate?.render([{ role: "user", content }], { addGenerationPrompt: true }) ?? content;
+  return { id, questionId: id, text, tokens: parts.tokenizer.encode(text) };
+}
+
+// When one rollout throws, the others are told to stop and are waited for: their sequences are about to close.
+async function allOrNone<T>(
+  signal: AbortSignal | undefined,
+  start: (stop: AbortSignal) => Promise<T>[],
+): Promise<T[]> {
+  const failed = new AbortController();
+  const stop = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
+  const running = start(stop);
+  for (const each of running) each.catch(() => failed.abort());
+  const settled = await Promise.allSettled(running);
+  const failure = settled.find((result) => result.status === "rejected");
+  if (failure) throw failure.reason;
+  return settled.map((result) => (result as PromiseFulfilledResult<T>).value);
+}

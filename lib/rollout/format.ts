@@ -1,0 +1,80 @@
+/** The texts around a rollout: the prompt, and what the environment answers. A recipe may replace any of them. */
+import { type Document, informationText, observationText, type QueryMode } from "../text/observation.ts";
+
+/** Everything a rollout writes that the policy reads. Plain data and pure functions. */
+export interface Format {
+  /** One query a turn, or several separated by commas. */
+  readonly mode: QueryMode;
+  /** Queries beyond this many in one turn are dropped. */
+  readonly maxQueries: number;
+  /** The user's message that asks a question. */
+  readonly prompt: (question: string) => string;
+  /** The answer to a search; `limit` shortens the documents of one query. */
+  readonly observation: (
+    queries: readonly string[],
+    documents: readonly (readonly Document[])[],
+    limit: (documents: string) => string,
+  ) => string;
+  /** The answer to a turn without an action. */
+  readonly invalid: string;
+  /** The answer to a search that failed or came too late. */
+  readonly failure: string;
+  /** Ends the observation before the last turn; empty for silence. */
+  readonly lastTurn: string;
+}
+
+// Tags are named without their angle brackets where they would make a pair: a pair could be taken for an action.
+const invalid = `
+That was no valid action. To search, put the query inside a pair of search tags; to finish, put the answer inside \
+a pair of answer tags. Try again.
+`;
+const lastTurn = `
+No search is left. Give the answer now.
+`;
+
+/**
+ * The conversation of RAG-R1: think, search, information and answer tags.
+ *
+ * @param mode - one query a turn, or up to `maxQueries` of them in parallel
+ * @returns a format; change it by spreading: `{...ragFormat("multi"), lastTurn: ""}`
+ * @example
+ * const { prompt } = ragFormat("single");
+ * assert.ok(prompt("who?").endsWith("Question: who?\n"));
+ */
+export function ragFormat(
+  mode: QueryMode,
+  { maxQueries = 3 }: { readonly maxQueries?: number } = {},
+): Format {
+  return {
+    mode,
+    maxQueries,
+    prompt: (question) => ragPrompt(mode, question),
+    observation: (queries, documents, limit) => observationText(queries, documents, mode, limit),
+    invalid,
+    failure: informationText("The search failed, nothing was found. Search again or answer."),
+    lastTurn,
+  };
+}
+
+// Clauses in the order of RAG-R1's own prompt, so that its models read them as they learned them.
+function ragPrompt(mode: QueryMode, question: string): string {
+  const isMulti = mode === "multi";
+  const example = isMulti ? "query_1,query_2" : "query";
+  const found = isMulti ? "the top results for each query" : "the top results";
+  const often = isMulti ? "as often as you want, with up to three queries each time" : "as often as you want";
+  return [
+    "Answer the given question.",
+    "Every time you get new information, first reason inside <think> and </think>.",
+    "If you find after reasoning that you lack some knowledge, you can call a search engine by",
+    `<search> ${example} </search>, and it returns ${found} between <information> and </information>.`,
+    `You can search ${often}.`,
+    "Once you need no further knowledge, give the answer alone inside <answer> and </answer>, without explanation.",
+    "For example, <answer> Beijing </answer>.",
+    `Question: ${asQuestion(question)}\n`,
+  ].join(" ");
+}
+
+function asQuestion(question: string): string {
+  const trimmed = question.trim();
+  return trimmed.endsWith("?") ? trimmed : `${trimmed}?`;
+}

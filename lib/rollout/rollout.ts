@@ -1,0 +1,245 @@
+/** The search agent: a plain async function over a token sequence and a search. */
+import { performance } from "node:perf_hooks";
+import type { Document } from "../text/observation.ts";
+import type { Format } from "./format.ts";
+import { type Action, parseTurn, turnEnds } from "./grammar.ts";
+import { searchBefore } from "./search-before.ts";
+import type { Segment, StopReason, Trajectory } from "./trajectory.ts";
+
+/** What a rollout needs of the engine's sequence. */
+export interface TokenSequence {
+  generate(options: GenerateRequest): Promise<GeneratedSpan>;
+  /** Adds tokens the model shall read; nothing before them is computed again. */
+  append(ids: Int32Array): void | Promise<void>;
+}
+
+/** One turn's request. */
+export interface GenerateRequest extends Sampling {
+  readonly maxTokens: number;
+  readonly stop: readonly string[];
+  readonly signal?: AbortSignal;
+}
+
+/** What one turn produced. */
+export interface GeneratedSpan {
+  readonly ids: Int32Array;
+  readonly logprobs: Float32Array;
+  readonly stop: "stop" | "eos" | "length" | "aborted";
+  readonly weightsVersion: number;
+}
+
+/** What a rollout needs of a tokenizer. */
+export interface TextCodec {
+  encode(text: string, options?: { readonly parseSpecialTokens?: boolean }): Int32Array;
+  decode(ids: Int32Array): string;
+}
+
+/** What a rollout needs of a search. */
+export type SearchDocuments = (
+  queries: readonly string[],
+  options: { readonly topK: number; readonly signal?: AbortSignal },
+) => Promise<readonly (readonly Document[])[]>;
+
+/** How tokens are drawn. */
+export interface Sampling {
+  /** 0 takes the likeliest token. @default 1 */
+  readonly temperature?: number;
+  /** @default 1 */
+  readonly topP?: number;
+}
+
+/** Bounds of one trajectory. */
+export interface Limits {
+  /** Generations; the last one can only answer. */
+  readonly maxTurns: number;
+  /** Tokens of one generation. */
+  readonly maxResponseTokens: number;
+  /** Tokens of the documents of one query. */
+  readonly maxObservationTokens: number;
+  /** Tokens of the whole trajectory, prompt included. */
+  readonly maxTokens: number;
+  /** Documents per query. */
+  readonly topK: number;
+  /** A search that takes longer has failed (law 7). */
+  readonly searchTimeoutMs: number;
+}
+
+/** Limits of RAG-R1: four searches and the answer. */
+export const defaultLimits: Limits = {
+  maxTurns: 5,
+  maxResponseTokens: 500,
+  maxObservationTokens: 1000,
+  maxTokens: 8192,
+  topK: 3,
+  searchTimeoutMs: 30_000,
+};
+
+/** Everything a rollout meets besides the question. */
+export interface Environment {
+  readonly tokenizer: TextCodec;
+  readonly search: SearchDocuments;
+  readonly format: Format;
+  readonly limits: Limits;
+  readonly sampling: Sampling;
+}
+
+/** A prompt that the sequence already holds. */
+export interface OpenedPrompt {
+  readonly id: string;
+  readonly questionId: string;
+  readonly tokens: Int32Array;
+  readonly text: string;
+}
+
+/**
+ * Lets the policy think, search and answer until it answers or meets a limit.
+ *
+ * @param sequence - holds the prompt and nothing more; it stays open
+ * @param prompt - what the sequence holds
+ * @param environment - tokenizer, search, format and limits
+ * @param options - `signal` ends the trajectory with the stop reason `aborted`
+ * @returns the trajectory; its policy tokens are the sampled ones, unchanged (law 1)
+ */
+export async function rollout(
+  sequence: TokenSequence,
+  prompt: OpenedPrompt,
+  environment: Environment,
+  { signal }: { readonly signal?: AbortSignal } = {},
+): Promise<Trajectory> {
+  const run = new Rollout(sequence, prompt, environment, signal);
+  return run.toTrajectory(await run.play());
+}
+
+class Rollout {
+  readonly #sequence: TokenSequence;
+  readonly #prompt: OpenedPrompt;
+  readonly #environment: Environment;
+  readonly #signal: AbortSignal | undefined;
+  readonly #segments: Segment[] = [];
+  readonly #queries: (readonly string[])[] = [];
+  readonly #started = performance.now();
+  #numTokens = 0;
+  #turns = 0;
+  #invalidActions = 0;
+  #failures = 0;
+  #generateMs = 0;
+  #searchMs = 0;
+  #weightsVersion = 0;
+  #answer: string | undefined;
+
+  constructor(
+    sequence: TokenSequence,
+    prompt: OpenedPrompt,
+    environment: Environment,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#sequence = sequence;
+    this.#prompt = prompt;
+    this.#environment = environment;
+    this.#signal = signal;
+    this.#record({ kind: "prompt", tokens: prompt.tokens, text: prompt.text });
+  }
+
+  async play(): Promise<StopReason> {
+    const { maxTurns, maxTokens } = this.#environment.limits;
+    for (;;) {
+      if (this.#signal?.aborted) return "aborted";
+      if (this.#numTokens >= maxTokens) return "context";
+      const { stop, text } = await this.#generate();
+      if (stop === "aborted") return "aborted";
+      const action = parseTurn(text, this.#environment.format);
+      if (action.kind === "answer") this.#answer = action.answer;
+      if (action.kind === "invalid") this.#invalidActions += 1;
+      if (action.kind === "answer") return "answer";
+      if (stop === "length" && this.#numTokens >= maxTokens) return "context";
+      if (this.#turns === maxTurns) return action.kind === "search" ? "max_turns" : lastStop(stop);
+      const ended = await this.#observe(await this.#respond(action));
+      if (ended) return ended;
+    }
+  }
+
+  toTrajectory(stop: StopReason): Trajectory {
+    return {
+      id: this.#prompt.id,
+      questionId: this.#prompt.questionId,
+      segments: this.#segments,
+      turns: this.#turns,
+      stop,
+      ...(this.#answer === undefined ? {} : { answer: this.#answer }),
+      rounds: this.#queries.length,
+      queries: this.#queries,
+      invalidActions: this.#invalidActions,
+      failures: this.#failures,
+      timings: {
+        generateMs: this.#generateMs,
+        searchMs: this.#searchMs,
+        totalMs: performance.now() - this.#started,
+      },
+      weightsVersion: this.#weightsVersion,
+    };
+  }
+
+  #record(segment: Segment): void {
+    this.#segments.push(segment);
+    this.#numTokens += segment.tokens.length;
+  }
+
+  async #generate(): Promise<{ stop: GeneratedSpan["stop"]; text: string }> {
+    const { limits, sampling, tokenizer } = this.#environment;
+    const started = performance.now();
+    const { ids, logprobs, stop, weightsVersion } = await this.#sequence.generate({
+      ...sampling,
+      maxTokens: Math.min(limits.maxResponseTokens, limits.maxTokens - this.#numTokens),
+      stop: turnEnds,
+      ...(this.#signal ? { signal: this.#signal } : {}),
+    });
+    this.#generateMs += performance.now() - started;
+    if (this.#turns === 0) this.#weightsVersion = weightsVersion;
+    this.#turns += 1;
+    const text = tokenizer.decode(ids);
+    this.#record({ kind: "policy", tokens: ids, logprobs, text });
+    return { stop, text };
+  }
+
+  async #respond(action: Exclude<Action, { kind: "answer" }>): Promise<string> {
+    const { format } = this.#environment;
+    if (action.kind === "invalid") return format.invalid;
+    this.#queries.push(action.queries);
+    const started = performance.now();
+    const { topK, searchTimeoutMs } = this.#environment.limits;
+    const documents = await searchBefore(this.#environment.search, action.queries, {
+      topK,
+      timeoutMs: searchTimeoutMs,
+      ...(this.#signal ? { signal: this.#signal } : {}),
+    });
+    this.#searchMs += performance.now() - started;
+    if (documents) return format.observation(action.queries, documents, (text) => this.#shorten(text));
+    this.#failures += 1;
+    return format.failure;
+  }
+
+  async #observe(text: string): Promise<StopReason | undefined> {
+    const { format, limits, tokenizer } = this.#environment;
+    const isLast = this.#turns === limits.maxTurns - 1;
+    const shown = isLast ? text + format.lastTurn : text;
+    // Passages are other people's text: a spelled-out end-of-turn mark in them must stay text.
+    const tokens = tokenizer.encode(shown, { parseSpecialTokens: false });
+    if (this.#signal?.aborted) return "aborted";
+    if (this.#numTokens + tokens.length >= limits.maxTokens) return "context";
+    await this.#sequence.append(tokens);
+    this.#record({ kind: "observation", tokens, text: shown });
+    return undefined;
+  }
+
+  #shorten(documents: string): string {
+    const { limits, tokenizer } = this.#environment;
+    const ids = tokenizer.encode(documents, { parseSpecialTokens: false });
+    if (ids.length <= limits.maxObservationTokens) return documents;
+    // A cut inside of a character leaves replacement marks at the end.
+    return tokenizer.decode(ids.subarray(0, limits.maxObservationTokens)).replace(/\uFFFD+$/, "");
+  }
+}
+
+function lastStop(stop: GeneratedSpan["stop"]): StopReason {
+  return stop === "eos" || stop === "length" ? stop : "invalid";
+}

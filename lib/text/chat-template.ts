@@ -1,0 +1,148 @@
+/** Chat templates: messages to the text a model was trained on. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { SeekError } from "../base/errors.ts";
+import { type JinjaTemplate, parseTemplate } from "./jinja.ts";
+import { readJson, tokenText } from "./special-ids.ts";
+import { formatTime } from "./strftime.ts";
+
+/** One turn of a conversation. Templates read further keys, such as `tool_calls`, as they are. */
+export interface Message {
+  readonly role: string;
+  readonly content?: unknown;
+  readonly [key: string]: unknown;
+}
+
+/** How {@link ChatTemplate.render} writes a conversation. */
+export interface RenderOptions {
+  /** End with the words that begin the model's turn. @default false */
+  readonly addGenerationPrompt?: boolean;
+  /** JSON schemas of functions the model may call. */
+  readonly tools?: readonly object[];
+  /** Further variables of the template, for example `{ enable_thinking: false }`. */
+  readonly variables?: Readonly<Record<string, unknown>>;
+  /** The time that templates may print (in UTC); without it they use the date they carry, so prompts stay the same. */
+  readonly now?: Date;
+}
+
+const oneTemplate = z.string().transform((template) => ({ default: template }));
+const namedTemplates = z
+  .array(z.looseObject({ name: z.string(), template: z.string() }))
+  .transform((list) => Object.fromEntries(list.map(({ name, template }) => [name, template])));
+
+const configSchema = z.looseObject({ chat_template: z.union([oneTemplate, namedTemplates]).nullish() });
+
+async function readOptional(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").catch((cause) => {
+    if (cause.code === "ENOENT") return undefined;
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
+  });
+}
+
+/** `chat_templates/<name>.jinja`, the form in which a folder holds several. */
+async function readFolder(folder: string): Promise<[string, string][]> {
+  const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith(".jinja"));
+  return Promise.all(
+    files.map(async (file) => [file.slice(0, -".jinja".length), await readFile(join(folder, file), "utf8")]),
+  );
+}
+
+/** Strings of the tokenizer's configuration that a template may print: `bos_token`, `eos_token` and so on. */
+function tokenVariables(config: Readonly<Record<string, unknown>>): Record<string, string> {
+  const entries = Object.entries(config).filter(([key]) => key.endsWith("_token"));
+  return Object.fromEntries(
+    entries.flatMap(([key, value]) => {
+      const token = tokenText.safeParse(value);
+      return token.success ? [[key, token.data]] : [];
+    }),
+  );
+}
+
+/**
+ * The chat template of a model. It renders as Python's transformers does.
+ *
+ * @example
+ * const template = await ChatTemplate.load("models/qwen2.5-0.5b");
+ * template?.render([{ role: "user", content: "Hi" }], { addGenerationPrompt: true });
+ */
+export class ChatTemplate {
+  readonly #templates = new Map<string, JinjaTemplate>();
+  readonly #variables: Readonly<Record<string, string>>;
+
+  /**
+   * @param templates one Jinja source, or several by name, of which "default" (or the only one) is used and "tool_use"
+   *   when tools are given
+   * @param variables texts every rendering knows, such as `bos_token`
+   * @throws ERR_FORMAT when a source is not Jinja
+   */
+  constructor(
+    templates: string | Readonly<Record<string, string>>,
+    variables: Readonly<Record<string, string>> = {},
+  ) {
+    this.#variables = variables;
+    const sources = typeof templates === "string" ? { default: templates } : templates;
+    for (const [name, source] of Object.entries(sources)) {
+      try {
+        this.#templates.set(name, parseTemplate(source));
+      } catch (cause) {
+        throw new SeekError("ERR_FORMAT", `chat template ${name}: ${(cause as Error).message}`, { cause });
+      }
+    }
+  }
+
+  /**
+   * Loads chat_template.jinja, chat_templates/*.jinja, or the `chat_template` of tokenizer_config.json, in that order.
+   *
+   * @param folder a model's folder
+   * @returns undefined when the model has no chat template
+   * @throws ERR_IO, ERR_FORMAT
+   */
+  static async load(folder: string): Promise<ChatTemplate | undefined> {
+    const config = (await readJson(join(folder, "tokenizer_config.json"), configSchema)) ?? {};
+    const specials = (await readJson(join(folder, "special_tokens_map.json"), z.looseObject({}))) ?? {};
+    const file = await readOptional(join(folder, "chat_template.jinja"));
+    const templates = new Map(await readFolder(join(folder, "chat_templates")));
+    if (file !== undefined) templates.set("default", file);
+    const sources: Readonly<Record<string, string>> =
+      templates.size > 0 ? Object.fromEntries(templates) : (config.chat_template ?? {});
+    if (Object.keys(sources).length === 0) return undefined;
+    return new ChatTemplate(sources, tokenVariables({ ...specials, ...config }));
+  }
+
+  /**
+   * Writes a conversation as the text of a prompt.
+   *
+   * @throws ERR_ARGUMENT when the template refuses the messages; the message is the template's own
+   */
+  render(
+    messages: readonly Message[],
+    { addGenerationPrompt = false, tools, variables = {}, now }: RenderOptions = {},
+  ): string {
+    const clock = now === undefined ? {} : { strftime_now: (format: string) => formatTime(now, format) };
+    const call = {
+      messages,
+      tools: tools ?? null,
+      documents: null,
+      add_generation_prompt: addGenerationPrompt,
+    };
+    try {
+      return this.#choose(tools !== undefined).render({
+        ...this.#variables,
+        ...clock,
+        ...call,
+        ...variables,
+      });
+    } catch (cause) {
+      throw new SeekError("ERR_ARGUMENT", `chat template: ${(cause as Error).message}`, { cause });
+    }
+  }
+
+  #choose(hasTools: boolean): JinjaTemplate {
+    const only = this.#templates.size === 1 ? [...this.#templates.values()][0] : undefined;
+    const chosen =
+      (hasTools ? this.#templates.get("tool_use") : undefined) ?? this.#templates.get("default") ?? only;
+    if (chosen !== undefined) return chosen;
+    throw new Error(`expected one named "default", got ${[...this.#templates.keys()].join(", ") || "none"}`);
+  }
+}

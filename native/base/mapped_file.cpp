@@ -1,0 +1,35 @@
+// Mapping through POSIX mmap; the descriptor is closed at once, the mapping outlives it.
+#include "base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace seekrl {
+
+MappedFile::MappedFile(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  require(descriptor >= 0, ErrorCode::kIo, path, ": cannot be opened: ", std::strerror(errno));
+  struct stat status = {};
+  void* mapped = MAP_FAILED;
+  const bool is_known = fstat(descriptor, &status) == 0;
+  size_ = is_known ? static_cast<size_t>(status.st_size) : 0;
+  if (size_ > 0) mapped = mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
+  const int error = errno;
+  close(descriptor);
+  require(is_known && (size_ == 0 || mapped != MAP_FAILED), ErrorCode::kIo, path,
+          ": cannot be mapped: ", std::strerror(error));
+  if (size_ > 0) data_ = static_cast<const std::byte*>(mapped);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
+}
+
+}  // namespace seekrl

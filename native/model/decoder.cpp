@@ -1,0 +1,160 @@
+// The forward pass of the Llama and Qwen families, and the list of their weights.
+#include "model/decoder.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "model/rope_frequencies.h"
+#include "ops/linear.h"
+#include "ops/rms_norm.h"
+#include "ops/rope.h"
+#include "ops/silu_mul.h"
+
+namespace seekrl::model {
+
+namespace {
+
+void check(const DecoderConfig& config) {
+  const bool is_positive = config.vocab_size > 0 && config.hidden_size > 0 && config.intermediate_size > 0 &&
+                           config.num_layers > 0 && config.num_heads > 0 && config.num_kv_heads > 0;
+  require(is_positive, ErrorCode::kArgument, "decoder: every size must be positive");
+  require(config.num_heads % config.num_kv_heads == 0, ErrorCode::kArgument, "decoder: ", config.num_kv_heads,
+          " key heads do not divide ", config.num_heads, " query heads");
+  require(config.head_dim > 0 && config.head_dim % 2 == 0, ErrorCode::kArgument,
+          "decoder: head width: expected an even number, got ", config.head_dim);
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// Standard normals of the generator's stream `stream`, f32.
+at::Tensor normals(at::IntArrayRef shape, uint64_t seed, uint64_t stream) {
+  at::Tensor drawn = at::empty(shape, at::kFloat);
+  float* values = drawn.mutable_data_ptr<float>();
+  const int64_t count = drawn.numel();
+  for (int64_t i = 0; i < count; i += 2) {
+    const auto [first, second] = normal_pair(seed, stream, static_cast<uint64_t>(i / 2));
+    values[i] = static_cast<float>(first);
+    if (i + 1 < count) values[i + 1] = static_cast<float>(second);
+  }
+  return drawn;
+}
+
+}  // namespace
+
+Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device)
+    : config_(std::move(config)), dtype_(dtype), device_(device) {
+  check(config_);
+  embedding_VD_ = add("model.embed_tokens.weight", {config_.vocab_size, config_.hidden_size});
+  for (int64_t index = 0; index < config_.num_layers; ++index) layers_.push_back(add_layer(index));
+  norm_D_ = add("model.norm.weight", {config_.hidden_size});
+  head_VD_ = config_.tie_embeddings ? embedding_VD_ : add("lm_head.weight", {config_.vocab_size, config_.hidden_size});
+  const std::vector<float> frequencies = seekrl::model::rope_frequencies(config_);
+  rope_frequencies_ = at::tensor(frequencies, at::kFloat).to(device_);
+}
+
+at::Tensor Decoder::add(const std::string& name, at::IntArrayRef shape) {
+  parameters_.push_back({name, at::zeros(shape, at::TensorOptions(device_).dtype(dtype_))});
+  return parameters_.back().value;
+}
+
+Decoder::Layer Decoder::add_layer(int64_t index) {
+  const std::string prefix = "model.layers." + std::to_string(index) + ".";
+  const int64_t width = config_.hidden_size, inner = config_.intermediate_size;
+  const int64_t query_width = config_.num_heads * config_.head_dim, key_width = config_.num_kv_heads * config_.head_dim;
+  const auto weight = [&](const char* name, int64_t rows, int64_t columns) {
+    return add(prefix + name + ".weight", {rows, columns});
+  };
+  const auto vector = [&](const std::string& name, int64_t size, bool exists) {
+    return exists ? add(prefix + name, {size}) : at::Tensor();
+  };
+  const bool qkv_bias = config_.qkv_bias || config_.attention_bias;
+  Layer layer;
+  layer.input_norm_D = vector("input_layernorm.weight", width, true);
+  layer.q_weight = weight("self_attn.q_proj", query_width, width);
+  layer.q_bias = vector("self_attn.q_proj.bias", query_width, qkv_bias);
+  layer.k_weight = weight("self_attn.k_proj", key_width, width);
+  layer.k_bias = vector("self_attn.k_proj.bias", key_width, qkv_bias);
+  layer.v_weight = weight("self_attn.v_proj", key_width, width);
+  layer.v_bias = vector("self_attn.v_proj.bias", key_width, qkv_bias);
+  layer.o_weight = weight("self_attn.o_proj", width, query_width);
+  layer.o_bias = vector("self_attn.o_proj.bias", width, config_.attention_bias);
+  layer.q_norm_C = vector("self_attn.q_norm.weight", config_.head_dim, config_.qk_norm);
+  layer.k_norm_C = vector("self_attn.k_norm.weight", config_.head_dim, config_.qk_norm);
+  layer.post_norm_D = vector("post_attention_layernorm.weight", width, true);
+  layer.gate_weight = weight("mlp.gate_proj", inner, width);
+  layer.gate_bias = vector("mlp.gate_proj.bias", inner, config_.mlp_bias);
+  layer.up_weight = weight("mlp.up_proj", inner, width);
+  layer.up_bias = vector("mlp.up_proj.bias", inner, config_.mlp_bias);
+  layer.down_weight = weight("mlp.down_proj", width, inner);
+  layer.down_bias = vector("mlp.down_proj.bias", width, config_.mlp_bias);
+  return layer;
+}
+
+void Decoder::initialise(uint64_t seed, double std) {
+  at::NoGradGuard no_grad;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    auto& [name, value] = parameters_[i];
+    if (value.dim() == 2) {
+      value.copy_(normals(value.sizes(), seed, i).mul_(std));
+    } else {
+      value.fill_(ends_with(name, "norm.weight") ? 1.0 : 0.0);
+    }
+  }
+  weights_changed();
+}
+
+at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention) const {
+  require(tokens_T.dim() == 1 && tokens_T.sizes() == positions_T.sizes(), ErrorCode::kShape,
+          "decoder: expected tokens and positions [T], got ", tokens_T.sizes(), " and ", positions_T.sizes());
+  require(tokens_T.scalar_type() == at::kLong && positions_T.scalar_type() == at::kLong, ErrorCode::kDtype,
+          "decoder: expected i64 tokens and positions");
+  const at::Tensor angles_TF = positions_T.to(at::kFloat).unsqueeze(1) * rope_frequencies_;
+  const at::Tensor cos_TF = angles_TF.cos(), sin_TF = angles_TF.sin();
+  at::Tensor x_TD = at::embedding(embedding_VD_, tokens_T);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    const at::Tensor normed_TD = ops::rms_norm(x_TD, layer.input_norm_D, config_.rms_norm_eps);
+    x_TD = x_TD + attention_block(layer, static_cast<int64_t>(i), normed_TD, cos_TF, sin_TF, attention);
+    x_TD = x_TD + mlp_block(layer, ops::rms_norm(x_TD, layer.post_norm_D, config_.rms_norm_eps));
+  }
+  return ops::rms_norm(x_TD, norm_D_, config_.rms_norm_eps);
+}
+
+at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const at::Tensor& cos_TF,
+                                    const at::Tensor& sin_TF, Attention& attention) const {
+  const int64_t num_tokens = x_TD.size(0), head_dim = config_.head_dim;
+  at::Tensor query = ops::linear(x_TD, layer.q_weight, layer.q_bias).view({num_tokens, config_.num_heads, head_dim});
+  at::Tensor key = ops::linear(x_TD, layer.k_weight, layer.k_bias).view({num_tokens, config_.num_kv_heads, head_dim});
+  const at::Tensor value =
+      ops::linear(x_TD, layer.v_weight, layer.v_bias).view({num_tokens, config_.num_kv_heads, head_dim});
+  if (config_.qk_norm) {
+    query = ops::rms_norm(query, layer.q_norm_C, config_.rms_norm_eps);
+    key = ops::rms_norm(key, layer.k_norm_C, config_.rms_norm_eps);
+  }
+  const at::Tensor mixed =
+      attention.attend(index, ops::rope(query, cos_TF, sin_TF), ops::rope(key, cos_TF, sin_TF), value);
+  return ops::linear(mixed.reshape({num_tokens, config_.num_heads * head_dim}), layer.o_weight, layer.o_bias);
+}
+
+at::Tensor Decoder::mlp_block(const Layer& layer, const at::Tensor& x_TD) const {
+  const at::Tensor gate = ops::linear(x_TD, layer.gate_weight, layer.gate_bias);
+  const at::Tensor up = ops::linear(x_TD, layer.up_weight, layer.up_bias);
+  return ops::linear(ops::silu_mul(gate, up), layer.down_weight, layer.down_bias);
+}
+
+const at::Tensor& Decoder::head_VD() const { return head_VD_; }
+
+const at::Tensor& Decoder::parameter(const std::string& name) const {
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.name == name) return parameter.value;
+  }
+  fail(ErrorCode::kArgument, "parameter: no weight is called ", name);
+}
+
+}  // namespace seekrl::model

@@ -1,0 +1,27 @@
+// One forward over the ids as a single span.
+#include "model/score.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "base/error.h"
+#include "ops/token_logprob.h"
+
+namespace seekrl::model {
+
+at::Tensor score_logprobs(const Decoder& decoder, const std::vector<int64_t>& ids) {
+  const auto count = static_cast<int64_t>(ids.size());
+  for (const int64_t id : ids) {
+    require(id >= 0 && id < decoder.config().vocab_size, ErrorCode::kRange, "id: expected 0 to ",
+            decoder.config().vocab_size - 1, ", got ", id);
+  }
+  if (count < 2) return at::empty({0}, at::kFloat);
+  at::NoGradGuard no_grad;
+  const at::Tensor ids_T = at::tensor(ids, at::kLong).to(decoder.device());
+  const at::Tensor positions_T = at::arange(count - 1, ids_T.options());
+  SpanAttention attention({0, count - 1});
+  const at::Tensor hidden_TD = decoder.forward(ids_T.slice(0, 0, count - 1), positions_T, attention);
+  return ops::token_logprob(hidden_TD, decoder.head_VD(), ids_T.slice(0, 1), 1.0).logprob_R;
+}
+
+}  // namespace seekrl::model

@@ -1,0 +1,147 @@
+// Weights are copied out of the mapped file, since training changes them; a writer's file appears whole or not at all.
+#include "model/weights.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/mapped_file.h"
+
+namespace seekrl::model {
+
+namespace {
+
+using TensorsByName = std::unordered_map<std::string, const StoredTensor*>;
+using FilesByPath = std::map<std::string, MappedFile>;
+
+at::ScalarType scalar_type(const std::string& dtype, const std::string& name) {
+  if (dtype == "F32") return at::kFloat;
+  if (dtype == "F16") return at::kHalf;
+  if (dtype == "BF16") return at::kBFloat16;
+  fail(ErrorCode::kFormat, name, ": dtype: expected F32, F16 or BF16, got ", dtype);
+}
+
+void copy_from(const StoredTensor& stored, const MappedFile& file, at::Tensor& value) {
+  // The bytes may lie at any address, so they are first copied to where their type may be read.
+  at::Tensor source = at::empty(value.sizes(), scalar_type(stored.dtype, stored.name));
+  require(stored.offset <= file.size() && source.nbytes() <= file.size() - stored.offset, ErrorCode::kFormat,
+          stored.path, ": ", stored.name, " ends beyond the file's ", file.size(), " bytes");
+  std::memcpy(source.mutable_data_ptr(), file.data() + stored.offset, source.nbytes());
+  value.copy_(source);
+}
+
+// What Hugging Face ignores as well: buffers of old releases, and the head's copy in a tied model.
+bool is_ignored(const std::string& name, const DecoderConfig& config) {
+  if (name == "lm_head.weight") return config.tie_embeddings;
+  return name.find(".rotary_emb.inv_freq") != std::string::npos;
+}
+
+void check_names(const Decoder& decoder, const TensorsByName& by_name) {
+  std::unordered_map<std::string, bool> known;
+  for (const Parameter& parameter : decoder.parameters()) known[parameter.name] = true;
+  for (const auto& [name, stored] : by_name) {
+    require(known.count(name) > 0 || is_ignored(name, decoder.config()), ErrorCode::kFormat, stored->path,
+            ": holds a tensor that the model of config.json has not: ", name);
+  }
+}
+
+const StoredTensor& find(const TensorsByName& by_name, const Parameter& parameter) {
+  const auto found = by_name.find(parameter.name);
+  require(found != by_name.end(), ErrorCode::kFormat, "weights: missing tensor ", parameter.name, " of shape ",
+          parameter.value.sizes());
+  const StoredTensor& stored = *found->second;
+  require(parameter.value.sizes() == at::IntArrayRef(stored.shape), ErrorCode::kFormat, stored.path, ": ", stored.name,
+          ": expected shape ", parameter.value.sizes(), ", got ", at::IntArrayRef(stored.shape));
+  return stored;
+}
+
+// A file that is written beside its final place; without `publish` it leaves no trace.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)), written_path_(path_ + ".tmp") {
+    descriptor_ = open(written_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    require(descriptor_ >= 0, ErrorCode::kIo, written_path_, ": cannot be created: ", std::strerror(errno));
+  }
+  ~TemporaryFile() {
+    if (descriptor_ < 0) return;
+    close(descriptor_);
+    unlink(written_path_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  void write(const void* data, size_t size) {
+    const char* next = static_cast<const char*>(data);
+    while (size > 0) {
+      const ssize_t count = ::write(descriptor_, next, size);
+      if (count < 0 && errno == EINTR) continue;
+      require(count >= 0, ErrorCode::kIo, written_path_, ": cannot be written: ", std::strerror(errno));
+      next += count;
+      size -= static_cast<size_t>(count);
+    }
+  }
+
+  void publish() {
+    require(fsync(descriptor_) == 0, ErrorCode::kIo, written_path_, ": fsync: ", std::strerror(errno));
+    require(rename(written_path_.c_str(), path_.c_str()) == 0, ErrorCode::kIo, path_,
+            ": cannot be replaced: ", std::strerror(errno));
+    close(descriptor_);
+    descriptor_ = -1;
+  }
+
+ private:
+  std::string path_, written_path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace
+
+void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored) {
+  at::NoGradGuard no_grad;
+  TensorsByName by_name;
+  for (const StoredTensor& tensor : stored) {
+    require(by_name.emplace(tensor.name, &tensor).second, ErrorCode::kFormat, tensor.path, ": ", tensor.name,
+            " stands in two files");
+  }
+  check_names(decoder, by_name);
+  FilesByPath files;
+  for (const Parameter& parameter : decoder.parameters()) {
+    const StoredTensor& tensor = find(by_name, parameter);
+    const MappedFile& file = files.try_emplace(tensor.path, tensor.path).first->second;
+    at::Tensor value = parameter.value;
+    copy_from(tensor, file, value);
+  }
+  decoder.weights_changed();
+}
+
+void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,
+                   const std::vector<std::string>& names, const std::string& dtype) {
+  at::NoGradGuard no_grad;
+  TemporaryFile file(path);
+  file.write(header.data(), header.size());
+  for (const std::string& name : names) {
+    const at::Tensor value = decoder.parameter(name).to(at::kCPU, scalar_type(dtype, name)).contiguous();
+    file.write(value.const_data_ptr(), value.nbytes());
+  }
+  file.publish();
+}
+
+std::shared_ptr<Decoder> clone(const Decoder& decoder) {
+  at::NoGradGuard no_grad;
+  auto copy = std::make_shared<Decoder>(decoder.config(), decoder.dtype(), decoder.device());
+  for (size_t i = 0; i < decoder.parameters().size(); ++i) {
+    at::Tensor value = copy->parameters()[i].value;
+    value.copy_(decoder.parameters()[i].value);
+  }
+  copy->weights_changed();
+  return copy;
+}
+
+}  // namespace seekrl::model

@@ -1,0 +1,34 @@
+// A decoder's weights to and from safetensors files, whose headers the TypeScript layer reads and writes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/decoder.h"
+
+namespace seekrl::model {
+
+// One tensor of a safetensors file.
+struct StoredTensor {
+  std::string name;
+  std::string dtype;  // safetensors' spelling: F32, F16, BF16
+  std::vector<int64_t> shape;
+  std::string path;
+  uint64_t offset = 0;  // of the first byte, from the file's beginning
+};
+
+// Fills every parameter from the tensor of its name, converted to the decoder's dtype. Each parameter must be there in
+// its shape, and nothing else may be (ERR_FORMAT), save what older programs wrote too: rotary frequencies, a tied head.
+void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored);
+
+// Writes `header`, then the named parameters in order as `dtype` (F32, BF16 or F16), to a temporary file beside `path`
+// that replaces `path` once it is on the disk.
+void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,
+                   const std::vector<std::string>& names, const std::string& dtype);
+
+// A decoder of its own with the same weights.
+std::shared_ptr<Decoder> clone(const Decoder& decoder);
+
+}  // namespace seekrl::model

@@ -1,0 +1,11 @@
+// Root-mean-square normalisation over the last dimension.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace seekrl::ops {
+
+// x [..., D], weight_D -> x / sqrt(mean(x^2) + eps) * weight in x's dtype, the mean in f32; differentiable.
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight_D, double eps);
+
+}  // namespace seekrl::ops

@@ -1,0 +1,18 @@
+// The language-model head fused with log-softmax and the choice of one id per row.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace seekrl::ops {
+
+struct TokenLogprob {
+  at::Tensor logprob_R;  // f32, natural log of the id's probability
+  at::Tensor entropy_R;  // f32, entropy of the row's distribution, in nats
+};
+
+// Logits are hidden_RD weight_VD^T / temperature, made for a few rows at a time and never stored for all: memory
+// grows with R x D and V. Differentiable in hidden and weight through both results.
+TokenLogprob token_logprob(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
+                           double temperature);
+
+}  // namespace seekrl::ops

@@ -1,0 +1,68 @@
+/** A sequence that says what a script tells it, a tokenizer of one id per character, a recorded search. */
+import type {
+  GeneratedSpan,
+  GenerateRequest,
+  SearchDocuments,
+  TextCodec,
+} from "../../lib/rollout/rollout.ts";
+
+/** One id per UTF-16 unit, so that every text of a test is its own ids. */
+export const characters: TextCodec = {
+  encode: (text) => Int32Array.from(text, (unit) => unit.charCodeAt(0)),
+  decode: (ids) => String.fromCharCode(...ids),
+};
+
+/** One scripted turn: a text, or ids with a stop reason. */
+export type ScriptedTurn = string | { readonly ids: Int32Array; readonly stop: GeneratedSpan["stop"] };
+
+/** Plays turns in order and remembers everything it was told. */
+export class ScriptedSequence {
+  readonly requests: GenerateRequest[] = [];
+  readonly appended: string[] = [];
+  readonly forks: ScriptedSequence[] = [];
+  closed = false;
+  readonly #turns: ScriptedTurn[];
+  readonly #script: readonly ScriptedTurn[];
+
+  constructor(...turns: ScriptedTurn[]) {
+    this.#script = turns;
+    this.#turns = [...turns];
+  }
+
+  async generate(request: GenerateRequest): Promise<GeneratedSpan> {
+    this.requests.push(request);
+    if (request.signal?.aborted) return span(new Int32Array(), "aborted");
+    const turn = this.#turns.shift();
+    if (turn === undefined) throw new Error("the script has ended");
+    if (typeof turn !== "string") return span(turn.ids, turn.stop);
+    const ids = characters.encode(turn).subarray(0, request.maxTokens);
+    const isCut = ids.length < turn.length;
+    return span(ids, isCut ? "length" : request.stop.some((stop) => turn.includes(stop)) ? "stop" : "eos");
+  }
+
+  append(ids: Int32Array): void {
+    this.appended.push(characters.decode(ids));
+  }
+
+  fork(): ScriptedSequence {
+    const fork = new ScriptedSequence(...this.#script);
+    this.forks.push(fork);
+    return fork;
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+}
+
+function span(ids: Int32Array, stop: GeneratedSpan["stop"]): GeneratedSpan {
+  return { ids, logprobs: Float32Array.from(ids, (_, i) => -i / 8), stop, weightsVersion: 3 };
+}
+
+/** Finds one document per query and remembers what it was asked. */
+export function recordedSearch(asked: (readonly string[])[] = []): SearchDocuments {
+  return async (queries) => {
+    asked.push(queries);
+    return queries.map((query) => [{ title: query, text: `about ${query}` }]);
+  };
+}
