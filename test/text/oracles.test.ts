@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { ChatTemplate, type Message } from "../../lib/text/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizer.ts";
 
 const data = process.env.SEEKRL_SHARED_DATA ?? "";
@@ -27,4 +28,47 @@ for (const [name, folder] of Object.entries(vocabularies)) {
     assert.equal(lines.length, texts.length);
     assert.deepEqual(wrong, []);
   });
+}
+
+interface Rendering {
+  readonly template: string;
+  readonly case: string;
+  readonly add_generation_prompt: boolean;
+  readonly tools: boolean;
+  readonly output?: string;
+  readonly error?: string;
+}
+
+interface Expected {
+  readonly tool: object;
+  readonly conversations: Readonly<Record<string, readonly Message[]>>;
+  readonly vars: Readonly<Record<string, Record<string, string>>>;
+  readonly results: readonly Rendering[];
+}
+
+test("real chat templates give the reference's text, or refuse where it refuses", { skip }, () => {
+  const sources = JSON.parse(read("chat-templates/templates.json")) as Record<string, string>;
+  const expected = JSON.parse(read("chat-templates/expected.json")) as Expected;
+  const wrong = expected.results.flatMap((rendering) => {
+    const template = new ChatTemplate(
+      sources[rendering.template] as string,
+      expected.vars[rendering.template],
+    );
+    const options = {
+      addGenerationPrompt: rendering.add_generation_prompt,
+      ...(rendering.tools ? { tools: [expected.tool] } : {}),
+    };
+    const actual = render(template, expected.conversations[rendering.case] as Message[], options);
+    return actual === rendering.output ? [] : [{ ...rendering, actual }];
+  });
+  assert.equal(expected.results.length, 720);
+  assert.deepEqual(wrong, []);
+});
+
+function render(template: ChatTemplate, messages: readonly Message[], options: object): string | undefined {
+  try {
+    return template.render(messages, options);
+  } catch {
+    return undefined;
+  }
 }
