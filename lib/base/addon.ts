@@ -41,5 +41,60 @@ export interface NativeModels {
   readonly ModelHandle: new () => NativeModel;
 }
 
+/** What an engine tells after a step: one entry per sequence with news, their tokens one after another. */
+export interface NativeEngineEvent {
+  readonly sequences: Int32Array;
+  /** Tokens of each entry. */
+  readonly counts: Int32Array;
+  /** 0 goes on, 1 length, 2 stop id, 3 stop string, 4 aborted, 5 failed. */
+  readonly finishes: Int32Array;
+  readonly stopIndices: Int32Array;
+  readonly cutBytes: Int32Array;
+  readonly versions: Int32Array;
+  readonly tokens: Int32Array;
+  readonly logprobs: Float32Array;
+  readonly error?: Error & { readonly code?: string };
+}
+
+/** An engine's native handle; commands return at once and their outcome comes as events. */
+export interface NativeEngine {
+  start(
+    model: NativeModel,
+    options: {
+      numBlocks: number;
+      blockTokens: number;
+      maxTokens: number;
+      maxBatchTokens: number;
+      maxBatchRows: number;
+    },
+    vocabulary: { bytes: Uint8Array; starts: Int32Array },
+  ): Promise<void>;
+  open(id: number, ids: Int32Array, seed: number): void;
+  fork(id: number, child: number, seed: number): void;
+  append(id: number, ids: Int32Array): void;
+  generate(
+    id: number,
+    options: {
+      maxTokens: number;
+      temperature: number;
+      topP: number;
+      topK: number;
+      stop: readonly string[];
+      stopIds: Int32Array;
+      isStreamed: boolean;
+    },
+  ): void;
+  cancel(id: number): void;
+  closeSequence(id: number): void;
+  /** Counters by name, see lib/engine. */
+  stats(): Promise<Record<string, number>>;
+  close(): Promise<void>;
+}
+
+/** Engines, the exports of native/node/engine_api.cpp. */
+export interface NativeEngines {
+  readonly EngineHandle: new (listener: (event: NativeEngineEvent) => void) => NativeEngine;
+}
+
 /** Everything the addon exports. */
-export type Addon = NativeProcess & NativeModels;
+export type Addon = NativeProcess & NativeModels & NativeEngines;

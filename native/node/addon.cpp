@@ -3,6 +3,7 @@
 #include <napi.h>
 #include <torch/version.h>
 
+#include "node/engine_api.h"
 #include "node/guard.h"
 #include "node/model_api.h"
 
@@ -28,6 +29,7 @@ static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   exports["torchVersion"] = Napi::Function::New(env, torch_version);
   exports["setNumThreads"] = Napi::Function::New(env, set_num_threads);
   export_model(env, exports);
+  export_engine(env, exports);
   return exports;
 }
 

@@ -1,0 +1,196 @@
+/** Generates tokens for many sequences at once on a model's weights. */
+import type { NativeEngineEvent } from "../base/addon.ts";
+import { type ErrorCode, SeekError } from "../base/errors.ts";
+import { native } from "../base/native.ts";
+import type { Model } from "../model/model.ts";
+import { type News, Sequence, type SequenceHome } from "./sequence.ts";
+import { checkIds, checkSeed } from "./span.ts";
+import { packBytes, type TokenTable } from "./vocabulary.ts";
+
+/** Sizes of an engine. */
+export interface EngineOptions {
+  /** For stop strings and the default stop ids. @default none: stop strings are refused */
+  readonly tokenizer?: TokenTable;
+  /** Tokens run in one step; longer prompts are prefilled in chunks. @default 2048 */
+  readonly maxBatchTokens?: number;
+  /** Sequences run in one step. @default 256 */
+  readonly maxBatchSequences?: number;
+  /** Blocks of the cache. @default what fits into 1 GiB, but no more than maxBatchSequences of the longest need */
+  readonly numBlocks?: number;
+  /** Tokens a block holds. @default 16 */
+  readonly blockTokens?: number;
+  /** Seeds of sequences that are opened without one follow from this. @default 0 */
+  readonly seed?: number;
+}
+
+/** What an engine has done so far and holds now. */
+export interface EngineStats {
+  readonly numSteps: number;
+  /** Sampled tokens. */
+  readonly numGenerated: number;
+  /** Tokens read without sampling: prompts, observations, and what was computed again. */
+  readonly numPrefilled: number;
+  /** Mean number of sequences in a step. */
+  readonly meanBatch: number;
+  /** Times a sequence lost its blocks because the cache was full. */
+  readonly numPreemptions: number;
+  /** Open sequences. */
+  readonly numSequences: number;
+  readonly numBlocks: number;
+  readonly numUsedBlocks: number;
+}
+
+const cacheBytes = 2 ** 30;
+const finishes = [undefined, "length", "stopId", "stopString", "aborted", "failed"] as const;
+
+/**
+ * Continuous batching over one model: whatever sequences wait for tokens run together, each step anew. The engine
+ * shares the model's weights with the trainer; when they change, the next step recomputes what it needs.
+ *
+ * @example
+ * await using engine = await Engine.open(model, { tokenizer });
+ * const prompt = tokenizer.encode("The capital of France is");
+ * const samples = await Promise.all(
+ *   [1, 2, 3].map((seed) => engine.open(prompt, { seed }).generate({ maxTokens: 16, stop: ["\n"] })),
+ * );
+ */
+export class Engine {
+  readonly #home: SequenceHome;
+  readonly #sequences: Map<number, Sequence>;
+  #closing: Promise<void> | undefined;
+
+  private constructor(home: SequenceHome, sequences: Map<number, Sequence>) {
+    this.#home = home;
+    this.#sequences = sequences;
+  }
+
+  /**
+   * Opens an engine on a model, which it keeps alive.
+   *
+   * @param model - the weights
+   * @param options - see {@link EngineOptions}
+   * @returns the engine, to be closed
+   * @throws ERR_RANGE for sizes out of range; ERR_MEMORY when the cache cannot be allocated; ERR_STATE when the model
+   *   is closed
+   */
+  static async open(model: Model, options: EngineOptions = {}): Promise<Engine> {
+    const { tokenizer, maxBatchTokens = 2048, maxBatchSequences = 256, blockTokens = 16, seed = 0 } = options;
+    const { maxPosition, vocabSize } = model.config;
+    const numBlocks = options.numBlocks ?? defaultBlocks(model, blockTokens, maxBatchSequences);
+    for (const [name, value] of Object.entries({
+      maxBatchTokens,
+      maxBatchSequences,
+      numBlocks,
+      blockTokens,
+    })) {
+      if (!Number.isSafeInteger(value) || value < 1) {
+        throw new SeekError("ERR_RANGE", `${name}: expected a whole number from 1 on, got ${value}`);
+      }
+    }
+    const maxTokens = Math.min(maxPosition, numBlocks * blockTokens);
+    const sequences = new Map<number, Sequence>();
+    const handle = new native.EngineHandle((event) => deliver(event, sequences));
+    const sizes = { numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows: maxBatchSequences };
+    await handle.start(model.handle, sizes, packBytes(tokenizer));
+    checkSeed(seed);
+    let numOpened = 0;
+    return new Engine(
+      {
+        native: handle,
+        vocabSize,
+        maxTokens,
+        isBoundByCache: maxTokens < maxPosition,
+        vocabulary: { eosIds: tokenizer?.eosIds ?? [], hasBytes: tokenizer !== undefined },
+        get weightsVersion() {
+          return model.weightsVersion;
+        },
+        next: () => ({ id: numOpened, seed: seed + numOpened++ }),
+        add: (id, sequence) => sequences.set(id, sequence),
+        remove: (id) => sequences.delete(id),
+      },
+      sequences,
+    );
+  }
+
+  /** The longest a sequence can grow, in tokens: what the model was made for and the cache can hold. */
+  get maxTokens(): number {
+    return this.#home.maxTokens;
+  }
+
+  /**
+   * Begins a sequence.
+   *
+   * @param promptIds - i32 [T], may be empty when tokens are appended later
+   * @param options - `seed` of the sequence's draws: the same seed, tokens and options give the same result whatever
+   *   else runs; `@default` the engine's next
+   * @returns the sequence, to be closed
+   * @throws ERR_STATE once closed; ERR_RANGE for an id outside the vocabulary
+   */
+  open(promptIds: Int32Array | readonly number[], { seed }: { readonly seed?: number } = {}): Sequence {
+    this.#requireOpen();
+    const ids = checkIds(promptIds, this.#home.vocabSize);
+    const next = this.#home.next();
+    const ownSeed = checkSeed(seed ?? next.seed);
+    const sequence = new Sequence(this.#home, next.id, ids);
+    this.#home.native.open(next.id, ids, ownSeed);
+    return sequence;
+  }
+
+  /** Counters, after all that was asked for before. @throws ERR_STATE once closed */
+  async stats(): Promise<EngineStats> {
+    this.#requireOpen();
+    const { numRows = 0, ...rest } = await this.#home.native.stats();
+    const { numSteps = 0 } = rest;
+    return {
+      ...(rest as unknown as Omit<EngineStats, "meanBatch">),
+      meanBatch: numRows / Math.max(1, numSteps),
+    };
+  }
+
+  /** Closes all sequences and gives the cache back; idempotent. Spans that are being sampled reject with ERR_ABORTED. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    for (const sequence of [...this.#sequences.values()]) sequence.close();
+    await this.#home.native.close();
+  }
+
+  #requireOpen(): void {
+    if (this.#closing !== undefined) throw new SeekError("ERR_STATE", "engine: closed");
+  }
+}
+
+function defaultBlocks({ config, dtype }: Model, blockTokens: number, maxBatchSequences: number): number {
+  const { numLayers, numKvHeads, headDim, maxPosition } = config;
+  const tokenBytes = 2 * numLayers * numKvHeads * headDim * (dtype === "float32" ? 4 : 2);
+  const fitting = Math.floor(cacheBytes / (tokenBytes * blockTokens));
+  const useful = Math.ceil(maxPosition / blockTokens) * maxBatchSequences;
+  return Math.max(1, Math.min(fitting, useful));
+}
+
+function deliver(event: NativeEngineEvent, sequences: ReadonlyMap<number, Sequence>): void {
+  const error =
+    event.error && new SeekError((event.error.code ?? "ERR_INTERNAL") as ErrorCode, event.error.message);
+  let start = 0;
+  for (const [i, id] of event.sequences.entries()) {
+    const end = start + event.counts[i]!;
+    const news: News = {
+      ids: event.tokens.slice(start, end),
+      logprobs: event.logprobs.slice(start, end),
+      finish: finishes[event.finishes[i]!],
+      stopIndex: event.stopIndices[i]!,
+      cutBytes: event.cutBytes[i]!,
+      weightsVersion: event.versions[i]!,
+      error,
+    };
+    start = end;
+    sequences.get(id)?.receive(news);
+  }
+}

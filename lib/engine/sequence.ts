@@ -1,0 +1,271 @@
+/** A growing list of tokens that the engine continues, whose keys and values stay cached between calls. */
+import type { NativeEngine } from "../base/addon.ts";
+import { SeekError } from "../base/errors.ts";
+import {
+  checkIds,
+  checkSeed,
+  type FullOptions,
+  fullOptions,
+  type GenerateOptions,
+  type Span,
+  type SpanChunk,
+  type SpanStop,
+} from "./span.ts";
+
+/** What a sequence needs of its engine. */
+export interface SequenceHome {
+  readonly native: NativeEngine;
+  readonly vocabSize: number;
+  /** Longest sequence, and why. */
+  readonly maxTokens: number;
+  readonly isBoundByCache: boolean;
+  readonly weightsVersion: number;
+  readonly vocabulary: { readonly eosIds: readonly number[]; readonly hasBytes: boolean };
+  /** The number and the seed of the next sequence. */
+  next(): { readonly id: number; readonly seed: number };
+  add(id: number, sequence: Sequence): void;
+  remove(id: number): void;
+}
+
+/** News of a sequence from the engine: some tokens, and why the span ended if it did. */
+export interface News extends SpanChunk {
+  readonly finish: "length" | "stopId" | "stopString" | "aborted" | "failed" | undefined;
+  readonly stopIndex: number;
+  readonly cutBytes: number;
+  readonly weightsVersion: number;
+  readonly error: SeekError | undefined;
+}
+
+interface Pending {
+  readonly options: FullOptions;
+  readonly chunks: SpanChunk[];
+  readonly onChunk: ((chunk: SpanChunk) => void) | undefined;
+  resolve(span: Span): void;
+  reject(error: SeekError): void;
+}
+
+/**
+ * One conversation with the model. Between calls it keeps what was computed; a token is never computed twice unless
+ * the weights changed or the cache ran full.
+ *
+ * @example
+ * const sequence = engine.open(tokenizer.encode("Once upon a time"), { seed: 7 });
+ * const { ids, stop } = await sequence.generate({ maxTokens: 64, stop: ["\n"] });
+ * sequence.append(tokenizer.encode("And then"));
+ * sequence.close();
+ */
+export class Sequence {
+  readonly #home: SequenceHome;
+  readonly #id: number;
+  #tokens: Int32Array;
+  #numTokens: number;
+  #pending: Pending | undefined;
+  #isClosed = false;
+
+  /** Use {@link Engine.open} or {@link Sequence.fork}. */
+  constructor(home: SequenceHome, id: number, tokens: Int32Array) {
+    this.#home = home;
+    this.#id = id;
+    this.#tokens = tokens;
+    this.#numTokens = tokens.length;
+    home.add(id, this);
+  }
+
+  /** All tokens so far: prompt, sampled and appended; a copy. */
+  get tokens(): Int32Array {
+    return this.#tokens.slice(0, this.#numTokens);
+  }
+
+  /** Number of tokens so far. */
+  get length(): number {
+    return this.#numTokens;
+  }
+
+  /**
+   * Samples tokens until a stop.
+   *
+   * @param options see {@link GenerateOptions}
+   * @returns the tokens, which are part of the sequence from then on
+   * @throws ERR_STATE once closed, or while another span is being sampled; ERR_RANGE for a sequence of no tokens, one
+   *   as long as the model allows, or an option out of range; ERR_MEMORY when the cache cannot hold the sequence;
+   *   ERR_ARGUMENT for stop strings without a tokenizer; ERR_ABORTED when the sequence is closed meanwhile
+   */
+  async generate(options: GenerateOptions): Promise<Span> {
+    return this.#start(options, undefined);
+  }
+
+  /**
+   * Samples tokens until a stop and hands them out as they come. Leaving the loop early ends the span.
+   *
+   * @param options see {@link GenerateOptions}
+   * @returns chunks of at least one token; the span is the generator's return value
+   * @throws as {@link Sequence.generate}
+   */
+  async *stream(options: GenerateOptions): AsyncGenerator<SpanChunk, Span, undefined> {
+    const chunks: SpanChunk[] = [];
+    let wake = (): void => {};
+    let isDone = false;
+    const leave = new AbortController();
+    const signal = AbortSignal.any([leave.signal, ...(options.signal ? [options.signal] : [])]);
+    const span = this.#start({ ...options, signal }, (chunk) => {
+      chunks.push(chunk);
+      wake();
+    });
+    const ended = span
+      .catch(() => {})
+      .then(() => {
+        isDone = true;
+        wake();
+      });
+    try {
+      while (!isDone || chunks.length > 0) {
+        const chunk = chunks.shift();
+        if (chunk !== undefined) yield chunk;
+        else if (!isDone) await new Promise<void>((resolve) => (wake = resolve));
+      }
+      return await span;
+    } finally {
+      leave.abort();
+      await ended;
+    }
+  }
+
+  /**
+   * Adds tokens the model shall read before it goes on.
+   *
+   * @param ids i32 [T]
+   * @throws ERR_STATE once closed or while a span is being sampled; ERR_RANGE for an id outside the vocabulary
+   */
+  append(ids: Int32Array | readonly number[]): void {
+    this.#requireIdle("append");
+    const tokens = checkIds(ids, this.#home.vocabSize);
+    this.#add(tokens);
+    this.#home.native.append(this.#id, tokens);
+  }
+
+  /**
+   * Another sequence that continues from here and shares what is cached.
+   *
+   * @param options `seed` of the copy's draws; `@default` the engine's next
+   * @returns the copy, to be closed on its own
+   * @throws ERR_STATE once closed or while a span is being sampled
+   */
+  fork({ seed }: { readonly seed?: number } = {}): Sequence {
+    this.#requireIdle("fork");
+    const next = this.#home.next();
+    const child = new Sequence(this.#home, next.id, this.tokens);
+    this.#home.native.fork(this.#id, next.id, checkSeed(seed ?? next.seed));
+    return child;
+  }
+
+  /** Gives the cache back; idempotent. A span that is being sampled is rejected with ERR_ABORTED. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#home.native.closeSequence(this.#id);
+    if (this.#pending === undefined) this.#home.remove(this.#id);
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** Takes news from the engine; nothing else should call it. */
+  receive(news: News): void {
+    const pending = this.#pending;
+    if (pending === undefined) return;
+    if (news.ids.length > 0) {
+      const { ids, logprobs } = news;
+      this.#add(ids);
+      pending.chunks.push({ ids, logprobs });
+      pending.onChunk?.({ ids, logprobs });
+    }
+    if (news.finish === undefined) return;
+    this.#pending = undefined;
+    if (this.#isClosed) {
+      this.#home.remove(this.#id);
+      pending.reject(new SeekError("ERR_ABORTED", "sequence: closed while it generated"));
+    } else if (news.finish === "failed") {
+      pending.reject(news.error ?? new SeekError("ERR_INTERNAL", "engine: a step failed"));
+    } else {
+      pending.resolve(toSpan(pending, news, this.#home.vocabulary.eosIds));
+    }
+  }
+
+  #start(options: GenerateOptions, onChunk: ((chunk: SpanChunk) => void) | undefined): Promise<Span> {
+    this.#requireIdle("generate");
+    this.#requireRoom();
+    const full = fullOptions(options, this.#home.vocabulary);
+    const { signal } = options;
+    if (signal?.aborted) return Promise.resolve(this.#emptySpan());
+    const promise = new Promise<Span>((resolve, reject) => {
+      this.#pending = { options: full, chunks: [], onChunk, resolve, reject };
+    });
+    const stopIds = Int32Array.from(full.stopIds);
+    this.#home.native.generate(this.#id, { ...full, stopIds, isStreamed: onChunk !== undefined });
+    if (signal === undefined) return promise;
+    const cancel = (): void => this.#home.native.cancel(this.#id);
+    signal.addEventListener("abort", cancel, { once: true });
+    return promise.finally(() => signal.removeEventListener("abort", cancel));
+  }
+
+  #emptySpan(): Span {
+    return {
+      ids: new Int32Array(),
+      logprobs: new Float32Array(),
+      stop: "aborted",
+      cutBytes: 0,
+      weightsVersion: this.#home.weightsVersion,
+    };
+  }
+
+  #add(ids: Int32Array): void {
+    const needed = this.#numTokens + ids.length;
+    if (needed > this.#tokens.length) {
+      const grown = new Int32Array(Math.max(needed, 2 * this.#tokens.length));
+      grown.set(this.#tokens.subarray(0, this.#numTokens));
+      this.#tokens = grown;
+    }
+    this.#tokens.set(ids, this.#numTokens);
+    this.#numTokens = needed;
+  }
+
+  #requireIdle(what: string): void {
+    if (this.#isClosed) throw new SeekError("ERR_STATE", `sequence: ${what} after close`);
+    if (this.#pending !== undefined) throw new SeekError("ERR_STATE", `sequence: ${what} while it generates`);
+  }
+
+  #requireRoom(): void {
+    const { maxTokens, isBoundByCache } = this.#home;
+    if (this.#numTokens > 0 && this.#numTokens < maxTokens) return;
+    const code = isBoundByCache && this.#numTokens > 0 ? "ERR_MEMORY" : "ERR_RANGE";
+    const bound = isBoundByCache ? "the cache's blocks" : "the model's longest context";
+    throw new SeekError(
+      code,
+      `sequence: expected 1 to ${maxTokens - 1} tokens before generate (${bound}), got ${this.#numTokens}`,
+    );
+  }
+}
+
+function toSpan({ options, chunks }: Pending, news: News, eosIds: readonly number[]): Span {
+  const ids = chunks.length === 1 ? chunks[0]!.ids : joinIds(chunks);
+  const logprobs = chunks.length === 1 ? chunks[0]!.logprobs : joinLogprobs(chunks);
+  const { cutBytes, weightsVersion } = news;
+  const stopText = news.finish === "stopString" ? options.stop[news.stopIndex] : undefined;
+  const stop = stopOf(news, eosIds.includes(ids[ids.length - 1] ?? -1));
+  return { ids, logprobs, stop, cutBytes, weightsVersion, ...(stopText === undefined ? {} : { stopText }) };
+}
+
+function stopOf({ finish }: News, isEos: boolean): SpanStop {
+  if (finish === "stopId") return isEos ? "eos" : "stop";
+  if (finish === "stopString") return "stop";
+  return finish === "aborted" ? "aborted" : "length";
+}
+
+function joinIds(chunks: readonly SpanChunk[]): Int32Array {
+  return Int32Array.from(chunks.flatMap(({ ids }) => [...ids]));
+}
+
+function joinLogprobs(chunks: readonly SpanChunk[]): Float32Array {
+  return Float32Array.from(chunks.flatMap(({ logprobs }) => [...logprobs]));
+}

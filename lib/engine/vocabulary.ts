@@ -1,0 +1,30 @@
+/** What the engine knows of a tokenizer: the bytes of each token, to match stop strings, and the ends of text. */
+
+/** The part of a tokenizer the engine uses. */
+export interface TokenTable {
+  /** One more than the largest id. */
+  readonly vocabSize: number;
+  /** Ids that end a text or a turn. */
+  readonly eosIds: readonly number[];
+  /** The bytes a token stands for. */
+  tokenBytes(id: number): Uint8Array;
+}
+
+/** The bytes of all tokens, one after another: token t is `bytes[starts[t]]` to before `bytes[starts[t + 1]]`. */
+export interface PackedBytes {
+  readonly bytes: Uint8Array;
+  readonly starts: Int32Array;
+}
+
+/** Packs a table once, so that the native side never asks back. */
+export function packBytes(table: TokenTable | undefined): PackedBytes {
+  const pieces = Array.from(
+    { length: table?.vocabSize ?? 0 },
+    (_, id) => table?.tokenBytes(id) ?? new Uint8Array(),
+  );
+  const starts = new Int32Array(pieces.length + 1);
+  pieces.forEach((piece, id) => {
+    starts[id + 1] = (starts[id] ?? 0) + piece.length;
+  });
+  return { bytes: new Uint8Array(Buffer.concat(pieces)), starts };
+}

@@ -1,0 +1,39 @@
+// One allocation for all layers; the free list is a stack, so a block just released is used next.
+#include "engine/block_pool.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+
+namespace seekrl::engine {
+
+BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int64_t block_tokens, at::ScalarType dtype,
+                     at::Device device)
+    : block_tokens_(block_tokens), references_(num_blocks, 0) {
+  const int64_t row = config.num_kv_heads * config.head_dim;
+  storage_ = at::empty({config.num_layers * 2, num_blocks, block_tokens * row}, at::device(device).dtype(dtype));
+  for (int64_t layer = 0; layer < config.num_layers; ++layer) {
+    const auto rows = [&](int64_t index) {
+      return storage_[index].view({num_blocks * block_tokens, config.num_kv_heads, config.head_dim});
+    };
+    keys_.push_back(rows(2 * layer));
+    values_.push_back(rows(2 * layer + 1));
+  }
+  for (int64_t block = num_blocks - 1; block >= 0; --block) free_.push_back(static_cast<int32_t>(block));
+}
+
+int32_t BlockPool::allocate() {
+  if (free_.empty()) return -1;
+  const int32_t block = free_.back();
+  free_.pop_back();
+  references_[block] = 1;
+  return block;
+}
+
+void BlockPool::release(int32_t block) {
+  if (--references_[block] == 0) free_.push_back(block);
+}
+
+void BlockPool::copy(int32_t from, int32_t to) { storage_.select(1, to).copy_(storage_.select(1, from)); }
+
+}  // namespace seekrl::engine

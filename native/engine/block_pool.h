@@ -1,0 +1,45 @@
+// Keys and values of all sequences, in blocks that sequences share by counted reference.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "model/config.h"
+
+namespace seekrl::engine {
+
+class BlockPool {
+ public:
+  BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int64_t block_tokens, at::ScalarType dtype,
+            at::Device device);
+
+  // A block with one reference, or -1 when none is free.
+  int32_t allocate();
+  void share(int32_t block) { ++references_[block]; }
+  void release(int32_t block);
+  bool is_shared(int32_t block) const { return references_[block] > 1; }
+  // Copies the keys and values of every layer.
+  void copy(int32_t from, int32_t to);
+
+  int64_t num_blocks() const { return static_cast<int64_t>(references_.size()); }
+  int64_t num_free() const { return static_cast<int64_t>(free_.size()); }
+  int64_t num_used() const { return num_blocks() - num_free(); }
+  int64_t block_tokens() const { return block_tokens_; }
+  // Blocks that hold so many tokens.
+  int64_t blocks_for(int64_t num_tokens) const { return (num_tokens + block_tokens_ - 1) / block_tokens_; }
+
+  // [num_blocks * block_tokens, K, C]: token i of block b is row b * block_tokens + i.
+  const at::Tensor& keys(int64_t layer) const { return keys_[layer]; }
+  const at::Tensor& values(int64_t layer) const { return values_[layer]; }
+
+ private:
+  int64_t block_tokens_;
+  std::vector<int32_t> references_;
+  std::vector<int32_t> free_;
+  at::Tensor storage_;  // [L * 2, num_blocks, block_tokens * K * C]
+  std::vector<at::Tensor> keys_, values_;
+};
+
+}  // namespace seekrl::engine

@@ -1,0 +1,182 @@
+// The step: settle what was cancelled, choose rows, run them, sample, report.
+#include "engine/engine.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace seekrl::engine {
+
+Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions options, TokenBytes token_bytes)
+    : decoder_(decoder),
+      options_(options),
+      token_bytes_(std::move(token_bytes)),
+      pool_(decoder->config(), options.num_blocks, options.block_tokens, decoder->dtype(), decoder->device()),
+      scheduler_(pool_, options.limits),
+      runner_(decoder, pool_),
+      weights_version_(decoder->weights_version()) {}
+
+Sequence& Engine::open_sequence(int32_t id) {
+  const auto found = sequences_.find(id);
+  require(found != sequences_.end() && found->second->state != SequenceState::kClosed, ErrorCode::kState, "sequence ",
+          id, ": closed");
+  return *found->second;
+}
+
+void Engine::open(int32_t id, std::vector<int64_t> tokens, uint64_t seed) {
+  auto sequence = std::make_shared<Sequence>();
+  sequence->id = id;
+  sequence->seed = seed;
+  sequence->tokens = std::move(tokens);
+  sequences_.emplace(id, std::move(sequence));
+}
+
+void Engine::fork(int32_t id, int32_t child, uint64_t seed) {
+  const Sequence& parent = open_sequence(id);
+  open(child, parent.tokens, seed);
+  Sequence& forked = *sequences_.at(child);
+  forked.num_shared = parent.num_tokens() - 1;
+  if (forked.num_shared <= 0) return;
+  forked.parent = sequences_.at(id);
+  ++forked.parent->num_waiting_forks;
+}
+
+void Engine::append(int32_t id, const std::vector<int64_t>& tokens) {
+  Sequence& sequence = open_sequence(id);
+  TORCH_INTERNAL_ASSERT(!sequence.is_generating());
+  sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
+}
+
+void Engine::generate(int32_t id, GenerateOptions options) {
+  Sequence& sequence = open_sequence(id);
+  TORCH_INTERNAL_ASSERT(!sequence.is_generating() && sequence.num_tokens() > 0 &&
+                        sequence.num_tokens() < options_.max_tokens);
+  sequence.span = Span{};
+  sequence.span.options = std::move(options);
+  sequence.span.matcher.reset(sequence.span.options.stop_strings.get());
+  sequence.state = SequenceState::kRunning;
+  ++num_running_;
+}
+
+void Engine::cancel(int32_t id, Finish reason) {
+  const auto found = sequences_.find(id);
+  if (found == sequences_.end() || !found->second->is_generating()) return;
+  finish(*found->second, {id, 0, reason, -1, 0, 0});
+}
+
+void Engine::cancel_all(Finish reason) {
+  for (const auto& [id, sequence] : sequences_) cancel(id, reason);
+}
+
+void Engine::close(int32_t id) {
+  const auto found = sequences_.find(id);
+  if (found == sequences_.end()) return;
+  Sequence& sequence = *found->second;
+  if (sequence.state == SequenceState::kClosed) return;
+  cancel(id, Finish::kAborted);
+  sequence.state = SequenceState::kClosed;
+  if (sequence.parent != nullptr) --sequence.parent->num_waiting_forks;
+  sequence.parent.reset();
+  closed_.push_back(id);
+  erase_closed();
+}
+
+void Engine::erase_closed() {
+  std::erase_if(closed_, [this](int32_t id) {
+    const auto found = sequences_.find(id);
+    if (found->second->num_waiting_forks > 0) return false;
+    scheduler_.drop_cache(*found->second);
+    sequences_.erase(found);
+    return true;
+  });
+}
+
+// Keys and values made by other weights are worth nothing; each sequence recomputes its own when it runs again.
+void Engine::drop_stale_caches() {
+  if (decoder_->weights_version() == weights_version_) return;
+  weights_version_ = decoder_->weights_version();
+  for (auto& [id, sequence] : sequences_) scheduler_.drop_cache(*sequence);
+}
+
+void Engine::step() {
+  const at::NoGradGuard no_grad;
+  drop_stale_caches();
+  const std::vector<Row>& rows = scheduler_.next(sequences_);
+  const at::Tensor logits_RV = runner_.run(rows);
+  ++stats_.num_steps;
+  stats_.num_rows += static_cast<int64_t>(rows.size());
+  for (const Row& row : rows) stats_.num_prefilled += row.num_tokens - (row.samples ? 1 : 0);
+  if (logits_RV.defined()) sample_rows(rows, logits_RV);
+  erase_closed();
+}
+
+void Engine::sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_RV) {
+  std::vector<SampleRequest> requests;
+  for (const Row& row : rows) {
+    const Sequence& sequence = *row.sequence;
+    if (row.samples) requests.push_back({sequence.span.options.sampling, sequence.seed, sequence.num_tokens()});
+  }
+  const std::vector<Sample> samples = sample(logits_RV, requests);
+  auto next = samples.begin();
+  for (const Row& row : rows) {
+    if (row.samples) accept(*row.sequence, *next++);
+  }
+}
+
+void Engine::accept(Sequence& sequence, const Sample& sample) {
+  Span& span = sequence.span;
+  if (span.num_tokens++ == 0) span.weights_version = weights_version_;
+  ++stats_.num_generated;
+  sequence.tokens.push_back(sample.token);
+  span.tokens.push_back(static_cast<int32_t>(sample.token));
+  span.logprobs.push_back(sample.logprob);
+  News news{sequence.id, 0, Finish::kNone, -1, 0, 0};
+  const auto& stop_ids = span.options.stop_ids;
+  const bool is_last = span.num_tokens == span.options.max_tokens || sequence.num_tokens() >= options_.max_tokens;
+  if (std::find(stop_ids.begin(), stop_ids.end(), sample.token) != stop_ids.end()) {
+    news.finish = Finish::kStopId;
+  } else if (const auto match = span.matcher.push(token_bytes_.of(sample.token))) {
+    news.finish = Finish::kStopString;
+    news.stop_index = match->string_index;
+    news.cut_bytes = match->cut_bytes;
+  } else if (is_last) {
+    news.finish = Finish::kLength;
+  }
+  if (news.finish != Finish::kNone) {
+    finish(sequence, news);
+  } else if (span.options.is_streamed) {
+    tell(sequence, news);
+  }
+}
+
+void Engine::finish(Sequence& sequence, News news) {
+  sequence.state = SequenceState::kWaiting;
+  --num_running_;
+  tell(sequence, news);
+}
+
+void Engine::tell(Sequence& sequence, News news) {
+  Span& span = sequence.span;
+  news.num_tokens = static_cast<int32_t>(span.tokens.size());
+  news.weights_version = span.num_tokens == 0 ? weights_version_ : span.weights_version;
+  report_.news.push_back(news);
+  report_.tokens.insert(report_.tokens.end(), span.tokens.begin(), span.tokens.end());
+  report_.logprobs.insert(report_.logprobs.end(), span.logprobs.begin(), span.logprobs.end());
+  span.tokens.clear();
+  span.logprobs.clear();
+}
+
+EngineStats Engine::stats() const {
+  EngineStats stats = stats_;
+  stats.num_preemptions = scheduler_.num_preemptions();
+  stats.num_sequences = static_cast<int64_t>(sequences_.size() - closed_.size());
+  stats.num_blocks = pool_.num_blocks();
+  stats.num_used_blocks = pool_.num_used();
+  return stats;
+}
+
+}  // namespace seekrl::engine

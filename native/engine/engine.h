@@ -1,0 +1,98 @@
+// Generates tokens for many sequences at once, step by step. Device thread only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/block_pool.h"
+#include "engine/runner.h"
+#include "engine/scheduler.h"
+#include "engine/sequence.h"
+#include "engine/stop.h"
+#include "model/decoder.h"
+
+namespace seekrl::engine {
+
+struct EngineOptions {
+  int64_t num_blocks;
+  int64_t block_tokens;
+  int64_t max_tokens;  // longest sequence: what the model was made for and the pool can hold
+  Limits limits;
+};
+
+// News of one sequence: tokens of its span not yet told, and why the span ended, if it did.
+struct News {
+  int32_t sequence;
+  int32_t num_tokens;
+  Finish finish;
+  int32_t stop_index;  // of the stop string, or the stop id's value
+  int32_t cut_bytes;
+  int64_t weights_version;
+};
+
+// What one step has to tell, flat: the tokens and log-probabilities of all news, one after another.
+struct Report {
+  std::vector<News> news;
+  std::vector<int32_t> tokens;
+  std::vector<float> logprobs;
+};
+
+struct EngineStats {
+  int64_t num_steps = 0;
+  int64_t num_generated = 0;  // sampled tokens
+  int64_t num_prefilled = 0;  // all other tokens that were run
+  int64_t num_rows = 0;       // summed over steps: num_rows / num_steps is the mean batch
+  int64_t num_preemptions = 0;
+  int64_t num_sequences = 0;
+  int64_t num_blocks = 0, num_used_blocks = 0;
+};
+
+class Engine {
+ public:
+  Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions options, TokenBytes token_bytes);
+
+  // Sequences are named by the caller, in ascending order: the smaller number goes first when resources are short.
+  void open(int32_t id, std::vector<int64_t> tokens, uint64_t seed);
+  void fork(int32_t id, int32_t child, uint64_t seed);
+  void append(int32_t id, const std::vector<int64_t>& tokens);
+  void generate(int32_t id, GenerateOptions options);
+  // Ends the span that is being sampled, if any.
+  void cancel(int32_t id, Finish reason);
+  void cancel_all(Finish reason);
+  void close(int32_t id);
+
+  bool has_work() const { return num_running_ > 0; }
+  // Runs one batch. Weights never change during a step.
+  void step();
+  // What has happened since the last call.
+  Report take_report() { return std::exchange(report_, {}); }
+
+  EngineStats stats() const;
+
+ private:
+  Sequence& open_sequence(int32_t id);
+  void drop_stale_caches();
+  void sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_RV);
+  void accept(Sequence& sequence, const Sample& sample);
+  void finish(Sequence& sequence, News news);
+  void tell(Sequence& sequence, News news);
+  void erase_closed();
+
+  std::shared_ptr<const model::Decoder> decoder_;
+  EngineOptions options_;
+  TokenBytes token_bytes_;
+  BlockPool pool_;
+  Scheduler scheduler_;
+  Runner runner_;
+  Scheduler::Sequences sequences_;
+  std::vector<int32_t> closed_;  // closed ones that still serve forks
+  int64_t num_running_ = 0;
+  int64_t weights_version_;
+  Report report_;
+  EngineStats stats_;
+};
+
+}  // namespace seekrl::engine

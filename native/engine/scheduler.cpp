@@ -1,0 +1,139 @@
+// Age decides: the oldest sequence always moves on, so every generation ends however small the pool is.
+#include "engine/scheduler.h"
+
+#include <algorithm>
+
+namespace seekrl::engine {
+
+namespace {
+
+// Hands a fork its parent's blocks and lets go of the parent.
+void take_from_parent(Sequence& sequence, BlockPool& pool) {
+  Sequence& parent = *sequence.parent;
+  sequence.num_cached = std::min(parent.num_cached, sequence.num_shared);
+  sequence.blocks.assign(parent.blocks.begin(), parent.blocks.begin() + pool.blocks_for(sequence.num_cached));
+  for (int32_t block : sequence.blocks) pool.share(block);
+  --parent.num_waiting_forks;
+  sequence.parent.reset();
+}
+
+bool is_decoding(const Sequence& sequence) { return sequence.is_generating() && sequence.num_uncached() == 1; }
+
+bool has_prefill(const Sequence& sequence) {
+  return !is_decoding(sequence) && sequence.num_pending() > 0 &&
+         (sequence.is_generating() || sequence.num_waiting_forks > 0);
+}
+
+// The block the next token is written to is partly full and belongs to others too.
+bool must_copy_tail(const Sequence& sequence, const BlockPool& pool) {
+  const int64_t tail = sequence.num_cached / pool.block_tokens();
+  return tail < static_cast<int64_t>(sequence.blocks.size()) && pool.is_shared(sequence.blocks[tail]);
+}
+
+}  // namespace
+
+const std::vector<Row>& Scheduler::next(const Sequences& sequences) {
+  rows_.clear();
+  num_tokens_ = 0;
+  ++step_;
+  add_decoding(sequences);
+  add_prefill(sequences);
+  return rows_;
+}
+
+void Scheduler::drop_cache(Sequence& sequence) {
+  for (int32_t block : sequence.blocks) pool_.release(block);
+  sequence.blocks.clear();
+  sequence.num_cached = 0;
+}
+
+bool Scheduler::is_full() const {
+  return num_tokens_ == limits_.max_batch_tokens || static_cast<int64_t>(rows_.size()) == limits_.max_batch_rows;
+}
+
+void Scheduler::add(Sequence& sequence, int64_t num_tokens) {
+  rows_.push_back({&sequence, num_tokens, sequence.is_generating() && num_tokens == sequence.num_uncached()});
+  num_tokens_ += num_tokens;
+  sequence.last_step = step_;
+}
+
+void Scheduler::add_decoding(const Sequences& sequences) {
+  for (const auto& [id, sequence] : sequences) {
+    if (is_full()) return;
+    if (!is_decoding(*sequence) || !is_ready(*sequence)) continue;
+    if (reserve(*sequence, 0, sequences, true)) add(*sequence, 1);
+  }
+}
+
+// All blocks of a prefill are reserved when it begins, so that no two half-done ones wait for each other, and one
+// block for each decoding row is left free, else the newcomer would be preempted at once.
+void Scheduler::add_prefill(const Sequences& sequences) {
+  const auto num_decoding = static_cast<int64_t>(rows_.size());
+  bool is_short_of_blocks = false;
+  for (const auto& [id, sequence] : sequences) {
+    if (is_full()) return;
+    if (!has_prefill(*sequence) || !is_ready(*sequence)) continue;
+    const bool needs_blocks = num_missing_blocks(*sequence) > 0;
+    if (needs_blocks && (is_short_of_blocks || !reserve(*sequence, num_decoding, sequences, rows_.empty()))) {
+      is_short_of_blocks = true;  // the younger ones must not overtake
+      continue;
+    }
+    add(*sequence, std::min(sequence->num_pending(), limits_.max_batch_tokens - num_tokens_));
+  }
+}
+
+// A fork waits until its parent has cached what they share; without a parent it is on its own.
+bool Scheduler::is_ready(Sequence& sequence) {
+  if (sequence.parent == nullptr) return true;
+  if (sequence.parent->num_cached < sequence.num_shared) return false;
+  take_from_parent(sequence, pool_);
+  return true;
+}
+
+int64_t Scheduler::num_missing_blocks(const Sequence& sequence) const {
+  return pool_.blocks_for(sequence.num_tokens()) - static_cast<int64_t>(sequence.blocks.size()) +
+         (must_copy_tail(sequence, pool_) ? 1 : 0);
+}
+
+bool Scheduler::reserve(Sequence& sequence, int64_t num_spare, const Sequences& sequences, bool may_preempt_running) {
+  const int64_t num_missing = num_missing_blocks(sequence);
+  if (num_missing == 0) return true;
+  if (!make_room(num_missing + num_spare, sequence, sequences, may_preempt_running)) return false;
+  if (must_copy_tail(sequence, pool_)) {  // the others may have gone while room was made
+    int32_t& tail = sequence.blocks[sequence.num_cached / pool_.block_tokens()];
+    const int32_t own = pool_.allocate();
+    pool_.copy(tail, own);
+    pool_.release(tail);
+    tail = own;
+  }
+  const auto num_blocks = static_cast<size_t>(pool_.blocks_for(sequence.num_tokens()));
+  while (sequence.blocks.size() < num_blocks) sequence.blocks.push_back(pool_.allocate());
+  return true;
+}
+
+// Those that wait lose their blocks first, then, if allowed, younger ones that generate; always the youngest.
+bool Scheduler::make_room(int64_t num_blocks, const Sequence& sequence, const Sequences& sequences,
+                          bool may_preempt_running) {
+  while (pool_.num_free() < num_blocks) {
+    Sequence* loser = victim(sequence, sequences, false);
+    if (loser == nullptr && may_preempt_running) loser = victim(sequence, sequences, true);
+    if (loser == nullptr) return false;
+    drop_cache(*loser);
+    ++num_preemptions_;
+  }
+  return true;
+}
+
+Sequence* Scheduler::victim(const Sequence& sequence, const Sequences& sequences, bool is_generating) const {
+  for (auto it = sequences.rbegin(); it != sequences.rend(); ++it) {
+    Sequence& other = *it->second;
+    if (is_generating && other.id <= sequence.id) return nullptr;
+    if (&other != &sequence && other.is_generating() == is_generating && !other.blocks.empty() &&
+        other.last_step != step_) {
+      return &other;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace seekrl::engine

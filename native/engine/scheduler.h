@@ -1,0 +1,62 @@
+// Decides which tokens the next step runs and finds the blocks for them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/block_pool.h"
+#include "engine/sequence.h"
+
+namespace seekrl::engine {
+
+// The next `num_tokens` uncached tokens of a sequence; `samples` when the last of them is the sequence's last.
+struct Row {
+  Sequence* sequence;
+  int64_t num_tokens;
+  bool samples;
+};
+
+struct Limits {
+  int64_t max_batch_tokens;  // of one step
+  int64_t max_batch_rows;    // sequences of one step
+};
+
+// Continuous batching: every step takes all sequences in decode, oldest first, and fills the rest of its token budget
+// with prefill chunks, oldest first.
+class Scheduler {
+ public:
+  using Sequences = std::map<int32_t, std::shared_ptr<Sequence>>;  // by id, which is by age
+
+  Scheduler(BlockPool& pool, Limits limits) : pool_(pool), limits_(limits) {}
+
+  // The rows of the next step, their blocks reserved. Empty only when nothing is pending.
+  const std::vector<Row>& next(const Sequences& sequences);
+
+  // Gives a sequence's blocks back; its tokens are recomputed when they are needed again.
+  void drop_cache(Sequence& sequence);
+
+  // Times a sequence lost its blocks because the pool was full.
+  int64_t num_preemptions() const { return num_preemptions_; }
+
+ private:
+  void add_decoding(const Sequences& sequences);
+  void add_prefill(const Sequences& sequences);
+  void add(Sequence& sequence, int64_t num_tokens);
+  bool is_full() const;
+  bool is_ready(Sequence& sequence);
+  int64_t num_missing_blocks(const Sequence& sequence) const;
+  bool reserve(Sequence& sequence, int64_t num_spare, const Sequences& sequences, bool may_preempt_running);
+  bool make_room(int64_t num_blocks, const Sequence& sequence, const Sequences& sequences, bool may_preempt_running);
+  Sequence* victim(const Sequence& sequence, const Sequences& sequences, bool is_generating) const;
+
+  BlockPool& pool_;
+  Limits limits_;
+  std::vector<Row> rows_;
+  int64_t num_tokens_ = 0;
+  int64_t step_ = 0;
+  int64_t num_preemptions_ = 0;
+};
+
+}  // namespace seekrl::engine

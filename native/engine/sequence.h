@@ -1,0 +1,60 @@
+// One growing list of tokens, its cached keys and values, and the span that is being sampled.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/sampler.h"
+#include "engine/stop.h"
+
+namespace seekrl::engine {
+
+// A waiting sequence keeps its blocks and takes no part in a step. A running one is in prefill while more than one
+// of its tokens is not cached, else in decode. A closed one only lives on until its forks have taken its blocks.
+enum class SequenceState { kWaiting, kRunning, kClosed };
+
+// Why a span ended; the order is known to lib/engine.
+enum class Finish : uint8_t { kNone, kLength, kStopId, kStopString, kAborted, kFailed };
+
+struct GenerateOptions {
+  int64_t max_tokens = 0;
+  SamplingOptions sampling;
+  std::vector<int64_t> stop_ids;
+  std::shared_ptr<const StopStrings> stop_strings;  // null without
+  bool is_streamed = false;                         // told of at each step, not only at the end
+};
+
+// The tokens of one generate call. Those already told of are gone from `tokens` and `logprobs`.
+struct Span {
+  GenerateOptions options;
+  StopMatcher matcher;
+  int64_t num_tokens = 0;
+  std::vector<int32_t> tokens;
+  std::vector<float> logprobs;
+  int64_t weights_version = 0;  // of the first token
+};
+
+struct Sequence {
+  int32_t id = 0;
+  uint64_t seed = 0;
+  SequenceState state = SequenceState::kWaiting;
+  std::vector<int64_t> tokens;
+  std::vector<int32_t> blocks;
+  int64_t num_cached = 0;  // leading tokens whose keys and values are in the blocks; at most tokens.size() - 1
+  int64_t last_step = -1;  // the scheduler's number of the last step it took part in
+  Span span;
+
+  // Fork: the first `num_shared` tokens are the parent's, taken from its blocks once it has cached them.
+  std::shared_ptr<Sequence> parent;
+  int64_t num_shared = 0;
+  int64_t num_waiting_forks = 0;  // forks that wait for this sequence's prefill
+
+  int64_t num_tokens() const { return static_cast<int64_t>(tokens.size()); }
+  int64_t num_uncached() const { return num_tokens() - num_cached; }
+  bool is_generating() const { return state == SequenceState::kRunning; }
+  // Tokens the next steps must run: all of them to sample, all but the last one for the sake of forks.
+  int64_t num_pending() const { return is_generating() ? num_uncached() : num_uncached() - 1; }
+};
+
+}  // namespace seekrl::engine

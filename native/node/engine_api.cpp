@@ -1,0 +1,277 @@
+// Engine commands become tasks of the device queue; each step is one task that posts the next one.
+#include "node/engine_api.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "node/guard.h"
+#include "node/model_api.h"
+
+namespace seekrl::node {
+
+// Owned by the handle and by every posted task. The engine inside lives on the device thread.
+class EngineHost : public std::enable_shared_from_this<EngineHost> {
+ public:
+  EngineHost(Napi::Env env, Napi::Function listener) : mailbox_(Mailbox::of(env)), stream_(env, listener) {}
+
+  // Posts a command; one that comes after close() is ignored. JavaScript thread.
+  template <class Command>
+  void post_command(Command command) {
+    device_queue().post([host = shared_from_this(), command = std::move(command)]() mutable {
+      host->attempt([&] { command(host->engine_); });
+      host->proceed();
+    });
+  }
+
+  // A span that will be told of as finished; JavaScript thread.
+  void hold(Napi::Env env) { mailbox_->hold(env); }
+
+  Napi::Value start(Napi::Env env, std::shared_ptr<model::Decoder> decoder, engine::EngineOptions options,
+                    engine::TokenBytes token_bytes);
+  Napi::Value stats(Napi::Env env);
+  Napi::Value close(Napi::Env env);
+
+ private:
+  template <class Body>
+  void attempt(Body body);
+  void proceed();
+  void emit(engine::Report report, std::exception_ptr error);
+
+  std::shared_ptr<Mailbox> mailbox_;
+  Stream stream_;
+  std::optional<engine::Engine> engine_;
+  bool is_step_posted_ = false;
+};
+
+// Whatever goes wrong ends the spans that are being sampled, and their generate calls are told why.
+template <class Body>
+void EngineHost::attempt(Body body) {
+  std::exception_ptr error;
+  try {
+    body();
+  } catch (...) {
+    error = std::current_exception();
+    if (engine_) engine_->cancel_all(engine::Finish::kFailed);
+  }
+  if (engine_) emit(engine_->take_report(), error);
+}
+
+void EngineHost::proceed() {
+  if (is_step_posted_ || !engine_ || !engine_->has_work()) return;
+  is_step_posted_ = true;
+  device_queue().post([host = shared_from_this()] {
+    host->is_step_posted_ = false;
+    if (host->engine_ && host->engine_->has_work()) host->attempt([&] { host->engine_->step(); });
+    host->proceed();
+  });
+}
+
+namespace {
+
+template <class Array, class Values, class Get>
+Array to_array(Napi::Env env, const Values& values, Get get) {
+  Array array = Array::New(env, values.size());
+  for (size_t i = 0; i < values.size(); ++i) array[i] = get(values[i]);
+  return array;
+}
+
+// {sequences, counts, finishes, stopIndices, cutBytes, versions, tokens, logprobs, error?}
+Napi::Object to_event(Napi::Env env, const engine::Report& report, std::exception_ptr error) {
+  using engine::News;
+  const auto ints = [&](auto member) {
+    return to_array<Napi::Int32Array>(env, report.news,
+                                      [member](const News& news) { return static_cast<int32_t>(news.*member); });
+  };
+  Napi::Object event = Napi::Object::New(env);
+  event["sequences"] = ints(&News::sequence);
+  event["counts"] = ints(&News::num_tokens);
+  event["finishes"] = ints(&News::finish);
+  event["stopIndices"] = ints(&News::stop_index);
+  event["cutBytes"] = ints(&News::cut_bytes);
+  event["versions"] = ints(&News::weights_version);
+  event["tokens"] = to_array<Napi::Int32Array>(env, report.tokens, [](int32_t token) { return token; });
+  event["logprobs"] = to_array<Napi::Float32Array>(env, report.logprobs, [](float value) { return value; });
+  if (error != nullptr) event["error"] = to_js_error(env, error).Value();
+  return event;
+}
+
+int64_t integer(const Napi::Object& object, const char* name) {
+  return object.Get(name).As<Napi::Number>().Int64Value();
+}
+
+double number(const Napi::Object& object, const char* name) {
+  return object.Get(name).As<Napi::Number>().DoubleValue();
+}
+
+int32_t id_of(const Napi::Value& value) { return value.As<Napi::Number>().Int32Value(); }
+
+uint64_t seed_of(const Napi::Value& value) { return static_cast<uint64_t>(value.As<Napi::Number>().Int64Value()); }
+
+std::vector<int64_t> to_ids(const Napi::Value& value) {
+  const auto ids = value.As<Napi::Int32Array>();
+  return {ids.Data(), ids.Data() + ids.ElementLength()};
+}
+
+engine::EngineOptions to_options(const Napi::Object& object) {
+  return {integer(object, "numBlocks"),
+          integer(object, "blockTokens"),
+          integer(object, "maxTokens"),
+          {integer(object, "maxBatchTokens"), integer(object, "maxBatchRows")}};
+}
+
+// {bytes: Uint8Array, starts: Int32Array}
+engine::TokenBytes to_token_bytes(const Napi::Object& object) {
+  const auto bytes = object.Get("bytes").As<Napi::Uint8Array>();
+  return {{bytes.Data(), bytes.Data() + bytes.ElementLength()}, to_ids(object.Get("starts"))};
+}
+
+engine::GenerateOptions to_generate_options(const Napi::Object& object) {
+  engine::GenerateOptions options;
+  options.max_tokens = integer(object, "maxTokens");
+  options.sampling = {number(object, "temperature"), number(object, "topP"), integer(object, "topK")};
+  options.stop_ids = to_ids(object.Get("stopIds"));
+  options.is_streamed = object.Get("isStreamed").As<Napi::Boolean>().Value();
+  const auto stop = object.Get("stop").As<Napi::Array>();
+  std::vector<std::string> strings;
+  for (uint32_t i = 0; i < stop.Length(); ++i) strings.push_back(stop.Get(i).As<Napi::String>().Utf8Value());
+  if (!strings.empty()) options.stop_strings = std::make_shared<const engine::StopStrings>(std::move(strings));
+  return options;
+}
+
+Napi::Object to_js_stats(Napi::Env env, const engine::EngineStats& stats) {
+  const std::pair<const char*, int64_t> fields[] = {
+      {"numSteps", stats.num_steps},   {"numGenerated", stats.num_generated},     {"numPrefilled", stats.num_prefilled},
+      {"numRows", stats.num_rows},     {"numPreemptions", stats.num_preemptions}, {"numSequences", stats.num_sequences},
+      {"numBlocks", stats.num_blocks}, {"numUsedBlocks", stats.num_used_blocks}};
+  Napi::Object object = Napi::Object::New(env);
+  for (const auto& [name, value] : fields) object[name] = Napi::Number::New(env, static_cast<double>(value));
+  return object;
+}
+
+}  // namespace
+
+void EngineHost::emit(engine::Report report, std::exception_ptr error) {
+  if (report.news.empty() && error == nullptr) return;
+  auto shared = std::make_shared<const engine::Report>(std::move(report));
+  stream_.emit([mailbox = mailbox_, shared, error](Napi::Env env) -> Napi::Value {
+    for (const auto& news : shared->news) {
+      if (news.finish != engine::Finish::kNone) mailbox->release(env);
+    }
+    return to_event(env, *shared, error);
+  });
+}
+
+Napi::Value EngineHost::start(Napi::Env env, std::shared_ptr<model::Decoder> decoder, engine::EngineOptions options,
+                              engine::TokenBytes token_bytes) {
+  return post(env, device_queue(),
+              [host = shared_from_this(), decoder = std::move(decoder), options,
+               token_bytes = std::move(token_bytes)]() mutable {
+                host->engine_.emplace(std::move(decoder), options, std::move(token_bytes));
+              });
+}
+
+Napi::Value EngineHost::stats(Napi::Env env) {
+  return post(
+      env, device_queue(),
+      [host = shared_from_this()] {
+        require(host->engine_.has_value(), ErrorCode::kState, "engine: closed");
+        return host->engine_->stats();
+      },
+      [](Napi::Env js, const engine::EngineStats& stats) -> Napi::Value { return to_js_stats(js, stats); });
+}
+
+Napi::Value EngineHost::close(Napi::Env env) {
+  return post(env, device_queue(), [host = shared_from_this()] {
+    if (!host->engine_) return;
+    host->engine_->cancel_all(engine::Finish::kAborted);
+    host->emit(host->engine_->take_report(), nullptr);
+    host->engine_.reset();
+  });
+}
+
+Napi::Function EngineHandle::define(Napi::Env env) {
+  return DefineClass(
+      env, "EngineHandle",
+      {InstanceMethod("start", &EngineHandle::start), InstanceMethod("open", &EngineHandle::open),
+       InstanceMethod("fork", &EngineHandle::fork), InstanceMethod("append", &EngineHandle::append),
+       InstanceMethod("generate", &EngineHandle::generate), InstanceMethod("cancel", &EngineHandle::cancel),
+       InstanceMethod("closeSequence", &EngineHandle::close_sequence), InstanceMethod("stats", &EngineHandle::stats),
+       InstanceMethod("close", &EngineHandle::close)});
+}
+
+// new EngineHandle(listener)
+EngineHandle::EngineHandle(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<EngineHandle>(info),
+      host_(std::make_shared<EngineHost>(info.Env(), info[0].As<Napi::Function>())) {}
+
+// start(model, {numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows}, {bytes, starts}): Promise
+Napi::Value EngineHandle::start(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    return host_->start(info.Env(), ModelHandle::decoder_of(info[0]), to_options(info[1].As<Napi::Object>()),
+                        to_token_bytes(info[2].As<Napi::Object>()));
+  });
+}
+
+// open(id, ids, seed)
+Napi::Value EngineHandle::open(const Napi::CallbackInfo& info) {
+  host_->post_command([id = id_of(info[0]), ids = to_ids(info[1]), seed = seed_of(info[2])](auto& engine) mutable {
+    if (engine) engine->open(id, std::move(ids), seed);
+  });
+  return info.Env().Undefined();
+}
+
+// fork(id, child, seed)
+Napi::Value EngineHandle::fork(const Napi::CallbackInfo& info) {
+  host_->post_command([id = id_of(info[0]), child = id_of(info[1]), seed = seed_of(info[2])](auto& engine) {
+    if (engine) engine->fork(id, child, seed);
+  });
+  return info.Env().Undefined();
+}
+
+// append(id, ids)
+Napi::Value EngineHandle::append(const Napi::CallbackInfo& info) {
+  host_->post_command([id = id_of(info[0]), ids = to_ids(info[1])](auto& engine) {
+    if (engine) engine->append(id, ids);
+  });
+  return info.Env().Undefined();
+}
+
+// generate(id, options)
+Napi::Value EngineHandle::generate(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    auto options = to_generate_options(info[1].As<Napi::Object>());
+    host_->hold(info.Env());
+    host_->post_command([id = id_of(info[0]), options = std::move(options)](auto& engine) mutable {
+      if (engine) engine->generate(id, std::move(options));
+    });
+    return info.Env().Undefined();
+  });
+}
+
+// cancel(id)
+Napi::Value EngineHandle::cancel(const Napi::CallbackInfo& info) {
+  host_->post_command([id = id_of(info[0])](auto& engine) {
+    if (engine) engine->cancel(id, engine::Finish::kAborted);
+  });
+  return info.Env().Undefined();
+}
+
+// closeSequence(id)
+Napi::Value EngineHandle::close_sequence(const Napi::CallbackInfo& info) {
+  host_->post_command([id = id_of(info[0])](auto& engine) {
+    if (engine) engine->close(id);
+  });
+  return info.Env().Undefined();
+}
+
+// stats(): Promise of the counters
+Napi::Value EngineHandle::stats(const Napi::CallbackInfo& info) { return host_->stats(info.Env()); }
+
+// close(): Promise; spans that are being sampled end as aborted
+Napi::Value EngineHandle::close(const Napi::CallbackInfo& info) { return host_->close(info.Env()); }
+
+void export_engine(Napi::Env env, Napi::Object exports) { exports["EngineHandle"] = EngineHandle::define(env); }
+
+}  // namespace seekrl::node

@@ -1,0 +1,35 @@
+// The JavaScript handle of an engine.
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+
+namespace seekrl::node {
+
+class EngineHost;
+
+// `new EngineHandle(listener)`, then `start`. Commands return at once and their outcome comes to the listener, at most
+// one event per engine step. The process stays alive while a generation is pending.
+class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
+ public:
+  static Napi::Function define(Napi::Env env);
+  explicit EngineHandle(const Napi::CallbackInfo& info);
+
+ private:
+  Napi::Value start(const Napi::CallbackInfo& info);
+  Napi::Value open(const Napi::CallbackInfo& info);
+  Napi::Value fork(const Napi::CallbackInfo& info);
+  Napi::Value append(const Napi::CallbackInfo& info);
+  Napi::Value generate(const Napi::CallbackInfo& info);
+  Napi::Value cancel(const Napi::CallbackInfo& info);
+  Napi::Value close_sequence(const Napi::CallbackInfo& info);
+  Napi::Value stats(const Napi::CallbackInfo& info);
+  Napi::Value close(const Napi::CallbackInfo& info);
+
+  std::shared_ptr<EngineHost> host_;
+};
+
+void export_engine(Napi::Env env, Napi::Object exports);
+
+}  // namespace seekrl::node
