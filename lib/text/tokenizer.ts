@@ -1,10 +1,18 @@
 /** Text to token ids and back, from the files of a Hugging Face folder. */
-import { stat } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SeekError } from "../base/errors.ts";
 import type { Codec } from "./codec.ts";
 import { newTextDecoder, PieceJoiner, type PieceTable } from "./pieces.ts";
-import { readJson, readTokenizerConfig, resolveSpecialIds, type SpecialIds } from "./special-ids.ts";
+import { codecFromSentencePiece, sentencePieceIds } from "./sentencepiece.ts";
+import { readSentencePieceModel } from "./sentencepiece-model.ts";
+import {
+  readJson,
+  readTokenizerConfig,
+  resolveSpecialIds,
+  type SpecialIds,
+  type TokenizerConfig,
+} from "./special-ids.ts";
 import { codecFromJson, tokenizerJsonSchema } from "./tokenizer-json.ts";
 
 /** How {@link Tokenizer.encode} reads a text. */
@@ -55,23 +63,16 @@ export class Tokenizer {
   }
 
   /**
-   * Loads tokenizer.json, with tokenizer_config.json, special_tokens_map.json, generation_config.json and config.json
-   * beside it where they exist.
+   * Loads tokenizer.json, or else the SentencePiece model of the folder, with tokenizer_config.json,
+   * special_tokens_map.json, generation_config.json and config.json beside it where they exist.
    *
    * @param path a model's folder, or the tokenizer file itself
    * @throws ERR_IO when there is no tokenizer, ERR_FORMAT when a file is malformed or uses an unknown part
    */
   static async load(path: string): Promise<Tokenizer> {
-    const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
-    const file = isFolder ? join(path, "tokenizer.json") : path;
-    const json = await readJson(file, tokenizerJsonSchema);
-    if (json === undefined) throw new SeekError("ERR_IO", `${path}: expected tokenizer.json, found none`);
-    const codec = codecFromJson(file, json);
+    const file = await findTokenizer(path);
     const config = await readTokenizerConfig(dirname(file));
-    return new Tokenizer(
-      codec,
-      resolveSpecialIds(config, (token) => codec.ids.get(token)),
-    );
+    return file.endsWith(".json") ? loadJson(file, config) : loadSentencePiece(file, config);
   }
 
   /** One more than the largest id. */
@@ -133,4 +134,41 @@ export class Tokenizer {
   isSpecial(id: number): boolean {
     return this.#specialIds.has(id);
   }
+}
+
+/** The tokenizer file that `path` names: itself, or what a folder holds. */
+async function findTokenizer(path: string): Promise<string> {
+  const files = await readdir(path).catch((cause) => {
+    if (cause.code === "ENOTDIR") return undefined;
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
+  });
+  if (files === undefined) return path;
+  const models = files.filter((file) => file.endsWith(".model"));
+  const known = ["tokenizer.json", "tokenizer.model", "spiece.model"].find((file) => files.includes(file));
+  const found = known ?? (models.length === 1 ? models[0] : undefined);
+  if (found !== undefined) return join(path, found);
+  throw new SeekError("ERR_IO", `${path}: expected tokenizer.json or one *.model file, got ${models.length}`);
+}
+
+async function loadJson(file: string, config: TokenizerConfig): Promise<Tokenizer> {
+  const json = await readJson(file, tokenizerJsonSchema);
+  if (json === undefined) throw new SeekError("ERR_IO", `${file}: no such file`);
+  const codec = codecFromJson(file, json);
+  return new Tokenizer(
+    codec,
+    resolveSpecialIds(config, (token) => codec.ids.get(token)),
+  );
+}
+
+async function loadSentencePiece(file: string, config: TokenizerConfig): Promise<Tokenizer> {
+  const model = readSentencePieceModel(file, await readFile(file));
+  const { add_bos_token, add_eos_token } = config.tokens;
+  const codec = codecFromSentencePiece(model, {
+    addBos: add_bos_token ?? true,
+    addEos: add_eos_token ?? false,
+  });
+  return new Tokenizer(
+    codec,
+    resolveSpecialIds(config, (token) => codec.ids.get(token), sentencePieceIds(model)),
+  );
 }

@@ -15,6 +15,8 @@ const vocabularies = {
   "qwen2.5": "tokenizers/qwen2.5",
   llama3: "tokenizers/llama3",
   "bert-base-uncased": "tokenizers/bert-base-uncased",
+  "llama2-spm": "tokenizers/llama2",
+  "t5-spm": "tokenizers/t5/spiece.model",
 } as const;
 
 for (const [name, folder] of Object.entries(vocabularies)) {

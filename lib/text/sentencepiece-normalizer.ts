@@ -1,0 +1,139 @@
+/** SentencePiece's normaliser: its table of replacements, and its rules for spaces. */
+import { pieceTypes, type SentencePieceModel } from "./sentencepiece-model.ts";
+
+/** The sign that stands for a space inside pieces. */
+export const spaceSign = "\u2581";
+
+const kSpaceSignBytes = Buffer.from(spaceSign);
+const kReplacement = Buffer.from("\ufffd");
+const kSpace = 0x20;
+
+/** A part of the input with what it becomes. */
+interface Prefix {
+  readonly output: Uint8Array;
+  readonly numConsumed: number;
+}
+
+/** The table of replacements: a double-array trie (Darts) over UTF-8 bytes, followed by NUL-ended texts. */
+class CharsMap {
+  readonly #units: Uint32Array;
+  readonly #texts: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    const copy = new Uint8Array(bytes);
+    const trieSize = copy.length < 4 ? 0 : new DataView(copy.buffer).getUint32(0, true);
+    this.#units = new Uint32Array(copy.buffer.slice(4, 4 + trieSize));
+    this.#texts = copy.subarray(4 + trieSize);
+  }
+
+  /** The longest replacement that starts at `start`. */
+  longest(input: Uint8Array, start: number): Prefix | undefined {
+    if (this.#units.length === 0) return undefined;
+    let found: Prefix | undefined;
+    let node = this.#offset(0);
+    for (let at = start; at < input.length; ++at) {
+      const byte = input[at] as number;
+      node ^= byte;
+      const unit = this.#units[node] ?? 0;
+      if ((unit & 0x800000ff) >>> 0 !== byte) break;
+      node ^= this.#offset(node);
+      if ((unit & 0x100) !== 0) found = { output: this.#text(node), numConsumed: at + 1 - start };
+    }
+    return found;
+  }
+
+  #offset(node: number): number {
+    const unit = this.#units[node] as number;
+    return (unit >>> 10) << ((unit & 0x200) >>> 6);
+  }
+
+  #text(leaf: number): Uint8Array {
+    const start = (this.#units[leaf] as number) & 0x7fffffff;
+    return this.#texts.subarray(start, this.#texts.indexOf(0, start));
+  }
+}
+
+/** The length of the UTF-8 character at `start`; 0 where there is none. The input comes from TextEncoder. */
+function charLength(input: Uint8Array, start: number): number {
+  const byte = input[start] as number;
+  if (byte < 0x80) return 1;
+  return byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+}
+
+/** Turns text into the form whose pieces are in the vocabulary. */
+export class SentencePieceNormalizer {
+  readonly #model: SentencePieceModel;
+  readonly #charsMap: CharsMap;
+  readonly #userDefined: readonly Uint8Array[];
+
+  constructor(model: SentencePieceModel) {
+    this.#model = model;
+    this.#charsMap = new CharsMap(model.charsMap);
+    const userDefined = model.pieces.filter((piece) => piece.type === pieceTypes.userDefined);
+    this.#userDefined = userDefined.map(({ text }) => Buffer.from(text)).sort((a, b) => b.length - a.length);
+  }
+
+  /** The normalised text; empty when nothing but spaces is left and those are removed. */
+  normalize(text: string): string {
+    const { removeExtraSpaces, addDummyPrefix, isSpaceSuffix } = this.#model;
+    const input = Buffer.from(text, "utf8");
+    const output: number[] = [];
+    let at = removeExtraSpaces ? this.#skipSpaces(input) : 0;
+    if (at === input.length) return "";
+    if (addDummyPrefix && !isSpaceSuffix) this.#put(kSpace, output);
+    let isAfterSpace = removeExtraSpaces;
+    while (at < input.length) {
+      const { output: part, numConsumed } = this.#prefix(input, at);
+      at += numConsumed;
+      for (const byte of part) {
+        const isSpace = byte === kSpace;
+        if (!(isAfterSpace && isSpace)) this.#put(byte, output);
+        isAfterSpace = isAfterSpace && isSpace;
+      }
+      if (part.length > 0) isAfterSpace = removeExtraSpaces && part.at(-1) === kSpace;
+    }
+    const trimmed = this.#trimEnd(Buffer.from(output).toString("utf8"));
+    return addDummyPrefix && isSpaceSuffix ? trimmed + this.#space() : trimmed;
+  }
+
+  #space(): string {
+    return this.#model.escapeSpaces ? spaceSign : " ";
+  }
+
+  #put(byte: number, output: number[]): void {
+    if (byte === kSpace && this.#model.escapeSpaces) output.push(...kSpaceSignBytes);
+    else output.push(byte);
+  }
+
+  #skipSpaces(input: Uint8Array): number {
+    let at = 0;
+    while (at < input.length) {
+      const { output, numConsumed } = this.#prefix(input, at);
+      if (output.length !== 1 || output[0] !== kSpace) break;
+      at += numConsumed;
+    }
+    return at;
+  }
+
+  #trimEnd(text: string): string {
+    const space = this.#space();
+    let end = text.length;
+    while (this.#model.removeExtraSpaces && end > 0 && text[end - 1] === space) end -= 1;
+    return text.slice(0, end);
+  }
+
+  /** What the input becomes at `start`: a user's own symbol as it stands, a replacement, or one character. */
+  #prefix(input: Uint8Array, start: number): Prefix {
+    const own = this.#userDefined.find((symbol) => startsWith(input, start, symbol));
+    if (own !== undefined) return { output: own, numConsumed: own.length };
+    const replaced = this.#charsMap.longest(input, start);
+    if (replaced !== undefined) return replaced;
+    const numConsumed = charLength(input, start);
+    if (start + numConsumed > input.length) return { output: kReplacement, numConsumed: 1 };
+    return { output: input.subarray(start, start + numConsumed), numConsumed };
+  }
+}
+
+function startsWith(input: Uint8Array, start: number, symbol: Uint8Array): boolean {
+  return symbol.every((byte, i) => input[start + i] === byte);
+}

@@ -1,0 +1,144 @@
+/** The scripted teacher: thinks, searches and answers, and relies on its own memory more than a student should. */
+
+import { observationText, type QueryMode } from "../text/observation.ts";
+import { type Facts, lookUp } from "./facts.ts";
+import type { Library } from "./library.ts";
+import { kFamousCities } from "./names.ts";
+import { renderPrompt } from "./prompt.ts";
+import type { QuestionKind, WorldQuestion } from "./questions.ts";
+import type { Dice } from "./random.ts";
+import { type Fact, queryFor, statementOf } from "./wording.ts";
+
+/** A piece of a demonstration: only the policy's pieces are trained. */
+export interface DemonstrationSegment {
+  readonly kind: "prompt" | "policy" | "observation";
+  readonly text: string;
+}
+
+/** How often the teacher answers from memory: everything at once, or only what is asked last. */
+export interface Habit {
+  readonly recallsAll: number;
+  readonly recallsLast: number;
+}
+
+/** The teacher's habits: which facts it does not look up. */
+export interface Habits {
+  /** The share of famous facts it answers from memory, rightly: every student can learn them. */
+  readonly recallsFamous: number;
+  /** The share of other facts it answers from memory: it knows them, its student cannot. */
+  readonly byKind: Readonly<Record<QuestionKind, Habit>>;
+}
+
+/** The habits behind the shipped demonstrations: a teacher who knows the world and trusts itself. */
+export const kHabits: Habits = {
+  recallsFamous: 1,
+  byKind: {
+    "one-hop": { recallsAll: 0.3, recallsLast: 0 },
+    famous: { recallsAll: 0, recallsLast: 0 },
+    bridge: { recallsAll: 0.1, recallsLast: 0.6 },
+    compare: { recallsAll: 0.4, recallsLast: 0.25 },
+    "compare-three": { recallsAll: 0.25, recallsLast: 0.1 },
+    "bridge-compare": { recallsAll: 0.4, recallsLast: 0.25 },
+  },
+};
+
+const kNever: Habit = { recallsAll: 0, recallsLast: 0 };
+
+/** A teacher that looks everything up. */
+export const kCarefulHabits: Habits = {
+  recallsFamous: 0,
+  byKind: {
+    "one-hop": kNever,
+    famous: kNever,
+    bridge: kNever,
+    compare: kNever,
+    "compare-three": kNever,
+    "bridge-compare": kNever,
+  },
+};
+
+type Step = Fact & { readonly recalled: boolean };
+
+function trace(facts: Facts, { starts, path }: WorldQuestion["program"]): Fact[][] {
+  return starts.map((start) => {
+    let entity = start;
+    return path.map((relation) => {
+      const fact = { entity, relation, value: lookUp(facts, entity, relation) };
+      entity = fact.value;
+      return fact;
+    });
+  });
+}
+
+function decideRecall(
+  dice: Dice,
+  chains: readonly (readonly Fact[])[],
+  habit: Habit,
+  famousShare: number,
+): Step[][] {
+  const draw = dice.next();
+  const trustsFame = dice.chance(famousShare);
+  const all = draw < habit.recallsAll;
+  const last = draw < habit.recallsAll + habit.recallsLast;
+  return chains.map((chain, c) =>
+    chain.map((fact, depth) => {
+      const isLast = chains.length > 1 ? c === chains.length - 1 : depth === chain.length - 1;
+      const famous = fact.relation === "country" && kFamousCities.has(fact.entity);
+      return { ...fact, recalled: all || (last && isLast) || (famous && trustsFame) };
+    }),
+  );
+}
+
+function roundsOf(chains: readonly (readonly Step[])[], mode: QueryMode): Step[][] {
+  if (mode === "single") return chains.flat().map((step) => [step]);
+  return chains[0]!.map((_, depth) => chains.map((chain) => chain[depth]!));
+}
+
+function conclude(chains: readonly (readonly Fact[])[]): { remark: string; answer: string } {
+  if (chains.length === 1) return { remark: "", answer: chains[0]!.at(-1)!.value };
+  const ends = chains.map((chain) => chain.at(-1)!);
+  const first = ends.reduce((a, b) => (b.value < a.value ? b : a));
+  const chain = chains[ends.indexOf(first)]!;
+  const names = chain.toReversed().map(({ entity }) => entity);
+  return { remark: ` The first is ${first.value}: ${names.join(", ")}.`, answer: chain[0]!.entity };
+}
+
+/** Writes the whole demonstration for one question. */
+export function demonstrate(
+  dice: Dice,
+  world: { readonly facts: Facts; readonly library: Library },
+  asked: WorldQuestion,
+  options: { readonly mode: QueryMode; readonly topK: number; readonly habits: Habits },
+): DemonstrationSegment[] {
+  const { mode, topK, habits } = options;
+  const chains = decideRecall(
+    dice,
+    trace(world.facts, asked.program),
+    habits.byKind[asked.kind],
+    habits.recallsFamous,
+  );
+  const segments: DemonstrationSegment[] = [{ kind: "prompt", text: renderPrompt(asked.question, mode) }];
+  let thought = "";
+  let remembering = false;
+  const say = (step: Step): void => {
+    thought += `${step.recalled && !remembering ? " I remember that" : ""} ${statementOf(step)}`;
+    remembering = step.recalled;
+  };
+  for (const round of roundsOf(chains, mode)) {
+    const wanted = round.filter((step) => !step.recalled);
+    if (wanted.length > 0) {
+      const queries = wanted.map(queryFor);
+      const text = `<think>${thought} I will search. </think>\n<search> ${queries.join(", ")} </search>`;
+      segments.push({ kind: "policy", text });
+      const hits = queries.map((query) => world.library.search(query, topK));
+      segments.push({ kind: "observation", text: observationText(queries, hits, mode) });
+      thought = "";
+      remembering = false;
+    }
+    for (const step of round) say(step);
+  }
+  const { remark, answer } = conclude(chains);
+  const text = `<think>${thought}${remark} </think>\n<answer> ${answer} </answer><|end|>`;
+  segments.push({ kind: "policy", text });
+  return segments;
+}

@@ -1,0 +1,52 @@
+// Causal attention of a few query rows over the keys and values of one key head, contiguous or in blocks; f32, CPU.
+//
+// A row's result depends only on its query and its keys and values: not on where those lie, on the rows computed with
+// it, nor on the instruction set. Training and generation therefore agree bit for bit.
+#pragma once
+
+#include <cstdint>
+
+namespace seekrl::kernels {
+
+// Where token j's key and value of one key head lie, C floats each, at
+// base + block_table[j / block_tokens] * block_stride + (j % block_tokens) * token_stride.
+// Without a block table all tokens are in block 0.
+struct KeyValues {
+  const float* keys = nullptr;
+  const float* values = nullptr;
+  const int32_t* block_table = nullptr;
+  int64_t block_tokens = 0;  // read only with a block table
+  int64_t block_stride = 0;  // in floats
+  int64_t token_stride = 0;  // in floats
+};
+
+// The queries of `num_heads` heads that share one key head, at `num_positions` consecutive positions. Head h at
+// position p has its C floats at query + p * position_stride + h * head_stride, and its result at the same place of
+// `out`; it attends over the first num_keys + p tokens (its own key is already there and is the last of them).
+struct QueryRows {
+  float* out = nullptr;
+  const float* query = nullptr;
+  int64_t num_positions = 1;
+  int64_t num_heads = 1;
+  int64_t position_stride = 0;  // in floats
+  int64_t head_stride = 0;      // in floats
+  int64_t num_keys = 0;         // of the first position; at least 1
+};
+
+// s_j = sum over c in order of (q_c scale) k_jc; m = max s_j; e_j = exp(s_j - m); l = sum of e_j, 16 sums by j mod 16
+// added in a fixed tree; out_c = (sum over j in order of e_j v_jc) / l. Multiply-adds are fused.
+// log_sum_exp: m + log l per row, [num_positions, num_heads]; may be null. Any number of positions: rows are handled a
+// few at a time. `scratch`: attend_scratch_floats floats. One thread; reads (num_keys + num_positions) 2 C floats per
+// tile of rows.
+void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, float scale, float* log_sum_exp,
+            float* scratch);
+
+// max_keys: the largest number of tokens any row attends over.
+int64_t attend_scratch_floats(int64_t max_keys, int64_t head_dim);
+
+namespace reference {
+void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, float scale, float* log_sum_exp,
+            float* scratch);
+}
+
+}  // namespace seekrl::kernels

@@ -1,0 +1,156 @@
+// Every kernel written plainly, in the order its header states; the fast ones must give the same bits.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/attention.h"
+#include "kernels/exp.h"
+#include "kernels/logprob.h"
+#include "kernels/matmul.h"
+#include "kernels/rows.h"
+
+namespace seekrl::kernels::reference {
+
+namespace {
+
+// The tree that adds 16 lanes.
+float sum_lanes(float (&lanes)[16]) {
+  for (int width = 8; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+  }
+  return lanes[0];
+}
+
+int64_t token_offset(const KeyValues& source, int64_t token) {
+  if (source.block_table == nullptr) return token * source.token_stride;
+  const int64_t block = source.block_table[token / source.block_tokens];
+  return block * source.block_stride + (token % source.block_tokens) * source.token_stride;
+}
+
+void attend_row(float* out, const float* query, const KeyValues& source, int64_t num_keys, int64_t head_dim,
+                float scale, float* log_sum_exp, float* scores) {
+  for (int64_t j = 0; j < num_keys; ++j) {
+    const float* key = source.keys + token_offset(source, j);
+    float score = 0;
+    for (int64_t c = 0; c < head_dim; ++c) score = std::fma(query[c] * scale, key[c], score);
+    scores[j] = score;
+  }
+  const float max = *std::max_element(scores, scores + num_keys);
+  float lanes[16] = {};
+  for (int64_t j = 0; j < num_keys; ++j) {
+    scores[j] = exp_f32(scores[j] - max);
+    lanes[j % 16] += scores[j];
+  }
+  const float sum = sum_lanes(lanes);
+  for (int64_t c = 0; c < head_dim; ++c) {
+    float mixed = 0;
+    for (int64_t j = 0; j < num_keys; ++j) {
+      mixed = std::fma(scores[j], source.values[token_offset(source, j) + c], mixed);
+    }
+    out[c] = mixed / sum;
+  }
+  if (log_sum_exp != nullptr) *log_sum_exp = max + std::log(sum);
+}
+
+}  // namespace
+
+void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, float scale, float* log_sum_exp,
+            float* scratch) {
+  for (int64_t p = 0; p < rows.num_positions; ++p) {
+    for (int64_t h = 0; h < rows.num_heads; ++h) {
+      const int64_t offset = p * rows.position_stride + h * rows.head_stride;
+      float* row_log_sum_exp = log_sum_exp == nullptr ? nullptr : log_sum_exp + p * rows.num_heads + h;
+      attend_row(rows.out + offset, rows.query + offset, source, rows.num_keys + p, head_dim, scale, row_log_sum_exp,
+                 scratch);
+    }
+  }
+}
+
+RowStats row_stats(const float* logits, int64_t size, float inverse_temperature) {
+  RowStats stats;
+  stats.max = logits[0] * inverse_temperature;
+  for (int64_t v = 1; v < size; ++v) stats.max = std::max(stats.max, logits[v] * inverse_temperature);
+  double total = 0, weighted_total = 0;
+  for (int64_t start = 0; start < size; start += 1024) {
+    float lanes[16] = {}, weighted_lanes[16] = {};
+    for (int64_t v = start; v < std::min(size, start + 1024); ++v) {
+      const float shifted = std::fma(logits[v], inverse_temperature, -stats.max);
+      const float e = exp_f32(shifted);
+      lanes[v % 16] += e;
+      weighted_lanes[v % 16] = std::fma(shifted, e, weighted_lanes[v % 16]);
+    }
+    total += sum_lanes(lanes);
+    weighted_total += sum_lanes(weighted_lanes);
+  }
+  stats.log_sum = static_cast<float>(std::log(total));
+  stats.entropy = static_cast<float>(std::log(total) - weighted_total / total);
+  return stats;
+}
+
+void matmul(float* c_MN, int64_t c_stride, const MatrixView& a_MK, const MatrixView& b_KN, int64_t m, int64_t n,
+            int64_t k, Start start, const float* bias_N, float* /*scratch*/) {
+  for (int64_t row = 0; row < m; ++row) {
+    for (int64_t column = 0; column < n; ++column) {
+      float& c = c_MN[row * c_stride + column];
+      float sum = start == Start::kSelf ? c : start == Start::kBias ? bias_N[column] : 0.0f;
+      for (int64_t i = 0; i < k; ++i) {
+        sum = std::fma(a_MK.data[row * a_MK.row_stride + i * a_MK.column_stride],
+                       b_KN.data[i * b_KN.row_stride + column * b_KN.column_stride], sum);
+      }
+      c = sum;
+    }
+  }
+}
+
+void rms_norm(float* y_MD, float* scale_M, const float* x_MD, const float* weight_D, int64_t m, int64_t d, float eps) {
+  for (int64_t row = 0; row < m; ++row) {
+    const float* x = x_MD + row * d;
+    float lanes[16] = {};
+    for (int64_t i = 0; i < d; ++i) lanes[i % 16] = std::fma(x[i], x[i], lanes[i % 16]);
+    const float scale = 1.0f / std::sqrt(sum_lanes(lanes) / static_cast<float>(d) + eps);
+    for (int64_t i = 0; i < d; ++i) y_MD[row * d + i] = x[i] * scale * weight_D[i];
+    if (scale_M != nullptr) scale_M[row] = scale;
+  }
+}
+
+void rms_norm_backward(float* x_grad_MD, float* weight_grad_D, const float* y_grad_MD, const float* x_MD,
+                       const float* scale_M, const float* weight_D, int64_t m, int64_t d) {
+  for (int64_t row = 0; row < m; ++row) {
+    const float *x = x_MD + row * d, *y_grad = y_grad_MD + row * d;
+    const float scale = scale_M[row];
+    float lanes[16] = {};
+    for (int64_t i = 0; i < d; ++i) lanes[i % 16] = std::fma(y_grad[i] * weight_D[i], x[i], lanes[i % 16]);
+    const float shared = sum_lanes(lanes) / static_cast<float>(d) * scale * scale;
+    for (int64_t i = 0; i < d; ++i) {
+      x_grad_MD[row * d + i] = std::fma(-x[i], shared, y_grad[i] * weight_D[i]) * scale;
+      weight_grad_D[i] = std::fma(y_grad[i], x[i] * scale, weight_grad_D[i]);
+    }
+  }
+}
+
+void rope(float* y_THC, const float* x_THC, const float* cos_TF, const float* sin_TF, int64_t t, int64_t h, int64_t c,
+          float sign) {
+  const int64_t half = c / 2;
+  for (int64_t row = 0; row < t * h; ++row) {
+    const float *cos = cos_TF + row / h * half, *sin = sin_TF + row / h * half;
+    for (int64_t f = 0; f < half; ++f) {
+      const float low = x_THC[row * c + f], high = x_THC[row * c + f + half], turn = sin[f] * sign;
+      y_THC[row * c + f] = std::fma(low, cos[f], -(high * turn));
+      y_THC[row * c + f + half] = std::fma(high, cos[f], low * turn);
+    }
+  }
+}
+
+void silu_mul(float* y, const float* gate, const float* up, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = gate[i] / (1.0f + exp_f32(-gate[i])) * up[i];
+}
+
+void silu_mul_backward(float* gate_grad, float* up_grad, const float* y_grad, const float* gate, const float* up,
+                       int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float open = 1.0f / (1.0f + exp_f32(-gate[i]));
+    up_grad[i] = y_grad[i] * (gate[i] * open);
+    gate_grad[i] = y_grad[i] * up[i] * (open * std::fma(gate[i], 1.0f - open, 1.0f));
+  }
+}
+
+}  // namespace seekrl::kernels::reference

@@ -1,0 +1,103 @@
+/** Evaluation over a scripted agent. */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type EvaluationProgress, evaluate } from "../../lib/evaluate/evaluate.ts";
+import { type Agent, searchAgent } from "../../lib/rollout/agent.ts";
+import { ragFormat } from "../../lib/rollout/format.ts";
+import { defaultLimits } from "../../lib/rollout/rollout.ts";
+import { characters, recordedSearch, ScriptedSequence } from "../rollout/doubles.ts";
+
+const questions = [
+  { id: "a", question: "capital of France?", answers: ["Paris"] },
+  { id: "b", question: "capital of Italy?", answers: ["Rome", "Roma"] },
+  { id: "c", question: "capital of Peru?", answers: ["Lima"] },
+];
+
+const scripts: Record<string, readonly string[]> = {
+  a: ["<search> France </search>", "<answer> the Paris </answer>"],
+  b: ["<answer> Rome Italy </answer>"],
+  c: ["I do not know"],
+};
+
+const agent: Agent = (question, options) => {
+  const engine = { open: () => new ScriptedSequence(...(scripts[question.id] ?? [])) };
+  const limits = { ...defaultLimits, maxTurns: 2 - Number(question.id === "c") };
+  const parts = {
+    tokenizer: characters,
+    search: recordedSearch(),
+    format: ragFormat("single"),
+    sampling: {},
+    limits,
+  };
+  return searchAgent({ ...parts, engine })(question, options);
+};
+
+test("the means are over all questions, answered or not", async () => {
+  const result = await evaluate({ questions, agent });
+  assert.equal(result.em, 1 / 3);
+  assert.equal(result.f1, (1 + 2 / 3) / 3);
+  assert.equal(result.rounds, 1 / 3);
+  assert.deepEqual([result.questions, result.failures], [3, 0]);
+  assert.ok(result.secondsPerQuestion > 0 && result.latencySeconds > 0);
+  assert.deepEqual(
+    result.perQuestion.map(({ id, answer, em, stop }) => [id, answer, em, stop]),
+    [
+      ["a", "the Paris", 1, "answer"],
+      ["b", "Rome Italy", 0, "answer"],
+      ["c", null, 0, "eos"],
+    ],
+  );
+});
+
+test("one JSON line per question is written", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+  const output = join(folder, "eval.jsonl");
+  const { perQuestion } = await evaluate({ questions, agent, output });
+  const lines = (await readFile(output, "utf8")).trim().split("\n");
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line)),
+    perQuestion,
+  );
+  await rm(folder, { recursive: true });
+});
+
+test("progress is told after every question, and no more run at once than asked for", async () => {
+  const told: EvaluationProgress[] = [];
+  let [running, most] = [0, 0];
+  const counted: Agent = async (question, options) => {
+    most = Math.max(most, ++running);
+    const trajectory = await agent(question, options);
+    running -= 1;
+    return trajectory;
+  };
+  await evaluate({
+    questions,
+    agent: counted,
+    concurrency: 2,
+    onProgress: (progress) => told.push(progress),
+  });
+  assert.deepEqual(
+    told.map(({ done, total }) => [done, total]),
+    [
+      [1, 3],
+      [2, 3],
+      [3, 3],
+    ],
+  );
+  assert.equal(told.at(-1)?.em, 1 / 3);
+  assert.equal(most, 2);
+});
+
+test("an aborted evaluation rejects", async () => {
+  const abort = new AbortController();
+  const onProgress = (): void => abort.abort();
+  const evaluation = evaluate({ questions, agent, concurrency: 1, onProgress, signal: abort.signal });
+  await assert.rejects(evaluation, { code: "ERR_ABORTED" });
+});
+
+test("no questions are a mistake", async () => {
+  await assert.rejects(evaluate({ questions: [], agent }), { code: "ERR_ARGUMENT" });
+});

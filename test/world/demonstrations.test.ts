@@ -1,0 +1,96 @@
+/** Demonstrations and tokenizer of the built-in world: correct, categorised, spelt without loss. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { type Demonstration, demonstrations, sftSamples } from "../../lib/world/demonstrations.ts";
+import { worldPrompt } from "../../lib/world/prompt.ts";
+import { kCarefulHabits } from "../../lib/world/teacher.ts";
+import { writeWorldTokenizer } from "../../lib/world/tokenizer-files.ts";
+import { createWorld } from "../../lib/world/world.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "seekrl-world-"));
+writeWorldTokenizer(folder);
+const tokenizer = await Tokenizer.load(folder);
+after(() => rmSync(folder, { recursive: true }));
+
+function answerIn({ segments }: Demonstration): string | undefined {
+  return /<answer> (.*) <\/answer>/.exec(segments.at(-1)!.text)?.[1];
+}
+
+const observed = ({ segments }: Demonstration): string =>
+  segments
+    .filter(({ kind }) => kind === "observation")
+    .map(({ text }) => text)
+    .join("");
+
+describe("demonstrations of the built-in world", () => {
+  it("are the same for the same seed", () => {
+    assert.deepEqual(
+      [...demonstrations({ seed: 4, count: 100 })],
+      [...demonstrations({ seed: 4, count: 100 })],
+    );
+  });
+
+  it("end in the right answer", () => {
+    for (const demonstration of demonstrations({ seed: 4, count: 500 })) {
+      assert.equal(answerIn(demonstration), demonstration.answer);
+    }
+  });
+
+  it("of a careful teacher show every answer in what was retrieved", () => {
+    for (const demonstration of demonstrations({ seed: 4, count: 500, habits: kCarefulHabits })) {
+      assert.ok(
+        observed(demonstration).includes(demonstration.answer),
+        JSON.stringify(demonstration.segments),
+      );
+    }
+  });
+
+  it("need fewer rounds of retrieval with several queries at a time", () => {
+    const rounds = (mode: "single" | "multi"): number =>
+      [...demonstrations({ seed: 4, count: 400, mode, habits: kCarefulHabits })]
+        .flatMap(({ segments }) => segments)
+        .filter(({ kind }) => kind === "observation").length;
+    assert.ok(rounds("multi") < rounds("single") * 0.75);
+  });
+
+  it("fall into RAG-R1's four categories, all of them present", () => {
+    const counts = [0, 0, 0, 0];
+    for (const demonstration of demonstrations({ seed: 4, count: 500 })) {
+      for (const { input, output, category } of sftSamples(demonstration)) {
+        counts[category - 1]!++;
+        assert.equal(input.length > 1, category > 2);
+        assert.equal(output.includes("<answer>"), category % 2 === 1);
+      }
+    }
+    assert.ok(Math.min(...counts) > 50, counts.join(", "));
+  });
+});
+
+describe("the tokenizer of the built-in world", () => {
+  const named = (text: string): number => tokenizer.encode(text).length;
+
+  it("spells every demonstration and prompt back without loss", () => {
+    for (const { segments } of demonstrations({ seed: 8, count: 300 })) {
+      for (const { text } of segments) assert.equal(tokenizer.decode(tokenizer.encode(text)), text);
+    }
+    for (const { question } of createWorld({ seed: 5 }).questions.test) {
+      const text = worldPrompt(question, "multi");
+      assert.equal(tokenizer.decode(tokenizer.encode(text)), text);
+    }
+  });
+
+  it("has one piece for a name, a tag and the skeleton of a JSON observation", () => {
+    const [demonstration] = demonstrations({ seed: 8, count: 1 });
+    assert.equal(named(` ${demonstration!.answer}`), 1);
+    assert.equal(named(" </search>"), 1);
+    assert.equal(named('"\n  ],\n  "documents": [\n    "'), 1);
+  });
+
+  it("spells words it has never seen in bytes", () => {
+    assert.equal(tokenizer.decode(tokenizer.encode("Zürich, 東京!")), "Zürich, 東京!");
+  });
+});
