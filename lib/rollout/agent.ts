@@ -1,6 +1,6 @@
 /** Opens sequences for questions and plays rollouts on them: one question, or a group that shares its prompt. */
 import type { Question } from "../data/question.ts";
-import { type Environment, type OpenedPrompt, rollout, type TokenSequence } from "./rollout.ts";
+import { type Environment, type Limits, type OpenedPrompt, rollout, type TokenSequence } from "./rollout.ts";
 import { mixSeed } from "./seed.ts";
 import type { Trajectory } from "./trajectory.ts";
 
@@ -13,6 +13,8 @@ export interface OpenSequence extends TokenSequence {
 
 /** What an agent needs of the engine. */
 export interface SequenceSource {
+  /** The longest a sequence can grow, in tokens. @default no bound */
+  readonly maxTokens?: number;
   open(promptIds: Int32Array, options: { readonly seed: number }): OpenSequence | Promise<OpenSequence>;
 }
 
@@ -66,6 +68,7 @@ export async function rolloutGroup(
   { samples = 1, seed = 0, signal }: RunOptions & { readonly samples?: number } = {},
 ): Promise<Trajectory[]> {
   const prompt = openPrompt(parts, question);
+  const around = { ...parts, limits: boundLimits(parts) };
   const seeds = Array.from({ length: samples }, (_, sample) => mixSeed(seed, question.id, sample));
   const root = await parts.engine.open(prompt.tokens, { seed: seeds[0] ?? 0 });
   const forks: OpenSequence[] = [];
@@ -73,7 +76,7 @@ export async function rolloutGroup(
     for (const forkSeed of seeds.slice(1)) forks.push(await root.fork({ seed: forkSeed }));
     return await allOrNone(signal, (stop) =>
       [root, ...forks].map((sequence, sample) => {
-        return rollout(sequence, { ...prompt, id: `${question.id}#${sample}` }, parts, { signal: stop });
+        return rollout(sequence, { ...prompt, id: `${question.id}#${sample}` }, around, { signal: stop });
       }),
     );
   } finally {
@@ -86,6 +89,10 @@ function openPrompt(parts: AgentParts, { id, question }: Pick<Question, "id" | "
   const text =
     parts.chatTemplate?.render([{ role: "user", content }], { addGenerationPrompt: true }) ?? content;
   return { id, questionId: id, text, tokens: parts.tokenizer.encode(text) };
+}
+
+function boundLimits({ limits, engine }: AgentParts): Limits {
+  return { ...limits, maxTokens: Math.min(limits.maxTokens, engine.maxTokens ?? limits.maxTokens) };
 }
 
 // When one rollout throws, the others are told to stop and are waited for: their sequences are about to close.

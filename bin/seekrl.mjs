@@ -1,0 +1,29 @@
+#!/usr/bin/env node
+/** The command line's door: makes sure that the package is built, then hands over to lib/cli/main. */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const entry = join(root, "dist", "lib", "cli", "main.js");
+const addon = join(root, "build", "cmake", "Release", "seekrl.node");
+
+/** Sets up what is missing. Its output goes to standard error: standard output belongs to the command. */
+function setUp() {
+  const ensure = join(root, "scripts", "ensure.mjs");
+  const args = existsSync(ensure)
+    ? [ensure, process.execPath, "--version"]
+    : [join(root, "scripts", "setup", "install.mjs")];
+  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: ["inherit", 2, 2] });
+  if (status !== 0) process.exit(1);
+}
+
+if (!existsSync(entry) || !existsSync(addon)) setUp();
+const { main } = await import(new URL("../dist/lib/cli/main.js", import.meta.url).href);
+const abort = new AbortController();
+// The second Ctrl-C meets no listener and ends the process at once.
+process.once("SIGINT", () => abort.abort(new Error("interrupted")));
+process.once("SIGTERM", () => abort.abort(new Error("terminated")));
+process.exitCode = await main(process.argv.slice(2), { signal: abort.signal });

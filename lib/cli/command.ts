@@ -1,0 +1,44 @@
+/** What a command of the command line is: a name, a schema of options, a function. */
+import type { z } from "zod";
+
+/** How a command speaks and when it must stop. */
+export interface CommandIo {
+  /** Standard output carries one JSON object and nothing else. */
+  readonly json: boolean;
+  /** Fires on Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** Writes text for people to standard output; silent with `json`. */
+  write(text: string): void;
+  /** Writes a line to standard error. */
+  log(line: string): void;
+  /** Writes the result object to standard output; silent without `json`. */
+  result(value: object): void;
+}
+
+/** A command, its options still unknown. */
+export interface Command {
+  readonly name: string;
+  readonly summary: string;
+  readonly options: z.ZodObject;
+  run(options: unknown, io: CommandIo): Promise<void>;
+}
+
+/** The parts of a command, its options typed. */
+export interface CommandParts<Options extends z.ZodObject> {
+  readonly name: string;
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** Flat; every key is a flag and a key of the config file, and its description is the help text. */
+  readonly options: Options;
+  readonly run: (options: z.output<Options>, io: CommandIo) => Promise<void>;
+}
+
+/** Declares a command; `run` receives options that the schema has checked. */
+export function command<Options extends z.ZodObject>(parts: CommandParts<Options>): Command {
+  return { ...parts, run: (options, io) => parts.run(options as z.output<Options>, io) };
+}
+
+/** A mistake in how a command was called: exit code 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}

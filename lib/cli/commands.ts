@@ -1,0 +1,7 @@
+/** The list of commands, in the order in which a newcomer needs them. */
+import type { Command } from "./command.ts";
+import { scoreCommand } from "./score.ts";
+import { tokenizeCommand } from "./tokenize.ts";
+
+/** Every command of the program. */
+export const commands: readonly Command[] = [scoreCommand, tokenizeCommand];

@@ -1,0 +1,83 @@
+/** The command line: finds the command, checks its options, runs it, turns the outcome into an exit code. */
+import { CommanderError, Command as Program } from "commander";
+import { SeekError } from "../base/errors.ts";
+import { type Command, type CommandIo, UsageError } from "./command.ts";
+import { commands } from "./commands.ts";
+import { flagsOf } from "./flags.ts";
+import { readOptions } from "./options.ts";
+
+/** 0 done, 1 failed, 2 called in a wrong way. */
+export type ExitCode = 0 | 1 | 2;
+
+/**
+ * Runs one command line.
+ *
+ * @param args - the arguments after the program's name
+ * @param options - `signal` fires on Ctrl-C
+ * @returns the exit code; messages went to standard error
+ */
+export async function main(
+  args: readonly string[],
+  { signal }: { readonly signal: AbortSignal },
+): Promise<ExitCode> {
+  try {
+    await programOf(commands, signal).parseAsync([...args], { from: "user" });
+    return 0;
+  } catch (error) {
+    return report(error);
+  }
+}
+
+function programOf(list: readonly Command[], signal: AbortSignal): Program {
+  const program = new Program("seekrl").description(
+    "Trains and runs language models that reason with search.",
+  );
+  program.exitOverride().configureHelp({ showGlobalOptions: true }).helpCommand(false);
+  for (const each of list) program.addCommand(subcommandOf(each, signal));
+  return program;
+}
+
+function subcommandOf(each: Command, signal: AbortSignal): Program {
+  const subcommand = new Program(each.name).description(each.summary).exitOverride();
+  for (const flag of flagsOf(each.options)) subcommand.addOption(flag);
+  subcommand.option(
+    "--config <file>",
+    "YAML or JSON file with these options (names without dashes, in camelCase)",
+  );
+  subcommand.option("--json", "one JSON object on standard output, all else on standard error");
+  return subcommand.action(async ({ config, json = false, ...flags }: Record<string, unknown>) => {
+    const options = await readOptions(
+      each.options,
+      givenFlags(subcommand, flags),
+      config as string | undefined,
+    );
+    await each.run(options, ioOf(json === true, signal));
+  });
+}
+
+// Commander fills in `true` for every `--no-...` flag; only what was typed may win over the config file.
+function givenFlags(subcommand: Program, flags: Record<string, unknown>): Record<string, unknown> {
+  const typed = Object.entries(flags).filter(([key]) => subcommand.getOptionValueSource(key) === "cli");
+  return Object.fromEntries(typed);
+}
+
+function ioOf(json: boolean, signal: AbortSignal): CommandIo {
+  return {
+    json,
+    signal,
+    write: (text) => void (json || process.stdout.write(text)),
+    log: (line) => void process.stderr.write(`${line}\n`),
+    result: (value) => void (json && process.stdout.write(`${JSON.stringify(value)}\n`)),
+  };
+}
+
+function report(error: unknown): ExitCode {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof UsageError) {
+    process.stderr.write(`error: ${error.message}\n`);
+    return 2;
+  }
+  const isOurs = error instanceof SeekError;
+  process.stderr.write(`${isOurs ? `${error.code}: ${error.message}` : (error as Error).stack}\n`);
+  return 1;
+}

@@ -1,0 +1,106 @@
+/** Options: flags made from a schema, a config file below them, mistakes named. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { Command as Program } from "commander";
+import { z } from "zod";
+import { flagsOf } from "../../lib/cli/flags.ts";
+import { readOptions } from "../../lib/cli/options.ts";
+import { nearestWord } from "../../lib/cli/spelling.ts";
+
+const schema = z.strictObject({
+  model: z.string().describe("folder"),
+  maxTokens: z.int().min(1).default(16),
+  stream: z.boolean().default(true),
+  verbose: z.boolean().default(false),
+  ids: z.array(z.int()).optional(),
+  query: z.array(z.string()).optional(),
+  mode: z.enum(["single", "multi"]).default("single"),
+});
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+after(() => rm(folder, { recursive: true }));
+
+async function configFile(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+function parseFlags(...args: string[]): Record<string, unknown> {
+  const program = new Program().exitOverride();
+  for (const flag of flagsOf(schema)) program.addOption(flag);
+  return program.parse(args, { from: "user" }).opts();
+}
+
+test("every key of the schema is a flag of its type", () => {
+  const given = [
+    "--max-tokens",
+    "3",
+    "--no-stream",
+    "--verbose",
+    "--ids",
+    "1,2",
+    "--ids",
+    "3",
+    "--mode",
+    "multi",
+  ];
+  assert.deepEqual(parseFlags(...given, "--query", "a, b", "--query", "c"), {
+    maxTokens: 3,
+    stream: false,
+    verbose: true,
+    ids: [1, 2, 3],
+    mode: "multi",
+    query: ["a, b", "c"],
+  });
+});
+
+test("flags win over the file, the file over the defaults", async () => {
+  const path = await configFile("a.yaml", "model: m\nmaxTokens: 5\nmode: multi\n");
+  assert.deepEqual(await readOptions(schema, { mode: "single" }, path), {
+    model: "m",
+    maxTokens: 5,
+    mode: "single",
+    stream: true,
+    verbose: false,
+  });
+});
+
+test("JSON is read as well as YAML", async () => {
+  const path = await configFile("a.json", '{"model": "m"}');
+  assert.equal(((await readOptions(schema, {}, path)) as { model: string }).model, "m");
+});
+
+test("an unknown key is refused with the nearest spelling", async () => {
+  const path = await configFile("b.yaml", "model: m\nmax_token: 5\n");
+  await assert.rejects(readOptions(schema, {}, path), /unknown key "max_token"; did you mean "maxTokens"\?/);
+  const far = await configFile("c.yaml", "zzzzzzzzzzz: 5\n");
+  await assert.rejects(
+    readOptions(schema, {}, far),
+    /unknown key "zzzzzzzzzzz"; expected one of model, maxTokens/,
+  );
+});
+
+test("a value of the wrong kind is named with what was expected and what came", async () => {
+  await assert.rejects(
+    readOptions(schema, { model: "m", maxTokens: "many" }),
+    /--max-tokens: expected .*got "many"/,
+  );
+  await assert.rejects(readOptions(schema, { model: "m", maxTokens: 0 }), /--max-tokens: .*got 0/);
+  await assert.rejects(readOptions(schema, {}), /--model: required/);
+});
+
+test("a config file that is no file of keys is refused", async () => {
+  await assert.rejects(readOptions(schema, {}, join(folder, "none.yaml")), /none\.yaml: cannot be read/);
+  await assert.rejects(readOptions(schema, {}, await configFile("d.yaml", "- 1\n")), /got a list/);
+  await assert.rejects(readOptions(schema, {}, await configFile("e.json", "{")), /e\.json/);
+});
+
+test("the nearest word is the one that needs the fewest edits", () => {
+  assert.equal(nearestWord("topk", ["topP", "topK"]), "topK");
+  assert.equal(nearestWord("qestion", ["questions", "query"]), "questions");
+  assert.equal(nearestWord("x", ["questions"]), undefined);
+});

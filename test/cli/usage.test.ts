@@ -1,0 +1,41 @@
+/** The program from outside: help, usage errors, exit codes, one JSON object. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runCli } from "./run-cli.ts";
+
+test("help names every command and is no error", async () => {
+  const { code, stdout } = await runCli("--help");
+  assert.equal(code, 0);
+  for (const name of ["score", "tokenize"]) assert.match(stdout, new RegExp(`^  ${name} `, "m"));
+});
+
+test("an unknown command or flag is a usage error with a hint", async () => {
+  const [command, flag] = await Promise.all([runCli("tokenise"), runCli("score", "--modle", "x")]);
+  assert.equal(command.code, 2);
+  assert.match(command.stderr, /Did you mean tokenize\?/);
+  assert.equal(flag.code, 2);
+  assert.match(flag.stderr, /Did you mean --model\?/);
+});
+
+test("options that are missing or wrong are usage errors, and standard output stays empty", async () => {
+  const [missing, wrong] = await Promise.all([
+    runCli("tokenize", "--model", "m", "--json"),
+    runCli("score", "--model", "m", "--ids", "1,x", "--json"),
+  ]);
+  assert.deepEqual([missing.code, missing.stdout, missing.stderr], [2, "", "error: --text: required\n"]);
+  assert.deepEqual([wrong.code, wrong.stdout], [2, ""]);
+  assert.match(wrong.stderr, /--ids: expected number.*got \[1,"x"\]/);
+});
+
+test("a failure is exit code 1 and says what failed", async () => {
+  const { code, stdout, stderr } = await runCli(
+    "tokenize",
+    "--model",
+    "no-such-folder",
+    "--text",
+    "a",
+    "--json",
+  );
+  assert.deepEqual([code, stdout], [1, ""]);
+  assert.match(stderr, /^ERR_IO: no-such-folder/);
+});
