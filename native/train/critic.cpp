@@ -1,0 +1,66 @@
+// The critic's forward, loss and update.
+#include "train/critic.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <utility>
+
+#include "train/hidden.h"
+
+namespace seekrl::train {
+
+namespace {
+
+std::vector<model::Parameter> zero_head(const model::Decoder& trunk) {
+  const auto options = at::TensorOptions(trunk.dtype()).device(trunk.device());
+  return {{"value_head.weight", at::zeros({1, trunk.config().hidden_size}, options)},
+          {"value_head.bias", at::zeros({1}, options)}};
+}
+
+// A tied or separate output head takes no part in the values; only the trunk and the value head are trained.
+std::vector<model::Parameter> trained(const model::Decoder& trunk, const std::vector<model::Parameter>& head) {
+  std::vector<model::Parameter> result;
+  for (const auto& parameter : trunk.parameters()) {
+    if (parameter.name != "lm_head.weight") result.push_back(parameter);
+  }
+  result.insert(result.end(), head.begin(), head.end());
+  return result;
+}
+
+}  // namespace
+
+Critic::Critic(std::shared_ptr<model::Decoder> trunk, AdamWOptions options)
+    : trunk_(std::move(trunk)), head_(zero_head(*trunk_)), optimizer_(trained(*trunk_, head_), options) {}
+
+at::Tensor Critic::predict(const Batch& batch) const {
+  const at::Tensor states_RD = row_states(*trunk_, batch);
+  return (at::matmul(states_RD, head_[0].value.squeeze(0)) + head_[1].value).to(at::kFloat);
+}
+
+std::vector<model::Parameter> Critic::state() const {
+  std::vector<model::Parameter> result = optimizer_.state();
+  result.insert(result.end(), head_.begin(), head_.end());
+  return result;
+}
+
+at::Tensor Critic::values(const Batch& batch) const {
+  at::NoGradGuard no_grad;
+  return predict(batch);
+}
+
+ValueStats Critic::accumulate(const Batch& batch, double clip) {
+  at::AutoGradMode with_grad(true);
+  const ValueLoss loss = value_loss(predict(batch), batch, clip);
+  loss.value.backward();
+  optimizer_.gather();
+  return loss.stats;
+}
+
+double Critic::step(double learning_rate) {
+  const double norm = optimizer_.step(learning_rate);
+  trunk_->weights_changed();
+  return norm;
+}
+
+}  // namespace seekrl::train

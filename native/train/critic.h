@@ -1,0 +1,40 @@
+// A decoder of its own with a value head: predicts the return before each policy token.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "model/decoder.h"
+#include "train/adamw.h"
+#include "train/batch.h"
+#include "train/loss.h"
+
+namespace seekrl::train {
+
+class Critic {
+ public:
+  // `trunk` belongs to the critic alone. The head starts at zero, so every first value is zero.
+  Critic(std::shared_ptr<model::Decoder> trunk, AdamWOptions options);
+
+  // Values at the batch's rows, f32 [R], without gradients.
+  at::Tensor values(const Batch& batch) const;
+
+  ValueStats accumulate(const Batch& batch, double clip);
+  double step(double learning_rate);
+
+  // What a checkpoint holds besides the trunk's weights: the optimiser's state and the head, "value_head.weight"
+  // [1, D] and "value_head.bias" [1].
+  std::vector<model::Parameter> state() const;
+
+  AdamW& optimizer() { return optimizer_; }
+  const model::Decoder& trunk() const { return *trunk_; }
+
+ private:
+  at::Tensor predict(const Batch& batch) const;
+
+  std::shared_ptr<model::Decoder> trunk_;
+  std::vector<model::Parameter> head_;
+  AdamW optimizer_;
+};
+
+}  // namespace seekrl::train

@@ -1,0 +1,107 @@
+// Losses as a few operations over the rows of a micro-batch; autograd gives their gradients.
+#include "train/loss.h"
+
+#include <ATen/Functions.h>
+
+#include "base/error.h"
+
+namespace seekrl::train {
+
+namespace {
+
+// exp of more than this says nothing and overflows soon after.
+constexpr double kMaxLogRatio = 20.0;
+constexpr double kMaxKlDistance = 10.0;
+
+const at::Tensor& need(const at::Tensor& tensor_R, const char* name) {
+  require(tensor_R.defined(), ErrorCode::kArgument, name, ": this loss needs it, the batch has none");
+  return tensor_R;
+}
+
+double sum(const at::Tensor& tensor_R) { return tensor_R.sum(at::kDouble).item<double>(); }
+
+// Each row gets the mean of its sequence.
+at::Tensor sequence_mean(const at::Tensor& values_R, const at::Tensor& sequences_R) {
+  const int64_t num_rows = values_R.size(0);
+  const at::Tensor zeros_R = at::zeros({num_rows}, values_R.options());
+  const at::Tensor counts = zeros_R.index_add(0, sequences_R, at::ones_like(values_R));
+  const at::Tensor sums = zeros_R.index_add(0, sequences_R, values_R);
+  return (sums / counts.clamp_min(1)).index_select(0, sequences_R);
+}
+
+at::Tensor log_ratio(const at::Tensor& logprob_R, const Batch& batch, Objective objective) {
+  const at::Tensor old_R = batch.old_logprob_R.defined() ? batch.old_logprob_R : logprob_R.detach();
+  const at::Tensor difference_R = logprob_R - old_R;
+  if (objective == Objective::kClipped) return difference_R;
+  return sequence_mean(difference_R, need(batch.sequences_R, "sequences"));
+}
+
+at::Tensor clipped_objective(const at::Tensor& logprob_R, const Batch& batch, const LossOptions& options,
+                             LossStats& stats) {
+  const at::Tensor& advantages_R = need(batch.advantages_R, "advantages");
+  const at::Tensor log_ratio_R = log_ratio(logprob_R, batch, options.objective);
+  const at::Tensor ratio_R = log_ratio_R.clamp(-kMaxLogRatio, kMaxLogRatio).exp();
+  const at::Tensor free_R = -advantages_R * ratio_R;
+  const at::Tensor clipped_R = -advantages_R * ratio_R.clamp(1.0 - options.clip_low, 1.0 + options.clip_high);
+  stats.num_clipped = sum(clipped_R.detach().gt(free_R.detach()));
+  stats.approx_kl = -sum(log_ratio_R.detach());
+  return at::max(free_R, clipped_R);
+}
+
+at::Tensor kl_to_reference(const at::Tensor& logprob_R, const Batch& batch, KlEstimator estimator) {
+  const at::Tensor distance_R = need(batch.reference_logprob_R, "referenceLogprobs") - logprob_R;
+  if (estimator == KlEstimator::kK1) return -distance_R;
+  if (estimator == KlEstimator::kK2) return 0.5 * distance_R.square();
+  const at::Tensor held_R = distance_R.clamp(-kMaxKlDistance, kMaxKlDistance);
+  return held_R.exp() - held_R - 1.0;
+}
+
+void measure_gap(const at::Tensor& logprob_R, const Batch& batch, LossStats& stats) {
+  if (!batch.rollout_logprob_R.defined()) return;
+  const at::Tensor gap_R = (logprob_R.detach() - batch.rollout_logprob_R).abs();
+  stats.gap = sum(gap_R);
+  stats.gap_max = gap_R.max().item<double>();
+}
+
+}  // namespace
+
+Loss policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
+                 const LossOptions& options) {
+  const at::Tensor& weights_R = need(batch.weights_R, "weights");
+  LossStats stats;
+  stats.num_rows = static_cast<double>(logprob_R.size(0));
+  const bool is_likelihood = options.objective == Objective::kLikelihood;
+  at::Tensor per_row_R = is_likelihood ? -logprob_R : clipped_objective(logprob_R, batch, options, stats);
+  stats.policy = sum(weights_R * per_row_R.detach());
+  if (options.kl != KlEstimator::kNone) {
+    const at::Tensor kl_R = kl_to_reference(logprob_R, batch, options.kl);
+    stats.kl = sum(kl_R.detach());
+    per_row_R = per_row_R + options.kl_coef * kl_R;
+  }
+  stats.entropy = sum(entropy_R.detach());
+  if (options.entropy_coef != 0.0) per_row_R = per_row_R - options.entropy_coef * entropy_R;
+  measure_gap(logprob_R, batch, stats);
+  const at::Tensor value = (weights_R * per_row_R).sum();
+  stats.loss = value.item<double>();
+  return {value, stats};
+}
+
+ValueLoss value_loss(const at::Tensor& values_R, const Batch& batch, double clip) {
+  const at::Tensor& weights_R = need(batch.weights_R, "weights");
+  const at::Tensor& returns_R = need(batch.returns_R, "returns");
+  ValueStats stats;
+  stats.num_rows = static_cast<double>(values_R.size(0));
+  stats.values = sum(values_R.detach());
+  at::Tensor error_R = (values_R - returns_R).square();
+  if (clip > 0.0) {
+    const at::Tensor& old_R = need(batch.old_values_R, "oldValues");
+    const at::Tensor clipped_R = (old_R + (values_R - old_R).clamp(-clip, clip) - returns_R).square();
+    stats.num_clipped = sum(clipped_R.detach().gt(error_R.detach()));
+    error_R = at::max(error_R, clipped_R);
+  }
+  const at::Tensor value = 0.5 * (weights_R * error_R).sum();
+  stats.loss = value.item<double>();
+  return {value, stats};
+}
+
+}  // namespace seekrl::train

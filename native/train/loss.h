@@ -1,0 +1,66 @@
+// The one policy loss (SFT, PPO, GRPO and their relatives are options of it) and the critic's loss.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "train/batch.h"
+
+namespace seekrl::train {
+
+// kLikelihood: -logp. kClipped: the clipped ratio of PPO; at the token, or (kClippedSequence, GSPO) with one ratio
+// per sequence, the geometric mean of its tokens' ratios.
+enum class Objective { kLikelihood, kClipped, kClippedSequence };
+
+// Estimators of KL(policy || reference) from one sample, d = ref - logp (Schulman, "Approximating KL divergence"):
+// k1 = -d, k2 = d^2 / 2, k3 = e^d - d - 1 with d held within +-10.
+enum class KlEstimator { kNone, kK1, kK2, kK3 };
+
+struct LossOptions {
+  Objective objective = Objective::kLikelihood;
+  double clip_low = 0.2;   // the ratio is clipped to [1 - clip_low, 1 + clip_high]
+  double clip_high = 0.2;
+  double entropy_coef = 0.0;
+  KlEstimator kl = KlEstimator::kNone;
+  double kl_coef = 0.0;
+  double temperature = 1.0;  // of the rollout: logits are divided by it
+};
+
+// Sums over rows, so that micro-batches add up; unweighted except where said.
+struct LossStats {
+  double loss = 0;      // weighted: what was differentiated
+  double policy = 0;    // weighted: its objective alone
+  double num_rows = 0;
+  double entropy = 0;
+  double kl = 0;          // to the reference, by the chosen estimator
+  double approx_kl = 0;   // old - new
+  double num_clipped = 0;
+  double gap = 0;       // |engine's log-prob - ours|
+  double gap_max = 0;
+};
+
+struct Loss {
+  at::Tensor value;  // scalar, differentiable
+  LossStats stats;
+};
+
+// loss = sum_r weight_r * (objective_r + kl_coef * kl_r - entropy_coef * entropy_r). The weights already contain the
+// normaliser of the whole step, so the sum over micro-batches does not depend on how they were cut (law 3).
+Loss policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
+                 const LossOptions& options);
+
+struct ValueStats {
+  double loss = 0;  // weighted
+  double num_rows = 0;
+  double num_clipped = 0;
+  double values = 0;
+};
+
+struct ValueLoss {
+  at::Tensor value;
+  ValueStats stats;
+};
+
+// sum_r weight_r * 0.5 * max((v - ret)^2, (clip(v, old +- clip) - ret)^2); clip <= 0 turns clipping off.
+ValueLoss value_loss(const at::Tensor& values_R, const Batch& batch, double clip);
+
+}  // namespace seekrl::train

@@ -1,0 +1,46 @@
+// One packed forward, the loss on its rows, the backward, and the update.
+#include "train/trainer.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "ops/token_logprob.h"
+#include "train/hidden.h"
+
+namespace seekrl::train {
+
+at::Tensor row_states(const model::Decoder& decoder, const Batch& batch) {
+  model::SpanAttention attention(batch.span_starts);
+  return decoder.forward(batch.tokens_T, batch.positions_T, attention).index_select(0, batch.rows_R);
+}
+
+TokenScores score_tokens(const model::Decoder& decoder, const Batch& batch, double temperature) {
+  at::NoGradGuard no_grad;
+  const auto scores =
+      ops::token_logprob(row_states(decoder, batch), decoder.head_VD(), batch.targets_R, temperature);
+  return {scores.logprob_R, scores.entropy_R};
+}
+
+Trainer::Trainer(std::shared_ptr<model::Decoder> decoder, AdamWOptions options)
+    : decoder_(std::move(decoder)), optimizer_(decoder_->parameters(), options) {}
+
+LossStats Trainer::accumulate(const Batch& batch, const LossOptions& options) {
+  at::AutoGradMode with_grad(true);
+  const auto scores =
+      ops::token_logprob(row_states(*decoder_, batch), decoder_->head_VD(), batch.targets_R, options.temperature);
+  const Loss loss = policy_loss(scores.logprob_R, scores.entropy_R, batch, options);
+  loss.value.backward();
+  optimizer_.gather();
+  return loss.stats;
+}
+
+double Trainer::step(double learning_rate) {
+  const double norm = optimizer_.step(learning_rate);
+  decoder_->weights_changed();
+  return norm;
+}
+
+}  // namespace seekrl::train
