@@ -1,7 +1,7 @@
 // Conversions between JavaScript and the trainer's plain data.
 #include "node/train_values.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 

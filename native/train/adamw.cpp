@@ -1,7 +1,7 @@
 // AdamW through libtorch's fused kernel, which passes over each parameter once on CPU and CUDA alike.
 #include "train/adamw.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>

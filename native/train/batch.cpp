@@ -1,7 +1,7 @@
 // Checks of a packed batch and its way into tensors.
 #include "train/batch.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ATen.h>
 
 #include "base/error.h"
 

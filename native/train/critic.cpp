@@ -1,7 +1,7 @@
 // The critic's forward, loss and update.
 #include "train/critic.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
 #include <utility>

@@ -1,7 +1,7 @@
 // Losses as a few operations over the rows of a micro-batch; autograd gives their gradients.
 #include "train/loss.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ATen.h>
 
 #include "base/error.h"
 
@@ -18,7 +18,7 @@ const at::Tensor& need(const at::Tensor& tensor_R, const char* name) {
   return tensor_R;
 }
 
-double sum(const at::Tensor& tensor_R) { return tensor_R.sum(at::kDouble).item<double>(); }
+double total(const at::Tensor& tensor_R) { return tensor_R.sum(at::kDouble).item<double>(); }
 
 // Each row gets the mean of its sequence.
 at::Tensor sequence_mean(const at::Tensor& values_R, const at::Tensor& sequences_R) {
@@ -43,8 +43,8 @@ at::Tensor clipped_objective(const at::Tensor& logprob_R, const Batch& batch, co
   const at::Tensor ratio_R = log_ratio_R.clamp(-kMaxLogRatio, kMaxLogRatio).exp();
   const at::Tensor free_R = -advantages_R * ratio_R;
   const at::Tensor clipped_R = -advantages_R * ratio_R.clamp(1.0 - options.clip_low, 1.0 + options.clip_high);
-  stats.num_clipped = sum(clipped_R.detach().gt(free_R.detach()));
-  stats.approx_kl = -sum(log_ratio_R.detach());
+  stats.num_clipped = total(clipped_R.detach().gt(free_R.detach()));
+  stats.approx_kl = -total(log_ratio_R.detach());
   return at::max(free_R, clipped_R);
 }
 
@@ -59,7 +59,7 @@ at::Tensor kl_to_reference(const at::Tensor& logprob_R, const Batch& batch, KlEs
 void measure_gap(const at::Tensor& logprob_R, const Batch& batch, LossStats& stats) {
   if (!batch.rollout_logprob_R.defined()) return;
   const at::Tensor gap_R = (logprob_R.detach() - batch.rollout_logprob_R).abs();
-  stats.gap = sum(gap_R);
+  stats.gap = total(gap_R);
   stats.gap_max = gap_R.max().item<double>();
 }
 
@@ -72,13 +72,13 @@ Loss policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const
   stats.num_rows = static_cast<double>(logprob_R.size(0));
   const bool is_likelihood = options.objective == Objective::kLikelihood;
   at::Tensor per_row_R = is_likelihood ? -logprob_R : clipped_objective(logprob_R, batch, options, stats);
-  stats.policy = sum(weights_R * per_row_R.detach());
+  stats.policy = total(weights_R * per_row_R.detach());
   if (options.kl != KlEstimator::kNone) {
     const at::Tensor kl_R = kl_to_reference(logprob_R, batch, options.kl);
-    stats.kl = sum(kl_R.detach());
+    stats.kl = total(kl_R.detach());
     per_row_R = per_row_R + options.kl_coef * kl_R;
   }
-  stats.entropy = sum(entropy_R.detach());
+  stats.entropy = total(entropy_R.detach());
   if (options.entropy_coef != 0.0) per_row_R = per_row_R - options.entropy_coef * entropy_R;
   measure_gap(logprob_R, batch, stats);
   const at::Tensor value = (weights_R * per_row_R).sum();
@@ -91,12 +91,12 @@ ValueLoss value_loss(const at::Tensor& values_R, const Batch& batch, double clip
   const at::Tensor& returns_R = need(batch.returns_R, "returns");
   ValueStats stats;
   stats.num_rows = static_cast<double>(values_R.size(0));
-  stats.values = sum(values_R.detach());
+  stats.values = total(values_R.detach());
   at::Tensor error_R = (values_R - returns_R).square();
   if (clip > 0.0) {
     const at::Tensor& old_R = need(batch.old_values_R, "oldValues");
     const at::Tensor clipped_R = (old_R + (values_R - old_R).clamp(-clip, clip) - returns_R).square();
-    stats.num_clipped = sum(clipped_R.detach().gt(error_R.detach()));
+    stats.num_clipped = total(clipped_R.detach().gt(error_R.detach()));
     error_R = at::max(error_R, clipped_R);
   }
   const at::Tensor value = 0.5 * (weights_R * error_R).sum();
