@@ -8,8 +8,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
@@ -43,12 +45,14 @@ bool is_ignored(const std::string& name, const DecoderConfig& config) {
   return name.find(".rotary_emb.inv_freq") != std::string::npos;
 }
 
-void check_names(const Decoder& decoder, const TensorsByName& by_name) {
-  std::unordered_map<std::string, bool> known;
-  for (const Parameter& parameter : decoder.parameters()) known[parameter.name] = true;
+using IsIgnored = std::function<bool(const std::string&)>;
+
+void check_names(const std::vector<Parameter>& tensors, const TensorsByName& by_name, const IsIgnored& is_ignored) {
+  std::unordered_set<std::string> known;
+  for (const Parameter& tensor : tensors) known.insert(tensor.name);
   for (const auto& [name, stored] : by_name) {
-    require(known.count(name) > 0 || is_ignored(name, decoder.config()), ErrorCode::kFormat, stored->path,
-            ": holds a tensor that the model of config.json has not: ", name);
+    require(known.count(name) > 0 || is_ignored(name), ErrorCode::kFormat, stored->path,
+            ": holds a tensor that the model has not: ", name);
   }
 }
 
@@ -101,33 +105,48 @@ class TemporaryFile {
   int descriptor_ = -1;
 };
 
-}  // namespace
-
-void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored) {
+void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, const IsIgnored& is_ignored) {
   at::NoGradGuard no_grad;
   TensorsByName by_name;
   for (const StoredTensor& tensor : stored) {
     require(by_name.emplace(tensor.name, &tensor).second, ErrorCode::kFormat, tensor.path, ": ", tensor.name,
             " stands in two files");
   }
-  check_names(decoder, by_name);
+  check_names(tensors, by_name, is_ignored);
   FilesByPath files;
-  for (const Parameter& parameter : decoder.parameters()) {
+  for (const Parameter& parameter : tensors) {
     const StoredTensor& tensor = find(by_name, parameter);
     const MappedFile& file = files.try_emplace(tensor.path, tensor.path).first->second;
     at::Tensor value = parameter.value;
     copy_from(tensor, file, value);
   }
+}
+
+}  // namespace
+
+void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored) {
+  fill(decoder.parameters(), stored, [&](const std::string& name) { return is_ignored(name, decoder.config()); });
   decoder.weights_changed();
+}
+
+void read_tensors(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored) {
+  fill(tensors, stored, [](const std::string&) { return false; });
 }
 
 void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,
                    const std::vector<std::string>& names, const std::string& dtype) {
+  std::vector<Parameter> tensors;
+  for (const std::string& name : names) tensors.push_back({name, decoder.parameter(name)});
+  write_tensors(tensors, path, header, dtype);
+}
+
+void write_tensors(const std::vector<Parameter>& tensors, const std::string& path, const std::string& header,
+                   const std::string& dtype) {
   at::NoGradGuard no_grad;
   TemporaryFile file(path);
   file.write(header.data(), header.size());
-  for (const std::string& name : names) {
-    const at::Tensor value = decoder.parameter(name).to(at::kCPU, scalar_type(dtype, name)).contiguous();
+  for (const Parameter& tensor : tensors) {
+    const at::Tensor value = tensor.value.to(at::kCPU, scalar_type(dtype, tensor.name)).contiguous();
     file.write(value.const_data_ptr(), value.nbytes());
   }
   file.publish();

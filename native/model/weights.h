@@ -28,6 +28,11 @@ void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored);
 void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,
                    const std::vector<std::string>& names, const std::string& dtype);
 
+// The same for any named tensors, such as an optimiser's moments: all must be there, and nothing else may be.
+void read_tensors(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored);
+void write_tensors(const std::vector<Parameter>& tensors, const std::string& path, const std::string& header,
+                   const std::string& dtype);
+
 // A decoder of its own with the same weights.
 std::shared_ptr<Decoder> clone(const Decoder& decoder);
 

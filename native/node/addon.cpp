@@ -6,6 +6,7 @@
 #include "node/engine_api.h"
 #include "node/guard.h"
 #include "node/model_api.h"
+#include "node/train_api.h"
 
 namespace seekrl::node {
 
@@ -30,6 +31,7 @@ static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   exports["setNumThreads"] = Napi::Function::New(env, set_num_threads);
   export_model(env, exports);
   export_engine(env, exports);
+  export_train(env, exports);
   return exports;
 }
 

@@ -31,6 +31,16 @@ Napi::Value token_logprobs(const Napi::CallbackInfo& info) {
   });
 }
 
+// readWeights(model, tensors): fills the model in place, so that engine and trainer both see them.
+Napi::Value read_weights(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    return post(info.Env(), device_queue(),
+                [decoder = ModelHandle::decoder_of(info[0]), stored = to_stored_tensors(info[1])] {
+                  model::read_weights(*decoder, stored);
+                });
+  });
+}
+
 }  // namespace
 
 Napi::Function TrainerHandle::define(Napi::Env env) {
@@ -106,6 +116,7 @@ Napi::Value TrainerHandle::close(const Napi::CallbackInfo& info) {
 void export_train(Napi::Env env, Napi::Object exports) {
   exports["TrainerHandle"] = TrainerHandle::define(env);
   exports["CriticHandle"] = CriticHandle::define(env);
+  exports["readWeights"] = Napi::Function::New(env, read_weights);
   exports["tokenLogprobs"] = Napi::Function::New(env, token_logprobs);
 }
 

@@ -113,7 +113,10 @@ std::vector<model::StoredTensor> to_stored_tensors(const Napi::Value& value) {
   for (uint32_t i = 0; i < list.Length(); ++i) {
     const auto entry = list.Get(i).As<Napi::Object>();
     const auto shape = entry.Get("shape").As<Napi::Array>();
-    model::StoredTensor tensor{to_text(entry.Get("name")), to_text(entry.Get("dtype")), {}, to_text(entry.Get("path")),
+    model::StoredTensor tensor{to_text(entry.Get("name")),
+                               to_text(entry.Get("dtype")),
+                               {},
+                               to_text(entry.Get("path")),
                                static_cast<uint64_t>(to_number(entry, "offset"))};
     for (uint32_t axis = 0; axis < shape.Length(); ++axis) {
       tensor.shape.push_back(shape.Get(axis).As<Napi::Number>().Int64Value());

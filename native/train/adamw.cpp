@@ -70,14 +70,13 @@ void AdamW::gather() {
 
 void AdamW::zero_gradients() { gradient_arena_.zero_(); }
 
-void AdamW::update(const Group& group, double learning_rate, const at::Tensor& gradient_divisor) const {
+void AdamW::update(const Group& group, double learning_rate, const std::optional<at::Tensor>& gradient_divisor) const {
   if (group.masters.empty()) return;
   const auto f32 = gradient_arena_.options();
   const at::Tensor step = at::full({}, static_cast<double>(num_steps_), f32);
   const std::vector<at::Tensor> steps(group.masters.size(), step);
-  at::_fused_adamw_(group.masters, group.gradients, group.first, group.second, {}, steps, learning_rate,
-                    options_.beta1, options_.beta2, group.weight_decay, options_.epsilon, false, false,
-                    gradient_divisor);
+  at::_fused_adamw_(group.masters, group.gradients, group.first, group.second, {}, steps, learning_rate, options_.beta1,
+                    options_.beta2, group.weight_decay, options_.epsilon, false, false, gradient_divisor);
 }
 
 double AdamW::step(double learning_rate) {
@@ -87,11 +86,12 @@ double AdamW::step(double learning_rate) {
     zero_gradients();
     fail(ErrorCode::kRange, "gradient norm: expected a finite number, got ", norm);
   }
-  std::optional<double> divisor;
-  if (options_.max_grad_norm > 0.0 && norm > options_.max_grad_norm) divisor = norm / options_.max_grad_norm;
+  std::optional<at::Tensor> divisor;
+  if (options_.max_grad_norm > 0.0 && norm > options_.max_grad_norm) {
+    divisor = at::full({}, norm / options_.max_grad_norm, gradient_arena_.options());
+  }
   ++num_steps_;
-  const at::Tensor scale = divisor ? at::full({}, *divisor, gradient_arena_.options()) : at::Tensor();
-  for (const auto& group : groups_) update(group, learning_rate, scale);
+  for (const auto& group : groups_) update(group, learning_rate, divisor);
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (!is_f32(parameters_[i].value)) parameters_[i].value.detach().copy_(masters_[i]);
   }

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ struct AdamWOptions {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0.01;
-  bool decay_vectors = true;    // false: norms and biases (parameters of one axis) are not decayed
+  bool decay_vectors = true;   // false: norms and biases (parameters of one axis) are not decayed
   double max_grad_norm = 1.0;  // global; <= 0 turns clipping off
 };
 
@@ -50,7 +51,7 @@ class AdamW {
     std::vector<at::Tensor> masters, gradients, first, second;
   };
 
-  void update(const Group& group, double learning_rate, const at::Tensor& gradient_divisor) const;
+  void update(const Group& group, double learning_rate, const std::optional<at::Tensor>& gradient_divisor) const;
 
   std::vector<model::Parameter> parameters_;
   AdamWOptions options_;

@@ -61,8 +61,8 @@ std::vector<int64_t> targets(const BatchArrays& arrays) {
 
 at::Tensor sequences(const BatchArrays& arrays, at::Device device) {
   if (arrays.sequences.empty()) return {};
-  require(arrays.sequences.size() == arrays.rows.size(), ErrorCode::kShape,
-          "sequences: expected one index per row (", arrays.rows.size(), "), got ", arrays.sequences.size());
+  require(arrays.sequences.size() == arrays.rows.size(), ErrorCode::kShape, "sequences: expected one index per row (",
+          arrays.rows.size(), "), got ", arrays.sequences.size());
   for (const int64_t sequence : arrays.sequences) {
     require(sequence >= 0 && sequence < static_cast<int64_t>(arrays.rows.size()), ErrorCode::kRange,
             "sequences: expected indices below the number of rows, got ", sequence);

@@ -17,7 +17,7 @@ enum class KlEstimator { kNone, kK1, kK2, kK3 };
 
 struct LossOptions {
   Objective objective = Objective::kLikelihood;
-  double clip_low = 0.2;   // the ratio is clipped to [1 - clip_low, 1 + clip_high]
+  double clip_low = 0.2;  // the ratio is clipped to [1 - clip_low, 1 + clip_high]
   double clip_high = 0.2;
   double entropy_coef = 0.0;
   KlEstimator kl = KlEstimator::kNone;
@@ -27,14 +27,14 @@ struct LossOptions {
 
 // Sums over rows, so that micro-batches add up; unweighted except where said.
 struct LossStats {
-  double loss = 0;      // weighted: what was differentiated
-  double policy = 0;    // weighted: its objective alone
+  double loss = 0;    // weighted: what was differentiated
+  double policy = 0;  // weighted: its objective alone
   double num_rows = 0;
   double entropy = 0;
-  double kl = 0;          // to the reference, by the chosen estimator
-  double approx_kl = 0;   // old - new
+  double kl = 0;         // to the reference, by the chosen estimator
+  double approx_kl = 0;  // old - new
   double num_clipped = 0;
-  double gap = 0;       // |engine's log-prob - ours|
+  double gap = 0;  // |engine's log-prob - ours|
   double gap_max = 0;
 };
 

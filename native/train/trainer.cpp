@@ -19,8 +19,7 @@ at::Tensor row_states(const model::Decoder& decoder, const Batch& batch) {
 
 TokenScores score_tokens(const model::Decoder& decoder, const Batch& batch, double temperature) {
   at::NoGradGuard no_grad;
-  const auto scores =
-      ops::token_logprob(row_states(decoder, batch), decoder.head_VD(), batch.targets_R, temperature);
+  const auto scores = ops::token_logprob(row_states(decoder, batch), decoder.head_VD(), batch.targets_R, temperature);
   return {scores.logprob_R, scores.entropy_R};
 }
 

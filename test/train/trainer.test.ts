@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { packSequences, type TrainSequence } from "../../lib/train/packing.ts";
+import { type LossOptions, Trainer } from "../../lib/train/trainer.ts";
+import { filled, maxDifference, noise, tinyModel, tinySequence } from "./tiny.ts";
+
+const lengths = [17, 9, 31, 12, 24, 8];
+
+function withEverything(seed: number, length: number): TrainSequence {
+  const sequence = tinySequence(seed, length);
+  const numRows = sequence.rows.length;
+  return {
+    ...sequence,
+    weights: filled(numRows, () => 1 / 60),
+    advantages: filled(numRows, (i) => noise(seed + 50, i) * 2 - 1),
+    oldLogprobs: filled(numRows, (i) => -3.7 + noise(seed + 60, i) * 0.6),
+    referenceLogprobs: filled(numRows, (i) => -3.7 + noise(seed + 70, i) * 0.6),
+  };
+}
+
+const losses: Record<string, LossOptions> = {
+  likelihood: {},
+  clipped: {
+    objective: "clipped",
+    entropyCoef: 0.01,
+    kl: { estimator: "k3", coef: 0.1 },
+    temperature: 0.8,
+  },
+  "clipped-sequence": { objective: "clipped-sequence", clipLow: 0.01 },
+};
+
+async function gradientOf(trainer: Trainer, sequences: readonly TrainSequence[], options: object) {
+  await trainer.zeroGradients();
+  const stats = await trainer.accumulate(sequences, options);
+  return { stats, gradient: await trainer.gradient("model.embed_tokens.weight") };
+}
+
+test("loss and gradient do not depend on micro-batches or on the order of sequences", async () => {
+  await using model = await tinyModel();
+  await using trainer = await Trainer.open(model);
+  const sequences = lengths.map((length, i) => withEverything(i, length));
+  for (const options of Object.values(losses)) {
+    const whole = await gradientOf(trainer, sequences, { ...options, maxTokens: 1000 });
+    for (const maxTokens of [1, 30, 45]) {
+      const cut = await gradientOf(trainer, [...sequences].reverse(), { ...options, maxTokens });
+      assert.ok(Math.abs(cut.stats.loss - whole.stats.loss) < 1e-6);
+      assert.ok(maxDifference(cut.gradient, whole.gradient) < 1e-6);
+    }
+  }
+});
+
+test("the version of the weights moves by one per step", async () => {
+  await using model = await tinyModel();
+  await using trainer = await Trainer.open(model);
+  const version = model.weightsVersion;
+  for (let step = 1; step <= 3; step += 1) {
+    await trainer.accumulate([withEverything(1, 20)]);
+    await trainer.step({ learningRate: 1e-3 });
+    assert.equal(model.weightsVersion, version + step);
+  }
+  assert.equal(trainer.numSteps, 3);
+});
+
+test("a few sequences are learnt by heart", async () => {
+  await using model = await tinyModel();
+  await using trainer = await Trainer.open(model, { weightDecay: 0 });
+  const sequences = [1, 2, 3].map((seed) => {
+    const sequence = tinySequence(seed, 16);
+    return { ...sequence, weights: filled(sequence.rows.length, () => 1 / (3 * sequence.rows.length)) };
+  });
+  let loss = Number.POSITIVE_INFINITY;
+  for (let step = 0; step < 120; step += 1) {
+    loss = (await trainer.accumulate(sequences)).loss;
+    await trainer.step({ learningRate: 1e-2 });
+  }
+  assert.ok(loss < 0.02, `loss ${loss}`);
+});
+
+test("an array that the loss needs and a batch lacks is named", async () => {
+  await using model = await tinyModel();
+  await using trainer = await Trainer.open(model);
+  const { tokens, rows } = tinySequence(1, 12);
+  await assert.rejects(trainer.accumulate([{ tokens, rows }]), { code: "ERR_ARGUMENT", message: /^weights/ });
+  const half: TrainSequence[] = [withEverything(1, 12), { tokens, rows }];
+  assert.throws(() => packSequences(half), { code: "ERR_SHAPE", message: /weights of sequence 1/ });
+  const last = { tokens, rows: Int32Array.of(11), weights: Float32Array.of(1) };
+  await assert.rejects(trainer.accumulate([last]), { code: "ERR_RANGE", message: /^rows/ });
+});
+
+test("a gradient that is not finite changes no weight", async () => {
+  await using model = await tinyModel();
+  await using trainer = await Trainer.open(model);
+  const before = await model.parameter("model.norm.weight");
+  const sequence = tinySequence(1, 12);
+  await trainer.accumulate([{ ...sequence, weights: filled(sequence.rows.length, () => Number.NaN) }]);
+  await assert.rejects(trainer.step({ learningRate: 1 }), { code: "ERR_RANGE" });
+  assert.equal(maxDifference(before, await model.parameter("model.norm.weight")), 0);
+  assert.equal(trainer.numSteps, 0);
+});
+
+test("closed trainers reject", async () => {
+  await using model = await tinyModel();
+  const trainer = await Trainer.open(model);
+  trainer.close();
+  trainer.close();
+  await assert.rejects(trainer.step({ learningRate: 1 }), { code: "ERR_STATE" });
+});
