@@ -1,7 +1,8 @@
 /** The list of commands, in the order in which a newcomer needs them. */
 import type { Command } from "./command.ts";
+import { generateCommand } from "./generate.ts";
 import { scoreCommand } from "./score.ts";
 import { tokenizeCommand } from "./tokenize.ts";
 
 /** Every command of the program. */
-export const commands: readonly Command[] = [scoreCommand, tokenizeCommand];
+export const commands: readonly Command[] = [generateCommand, scoreCommand, tokenizeCommand];

@@ -10,3 +10,10 @@ export const modelOptions = {
 
 /** A list of token ids. */
 export const idsOption = z.array(z.int().min(0)).min(1);
+
+/** How tokens are drawn. */
+export const samplingOptions = {
+  temperature: z.number().min(0).default(1).describe("divides the logits; 0 takes the likeliest token"),
+  topP: z.number().gt(0).max(1).default(1).describe("draws among the likeliest tokens of this share"),
+  topK: z.int().min(0).default(0).describe("draws among this many likeliest tokens; 0 means all"),
+};

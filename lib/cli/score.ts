@@ -2,15 +2,15 @@
 import { z } from "zod";
 import { command } from "./command.ts";
 import { idsOption, modelOptions } from "./model-options.ts";
+import { loadModel } from "./session.ts";
 
 /** The command. */
 export const scoreCommand = command({
   name: "score",
   summary: "gives the log-probability of each token after those before it",
   options: z.strictObject({ ...modelOptions, ids: idsOption.describe("token ids") }),
-  run: async ({ model: folder, ids, dtype, device }, io) => {
-    const { Model } = await import("../model/model.ts");
-    await using model = await Model.load(folder, { dtype, device });
+  run: async ({ ids, ...choice }, io) => {
+    await using model = await loadModel(choice);
     const logprobs = await model.scoreLogprobs(Int32Array.from(ids));
     io.write(logprobs.map((logprob, i) => `${ids[i]}\t${logprob ?? "-"}\n`).join(""));
     io.result({ logprobs });

@@ -1,6 +1,7 @@
 /** `seekrl tokenize`: text to token ids. */
 import { z } from "zod";
 import { command } from "./command.ts";
+import { loadTokenizer } from "./session.ts";
 
 /** The command. */
 export const tokenizeCommand = command({
@@ -12,8 +13,7 @@ export const tokenizeCommand = command({
     specialTokens: z.boolean().default(false).describe("add the marks that begin and end a text"),
   }),
   run: async ({ model, text, specialTokens }, io) => {
-    const { Tokenizer } = await import("../text/tokenizer.ts");
-    const tokenizer = await Tokenizer.load(model);
+    const tokenizer = await loadTokenizer(model);
     const ids = [...tokenizer.encode(text, { addSpecialTokens: specialTokens })];
     io.write(`${ids.join(" ")}\n`);
     io.result({ ids });

@@ -1,0 +1,74 @@
+/** Opens what commands need. Everything native is loaded here, on demand: help and usage errors work without it. */
+import { SeekError } from "../base/errors.ts";
+import type { Engine, EngineOptions } from "../engine/engine.ts";
+import type { Model, ModelOptions } from "../model/model.ts";
+import type { ChatTemplate } from "../text/chat-template.ts";
+import type { Detokenizer } from "../text/detokenizer.ts";
+import type { Tokenizer } from "../text/tokenizer.ts";
+
+/** A model folder and how to load it. */
+export interface ModelChoice extends ModelOptions {
+  readonly model: string;
+}
+
+/** A model with its engine and tokenizer, closed together. */
+export interface Session extends AsyncDisposable {
+  readonly model: Model;
+  readonly engine: Engine;
+  readonly tokenizer: Tokenizer;
+  /** Missing when the folder has none. */
+  readonly chatTemplate?: ChatTemplate;
+}
+
+/** Loads a model folder's weights. */
+export async function loadModel({ model, ...options }: ModelChoice): Promise<Model> {
+  const { Model } = await import("../model/model.ts");
+  return Model.load(model, options);
+}
+
+/** Loads a folder's tokenizer. */
+export async function loadTokenizer(folder: string): Promise<Tokenizer> {
+  const { Tokenizer } = await import("../text/tokenizer.ts");
+  return Tokenizer.load(folder);
+}
+
+/** Loads a folder's tokenizer; undefined when there is none, for commands that work on ids. */
+export async function findTokenizer(folder: string): Promise<Tokenizer | undefined> {
+  try {
+    return await loadTokenizer(folder);
+  } catch (error) {
+    if (error instanceof SeekError && error.code === "ERR_IO") return undefined;
+    throw error;
+  }
+}
+
+/** Opens an engine on a model. */
+export async function openEngine(model: Model, options: EngineOptions): Promise<Engine> {
+  const { Engine } = await import("../engine/engine.ts");
+  return Engine.open(model, options);
+}
+
+/** Text from ids as they come. */
+export async function openDetokenizer(tokenizer: Tokenizer): Promise<Detokenizer> {
+  const { Detokenizer } = await import("../text/detokenizer.ts");
+  return new Detokenizer(tokenizer);
+}
+
+/** Opens a model with its engine, tokenizer and chat template. */
+export async function openSession(choice: ModelChoice): Promise<Session> {
+  const { ChatTemplate } = await import("../text/chat-template.ts");
+  const tokenizer = await loadTokenizer(choice.model);
+  const chatTemplate = await ChatTemplate.load(choice.model);
+  const model = await loadModel(choice);
+  const engine = await openEngine(model, { tokenizer });
+  return {
+    model,
+    engine,
+    tokenizer,
+    ...(chatTemplate ? { chatTemplate } : {}),
+    [Symbol.asyncDispose]: async () => {
+      await engine.close();
+      model.close();
+    },
+  };
+}
