@@ -9,6 +9,8 @@ import { SeekError } from "../base/errors.ts";
 export interface Lead {
   readonly scope: "token" | "text";
   readonly maxSpaces: number;
+  /** Ids whose spaces always stay. */
+  readonly exempt?: ReadonlySet<number>;
 }
 
 const kSpace = 0x20;
@@ -50,7 +52,9 @@ export class PieceJoiner {
     const bytes = this.#table.bytes(id);
     if (this.#spacesLeft === 0) return bytes;
     let start = 0;
-    while (start < bytes.length && start < this.#spacesLeft && bytes[start] === kSpace) start += 1;
+    const isExempt = this.#table.lead.exempt?.has(id) ?? false;
+    while (!isExempt && start < bytes.length && start < this.#spacesLeft && bytes[start] === kSpace)
+      start += 1;
     const isLeadOver = this.#table.lead.scope === "token" || start < bytes.length;
     this.#spacesLeft = isLeadOver ? 0 : this.#spacesLeft - start;
     return bytes.subarray(start);

@@ -33,9 +33,11 @@ function pieceBytes({ pieces, unkSurface }: SentencePieceModel): Uint8Array[] {
   });
 }
 
-function leadOf({ addDummyPrefix, removeExtraSpaces }: SentencePieceModel): Lead {
+function leadOf({ pieces, addDummyPrefix, removeExtraSpaces }: SentencePieceModel): Lead {
   const maxSpaces = removeExtraSpaces ? Number.POSITIVE_INFINITY : addDummyPrefix ? 1 : 0;
-  return { scope: "text", maxSpaces };
+  const isText = (type: number): boolean => type !== pieceTypes.unknown && type !== pieceTypes.byte;
+  const exempt = new Set([...pieces.keys()].filter((id) => !isText(pieces[id]?.type as number)));
+  return { scope: "text", maxSpaces, exempt };
 }
 
 /** Unknown stretches become their bytes, or, where the vocabulary has none, one unknown id for all in a row. */

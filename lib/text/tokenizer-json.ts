@@ -5,6 +5,7 @@ import { SeekError } from "../base/errors.ts";
 import { type AddedToken, AddedTokenSplitter, addedTokenSchema } from "./added-tokens.ts";
 import type { Codec, EncodeParts } from "./codec.ts";
 import { type Component, pieceTable } from "./json-decoder.ts";
+import { exactPreTokenizer } from "./json-pretokenizer.ts";
 import { templateIds } from "./json-template.ts";
 
 const component = z.custom<Component | null>(
@@ -44,7 +45,8 @@ interface Parts {
 
 function build(path: string, json: TokenizerJson): Parts {
   try {
-    const library = new Library(json, { unk_token: json.model.unk_token ?? null });
+    const exact = { ...json, pre_tokenizer: exactPreTokenizer(json.pre_tokenizer) };
+    const library = new Library(exact, { unk_token: json.model.unk_token ?? null });
     return {
       normalizer: library.normalizer as Parts["normalizer"],
       preTokenizer: library.pre_tokenizer as Parts["preTokenizer"],
