@@ -204,5 +204,51 @@ export interface NativeTraining {
   ): Promise<{ logprobs: Float32Array; entropies: Float32Array }>;
 }
 
+declare const handle: unique symbol;
+
+/** A native object that JavaScript only passes back. */
+export interface Handle<Name extends string> {
+  readonly [handle]: Name;
+}
+
+/** Ids (int32 [Q, K], -1 where there are fewer) and scores (f32 [Q, K]) of Q queries, best first. */
+export interface NativeHits {
+  readonly ids: Int32Array;
+  readonly scores: Float32Array;
+}
+
+/** Search, the exports of native/node/search_api.cpp. Words and terms cross as one string with spaces between. */
+export interface NativeSearch {
+  vectorIndexCreate(options: object): Handle<"vectorIndex">;
+  vectorIndexOpen(path: string, kind: string): Promise<Handle<"vectorIndex">>;
+  /** Rows from `first` on. */
+  vectorIndexAdd(index: Handle<"vectorIndex">, first: number, vectors: Float32Array): Promise<void>;
+  vectorIndexSearch(index: Handle<"vectorIndex">, queries: Float32Array, topK: number): Promise<NativeHits>;
+  vectorIndexSave(index: Handle<"vectorIndex">, path: string): Promise<void>;
+  vectorIndexInfo(index: Handle<"vectorIndex">): {
+    count: number;
+    dim: number;
+    metric: string;
+    dtype: string;
+  };
+  vectorIndexClose(index: Handle<"vectorIndex">): void;
+  bm25BuilderCreate(k1: number, b: number): Handle<"bm25Builder">;
+  bm25BuilderAdd(builder: Handle<"bm25Builder">, passages: readonly string[]): Promise<void>;
+  bm25BuilderSave(builder: Handle<"bm25Builder">, path: string): Promise<void>;
+  bm25BuilderClose(builder: Handle<"bm25Builder">): void;
+  bm25IndexOpen(path: string): Promise<Handle<"bm25Index">>;
+  bm25IndexSearch(index: Handle<"bm25Index">, queries: readonly string[], topK: number): Promise<NativeHits>;
+  bm25IndexCount(index: Handle<"bm25Index">): number;
+  bm25IndexClose(index: Handle<"bm25Index">): void;
+  idfCounterCreate(): Handle<"idfCounter">;
+  idfCounterAdd(counter: Handle<"idfCounter">, texts: readonly string[]): Promise<void>;
+  embedderCreate(dim: number, counter: Handle<"idfCounter"> | undefined): Handle<"embedder">;
+  embedderOpen(path: string): Promise<Handle<"embedder">>;
+  embedderEmbed(embedder: Handle<"embedder">, texts: readonly string[]): Promise<Float32Array>;
+  embedderSave(embedder: Handle<"embedder">, path: string): Promise<void>;
+  embedderDim(embedder: Handle<"embedder">): number;
+  embedderClose(embedder: Handle<"embedder">): void;
+}
+
 /** Everything the addon exports. */
-export type Addon = NativeProcess & NativeModels & NativeEngines & NativeTraining;
+export type Addon = NativeProcess & NativeModels & NativeEngines & NativeTraining & NativeSearch;

@@ -6,6 +6,7 @@
 #include "node/engine_api.h"
 #include "node/guard.h"
 #include "node/model_api.h"
+#include "node/search_api.h"
 #include "node/train_api.h"
 
 namespace seekrl::node {
@@ -32,6 +33,7 @@ static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   export_model(env, exports);
   export_engine(env, exports);
   export_train(env, exports);
+  export_search(env, exports);
   return exports;
 }
 

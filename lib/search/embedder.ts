@@ -1,0 +1,78 @@
+/** Text to vectors; the built-in encoder needs no model. */
+import type { Handle } from "../base/addon.ts";
+import { throwIfAborted } from "../base/errors.ts";
+import { native } from "../base/native.ts";
+import { batchesOf } from "./batches.ts";
+import { wordsOf } from "./words.ts";
+
+/** Turns texts into vectors of one width. */
+export interface Embedder {
+  readonly dim: number;
+  /** f32 [N, dim], row-major, one row per text. */
+  embed(texts: readonly string[]): Promise<Float32Array>;
+}
+
+const joined = (texts: readonly string[]): string[] => texts.map((text) => wordsOf(text).join(" "));
+
+/**
+ * Hashes words, pairs of words and their letters into a fixed width, weighted by how rare each is in a corpus. It finds
+ * names and rare words well and knows no synonyms.
+ */
+export class HashedEmbedder implements Embedder {
+  readonly dim: number;
+  #handle: Handle<"embedder">;
+
+  private constructor(embedder: Handle<"embedder">) {
+    this.#handle = embedder;
+    this.dim = native.embedderDim(embedder);
+  }
+
+  /** An embedder that knows no corpus: every word counts the same. @throws ERR_RANGE */
+  static create({ dim = 512 }: { readonly dim?: number } = {}): HashedEmbedder {
+    return new HashedEmbedder(native.embedderCreate(dim, undefined));
+  }
+
+  /**
+   * Learns from a corpus how rare words are; words that it does not hold count for nothing.
+   *
+   * @param texts the corpus, read once
+   * @param options `dim`: width, 8 to 65536, `@default 512`
+   * @throws ERR_RANGE, ERR_ABORTED
+   */
+  static async fit(
+    texts: Iterable<string> | AsyncIterable<string>,
+    { dim = 512, signal }: { readonly dim?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<HashedEmbedder> {
+    const counter = native.idfCounterCreate();
+    for await (const batch of batchesOf(texts, 1024)) {
+      throwIfAborted(signal, "embedder");
+      await native.idfCounterAdd(counter, joined(batch));
+    }
+    return new HashedEmbedder(native.embedderCreate(dim, counter));
+  }
+
+  /** Reads a saved embedder. @throws ERR_IO, ERR_FORMAT */
+  static async open(path: string): Promise<HashedEmbedder> {
+    return new HashedEmbedder(await native.embedderOpen(path));
+  }
+
+  /**
+   * Vectors of length one; zeros for a text of which nothing is known.
+   *
+   * @returns f32 [N, dim], row-major
+   * @throws ERR_STATE after close
+   */
+  async embed(texts: readonly string[]): Promise<Float32Array> {
+    return native.embedderEmbed(this.#handle, joined(texts));
+  }
+
+  /** Writes it, whole or not at all. @throws ERR_IO */
+  async save(path: string): Promise<void> {
+    await native.embedderSave(this.#handle, path);
+  }
+
+  /** Frees the memory; later calls reject with ERR_STATE. */
+  close(): void {
+    native.embedderClose(this.#handle);
+  }
+}

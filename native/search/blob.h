@@ -1,0 +1,73 @@
+// The files of an index: a checked header before one payload, written whole or not at all, read through a mapping.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "search/checksum.h"
+
+namespace seekrl::search {
+
+using BlobKind = std::array<char, 4>;
+// What a kind keeps beside its payload: counts, widths, options.
+using BlobNumbers = std::array<int64_t, 6>;
+
+// 128 bytes, little-endian, at the start of the file: the payload begins on a cache line.
+struct alignas(64) BlobHeader {
+  std::array<char, 8> magic;
+  uint32_t version;
+  BlobKind kind;
+  uint64_t payload_bytes;
+  uint64_t checksum;  // of the payload, then of `numbers`
+  BlobNumbers numbers;
+};
+static_assert(sizeof(BlobHeader) == 128);
+
+// Writes to a temporary file beside `path`; only `finish` makes it appear under its name.
+class BlobWriter {
+ public:
+  BlobWriter(std::string path, BlobKind kind);
+  ~BlobWriter();
+  BlobWriter(const BlobWriter&) = delete;
+  BlobWriter& operator=(const BlobWriter&) = delete;
+
+  void write(const void* data, size_t num_bytes);
+  template <class T>
+  void write(const std::vector<T>& values) {
+    write(values.data(), values.size() * sizeof(T));
+  }
+  void finish(const BlobNumbers& numbers);
+
+ private:
+  void flush();
+  void put(const void* data, size_t num_bytes, int64_t offset);
+  [[noreturn]] void fail_io(const char* what) const;
+
+  std::string path_, temporary_;
+  BlobKind kind_;
+  int descriptor_ = -1;
+  Checksum checksum_;
+  int64_t num_written_ = 0;
+  std::vector<std::byte> buffer_;
+};
+
+// Opening reads every byte once: a damaged or cut file is ERR_FORMAT here and never a crash later.
+class Blob {
+ public:
+  Blob(const std::string& path, BlobKind kind);
+
+  const std::byte* payload() const { return file_->data() + sizeof(BlobHeader); }
+  size_t payload_bytes() const { return file_->size() - sizeof(BlobHeader); }
+  const BlobNumbers& numbers() const { return numbers_; }
+
+ private:
+  std::unique_ptr<MappedFile> file_;
+  BlobNumbers numbers_ = {};
+};
+
+}  // namespace seekrl::search
