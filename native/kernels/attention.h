@@ -44,9 +44,28 @@ void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, fl
 // max_keys: the largest number of tokens any row attends over.
 int64_t attend_scratch_floats(int64_t max_keys, int64_t head_dim);
 
+// Gradients of one span (rows.num_keys is 1) with contiguous keys and values, given the gradient of `rows.out`.
+struct AttentionGradients {
+  const float* out_grad = nullptr;     // laid out like rows.out
+  const float* log_sum_exp = nullptr;  // from attend
+  float* query_grad = nullptr;         // laid out like rows.out; overwritten
+  float* key_grad = nullptr;           // laid out like source.keys; added to
+  float* value_grad = nullptr;         // laid out like source.values; added to
+};
+
+// With p the row's probabilities, made again from log_sum_exp, and d = sum_c out_grad_c out_c:
+// value_grad_j += p_j out_grad; g_j = p_j (out_grad . v_j - d); query_grad = scale sum_j g_j k_j;
+// key_grad_j += g_j scale q. `scratch`: attend_backward_scratch_floats floats. One thread.
+void attend_backward(const QueryRows& rows, const KeyValues& source, const AttentionGradients& gradients,
+                     int64_t head_dim, float scale, float* scratch);
+
+int64_t attend_backward_scratch_floats(int64_t max_keys, int64_t head_dim);
+
 namespace reference {
 void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, float scale, float* log_sum_exp,
             float* scratch);
-}
+void attend_backward(const QueryRows& rows, const KeyValues& source, const AttentionGradients& gradients,
+                     int64_t head_dim, float scale, float* scratch);
+}  // namespace reference
 
 }  // namespace seekrl::kernels

@@ -65,6 +65,36 @@ void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, fl
   }
 }
 
+void attend_backward(const QueryRows& rows, const KeyValues& source, const AttentionGradients& gradients,
+                     int64_t head_dim, float scale, float* /*scratch*/) {
+  for (int64_t row = 0; row < rows.num_positions * rows.num_heads; ++row) {
+    const int64_t position = row / rows.num_heads;
+    const int64_t offset = position * rows.position_stride + row % rows.num_heads * rows.head_stride;
+    const float *query = rows.query + offset, *out = rows.out + offset, *out_grad = gradients.out_grad + offset;
+    float* query_grad = gradients.query_grad + offset;
+    float shared = 0;
+    for (int64_t c = 0; c < head_dim; ++c) {
+      shared += out_grad[c] * out[c];
+      query_grad[c] = 0;
+    }
+    for (int64_t j = 0; j < rows.num_keys + position; ++j) {
+      const int64_t at = j * source.token_stride;
+      float score = 0, product = 0;
+      for (int64_t c = 0; c < head_dim; ++c) {
+        score = std::fma(query[c] * scale, source.keys[at + c], score);
+        product = std::fma(out_grad[c], source.values[at + c], product);
+      }
+      const float p = exp_f32(score - gradients.log_sum_exp[row]);
+      const float grad = p * (product - shared) * scale;
+      for (int64_t c = 0; c < head_dim; ++c) {
+        gradients.value_grad[at + c] += p * out_grad[c];
+        gradients.key_grad[at + c] += grad * query[c];
+        query_grad[c] += grad * source.keys[at + c];
+      }
+    }
+  }
+}
+
 RowStats row_stats(const float* logits, int64_t size, float inverse_temperature) {
   RowStats stats;
   stats.max = logits[0] * inverse_temperature;

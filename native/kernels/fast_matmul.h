@@ -1,0 +1,154 @@
+// The matrix product in register tiles: lanes along N, one broadcast of A for each row, k innermost and in order.
+#pragma once
+
+#include "kernels/fast_transpose.h"
+#include "kernels/matmul.h"
+
+namespace seekrl::kernels::SEEKRL_ISA {
+
+inline constexpr int64_t kTileRows = 6;
+inline constexpr int64_t kPanelColumns = 64;
+inline constexpr int64_t kPanelDepth = 256;  // 64 KB of B: stays in the second-level cache
+
+// What a tile works on; the pointers are at its first element.
+struct Tile {
+  float* c;
+  int64_t c_stride;
+  const float* start;  // null: zero
+  int64_t start_stride;
+  const float* a;
+  int64_t a_row_stride, a_column_stride;
+  const float* b;
+  int64_t b_stride;
+  int64_t k;
+  int64_t last;  // columns of the last vector, 1 to 16
+};
+
+template <bool kFull>
+inline Lanes load_last(const float* from, int64_t count) {
+  if constexpr (kFull) return load(from);
+  return load_first(from, count);
+}
+
+template <int kRows, int kVectors, bool kFull>
+void multiply_tile(const Tile& tile) {
+  Lanes sums[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) {
+      if (tile.start == nullptr) {
+        sums[r][v] = zeros();
+        continue;
+      }
+      const float* start = tile.start + r * tile.start_stride + v * kLanes;
+      sums[r][v] = v + 1 < kVectors ? load(start) : load_last<kFull>(start, tile.last);
+    }
+  }
+  for (int64_t i = 0; i < tile.k; ++i) {
+    const float* b_row = tile.b + i * tile.b_stride;
+    Lanes b[kVectors];
+    for (int v = 0; v + 1 < kVectors; ++v) b[v] = load(b_row + v * kLanes);
+    b[kVectors - 1] = load_last<kFull>(b_row + (kVectors - 1) * kLanes, tile.last);
+    const float* a = tile.a + i * tile.a_column_stride;
+    for (int r = 0; r < kRows; ++r) {
+      const Lanes factor = broadcast(a[r * tile.a_row_stride]);
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = fma(factor, b[v], sums[r][v]);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    float* c = tile.c + r * tile.c_stride;
+    for (int v = 0; v + 1 < kVectors; ++v) store(c + v * kLanes, sums[r][v]);
+    if constexpr (kFull) {
+      store(c + (kVectors - 1) * kLanes, sums[r][kVectors - 1]);
+    } else {
+      store_first(c + (kVectors - 1) * kLanes, sums[r][kVectors - 1], tile.last);
+    }
+  }
+}
+
+template <int kVectors, bool kFull>
+void multiply_rows(const Tile& tile, int64_t rows) {
+  switch (rows) {
+    case 1: return multiply_tile<1, kVectors, kFull>(tile);
+    case 2: return multiply_tile<2, kVectors, kFull>(tile);
+    case 3: return multiply_tile<3, kVectors, kFull>(tile);
+    case 4: return multiply_tile<4, kVectors, kFull>(tile);
+    case 5: return multiply_tile<5, kVectors, kFull>(tile);
+    default: return multiply_tile<6, kVectors, kFull>(tile);
+  }
+}
+
+inline void multiply_vectors(const Tile& tile, int64_t rows, int64_t vectors) {
+  const bool is_full = tile.last == kLanes;
+#if defined(__AVX512F__)
+  switch (vectors) {
+    case 1: return is_full ? multiply_rows<1, true>(tile, rows) : multiply_rows<1, false>(tile, rows);
+    case 2: return is_full ? multiply_rows<2, true>(tile, rows) : multiply_rows<2, false>(tile, rows);
+    case 3: return is_full ? multiply_rows<3, true>(tile, rows) : multiply_rows<3, false>(tile, rows);
+    default: return is_full ? multiply_rows<4, true>(tile, rows) : multiply_rows<4, false>(tile, rows);
+  }
+#else
+  (void)vectors;
+  return is_full ? multiply_rows<1, true>(tile, rows) : multiply_rows<1, false>(tile, rows);
+#endif
+}
+
+// C = start + A B with B's rows contiguous, no packing. `start` null: zero.
+inline void multiply(float* c, int64_t c_stride, const float* start, int64_t start_stride, const MatrixView& a,
+                     const float* b, int64_t b_stride, int64_t m, int64_t n, int64_t k) {
+  for (int64_t column = 0; column < n; column += kTileVectors * kLanes) {
+    const int64_t columns = n - column < kTileVectors * kLanes ? n - column : kTileVectors * kLanes;
+    const int64_t vectors = (columns + kLanes - 1) / kLanes;
+    for (int64_t row = 0; row < m; row += kTileRows) {
+      const Tile tile = {c + row * c_stride + column,
+                         c_stride,
+                         start == nullptr ? nullptr : start + row * start_stride + column,
+                         start_stride,
+                         a.data + row * a.row_stride,
+                         a.row_stride,
+                         a.column_stride,
+                         b + column,
+                         b_stride,
+                         k,
+                         columns - (vectors - 1) * kLanes};
+      multiply_vectors(tile, m - row < kTileRows ? m - row : kTileRows, vectors);
+    }
+  }
+}
+
+// Copies rows [0, depth) and columns [0, columns) of B to `panel`, 64 floats a row; columns up to the next multiple
+// of 16 become zero.
+inline void pack_panel(float* panel, const MatrixView& b, int64_t depth, int64_t columns) {
+  for (int64_t column = 0; column < columns; column += kLanes) {
+    const int64_t count = columns - column < kLanes ? columns - column : kLanes;
+    if (b.column_stride == 1) {
+      for (int64_t i = 0; i < depth; ++i) {
+        store(panel + i * kPanelColumns + column, load_first(b.data + i * b.row_stride + column, count));
+      }
+      continue;
+    }
+    const float* rows[kLanes];
+    for (int64_t r = 0; r < count; ++r) rows[r] = b.data + (column + r) * b.column_stride;
+    transpose_rows(panel + column, kPanelColumns, rows, count, depth);
+  }
+}
+
+inline void matmul(float* c_MN, int64_t c_stride, const MatrixView& a_MK, const MatrixView& b_KN, int64_t m, int64_t n,
+                   int64_t k, Start start, const float* bias_N, float* scratch) {
+  float* panel = scratch;
+  for (int64_t column = 0; column < n; column += kPanelColumns) {
+    const int64_t columns = n - column < kPanelColumns ? n - column : kPanelColumns;
+    float* c = c_MN + column;
+    for (int64_t first = 0; first == 0 || first < k; first += kPanelDepth) {
+      const int64_t depth = k - first < kPanelDepth ? k - first : kPanelDepth;
+      const MatrixView b = {b_KN.data + first * b_KN.row_stride + column * b_KN.column_stride, b_KN.row_stride,
+                            b_KN.column_stride};
+      const MatrixView a = {a_MK.data + first * a_MK.column_stride, a_MK.row_stride, a_MK.column_stride};
+      const bool is_continued = first > 0 || start == Start::kSelf;
+      const float* from = is_continued ? c : start == Start::kBias ? bias_N + column : nullptr;
+      pack_panel(panel, b, depth, columns);
+      multiply(c, c_stride, from, is_continued ? c_stride : 0, a, panel, kPanelColumns, m, columns, depth);
+    }
+  }
+}
+
+}  // namespace seekrl::kernels::SEEKRL_ISA

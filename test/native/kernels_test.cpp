@@ -1,0 +1,139 @@
+// The fast kernels give the reference's bits on every instruction set, wherever a row lies and whoever is its
+// neighbour.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "base/random.h"
+#include "check.h"
+#include "kernels/attention.h"
+#include "kernels/exp.h"
+#include "kernels/isa.h"
+#include "kernels/logprob.h"
+#include "kernels/matmul.h"
+#include "kernels/rows.h"
+
+using namespace seekrl;
+using namespace seekrl::kernels;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+Floats random_floats(int64_t count, uint64_t stream) {
+  Floats values(count);
+  for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(normal_pair(7, stream, i).first);
+  return values;
+}
+
+bool same_bits(const Floats& a, const Floats& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// Runs `body` with each instruction set this processor has.
+template <class Body>
+void with_each_isa(const Body& body) {
+  for (const Isa isa : {Isa::kPlain, Isa::kAvx2, Isa::kAvx512}) {
+    if (isa > best_isa()) continue;
+    set_isa(isa);
+    body();
+  }
+  set_isa(best_isa());
+}
+
+struct Product {
+  int64_t m, n, k;
+};
+
+}  // namespace
+
+TEST("exp is within 2 ulp of the exact value and zero where it vanishes") {
+  for (float x = -86.9f; x < 88.0f; x += 0.0137f) {
+    const double exact = std::exp(static_cast<double>(x));
+    CHECK_NEAR(exp_f32(x) / exact, 1.0, 2.4e-7);
+  }
+  CHECK(exp_f32(-88.0f) == 0.0f);
+  CHECK(exp_f32(0.0f) == 1.0f);
+  CHECK(std::isnan(exp_f32(NAN)));
+}
+
+TEST("a matrix product has the same bits on every instruction set") {
+  for (const auto& [m, n, k] :
+       {Product{1, 1, 1}, {1, 64, 16}, {7, 65, 17}, {6, 16, 257}, {13, 100, 300}, {3, 5, 513}}) {
+    const Floats a = random_floats(m * k, 1), b = random_floats(n * k, 2), bias = random_floats(n, 3);
+    Floats scratch(kMatmulScratchFloats);
+    for (const Start start : {Start::kZero, Start::kBias, Start::kSelf}) {
+      Floats expected(m * n, 0.5f), expected_kn(m * n, 0.5f);
+      reference::matmul(expected.data(), n, {a.data(), k, 1}, {b.data(), 1, k}, m, n, k, start, bias.data(), nullptr);
+      reference::matmul(expected_kn.data(), n, {a.data(), 1, m}, {b.data(), n, 1}, m, n, k, start, bias.data(),
+                        nullptr);
+      with_each_isa([&, m = m, n = n, k = k] {
+        Floats c(m * n, 0.5f), c_kn(m * n, 0.5f);
+        matmul(c.data(), n, {a.data(), k, 1}, {b.data(), 1, k}, m, n, k, start, bias.data(), scratch.data());
+        matmul(c_kn.data(), n, {a.data(), 1, m}, {b.data(), n, 1}, m, n, k, start, bias.data(), scratch.data());
+        CHECK(same_bits(c, expected));
+        CHECK(same_bits(c_kn, expected_kn));
+      });
+    }
+  }
+}
+
+TEST("a row of a matrix product does not depend on the rows beside it") {
+  const int64_t n = 70, k = 130;
+  const Floats a = random_floats(20 * k, 1), b = random_floats(n * k, 2);
+  Floats scratch(kMatmulScratchFloats), all(20 * n);
+  matmul(all.data(), n, {a.data(), k, 1}, {b.data(), 1, k}, 20, n, k, Start::kZero, nullptr, scratch.data());
+  for (int64_t row = 0; row < 20; ++row) {
+    Floats alone(n);
+    matmul(alone.data(), n, {a.data() + row * k, k, 1}, {b.data(), 1, k}, 1, n, k, Start::kZero, nullptr,
+           scratch.data());
+    CHECK(same_bits(alone, Floats(all.begin() + row * n, all.begin() + (row + 1) * n)));
+  }
+}
+
+TEST("the row statistics have the same bits on every instruction set and match log-softmax in double") {
+  for (const int64_t size : {1, 2, 15, 16, 17, 1023, 1024, 1025, 5000}) {
+    const Floats logits = random_floats(size, 4);
+    const float inverse_temperature = 1.25f;
+    const RowStats expected = reference::row_stats(logits.data(), size, inverse_temperature);
+    double sum = 0, entropy = 0;
+    for (const float x : logits) sum += std::exp(static_cast<double>(x) * inverse_temperature);
+    for (const float x : logits) {
+      const double z = static_cast<double>(x) * inverse_temperature - std::log(sum);
+      entropy -= z * std::exp(z);
+    }
+    CHECK_NEAR(expected.max + expected.log_sum, std::log(sum), 2e-6);
+    CHECK_NEAR(expected.entropy, entropy, 5e-6);
+    with_each_isa([&] {
+      const RowStats stats = row_stats(logits.data(), size, inverse_temperature);
+      CHECK(std::memcmp(&stats, &expected, sizeof(stats)) == 0);
+    });
+  }
+}
+
+TEST("row-wise kernels have the same bits on every instruction set") {
+  for (const int64_t d : {2, 14, 16, 34, 130}) {
+    const int64_t m = 5;
+    const Floats x = random_floats(m * d, 1), y = random_floats(m * d, 2), weight = random_floats(d, 3);
+    const Floats angles = random_floats(m * d / 2, 4);
+    Floats expected(m * d), scales(m), gate(m * d), up(m * d), rotated(m * d), grad(m * d), weight_grad(d, 1.0f);
+    reference::rms_norm(expected.data(), scales.data(), x.data(), weight.data(), m, d, 1e-6f);
+    reference::rms_norm_backward(grad.data(), weight_grad.data(), y.data(), x.data(), scales.data(), weight.data(), m,
+                                 d);
+    reference::rope(rotated.data(), x.data(), angles.data(), angles.data(), m, 1, d, -1.0f);
+    reference::silu_mul_backward(gate.data(), up.data(), y.data(), x.data(), y.data(), m * d);
+    with_each_isa([&] {
+      Floats out(m * d), out2(m * d), out_weight(d, 1.0f), out_scales(m);
+      rms_norm(out.data(), out_scales.data(), x.data(), weight.data(), m, d, 1e-6f);
+      CHECK(same_bits(out, expected) && same_bits(out_scales, scales));
+      rms_norm_backward(out.data(), out_weight.data(), y.data(), x.data(), scales.data(), weight.data(), m, d);
+      CHECK(same_bits(out, grad) && same_bits(out_weight, weight_grad));
+      rope(out.data(), x.data(), angles.data(), angles.data(), m, 1, d, -1.0f);
+      CHECK(same_bits(out, rotated));
+      silu_mul_backward(out.data(), out2.data(), y.data(), x.data(), y.data(), m * d);
+      CHECK(same_bits(out, gate) && same_bits(out2, up));
+    });
+  }
+}
