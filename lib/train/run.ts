@@ -1,0 +1,164 @@
+/** The folder of one training run: its logs, its checkpoints, and where a killed run goes on. */
+import { join } from "node:path";
+import { z } from "zod";
+import { SeekError } from "../base/errors.ts";
+import { native } from "../base/native.ts";
+import type { Model } from "../model/model.ts";
+import { findWeights } from "../model/model-folder.ts";
+import { type Checkpoint, latestCheckpoint, removeLeftovers, writeCheckpoint } from "./checkpoint.ts";
+import type { Critic } from "./critic.ts";
+import { LineLog } from "./line-log.ts";
+import type { Trainer } from "./trainer.ts";
+
+/** Where a run is kept, and how often. */
+export interface RunOptions {
+  /** `metrics.jsonl`, `trajectories.jsonl` and `checkpoints/` stand in it. A run that is already there goes on. */
+  readonly folder: string;
+  /** Steps between checkpoints; the last step always gets one. @default 50 */
+  readonly checkpointEvery?: number;
+  /** Newest checkpoints kept. @default 2 */
+  readonly keep?: number;
+  /** Adds files, such as the tokenizer's, so that a checkpoint can be loaded as a model folder. */
+  readonly onCheckpoint?: (folder: string) => Promise<void>;
+}
+
+/** What a run trains, and what tells it from another. */
+export interface RunSubject {
+  readonly kind: "sft" | "rl";
+  readonly seed: number;
+  readonly trainer: Trainer;
+  readonly critic?: Critic | undefined;
+}
+
+const savedState = z.object({
+  step: z.number().int(),
+  kind: z.string(),
+  seed: z.number(),
+  policySteps: z.number().int(),
+  criticSteps: z.number().int().optional(),
+  metricsBytes: z.number().int(),
+  trajectoriesBytes: z.number().int(),
+});
+
+const policyState = "trainer.safetensors";
+const criticFolder = "critic";
+
+async function readInto(model: Model, folder: string): Promise<void> {
+  await native.readWeights(model.handle, await findWeights(folder));
+}
+
+function parseState({ state, folder }: Checkpoint, { kind, seed, critic }: RunSubject) {
+  const parsed = savedState.safeParse(state);
+  if (!parsed.success) throw new SeekError("ERR_FORMAT", `${folder}: its state is not a training run's`);
+  const saved = parsed.data;
+  const hasCritic = saved.criticSteps !== undefined;
+  if (saved.kind !== kind || saved.seed !== seed || hasCritic !== (critic !== undefined)) {
+    const found = `${saved.kind} with seed ${saved.seed}${hasCritic ? " and a critic" : ""}`;
+    throw new SeekError("ERR_STATE", `${folder}: holds another run (${found}); choose another folder`);
+  }
+  return saved;
+}
+
+async function restore(checkpoint: Checkpoint, subject: RunSubject) {
+  const saved = parseState(checkpoint, subject);
+  const { trainer, critic } = subject;
+  await readInto(trainer.model, checkpoint.folder);
+  await trainer.loadState(join(checkpoint.folder, policyState), saved.policySteps);
+  if (critic !== undefined) {
+    const folder = join(checkpoint.folder, criticFolder);
+    await readInto(critic.trunk, folder);
+    await critic.loadState(join(folder, policyState), saved.criticSteps ?? 0);
+  }
+  return saved;
+}
+
+/** An open run. */
+export class Run {
+  /** Steps finished before this process began. */
+  readonly resumedStep: number;
+  readonly #options: RunOptions;
+  readonly #subject: RunSubject;
+  readonly #metrics: LineLog;
+  readonly #trajectories: LineLog;
+
+  private constructor(
+    options: RunOptions,
+    subject: RunSubject,
+    resumedStep: number,
+    logs: [LineLog, LineLog],
+  ) {
+    this.#options = options;
+    this.#subject = subject;
+    this.resumedStep = resumedStep;
+    [this.#metrics, this.#trajectories] = logs;
+  }
+
+  /**
+   * Opens a run's folder; when it holds a checkpoint, weights, optimiser and logs are set back to it.
+   *
+   * @param options - where
+   * @param subject - what is trained
+   * @throws ERR_STATE when the folder holds a run of another kind or seed; ERR_FORMAT for broken files
+   */
+  static async open(options: RunOptions, subject: RunSubject): Promise<Run> {
+    const root = join(options.folder, "checkpoints");
+    await removeLeftovers(root);
+    const checkpoint = await latestCheckpoint(root);
+    const saved = checkpoint && (await restore(checkpoint, subject));
+    const metrics = await LineLog.open(join(options.folder, "metrics.jsonl"), saved?.metricsBytes ?? 0);
+    const trajectories = await LineLog.open(
+      join(options.folder, "trajectories.jsonl"),
+      saved?.trajectoriesBytes ?? 0,
+    );
+    return new Run(options, subject, saved?.step ?? 0, [metrics, trajectories]);
+  }
+
+  /** Adds a line to `metrics.jsonl`. */
+  async logMetrics(metrics: Readonly<Record<string, number>>): Promise<void> {
+    await this.#metrics.append(metrics);
+  }
+
+  /** Adds lines to `trajectories.jsonl`. */
+  async logTrajectories(rows: readonly object[]): Promise<void> {
+    if (rows.length > 0) await this.#trajectories.append(...rows);
+  }
+
+  /** Writes a checkpoint after `step` steps when one is due. */
+  async finishStep(step: number, { isLast }: { readonly isLast: boolean }): Promise<void> {
+    const { checkpointEvery = 50 } = this.#options;
+    if (isLast || (checkpointEvery > 0 && step % checkpointEvery === 0)) await this.#checkpoint(step);
+  }
+
+  async #checkpoint(step: number): Promise<void> {
+    await this.#metrics.sync();
+    await this.#trajectories.sync();
+    const { kind, seed, trainer, critic } = this.#subject;
+    const state = {
+      kind,
+      seed,
+      policySteps: trainer.numSteps,
+      ...(critic === undefined ? {} : { criticSteps: critic.numSteps }),
+      metricsBytes: this.#metrics.bytes,
+      trajectoriesBytes: this.#trajectories.bytes,
+    };
+    const { keep = 2, folder } = this.#options;
+    const write = (to: string): Promise<void> => this.#write(to);
+    await writeCheckpoint(join(folder, "checkpoints"), { step, state, write }, { keep });
+  }
+
+  async #write(folder: string): Promise<void> {
+    const { trainer, critic } = this.#subject;
+    await trainer.model.save(folder);
+    await trainer.saveState(join(folder, policyState));
+    if (critic !== undefined) {
+      await critic.trunk.save(join(folder, criticFolder));
+      await critic.saveState(join(folder, criticFolder, policyState));
+    }
+    await this.#options.onCheckpoint?.(folder);
+  }
+
+  async close(): Promise<void> {
+    await this.#metrics.close();
+    await this.#trajectories.close();
+  }
+}

@@ -1,0 +1,38 @@
+/** Learning rates as functions of the step: warm-up, then constant, linear or cosine decay. */
+
+/** The learning rate of step 0, 1, ... */
+export type Schedule = (step: number) => number;
+
+/** How a learning rate moves. */
+export interface ScheduleOptions {
+  /** The highest rate. */
+  readonly peak: number;
+  /** Steps of linear warm-up; the first step already moves. @default 0 */
+  readonly warmupSteps?: number;
+  /** @default "constant" */
+  readonly decay?: "constant" | "linear" | "cosine";
+  /** The step at which a decay ends; ignored by `constant`. @default never */
+  readonly steps?: number;
+  /** Where a decay ends, as a share of `peak`. @default 0 */
+  readonly floor?: number;
+}
+
+/**
+ * A warm-up from `peak / warmupSteps` to `peak`, then a decay to `floor * peak` at `steps`.
+ *
+ * @param options - peak, warm-up and decay
+ * @returns the rate of each step, counted from 0
+ * @example
+ * const rate = schedule({ peak: 1, warmupSteps: 2, decay: "linear", steps: 6 });
+ * assert.deepEqual([0, 1, 2, 4, 6].map(rate), [0.5, 1, 1, 0.5, 0]);
+ */
+export function schedule(options: ScheduleOptions): Schedule {
+  const { peak, warmupSteps = 0, decay = "constant", steps = Number.POSITIVE_INFINITY, floor = 0 } = options;
+  return (step) => {
+    if (step < warmupSteps) return (peak * (step + 1)) / warmupSteps;
+    if (decay === "constant" || steps === Number.POSITIVE_INFINITY) return peak;
+    const done = Math.min(1, (step - warmupSteps) / Math.max(1, steps - warmupSteps));
+    const share = decay === "linear" ? 1 - done : (1 + Math.cos(Math.PI * done)) / 2;
+    return peak * (floor + (1 - floor) * share);
+  };
+}
