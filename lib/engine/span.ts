@@ -5,7 +5,7 @@ import { SeekError } from "../base/errors.ts";
 export interface GenerateOptions {
   /** Most tokens to sample; at least 1. */
   readonly maxTokens: number;
-  /** Divides the logits; 0 takes the likeliest token. @default 1 */
+  /** Divides the logits: 0.001 to 1000, or 0 for the likeliest token. @default 1 */
   readonly temperature?: number;
   /** Draws among the fewest likeliest tokens whose share of the probability reaches this, 0 < topP <= 1. @default 1 */
   readonly topP?: number;
@@ -77,7 +77,12 @@ export function fullOptions(
     Number.isSafeInteger(maxTokens) && maxTokens >= 1,
     "a whole number from 1 on",
   );
-  check("temperature", temperature, Number.isFinite(temperature) && temperature >= 0, "0 or more");
+  check(
+    "temperature",
+    temperature,
+    temperature === 0 || (temperature >= 1e-3 && temperature <= 1e3),
+    "0 or 0.001 to 1000",
+  );
   check("topP", topP, topP > 0 && topP <= 1, "a number in (0, 1]");
   check("topK", topK, Number.isSafeInteger(topK) && topK >= 0, "a whole number from 0 on");
   if (stop.some((text) => text.length === 0)) {

@@ -30,6 +30,11 @@ class BlockPool {
   // Blocks that hold so many tokens.
   int64_t blocks_for(int64_t num_tokens) const { return (num_tokens + block_tokens_ - 1) / block_tokens_; }
 
+  // Where a sequence with these blocks keeps its token i: a row of keys() and values().
+  int64_t slot(const std::vector<int32_t>& blocks, int64_t i) const {
+    return blocks[i / block_tokens_] * block_tokens_ + i % block_tokens_;
+  }
+
   // [num_blocks * block_tokens, K, C]: token i of block b is row b * block_tokens + i.
   const at::Tensor& keys(int64_t layer) const { return keys_[layer]; }
   const at::Tensor& values(int64_t layer) const { return values_[layer]; }

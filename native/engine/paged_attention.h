@@ -12,6 +12,7 @@
 
 namespace seekrl::engine {
 
+// In f32 on the CPU it runs the kernel that training runs, so both give the same bits.
 class PagedAttention : public model::Attention {
  public:
   explicit PagedAttention(const BlockPool& pool) : pool_(pool) {}
@@ -23,13 +24,30 @@ class PagedAttention : public model::Attention {
                     const at::Tensor& value_TKC) override;
 
  private:
+  // Consecutive positions of one sequence, few enough to share among threads.
+  struct Piece {
+    const int32_t* block_table;
+    int64_t first_token;  // in the step's flat list
+    int64_t num_positions;
+    int64_t num_keys;  // of the first position
+  };
+  // All of one sequence's tokens in the step.
   struct Context {
     int64_t num_queries;
     at::Tensor slots_N;  // where the sequence's tokens live, up to and with the row's last
   };
 
+  bool runs_kernel() const;
+  void write(int64_t layer, const at::Tensor& key_TKC, const at::Tensor& value_TKC) const;
+  at::Tensor attend_blocks(int64_t layer, const at::Tensor& query_THC) const;
+  at::Tensor attend_gathered(int64_t layer, const at::Tensor& query_THC) const;
+
   const BlockPool& pool_;
-  at::Tensor slots_T_;
+  std::vector<int64_t> slots_T_;  // row of the pool each token is written to
+  std::vector<Piece> pieces_;
+  int64_t work_ = 0;      // query-key pairs
+  int64_t max_keys_ = 0;  // of any position
+  at::Tensor device_slots_T_;
   std::vector<Context> contexts_;
 };
 

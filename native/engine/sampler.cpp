@@ -1,4 +1,4 @@
-// Log-probabilities of all rows in one op, then one walk over each row.
+// One pass for the normaliser, one walk for the draw; top-k and top-p sort no more than they must.
 #include "engine/sampler.h"
 
 #include <ATen/ATen.h>
@@ -8,6 +8,8 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "kernels/logprob.h"
+#include "ops/parallel.h"
 
 namespace seekrl::engine {
 
@@ -15,96 +17,93 @@ namespace {
 
 // The sampler's own stream of random numbers of a seed.
 constexpr uint64_t kSamplingStream = 0x73616d706c65;
+// An exponential costs about as much as so many multiply-adds.
+constexpr int64_t kWorkPerLogit = 16;
 
-bool is_greedy(const SamplingOptions& options) { return options.temperature == 0; }
+// softmax(logits / temperature) of one row.
+struct Distribution {
+  const float* logits_V;
+  int64_t vocab_size;
+  float inverse_temperature;
+  kernels::RowStats stats;
 
-bool is_limited(const SamplingOptions& options) { return options.top_k > 0 || options.top_p < 1; }
+  float logprob(int64_t token) const { return kernels::logprob(stats, logits_V[token], inverse_temperature); }
+  double probability(int64_t token) const { return std::exp(logprob(token)); }
+};
 
-// softmax(logits / temperature) in logarithms, f32 on the CPU; rows are independent of one another.
-at::Tensor log_softmax_rows(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests) {
-  at::Tensor scaled_RV = logits_RV.to(at::kFloat);
-  const auto is_scaled = [](const SampleRequest& r) { return !is_greedy(r.options) && r.options.temperature != 1; };
-  if (std::any_of(requests.begin(), requests.end(), is_scaled)) {
-    at::Tensor temperature_R1 = at::ones({static_cast<int64_t>(requests.size()), 1}, at::kFloat);
-    float* temperatures = temperature_R1.mutable_data_ptr<float>();
-    for (size_t r = 0; r < requests.size(); ++r) {
-      if (is_scaled(requests[r])) temperatures[r] = static_cast<float>(requests[r].options.temperature);
-    }
-    scaled_RV = scaled_RV / temperature_R1.to(logits_RV.device());
-  }
-  return at::log_softmax(scaled_RV, 1).to(at::kCPU).contiguous();
-}
-
-// The most probable tokens, most probable first (the smaller id among equals), as top-k and then top-p allow: the
-// fewest whose share of what top-k left reaches top_p.
-void keep_top(const float* logprobs_V, int64_t vocab_size, const SamplingOptions& options, std::vector<int64_t>& kept) {
-  kept.resize(vocab_size);
+// The tokens top-k and then top-p allow, in no order: the most probable ones (the smaller id among equals), of which
+// top-p keeps the fewest whose share of what top-k left reaches it.
+std::vector<int64_t> kept_tokens(const Distribution& row, const SamplingOptions& options) {
+  std::vector<int64_t> kept(row.vocab_size);
   std::iota(kept.begin(), kept.end(), 0);
-  const auto before = [logprobs_V](int64_t a, int64_t b) {
-    return logprobs_V[a] != logprobs_V[b] ? logprobs_V[a] > logprobs_V[b] : a < b;
+  const auto before = [&row](int64_t a, int64_t b) {
+    return row.logits_V[a] != row.logits_V[b] ? row.logits_V[a] > row.logits_V[b] : a < b;
   };
-  if (options.top_k > 0 && options.top_k < vocab_size) {
+  if (options.top_k > 0 && options.top_k < row.vocab_size) {
     std::nth_element(kept.begin(), kept.begin() + options.top_k, kept.end(), before);
     kept.resize(options.top_k);
   }
-  if (options.top_p >= 1) return;
-  double total = 0;
-  for (int64_t token : kept) total += std::exp(logprobs_V[token]);
+  if (options.top_p >= 1) return kept;
+  double total = 0, mass = 0;
+  for (int64_t token : kept) total += row.probability(token);
   // Sorts ever longer prefixes until one holds the share: most often a few dozen tokens do.
-  double mass = 0;
-  size_t num_kept = 0;
-  for (size_t sorted = std::min<size_t>(64, kept.size());; sorted = std::min(sorted * 8, kept.size())) {
-    std::partial_sort(kept.begin() + num_kept, kept.begin() + sorted, kept.end(), before);
-    while (num_kept < sorted && mass < options.top_p * total) mass += std::exp(logprobs_V[kept[num_kept++]]);
-    if (mass >= options.top_p * total || sorted == kept.size()) break;
+  size_t num_kept = 0, num_sorted = 0;
+  while (num_kept == 0 || (mass < options.top_p * total && num_kept < kept.size())) {
+    if (num_kept == num_sorted) {
+      num_sorted = std::min(kept.size(), std::max<size_t>(64, 8 * num_sorted));
+      std::partial_sort(kept.begin() + num_kept, kept.begin() + num_sorted, kept.end(), before);
+    }
+    mass += row.probability(kept[num_kept++]);
   }
-  kept.resize(std::max<size_t>(1, num_kept));
+  kept.resize(num_kept);
+  return kept;
 }
 
-// The first token at which the running sum of probabilities passes `target`; rounding may leave the sum short of it,
-// then the last token with any probability.
+// The first of `count` tokens at which the running sum of probabilities passes `target`; should rounding leave the sum
+// short of it, the last one with any probability.
 template <class TokenAt>
-int64_t walk(const float* logprobs_V, int64_t count, double target, TokenAt token_at) {
+int64_t walk(const Distribution& row, int64_t count, double target, TokenAt token_at) {
   double sum = 0;
   int64_t last = token_at(0);
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t token = token_at(i);
-    const double probability = std::exp(logprobs_V[token]);
-    if (probability == 0) continue;
+  for (int64_t i = 0; i < count && sum <= target; ++i) {
+    const double probability = row.probability(token_at(i));
     sum += probability;
-    last = token;
-    if (sum > target) break;
+    if (probability > 0) last = token_at(i);
   }
   return last;
 }
 
-int64_t draw(const float* logprobs_V, int64_t vocab_size, const SampleRequest& request, std::vector<int64_t>& kept) {
+int64_t draw(const Distribution& row, const SampleRequest& request) {
   const double u = uniform(request.seed, kSamplingStream, static_cast<uint64_t>(request.position));
-  if (!is_limited(request.options)) {
-    return walk(logprobs_V, vocab_size, u, [](int64_t i) { return i; });
+  if (request.options.top_k == 0 && request.options.top_p >= 1) {
+    return walk(row, row.vocab_size, u, [](int64_t i) { return i; });
   }
-  keep_top(logprobs_V, vocab_size, request.options, kept);
-  double mass = 0;
-  for (int64_t token : kept) mass += std::exp(logprobs_V[token]);
+  std::vector<int64_t> kept = kept_tokens(row, request.options);
   std::sort(kept.begin(), kept.end());
-  return walk(logprobs_V, static_cast<int64_t>(kept.size()), u * mass, [&kept](int64_t i) { return kept[i]; });
+  double mass = 0;
+  for (int64_t token : kept) mass += row.probability(token);
+  return walk(row, static_cast<int64_t>(kept.size()), u * mass, [&kept](int64_t i) { return kept[i]; });
+}
+
+Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest& request) {
+  const bool is_greedy = request.options.temperature == 0;
+  const auto inverse_temperature = static_cast<float>(is_greedy ? 1 : 1 / request.options.temperature);
+  const Distribution row{logits_V, vocab_size, inverse_temperature,
+                         kernels::row_stats(logits_V, vocab_size, inverse_temperature)};
+  const int64_t token = is_greedy ? std::max_element(logits_V, logits_V + vocab_size) - logits_V : draw(row, request);
+  return {token, row.logprob(token)};
 }
 
 }  // namespace
 
 std::vector<Sample> sample(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests) {
-  const at::Tensor logprobs_RV = log_softmax_rows(logits_RV, requests);
-  const int64_t vocab_size = logprobs_RV.size(1);
-  const float* row = logprobs_RV.const_data_ptr<float>();
-  std::vector<Sample> samples;
-  samples.reserve(requests.size());
-  std::vector<int64_t> kept;
-  for (const auto& request : requests) {
-    const int64_t token = is_greedy(request.options) ? std::max_element(row, row + vocab_size) - row
-                                                     : draw(row, vocab_size, request, kept);
-    samples.push_back({token, row[token]});
-    row += vocab_size;
-  }
+  const at::Tensor rows_RV = logits_RV.to(at::kCPU, at::kFloat).contiguous();
+  const float* logits = rows_RV.const_data_ptr<float>();
+  const int64_t vocab_size = rows_RV.size(1);
+  const auto num_rows = static_cast<int64_t>(requests.size());
+  std::vector<Sample> samples(num_rows);
+  ops::claim_items(num_rows, num_rows * vocab_size * kWorkPerLogit,
+                   [&](int64_t r) { samples[r] = sample_row(logits + r * vocab_size, vocab_size, requests[r]); });
   return samples;
 }
 

@@ -1,33 +1,54 @@
-/** Small random models and vocabularies for the engine's tests. */
+/** Small random models, vocabularies and prompts for the engine's tests. */
+import type { Engine } from "../../lib/engine/engine.ts";
+import type { GenerateOptions, Span } from "../../lib/engine/span.ts";
 import type { TokenTable } from "../../lib/engine/vocabulary.ts";
 import { Model } from "../../lib/model/model.ts";
 
+const vocabSize = 97;
+
 /** A decoder small enough to run hundreds of steps a second; large weights make its distributions uneven. */
 export function tinyModel({ seed = 1, maxPosition = 512 } = {}): Promise<Model> {
-  return Model.create(
-    {
-      vocabSize: 97,
-      hiddenSize: 32,
-      intermediateSize: 64,
-      numLayers: 2,
-      numHeads: 4,
-      numKvHeads: 2,
-      maxPosition,
-      qkvBias: true,
-      tieEmbeddings: true,
-    },
-    { seed, std: 0.3 },
-  );
+  const shape = {
+    vocabSize,
+    hiddenSize: 32,
+    intermediateSize: 64,
+    numLayers: 2,
+    numHeads: 4,
+    numKvHeads: 2,
+    maxPosition,
+    qkvBias: true,
+    tieEmbeddings: true,
+  };
+  return Model.create(shape, { seed, std: 0.3 });
 }
 
-/** Token i stands for the printable character 32 + i, the last one for the end of a text. */
+/** Token i stands for the character 32 + i, the last one for the end of a text. */
 export const letters: TokenTable = {
-  vocabSize: 97,
-  eosIds: [96],
-  tokenBytes: (id) => Uint8Array.of(id === 96 ? 0 : 32 + id),
+  vocabSize,
+  eosIds: [vocabSize - 1],
+  tokenBytes: (id) => Uint8Array.of(id === vocabSize - 1 ? 0 : 32 + id),
 };
 
-/** A prompt of `length` tokens that depends on `salt`. */
+/** What the letters spell. */
+export function spell(ids: Iterable<number>): string {
+  return Buffer.concat([...ids].map((id) => letters.tokenBytes(id))).toString("latin1");
+}
+
+/** `length` tokens that depend on `salt`; none is the end of a text. */
 export function prompt(length: number, salt = 0): Int32Array {
-  return Int32Array.from({ length }, (_, i) => (i * 37 + salt * 11 + 5) % 96);
+  return Int32Array.from({ length }, (_, i) => (i * 37 + salt * 11 + 5) % (vocabSize - 1));
+}
+
+/** Opens a sequence, samples one span and closes the sequence. */
+export async function generateOnce(
+  engine: Engine,
+  ids: Int32Array,
+  { seed = 0, ...options }: GenerateOptions & { readonly seed?: number },
+): Promise<Span> {
+  const sequence = engine.open(ids, { seed });
+  try {
+    return await sequence.generate(options);
+  } finally {
+    sequence.close();
+  }
 }

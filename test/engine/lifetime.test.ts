@@ -1,0 +1,153 @@
+/** Opening, ending early, closing, and what is refused. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Engine } from "../../lib/engine/engine.ts";
+import type { Model } from "../../lib/model/model.ts";
+import { projectRoot } from "../project.ts";
+import { generateOnce, prompt, tinyModel } from "./models.ts";
+
+let model: Model;
+let engine: Engine;
+
+before(async () => {
+  model = await tinyModel({ maxPosition: 4096 });
+  engine = await Engine.open(model);
+});
+
+after(async () => {
+  await engine.close();
+  model.close();
+});
+
+test("a signal ends the span and keeps what was sampled", async () => {
+  const sequence = engine.open(prompt(5), { seed: 1 });
+  const abort = new AbortController();
+  const pending = sequence.generate({ maxTokens: 4000, signal: abort.signal });
+  setTimeout(() => abort.abort(), 20);
+  const span = await pending;
+  assert.equal(span.stop, "aborted");
+  assert.ok(span.ids.length < 4000);
+  assert.equal(sequence.length, 5 + span.ids.length);
+  const free = await generateOnce(engine, prompt(5), { maxTokens: span.ids.length + 3, seed: 1 });
+  const rest = await sequence.generate({ maxTokens: 3 });
+  assert.deepEqual([...span.ids, ...rest.ids], [...free.ids]);
+  sequence.close();
+});
+
+test("a signal that fired before ends the span at once", async () => {
+  const span = await generateOnce(engine, prompt(5), { maxTokens: 10, signal: AbortSignal.abort() });
+  assert.equal(span.stop, "aborted");
+  assert.equal(span.ids.length, 0);
+});
+
+test("leaving a stream early ends the span", async () => {
+  const sequence = engine.open(prompt(5), { seed: 1 });
+  let numChunks = 0;
+  for await (const { ids } of sequence.stream({ maxTokens: 4000 })) {
+    assert.ok(ids.length >= 1);
+    if (++numChunks === 3) break;
+  }
+  const { length } = sequence;
+  assert.ok(length >= 8 && length < 4005);
+  await sequence.generate({ maxTokens: 1 });
+  assert.equal(sequence.length, length + 1);
+  sequence.close();
+});
+
+test("closing a sequence rejects its span, and close may be called again", async () => {
+  const sequence = engine.open(prompt(5), { seed: 1 });
+  const pending = sequence.generate({ maxTokens: 4000 });
+  sequence.close();
+  sequence.close();
+  await assert.rejects(pending, { code: "ERR_ABORTED" });
+  await assert.rejects(sequence.generate({ maxTokens: 1 }), { code: "ERR_STATE" });
+  assert.throws(() => sequence.append([1]), { code: "ERR_STATE" });
+  assert.throws(() => sequence.fork(), { code: "ERR_STATE" });
+});
+
+test("a sequence does one thing at a time", async () => {
+  const sequence = engine.open(prompt(5), { seed: 1 });
+  const pending = sequence.generate({ maxTokens: 5 });
+  await assert.rejects(sequence.generate({ maxTokens: 1 }), { code: "ERR_STATE" });
+  assert.throws(() => sequence.append([1]), { code: "ERR_STATE" });
+  assert.throws(() => sequence.fork(), { code: "ERR_STATE" });
+  await pending;
+  sequence.close();
+});
+
+test("closing the engine closes its sequences", async () => {
+  const own = await Engine.open(model);
+  const sequences = Array.from({ length: 20 }, (_, i) => own.open(prompt(5, i), { seed: i }));
+  const pending = sequences.map((each) => each.generate({ maxTokens: 4000 }));
+  const settled = Promise.allSettled(pending);
+  await own.close();
+  await own.close();
+  for (const result of await settled) {
+    assert.equal(result.status === "rejected" && result.reason.code, "ERR_ABORTED");
+  }
+  assert.throws(() => own.open([1]), { code: "ERR_STATE" });
+  await assert.rejects(own.stats(), { code: "ERR_STATE" });
+});
+
+test("hundreds of sequences run at once and leave nothing behind", async () => {
+  const earlier = await engine.stats();
+  const spans = await Promise.all(
+    Array.from({ length: 600 }, (_, i) =>
+      generateOnce(engine, prompt(1 + (i % 50), i), { maxTokens: 1 + (i % 9), seed: i }),
+    ),
+  );
+  for (const [i, { ids }] of spans.entries()) assert.equal(ids.length, 1 + (i % 9));
+  const { numUsedBlocks, numSequences, numSteps } = await engine.stats();
+  assert.equal(numUsedBlocks, 0);
+  assert.equal(numSequences, 0);
+  assert.ok(numSteps - earlier.numSteps < 60);
+});
+
+test("a sequence the cache can never hold is refused", async () => {
+  await using small = await Engine.open(model, { numBlocks: 3, blockTokens: 4 });
+  assert.equal(small.maxTokens, 12);
+  await assert.rejects(generateOnce(small, prompt(12), { maxTokens: 1 }), { code: "ERR_MEMORY" });
+  const span = await generateOnce(small, prompt(9), { maxTokens: 50 });
+  assert.equal(span.ids.length, 3);
+  assert.equal(span.stop, "length");
+});
+
+test("arguments out of range are refused", async () => {
+  const wrong = [{ maxTokens: 0 }, { temperature: -1 }, { topP: 0 }, { topP: 1.5 }, { topK: -1 }];
+  for (const options of wrong) {
+    await assert.rejects(generateOnce(engine, prompt(5), { maxTokens: 1, ...options }), {
+      code: "ERR_RANGE",
+    });
+  }
+  assert.throws(() => engine.open([97]), { code: "ERR_RANGE" });
+  assert.throws(() => engine.open([-1]), { code: "ERR_RANGE" });
+  assert.throws(() => engine.open([1], { seed: 0.5 }), { code: "ERR_RANGE" });
+  await assert.rejects(Engine.open(model, { numBlocks: 0 }), { code: "ERR_RANGE" });
+});
+
+test("an engine outlives its model's close", async () => {
+  const own = await tinyModel();
+  await using last = await Engine.open(own);
+  own.close();
+  const span = await generateOnce(last, prompt(5), { maxTokens: 3 });
+  assert.equal(span.ids.length, 3);
+});
+
+test("the process waits for a pending span and ends by itself when all are done", () => {
+  const engineModule = join(projectRoot, "dist", "lib", "engine", "engine.js");
+  const modelsModule = join(projectRoot, "dist", "test", "engine", "models.js");
+  const script = `
+    import { Engine } from ${JSON.stringify(engineModule)};
+    import { tinyModel, prompt } from ${JSON.stringify(modelsModule)};
+    const engine = await Engine.open(await tinyModel());
+    engine.open(prompt(4)).generate({ maxTokens: 50 }).then(({ ids }) => console.log(ids.length));
+  `;
+  const { stdout, status } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+    encoding: "utf8",
+    timeout: 20_000,
+  });
+  assert.equal(stdout, "50\n");
+  assert.equal(status, 0);
+});
