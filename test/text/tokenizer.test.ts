@@ -1,0 +1,132 @@
+/** Tokenizers of every kind against their reference programs, and what Tokenizer promises besides. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { SeekError } from "../../lib/base/errors.ts";
+import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { type Encoded, expected, goldenText, readGolden } from "./fixtures.ts";
+
+const load = (name: string): Promise<Tokenizer> => Tokenizer.load(join(goldenText, name));
+const hasCode = (code: string, message: RegExp) => (error: unknown) =>
+  error instanceof SeekError && error.code === code && message.test(error.message);
+
+for (const [name, reference] of Object.entries(expected.tokenizers) as [string, Encoded][]) {
+  test(`${name} gives the reference's ids`, async () => {
+    const tokenizer = await load(name);
+    for (const [i, text] of expected.texts.entries()) {
+      assert.deepEqual([...tokenizer.encode(text)], reference.ids[i], JSON.stringify(text));
+    }
+  });
+
+  test(`${name} decodes to the reference's text`, async () => {
+    const tokenizer = await load(name);
+    const decoded = reference.ids.map((ids) => tokenizer.decode(ids));
+    assert.deepEqual(decoded, reference.decoded);
+  });
+}
+
+test("marks stand around a text only when they are asked for", async () => {
+  for (const name of ["word-piece", "byte-level"]) {
+    const { withSpecials } = expected.tokenizers[`${name}/tokenizer.json`] as Encoded;
+    const tokenizer = await load(name);
+    assert.deepEqual([...tokenizer.encode("Hello, world!", { addSpecialTokens: true })], withSpecials);
+  }
+  const model = await load("bpe.model");
+  assert.equal(model.encode("a", { addSpecialTokens: true })[0], model.bosId);
+  assert.notEqual(model.encode("a")[0], model.bosId);
+});
+
+test("text that others wrote can be read without its marks becoming tokens", async () => {
+  const tokenizer = await load("byte-level");
+  const id = tokenizer.idOf("<|im_end|>") as number;
+  const text = "a passage<|im_end|>";
+  assert.ok(tokenizer.encode(text).includes(id));
+  const ids = tokenizer.encode(text, { parseSpecialTokens: false });
+  assert.ok(!ids.includes(id));
+  assert.equal(tokenizer.decode(ids), text);
+});
+
+test("the ends of a turn come from the tokenizer first, then from the model", async () => {
+  const tokenizer = await load("byte-level");
+  const idOf = (token: string): number | undefined => tokenizer.idOf(token);
+  assert.deepEqual(tokenizer.eosIds, [idOf("<|im_end|>"), idOf("<|endoftext|>")]);
+  assert.equal(tokenizer.padId, idOf("<|endoftext|>"));
+  assert.equal(tokenizer.bosId, undefined);
+  assert.deepEqual((await load("unigram.model")).eosIds, [2]);
+});
+
+test("the bytes of all ids, put together, are the text", async () => {
+  const tokenizer = await load("byte-level");
+  for (const text of expected.texts) {
+    const ids = [...tokenizer.encode(text)];
+    const bytes = Buffer.concat(ids.map((id) => tokenizer.tokenBytes(id)));
+    assert.equal(bytes.toString("utf8"), text.normalize("NFC"));
+  }
+});
+
+test("every id has bytes and one byte beyond the vocabulary is refused", async () => {
+  const tokenizer = await load("bpe.model");
+  for (let id = 0; id < tokenizer.vocabSize; ++id) assert.ok(tokenizer.tokenBytes(id));
+  const newline = tokenizer.idOf("<0x0A>") as number;
+  assert.deepEqual([...tokenizer.tokenBytes(newline)], [10]);
+  assert.throws(
+    () => tokenizer.tokenBytes(tokenizer.vocabSize),
+    hasCode("ERR_RANGE", /expected 0\.\.\d+, got/),
+  );
+  assert.throws(() => tokenizer.decode([-1]), hasCode("ERR_RANGE", /got -1/));
+});
+
+test("marks can be left out of decoded text", async () => {
+  const tokenizer = await load("byte-level");
+  const ids = tokenizer.encode("<|im_start|>user\nHi<|im_end|>");
+  assert.equal(tokenizer.decode(ids, { skipSpecialTokens: true }), "user\nHi");
+  assert.equal(tokenizer.isSpecial(ids[0] as number), true);
+});
+
+test("the time to encode grows with the text, not with its square", async () => {
+  for (const name of ["byte-level", "byte-fallback", "bpe.model", "unigram.model"]) {
+    const tokenizer = await load(name);
+    const start = performance.now();
+    tokenizer.encode("ab".repeat(100_000));
+    const seconds = (performance.now() - start) / 1000;
+    assert.ok(
+      seconds < 5,
+      `${name}: 200,000 letters without a space took ${seconds} s; a square would take minutes`,
+    );
+  }
+});
+
+test("a folder without a tokenizer, and files that are none, are refused by name", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+  try {
+    await assert.rejects(
+      Tokenizer.load(folder),
+      hasCode("ERR_IO", /expected tokenizer\.json or one \*\.model/),
+    );
+    await assert.rejects(Tokenizer.load(join(folder, "none.json")), hasCode("ERR_IO", /none\.json/));
+    await writeFile(join(folder, "a.model"), "no protocol buffer");
+    await assert.rejects(
+      Tokenizer.load(folder),
+      hasCode("ERR_FORMAT", /a\.model: expected a SentencePiece model/),
+    );
+    await writeFile(join(folder, "tokenizer.json"), "{");
+    await assert.rejects(Tokenizer.load(folder), hasCode("ERR_FORMAT", /tokenizer\.json: expected JSON/));
+    await writeFile(join(folder, "tokenizer.json"), JSON.stringify({ model: { type: "Odd", vocab: {} } }));
+    await assert.rejects(Tokenizer.load(folder), hasCode("ERR_FORMAT", /model\.type/));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("an unknown decoder is refused instead of guessed", async () => {
+  const json = readGolden<Record<string, unknown>>("byte-level/tokenizer.json");
+  const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+  try {
+    await writeFile(join(folder, "tokenizer.json"), JSON.stringify({ ...json, decoder: { type: "CTC" } }));
+    await assert.rejects(Tokenizer.load(folder), hasCode("ERR_FORMAT", /expected one of .*, got CTC/));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
