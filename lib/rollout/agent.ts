@@ -22,12 +22,15 @@ export interface SequenceSource {
 export interface AgentParts extends Environment {
   readonly engine: SequenceSource;
   /** Turns the user's message into the text the model reads; without one the message stands alone. */
-  readonly chatTemplate?: {
-    render(
-      messages: readonly { readonly role: string; readonly content: string }[],
-      options: { readonly addGenerationPrompt: boolean },
-    ): string;
-  };
+  readonly chatTemplate?: PromptTemplate | undefined;
+}
+
+/** What an agent needs of a chat template. */
+export interface PromptTemplate {
+  render(
+    messages: readonly { readonly role: string; readonly content: string }[],
+    options: { readonly addGenerationPrompt: boolean },
+  ): string;
 }
 
 /** Which of all possible runs to make. */

@@ -1,0 +1,31 @@
+/** The recipe of the built-in world: RAG-R1's grammar with a short prompt and small limits. */
+import { emReward } from "../reward/reward.ts";
+import { ragFormat } from "../rollout/format.ts";
+import type { QueryMode } from "../text/observation.ts";
+import { worldPrompt } from "../world/prompt.ts";
+import type { Recipe } from "./recipe.ts";
+
+/**
+ * Options for the built-in world.
+ *
+ * @param options - `queries`: one a turn, or several in parallel
+ * @returns a recipe; change it by spreading
+ * @example
+ * assert.equal(worldRecipe({ queries: "multi" }).format.maxQueries, 3);
+ */
+export function worldRecipe({ queries }: { readonly queries: QueryMode }): Recipe {
+  return {
+    // The demonstrations announce nothing, so an announcement would only be noise to a model this small.
+    format: { ...ragFormat(queries), prompt: (question) => worldPrompt(question, queries), lastTurn: "" },
+    limits: {
+      maxTurns: 6,
+      maxResponseTokens: 96,
+      maxObservationTokens: 160,
+      maxTokens: 1024,
+      topK: 2,
+      searchTimeoutMs: 30_000,
+    },
+    sampling: { temperature: 1 },
+    reward: emReward,
+  };
+}
