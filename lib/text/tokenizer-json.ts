@@ -43,18 +43,14 @@ interface Parts {
   };
 }
 
-function build(path: string, json: TokenizerJson): Parts {
-  try {
-    const exact = { ...json, pre_tokenizer: exactPreTokenizer(json.pre_tokenizer) };
-    const library = new Library(exact, { unk_token: json.model.unk_token ?? null });
-    return {
-      normalizer: library.normalizer as Parts["normalizer"],
-      preTokenizer: library.pre_tokenizer as Parts["preTokenizer"],
-      model: library.model as unknown as Parts["model"],
-    };
-  } catch (cause) {
-    throw new SeekError("ERR_FORMAT", `${path}: ${(cause as Error).message}`, { cause });
-  }
+function build(json: TokenizerJson): Parts {
+  const exact = { ...json, pre_tokenizer: exactPreTokenizer(json.pre_tokenizer) };
+  const library = new Library(exact, { unk_token: json.model.unk_token ?? null });
+  return {
+    normalizer: library.normalizer as Parts["normalizer"],
+    preTokenizer: library.pre_tokenizer as Parts["preTokenizer"],
+    model: library.model as unknown as Parts["model"],
+  };
 }
 
 class JsonEncoder {
@@ -105,6 +101,25 @@ class JsonEncoder {
   }
 }
 
+function codec(json: TokenizerJson): Codec {
+  const parts = build(json);
+  const specials = json.added_tokens.filter((token) => token.special);
+  const encoder = new JsonEncoder(parts, json.added_tokens);
+  const plain = new JsonEncoder(
+    parts,
+    json.added_tokens.filter((token) => !token.special),
+  );
+  return {
+    pieces: pieceTable(json.decoder, parts.model.vocab),
+    tokens: parts.model.vocab,
+    ids: parts.model.tokens_to_ids,
+    specials: new Map(specials.map((token) => [token.content, token.id])),
+    encode: (text, { parseSpecialTokens }: EncodeParts) =>
+      (parseSpecialTokens ? encoder : plain).encode(text),
+    template: templateIds(json.post_processor),
+  };
+}
+
 /**
  * Builds a codec from the content of a tokenizer.json.
  *
@@ -112,22 +127,9 @@ class JsonEncoder {
  * @throws ERR_FORMAT when a part is unknown or malformed
  */
 export function codecFromJson(path: string, json: TokenizerJson): Codec {
-  const parts = build(path, json);
-  const encoder = new JsonEncoder(parts, json.added_tokens);
-  const plain = new JsonEncoder(
-    parts,
-    json.added_tokens.filter((token) => !token.special),
-  );
-  const { prefix, suffix } = templateIds(json.post_processor);
-  return {
-    pieces: pieceTable(json.decoder, parts.model.vocab),
-    tokens: parts.model.vocab,
-    ids: parts.model.tokens_to_ids,
-    specials: new Map(
-      json.added_tokens.filter((token) => token.special).map((token) => [token.content, token.id]),
-    ),
-    encode: (text, { parseSpecialTokens }: EncodeParts) =>
-      (parseSpecialTokens ? encoder : plain).encode(text),
-    template: { prefix, suffix },
-  };
+  try {
+    return codec(json);
+  } catch (cause) {
+    throw new SeekError("ERR_FORMAT", `${path}: ${(cause as Error).message}`, { cause });
+  }
 }

@@ -120,12 +120,22 @@ test("a folder without a tokenizer, and files that are none, are refused by name
   }
 });
 
-test("an unknown decoder is refused instead of guessed", async () => {
+test("parts that are unknown or malformed are refused instead of guessed", async () => {
   const json = readGolden<Record<string, unknown>>("byte-level/tokenizer.json");
   const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+  const wrong: [object, RegExp][] = [
+    [{ decoder: { type: "CTC" } }, /expected one of .*, got CTC/],
+    [{ decoder: { type: "Sequence" } }, /tokenizer\.json: /],
+    [{ normalizer: { type: "Odd" } }, /tokenizer\.json: .*Odd/],
+    [{ post_processor: { type: "TemplateProcessing" } }, /tokenizer\.json: /],
+    [{ model: { type: "BPE", vocab: {} } }, /tokenizer\.json: /],
+    [{ added_tokens: [{ id: "1", content: "a" }] }, /added_tokens\.0\.id/],
+  ];
   try {
-    await writeFile(join(folder, "tokenizer.json"), JSON.stringify({ ...json, decoder: { type: "CTC" } }));
-    await assert.rejects(Tokenizer.load(folder), hasCode("ERR_FORMAT", /expected one of .*, got CTC/));
+    for (const [part, message] of wrong) {
+      await writeFile(join(folder, "tokenizer.json"), JSON.stringify({ ...json, ...part }));
+      await assert.rejects(Tokenizer.load(folder), hasCode("ERR_FORMAT", message));
+    }
   } finally {
     await rm(folder, { recursive: true });
   }
