@@ -41,14 +41,18 @@ function listOf(items: readonly JinjaValue[]): JinjaValue {
 
 const kSilent = new Set(["Set", "Macro", "Comment"]);
 const kLazy = new Set(["map", "select", "reject", "selectattr", "rejectattr", "unique", "items"]);
-const kStripSide: Readonly<Record<string, "both" | "left" | "right">> = {
-  strip: "both",
-  lstrip: "left",
-  rstrip: "right",
-};
+const kStripSide = new Map<unknown, "both" | "left" | "right">([
+  ["strip", "both"],
+  ["lstrip", "left"],
+  ["rstrip", "right"],
+]);
 
 /** What Jinja's filters make of an undefined value. */
-const kOfUndefined: Readonly<Record<string, unknown>> = { length: 0, count: 0, list: [], items: [] };
+const kOfUndefined = new Map<string, unknown>([
+  ["length", 0],
+  ["count", 0],
+  ["list", []],
+]);
 const kTextFilters = new Set([
   "trim",
   "upper",
@@ -138,8 +142,7 @@ class PythonInterpreter extends BaseInterpreter {
     const object = this.evaluate(node.object as Node, scope);
     const property = node.property as Node;
     if (object.type === "UndefinedValue") throw new Error(`${describe(node.object as Node)} is undefined`);
-    const side =
-      object.type === "StringValue" && !node.computed ? kStripSide[property.value as string] : undefined;
+    const side = object.type === "StringValue" && !node.computed ? kStripSide.get(property.value) : undefined;
     if (side !== undefined) return toValue((chars?: string) => strip(object.value as string, chars, side));
     return super.evaluateMemberExpression({ ...node, object: given(object) }, scope);
   }
@@ -187,7 +190,7 @@ class PythonInterpreter extends BaseInterpreter {
   }
 
   #applyToUndefined(operand: JinjaValue, name: string, filter: Node, scope: Environment): JinjaValue {
-    if (name in kOfUndefined) return toValue(kOfUndefined[name]);
+    if (kOfUndefined.has(name)) return toValue(kOfUndefined.get(name));
     if (kTextFilters.has(name)) return toValue("");
     if (name === "first" || name === "last") return toValue(undefined);
     if (name === "tojson") throw new Error("an undefined value is not JSON serializable");

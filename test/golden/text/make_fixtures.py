@@ -195,6 +195,7 @@ TEMPLATES = {
     "{{ '<b>' | safe + '<i>' }}|{{ missing | list | length }}|{{ 'abc' is iterable }}|{{ 7 // 2 }}|{{ 'a,b'.split(',') }}",
     "macro": "{%- macro turn(role, text='(none)') -%}<{{ role }}>{{ text }}</{{ role }}>{%- endmacro -%}\n"
     "{%- for m in messages -%}{{ turn(m.role, m.content) }}{{ turn(role=m.role) }}{%- endfor -%}",
+    "builtin_names": "{{ 'x'.constructor }}|{{ messages[0].constructor }}|{{ messages.constructor }}",
     "attribute_of_undefined": "{{ messages[0].missing.deeper }}",
     "text_plus_number": "{{ 'a' + 1 }}",
     "generator": "{{ messages | map(attribute='role') | tojson }}",
