@@ -1,0 +1,120 @@
+/** Advantages in float64: GAE over policy tokens, whitening, and the baselines of groups. */
+import { SeekError } from "../base/errors.ts";
+
+/** How much a later reward counts. */
+export interface Discount {
+  /** @default 1 */
+  readonly gamma?: number;
+  /** @default 1 */
+  readonly lambda?: number;
+}
+
+/**
+ * Generalised advantage estimation (Schulman et al., arXiv 1506.02438) over policy tokens alone: the token after the
+ * last one before an observation is the first one behind it, so observations are bridged (law 2). After the last token
+ * the value is 0.
+ *
+ * @param rewards - one per policy token, `[R]`
+ * @param values - predicted before each of them, `[R]`
+ * @param discount - gamma and lambda
+ * @returns advantages, and the returns `advantage + value` for the critic
+ * @example
+ * const { advantages } = gae([0, 1], [0.5, 0.25], { gamma: 1, lambda: 1 });
+ * assert.deepEqual([...advantages], [0.5, 0.75]);
+ */
+export function gae(
+  rewards: ArrayLike<number>,
+  values: ArrayLike<number>,
+  { gamma = 1, lambda = 1 }: Discount = {},
+): { readonly advantages: Float64Array; readonly returns: Float64Array } {
+  if (rewards.length !== values.length) {
+    throw new SeekError("ERR_SHAPE", `values: expected ${rewards.length} numbers, got ${values.length}`);
+  }
+  const advantages = new Float64Array(rewards.length);
+  const returns = new Float64Array(rewards.length);
+  let nextValue = 0;
+  let nextAdvantage = 0;
+  for (let t = rewards.length - 1; t >= 0; t -= 1) {
+    const delta = rewards[t]! + gamma * nextValue - values[t]!;
+    nextAdvantage = delta + gamma * lambda * nextAdvantage;
+    nextValue = values[t]!;
+    advantages[t] = nextAdvantage;
+    returns[t] = nextAdvantage + nextValue;
+  }
+  return { advantages, returns };
+}
+
+/**
+ * Mean 0 and variance 1 over all policy tokens of the step: `(A - mean) / sqrt(var + 1e-8)` with the unbiased variance,
+ * as verl's masked whitening does. A single token is only centred.
+ *
+ * @param advantages - one array per trajectory
+ * @returns arrays of the same lengths
+ */
+export function whiten(advantages: readonly Float64Array[]): Float64Array[] {
+  let count = 0;
+  let sum = 0;
+  for (const one of advantages) for (const value of one) [count, sum] = [count + 1, sum + value];
+  const mean = count === 0 ? 0 : sum / count;
+  let squares = 0;
+  for (const one of advantages) for (const value of one) squares += (value - mean) ** 2;
+  const scale = count > 1 ? 1 / Math.sqrt(squares / (count - 1) + 1e-8) : 1;
+  return advantages.map((one) => one.map((value) => (value - mean) * scale));
+}
+
+/**
+ * How a trajectory's score is set against its group's.
+ *
+ * - `grpo` `(s - mean) / (std + 1e-6)` with the unbiased deviation; alone in its group, `s` (DeepSeekMath, 2402.03300)
+ * - `dr-grpo` `s - mean` (2503.20783); `reinforce++` the same, whitened over the step's tokens later (2501.03262)
+ * - `rloo` `s` minus the mean of the others (2402.14740)
+ */
+export type GroupBaseline = "grpo" | "dr-grpo" | "rloo" | "reinforce++";
+
+/**
+ * Advantages of whole trajectories against those of the same question.
+ *
+ * @param scores - one per trajectory
+ * @param groups - the question of each
+ * @param baseline - see {@link GroupBaseline}
+ * @returns one advantage per trajectory
+ * @example
+ * assert.deepEqual(groupAdvantages([1, 0, 0], ["a", "a", "a"], "rloo"), [1, -0.5, -0.5]);
+ */
+export function groupAdvantages(
+  scores: readonly number[],
+  groups: readonly (string | number)[],
+  baseline: GroupBaseline,
+): number[] {
+  const members = new Map<string | number, number[]>();
+  for (const [i, group] of groups.entries()) members.set(group, [...(members.get(group) ?? []), scores[i]!]);
+  return scores.map((score, i) => againstGroup(score, members.get(groups[i]!)!, baseline));
+}
+
+function againstGroup(score: number, group: readonly number[], baseline: GroupBaseline): number {
+  const size = group.length;
+  if (size === 1) return score;
+  const centred = score - group.reduce((sum, other) => sum + other, 0) / size;
+  if (baseline === "rloo") return (centred * size) / (size - 1);
+  if (baseline !== "grpo") return centred;
+  const mean = score - centred;
+  const variance = group.reduce((sum, other) => sum + (other - mean) ** 2, 0) / (size - 1);
+  return centred / (Math.sqrt(variance) + 1e-6);
+}
+
+/**
+ * Share of the returns' variance that the values explain: 1 is perfect, 0 no better than a constant.
+ *
+ * @param values - predictions
+ * @param returns - what came
+ */
+export function explainedVariance(values: readonly number[], returns: readonly number[]): number {
+  const errors = returns.map((value, i) => value - values[i]!);
+  return 1 - variance(errors) / (variance(returns) + 1e-5);
+}
+
+function variance(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1);
+}

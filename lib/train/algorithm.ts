@@ -1,0 +1,90 @@
+/** PPO, GRPO and their relatives as options of one loss and one loop. */
+import type { Discount, GroupBaseline } from "./advantage.ts";
+import type { TrainSequence } from "./packing.ts";
+import type { KlEstimator } from "./trainer.ts";
+
+/**
+ * How the rows' losses become one number, over the whole optimiser step: `token-mean` (every token weighs the same),
+ * `sequence-mean` (every trajectory does), or the sum divided by trajectories x a constant (Dr. GRPO).
+ */
+export type Aggregation = "token-mean" | "sequence-mean" | { readonly tokensPerSequence: number };
+
+/** What to learn from a batch of rewarded trajectories. */
+export interface Algorithm {
+  /** `gae` needs a critic; the others compare the samples of one question. */
+  readonly advantage: "gae" | GroupBaseline;
+  /** Of GAE. @default gamma 1, lambda 1 */
+  readonly discount?: Discount;
+  /** The ratio: per token, or per sequence (GSPO). @default "clipped" */
+  readonly objective?: "clipped" | "clipped-sequence";
+  /** The ratio stays within `[1 - low, 1 + high]`. @default 0.2, 0.2 */
+  readonly clip?: { readonly low: number; readonly high: number };
+  /** @default "token-mean" */
+  readonly aggregation?: Aggregation;
+  /** Distance to the reference, as a term of the loss or taken from each token's reward. @default none */
+  readonly kl?: { readonly in: "loss" | "reward"; readonly estimator: KlEstimator; readonly coef: number };
+  /** @default 0 */
+  readonly entropyCoef?: number;
+  /** How far a value may move in one step's loss. @default 0.5 */
+  readonly valueClip?: number;
+  /** Passes over the trajectories. @default 1 */
+  readonly epochs?: number;
+  /** Optimiser steps per pass. @default 1 */
+  readonly miniBatches?: number;
+}
+
+/** The published algorithms; copy one and change what you need. */
+export const algorithms = {
+  /** As in Search-R1 and RAG-R1: KL in the reward, a small entropy bonus. */
+  ppo: {
+    advantage: "gae",
+    kl: { in: "reward", estimator: "k1", coef: 0.001 },
+    entropyCoef: 0.001,
+    miniBatches: 4,
+  },
+  /** As in Search-R1: KL in the loss. */
+  grpo: {
+    advantage: "grpo",
+    kl: { in: "loss", estimator: "k3", coef: 0.001 },
+    entropyCoef: 0.001,
+    aggregation: "sequence-mean",
+  },
+  /** Without the two length and difficulty biases of GRPO. */
+  drGrpo: { advantage: "dr-grpo", aggregation: { tokensPerSequence: 1000 } },
+  /** Higher upper clip, token mean, no KL. */
+  dapo: { advantage: "grpo", clip: { low: 0.2, high: 0.28 } },
+  /** One ratio per sequence, clipped closely. */
+  gspo: {
+    advantage: "grpo",
+    objective: "clipped-sequence",
+    clip: { low: 3e-4, high: 4e-4 },
+    aggregation: "sequence-mean",
+  },
+  rloo: { advantage: "rloo" },
+  /** With the group's mean as baseline: the default of new recipes. */
+  reinforcePlusPlus: { advantage: "reinforce++", kl: { in: "loss", estimator: "k2", coef: 0.001 } },
+} as const satisfies Record<string, Algorithm>;
+
+/**
+ * Each row's share in the loss of one optimiser step, from the sizes of all its trajectories; independent of how they
+ * are packed (law 3).
+ *
+ * @param sequences - all trajectories of the step
+ * @param aggregation - see {@link Aggregation}
+ * @returns the sequences with `weights`
+ */
+export function aggregate(
+  sequences: readonly TrainSequence[],
+  aggregation: Aggregation = "token-mean",
+): TrainSequence[] {
+  const numRows = sequences.reduce((sum, { rows }) => sum + rows.length, 0);
+  const weightOf = (rows: number): number => {
+    if (aggregation === "token-mean") return 1 / numRows;
+    if (aggregation === "sequence-mean") return 1 / (sequences.length * rows);
+    return 1 / (sequences.length * aggregation.tokensPerSequence);
+  };
+  return sequences.map((sequence) => ({
+    ...sequence,
+    weights: new Float32Array(sequence.rows.length).fill(weightOf(sequence.rows.length)),
+  }));
+}

@@ -1,0 +1,160 @@
+/** Rewarded trajectories and all that the update needs to know about them before the weights move. */
+import type { Trajectory } from "../rollout/trajectory.ts";
+import { explainedVariance, gae, groupAdvantages, whiten } from "./advantage.ts";
+import type { Algorithm } from "./algorithm.ts";
+import type { TrainSequence } from "./packing.ts";
+import type { Learners, RlBatch } from "./rl.ts";
+import { policySequence } from "./sequence.ts";
+import { type KlEstimator, scoreSequences } from "./trainer.ts";
+
+/** A trajectory and its worth; trajectories of one group answer the same question. */
+export interface Rewarded {
+  readonly trajectory: Pick<Trajectory, "segments">;
+  readonly reward: number;
+  readonly group: number;
+}
+
+/** What the update works on. */
+export interface Experience {
+  /** With advantages, and where they are needed old and reference log-probabilities, returns and old values. */
+  readonly sequences: readonly TrainSequence[];
+  /** |log-prob of the engine - log-prob of the trainer| over policy tokens (law 4), when it was measured here. */
+  readonly gap?: { readonly mean: number; readonly max: number };
+  /** Mean KL to the reference per token, when there is one. */
+  readonly referenceKl?: number;
+  readonly explainedVariance?: number;
+  readonly meanValue?: number;
+}
+
+/** Whether the policy moves between this log-probability and the loss that uses it. */
+function movesDuringUpdate({ epochs = 1, miniBatches = 1 }: Algorithm): boolean {
+  return epochs * miniBatches > 1;
+}
+
+function klOf(estimator: KlEstimator, old: number, reference: number): number {
+  const distance = reference - old;
+  if (estimator === "k1") return -distance;
+  if (estimator === "k2") return 0.5 * distance ** 2;
+  const held = Math.max(-10, Math.min(10, distance));
+  return Math.exp(held) - held - 1;
+}
+
+function gapOf(sequences: readonly TrainSequence[]): Experience["gap"] {
+  let [count, sum, max] = [0, 0, 0];
+  for (const { oldLogprobs, rolloutLogprobs } of sequences) {
+    if (oldLogprobs === undefined || rolloutLogprobs === undefined) return undefined;
+    for (const [i, ours] of oldLogprobs.entries()) {
+      const gap = Math.abs(ours - rolloutLogprobs[i]!);
+      [count, sum, max] = [count + 1, sum + gap, Math.max(max, gap)];
+    }
+  }
+  return { mean: sum / Math.max(1, count), max };
+}
+
+/** The score falls on the last policy token, the KL penalty on each (law 2: policy tokens only). */
+function tokenRewards(score: number, penalties: Float64Array | undefined, numRows: number): Float64Array {
+  const rewards = new Float64Array(numRows);
+  if (numRows === 0) return rewards;
+  if (penalties !== undefined) for (let i = 0; i < numRows; i += 1) rewards[i] = -penalties[i]!;
+  rewards[numRows - 1]! += score;
+  return rewards;
+}
+
+function criticAdvantages(
+  sequences: readonly TrainSequence[],
+  rewards: readonly Float64Array[],
+  values: readonly Float32Array[],
+  algorithm: Algorithm,
+) {
+  const estimates = rewards.map((reward, i) => gae(reward, values[i]!, algorithm.discount));
+  const advantages = whiten(estimates.map((estimate) => estimate.advantages));
+  const flatReturns = estimates.flatMap(({ returns }) => [...returns]);
+  const flatValues = values.flatMap((one) => [...one]);
+  return {
+    explainedVariance: explainedVariance(flatValues, flatReturns),
+    meanValue: flatValues.reduce((sum, value) => sum + value, 0) / flatValues.length,
+    sequences: sequences.map((sequence, i) => ({
+      ...sequence,
+      advantages: Float32Array.from(advantages[i]!),
+      returns: Float32Array.from(estimates[i]!.returns),
+      oldValues: values[i]!,
+    })),
+  };
+}
+
+function baselineAdvantages(
+  sequences: readonly TrainSequence[],
+  scores: readonly number[],
+  groups: readonly number[],
+  baseline: Exclude<Algorithm["advantage"], "gae">,
+) {
+  const whole = groupAdvantages(scores, groups, baseline);
+  const perToken = sequences.map(({ rows }, i) => new Float64Array(rows.length).fill(whole[i]!));
+  const final = baseline === "reinforce++" ? whiten(perToken) : perToken;
+  return sequences.map((sequence, i) => ({ ...sequence, advantages: Float32Array.from(final[i]!) }));
+}
+
+async function withReference(
+  sequences: readonly TrainSequence[],
+  learners: Learners,
+  batch: Pick<RlBatch, "temperature" | "maxTokens">,
+): Promise<TrainSequence[]> {
+  const model = learners.reference;
+  if (model === undefined) return [...sequences];
+  const { logprobs } = await scoreSequences(model, sequences, batch);
+  return sequences.map((sequence, i) => ({ ...sequence, referenceLogprobs: logprobs[i]! }));
+}
+
+function penaltiesOf(sequences: readonly TrainSequence[], kl: NonNullable<Algorithm["kl"]>): Float64Array[] {
+  return sequences.map(({ oldLogprobs, referenceLogprobs }) =>
+    Float64Array.from(oldLogprobs!, (old, i) => kl.coef * klOf(kl.estimator, old, referenceLogprobs![i]!)),
+  );
+}
+
+/**
+ * Turns rewarded trajectories into experience: ids as sampled, log-probabilities under the current and the reference
+ * policy, values, advantages. Trajectories without a policy token count in their group but are not trained on.
+ *
+ * @param rewarded - the step's trajectories
+ * @param learners - trainer, critic, reference
+ * @param algorithm - which advantages, which KL
+ * @param batch - the rollout's temperature; tokens of one forward
+ */
+export async function toExperience(
+  rewarded: readonly Rewarded[],
+  learners: Learners,
+  algorithm: Algorithm,
+  batch: Pick<RlBatch, "temperature" | "maxTokens">,
+): Promise<Experience> {
+  let sequences: readonly TrainSequence[] = rewarded.map(({ trajectory }) => policySequence(trajectory));
+  const { kl } = algorithm;
+  if (movesDuringUpdate(algorithm) || kl?.in === "reward") {
+    const old = await learners.trainer.logprobs(sequences, batch);
+    sequences = sequences.map((sequence, i) => ({ ...sequence, oldLogprobs: old[i]! }));
+  }
+  const gap = gapOf(sequences);
+  if (kl !== undefined) sequences = await withReference(sequences, learners, batch);
+  const penalties = kl?.in === "reward" ? penaltiesOf(sequences, kl) : undefined;
+  const known = {
+    ...(gap === undefined ? {} : { gap }),
+    ...(penalties === undefined ? {} : { referenceKl: meanPenalty(penalties, kl?.coef ?? 1) }),
+  };
+  if (algorithm.advantage === "gae") {
+    const rewards = sequences.map(({ rows }, i) =>
+      tokenRewards(rewarded[i]!.reward, penalties?.[i], rows.length),
+    );
+    const values = await learners.critic!.values(sequences, batch);
+    return { ...known, ...criticAdvantages(sequences, rewards, values, algorithm) };
+  }
+  const scores = rewarded.map(
+    ({ reward }, i) => reward - (penalties?.[i]?.reduce((sum, one) => sum + one, 0) ?? 0),
+  );
+  const groups = rewarded.map(({ group }) => group);
+  return { ...known, sequences: baselineAdvantages(sequences, scores, groups, algorithm.advantage) };
+}
+
+function meanPenalty(penalties: readonly Float64Array[], coef: number): number {
+  let [count, sum] = [0, 0];
+  for (const one of penalties) for (const value of one) [count, sum] = [count + 1, sum + value];
+  return coef === 0 ? 0 : sum / coef / Math.max(1, count);
+}

@@ -1,0 +1,53 @@
+/** What a step's trajectories say in the run log. */
+import { emReward } from "../reward/reward.ts";
+import type { Played } from "./rl.ts";
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+function deviation(values: readonly number[]): number {
+  const centre = mean(values);
+  return Math.sqrt(mean(values.map((value) => (value - centre) ** 2)));
+}
+
+function countTokens({ trajectory }: Played, kind?: string): number {
+  return trajectory.segments
+    .filter((segment) => kind === undefined || segment.kind === kind)
+    .reduce((sum, { tokens }) => sum + tokens.length, 0);
+}
+
+/** Means over the step's trajectories; `tokens` and `tokens/policy` are sums. */
+export function rolloutMetrics(played: readonly Played[]): Record<string, number> {
+  const trajectories = played.map(({ trajectory }) => trajectory);
+  const rewards = played.map(({ reward }) => reward);
+  return {
+    "reward/mean": mean(rewards),
+    "reward/std": deviation(rewards),
+    "em/mean": mean(played.map(({ trajectory, question }) => emReward(trajectory, question))),
+    "search/rounds": mean(trajectories.map(({ rounds }) => rounds)),
+    "search/failures": trajectories.reduce((sum, { failures }) => sum + failures, 0),
+    "turns/mean": mean(trajectories.map(({ turns }) => turns)),
+    "stop/answer": mean(trajectories.map(({ stop }) => (stop === "answer" ? 1 : 0))),
+    tokens: played.reduce((sum, one) => sum + countTokens(one), 0),
+    "tokens/policy": played.reduce((sum, one) => sum + countTokens(one, "policy"), 0),
+  };
+}
+
+/** One line of `trajectories.jsonl` per trajectory; text instead of ids, to be read by people. */
+export function trajectoryRows(step: number, played: readonly Played[]): object[] {
+  return played.map(({ trajectory, question, reward }) => ({
+    step,
+    id: trajectory.id,
+    question: question.question,
+    answers: question.answers,
+    answer: trajectory.answer ?? null,
+    reward,
+    stop: trajectory.stop,
+    turns: trajectory.turns,
+    rounds: trajectory.rounds,
+    queries: trajectory.queries,
+    weightsVersion: trajectory.weightsVersion,
+    segments: trajectory.segments.map(({ kind, text, tokens }) => ({ kind, text, tokens: tokens.length })),
+  }));
+}

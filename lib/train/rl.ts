@@ -1,0 +1,192 @@
+/** Reinforcement learning: rollouts, rewards, advantages, update, metrics, evaluation, checkpoint; step by step. */
+import { performance } from "node:perf_hooks";
+import { SeekError, throwIfAborted } from "../base/errors.ts";
+import type { Question } from "../data/question.ts";
+import type { Model } from "../model/model.ts";
+import type { Reward } from "../reward/reward.ts";
+import { mixSeed } from "../rollout/seed.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import type { Algorithm } from "./algorithm.ts";
+import type { Critic } from "./critic.ts";
+import { toExperience } from "./experience.ts";
+import { itemsOfStep } from "./order.ts";
+import { rolloutMetrics, trajectoryRows } from "./rl-metrics.ts";
+import { Run, type RunOptions } from "./run.ts";
+import type { Schedule } from "./schedule.ts";
+import type { Trainer } from "./trainer.ts";
+import { update } from "./update.ts";
+
+/** What learns, and what it must stay close to. */
+export interface Learners {
+  readonly trainer: Trainer;
+  /** For algorithms with `advantage: "gae"`. */
+  readonly critic?: Critic;
+  /** For algorithms with `kl`: usually the model as it was at the start (`model.clone()`). */
+  readonly reference?: Model;
+}
+
+/**
+ * Plays one question `samples` times on the current weights; `rolloutGroup` of lib/rollout is one. The outcome may
+ * depend on nothing but the arguments and the weights, or a resumed run differs.
+ */
+export type Rollout = (
+  question: Question,
+  options: { readonly samples: number; readonly seed: number; readonly signal?: AbortSignal },
+) => Promise<readonly Trajectory[]>;
+
+/** What is asked and what counts. */
+export interface Task {
+  readonly questions: readonly Question[];
+  readonly rollout: Rollout;
+  readonly reward: Reward;
+}
+
+/** The size of a step. */
+export interface RlBatch {
+  readonly questions: number;
+  /** Rollouts of each question; groups need at least 2. @default 1 */
+  readonly samples?: number;
+  /** The one the rollouts are drawn with. @default 1 */
+  readonly temperature?: number;
+  /** Tokens of one micro-batch. @default 4096 */
+  readonly maxTokens?: number;
+}
+
+/** Numbers by their standard names, such as `reward/mean`, `policy/kl`, `logprob_gap/max`. */
+export type RlMetrics = Readonly<Record<string, number>> & { readonly step: number };
+
+/** A run of reinforcement learning. */
+export interface RlOptions {
+  readonly learners: Learners;
+  readonly task: Task;
+  readonly algorithm: Algorithm;
+  readonly batch: RlBatch;
+  readonly steps: number;
+  /** `critic` defaults to the policy's. */
+  readonly learningRate: { readonly policy: Schedule; readonly critic?: Schedule };
+  /** Of the order of questions and of every rollout. @default 0 */
+  readonly seed?: number;
+  /** @default nothing is written */
+  readonly run?: RunOptions;
+  /** Adds its numbers to the metrics after every `every` steps and after the last. */
+  readonly evaluation?: {
+    readonly every: number;
+    readonly evaluate: (step: number) => Promise<Readonly<Record<string, number>>>;
+  };
+  readonly onStep?: (metrics: RlMetrics, trajectories: readonly Trajectory[]) => void | Promise<void>;
+  readonly signal?: AbortSignal;
+}
+
+function check({ learners, algorithm, batch, task }: RlOptions): void {
+  const wrong = (message: string): never => {
+    throw new SeekError("ERR_ARGUMENT", message);
+  };
+  if (algorithm.advantage === "gae" && !learners.critic) wrong("learners.critic: GAE needs one, got none");
+  if (algorithm.advantage !== "gae" && (batch.samples ?? 1) < 2) {
+    wrong(`batch.samples: ${algorithm.advantage} compares at least 2 samples of a question`);
+  }
+  if (algorithm.kl !== undefined && !learners.reference) wrong("learners.reference: kl needs one, got none");
+  if (task.questions.length === 0) wrong("task.questions: expected at least one");
+}
+
+/** A trajectory, what it answers and what it is worth. */
+export interface Played {
+  readonly question: Question;
+  readonly trajectory: Trajectory;
+  readonly reward: number;
+  readonly group: number;
+}
+
+async function play(step: number, options: RlOptions): Promise<Played[]> {
+  const { task, batch, seed = 0, signal } = options;
+  const order = { count: task.questions.length, perStep: batch.questions, seed };
+  const groups = itemsOfStep(step, order).map(async (item, group) => {
+    const question = task.questions[item]!;
+    const trajectories = await task.rollout(question, {
+      samples: batch.samples ?? 1,
+      seed: mixSeed(seed, `step ${step}`, group),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return Promise.all(
+      trajectories.map(async (trajectory) => {
+        return { question, trajectory, group, reward: await task.reward(trajectory, question) };
+      }),
+    );
+  });
+  return (await Promise.all(groups)).flat();
+}
+
+async function learn(step: number, played: readonly Played[], options: RlOptions) {
+  const { learners, algorithm, batch, learningRate, seed = 0 } = options;
+  const experience = await toExperience(played, learners, algorithm, batch);
+  const rates = {
+    policy: learningRate.policy(step),
+    critic: (learningRate.critic ?? learningRate.policy)(step),
+    seed: mixSeed(seed, `update ${step}`, 0),
+  };
+  const metrics = await update(experience, learners, algorithm, batch, rates);
+  const { gap, referenceKl, explainedVariance, meanValue } = experience;
+  return {
+    ...metrics,
+    ...(gap === undefined ? {} : { "logprob_gap/mean": gap.mean, "logprob_gap/max": gap.max }),
+    ...(referenceKl === undefined ? {} : { "policy/kl_reference": referenceKl }),
+    ...(explainedVariance === undefined ? {} : { "value/explained_variance": explainedVariance }),
+    ...(meanValue === undefined ? {} : { "value/mean": meanValue }),
+    lr: rates.policy,
+    ...(learners.critic === undefined ? {} : { "value/lr": rates.critic }),
+    weights_version: learners.trainer.model.weightsVersion,
+  };
+}
+
+async function evaluation(step: number, { evaluation: hook, steps }: RlOptions) {
+  if (hook === undefined || (step % hook.every !== 0 && step !== steps)) return {};
+  return hook.evaluate(step);
+}
+
+async function rlStep(index: number, options: RlOptions, run: Run | undefined): Promise<RlMetrics> {
+  const step = index + 1;
+  const started = performance.now();
+  const played = await play(index, options);
+  throwIfAborted(options.signal, "rl");
+  const between = performance.now();
+  const learnt = await learn(index, played, options);
+  const metrics = {
+    step,
+    ...rolloutMetrics(played),
+    ...learnt,
+    "seconds/rollout": (between - started) / 1000,
+    "seconds/train": (performance.now() - between) / 1000,
+    ...(await evaluation(step, options)),
+  };
+  await run?.logTrajectories(trajectoryRows(step, played));
+  await run?.logMetrics(metrics);
+  const trajectories = played.map(({ trajectory }) => trajectory);
+  await options.onStep?.(metrics, trajectories);
+  return metrics;
+}
+
+/**
+ * Improves a policy by its rewards. With a run folder, a killed training goes on from its last checkpoint and ends with
+ * the same weights, bit for bit (law 5): questions, rollouts and orders follow from `seed` and the step alone.
+ *
+ * @param options - learners, task, algorithm, sizes, schedules, run folder
+ * @returns the last step's metrics; undefined when the run was finished already
+ * @throws ERR_ARGUMENT when the algorithm lacks a critic, a reference or samples; ERR_ABORTED when the signal fires
+ */
+export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
+  check(options);
+  const { learners, steps, seed = 0, signal } = options;
+  const subject = { kind: "rl" as const, seed, trainer: learners.trainer, critic: learners.critic };
+  const run = options.run && (await Run.open(options.run, subject));
+  let last: RlMetrics | undefined;
+  try {
+    for (let step = run?.resumedStep ?? 0; step < steps; step += 1) {
+      throwIfAborted(signal, "rl");
+      last = await rlStep(step, options, run);
+      await run?.finishStep(step + 1, { isLast: step + 1 === steps });
+    }
+  } finally {
+    await run?.close();
+  }
+  return last;
+}

@@ -1,0 +1,79 @@
+/** A small reinforcement-learning run; also a program of its own, so that a test can kill it: `node rl-run.js FOLDER`. */
+import { pathToFileURL } from "node:url";
+import { Engine } from "../../lib/engine/engine.ts";
+import type { Segment, Trajectory } from "../../lib/rollout/trajectory.ts";
+import { type Algorithm, algorithms } from "../../lib/train/algorithm.ts";
+import { Critic } from "../../lib/train/critic.ts";
+import { type RlMetrics, type Rollout, rl } from "../../lib/train/rl.ts";
+import { schedule } from "../../lib/train/schedule.ts";
+import { Trainer } from "../../lib/train/trainer.ts";
+import { tinyModel } from "./tiny.ts";
+
+/** The token that is rewarded. */
+export const wantedToken = 7;
+
+const questions = [0, 1, 2, 3].map((i) => ({ id: `q${i}`, question: `${i}`, answers: ["x"] }));
+
+/** Two turns of three tokens with an observation between them. */
+export function playOn(engine: Engine): Rollout {
+  const play = async (id: string, questionId: string, seed: number): Promise<Trajectory> => {
+    const prompt = Int32Array.of(1, 2, 10 + Number(questionId.slice(1)));
+    const sequence = engine.open(prompt, { seed });
+    const segments: Segment[] = [{ kind: "prompt", tokens: prompt, text: "" }];
+    for (const observation of [Int32Array.of(20, wantedToken, 21), undefined]) {
+      const { ids, logprobs } = await sequence.generate({ maxTokens: 3 });
+      segments.push({ kind: "policy", tokens: ids, logprobs, text: "" });
+      if (observation === undefined) continue;
+      sequence.append(observation);
+      segments.push({ kind: "observation", tokens: observation, text: "" });
+    }
+    sequence.close();
+    const timings = { generateMs: 0, searchMs: 0, totalMs: 0 };
+    const counts = { turns: 2, rounds: 1, queries: [], invalidActions: 0, failures: 0 };
+    return { id, questionId, segments, stop: "eos", timings, weightsVersion: 0, ...counts };
+  };
+  return ({ id }, { samples, seed }) =>
+    Promise.all(Array.from({ length: samples }, (_, i) => play(`${id}#${i}`, id, seed + i)));
+}
+
+/** Share of the policy's tokens that are the wanted one. */
+export function shareOfWanted({ segments }: Trajectory): number {
+  const tokens = segments.filter(({ kind }) => kind === "policy").flatMap((segment) => [...segment.tokens]);
+  return tokens.filter((token) => token === wantedToken).length / tokens.length;
+}
+
+/** What a run of the bandit varies. */
+export interface BanditOptions {
+  readonly algorithm: Algorithm;
+  readonly steps: number;
+  readonly folder?: string;
+  readonly onStep?: (metrics: RlMetrics) => void;
+}
+
+/** Trains on the bandit. */
+export async function runBandit({ algorithm, steps, folder, onStep }: BanditOptions): Promise<void> {
+  await using model = await tinyModel();
+  await using reference = await model.clone();
+  await using engine = await Engine.open(model, { numBlocks: 400, blockTokens: 4 });
+  await using trainer = await Trainer.open(model, { weightDecay: 0 });
+  const critic = algorithm.advantage === "gae" ? await Critic.open(model, { weightDecay: 0 }) : undefined;
+  await rl({
+    learners: { trainer, reference, ...(critic === undefined ? {} : { critic }) },
+    task: { questions, rollout: playOn(engine), reward: shareOfWanted },
+    algorithm,
+    batch: { questions: 4, samples: 8, maxTokens: 64 },
+    steps,
+    learningRate: { policy: schedule({ peak: 1e-2 }) },
+    seed: 11,
+    ...(folder === undefined ? {} : { run: { folder, checkpointEvery: 3 } }),
+    onStep: (metrics) => onStep?.(metrics),
+  });
+  critic?.close();
+}
+
+export const rlRunSteps = 10;
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const onStep = ({ step }: RlMetrics): unknown => process.stdout.write(`${step}\n`);
+  await runBandit({ algorithm: algorithms.ppo, steps: rlRunSteps, folder: process.argv[2]!, onStep });
+}

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { appendFile, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type Algorithm, algorithms } from "../../lib/train/algorithm.ts";
+import { type RlMetrics, rl } from "../../lib/train/rl.ts";
+import { Trainer } from "../../lib/train/trainer.ts";
+import { runAndKill, steadyMetrics, withFolder } from "./kill.ts";
+import { rlRunSteps, runBandit } from "./rl-run.ts";
+import { tinyModel } from "./tiny.ts";
+
+const variants: Record<string, Algorithm> = {
+  ppo: algorithms.ppo,
+  grpo: algorithms.grpo,
+  "dr-grpo": { ...algorithms.drGrpo, aggregation: { tokensPerSequence: 6 } },
+  "reinforce++": algorithms.reinforcePlusPlus,
+  rloo: algorithms.rloo,
+  gspo: { ...algorithms.gspo, clip: { low: 0.1, high: 0.1 }, miniBatches: 2 },
+};
+
+for (const [name, algorithm] of Object.entries(variants)) {
+  test(`${name} learns to emit the rewarded token`, async () => {
+    const seen: RlMetrics[] = [];
+    await runBandit({ algorithm, steps: 30, onStep: (metrics) => seen.push(metrics) });
+    const [first, last] = [seen[0]!, seen.at(-1)!];
+    assert.ok(first["reward/mean"]! < 0.2, `began at ${first["reward/mean"]}`);
+    assert.ok(last["reward/mean"]! > 0.6, `ended at ${last["reward/mean"]}`);
+  });
+}
+
+test("the engine's log-probabilities are the trainer's, and the gap is in the metrics of every step", async () => {
+  for (const algorithm of [algorithms.ppo, algorithms.grpo]) {
+    const seen: RlMetrics[] = [];
+    await runBandit({ algorithm, steps: 3, onStep: (metrics) => seen.push(metrics) });
+    for (const metrics of seen) {
+      assert.ok(metrics["logprob_gap/max"]! <= 1e-5, `gap ${metrics["logprob_gap/max"]}`);
+      assert.ok(metrics["logprob_gap/mean"]! <= metrics["logprob_gap/max"]!);
+    }
+  }
+});
+
+test("the weights' version moves by one per optimiser step", async () => {
+  const versions: number[] = [];
+  await runBandit({
+    algorithm: algorithms.ppo,
+    steps: 3,
+    onStep: (metrics) => versions.push(metrics.weights_version!),
+  });
+  assert.deepEqual([versions[1]! - versions[0]!, versions[2]! - versions[1]!], [4, 4]);
+});
+
+test("PPO killed with SIGKILL and resumed ends with the same bytes, critic and logs included", async () => {
+  await withFolder(async (folder) => {
+    const [whole, killed] = [join(folder, "whole"), join(folder, "killed")];
+    await runBandit({ algorithm: algorithms.ppo, steps: rlRunSteps, folder: whole });
+    await runAndKill("rl-run.js", killed, "5");
+    await appendFile(join(killed, "trajectories.jsonl"), '{"step": 6, "id": "q');
+    const steps: number[] = [];
+    await runBandit({
+      algorithm: algorithms.ppo,
+      steps: rlRunSteps,
+      folder: killed,
+      onStep: ({ step }) => steps.push(step),
+    });
+    assert.ok(steps[0]! > 1, "it went on from a checkpoint");
+    const files = ["model", "trainer", "critic/model", "critic/trainer"].map((name) => `${name}.safetensors`);
+    for (const file of files) {
+      const read = (run: string) => readFile(join(run, "checkpoints", "step-000010", file));
+      assert.ok((await read(whole)).equals(await read(killed)), `${file} differs`);
+    }
+    assert.deepEqual(await steadyMetrics(killed), await steadyMetrics(whole));
+    const rows = (await readFile(join(killed, "trajectories.jsonl"), "utf8")).trimEnd().split("\n");
+    assert.equal(rows.length, rlRunSteps * 32);
+    for (const row of rows) JSON.parse(row);
+  });
+});
+
+test("an algorithm without what it needs is refused before the first rollout", async () => {
+  await using model = await tinyModel();
+  await using trainer = await Trainer.open(model);
+  const options = {
+    learners: { trainer },
+    task: {
+      questions: [{ id: "q", question: "?", answers: ["x"] }],
+      rollout: async () => [],
+      reward: () => 0,
+    },
+    batch: { questions: 1 },
+    steps: 1,
+    learningRate: { policy: () => 1e-3 },
+  };
+  await assert.rejects(rl({ ...options, algorithm: algorithms.ppo }), {
+    code: "ERR_ARGUMENT",
+    message: /critic/,
+  });
+  await assert.rejects(rl({ ...options, algorithm: algorithms.rloo }), { message: /at least 2 samples/ });
+  await assert.rejects(rl({ ...options, batch: { questions: 1, samples: 2 }, algorithm: algorithms.grpo }), {
+    message: /reference/,
+  });
+});
