@@ -1,8 +1,9 @@
 /** Endless demonstrations, each batch from a world of its own, and RAG-R1's four kinds of SFT sample. */
 
 import type { QueryMode } from "../text/observation.ts";
-import { type Census, drawCast, inventFacts } from "./facts.ts";
+import { type Cast, type Census, drawCast, inventFacts } from "./facts.ts";
 import { Library } from "./library.ts";
+import { type Kind, kNames } from "./names.ts";
 import { writePassages } from "./passages.ts";
 import { askQuestion, type QuestionKind } from "./questions.ts";
 import { Dice } from "./random.ts";
@@ -28,17 +29,46 @@ export interface DemonstrationOptions {
   /** Passages per query. @default 2 */
   readonly topK?: number;
   readonly habits?: Habits;
+  /**
+   * Demonstrations over which the names in use grow from the first few to all: copying is learnt far sooner from few
+   * names, and holds for the rest. 0 uses all names from the start. @default 0
+   */
+  readonly warmUp?: number;
 }
 
-const kCensus: Census = { person: 48, city: 32, country: 16, company: 16, work: 24 };
+const kCensus: Census = { person: 48, city: 24, country: 12, company: 12, work: 24 };
+
+/** The first names of each kind: enough for one world at `progress` 0, all at 1. */
+function namesInUse(progress: number): Cast {
+  if (!(progress < 1)) return kNames;
+  const first = (kind: Kind): readonly string[] => {
+    const all = kNames[kind];
+    return all.slice(0, Math.round(kCensus[kind] + progress * (all.length - kCensus[kind])));
+  };
+  return {
+    person: first("person"),
+    city: first("city"),
+    country: first("country"),
+    company: first("company"),
+    work: first("work"),
+  };
+}
 
 /** Demonstrations over fresh worlds: a fact must be read, for in the next world it is another. */
 export function* demonstrations(options: DemonstrationOptions): Generator<Demonstration, void, void> {
-  const { seed, mode, count = Number.POSITIVE_INFINITY, perWorld = 48, topK = 2, habits = kHabits } = options;
+  const {
+    seed,
+    mode,
+    count = Number.POSITIVE_INFINITY,
+    perWorld = 48,
+    topK = 2,
+    habits = kHabits,
+    warmUp = 0,
+  } = options;
   let made = 0;
   for (let worldIndex = 0; made < count; worldIndex++) {
     const dice = new Dice(seed, worldIndex);
-    const facts = inventFacts(dice, drawCast(dice, kCensus));
+    const facts = inventFacts(dice, drawCast(dice, kCensus, namesInUse(made / warmUp)));
     const library = new Library(writePassages(dice, facts));
     for (let i = 0; i < perWorld && made < count; i++, made++) {
       const asked = askQuestion(dice, facts, "");

@@ -16,7 +16,7 @@ const kNone = [""];
 
 const kSchemes: Readonly<Record<Kind, Scheme>> = {
   person: {
-    count: 480,
+    count: 320,
     heads: split(
       "Al Bar Cor Dav El Fen Gar Hal Is Jor Kel Lor Mar Nor Or Per Quin Ros Sel Tav Ul Var Wen Yor Zan",
     ),
@@ -24,7 +24,7 @@ const kSchemes: Readonly<Record<Kind, Scheme>> = {
     tails: split("ric len dra vin mos tha ric nel bert kin sian wyn"),
   },
   city: {
-    count: 160,
+    count: 120,
     heads: split(
       "Ash Brack Cald Dun Elm Fal Glen Har Iver Kings Lyn Mill Nether Oak Port Raven Stan Thorn Wex Yarn",
     ),
@@ -32,19 +32,19 @@ const kSchemes: Readonly<Record<Kind, Scheme>> = {
     tails: split("ford holm bury mouth stead wick dale haven gate minster"),
   },
   country: {
-    count: 24,
+    count: 20,
     heads: split("Ald Bel Cath Dor Est Gal Hesp Iss Jun Kor Lar Mont Nev Ost"),
     middles: split("o e a"),
     tails: split("nia ria land via"),
   },
   company: {
-    count: 120,
+    count: 80,
     heads: split("Acro Bio Cryo Data Ever Flux Grano Hydro Inno Jet Kine Lumi Meta Nano Omni Poly"),
     middles: kNone,
     tails: split("tech works corp soft lines labs dyne motors"),
   },
   work: {
-    count: 240,
+    count: 160,
     heads: split(
       "Amber Broken Crimson Distant Empty Frozen Golden Hollow Iron Jade Last Moon Night Pale Silent Winter",
     ),
@@ -72,7 +72,7 @@ export const kNames: Readonly<Record<Kind, readonly string[]>> = {
 
 /** Cities whose country is the same in every world, so that a model can know it by heart. */
 export const kFamousCities: ReadonlyMap<string, string> = new Map(
-  kNames.city.slice(0, 32).map((city, i) => [city, kNames.country[(i * 7) % kNames.country.length]!]),
+  kNames.city.slice(0, 24).map((city, i) => [city, kNames.country[(i * 7) % kNames.country.length]!]),
 );
 
 /** The years in which people are born and works appear. */

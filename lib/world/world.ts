@@ -29,9 +29,9 @@ export interface World {
 
 // A tenth of the questions validate and need few names; countries and famous cities belong to all parts.
 const kCensus: Readonly<Record<WorldSplit, Census>> = {
-  train: { person: 240, city: 64, country: 24, company: 60, work: 120 },
-  validation: { person: 48, city: 16, country: 24, company: 12, work: 24 },
-  test: { person: 144, city: 48, country: 24, company: 36, work: 72 },
+  train: { person: 170, city: 50, country: 20, company: 40, work: 80 },
+  validation: { person: 40, city: 12, country: 20, company: 10, work: 20 },
+  test: { person: 110, city: 34, country: 20, company: 30, work: 60 },
 };
 
 function without(pool: Cast, used: Cast): Cast {
