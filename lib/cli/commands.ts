@@ -1,8 +1,18 @@
 /** The list of commands, in the order in which a newcomer needs them. */
+import { indexCommand } from "./build-index.ts";
 import type { Command } from "./command.ts";
+import { evalCommand } from "./eval.ts";
 import { generateCommand } from "./generate.ts";
 import { scoreCommand } from "./score.ts";
+import { searchCommand } from "./search.ts";
 import { tokenizeCommand } from "./tokenize.ts";
 
 /** Every command of the program. */
-export const commands: readonly Command[] = [generateCommand, scoreCommand, tokenizeCommand];
+export const commands: readonly Command[] = [
+  generateCommand,
+  scoreCommand,
+  tokenizeCommand,
+  indexCommand,
+  searchCommand,
+  evalCommand,
+];

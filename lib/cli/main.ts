@@ -22,7 +22,7 @@ export async function main(
 ): Promise<ExitCode> {
   try {
     await programOf(commands, signal).parseAsync([...args], { from: "user" });
-    return 0;
+    return signal.aborted ? 1 : 0;
   } catch (error) {
     return report(error);
   }

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { runCli } from "./run-cli.ts";
+import { runAndInterrupt, runCli } from "./run-cli.ts";
 import { writeTinyModel } from "./tiny-folder.ts";
 
 const model = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -75,4 +75,13 @@ test("a prompt and ids at once, or neither, are a usage error", async () => {
   ]);
   assert.deepEqual([both.code, neither.code], [2, 2]);
   assert.match(both.stderr, /expected either --prompt or --ids/);
+});
+
+test("Ctrl-C ends the command with exit code 1 and keeps what was written", async () => {
+  const long = join(model, "long");
+  await writeTinyModel(long, { maxPosition: 16_384 });
+  const args = ["generate", "--model", long, "--prompt", "ab", "--temperature", "0", "--max-tokens", "16000"];
+  const { code, stdout } = await runAndInterrupt({ interrupt: true }, ...args);
+  assert.equal(code, 1);
+  assert.ok(stdout.length > 0 && stdout.endsWith("\n"));
 });

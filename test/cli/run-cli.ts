@@ -11,9 +11,18 @@ export interface CliResult {
 }
 
 /** Runs `seekrl` with arguments. */
-export async function runCli(...args: string[]): Promise<CliResult> {
+export function runCli(...args: string[]): Promise<CliResult> {
+  return runAndInterrupt({ interrupt: false }, ...args);
+}
+
+/** Runs `seekrl` and, where asked to, presses Ctrl-C at its first output. */
+export async function runAndInterrupt(
+  { interrupt }: { readonly interrupt: boolean },
+  ...args: string[]
+): Promise<CliResult> {
   const child = spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), ...args]);
   let [stdout, stderr] = ["", ""];
+  if (interrupt) child.stdout.once("data", () => child.kill("SIGINT"));
   child.stdout.on("data", (chunk) => {
     stdout += chunk;
   });

@@ -1,0 +1,82 @@
+/** index, search and eval from outside, on a few passages and a tiny random model. */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { runCli } from "./run-cli.ts";
+import { writeTinyModel } from "./tiny-folder.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+after(() => rm(folder, { recursive: true }));
+const [model, corpus, index, questions] = ["model", "corpus.jsonl", "index", "questions.jsonl"].map((name) =>
+  join(folder, name),
+) as [string, string, string, string];
+
+function jsonLines(rows: readonly object[]): string {
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+}
+
+await writeTinyModel(model);
+await writeFile(
+  corpus,
+  jsonLines([
+    { id: "1", title: "Paris", text: "Paris is the capital of France." },
+    { id: "2", title: "Rome", text: "Rome is the capital of Italy." },
+  ]),
+);
+await writeFile(
+  questions,
+  jsonLines([
+    { question: "capital of France?", answers: ["Paris"] },
+    { question: "capital of Italy?", golden_answers: "Rome" },
+    { question: "capital of Peru?", answers: ["Lima"] },
+  ]),
+);
+
+async function runJson(...args: string[]): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await runCli(...args, "--json");
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+test("an index is built, searched, and evaluated over", async () => {
+  const built = await runJson("index", "--corpus", corpus, "--out", index);
+  assert.deepEqual([built.passages, built.kind], [2, "bm25"]);
+
+  const { results } = (await runJson(
+    "search",
+    "--index",
+    index,
+    "--query",
+    "Italy",
+    "--query",
+    "France",
+  )) as {
+    results: { query: string; hits: { id: string; title: string; score: number }[] }[];
+  };
+  assert.deepEqual(
+    results.map(({ query, hits }) => [query, hits[0]?.title]),
+    [
+      ["Italy", "Rome"],
+      ["France", "Paris"],
+    ],
+  );
+
+  const config = join(folder, "eval.yaml");
+  await writeFile(config, `model: ${model}\nindex: ${index}\nquestions: ${questions}\nmaxTurns: 2\n`);
+  const out = join(folder, "eval.jsonl");
+  const given = ["--config", config, "--max-response-tokens", "8", "--num-questions", "2", "--out", out];
+  const { secondsPerQuestion, latencySeconds, ...means } = await runJson("eval", ...given);
+  assert.deepEqual(means, { em: 0, f1: 0, rounds: 0, failures: 0, questions: 2 });
+  assert.ok(Number(secondsPerQuestion) > 0 && Number(latencySeconds) > 0);
+  assert.equal((await readFile(out, "utf8")).trim().split("\n").length, 2);
+});
+
+test("an unknown key in the config file is refused with the nearest spelling", async () => {
+  const config = join(folder, "wrong.yaml");
+  await writeFile(config, "modle: x\n");
+  const { code, stderr } = await runCli("eval", "--config", config);
+  assert.equal(code, 2);
+  assert.match(stderr, /wrong\.yaml: unknown key "modle"; did you mean "model"\?/);
+});
