@@ -1,4 +1,4 @@
-/** Endless demonstrations, each batch from a world of its own, and RAG-R1's four kinds of SFT sample. */
+/** Demonstrations, each batch from a world of its own, and RAG-R1's four kinds of SFT sample. */
 
 import type { QueryMode } from "../text/observation.ts";
 import { type Cast, type Census, drawCast, inventFacts } from "./facts.ts";
@@ -22,9 +22,7 @@ export interface DemonstrationOptions {
   readonly seed: number;
   /** Both modes in turn when left out. */
   readonly mode?: QueryMode;
-  /** Endless when left out. */
-  readonly count?: number;
-  /** Demonstrations drawn from one world before the next is invented. @default 48 */
+  /** Demonstrations of one world, which is one batch. @default 24 */
   readonly perWorld?: number;
   /** Passages per query. @default 2 */
   readonly topK?: number;
@@ -54,28 +52,36 @@ function namesInUse(progress: number): Cast {
   };
 }
 
-/** Demonstrations over fresh worlds: a fact must be read, for in the next world it is another. */
-export function* demonstrations(options: DemonstrationOptions): Generator<Demonstration, void, void> {
-  const {
-    seed,
-    mode,
-    count = Number.POSITIVE_INFINITY,
-    perWorld = 48,
-    topK = 2,
-    habits = kHabits,
-    warmUp = 0,
-  } = options;
-  let made = 0;
-  for (let worldIndex = 0; made < count; worldIndex++) {
-    const dice = new Dice(seed, worldIndex);
-    const facts = inventFacts(dice, drawCast(dice, kCensus, namesInUse(made / warmUp)));
-    const library = new Library(writePassages(dice, facts));
-    for (let i = 0; i < perWorld && made < count; i++, made++) {
-      const asked = askQuestion(dice, facts, "");
-      const chosen = mode ?? (i % 2 === 0 ? "single" : "multi");
-      const segments = demonstrate(dice, { facts, library }, asked, { mode: chosen, topK, habits });
-      yield { segments, mode: chosen, kind: asked.kind, answer: asked.answers[0]! };
-    }
+/**
+ * The demonstrations of one fresh world: a fact must be read, for in the next world it is another.
+ *
+ * @param index - which world; the same seed and index always give the same demonstrations
+ * @example
+ * const batch = demonstrationBatch(0, { seed: 1, mode: "multi" });
+ * assert.equal(batch.length, 24);
+ */
+export function demonstrationBatch(index: number, options: DemonstrationOptions): Demonstration[] {
+  const { seed, mode, perWorld = 24, topK = 2, habits = kHabits, warmUp = 0 } = options;
+  const dice = new Dice(seed, index);
+  const facts = inventFacts(dice, drawCast(dice, kCensus, namesInUse((index * perWorld) / warmUp)));
+  const library = new Library(writePassages(dice, facts));
+  return Array.from({ length: perWorld }, (_, i) => {
+    const asked = askQuestion(dice, facts, "");
+    const chosen = mode ?? (i % 2 === 0 ? "single" : "multi");
+    const segments = demonstrate(dice, { facts, library }, asked, { mode: chosen, topK, habits });
+    return { segments, mode: chosen, kind: asked.kind, answer: asked.answers[0]! };
+  });
+}
+
+/** The demonstrations of one world after another, `count` in all. */
+export function* demonstrations(
+  options: DemonstrationOptions & { readonly count: number },
+): Generator<Demonstration, void, void> {
+  let left = options.count;
+  for (let index = 0; left > 0; index++) {
+    const batch = demonstrationBatch(index, options).slice(0, left);
+    left -= batch.length;
+    yield* batch;
   }
 }
 
