@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -88,9 +90,17 @@ std::vector<std::string> strings(const Napi::Value& value) {
   return all;
 }
 
-std::vector<float> floats(const Napi::Value& value) {
+// Copies f32 [rows, dim] after looking at its shape and its values.
+std::vector<float> matrix(const Napi::Value& value, int64_t dim, const char* name) {
   const auto array = value.As<Napi::Float32Array>();
-  return std::vector<float>(array.Data(), array.Data() + array.ElementLength());
+  const float* values = array.Data();
+  const size_t num_values = array.ElementLength();
+  require(static_cast<int64_t>(num_values) % dim == 0, ErrorCode::kShape, name, ": expected f32 [N, ", dim, "], got ",
+          num_values, " values");
+  bool is_finite = true;
+  for (size_t i = 0; i < num_values; ++i) is_finite &= std::fabs(values[i]) <= std::numeric_limits<float>::max();
+  require(is_finite, ErrorCode::kRange, name, ": expected finite values");
+  return std::vector<float>(values, values + num_values);
 }
 
 int64_t integer(const Napi::Value& value) { return value.As<Napi::Number>().Int64Value(); }
@@ -164,14 +174,15 @@ Napi::Value vector_index_open(const Napi::CallbackInfo& info) {
 Napi::Value vector_index_add(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     auto index = held<VectorIndex>(info[0]);
+    require(!index->is_mapped(), ErrorCode::kState, "an opened index is read-only");
     const int64_t first = integer(info[1]), dim = index->format().dim;
-    auto vectors = std::make_shared<std::vector<float>>(floats(info[2]));
-    const auto num_values = static_cast<int64_t>(vectors->size());
-    require(num_values % dim == 0, ErrorCode::kShape, "vectors: expected f32 [N, ", dim, "], got ", num_values,
-            " values");
+    auto vectors = std::make_shared<std::vector<float>>(matrix(info[2], dim, "vectors"));
+    const int64_t num_vectors = static_cast<int64_t>(vectors->size()) / dim;
+    require(first + num_vectors <= index->capacity(), ErrorCode::kRange, "vectors: expected at most ",
+            index->capacity(), ", got ", first + num_vectors);
     constexpr int64_t kPerTask = 64;
     return post_ranges(
-        info.Env(), num_values / dim, kPerTask,
+        info.Env(), num_vectors, kPerTask,
         [index, vectors, first, dim](int64_t begin, int64_t end) {
           index->add(first + begin, vectors->data() + begin * dim, end - begin);
         },
@@ -183,11 +194,8 @@ Napi::Value vector_index_search(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     auto index = held<VectorIndex>(info[0]);
     const int64_t top_k = integer(info[2]), dim = index->format().dim;
-    auto queries = std::make_shared<std::vector<float>>(floats(info[1]));
-    const auto num_values = static_cast<int64_t>(queries->size());
-    require(num_values % dim == 0, ErrorCode::kShape, "queries: expected f32 [Q, ", dim, "], got ", num_values,
-            " values");
-    const int64_t num_queries = num_values / dim, num_threads = search_queue().num_threads();
+    auto queries = std::make_shared<std::vector<float>>(matrix(info[1], dim, "queries"));
+    const int64_t num_queries = static_cast<int64_t>(queries->size()) / dim, num_threads = search_queue().num_threads();
     const int64_t per_thread = (num_queries + num_threads - 1) / num_threads;
     const int64_t per_task = std::max<int64_t>(1, std::min(index->queries_per_task(), per_thread));
     auto found = make_found(num_queries, top_k, index->count());

@@ -78,9 +78,6 @@ std::unique_ptr<ExactIndex> ExactIndex::open(const std::string& path) {
 }
 
 void ExactIndex::add(int64_t first, const float* vectors_ND, int64_t num_vectors) {
-  require(!blob_.has_value(), ErrorCode::kState, "an opened index is read-only");
-  require(first >= 0 && first + num_vectors <= capacity_, ErrorCode::kRange, "vectors: expected at most ", capacity_,
-          ", got ", first + num_vectors);
   for (int64_t i = 0; i < num_vectors; ++i) {
     const int64_t row = first + i;
     std::byte* stored = owned_rows_.data() + static_cast<size_t>(row) * format_.bytes();

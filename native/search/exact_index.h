@@ -24,6 +24,7 @@ class ExactIndex : public VectorIndex {
 
   // A tile of queries is multiplied with each block of rows while that is in the cache.
   int64_t queries_per_task() const override { return 16; }
+  bool is_mapped() const override { return blob_.has_value(); }
   int64_t count() const override { return num_rows_; }
   int64_t capacity() const override { return capacity_; }
   const VectorFormat& format() const override { return format_; }

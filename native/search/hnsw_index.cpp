@@ -89,12 +89,11 @@ std::unique_ptr<HnswIndex> HnswIndex::open(const std::string& path, int num_thre
   return index;
 }
 
+bool HnswIndex::is_mapped() const { return graph_->blob.has_value(); }
+
 int64_t HnswIndex::count() const { return static_cast<int64_t>(graph_->index.size()); }
 
 void HnswIndex::add(int64_t first, const float* vectors_ND, int64_t num_vectors) {
-  require(!graph_->blob.has_value(), ErrorCode::kState, "an opened index is read-only");
-  require(first >= 0 && first + num_vectors <= capacity_, ErrorCode::kRange, "vectors: expected at most ", capacity_,
-          ", got ", first + num_vectors);
   std::vector<std::byte> stored(format_.bytes());
   for (int64_t i = 0; i < num_vectors; ++i) {
     encode_vector(format_, vectors_ND + i * format_.dim, stored.data());

@@ -10,7 +10,7 @@
 namespace seekrl::search {
 
 struct HnswOptions {
-  int64_t connectivity = 16;       // neighbours of a node; twice as many on the ground level
+  int64_t connectivity = 32;       // neighbours of a node; twice as many on the ground level
   int64_t expansion_add = 128;     // candidates kept while inserting
   int64_t expansion_search = 128;  // candidates kept while searching: recall against time
 };
@@ -29,6 +29,7 @@ class HnswIndex : public VectorIndex {
   void save(const std::string& path) const override;
 
   int64_t queries_per_task() const override { return 1; }
+  bool is_mapped() const override;
   int64_t count() const override;
   int64_t capacity() const override { return capacity_; }
   const VectorFormat& format() const override { return format_; }

@@ -27,7 +27,6 @@ float scale_of(const VectorFormat& format, const float* vector_D) {
     sum_squares += static_cast<double>(vector_D[i]) * vector_D[i];
     largest = std::max(largest, std::fabs(vector_D[i]));
   }
-  require(std::isfinite(sum_squares), ErrorCode::kRange, "vectors: expected finite values");
   if (largest == 0 || format.metric == Metric::kIp) return 1;
   if (format.scalar == Scalar::kI8) return 127 / largest;
   return static_cast<float>(1 / std::sqrt(sum_squares));

@@ -23,7 +23,7 @@ void check_format(const VectorFormat& format);
 
 // Writes `vector_D` in the stored form, format.bytes() long. f32 and bf16: x / |x| for kCos, x for kIp, bf16 rounded to
 // nearest even. i8: x * 127 / max|x|, which leaves a component ten times the resolution that unit length would.
-// A zero vector stays zero. Throws ERR_RANGE for values that are not finite.
+// A zero vector stays zero. The values are finite.
 void encode_vector(const VectorFormat& format, const float* vector_D, void* stored);
 
 }  // namespace seekrl::search

@@ -14,12 +14,13 @@ class VectorIndex {
  public:
   virtual ~VectorIndex() = default;
 
-  // vectors_ND: f32, at the rows first, first + 1, ...; a row's number is the id that a search returns. Several threads
-  // may add different rows at once; the rows are there once every one of them has returned.
+  // vectors_ND: f32, finite, at the rows first, first + 1, ... below `capacity`, of an index that is not mapped; a
+  // row's number is the id that a search returns. Several threads may add different rows at once; the rows are there
+  // once every one of them has returned.
   virtual void add(int64_t first, const float* vectors_ND, int64_t num_vectors) = 0;
 
-  // queries_QD: f32. Writes ids_QK and scores_QK (the cosine or the inner product), best first; -1 and 0 where the
-  // index holds fewer than `top_k`. From any thread.
+  // queries_QD: f32, finite. Writes ids_QK and scores_QK (the cosine or the inner product), best first; -1 and 0 where
+  // the index holds fewer than `top_k`. From any thread.
   virtual void search(const float* queries_QD, int64_t num_queries, int64_t top_k, int32_t* ids_QK,
                       float* scores_QK) const = 0;
 
@@ -29,6 +30,8 @@ class VectorIndex {
   // How many queries one call of `search` takes best when there are plenty.
   virtual int64_t queries_per_task() const = 0;
 
+  // An opened index is read-only.
+  virtual bool is_mapped() const = 0;
   virtual int64_t count() const = 0;
   virtual int64_t capacity() const = 0;
   virtual const VectorFormat& format() const = 0;

@@ -1,0 +1,156 @@
+/** Micro-batching across callers. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { SeekError } from "../../lib/base/errors.ts";
+import { batched } from "../../lib/search/batched.ts";
+import type { Hit, Search, SearchOptions } from "../../lib/search/search.ts";
+
+interface Call {
+  readonly queries: readonly string[];
+  readonly options: SearchOptions;
+}
+
+const hitFor = (query: string, rank: number): Hit => ({
+  id: `${query}#${rank}`,
+  title: query,
+  text: "",
+  score: 1,
+});
+
+/** A search that writes down its calls and answers after `delayMs`, or fails when its signal fires. */
+function recorded(delayMs = 0): { search: Search; calls: Call[] } {
+  const calls: Call[] = [];
+  const search: Search = async (queries, options) => {
+    calls.push({ queries, options });
+    await sleep(delayMs, undefined, options.signal ? { signal: options.signal } : {});
+    return queries.map((query) => Array.from({ length: options.topK }, (_, rank) => hitFor(query, rank)));
+  };
+  return { search, calls };
+}
+
+test("the queries of many callers become one search, each caller gets its own hits", async () => {
+  const { search, calls } = recorded();
+  const find = batched(search);
+  const found = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => find([`a${i}`, `b${i}`], { topK: 2 })),
+  );
+  assert.equal(calls.length, 1);
+  assert.equal(calls[0]?.queries.length, 40);
+  for (const [i, hits] of found.entries()) {
+    assert.deepEqual(
+      hits.map((list) => list.map(({ id }) => id)),
+      [
+        [`a${i}#0`, `a${i}#1`],
+        [`b${i}#0`, `b${i}#1`],
+      ],
+    );
+  }
+});
+
+test("equal queries are asked once, also while the search is under way, and kept afterwards", async () => {
+  const { search, calls } = recorded(20);
+  const find = batched(search, { windowMs: 1 });
+  const first = Promise.all([find(["x"], { topK: 1 }), find(["x", "x"], { topK: 1 })]);
+  await sleep(10);
+  const joined = find(["x"], { topK: 1 });
+  await Promise.all([first, joined]);
+  assert.deepEqual(await find(["x"], { topK: 1 }), [[hitFor("x", 0)]]);
+  assert.deepEqual(
+    calls.map(({ queries }) => queries),
+    [["x"]],
+  );
+});
+
+test("a full batch leaves before the window ends, the rest after it", async () => {
+  const { search, calls } = recorded();
+  const find = batched(search, { windowMs: 10_000, maxBatch: 3 });
+  const started = performance.now();
+  await Promise.all(Array.from({ length: 6 }, (_, i) => find([`${i}`], { topK: 1 })));
+  assert.ok(performance.now() - started < 5000);
+  assert.deepEqual(
+    calls.map(({ queries }) => queries.length),
+    [3, 3],
+  );
+});
+
+test("queries that differ in topK are searched for apart", async () => {
+  const { search, calls } = recorded();
+  const find = batched(search);
+  const [one, three] = await Promise.all([find(["x"], { topK: 1 }), find(["x"], { topK: 3 })]);
+  assert.deepEqual([one[0]?.length, three[0]?.length], [1, 3]);
+  assert.deepEqual(calls.map(({ options }) => options.topK).sort(), [1, 3]);
+});
+
+test("a caller that aborts leaves at once, the others' queries go on", async () => {
+  const { search, calls } = recorded(30);
+  const find = batched(search, { windowMs: 1 });
+  const stop = new AbortController();
+  const leaver = find(["shared", "own"], { topK: 1, signal: stop.signal });
+  const other = find(["shared"], { topK: 1 });
+  setTimeout(() => stop.abort("enough"), 10);
+  await assert.rejects(leaver, { code: "ERR_ABORTED", cause: "enough" });
+  assert.deepEqual(await other, [[hitFor("shared", 0)]]);
+  assert.equal(calls[0]?.options.signal?.aborted, false);
+});
+
+test("a query that nobody waits for any more is not sent, a search for nobody is aborted", async () => {
+  const { search, calls } = recorded(50);
+  const find = batched(search, { windowMs: 10 });
+  const early = new AbortController();
+  const late = new AbortController();
+  const rejections = [
+    assert.rejects(find(["early"], { topK: 1, signal: early.signal }), { code: "ERR_ABORTED" }),
+    assert.rejects(find(["late"], { topK: 1, signal: late.signal }), { code: "ERR_ABORTED" }),
+  ];
+  early.abort();
+  await sleep(25);
+  late.abort();
+  await Promise.all(rejections);
+  assert.deepEqual(
+    calls.map(({ queries }) => queries),
+    [["late"]],
+  );
+  assert.equal(calls[0]?.options.signal?.aborted, true);
+  assert.deepEqual(await find(["late"], { topK: 1 }), [[hitFor("late", 0)]], "and can be asked again");
+});
+
+test("a signal that has already fired rejects without a search", async () => {
+  const { search, calls } = recorded();
+  await assert.rejects(batched(search)(["x"], { topK: 1, signal: AbortSignal.abort() }), {
+    code: "ERR_ABORTED",
+  });
+  await sleep(5);
+  assert.equal(calls.length, 0);
+});
+
+test("failures are typed, reach every caller and are not kept", async () => {
+  const failures = [new Error("socket hang up"), new SeekError("ERR_FORMAT", "odd answer")];
+  let numCalls = 0;
+  const find = batched(async (queries) => {
+    const failure = failures[numCalls];
+    numCalls += 1;
+    if (failure) throw failure;
+    return queries.map((query) => [hitFor(query, 0)]);
+  });
+  const both = await Promise.allSettled([find(["x"], { topK: 1 }), find(["y"], { topK: 1 })]);
+  for (const outcome of both) {
+    assert.equal(outcome.status === "rejected" && outcome.reason.code, "ERR_REMOTE");
+  }
+  await assert.rejects(find(["x"], { topK: 1 }), { code: "ERR_FORMAT" });
+  assert.deepEqual(await find(["x"], { topK: 1 }), [[hitFor("x", 0)]]);
+});
+
+test("a search that answers too few lists is an ERR_REMOTE", async () => {
+  await assert.rejects(batched(async () => [])(["x"], { topK: 1 }), { code: "ERR_REMOTE" });
+});
+
+test("the cache is bounded and drops what was used longest ago", async () => {
+  const { search, calls } = recorded();
+  const find = batched(search, { windowMs: 0, maxCached: 2 });
+  for (const query of ["a", "b", "a", "c", "a", "b"]) await find([query], { topK: 1 });
+  assert.deepEqual(
+    calls.map(({ queries }) => queries[0]),
+    ["a", "b", "c", "b"],
+  );
+});
