@@ -7,17 +7,24 @@
 
 namespace seekrl::engine {
 
+namespace {
+
+// The kernel reads keys by channel in vectors of 16 tokens.
+BlockLayout choose_layout(int64_t block_tokens, at::ScalarType dtype, at::Device device) {
+  const bool has_kernel = device.is_cpu() && dtype == at::kFloat && block_tokens % 16 == 0;
+  return has_kernel ? BlockLayout::kByHead : BlockLayout::kByToken;
+}
+
+}  // namespace
+
 BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int64_t block_tokens, at::ScalarType dtype,
                      at::Device device)
-    : block_tokens_(block_tokens), references_(num_blocks, 0) {
+    : block_tokens_(block_tokens), layout_(choose_layout(block_tokens, dtype, device)), references_(num_blocks, 0) {
   const int64_t row = config.num_kv_heads * config.head_dim;
   storage_ = at::empty({config.num_layers * 2, num_blocks, block_tokens * row}, at::device(device).dtype(dtype));
   for (int64_t layer = 0; layer < config.num_layers; ++layer) {
-    const auto rows = [&](int64_t index) {
-      return storage_[index].view({num_blocks * block_tokens, config.num_kv_heads, config.head_dim});
-    };
-    keys_.push_back(rows(2 * layer));
-    values_.push_back(rows(2 * layer + 1));
+    keys_.push_back(storage_[2 * layer]);
+    values_.push_back(storage_[2 * layer + 1]);
   }
   for (int64_t block = num_blocks - 1; block >= 0; --block) free_.push_back(static_cast<int32_t>(block));
 }

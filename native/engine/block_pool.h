@@ -10,6 +10,10 @@
 
 namespace seekrl::engine {
 
+// How a block's keys and values lie. By token: both [block_tokens, K, C], as ATen likes them. By head, for the CPU's
+// kernel: keys [K, C, block_tokens], values [K, block_tokens, C], so that decoding reads both front to back.
+enum class BlockLayout { kByToken, kByHead };
+
 class BlockPool {
  public:
   BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int64_t block_tokens, at::ScalarType dtype,
@@ -30,17 +34,19 @@ class BlockPool {
   // Blocks that hold so many tokens.
   int64_t blocks_for(int64_t num_tokens) const { return (num_tokens + block_tokens_ - 1) / block_tokens_; }
 
-  // Where a sequence with these blocks keeps its token i: a row of keys() and values().
+  // Where a sequence with these blocks keeps its token i: block * block_tokens + place in the block.
   int64_t slot(const std::vector<int32_t>& blocks, int64_t i) const {
     return blocks[i / block_tokens_] * block_tokens_ + i % block_tokens_;
   }
 
-  // [num_blocks * block_tokens, K, C]: token i of block b is row b * block_tokens + i.
+  BlockLayout layout() const { return layout_; }
+  // [num_blocks, block_tokens * K * C]
   const at::Tensor& keys(int64_t layer) const { return keys_[layer]; }
   const at::Tensor& values(int64_t layer) const { return values_[layer]; }
 
  private:
   int64_t block_tokens_;
+  BlockLayout layout_;
   std::vector<int32_t> references_;
   std::vector<int32_t> free_;
   at::Tensor storage_;  // [L * 2, num_blocks, block_tokens * K * C]

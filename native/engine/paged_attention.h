@@ -15,7 +15,7 @@ namespace seekrl::engine {
 // In f32 on the CPU it runs the kernel that training runs, so both give the same bits.
 class PagedAttention : public model::Attention {
  public:
-  explicit PagedAttention(const BlockPool& pool) : pool_(pool) {}
+  PagedAttention(const model::DecoderConfig& config, const BlockPool& pool);
 
   // Once per step: where the rows' tokens go and which blocks they read.
   void prepare(const std::vector<Row>& rows);
@@ -37,12 +37,21 @@ class PagedAttention : public model::Attention {
     at::Tensor slots_N;  // where the sequence's tokens live, up to and with the row's last
   };
 
-  bool runs_kernel() const;
+  // Steps inside a block, in floats: from head to head, from token to token of the keys, from channel to channel of
+  // the keys, from token to token of the values.
+  struct Strides {
+    int64_t head, key, channel, value;
+  };
+
+  Strides strides() const;
+  at::Tensor pool_rows(const at::Tensor& blocks) const;
   void write(int64_t layer, const at::Tensor& key_TKC, const at::Tensor& value_TKC) const;
   at::Tensor attend_blocks(int64_t layer, const at::Tensor& query_THC) const;
   at::Tensor attend_gathered(int64_t layer, const at::Tensor& query_THC) const;
 
   const BlockPool& pool_;
+  const int64_t num_heads_, num_kv_heads_, head_dim_;
+  const bool runs_kernel_;        // else ATen attends over gathered keys and values
   std::vector<int64_t> slots_T_;  // row of the pool each token is written to
   std::vector<Piece> pieces_;
   int64_t work_ = 0;      // query-key pairs

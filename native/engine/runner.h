@@ -15,7 +15,7 @@ namespace seekrl::engine {
 class Runner {
  public:
   Runner(std::shared_ptr<const model::Decoder> decoder, const BlockPool& pool)
-      : decoder_(std::move(decoder)), attention_(pool) {}
+      : decoder_(std::move(decoder)), attention_(decoder_->config(), pool) {}
 
   // Caches the rows' tokens and returns the logits [R, V] of those that sample, in their order; undefined for none.
   at::Tensor run(const std::vector<Row>& rows);

@@ -18,6 +18,10 @@ struct KeyValues {
   int64_t block_tokens = 0;  // read only with a block table
   int64_t block_stride = 0;  // in floats
   int64_t token_stride = 0;  // in floats
+  // Keys with a block table may lie the other way round: channel c of token j is then at
+  // keys + block_table[j / block_tokens] * block_stride + c * block_tokens + j % block_tokens. Decoding reads them
+  // without turning them. block_tokens is a multiple of 16; a block is read up to the next multiple of 16 tokens.
+  bool keys_by_channel = false;
 };
 
 // The queries of `num_heads` heads that share one key head, at `num_positions` consecutive positions. Head h at

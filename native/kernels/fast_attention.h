@@ -78,6 +78,21 @@ inline void dot_products(float* scores, const float* x, const float* base, const
   }
 }
 
+// The same for keys that lie by channel, which are panels already.
+inline void dot_products_by_channel(float* scores, const float* x, const QueryRows& rows, const KeyValues& source,
+                                    const RowTile& tile, int64_t head_dim) {
+  for (int64_t first = 0; first < tile.most_keys; first += source.block_tokens) {
+    const int64_t left = tile.most_keys - first;
+    const int64_t count = left < source.block_tokens ? left : source.block_tokens;
+    int64_t row = 0;
+    while (keys_of(rows, tile.first + row) <= first) ++row;
+    const float* block = source.keys + source.block_table[first / source.block_tokens] * source.block_stride;
+    const int64_t columns = (count + kLanes - 1) / kLanes * kLanes;
+    multiply(scores + row * tile.stride + first, tile.stride, nullptr, 0, {x + row * head_dim, head_dim, 1}, block,
+             source.block_tokens, tile.count - row, columns, head_dim);
+  }
+}
+
 // y_r += sum over tokens j in [first, end) in order of weights[r][j] base_j, for `count` rows.
 inline void add_weighted(float* y, const float* weights, int64_t stride, const float* base, const KeyValues& source,
                          int64_t first, int64_t end, int64_t count, int64_t head_dim) {
@@ -150,7 +165,11 @@ inline void attend(const QueryRows& rows, const KeyValues& source, int64_t head_
   for (int64_t first = 0; first < num_rows;) {
     const RowTile tile = row_tile(rows, first, max_keys, 1);
     gather_rows(query, rows.query, rows, tile, head_dim, scale);
-    dot_products(scores, query, source.keys, rows, source, tile, head_dim, panel);
+    if (source.keys_by_channel) {
+      dot_products_by_channel(scores, query, rows, source, tile, head_dim);
+    } else {
+      dot_products(scores, query, source.keys, rows, source, tile, head_dim, panel);
+    }
     float sums[kMostRows];
     for (int64_t r = 0; r < tile.count; ++r) {
       const SoftmaxSums softmax = exponentials(scores + r * tile.stride, keys_of(rows, first + r));

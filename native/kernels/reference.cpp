@@ -26,12 +26,18 @@ int64_t token_offset(const KeyValues& source, int64_t token) {
   return block * source.block_stride + (token % source.block_tokens) * source.token_stride;
 }
 
+int64_t key_offset(const KeyValues& source, int64_t token) {
+  if (!source.keys_by_channel) return token_offset(source, token);
+  return source.block_table[token / source.block_tokens] * source.block_stride + token % source.block_tokens;
+}
+
 void attend_row(float* out, const float* query, const KeyValues& source, int64_t num_keys, int64_t head_dim,
                 float scale, float* log_sum_exp, float* scores) {
+  const int64_t key_stride = source.keys_by_channel ? source.block_tokens : 1;
   for (int64_t j = 0; j < num_keys; ++j) {
-    const float* key = source.keys + token_offset(source, j);
+    const float* key = source.keys + key_offset(source, j);
     float score = 0;
-    for (int64_t c = 0; c < head_dim; ++c) score = std::fma(query[c] * scale, key[c], score);
+    for (int64_t c = 0; c < head_dim; ++c) score = std::fma(query[c] * scale, key[c * key_stride], score);
     scores[j] = score;
   }
   const float max = *std::max_element(scores, scores + num_keys);
