@@ -36,9 +36,9 @@ export const kHabits: Habits = {
     "one-hop": { recallsAll: 0.3, recallsLast: 0 },
     famous: { recallsAll: 0, recallsLast: 0 },
     bridge: { recallsAll: 0.1, recallsLast: 0.6 },
-    compare: { recallsAll: 0.4, recallsLast: 0.25 },
-    "compare-three": { recallsAll: 0.25, recallsLast: 0.1 },
-    "bridge-compare": { recallsAll: 0.4, recallsLast: 0.25 },
+    compare: { recallsAll: 0.55, recallsLast: 0.1 },
+    "compare-three": { recallsAll: 0.55, recallsLast: 0.1 },
+    "bridge-compare": { recallsAll: 0.55, recallsLast: 0.1 },
   },
 };
 
