@@ -5,7 +5,9 @@ import { evalCommand } from "./eval.ts";
 import { generateCommand } from "./generate.ts";
 import { scoreCommand } from "./score.ts";
 import { searchCommand } from "./search.ts";
+import { sftCommand } from "./sft.ts";
 import { tokenizeCommand } from "./tokenize.ts";
+import { trainCommand } from "./train.ts";
 
 /** Every command of the program. */
 export const commands: readonly Command[] = [
@@ -14,5 +16,7 @@ export const commands: readonly Command[] = [
   tokenizeCommand,
   indexCommand,
   searchCommand,
+  sftCommand,
+  trainCommand,
   evalCommand,
 ];

@@ -17,3 +17,15 @@ export const samplingOptions = {
   topP: z.number().gt(0).max(1).default(1).describe("draws among the likeliest tokens of this share"),
   topK: z.int().min(0).default(0).describe("draws among this many likeliest tokens; 0 means all"),
 };
+
+/** Where a training run is kept, and how. */
+export const runOptions = {
+  out: z.string().describe("folder of the run: logs, checkpoints, the final model; a run in it goes on"),
+  checkpointEvery: z
+    .int()
+    .min(0)
+    .default(50)
+    .describe("steps between checkpoints; 0 writes the last one only"),
+  microBatchTokens: z.int().min(1).default(4096).describe("tokens of one forward; bounds memory"),
+  seed: z.int().min(0).default(0).describe("fixes every order and draw"),
+};

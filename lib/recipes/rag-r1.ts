@@ -3,6 +3,7 @@ import { emReward } from "../reward/reward.ts";
 import { ragFormat } from "../rollout/format.ts";
 import { defaultLimits } from "../rollout/rollout.ts";
 import type { QueryMode } from "../text/observation.ts";
+import { algorithms } from "../train/algorithm.ts";
 import type { Recipe } from "./recipe.ts";
 
 /**
@@ -23,5 +24,17 @@ export function ragR1({ queries }: { readonly queries: QueryMode }): Recipe {
     limits: defaultLimits,
     sampling: { temperature: 1, topP: 1 },
     reward: emReward,
+    // PPO with a critic, KL to the start model in the reward; mini-batches of 128 of 512 trajectories.
+    algorithm: algorithms.ppo,
+    training: {
+      steps: 500,
+      batchQuestions: 512,
+      samples: 1,
+      learningRate: 1e-6,
+      warmupSteps: 142,
+      criticLearningRate: 1e-5,
+      criticWarmupSteps: 7,
+      weightDecay: 0.01,
+    },
   };
 }

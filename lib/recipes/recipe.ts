@@ -2,12 +2,30 @@
 import type { Reward } from "../reward/reward.ts";
 import type { Format } from "../rollout/format.ts";
 import type { Limits, Sampling } from "../rollout/rollout.ts";
+import type { Algorithm } from "../train/algorithm.ts";
 
-/** How an agent talks, how far it may go, and what its work is worth. */
+/** How an agent talks, how far it may go, what its work is worth, and how it learns from that. */
 export interface Recipe {
   readonly format: Format;
   readonly limits: Limits;
   /** How tokens are drawn while training; evaluation is greedy. */
   readonly sampling: Sampling;
   readonly reward: Reward;
+  readonly algorithm: Algorithm;
+  readonly training: Training;
+}
+
+/** Sizes and rates of training; rates stay constant after a linear warm-up. */
+export interface Training {
+  readonly steps: number;
+  /** Questions of one step. */
+  readonly batchQuestions: number;
+  /** Rollouts of each question. */
+  readonly samples: number;
+  readonly learningRate: number;
+  readonly warmupSteps: number;
+  readonly criticLearningRate: number;
+  readonly criticWarmupSteps: number;
+  /** AdamW's, of policy and critic. */
+  readonly weightDecay: number;
 }

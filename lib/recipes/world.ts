@@ -2,6 +2,7 @@
 import { emReward } from "../reward/reward.ts";
 import { ragFormat } from "../rollout/format.ts";
 import type { QueryMode } from "../text/observation.ts";
+import { algorithms } from "../train/algorithm.ts";
 import { worldPrompt } from "../world/prompt.ts";
 import type { Recipe } from "./recipe.ts";
 
@@ -27,5 +28,16 @@ export function worldRecipe({ queries }: { readonly queries: QueryMode }): Recip
     },
     sampling: { temperature: 1 },
     reward: emReward,
+    algorithm: { ...algorithms.ppo, miniBatches: 2 },
+    training: {
+      steps: 60,
+      batchQuestions: 64,
+      samples: 2,
+      learningRate: 3e-4,
+      warmupSteps: 5,
+      criticLearningRate: 1e-3,
+      criticWarmupSteps: 0,
+      weightDecay: 0,
+    },
   };
 }

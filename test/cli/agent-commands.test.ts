@@ -73,6 +73,65 @@ test("an index is built, searched, and evaluated over", async () => {
   assert.equal((await readFile(out, "utf8")).trim().split("\n").length, 2);
 });
 
+test("a model is fine-tuned, and trained by its rewards; each result is a model folder", async () => {
+  await runJson("index", "--corpus", corpus, "--out", index);
+  const data = join(folder, "sft.jsonl");
+  await writeFile(
+    data,
+    jsonLines([
+      { prompt: "capital of France?", completion: "<answer> Paris </answer>" },
+      {
+        segments: [
+          { kind: "prompt", text: "q" },
+          { kind: "policy", text: "<search> q </search>" },
+          { kind: "observation", text: "nothing" },
+          { kind: "policy", text: "<answer> x </answer>" },
+        ],
+      },
+    ]),
+  );
+  const sft = await runJson(
+    "sft",
+    "--model",
+    model,
+    "--data",
+    data,
+    "--out",
+    join(folder, "sft"),
+    "--epochs",
+    "4",
+  );
+  assert.equal(sft.steps, 1);
+  assert.ok(Number(sft.loss) > 0);
+
+  const config = join(folder, "train.json");
+  const limits = { maxTurns: 2, maxResponseTokens: 8, batchQuestions: 2, samples: 2, steps: 2 };
+  const run = {
+    model: sft.model,
+    index,
+    questions,
+    evalQuestions: questions,
+    evalEvery: 1,
+    out: join(folder, "rl"),
+  };
+  await writeFile(config, JSON.stringify({ ...run, ...limits, algorithm: "grpo", learningRate: 0.001 }));
+  const trained = await runJson("train", "--config", config);
+  const metrics = trained.metrics as Record<string, number>;
+  assert.deepEqual([trained.steps, metrics.step, metrics["eval/em"]], [2, 2, 0]);
+  const lines = (await readFile(join(folder, "rl", "metrics.jsonl"), "utf8")).trim().split("\n");
+  assert.equal(lines.length, 2);
+  const { samples } = await runJson(
+    "generate",
+    "--model",
+    String(trained.model),
+    "--prompt",
+    "q",
+    "--max-tokens",
+    "2",
+  );
+  assert.equal((samples as unknown[]).length, 1);
+});
+
 test("an unknown key in the config file is refused with the nearest spelling", async () => {
   const config = join(folder, "wrong.yaml");
   await writeFile(config, "modle: x\n");

@@ -6,7 +6,8 @@ import { runCli } from "./run-cli.ts";
 test("help names every command and is no error", async () => {
   const { code, stdout } = await runCli("--help");
   assert.equal(code, 0);
-  for (const name of ["generate", "score", "tokenize", "index", "search", "eval"]) assert.match(stdout, new RegExp(`^  ${name} `, "m"));
+  for (const name of ["generate", "score", "tokenize", "index", "search", "sft", "train", "eval"])
+    assert.match(stdout, new RegExp(`^  ${name} `, "m"));
 });
 
 test("an unknown command or flag is a usage error with a hint", async () => {

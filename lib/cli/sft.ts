@@ -1,0 +1,102 @@
+/** `seekrl sft`: fine-tunes a model on written conversations. */
+import { join } from "node:path";
+import { z } from "zod";
+import { SeekError } from "../base/errors.ts";
+import { readJsonRows } from "../data/jsonl.ts";
+import { copyTokenizer } from "../text/copy-tokenizer.ts";
+import type { Tokenizer } from "../text/tokenizer.ts";
+import type { TrainSequence } from "../train/packing.ts";
+import { schedule } from "../train/schedule.ts";
+import { sftSequence } from "../train/sequence.ts";
+import { command } from "./command.ts";
+import { openTrainer, planEpochs, runSft } from "./learners.ts";
+import { modelOptions, runOptions } from "./model-options.ts";
+import { progressLine } from "./progress.ts";
+import { loadModel, loadTokenizer } from "./session.ts";
+
+const segment = z.strictObject({ kind: z.enum(["prompt", "policy", "observation"]), text: z.string() });
+const rowSchema = z.union([
+  z.object({ segments: z.array(segment).min(1) }),
+  z.object({ prompt: z.string(), completion: z.string() }),
+]);
+
+/** The command. */
+export const sftCommand = command({
+  name: "sft",
+  summary: "fine-tunes a model on written conversations; the loss sees the policy's tokens only",
+  options: z.strictObject({
+    ...modelOptions,
+    data: z.string().describe("JSON Lines of {segments: [{kind, text}]} or {prompt, completion}"),
+    ...runOptions,
+    epochs: z.number().gt(0).default(1).describe("passes over the data"),
+    batchSize: z.int().min(1).default(32).describe("conversations of one step"),
+    learningRate: z.number().gt(0).default(1e-5).describe("the highest rate"),
+    warmupSteps: z.int().min(0).default(0).describe("steps of linear warm-up"),
+    decay: z.enum(["constant", "linear", "cosine"]).default("cosine").describe("what follows the warm-up"),
+    weightDecay: z.number().min(0).default(0.01).describe("AdamW's"),
+    otherWeight: z.number().min(0).default(0).describe("weight of prompt and observation tokens"),
+  }),
+  run: async (options, io) => {
+    const { model: start, data, out, seed, learningRate, warmupSteps, decay } = options;
+    const tokenizer = await loadTokenizer(start);
+    const sequences = await readSequences(data, tokenizer, options.otherWeight);
+    const { steps, batch } = await planEpochs(sequences, options);
+    await using model = await loadModel(options);
+    await using trainer = await openTrainer(model, options.weightDecay);
+    const progress = progressLine(io);
+    let loss = Number.NaN;
+    await runSft({
+      ...{ trainer, batch, steps, seed, signal: io.signal, maxTokens: options.microBatchTokens },
+      learningRate: schedule({ peak: learningRate, warmupSteps, decay, steps }),
+      run: {
+        folder: out,
+        checkpointEvery: options.checkpointEvery,
+        onCheckpoint: (to) => copyTokenizer(start, to),
+      },
+      onStep: (metrics) => {
+        loss = metrics.loss;
+        progress.show(`step ${metrics.step} of ${steps}: loss ${loss.toFixed(4)}`);
+      },
+    });
+    progress.end();
+    const folder = join(out, "model");
+    await model.save(folder);
+    await copyTokenizer(start, folder);
+    io.write(`${steps} steps, loss ${loss.toFixed(4)}; model in ${folder}\n`);
+    io.result({ steps, loss: Number.isNaN(loss) ? null : loss, model: folder });
+  },
+});
+
+async function readSequences(
+  path: string,
+  tokenizer: Tokenizer,
+  otherWeight: number,
+): Promise<TrainSequence[]> {
+  const sequences: TrainSequence[] = [];
+  for await (const { value, where } of readJsonRows(path)) {
+    const row = rowSchema.safeParse(value);
+    if (!row.success) {
+      throw new SeekError(
+        "ERR_FORMAT",
+        `${where}: expected {segments: [{kind, text}]} or {prompt, completion}`,
+      );
+    }
+    sequences.push(sftSequence(toSegments(row.data, tokenizer), { otherWeight }));
+  }
+  return sequences;
+}
+
+function toSegments(row: z.output<typeof rowSchema>, tokenizer: Tokenizer) {
+  const segments =
+    "segments" in row
+      ? row.segments
+      : [
+          { kind: "prompt" as const, text: row.prompt },
+          { kind: "policy" as const, text: row.completion },
+        ];
+  // Passages are other people's text: a spelled-out end-of-turn mark in them must stay text.
+  return segments.map(({ kind, text }) => ({
+    kind,
+    tokens: tokenizer.encode(text, { parseSpecialTokens: kind !== "observation" }),
+  }));
+}
