@@ -12,8 +12,8 @@ namespace seekrl::search {
 
 namespace {
 
-// A whole word says more than its pieces, and of those there are many.
-constexpr float kWordWeight = 1.0f, kPairWeight = 0.7f, kPieceWeight = 0.35f;
+// By recall of answers on Natural Questions over 9,733 Wikipedia passages: letters carry more than pairs of words.
+constexpr float kWordWeight = 1.0f, kPairWeight = 0.2f, kPieceWeight = 0.7f;
 constexpr size_t kMinPiece = 3, kMaxPiece = 5;
 // Features share an idf when their hashes agree in the highest bits.
 constexpr int kIdfBits = 20;

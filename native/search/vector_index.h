@@ -15,8 +15,8 @@ class VectorIndex {
   virtual ~VectorIndex() = default;
 
   // vectors_ND: f32, finite, at the rows first, first + 1, ... below `capacity`; a row's number is the id that a search
-  // returns. Not of a mapped index. Several threads may add different rows at once; the rows are there once every one of
-  // them has returned.
+  // returns. Not of a mapped index. Several threads may add different rows at once; the rows are there once every one
+  // of them has returned.
   virtual void add(int64_t first, const float* vectors_ND, int64_t num_vectors) = 0;
 
   // queries_QD: f32, finite. Writes ids_QK and scores_QK (the cosine or the inner product), best first; -1 and 0 where
