@@ -5,21 +5,22 @@ import type { TrainSequence } from "../../lib/train/packing.ts";
 
 export const tinyVocab = 40;
 
+export const tinyShape = {
+  vocabSize: tinyVocab,
+  hiddenSize: 16,
+  intermediateSize: 24,
+  numLayers: 2,
+  numHeads: 4,
+  numKvHeads: 2,
+  maxPosition: 128,
+  qkvBias: true,
+  tieEmbeddings: true,
+};
+
 /** Two layers, width 16. One thread: the tests of many files run at the same time. */
 export async function tinyModel(seed = 1): Promise<Model> {
   await native.setNumThreads(1);
-  const shape = {
-    vocabSize: tinyVocab,
-    hiddenSize: 16,
-    intermediateSize: 24,
-    numLayers: 2,
-    numHeads: 4,
-    numKvHeads: 2,
-    maxPosition: 128,
-    qkvBias: true,
-    tieEmbeddings: true,
-  };
-  return await Model.create(shape, { seed, std: 0.2 });
+  return await Model.create(tinyShape, { seed, std: 0.2 });
 }
 
 /** Numbers in [0, 1) that depend on nothing but the arguments. */

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  explainedVariance,
+  type GroupBaseline,
+  gae,
+  groupAdvantages,
+  whiten,
+} from "../../lib/train/advantage.ts";
+import { type Aggregation, aggregate, algorithms } from "../../lib/train/algorithm.ts";
+import { Critic } from "../../lib/train/critic.ts";
+import { toExperience } from "../../lib/train/experience.ts";
+import { policySequence, type TrainSegment } from "../../lib/train/sequence.ts";
+import { Trainer } from "../../lib/train/trainer.ts";
+import { readJson } from "./golden.ts";
+import { tinyModel, tinySequence } from "./tiny.ts";
+
+interface GaeCase {
+  readonly gamma: number;
+  readonly lambda: number;
+  readonly rewards: number[];
+  readonly values: number[];
+  readonly advantages: number[];
+  readonly returns: number[];
+}
+
+interface Golden extends Record<GroupBaseline, number[]> {
+  readonly gae: GaeCase[];
+  readonly whitened: number[];
+  readonly scores: number[];
+  readonly groups: number[];
+  readonly values: number[];
+  readonly returns: number[];
+  readonly explainedVariance: number;
+}
+
+const golden = readJson<Golden>("advantages.json");
+
+function same(actual: ArrayLike<number>, expected: readonly number[]): void {
+  assert.equal(actual.length, expected.length);
+  for (const [i, value] of expected.entries()) assert.ok(Math.abs(actual[i]! - value) < 1e-12);
+}
+
+test("GAE equals its definition in float64", () => {
+  for (const { rewards, values, advantages, returns, gamma, lambda } of golden.gae) {
+    const ours = gae(rewards, values, { gamma, lambda });
+    same(ours.advantages, advantages);
+    same(ours.returns, returns);
+  }
+});
+
+test("whitening is over all tokens of the step", () => {
+  const white = whiten(golden.gae.map(({ advantages }) => Float64Array.from(advantages)));
+  same(
+    white.flatMap((one) => [...one]),
+    golden.whitened,
+  );
+});
+
+test("group baselines equal their formulas in float64", () => {
+  for (const baseline of ["grpo", "dr-grpo", "rloo", "reinforce++"] as const) {
+    same(groupAdvantages(golden.scores, golden.groups, baseline), golden[baseline]);
+  }
+});
+
+test("explained variance equals its formula", () => {
+  same([explainedVariance(golden.values, golden.returns)], [golden.explainedVariance]);
+});
+
+const segments = (observation: TrainSegment): TrainSegment[] => [
+  { kind: "prompt", tokens: Int32Array.of(1, 2, 3) },
+  { kind: "policy", tokens: Int32Array.of(4, 5), logprobs: Float32Array.of(-1, -2) },
+  observation,
+  { kind: "policy", tokens: Int32Array.of(9), logprobs: Float32Array.of(-3) },
+];
+
+test("the ids trained are the ids sampled, and only the policy's are rows", () => {
+  const sequence = policySequence({
+    segments: segments({ kind: "observation", tokens: Int32Array.of(6, 7) }),
+  });
+  assert.deepEqual([...sequence.tokens], [1, 2, 3, 4, 5, 6, 7, 9]);
+  assert.deepEqual(
+    [...sequence.rows].map((row) => sequence.tokens[row + 1]),
+    [4, 5, 9],
+  );
+  assert.deepEqual([...sequence.rolloutLogprobs!], [-1, -2, -3]);
+});
+
+test("log-probabilities that an observation carries change nothing in the experience", async () => {
+  await using model = await tinyModel();
+  await using trainer = await Trainer.open(model);
+  await using critic = await Critic.open(model);
+  const tokens = Int32Array.of(6, 7);
+  const garbage = [undefined, Float32Array.of(50, Number.NaN)];
+  const [clean, dirty] = await Promise.all(
+    garbage.map((logprobs) => {
+      const observation = { kind: "observation" as const, tokens, ...(logprobs ? { logprobs } : {}) };
+      const trajectory = { segments: segments(observation) } as never;
+      const learners = { trainer, critic, reference: model };
+      return toExperience([{ trajectory, reward: 1, group: 0 }], learners, algorithms.ppo, {});
+    }),
+  );
+  assert.deepEqual(clean, dirty);
+});
+
+test("observations are bridged: advantages do not depend on how many there are", () => {
+  const rewards = [0, 0, 1];
+  const values = [0.3, 0.2, 0.6];
+  const { advantages } = gae(rewards, values, { gamma: 0.9, lambda: 0.8 });
+  const last = 1 - 0.6;
+  const middle = 0.9 * 0.6 - 0.2 + 0.9 * 0.8 * last;
+  same(advantages, [0.9 * 0.2 - 0.3 + 0.9 * 0.8 * middle, middle, last]);
+});
+
+test("the shares of the rows add up to the aggregation's total", () => {
+  const sequences = [9, 15, 30].map((length) => tinySequence(length, length));
+  const rows = sequences.map((sequence) => sequence.rows.length);
+  const totals = (aggregation: Aggregation) =>
+    aggregate(sequences, aggregation).map(({ weights }) => weights!.reduce((sum, weight) => sum + weight, 0));
+  const all = rows.reduce((sum, count) => sum + count, 0);
+  const near = (actual: number[], expected: number[]) => {
+    for (const [i, value] of expected.entries()) assert.ok(Math.abs(actual[i]! - value) < 1e-6);
+  };
+  near(
+    totals("token-mean"),
+    rows.map((count) => count / all),
+  );
+  near(totals("sequence-mean"), [1 / 3, 1 / 3, 1 / 3]);
+  near(
+    totals({ tokensPerSequence: 100 }),
+    rows.map((count) => count / 300),
+  );
+});
