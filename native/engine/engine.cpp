@@ -106,6 +106,7 @@ void Engine::step() {
   const at::NoGradGuard no_grad;
   drop_stale_caches();
   const std::vector<Row>& rows = scheduler_.next(sequences_);
+  TORCH_INTERNAL_ASSERT(!rows.empty());
   const at::Tensor logits_RV = runner_.run(rows);
   ++stats_.num_steps;
   stats_.num_rows += static_cast<int64_t>(rows.size());

@@ -96,10 +96,8 @@ int64_t Scheduler::num_missing_blocks(const Sequence& sequence) const {
 }
 
 bool Scheduler::reserve(Sequence& sequence, int64_t num_spare, const Sequences& sequences, bool may_preempt_running) {
-  const int64_t num_missing = num_missing_blocks(sequence);
-  if (num_missing == 0) return true;
-  if (!make_room(num_missing + num_spare, sequence, sequences, may_preempt_running)) return false;
-  if (must_copy_tail(sequence, pool_)) {  // the others may have gone while room was made
+  if (!make_room(sequence, num_spare, sequences, may_preempt_running)) return false;
+  if (must_copy_tail(sequence, pool_)) {
     int32_t& tail = sequence.blocks[sequence.num_cached / pool_.block_tokens()];
     const int32_t own = pool_.allocate();
     pool_.copy(tail, own);
@@ -111,17 +109,19 @@ bool Scheduler::reserve(Sequence& sequence, int64_t num_spare, const Sequences& 
   return true;
 }
 
-// Those that wait lose their blocks first, then, if allowed, younger ones that generate; always the youngest.
-bool Scheduler::make_room(int64_t num_blocks, const Sequence& sequence, const Sequences& sequences,
+// Those that wait lose their blocks first, then, if allowed, younger ones that generate; always the youngest. What is
+// missing is counted anew each time: a shared tail need not be copied once the others have lost theirs.
+bool Scheduler::make_room(const Sequence& sequence, int64_t num_spare, const Sequences& sequences,
                           bool may_preempt_running) {
-  while (pool_.num_free() < num_blocks) {
+  for (;;) {
+    const int64_t num_missing = num_missing_blocks(sequence);
+    if (num_missing == 0 || pool_.num_free() >= num_missing + num_spare) return true;
     Sequence* loser = victim(sequence, sequences, false);
     if (loser == nullptr && may_preempt_running) loser = victim(sequence, sequences, true);
     if (loser == nullptr) return false;
     drop_cache(*loser);
     ++num_preemptions_;
   }
-  return true;
 }
 
 Sequence* Scheduler::victim(const Sequence& sequence, const Sequences& sequences, bool is_generating) const {

@@ -48,7 +48,7 @@ class Scheduler {
   bool is_ready(Sequence& sequence);
   int64_t num_missing_blocks(const Sequence& sequence) const;
   bool reserve(Sequence& sequence, int64_t num_spare, const Sequences& sequences, bool may_preempt_running);
-  bool make_room(int64_t num_blocks, const Sequence& sequence, const Sequences& sequences, bool may_preempt_running);
+  bool make_room(const Sequence& sequence, int64_t num_spare, const Sequences& sequences, bool may_preempt_running);
   Sequence* victim(const Sequence& sequence, const Sequences& sequences, bool is_generating) const;
 
   BlockPool& pool_;

@@ -1,0 +1,74 @@
+/** Law 6: weights change only between steps, and what was cached under others is computed again. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Engine } from "../../lib/engine/engine.ts";
+import type { Model } from "../../lib/model/model.ts";
+import { Trainer } from "../../lib/train/trainer.ts";
+import { generateOnce, prompt, tinyModel } from "./models.ts";
+
+let model: Model;
+let trainer: Trainer;
+
+before(async () => {
+  model = await tinyModel({ maxPosition: 4096 });
+  trainer = await Trainer.open(model);
+});
+
+after(() => {
+  trainer.close();
+  model.close();
+});
+
+async function changeWeights(): Promise<void> {
+  const rows = Int32Array.from({ length: 29 }, (_, i) => i);
+  await trainer.accumulate([{ tokens: prompt(30, 9), rows, weights: new Float32Array(29).fill(1) }]);
+  await trainer.step({ learningRate: 0.02 });
+}
+
+test("a paused sequence goes on under the new weights as if it had never run under the old ones", async () => {
+  await using engine = await Engine.open(model);
+  const sequence = engine.open(prompt(20), { seed: 1 });
+  const first = await sequence.generate({ maxTokens: 10 });
+  assert.equal(first.weightsVersion, model.weightsVersion);
+  await changeWeights();
+  const { tokens } = sequence;
+  const second = await sequence.generate({ maxTokens: 10 });
+  assert.equal(second.weightsVersion, first.weightsVersion + 1);
+  assert.equal(model.weightsVersion, second.weightsVersion);
+  await using fresh = await Engine.open(model);
+  assert.deepEqual(await generateOnce(fresh, tokens, { maxTokens: 10, seed: 1 }), second);
+});
+
+test("forks of a prompt read under old weights read it again", async () => {
+  await using engine = await Engine.open(model);
+  const root = engine.open(prompt(40), { seed: 1 });
+  await root.generate({ maxTokens: 1 });
+  const fork = root.fork({ seed: 2 });
+  await changeWeights();
+  const span = await fork.generate({ maxTokens: 5 });
+  await using fresh = await Engine.open(model);
+  assert.deepEqual(await generateOnce(fresh, fork.tokens.slice(0, 41), { maxTokens: 5, seed: 2 }), span);
+});
+
+test("each token of a span that saw a change comes wholly from the old or wholly from the new weights", async () => {
+  await using engine = await Engine.open(model);
+  const old = await model.clone();
+  const sequence = engine.open(prompt(10), { seed: 3 });
+  let numBefore = 0;
+  const stream = sequence.stream({ maxTokens: 120 });
+  const logprobs: number[] = [];
+  let change: Promise<void> | undefined;
+  for await (const chunk of stream) {
+    logprobs.push(...chunk.logprobs);
+    if (logprobs.length === 20) change = changeWeights().then(() => void (numBefore = logprobs.length));
+  }
+  await change;
+  const [byOld, byNew] = await Promise.all(
+    [old, model].map(async (each) => (await each.scoreLogprobs(sequence.tokens)).slice(10).map(Number)),
+  );
+  const isClose = (values: number[] | undefined, i: number) => Math.abs(values![i]! - logprobs[i]!) < 1e-4;
+  const firstNew = logprobs.findIndex((_, i) => !isClose(byOld, i));
+  assert.ok(firstNew >= 20 && firstNew <= numBefore + 1, `first token of the new weights: ${firstNew}`);
+  for (let i = firstNew; i < 120; ++i) assert.ok(isClose(byNew, i), `token ${i}`);
+  old.close();
+});
