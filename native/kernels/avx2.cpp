@@ -10,9 +10,8 @@
 namespace seekrl::kernels {
 
 const KernelTable kAvx2Table = {
-    avx2::attend,    avx2::attend_backward, avx2::matmul,
-    avx2::row_stats, avx2::rms_norm,        avx2::rms_norm_backward,
-    avx2::rope,      avx2::silu_mul,        avx2::silu_mul_backward,
+    avx2::attend,   avx2::attend_backward,   avx2::matmul, avx2::row_stats, avx2::row_backward,
+    avx2::rms_norm, avx2::rms_norm_backward, avx2::rope,   avx2::silu_mul,  avx2::silu_mul_backward,
 };
 
 }  // namespace seekrl::kernels

@@ -10,9 +10,8 @@
 namespace seekrl::kernels {
 
 const KernelTable kAvx512Table = {
-    avx512::attend,    avx512::attend_backward, avx512::matmul,
-    avx512::row_stats, avx512::rms_norm,        avx512::rms_norm_backward,
-    avx512::rope,      avx512::silu_mul,        avx512::silu_mul_backward,
+    avx512::attend,   avx512::attend_backward,   avx512::matmul, avx512::row_stats, avx512::row_backward,
+    avx512::rms_norm, avx512::rms_norm_backward, avx512::rope,   avx512::silu_mul,  avx512::silu_mul_backward,
 };
 
 }  // namespace seekrl::kernels

@@ -9,9 +9,16 @@
 namespace seekrl::kernels {
 
 const KernelTable kPlainTable = {
-    reference::attend,    reference::attend_backward, reference::matmul,
-    reference::row_stats, reference::rms_norm,        reference::rms_norm_backward,
-    reference::rope,      reference::silu_mul,        reference::silu_mul_backward,
+    reference::attend,
+    reference::attend_backward,
+    reference::matmul,
+    reference::row_stats,
+    reference::row_backward,
+    reference::rms_norm,
+    reference::rms_norm_backward,
+    reference::rope,
+    reference::silu_mul,
+    reference::silu_mul_backward,
 };
 
 Isa best_isa() {
@@ -73,6 +80,11 @@ void matmul(float* c_MN, int64_t c_stride, const MatrixView& a_MK, const MatrixV
 
 RowStats row_stats(const float* logits, int64_t size, float inverse_temperature) {
   return table().row_stats(logits, size, inverse_temperature);
+}
+
+void row_backward(float* logits, int64_t size, float inverse_temperature, const RowStats& stats,
+                  const RowGradients& gradients) {
+  table().row_backward(logits, size, inverse_temperature, stats, gradients);
 }
 
 void rms_norm(float* y_MD, float* scale_M, const float* x_MD, const float* weight_D, int64_t m, int64_t d, float eps) {

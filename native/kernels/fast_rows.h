@@ -127,4 +127,16 @@ inline RowStats row_stats(const float* logits, int64_t size, float inverse_tempe
   return stats;
 }
 
+inline void row_backward(float* logits, int64_t size, float inverse_temperature, const RowStats& stats,
+                         const RowGradients& gradients) {
+  const Lanes scale = broadcast(inverse_temperature), entropy = broadcast(stats.entropy);
+  for_lanes(size, [&](int64_t v, int64_t count) {
+    const Lanes shifted = fma(load_first(logits + v, count), scale, broadcast(-stats.max));
+    const Lanes log_p = shifted - broadcast(stats.log_sum);
+    const Lanes slope = fma(broadcast(gradients.entropy), log_p + entropy, broadcast(gradients.logprob));
+    store_first(logits + v, -(exp_lanes(log_p) * slope * scale), count);
+  });
+  logits[gradients.id] += gradients.logprob * inverse_temperature;
+}
+
 }  // namespace seekrl::kernels::SEEKRL_ISA

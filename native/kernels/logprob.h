@@ -21,8 +21,22 @@ inline float logprob(const RowStats& stats, float logit, float inverse_temperatu
   return (logit * inverse_temperature - stats.max) - stats.log_sum;
 }
 
+// Gradients of a row's results: of the log-probability of `id` and of the entropy.
+struct RowGradients {
+  int64_t id = 0;
+  float logprob = 0;
+  float entropy = 0;
+};
+
+// Replaces the logits by their gradient: with p = softmax(z) and H the entropy,
+// inverse_temperature (logprob ([v = id] - p_v) - entropy p_v (log p_v + H)). Reads and writes `size` floats.
+void row_backward(float* logits, int64_t size, float inverse_temperature, const RowStats& stats,
+                  const RowGradients& gradients);
+
 namespace reference {
 RowStats row_stats(const float* logits, int64_t size, float inverse_temperature);
-}
+void row_backward(float* logits, int64_t size, float inverse_temperature, const RowStats& stats,
+                  const RowGradients& gradients);
+}  // namespace reference
 
 }  // namespace seekrl::kernels

@@ -122,6 +122,16 @@ RowStats row_stats(const float* logits, int64_t size, float inverse_temperature)
   return stats;
 }
 
+void row_backward(float* logits, int64_t size, float inverse_temperature, const RowStats& stats,
+                  const RowGradients& gradients) {
+  for (int64_t v = 0; v < size; ++v) {
+    const float log_p = std::fma(logits[v], inverse_temperature, -stats.max) - stats.log_sum;
+    const float slope = std::fma(gradients.entropy, log_p + stats.entropy, gradients.logprob);
+    logits[v] = -(exp_f32(log_p) * slope * inverse_temperature);
+  }
+  logits[gradients.id] += gradients.logprob * inverse_temperature;
+}
+
 void matmul(float* c_MN, int64_t c_stride, const MatrixView& a_MK, const MatrixView& b_KN, int64_t m, int64_t n,
             int64_t k, Start start, const float* bias_N, float* /*scratch*/) {
   for (int64_t row = 0; row < m; ++row) {

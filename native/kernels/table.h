@@ -13,6 +13,7 @@ struct KernelTable {
   decltype(&reference::attend_backward) attend_backward;
   decltype(&reference::matmul) matmul;
   decltype(&reference::row_stats) row_stats;
+  decltype(&reference::row_backward) row_backward;
   decltype(&reference::rms_norm) rms_norm;
   decltype(&reference::rms_norm_backward) rms_norm_backward;
   decltype(&reference::rope) rope;

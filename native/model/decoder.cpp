@@ -54,8 +54,7 @@ Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device)
   for (int64_t index = 0; index < config_.num_layers; ++index) layers_.push_back(add_layer(index));
   norm_D_ = add("model.norm.weight", {config_.hidden_size});
   head_VD_ = config_.tie_embeddings ? embedding_VD_ : add("lm_head.weight", {config_.vocab_size, config_.hidden_size});
-  const std::vector<float> frequencies = seekrl::model::rope_frequencies(config_);
-  rope_frequencies_ = at::tensor(frequencies, at::kFloat).to(device_);
+  rope_table_ = RopeTable(rope_frequencies(config_), device_);
 }
 
 at::Tensor Decoder::add(const std::string& name, at::IntArrayRef shape) {
@@ -114,20 +113,19 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
           "decoder: expected tokens and positions [T], got ", tokens_T.sizes(), " and ", positions_T.sizes());
   require(tokens_T.scalar_type() == at::kLong && positions_T.scalar_type() == at::kLong, ErrorCode::kDtype,
           "decoder: expected i64 tokens and positions");
-  const at::Tensor angles_TF = positions_T.to(at::kFloat).unsqueeze(1) * rope_frequencies_;
-  const at::Tensor cos_TF = angles_TF.cos(), sin_TF = angles_TF.sin();
+  const RopeTable::Angles angles = rope_table_.at(positions_T);
   at::Tensor x_TD = at::embedding(embedding_VD_, tokens_T);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     const at::Tensor normed_TD = ops::rms_norm(x_TD, layer.input_norm_D, config_.rms_norm_eps);
-    x_TD = x_TD + attention_block(layer, static_cast<int64_t>(i), normed_TD, cos_TF, sin_TF, attention);
+    x_TD = x_TD + attention_block(layer, static_cast<int64_t>(i), normed_TD, angles, attention);
     x_TD = x_TD + mlp_block(layer, ops::rms_norm(x_TD, layer.post_norm_D, config_.rms_norm_eps));
   }
   return ops::rms_norm(x_TD, norm_D_, config_.rms_norm_eps);
 }
 
-at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const at::Tensor& cos_TF,
-                                    const at::Tensor& sin_TF, Attention& attention) const {
+at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD,
+                                    const RopeTable::Angles& angles, Attention& attention) const {
   const int64_t num_tokens = x_TD.size(0), head_dim = config_.head_dim;
   at::Tensor query = ops::linear(x_TD, layer.q_weight, layer.q_bias).view({num_tokens, config_.num_heads, head_dim});
   at::Tensor key = ops::linear(x_TD, layer.k_weight, layer.k_bias).view({num_tokens, config_.num_kv_heads, head_dim});
@@ -137,8 +135,8 @@ at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at:
     query = ops::rms_norm(query, layer.q_norm_C, config_.rms_norm_eps);
     key = ops::rms_norm(key, layer.k_norm_C, config_.rms_norm_eps);
   }
-  const at::Tensor mixed =
-      attention.attend(index, ops::rope(query, cos_TF, sin_TF), ops::rope(key, cos_TF, sin_TF), value);
+  const at::Tensor mixed = attention.attend(index, ops::rope(query, angles.cos_TF, angles.sin_TF),
+                                            ops::rope(key, angles.cos_TF, angles.sin_TF), value);
   return ops::linear(mixed.reshape({num_tokens, config_.num_heads * head_dim}), layer.o_weight, layer.o_bias);
 }
 

@@ -9,6 +9,7 @@
 
 #include "model/attention.h"
 #include "model/config.h"
+#include "model/rope_table.h"
 
 namespace seekrl::model {
 
@@ -55,8 +56,8 @@ class Decoder {
 
   at::Tensor add(const std::string& name, at::IntArrayRef shape);
   Layer add_layer(int64_t index);
-  at::Tensor attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const at::Tensor& cos_TF,
-                             const at::Tensor& sin_TF, Attention& attention) const;
+  at::Tensor attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const RopeTable::Angles& angles,
+                             Attention& attention) const;
   at::Tensor mlp_block(const Layer& layer, const at::Tensor& x_TD) const;
 
   DecoderConfig config_;
@@ -65,7 +66,7 @@ class Decoder {
   std::vector<Parameter> parameters_;
   std::vector<Layer> layers_;
   at::Tensor embedding_VD_, norm_D_, head_VD_;
-  at::Tensor rope_frequencies_;  // f32 [F], F = C / 2
+  mutable RopeTable rope_table_;  // grows with the positions seen
   int64_t weights_version_ = 0;
 };
 

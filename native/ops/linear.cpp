@@ -1,11 +1,84 @@
-// The linear op: ATen's for every dtype and device.
+// The linear op: our kernel for f32 on the CPU, where a row's bits must not depend on its batch; ATen's elsewhere.
 #include "ops/linear.h"
 
-#include <ATen/ops/linear.h>
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <optional>
+
+#include "base/error.h"
+#include "ops/kernel_path.h"
+#include "ops/matmul.h"
 
 namespace seekrl::ops {
 
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+void check(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
+  require(x_MK.dim() == 2 && weight_NK.dim() == 2 && x_MK.size(1) == weight_NK.size(1) &&
+              (!bias_N.defined() || (bias_N.dim() == 1 && bias_N.size(0) == weight_NK.size(0))),
+          ErrorCode::kShape, "linear: expected x [M, K], weight [N, K], bias [N], got ", x_MK.sizes(), ", ",
+          weight_NK.sizes());
+  require(x_MK.scalar_type() == weight_NK.scalar_type(), ErrorCode::kDtype, "linear: x is ", x_MK.scalar_type(),
+          ", weight is ", weight_NK.scalar_type());
+}
+
+at::Tensor forward_cpu(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
+  const at::Tensor x = x_MK.contiguous(), weight = weight_NK.contiguous();
+  const int64_t m = x.size(0), n = weight.size(0), k = x.size(1);
+  at::Tensor y_MN = at::empty({m, n}, x.options());
+  const bool has_bias = bias_N.defined();
+  const at::Tensor bias = has_bias ? bias_N.contiguous() : at::Tensor();
+  parallel_matmul(y_MN.mutable_data_ptr<float>(), n, {x.const_data_ptr<float>(), k, 1},
+                  {weight.const_data_ptr<float>(), 1, k}, m, n, k,
+                  has_bias ? kernels::Start::kBias : kernels::Start::kZero,
+                  has_bias ? bias.const_data_ptr<float>() : nullptr);
+  return y_MN;
+}
+
+class LinearFunction : public torch::autograd::Function<LinearFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x_MK, const at::Tensor& weight_NK,
+                            const std::optional<at::Tensor>& bias_N) {
+    context->save_for_backward({x_MK, weight_NK});
+    context->saved_data["has_bias"] = bias_N.has_value();
+    return forward_cpu(x_MK, weight_NK, bias_N.value_or(at::Tensor()));
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor x = saved[0].contiguous(), weight = saved[1].contiguous(), y_grad = grads[0].contiguous();
+    const int64_t m = x.size(0), n = weight.size(0), k = x.size(1);
+    const float* y_grad_data = y_grad.const_data_ptr<float>();
+    at::Tensor x_grad, weight_grad, bias_grad;
+    if (context->needs_input_grad(0)) {
+      x_grad = at::empty({m, k}, x.options());
+      parallel_matmul(x_grad.mutable_data_ptr<float>(), k, {y_grad_data, n, 1}, {weight.const_data_ptr<float>(), k, 1},
+                      m, k, n, kernels::Start::kZero, nullptr);
+    }
+    if (context->needs_input_grad(1)) {
+      weight_grad = at::empty({n, k}, x.options());
+      parallel_matmul(weight_grad.mutable_data_ptr<float>(), k, {y_grad_data, 1, n}, {x.const_data_ptr<float>(), k, 1},
+                      n, k, m, kernels::Start::kZero, nullptr);
+    }
+    const bool has_bias = context->saved_data["has_bias"].toBool();
+    if (has_bias && context->needs_input_grad(2)) bias_grad = y_grad.sum(0);
+    return {x_grad, weight_grad, bias_grad};
+  }
+};
+
+}  // namespace
+
 at::Tensor linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
+  check(x_MK, weight_NK, bias_N);
+  if (is_cpu_f32(x_MK, weight_NK, bias_N)) {
+    if (!needs_grad(x_MK, weight_NK, bias_N)) return forward_cpu(x_MK, weight_NK, bias_N);
+    const auto bias = bias_N.defined() ? std::optional<at::Tensor>(bias_N) : std::nullopt;
+    return LinearFunction::apply(x_MK, weight_NK, bias);
+  }
   if (!bias_N.defined()) return at::linear(x_MK, weight_NK);
   return at::linear(x_MK, weight_NK, bias_N);
 }

@@ -9,8 +9,8 @@
 
 namespace seekrl::ops {
 
-// Below this many multiply-adds or elements' worth of work, waking a second thread costs more than it gains.
-inline constexpr int64_t kWorthAThread = int64_t{1} << 17;
+// Fewer multiply-adds than this are done sooner than a second thread wakes.
+inline constexpr int64_t kWorthAThread = int64_t{1} << 20;
 
 // Runs body(item) for each item of [0, num_items) once, on as many threads as `work` (in multiply-adds, all items
 // together) is worth. The order of items among threads is not fixed.

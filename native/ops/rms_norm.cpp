@@ -1,14 +1,90 @@
-// The norm as a composition of ATen ops.
+// The norm: our kernel for f32 on the CPU, a composition of ATen ops elsewhere.
 #include "ops/rms_norm.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernels/rows.h"
+#include "ops/kernel_path.h"
+#include "ops/parallel.h"
 
 namespace seekrl::ops {
 
-at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight_D, double eps) {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr int64_t kBlockRows = 128;
+
+// Calls body(first row, number of rows, block) for blocks of rows.
+template <class Body>
+void for_row_blocks(int64_t num_rows, int64_t width, const Body& body) {
+  const int64_t num_blocks = (num_rows + kBlockRows - 1) / kBlockRows;
+  claim_items(num_blocks, num_rows * width * 4, [&](int64_t block) {
+    const int64_t first = block * kBlockRows;
+    body(first, std::min(kBlockRows, num_rows - first), block);
+  });
+}
+
+struct Normed {
+  at::Tensor y, scale_M;
+};
+
+Normed forward_cpu(const at::Tensor& x, const at::Tensor& weight_D, double eps) {
+  const int64_t d = weight_D.size(0), m = x.numel() / d;
+  Normed normed = {at::empty_like(x), at::empty({m}, x.options())};
+  float *y = normed.y.mutable_data_ptr<float>(), *scale = normed.scale_M.mutable_data_ptr<float>();
+  const float *from = x.const_data_ptr<float>(), *weight = weight_D.const_data_ptr<float>();
+  for_row_blocks(m, d, [&](int64_t first, int64_t count, int64_t) {
+    kernels::rms_norm(y + first * d, scale + first, from + first * d, weight, count, d, static_cast<float>(eps));
+  });
+  return normed;
+}
+
+class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight_D, double eps) {
+    const Normed normed = forward_cpu(x, weight_D, eps);
+    context->save_for_backward({x, weight_D, normed.scale_M});
+    return normed.y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &weight_D = saved[1], &scale_M = saved[2];
+    const at::Tensor y_grad = grads[0].contiguous();
+    const int64_t d = weight_D.size(0), m = x.numel() / d;
+    at::Tensor x_grad = at::empty_like(x);
+    // Each block has its own sum, so that the total does not depend on the threads.
+    at::Tensor weight_grads_BD = at::zeros({(m + kBlockRows - 1) / kBlockRows, d}, x.options());
+    float *to = x_grad.mutable_data_ptr<float>(), *weight_to = weight_grads_BD.mutable_data_ptr<float>();
+    for_row_blocks(m, d, [&](int64_t first, int64_t count, int64_t block) {
+      kernels::rms_norm_backward(to + first * d, weight_to + block * d, y_grad.const_data_ptr<float>() + first * d,
+                                 x.const_data_ptr<float>() + first * d, scale_M.const_data_ptr<float>() + first,
+                                 weight_D.const_data_ptr<float>(), count, d);
+    });
+    return {x_grad, weight_grads_BD.sum(0), at::Tensor()};
+  }
+};
+
+at::Tensor composition(const at::Tensor& x, const at::Tensor& weight_D, double eps) {
   const at::Tensor wide = x.to(at::promote_types(x.scalar_type(), at::kFloat));
   const at::Tensor scale = at::rsqrt(wide.pow(2).mean(-1, true) + eps);
   return (wide * scale).to(x.scalar_type()) * weight_D;
+}
+
+}  // namespace
+
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight_D, double eps) {
+  require(weight_D.dim() == 1 && x.dim() > 0 && x.size(-1) == weight_D.size(0), ErrorCode::kShape,
+          "rms_norm: expected x [..., D] and weight [D], got ", x.sizes(), " and ", weight_D.sizes());
+  if (!is_cpu_f32(x, weight_D)) return composition(x, weight_D, eps);
+  const at::Tensor dense = x.contiguous();
+  return needs_grad(x, weight_D) ? RmsNormFunction::apply(dense, weight_D, eps) : forward_cpu(dense, weight_D, eps).y;
 }
 
 }  // namespace seekrl::ops

@@ -1,91 +1,220 @@
-// Forward keeps only two numbers per row; backward makes each chunk's logits once more.
+// Forward keeps a few numbers per row; backward makes each chunk's logits once more and turns them into gradients.
 #include "ops/token_logprob.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/linear.h"
+#include "kernels/logprob.h"
+#include "ops/kernel_path.h"
+#include "ops/matmul.h"
+#include "ops/parallel.h"
 
 namespace seekrl::ops {
 
 namespace {
 
+using kernels::RowStats;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// About 32 MB of logits at a time.
-int64_t chunk_rows(int64_t vocab_size) { return std::clamp<int64_t>((int64_t{1} << 23) / vocab_size, 1, 1024); }
+// What backward needs besides the inputs: the columns of stats_R4 are max, log_sum, entropy and log-probability.
+constexpr int64_t kNumStats = 4;
 
-// log-probabilities of every id, f32 [rows, V].
-at::Tensor chunk_logprobs(const at::Tensor& hidden, const at::Tensor& weight_VD, double temperature) {
-  return at::log_softmax(ops::linear(hidden, weight_VD, at::Tensor()).to(at::kFloat) / temperature, 1);
+int64_t chunk_rows(int64_t vocab_size) { return std::clamp<int64_t>((int64_t{1} << 22) / vocab_size, 64, 1024); }
+
+// Calls body(first row, rows of the chunk).
+template <class Body>
+void for_chunks(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const Body& body) {
+  const int64_t num_rows = hidden_RD.size(0), rows = chunk_rows(weight_VD.size(0));
+  for (int64_t first = 0; first < num_rows; first += rows) body(first, std::min(rows, num_rows - first));
+}
+
+// Row-wise work over logits of V floats a row; an exponential costs about as much as 16 multiply-adds.
+template <class Body>
+void for_rows(int64_t num_rows, int64_t vocab_size, const Body& body) {
+  constexpr int64_t kBlockRows = 8;
+  claim_items((num_rows + kBlockRows - 1) / kBlockRows, num_rows * vocab_size * 16, [&](int64_t block) {
+    const int64_t end = std::min(num_rows, (block + 1) * kBlockRows);
+    for (int64_t row = block * kBlockRows; row < end; ++row) body(row);
+  });
+}
+
+void logits_cpu(const at::Tensor& logits, const at::Tensor& hidden_RD, int64_t first, int64_t rows,
+                const at::Tensor& weight_VD) {
+  const int64_t v = weight_VD.size(0), d = weight_VD.size(1);
+  parallel_matmul(logits.mutable_data_ptr<float>(), v, {hidden_RD.const_data_ptr<float>() + first * d, d, 1},
+                  {weight_VD.const_data_ptr<float>(), 1, d}, rows, v, d, kernels::Start::kZero, nullptr);
+}
+
+at::Tensor forward_cpu(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
+                       double temperature) {
+  const int64_t v = weight_VD.size(0), num_rows = hidden_RD.size(0);
+  const auto inverse = static_cast<float>(1.0 / temperature);
+  at::Tensor stats_R4 = at::empty({num_rows, kNumStats}, hidden_RD.options());
+  at::Tensor logits = at::empty({std::min(num_rows, chunk_rows(v)), v}, hidden_RD.options());
+  float* stats = stats_R4.mutable_data_ptr<float>();
+  const int64_t* ids = ids_R.const_data_ptr<int64_t>();
+  for (int64_t row = 0; row < num_rows; ++row) {
+    require(ids[row] >= 0 && ids[row] < v, ErrorCode::kRange, "token_logprob: id: expected 0 to ", v - 1, ", got ",
+            ids[row]);
+  }
+  for_chunks(hidden_RD, weight_VD, [&](int64_t first, int64_t rows) {
+    logits_cpu(logits, hidden_RD, first, rows, weight_VD);
+    const float* data = logits.const_data_ptr<float>();
+    for_rows(rows, v, [&](int64_t row) {
+      const RowStats found = kernels::row_stats(data + row * v, v, inverse);
+      float* to = stats + (first + row) * kNumStats;
+      to[0] = found.max;
+      to[1] = found.log_sum;
+      to[2] = found.entropy;
+      to[3] = kernels::logprob(found, data[row * v + ids[first + row]], inverse);
+    });
+  });
+  return stats_R4;
+}
+
+// The gradients of all rows' results as two arrays, zero where autograd has none.
+struct ResultGradients {
+  at::Tensor logprob_R, entropy_R;
+
+  ResultGradients(const variable_list& grads, int64_t num_rows, const at::TensorOptions& options)
+      : logprob_R(grads[0].defined() ? grads[0].contiguous() : at::zeros({num_rows}, options)),
+        entropy_R(grads[1].defined() ? grads[1].contiguous() : at::zeros({num_rows}, options)) {}
+
+  kernels::RowGradients row(int64_t row, int64_t id) const {
+    return {id, logprob_R.const_data_ptr<float>()[row], entropy_R.const_data_ptr<float>()[row]};
+  }
+};
+
+// Replaces the chunk's logits by their gradients.
+void logits_backward_cpu(const at::Tensor& logits, int64_t first, int64_t rows, const at::Tensor& ids_R,
+                         const at::Tensor& stats_R4, const ResultGradients& grads, double temperature) {
+  const int64_t v = logits.size(1);
+  float* data = logits.mutable_data_ptr<float>();
+  const float* stats = stats_R4.const_data_ptr<float>() + first * kNumStats;
+  const int64_t* ids = ids_R.const_data_ptr<int64_t>() + first;
+  for_rows(rows, v, [&](int64_t row) {
+    const float* from = stats + row * kNumStats;
+    kernels::row_backward(data + row * v, v, static_cast<float>(1.0 / temperature), {from[0], from[1], from[2]},
+                          grads.row(first + row, ids[row]));
+  });
 }
 
 class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFunction> {
  public:
   static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD, const at::Tensor& weight_VD,
                                const at::Tensor& ids_R, double temperature) {
-    const int64_t num_rows = hidden_RD.size(0), rows = chunk_rows(weight_VD.size(0));
+    const at::Tensor stats_R4 = forward_cpu(hidden_RD, weight_VD, ids_R, temperature);
+    context->save_for_backward({hidden_RD, weight_VD, ids_R, stats_R4});
+    context->saved_data["temperature"] = temperature;
+    return {stats_R4.select(1, 3).contiguous(), stats_R4.select(1, 2).contiguous()};
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &hidden_RD = saved[0], &weight_VD = saved[1], &ids_R = saved[2], &stats_R4 = saved[3];
+    const double temperature = context->saved_data["temperature"].toDouble();
+    const int64_t v = weight_VD.size(0), d = weight_VD.size(1), num_rows = hidden_RD.size(0);
+    const ResultGradients result_grads(grads, num_rows, hidden_RD.options());
+    at::Tensor logits = at::empty({std::min(num_rows, chunk_rows(v)), v}, hidden_RD.options());
+    at::Tensor hidden_grad, weight_grad;
+    if (context->needs_input_grad(0)) hidden_grad = at::empty_like(hidden_RD);
+    if (context->needs_input_grad(1)) weight_grad = at::zeros_like(weight_VD);
+    for_chunks(hidden_RD, weight_VD, [&](int64_t first, int64_t rows) {
+      logits_cpu(logits, hidden_RD, first, rows, weight_VD);
+      logits_backward_cpu(logits, first, rows, ids_R, stats_R4, result_grads, temperature);
+      const float* logits_grad = logits.const_data_ptr<float>();
+      if (hidden_grad.defined()) {
+        parallel_matmul(hidden_grad.mutable_data_ptr<float>() + first * d, d, {logits_grad, v, 1},
+                        {weight_VD.const_data_ptr<float>(), d, 1}, rows, d, v, kernels::Start::kZero, nullptr);
+      }
+      if (weight_grad.defined()) {
+        parallel_matmul(weight_grad.mutable_data_ptr<float>(), d, {logits_grad, 1, v},
+                        {hidden_RD.const_data_ptr<float>() + first * d, d, 1}, v, d, rows, kernels::Start::kSelf,
+                        nullptr);
+      }
+    });
+    return {hidden_grad, weight_grad, at::Tensor(), at::Tensor()};
+  }
+};
+
+// ATen's ops by chunk; backward differentiates each chunk made once more.
+class ComposedFunction : public torch::autograd::Function<ComposedFunction> {
+ public:
+  static variable_list chunk(const at::Tensor& hidden, const at::Tensor& weight_VD, const at::Tensor& ids,
+                             double temperature) {
+    const at::Tensor all = at::log_softmax(at::linear(hidden, weight_VD).to(at::kFloat) / temperature, 1);
+    return {all.gather(1, ids.unsqueeze(1)).squeeze(1), (all.exp() * all).sum(1).neg()};
+  }
+
+  static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD, const at::Tensor& weight_VD,
+                               const at::Tensor& ids_R, double temperature) {
     const auto options = hidden_RD.options().dtype(at::kFloat);
-    at::Tensor logprob_R = at::empty({num_rows}, options), entropy_R = at::empty({num_rows}, options);
-    for (int64_t start = 0; start < num_rows; start += rows) {
-      const int64_t end = std::min(num_rows, start + rows);
-      const at::Tensor all = chunk_logprobs(hidden_RD.slice(0, start, end), weight_VD, temperature);
-      logprob_R.slice(0, start, end).copy_(all.gather(1, ids_R.slice(0, start, end).unsqueeze(1)).squeeze(1));
-      entropy_R.slice(0, start, end).copy_((all.exp() * all).sum(1).neg());
-    }
-    context->save_for_backward({hidden_RD, weight_VD, ids_R, entropy_R});
+    at::Tensor logprob_R = at::empty({hidden_RD.size(0)}, options), entropy_R = at::empty({hidden_RD.size(0)}, options);
+    for_chunks(hidden_RD, weight_VD, [&](int64_t first, int64_t rows) {
+      const variable_list results =
+          chunk(hidden_RD.narrow(0, first, rows), weight_VD, ids_R.narrow(0, first, rows), temperature);
+      logprob_R.narrow(0, first, rows).copy_(results[0]);
+      entropy_R.narrow(0, first, rows).copy_(results[1]);
+    });
+    context->save_for_backward({hidden_RD, weight_VD, ids_R});
     context->saved_data["temperature"] = temperature;
     return {logprob_R, entropy_R};
   }
 
-  // With p the row's distribution and H its entropy: d logprob / d logit_v = [v = id] - p_v and
-  // d entropy / d logit_v = -p_v (log p_v + H), both divided by the temperature.
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
-    const at::Tensor &hidden_RD = saved[0], &weight_VD = saved[1], &ids_R = saved[2], &entropy_R = saved[3];
+    const at::Tensor hidden_RD = saved[0].detach(), weight_VD = saved[1].detach().requires_grad_();
     const double temperature = context->saved_data["temperature"].toDouble();
-    const int64_t num_rows = hidden_RD.size(0), rows = chunk_rows(weight_VD.size(0));
-    const bool wants_hidden = context->needs_input_grad(0), wants_weight = context->needs_input_grad(1);
-    at::Tensor hidden_grad = wants_hidden ? at::empty_like(hidden_RD) : at::Tensor();
-    at::Tensor weight_grad = wants_weight ? at::zeros_like(weight_VD) : at::Tensor();
-    for (int64_t start = 0; start < num_rows; start += rows) {
-      const int64_t end = std::min(num_rows, start + rows);
-      const at::Tensor hidden = hidden_RD.slice(0, start, end);
-      const at::Tensor all = chunk_logprobs(hidden, weight_VD, temperature);
-      const at::Tensor p = all.exp();
-      at::Tensor logits_grad = at::zeros_like(all);
-      if (grads[0].defined()) {
-        const at::Tensor grad = grads[0].slice(0, start, end).unsqueeze(1);
-        logits_grad.scatter_(1, ids_R.slice(0, start, end).unsqueeze(1), grad.contiguous());
-        logits_grad.sub_(p * grad);
+    at::Tensor hidden_grad = at::empty_like(hidden_RD), weight_grad = at::zeros_like(weight_VD);
+    for_chunks(hidden_RD, weight_VD, [&](int64_t first, int64_t rows) {
+      const c10::AutoGradMode with_grad(true);
+      const at::Tensor hidden = hidden_RD.narrow(0, first, rows).detach().requires_grad_();
+      const variable_list results = chunk(hidden, weight_VD, saved[2].narrow(0, first, rows), temperature);
+      variable_list wanted, wanted_grads;
+      for (size_t i = 0; i < 2; ++i) {
+        if (!grads[i].defined()) continue;
+        wanted.push_back(results[i]);
+        wanted_grads.push_back(grads[i].narrow(0, first, rows));
       }
-      if (grads[1].defined()) {
-        const at::Tensor grad = grads[1].slice(0, start, end).unsqueeze(1);
-        logits_grad.sub_(p * (all + entropy_R.slice(0, start, end).unsqueeze(1)) * grad);
-      }
-      logits_grad = logits_grad.div_(temperature).to(weight_VD.scalar_type());
-      if (wants_hidden) hidden_grad.slice(0, start, end).copy_(logits_grad.mm(weight_VD));
-      if (wants_weight) weight_grad.addmm_(logits_grad.t(), hidden);
-    }
+      const variable_list found = torch::autograd::grad(wanted, {hidden, weight_VD}, wanted_grads);
+      hidden_grad.narrow(0, first, rows).copy_(found[0]);
+      weight_grad.add_(found[1]);
+    });
     return {hidden_grad, weight_grad, at::Tensor(), at::Tensor()};
   }
 };
+
+void check(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R, double temperature) {
+  require(hidden_RD.dim() == 2 && weight_VD.dim() == 2 && hidden_RD.size(1) == weight_VD.size(1) && ids_R.dim() == 1 &&
+              ids_R.size(0) == hidden_RD.size(0),
+          ErrorCode::kShape, "token_logprob: expected hidden [R, D], weight [V, D], ids [R], got ", hidden_RD.sizes(),
+          ", ", weight_VD.sizes(), ", ", ids_R.sizes());
+  require(ids_R.scalar_type() == at::kLong, ErrorCode::kDtype, "token_logprob: expected i64 ids, got ",
+          ids_R.scalar_type());
+  require(temperature > 0, ErrorCode::kRange, "token_logprob: temperature: expected > 0, got ", temperature);
+}
 
 }  // namespace
 
 TokenLogprob token_logprob(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
                            double temperature) {
-  require(hidden_RD.dim() == 2 && weight_VD.dim() == 2 && hidden_RD.size(1) == weight_VD.size(1) && ids_R.dim() == 1 &&
-              ids_R.size(0) == hidden_RD.size(0),
-          ErrorCode::kShape, "token_logprob: expected hidden [R, D], weight [V, D], ids [R], got ", hidden_RD.sizes(),
-          ", ", weight_VD.sizes(), ", ", ids_R.sizes());
-  require(ids_R.scalar_type() == at::kLong, ErrorCode::kDtype, "token_logprob: expected i64 ids");
-  require(temperature > 0, ErrorCode::kRange, "token_logprob: temperature: expected > 0, got ", temperature);
-  variable_list results = TokenLogprobFunction::apply(hidden_RD, weight_VD, ids_R, temperature);
+  check(hidden_RD, weight_VD, ids_R, temperature);
+  if (!is_cpu_f32(hidden_RD, weight_VD)) {
+    const variable_list results = ComposedFunction::apply(hidden_RD, weight_VD, ids_R, temperature);
+    return {results[0], results[1]};
+  }
+  const at::Tensor hidden = hidden_RD.contiguous(), weight = weight_VD.contiguous(), ids = ids_R.contiguous();
+  if (!needs_grad(hidden, weight)) {
+    const at::Tensor stats_R4 = forward_cpu(hidden, weight, ids, temperature);
+    return {stats_R4.select(1, 3).contiguous(), stats_R4.select(1, 2).contiguous()};
+  }
+  const variable_list results = TokenLogprobFunction::apply(hidden, weight, ids, temperature);
   return {results[0], results[1]};
 }
 

@@ -49,6 +49,6 @@ inline void check_near(double actual, double expected, double tolerance, const c
   static void SEEKRL_JOIN(test_body_, __LINE__)();                                                             \
   static const seekrl::test::Registered SEEKRL_JOIN(test_, __LINE__)(name, SEEKRL_JOIN(test_body_, __LINE__)); \
   static void SEEKRL_JOIN(test_body_, __LINE__)()
-#define CHECK(condition) seekrl::test::check(condition, #condition, __FILE__, __LINE__)
-#define CHECK_NEAR(actual, expected, tolerance) \
+#define EXPECT(condition) seekrl::test::check(condition, #condition, __FILE__, __LINE__)
+#define EXPECT_NEAR(actual, expected, tolerance) \
   seekrl::test::check_near(actual, expected, tolerance, #actual, __FILE__, __LINE__)

@@ -1,0 +1,25 @@
+// When an op takes the project's CPU kernels rather than a composition of ATen ops.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
+
+#include <cstdint>
+
+namespace seekrl::ops {
+
+template <class... Tensors>
+bool is_cpu_f32(const Tensors&... tensors) {
+  return ((!tensors.defined() || (tensors.device().is_cpu() && tensors.scalar_type() == at::kFloat)) && ...);
+}
+
+// Whether the result must remember how it was made.
+template <class... Tensors>
+bool needs_grad(const Tensors&... tensors) {
+  return c10::GradMode::is_enabled() && ((tensors.defined() && tensors.requires_grad()) || ...);
+}
+
+// This thread's scratch memory; valid until its next call with more floats.
+float* scratch(int64_t floats);
+
+}  // namespace seekrl::ops

@@ -1,0 +1,131 @@
+// Ops: the kernels' results and gradients against ATen's autograd over the same op composed in double.
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <functional>
+#include <vector>
+
+#include "base/error.h"
+#include "check.h"
+#include "ops/linear.h"
+#include "ops/rms_norm.h"
+#include "ops/rope.h"
+#include "ops/silu_mul.h"
+#include "ops/span_attention.h"
+#include "ops/token_logprob.h"
+
+using namespace seekrl;
+using at::Tensor;
+
+namespace {
+
+using Tensors = std::vector<Tensor>;
+using Op = std::function<Tensor(const Tensors&)>;
+
+Tensor random(at::IntArrayRef shape) { return at::randn(shape, at::kFloat); }
+
+// Results and gradients of sum(out * weights), weights fixed and of both signs.
+Tensors run(const Op& op, const Tensors& inputs, at::ScalarType dtype) {
+  Tensors leaves;
+  for (const Tensor& input : inputs) leaves.push_back(input.to(dtype).detach().clone().requires_grad_());
+  const Tensor out = op(leaves);
+  const Tensor weights = at::arange(out.numel(), at::kDouble).cos().to(dtype).view(out.sizes());
+  Tensors results = torch::autograd::grad({(out * weights).sum()}, leaves);
+  results.push_back(out.detach());
+  return results;
+}
+
+// The tolerance is relative to each tensor's largest element: a few roundings of sums of at most some hundred terms.
+void check_against_double(const Op& op, const Tensors& inputs, double tolerance = 1e-5) {
+  at::manual_seed(5);
+  const Tensors got = run(op, inputs, at::kFloat), expected = run(op, inputs, at::kDouble);
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double largest = std::max(1e-2, expected[i].abs().max().item<double>());
+    const double gap = (got[i].to(at::kDouble) - expected[i]).abs().max().item<double>();
+    EXPECT_NEAR(gap / largest, 0.0, tolerance);
+  }
+}
+
+}  // namespace
+
+TEST("linear and its gradients match ATen in double") {
+  at::manual_seed(1);
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 3, 5}, {100, 70, 33}, {700, 130, 65}}) {
+    check_against_double([](const Tensors& x) { return ops::linear(x[0], x[1], x[2]); },
+                         {random({m, k}), random({n, k}), random({n})});
+    check_against_double([](const Tensors& x) { return ops::linear(x[0], x[1], {}); },
+                         {random({m, k}), random({n, k})});
+  }
+}
+
+TEST("rms_norm, rope and silu_mul and their gradients match ATen in double") {
+  at::manual_seed(2);
+  const Tensor angles = at::rand({300, 8}) * 6;
+  check_against_double([](const Tensors& x) { return ops::rms_norm(x[0], x[1], 1e-6); },
+                       {random({300, 50}), random({50})});
+  check_against_double([](const Tensors& x) { return ops::rms_norm(x[0], x[1], 1e-6); },
+                       {random({30, 3, 8}), random({8})});
+  check_against_double([&](const Tensors& x) { return ops::rope(x[0], angles.cos(), angles.sin()); },
+                       {random({300, 3, 16})});
+  check_against_double([](const Tensors& x) { return ops::silu_mul(x[0], x[1]); },
+                       {random({90, 70}), random({90, 70})});
+}
+
+TEST("span attention and its gradients match ATen in double, spans not seeing one another") {
+  at::manual_seed(3);
+  for (const std::vector<int64_t>& starts : {std::vector<int64_t>{0, 1}, {0, 5, 6, 90}, {0, 130, 333}}) {
+    const int64_t t = starts.back();
+    check_against_double([&](const Tensors& x) { return ops::span_attention(x[0], x[1], x[2], starts); },
+                         {random({t, 6, 16}), random({t, 2, 16}), random({t, 2, 16})}, 2e-5);
+  }
+}
+
+TEST("token_logprob and its gradients match log_softmax in double") {
+  at::manual_seed(4);
+  for (const int64_t rows : {1, 7, 1100}) {
+    const Tensor ids = at::randint(0, 301, {rows}, at::kLong);
+    for (const bool is_entropy : {false, true}) {
+      const Op ours = [&](const Tensors& x) {
+        const ops::TokenLogprob result = ops::token_logprob(x[0], x[1], ids, 0.7);
+        return is_entropy ? result.entropy_R : result.logprob_R;
+      };
+      const Op exact = [&](const Tensors& x) {
+        const Tensor all = at::log_softmax(at::linear(x[0], x[1]) / 0.7, 1);
+        return is_entropy ? -(all.exp() * all).sum(1) : all.gather(1, ids.unsqueeze(1)).squeeze(1);
+      };
+      check_against_double([&](const Tensors& x) { return x[0].scalar_type() == at::kFloat ? ours(x) : exact(x); },
+                           {random({rows, 20}), random({301, 20})});
+    }
+  }
+}
+
+TEST("the composition of token_logprob for other dtypes has the kernels' results and gradients") {
+  at::manual_seed(6);
+  const Tensor ids = at::randint(0, 90000, {70}, at::kLong);
+  const Tensors inputs = {random({70, 4}), random({90000, 4})};
+  const Op op = [&](const Tensors& x) {
+    const ops::TokenLogprob result = ops::token_logprob(x[0], x[1], ids, 1.5);
+    return result.logprob_R + result.entropy_R;
+  };
+  check_against_double(op, inputs, 1e-4);
+}
+
+TEST("a row's log-probability has the same bits alone and in a batch") {
+  at::manual_seed(7);
+  const Tensor hidden = random({150, 64}), weight = random({1500, 64}), ids = at::randint(0, 1500, {150}, at::kLong);
+  const Tensor together = ops::token_logprob(hidden, weight, ids, 1.0).logprob_R;
+  for (int64_t row = 0; row < 150; row += 13) {
+    const Tensor alone = ops::token_logprob(hidden.narrow(0, row, 1), weight, ids.narrow(0, row, 1), 1.0).logprob_R;
+    EXPECT(at::equal(alone, together.narrow(0, row, 1)));
+  }
+}
+
+TEST("ops name a shape that does not fit") {
+  bool is_thrown = false;
+  try {
+    ops::linear(random({2, 3}), random({4, 5}), {});
+  } catch (const Error& error) {
+    is_thrown = error.code() == ErrorCode::kShape;
+  }
+  EXPECT(is_thrown);
+}
