@@ -23,7 +23,12 @@ export type ErrorCode =
   | "ERR_ABORTED"
   | "ERR_INTERNAL";
 
-/** An error a caller can act on: `code` says what kind, `message` names the thing, the expected, the actual. */
+/**
+ * An error a caller can act on: `code` says what kind, `message` names the thing, the expected, the actual.
+ *
+ * @example
+ * await assert.rejects(Model.load("no-such-folder"), (error) => error instanceof SeekError && error.code === "ERR_IO");
+ */
 export class SeekError extends Error {
   readonly code: ErrorCode;
 

@@ -38,11 +38,12 @@ function chooseRecipe({ recipe, queries }: AgentOptions): Recipe {
   return recipe === "world" ? worldRecipe({ queries }) : ragR1({ queries });
 }
 
-/** A search over an index folder. */
+/** An index whose queries are gathered into batches. */
 export async function openSearch(folder: string): Promise<{ search: Search; close: () => void }> {
   const { openIndex } = await import("../search/open-index.ts");
+  const { batched } = await import("../search/batched.ts");
   const index = await openIndex(folder);
-  return { search: index, close: () => index.close() };
+  return { search: batched(index), close: () => index.close() };
 }
 
 /** The parts of an agent. */

@@ -55,7 +55,7 @@ export function questionFromRow(row: JsonRow, prefix = "q"): Question {
  * @returns the questions in file order
  * @throws ERR_IO when the file cannot be read, ERR_FORMAT (with file:line) when a row is not a question
  * @example
- * for await (const { question, answers } of readQuestions("dev.jsonl")) console.log(question, answers);
+ * for await (const { question, answers } of readQuestions("questions.jsonl")) console.log(question, answers);
  */
 export async function* readQuestions(path: string): AsyncGenerator<Question> {
   for await (const row of readJsonRows(path)) yield questionFromRow(row);

@@ -75,7 +75,7 @@ export interface Evaluation {
  * @throws ERR_ARGUMENT without questions, ERR_ABORTED when the signal fires, ERR_IO when `output` cannot be written
  * @example
  * const { em, rounds } = await evaluate({ questions, agent });
- * assert.deepEqual([em, rounds], [1, 0]);
+ * assert.ok(em >= 0 && em <= 1 && rounds >= 0);
  */
 export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
   const { questions, concurrency = 256, output } = options;

@@ -196,7 +196,7 @@ function checkHeads(config: DecoderConfig, from: string): DecoderConfig {
  * @returns the shape of the decoder
  * @throws ERR_FORMAT for an unknown architecture, a missing or wrong value, or an option that is not supported
  * @example
- * const config = parseConfig(JSON.parse(await readFile("model/config.json", "utf8")), "model/config.json");
+ * const config = parseConfig(JSON.parse(await readFile("models/qwen2.5-0.5b/config.json", "utf8")), "models/qwen2.5-0.5b/config.json");
  */
 export function parseConfig(json: unknown, from: string): DecoderConfig {
   const parsed = configFile.safeParse(json);

@@ -62,7 +62,7 @@ async function readShards(folder: string): Promise<StoredTensor[]> {
  * @returns the tensors with their places
  * @throws ERR_IO when there are no weights; ERR_FORMAT when a file is not what it should be
  * @example
- * const tensors = await findWeights("models/Qwen2.5-0.5B");
+ * const tensors = await findWeights("models/qwen2.5-0.5b");
  */
 export async function findWeights(folder: string): Promise<StoredTensor[]> {
   const single = join(folder, weightsFile);

@@ -42,8 +42,8 @@ interface Parts {
  * A decoder-only transformer of the Llama and Qwen families.
  *
  * @example
- * await using model = await Model.load("models/Qwen2.5-0.5B", { dtype: "float32" });
- * const logprobs = await model.scoreLogprobs(Int32Array.of(40, 2948, 311));
+ * await using model = await Model.load("models/qwen2.5-0.5b", { dtype: "float32" });
+ * const logprobs = await model.scoreLogprobs(Int32Array.of(40, 29, 31));
  */
 export class Model {
   /** The shape. */

@@ -139,7 +139,7 @@ function checkCoverage(placed: readonly Placed[], path: string, dataBytes: numbe
  * @returns its tensors, in the header's order
  * @throws ERR_IO when it cannot be read; ERR_FORMAT when the header is not one, or does not match the file
  * @example
- * for (const { name, dtype, shape } of await readSafetensorsHeader("model.safetensors")) console.log(name, dtype, shape);
+ * for (const { name, dtype, shape } of await readSafetensorsHeader("models/qwen2.5-0.5b/model.safetensors")) console.log(name, dtype, shape);
  */
 export async function readSafetensorsHeader(path: string): Promise<StoredTensor[]> {
   const { bytes, dataStart, fileBytes } = await readHeaderBytes(path);

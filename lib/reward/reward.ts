@@ -34,7 +34,14 @@ export function emReward(trajectory: Pick<Trajectory, "segments">, question: Que
   return answer === undefined ? 0 : exactMatch(answer, question.answers);
 }
 
-/** The word F1 of the answer, 0 to 1; 0 without one. */
+/**
+ * The word F1 of the answer, 0 to 1; 0 without one.
+ *
+ * @example
+ * const said = { kind: "policy", tokens: Int32Array.of(1), text: "<answer> New York </answer>" } as const;
+ * const question = { id: "q", question: "where?", answers: ["York"] };
+ * assert.equal(f1Reward({ segments: [said] }, question), 2 / 3);
+ */
 export function f1Reward(trajectory: Pick<Trajectory, "segments">, question: Question): number {
   const answer = policyAnswer(trajectory);
   return answer === undefined ? 0 : f1(answer, question.answers);

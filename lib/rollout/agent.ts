@@ -49,6 +49,9 @@ export type Agent = (question: Question, options?: RunOptions) => Promise<Trajec
  * @param parts - engine, tokenizer, search, format, limits
  * @returns a function that may be called for any number of questions at once
  * @throws whatever the engine throws; a failing search is an observation instead
+ * @example
+ * const agent = searchAgent({ engine, tokenizer, search, ...ragR1({ queries: "multi" }) });
+ * const { answer, rounds, stop } = await agent({ id: "a", question: "who?", answers: [] }, { seed: 1 });
  */
 export function searchAgent(parts: AgentParts): Agent {
   return async (question, options) => {
@@ -64,6 +67,11 @@ export function searchAgent(parts: AgentParts): Agent {
  * @param question - its id names the trajectories
  * @param options - `samples` is the size of the group, `@default 1`
  * @returns trajectories `<id>#0`, `<id>#1`, ...
+ * @throws whatever the engine throws, once all rollouts have ended
+ * @example
+ * const parts = { engine, tokenizer, search, ...ragR1({ queries: "multi" }) };
+ * const group = await rolloutGroup(parts, { id: "a", question: "who?" }, { samples: 2 });
+ * assert.deepEqual(group.map(({ id }) => id), ["a#0", "a#1"]);
  */
 export async function rolloutGroup(
   parts: AgentParts,

@@ -99,6 +99,14 @@ export interface OpenedPrompt {
  * @param environment - tokenizer, search, format and limits
  * @param options - `signal` ends the trajectory with the stop reason `aborted`
  * @returns the trajectory; its policy tokens are the sampled ones, unchanged (law 1)
+ * @throws whatever the sequence throws; a failing search is an observation instead
+ * @example
+ * const text = "Question: who?";
+ * const prompt = { id: "a", questionId: "a", text, tokens: tokenizer.encode(text) };
+ * const { format, limits, sampling } = ragR1({ queries: "single" });
+ * const sequence = engine.open(prompt.tokens, { seed: 1 });
+ * const { stop } = await rollout(sequence, prompt, { tokenizer, search, format, limits, sampling });
+ * sequence.close();
  */
 export async function rollout(
   sequence: TokenSequence,

@@ -170,7 +170,7 @@ class Batcher {
  * @returns a search that rejects with the inner search's SeekError, ERR_REMOTE for any other error, or ERR_ABORTED
  * @example
  * const search = batched(await openIndex("index"), { windowMs: 5 });
- * await Promise.all(questions.map((question) => search([question], { topK: 3 }))); // one search
+ * await Promise.all(questions.map(({ question }) => search([question], { topK: 3 }))); // one search
  */
 export function batched(search: Search, options: BatchOptions = {}): Search {
   const batcher = new Batcher(search, options);

@@ -33,7 +33,13 @@ export interface Algorithm {
   readonly miniBatches?: number;
 }
 
-/** The published algorithms; copy one and change what you need. */
+/**
+ * The published algorithms; copy one and change what you need.
+ *
+ * @example
+ * const gentle = { ...algorithms.ppo, clip: { low: 0.1, high: 0.1 } };
+ * assert.equal(gentle.advantage, "gae");
+ */
 export const algorithms = {
   /** As in Search-R1 and RAG-R1: KL in the reward, a small entropy bonus. */
   ppo: {

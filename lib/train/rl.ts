@@ -172,6 +172,18 @@ async function rlStep(index: number, options: RlOptions, run: Run | undefined): 
  * @param options - learners, task, algorithm, sizes, schedules, run folder
  * @returns the last step's metrics; undefined when the run was finished already
  * @throws ERR_ARGUMENT when the algorithm lacks a critic, a reference or samples; ERR_ABORTED when the signal fires
+ * @example
+ * const { format, limits, sampling, reward } = ragR1({ queries: "multi" });
+ * const parts = { engine, tokenizer, search, format, limits: { ...limits, maxResponseTokens: 8 }, sampling };
+ * const metrics = await rl({
+ *   learners: { trainer },
+ *   task: { questions, reward, rollout: (question, how) => rolloutGroup(parts, question, how) },
+ *   algorithm: algorithms.rloo,
+ *   batch: { questions: 1, samples: 2 },
+ *   steps: 1,
+ *   learningRate: { policy: schedule({ peak: 1e-6 }) },
+ * });
+ * assert.equal(metrics?.step, 1);
  */
 export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
   check(options);

@@ -70,6 +70,10 @@ export function epochs(
  * @param options - trainer, data, schedule, run folder
  * @returns the last step's metrics; undefined when the run was finished already
  * @throws ERR_ABORTED when the signal fires, between steps; ERR_RANGE when the gradient is not finite
+ * @example
+ * const batch = () => sequences;
+ * const metrics = await sft({ trainer, batch, steps: 1, learningRate: schedule({ peak: 1e-4 }) });
+ * assert.ok(metrics && metrics.loss > 0);
  */
 export async function sft(options: SftOptions): Promise<SftMetrics | undefined> {
   const { trainer, steps, seed = 0, signal } = options;

@@ -1,0 +1,51 @@
+/** Every example in the documentation runs, and every public function and class has one. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import * as seekrl from "../lib/index.ts";
+import { closeExamples, examplesOf, prepareExamples, runExample } from "./examples.ts";
+import { projectRoot } from "./project.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+const scope = await prepareExamples(folder, seekrl);
+const home = process.cwd();
+process.chdir(folder);
+after(async () => {
+  process.chdir(home);
+  await closeExamples(scope);
+  await rm(folder, { recursive: true });
+});
+
+const sources = readdirSync(join(projectRoot, "lib"), { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))
+  .map((file) => ({ file, text: readFileSync(join(projectRoot, "lib", file), "utf8") }));
+
+for (const { file, text } of sources) {
+  const examples = examplesOf(text);
+  if (examples.length === 0) continue;
+  test(`the examples of lib/${file} run`, async () => {
+    const compiled = join(projectRoot, "dist", "lib", file.replace(/\.ts$/, ".js"));
+    const own = (await import(pathToFileURL(compiled).href)) as Record<string, unknown>;
+    for (const example of examples) {
+      await assert.doesNotReject(runExample(example, { ...scope, ...seekrl, ...own }), `\n${example}`);
+    }
+  });
+}
+
+test("every public function and class has an example", () => {
+  const documented = new Set(
+    sources.flatMap(({ text }) =>
+      [
+        ...text.matchAll(
+          /@example\n(?:(?!\*\/)[\s\S])*\*\/\nexport (?:async )?(?:function\*?|class|const) (\w+)/g,
+        ),
+      ].map(([, name]) => name),
+    ),
+  );
+  const missing = Object.keys(seekrl).filter((name) => !documented.has(name));
+  assert.deepEqual(missing, []);
+});

@@ -1,0 +1,75 @@
+/** Runs pieces of documentation: TypeScript in, with a small world of models and files around it. */
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import ts from "typescript";
+import type * as seekrl from "../lib/index.ts";
+import { writeTinyModel } from "./cli/tiny-folder.ts";
+
+const passages = [
+  { id: "1", title: "Paris", text: "Paris is the capital of France." },
+  { id: "2", title: "Prodigal Son", text: "Jesus told the story of the prodigal son." },
+];
+const questions = [{ id: "a", question: "capital of France?", answers: ["Paris"] }];
+
+function jsonLines(rows: readonly object[]): string {
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+}
+
+/** Writes the folders and files that examples name, and returns the values they take for granted. */
+export async function prepareExamples(folder: string, lib: typeof seekrl): Promise<Record<string, unknown>> {
+  await writeTinyModel(join(folder, "models", "qwen2.5-0.5b"));
+  await writeFile(join(folder, "passages.jsonl"), jsonLines(passages));
+  await writeFile(join(folder, "questions.jsonl"), jsonLines(questions));
+  await mkdir(join(folder, "runs"), { recursive: true });
+  await lib.buildIndex({ corpus: passages, out: join(folder, "index") });
+  const model = await lib.Model.load(join(folder, "models", "qwen2.5-0.5b"));
+  const tokenizer = await lib.Tokenizer.load(join(folder, "models", "qwen2.5-0.5b"));
+  const engine = await lib.Engine.open(model, { tokenizer });
+  const search = await lib.openIndex(join(folder, "index"));
+  const recipe = lib.ragR1({ queries: "multi" });
+  const limits = { ...recipe.limits, maxTurns: 2, maxResponseTokens: 8 };
+  const agent = lib.searchAgent({ engine, tokenizer, search, ...recipe, limits });
+  const question = questions[0]!;
+  const trajectory = await agent(question);
+  const tokens = Int32Array.of(65, 66, 67, 68);
+  const [rows, weights] = [Int32Array.of(1, 2), Float32Array.of(0.5, 0.5)];
+  const sequences = [{ tokens, rows, weights }];
+  const trainer = await lib.Trainer.open(model);
+  const values = { model, policy: model, tokenizer, engine, search, agent, questions, question, trajectory };
+  const training = { trainer, tokens, rows, weights, sequences, stream: [tokens] };
+  return {
+    assert,
+    readFile,
+    console: { log: () => {} },
+    process: { stdout: { write: () => {} } },
+    ...values,
+    ...training,
+  };
+}
+
+/** Closes what `prepareExamples` opened. */
+export async function closeExamples(scope: Readonly<Record<string, unknown>>): Promise<void> {
+  const { engine, trainer, model, search } = scope as Record<string, { close(): unknown }>;
+  await engine?.close();
+  for (const part of [trainer, search, model]) part?.close();
+}
+
+/** The code of every `@example` of a source file. */
+export function examplesOf(source: string): string[] {
+  return [...source.matchAll(/\* @example\n((?:\s+\*(?! @)(?!\/).*\n)+)/g)].map(([, block = ""]) =>
+    block.replace(/^\s*\* ?/gm, ""),
+  );
+}
+
+/** Runs TypeScript as the body of an async function in which `scope` is known. */
+export async function runExample(code: string, scope: Readonly<Record<string, unknown>>): Promise<void> {
+  const options = { compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext } };
+  // A function of its own, so that an example may declare a name that the scope has too.
+  const { outputText } = ts.transpileModule(`const run = async () => {\n${code}\n};`, options);
+  const names = Object.keys(scope);
+  const AsyncFunction = (async () => {}).constructor as new (
+    ...parts: string[]
+  ) => (...values: unknown[]) => Promise<void>;
+  await new AsyncFunction(...names, `${outputText}\nawait run();`)(...names.map((name) => scope[name]));
+}
