@@ -36,7 +36,18 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
   const [rows, weights] = [Int32Array.of(1, 2), Float32Array.of(0.5, 0.5)];
   const sequences = [{ tokens, rows, weights }];
   const trainer = await lib.Trainer.open(model);
-  const values = { model, policy: model, tokenizer, engine, search, agent, questions, question, trajectory };
+  const values = {
+    model,
+    config: model.config,
+    policy: model,
+    tokenizer,
+    engine,
+    search,
+    agent,
+    questions,
+    question,
+    trajectory,
+  };
   const training = { trainer, tokens, rows, weights, sequences, stream: [tokens] };
   return {
     assert,
