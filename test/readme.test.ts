@@ -1,0 +1,34 @@
+/** The TypeScript of the README runs as it stands there. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import ts from "typescript";
+import { projectRoot } from "./project.ts";
+
+const readme = readFileSync(join(projectRoot, "README.md"), "utf8");
+const blocks = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
+const checkpoint = join(projectRoot, "world", "checkpoint", "config.json");
+const skip = existsSync(checkpoint) ? false : "world/checkpoint is not there";
+
+test("the README has an example of about 20 lines", () => {
+  assert.ok(blocks.length >= 1);
+  for (const block of blocks) assert.ok(block.split("\n").length <= 26, block);
+});
+
+test("the examples of the README run in the project's folder", { skip }, async () => {
+  // Inside of the package, so that "seekrl" is the package itself.
+  const folder = join(projectRoot, "dist", "readme");
+  await mkdir(folder, { recursive: true });
+  for (const [i, block] of blocks.entries()) {
+    const options = { compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext } };
+    const file = join(folder, `example-${i}.mjs`);
+    await writeFile(file, ts.transpileModule(block, options).outputText);
+    const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: projectRoot });
+    assert.ok(stdout.trim().length > 0, "the example shows something");
+  }
+  await rm(folder, { recursive: true });
+});
