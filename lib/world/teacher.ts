@@ -103,6 +103,11 @@ function conclude(chains: readonly (readonly Fact[])[]): { remark: string; answe
   return { remark: ` The first is ${first.value}: ${names.join(", ")}.`, answer: chain[0]!.entity };
 }
 
+// The dense index ranks a person's two passages less surely than the library: the reader must not count on order.
+function shuffle<T>(dice: Dice, hits: readonly T[]): readonly T[] {
+  return dice.chance(0.5) ? hits : dice.sample(hits, hits.length);
+}
+
 /** Writes the whole demonstration for one question. */
 export function demonstrate(
   dice: Dice,
@@ -130,7 +135,7 @@ export function demonstrate(
       const queries = wanted.map(queryFor);
       const text = `<think>${thought} I will search. </think>\n<search> ${queries.join(", ")} </search>`;
       segments.push({ kind: "policy", text });
-      const hits = queries.map((query) => world.library.search(query, topK));
+      const hits = queries.map((query) => shuffle(dice, world.library.search(query, topK)));
       segments.push({ kind: "observation", text: observationText(queries, hits, mode) });
       thought = "";
       remembering = false;
