@@ -97,23 +97,35 @@ export interface Played {
   readonly group: number;
 }
 
+async function playGroup(
+  group: number,
+  question: Question,
+  { task, batch }: RlOptions,
+  run: { readonly seed: number; readonly signal: AbortSignal },
+): Promise<Played[]> {
+  const trajectories = await task.rollout(question, { samples: batch.samples ?? 1, ...run });
+  return Promise.all(
+    trajectories.map(async (trajectory) => {
+      return { question, trajectory, group, reward: await task.reward(trajectory, question) };
+    }),
+  );
+}
+
+/** All rollouts of a step at once, so that the engine batches them. When one throws, the others are told to stop. */
 async function play(step: number, options: RlOptions): Promise<Played[]> {
-  const { task, batch, seed = 0, signal } = options;
+  const { task, batch, seed = 0 } = options;
   const order = { count: task.questions.length, perStep: batch.questions, seed };
-  const groups = itemsOfStep(step, order).map(async (item, group) => {
-    const question = task.questions[item]!;
-    const trajectories = await task.rollout(question, {
-      samples: batch.samples ?? 1,
-      seed: mixSeed(seed, `step ${step}`, group),
-      ...(signal === undefined ? {} : { signal }),
-    });
-    return Promise.all(
-      trajectories.map(async (trajectory) => {
-        return { question, trajectory, group, reward: await task.reward(trajectory, question) };
-      }),
-    );
+  const failed = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, failed.signal]) : failed.signal;
+  const groups = itemsOfStep(step, order).map((item, group) => {
+    const run = { seed: mixSeed(seed, `step ${step}`, group), signal };
+    return playGroup(group, task.questions[item]!, options, run);
   });
-  return (await Promise.all(groups)).flat();
+  for (const group of groups) group.catch(() => failed.abort());
+  const settled = await Promise.allSettled(groups);
+  const failure = settled.find((result) => result.status === "rejected");
+  if (failure) throw failure.reason;
+  return settled.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
 }
 
 async function learn(step: number, played: readonly Played[], options: RlOptions) {

@@ -17,8 +17,13 @@ namespace seekrl::node {
 template <class Learner>
 class LearnerSlot {
  public:
+  ~LearnerSlot() { close(); }
   void fill(std::shared_ptr<Learner> learner) { learner_ = std::move(learner); }
-  void close() { learner_.reset(); }
+  // Freed on the device thread, after the work under way.
+  void close() {
+    if (learner_ != nullptr) device_queue().post([learner = std::move(learner_)] {});
+    learner_ = nullptr;
+  }
   std::shared_ptr<Learner> get(const char* what) const {
     require(learner_ != nullptr, ErrorCode::kState, what, ": closed");
     return learner_;

@@ -34,7 +34,10 @@ AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options)
   at::NoGradGuard no_grad;
   require(!parameters_.empty(), ErrorCode::kArgument, "AdamW: expected at least one parameter");
   int64_t size = 0;
-  for (const auto& parameter : parameters_) size += parameter.value.numel();
+  for (const auto& [name, value] : parameters_) {
+    require(!value.requires_grad(), ErrorCode::kState, name, ": is trained already; close its other trainer first");
+    size += value.numel();
+  }
   const auto f32 = at::TensorOptions(at::kFloat).device(parameters_.front().value.device());
   gradient_arena_ = at::zeros({size}, f32);
   first_arena_ = at::zeros({size}, f32);
@@ -55,6 +58,13 @@ AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options)
     group.gradients.push_back(gradients_[i]);
     group.first.push_back(first_[i]);
     group.second.push_back(second_[i]);
+  }
+}
+
+AdamW::~AdamW() {
+  for (auto& parameter : parameters_) {
+    parameter.value.mutable_grad().reset();
+    parameter.value.requires_grad_(false);
   }
 }
 

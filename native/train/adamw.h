@@ -25,7 +25,11 @@ struct AdamWOptions {
 // f32 whatever the parameters' dtype, moments are f32, and a parameter that is not f32 has an f32 master copy.
 class AdamW {
  public:
+  // The parameters require gradients from here until the end of this object; ERR_STATE when another trains them.
   AdamW(std::vector<model::Parameter> parameters, AdamWOptions options);
+  ~AdamW();
+  AdamW(const AdamW&) = delete;
+  AdamW& operator=(const AdamW&) = delete;
 
   // After each backward: moves gradients of parameters that are not f32 into the f32 sum.
   void gather();

@@ -98,6 +98,16 @@ test("a gradient that is not finite changes no weight", async () => {
   assert.equal(trainer.numSteps, 0);
 });
 
+test("one trainer at a time trains a model", async () => {
+  await using model = await tinyModel();
+  const trainer = await Trainer.open(model);
+  await assert.rejects(Trainer.open(model), { code: "ERR_STATE" });
+  trainer.close();
+  await using next = await Trainer.open(model);
+  await next.accumulate([withEverything(1, 20)]);
+  assert.ok((await next.step({ learningRate: 1e-3 })).gradNorm > 0);
+});
+
 test("closed trainers reject", async () => {
   await using model = await tinyModel();
   const trainer = await Trainer.open(model);
