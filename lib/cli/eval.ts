@@ -31,7 +31,7 @@ export const evalCommand = command({
     await using session = await openSession(options);
     const agent = searchAgent(agentParts(session, search, recipe));
     const progress = progressLine(io);
-    const { perQuestion: _, ...means } = await evaluate({
+    const { perQuestion, ...means } = await evaluate({
       questions,
       agent,
       seed,
@@ -42,6 +42,8 @@ export const evalCommand = command({
       signal: io.signal,
     }).finally(close);
     progress.end();
+    const [reason] = perQuestion.flatMap(({ failureReasons = [] }) => failureReasons);
+    if (reason !== undefined) io.log(`${means.failures} searches failed, the first one with: ${reason}`);
     for (const [name, value] of Object.entries(means)) io.write(`${name}: ${formatNumber(value)}\n`);
     io.result(means);
   },

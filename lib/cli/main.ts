@@ -1,4 +1,5 @@
 /** The command line: finds the command, checks its options, runs it, turns the outcome into an exit code. */
+import { setMaxListeners } from "node:events";
 import { CommanderError, Command as Program } from "commander";
 import { SeekError } from "../base/errors.ts";
 import { type Command, type CommandIo, UsageError } from "./command.ts";
@@ -20,6 +21,8 @@ export async function main(
   args: readonly string[],
   { signal }: { readonly signal: AbortSignal },
 ): Promise<ExitCode> {
+  // Every sequence of a command listens to it.
+  setMaxListeners(0, signal);
   try {
     await programOf(commands, signal).parseAsync([...args], { from: "user" });
     return signal.aborted ? 1 : 0;

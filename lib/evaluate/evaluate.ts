@@ -44,6 +44,8 @@ export interface QuestionResult {
   readonly rounds: number;
   readonly queries: readonly (readonly string[])[];
   readonly failures: number;
+  /** What failed searches said. */
+  readonly failureReasons?: readonly string[];
   readonly stop: StopReason;
   /** From the first token asked for to the last. */
   readonly seconds: number;
@@ -118,6 +120,7 @@ function scoreAnswer(question: Question, trajectory: Trajectory): QuestionResult
     rounds: trajectory.rounds,
     queries: trajectory.queries,
     failures: trajectory.failures,
+    ...(trajectory.failureReasons ? { failureReasons: trajectory.failureReasons } : {}),
     stop: trajectory.stop,
     seconds: trajectory.timings.totalMs / 1000,
     segments: trajectory.segments.map(({ kind, text }) => ({ kind, text })),

@@ -1,4 +1,5 @@
 /** Opens sequences for questions and plays rollouts on them: one question, or a group that shares its prompt. */
+import { setMaxListeners } from "node:events";
 import type { Question } from "../data/question.ts";
 import { type Environment, type Limits, type OpenedPrompt, rollout, type TokenSequence } from "./rollout.ts";
 import { mixSeed } from "./seed.ts";
@@ -113,6 +114,8 @@ async function allOrNone<T>(
 ): Promise<T[]> {
   const failed = new AbortController();
   const stop = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
+  // Every rollout of the group listens to it, and more than ten listeners are no leak here.
+  setMaxListeners(0, stop);
   const running = start(stop);
   for (const each of running) each.catch(() => failed.abort());
   const settled = await Promise.allSettled(running);

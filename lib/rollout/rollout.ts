@@ -125,11 +125,11 @@ class Rollout {
   readonly #signal: AbortSignal | undefined;
   readonly #segments: Segment[] = [];
   readonly #queries: (readonly string[])[] = [];
+  readonly #failureReasons: string[] = [];
   readonly #started = performance.now();
   #numTokens = 0;
   #turns = 0;
   #invalidActions = 0;
-  #failures = 0;
   #generateMs = 0;
   #searchMs = 0;
   #weightsVersion = 0;
@@ -177,7 +177,8 @@ class Rollout {
       rounds: this.#queries.length,
       queries: this.#queries,
       invalidActions: this.#invalidActions,
-      failures: this.#failures,
+      failures: this.#failureReasons.length,
+      ...(this.#failureReasons.length > 0 ? { failureReasons: this.#failureReasons } : {}),
       timings: {
         generateMs: this.#generateMs,
         searchMs: this.#searchMs,
@@ -215,15 +216,17 @@ class Rollout {
     this.#queries.push(action.queries);
     const started = performance.now();
     const { topK, searchTimeoutMs } = this.#environment.limits;
-    const documents = await searchBefore(this.#environment.search, action.queries, {
+    const outcome = await searchBefore(this.#environment.search, action.queries, {
       topK,
       timeoutMs: searchTimeoutMs,
       ...(this.#signal ? { signal: this.#signal } : {}),
     });
     this.#searchMs += performance.now() - started;
-    if (documents) return format.observation(action.queries, documents, (text) => this.#shorten(text));
-    this.#failures += 1;
-    return format.failure;
+    if ("failure" in outcome) {
+      if (!this.#signal?.aborted) this.#failureReasons.push(outcome.failure);
+      return format.failure;
+    }
+    return format.observation(action.queries, outcome.documents, (text) => this.#shorten(text));
   }
 
   async #observe(text: string): Promise<StopReason | undefined> {

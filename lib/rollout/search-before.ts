@@ -9,26 +9,31 @@ export interface DeadlineOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Documents per query, or the reason for having none. */
+export type SearchOutcome =
+  | { readonly documents: readonly (readonly Document[])[] }
+  | { readonly failure: string };
+
 /**
  * Searches, and gives up at the deadline even when the search ignores its signal.
  *
- * @returns the documents per query; undefined when the search failed, was aborted or came too late
+ * @returns the documents per query, or why there are none
  */
 export async function searchBefore(
   search: SearchDocuments,
   queries: readonly string[],
   { topK, timeoutMs, signal }: DeadlineOptions,
-): Promise<readonly (readonly Document[])[] | undefined> {
+): Promise<SearchOutcome> {
   const stop = new AbortController();
   const giveUp = (): void => stop.abort();
   const timer = setTimeout(giveUp, timeoutMs);
   signal?.addEventListener("abort", giveUp, { once: true });
   try {
-    const given = new Promise<undefined>((resolve) => {
-      stop.signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    const late = new Promise<SearchOutcome>((resolve) => {
+      const failure = `no answer within ${timeoutMs} ms`;
+      stop.signal.addEventListener("abort", () => resolve({ failure }), { once: true });
     });
-    const found = await Promise.race([attempt(search, queries, topK, stop.signal), given]);
-    return found?.length === queries.length ? found : undefined;
+    return await Promise.race([attempt(search, queries, topK, stop.signal), late]);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", giveUp);
@@ -40,10 +45,12 @@ async function attempt(
   queries: readonly string[],
   topK: number,
   signal: AbortSignal,
-): Promise<readonly (readonly Document[])[] | undefined> {
+): Promise<SearchOutcome> {
   try {
-    return await search(queries, { topK, signal });
-  } catch {
-    return undefined;
+    const documents = await search(queries, { topK, signal });
+    if (documents.length === queries.length) return { documents };
+    return { failure: `expected ${queries.length} lists of documents, got ${documents.length}` };
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : String(error) };
   }
 }

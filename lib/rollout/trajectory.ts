@@ -53,6 +53,8 @@ export interface Trajectory {
   readonly invalidActions: number;
   /** Searches that failed or came too late; the policy saw a failure observation instead. */
   readonly failures: number;
+  /** What each failed search said, for people. @default none failed */
+  readonly failureReasons?: readonly string[];
   readonly timings: Timings;
   /** Version of the weights that sampled the first policy token. */
   readonly weightsVersion: number;

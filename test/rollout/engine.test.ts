@@ -121,3 +121,14 @@ test("a signal stops the engine in the middle of a turn", async () => {
   const stops = (await running).map(({ stop }) => stop);
   assert.ok(stops.includes("aborted"), stops.join());
 });
+
+test("a large group with a signal of its own warns of no leak", async () => {
+  const warnings: string[] = [];
+  const note = ({ name }: Error): number => warnings.push(name);
+  process.on("warning", note);
+  const { signal } = new AbortController();
+  await rolloutGroup({ ...parts, engine }, question, { samples: 24, signal });
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off("warning", note);
+  assert.deepEqual(warnings, []);
+});

@@ -155,12 +155,20 @@ test("a search that throws, hangs or returns too little is a failure observation
     () => new Promise(() => {}),
     async () => [],
   ];
+  const reasons: string[] = [];
   for (const search of searches) {
     const sequence = new ScriptedSequence("<search> a </search>", "<answer> b </answer>");
     const trajectory = await play(sequence, environment({ search }, { searchTimeoutMs: 20 }));
     assert.deepEqual([trajectory.stop, trajectory.failures, trajectory.rounds], ["answer", 1, 1]);
     assert.deepEqual(texts(trajectory, "observation"), [single.failure]);
+    reasons.push(...(trajectory.failureReasons ?? []));
   }
+  assert.deepEqual(reasons, [
+    "offline",
+    "at once",
+    "no answer within 20 ms",
+    "expected 1 lists of documents, got 0",
+  ]);
 });
 
 test("a signal ends the trajectory at once and keeps what was said", async () => {
