@@ -1,0 +1,100 @@
+/** config.json in the spellings that are met in the wild. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { configFileOf, decoderConfig, parseConfig } from "../../lib/model/config.ts";
+
+const base = {
+  architectures: ["LlamaForCausalLM"],
+  vocab_size: 100,
+  hidden_size: 64,
+  intermediate_size: 128,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  rms_norm_eps: 1e-5,
+  max_position_embeddings: 512,
+};
+const parse = (changes: Record<string, unknown>) => parseConfig({ ...base, ...changes }, "config.json");
+
+test("what is left out takes the architecture's usual value", () => {
+  const config = parse({});
+  assert.equal(config.numKvHeads, 4);
+  assert.equal(config.headDim, 16);
+  assert.equal(config.ropeTheta, 10_000);
+  assert.deepEqual(config.ropeScaling, { kind: "none" });
+  assert.equal(config.tieEmbeddings, false);
+  assert.equal(parse({ architectures: ["Qwen2ForCausalLM"] }).qkvBias, true);
+  const qwen3 = parse({ architectures: ["Qwen3ForCausalLM"] });
+  assert.equal(qwen3.qkNorm, true);
+  assert.equal(qwen3.headDim, 128);
+});
+
+test("rope scaling is read in every spelling", () => {
+  const llama3 = {
+    factor: 8,
+    low_freq_factor: 1,
+    high_freq_factor: 4,
+    original_max_position_embeddings: 8192,
+  };
+  const expected = {
+    kind: "llama3",
+    factor: 8,
+    lowFreqFactor: 1,
+    highFreqFactor: 4,
+    originalMaxPosition: 8192,
+  };
+  assert.deepEqual(parse({ rope_scaling: { type: "llama3", ...llama3 } }).ropeScaling, expected);
+  assert.deepEqual(parse({ rope_scaling: { rope_type: "llama3", ...llama3 } }).ropeScaling, expected);
+  const nested = parse({ rope_parameters: { rope_type: "llama3", rope_theta: 5e5, ...llama3 } });
+  assert.deepEqual(nested.ropeScaling, expected);
+  assert.equal(nested.ropeTheta, 5e5);
+  assert.deepEqual(parse({ rope_scaling: { type: "linear", factor: 2 } }).ropeScaling, {
+    kind: "linear",
+    factor: 2,
+  });
+  assert.deepEqual(parse({ rope_scaling: { rope_type: "default" } }).ropeScaling, { kind: "none" });
+});
+
+const refused: [string, Record<string, unknown>][] = [
+  ["architectures", { architectures: ["GPT2LMHeadModel"] }],
+  ["architectures", { architectures: [] }],
+  ["vocab_size", { vocab_size: undefined }],
+  ["hidden_size", { hidden_size: -1 }],
+  ["hidden_act", { hidden_act: "gelu" }],
+  ["rope scaling", { rope_scaling: { rope_type: "yarn", factor: 2 } }],
+  ["low_freq_factor", { rope_scaling: { rope_type: "llama3", factor: 2 } }],
+  ["use_sliding_window", { use_sliding_window: true }],
+  ["layer_types", { layer_types: ["full_attention", "sliding_attention"] }],
+  ["partial_rotary_factor", { partial_rotary_factor: 0.5 }],
+  ["quantization_config", { quantization_config: { bits: 4 } }],
+  ["num_key_value_heads", { num_key_value_heads: 3 }],
+  ["head_dim", { head_dim: 15 }],
+];
+
+for (const [name, changes] of refused) {
+  test(`${JSON.stringify(changes)} is refused by name`, () => {
+    assert.throws(
+      () => parse(changes),
+      (error: { code?: string; message: string }) => {
+        assert.equal(error.code, "ERR_FORMAT");
+        assert.ok(error.message.includes(name), error.message);
+        return true;
+      },
+    );
+  });
+}
+
+test("a shape that is written is read back", () => {
+  for (const architecture of ["LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"] as const) {
+    const config = decoderConfig({
+      architecture,
+      vocabSize: 100,
+      hiddenSize: 64,
+      intermediateSize: 96,
+      numLayers: 2,
+      numHeads: 4,
+      numKvHeads: 2,
+      ropeScaling: { kind: "linear", factor: 3 },
+    });
+    assert.deepEqual(parseConfig(configFileOf(config), "config.json"), config);
+  }
+});

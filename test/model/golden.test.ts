@@ -1,0 +1,61 @@
+/** Models of each architecture compute what Hugging Face transformers computes (test/golden/model/make.py). */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Model } from "../../lib/model/model.ts";
+import { projectRoot } from "../project.ts";
+
+interface Reference {
+  readonly ids: number[];
+  readonly logprobs: number[];
+  readonly loss: number;
+}
+
+const golden = join(projectRoot, "test", "golden", "model");
+
+for (const name of ["qwen2", "qwen3", "llama"]) {
+  test(`log-probabilities of the ${name} folder are those of transformers`, async () => {
+    const reference = JSON.parse(readFileSync(join(golden, name, "reference.json"), "utf8")) as Reference;
+    await using model = await Model.load(join(golden, name));
+    const [first, ...scored] = await model.scoreLogprobs(Int32Array.from(reference.ids));
+    assert.equal(first, null);
+    assert.equal(scored.length, reference.logprobs.length);
+    for (const [i, expected] of reference.logprobs.entries()) {
+      const gap = Math.abs((scored[i] ?? Number.NaN) - expected);
+      assert.ok(
+        gap <= 1e-4 * Math.max(1, Math.abs(expected)),
+        `token ${i + 1}: ${scored[i]}, not ${expected}`,
+      );
+    }
+    const loss = -scored.reduce<number>((sum, logprob) => sum + (logprob ?? 0), 0) / scored.length;
+    assert.ok(Math.abs(loss - reference.loss) < 1e-5 * reference.loss);
+  });
+}
+
+test("bfloat16 weights compute about the same", async () => {
+  const reference = JSON.parse(readFileSync(join(golden, "qwen3", "reference.json"), "utf8")) as Reference;
+  await using model = await Model.load(join(golden, "qwen3"), { dtype: "bfloat16" });
+  const [, ...scored] = await model.scoreLogprobs(Int32Array.from(reference.ids));
+  // bfloat16 keeps 8 bits of each activation; log-probabilities here are about 5 in size.
+  for (const [i, expected] of reference.logprobs.entries()) {
+    assert.ok(Math.abs((scored[i] ?? Number.NaN) - expected) < 0.3, `token ${i + 1}`);
+  }
+});
+
+const shared = process.env.SEEKRL_SHARED_DATA;
+
+test("a trained model scores its own story as an independent forward does", {
+  skip: shared === undefined && "SEEKRL_SHARED_DATA names no folder",
+}, async () => {
+  const folder = join(shared ?? "", "weights", "stories260K");
+  const { ids, logprob_of_next } = JSON.parse(readFileSync(join(folder, "ref_greedy.json"), "utf8")) as {
+    ids: number[];
+    logprob_of_next: number[];
+  };
+  await using model = await Model.load(folder);
+  const [, ...scored] = await model.scoreLogprobs(Int32Array.from(ids));
+  for (const [i, logprob] of scored.entries()) {
+    assert.ok(Math.abs((logprob ?? Number.NaN) - (logprob_of_next[i] ?? 0)) < 1e-4, `token ${i + 1}`);
+  }
+});
