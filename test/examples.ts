@@ -35,7 +35,7 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
   const tokens = Int32Array.of(65, 66, 67, 68);
   const [rows, weights] = [Int32Array.of(1, 2), Float32Array.of(0.5, 0.5)];
   const sequences = [{ tokens, rows, weights }];
-  const trainer = await lib.Trainer.open(model);
+  const trainer = await lib.Trainer.open(await model.clone());
   const values = {
     model,
     config: model.config,
