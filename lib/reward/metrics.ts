@@ -56,6 +56,28 @@ export function recall(answer: string, accepted: readonly string[]): number {
   return best(answer, accepted, "recall");
 }
 
+/**
+ * Whether the normalised answer matches an accepted regular expression as a whole, ignoring case; for data sets whose
+ * accepted answers are patterns, such as CuratedTREC.
+ *
+ * @returns 1 or 0
+ * @example
+ * assert.equal(patternMatch("1969", ["19\\d\\d"]), 1);
+ */
+export function patternMatch(answer: string, accepted: readonly string[]): number {
+  return matchesAny(answer, accepted, (pattern) => `^(?:${pattern})$`);
+}
+
+/** Like {@link patternMatch}, for a pattern anywhere inside of the answer. */
+export function patternCoverage(answer: string, accepted: readonly string[]): number {
+  return matchesAny(answer, accepted, (pattern) => pattern);
+}
+
+function matchesAny(answer: string, accepted: readonly string[], frame: (pattern: string) => string): number {
+  const given = normalizeAnswer(answer);
+  return accepted.some((pattern) => new RegExp(frame(pattern), "i").test(given)) ? 1 : 0;
+}
+
 const none: Overlap = { f1: 0, precision: 0, recall: 0 };
 const closedAnswers = new Set(["yes", "no", "noanswer"]);
 

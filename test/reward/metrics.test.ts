@@ -3,7 +3,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { coverage, exactMatch, f1, precision, recall } from "../../lib/reward/metrics.ts";
+import {
+  coverage,
+  exactMatch,
+  f1,
+  patternCoverage,
+  patternMatch,
+  precision,
+  recall,
+} from "../../lib/reward/metrics.ts";
 import { normalizeAnswer } from "../../lib/reward/normalize.ts";
 import { projectRoot } from "../project.ts";
 
@@ -21,7 +29,13 @@ function golden<T>(file: string): T {
   return JSON.parse(readFileSync(join(projectRoot, "test/golden/reward", file), "utf8")) as T;
 }
 
-const cases = golden<{ normalize: [string, string][]; qa: QaCase[] }>("qa_metrics.json");
+interface Cases {
+  readonly normalize: readonly [string, string][];
+  readonly qa: readonly QaCase[];
+  readonly curatedtrec: readonly [string, string[], number, number][];
+}
+
+const cases = golden<Cases>("qa_metrics.json");
 
 test("an answer is normalised as FlashRAG normalises it", () => {
   for (const [text, expected] of cases.normalize) assert.equal(normalizeAnswer(text), expected, text);
@@ -44,5 +58,11 @@ test("exact match, coverage, F1, precision and recall equal FlashRAG's", () => {
       recall: round(recall(pred, gold)),
     };
     assert.deepEqual(actual, expected, JSON.stringify({ pred, gold }));
+  }
+});
+
+test("accepted answers that are patterns match as CuratedTREC's do in FlashRAG", () => {
+  for (const [answer, patterns, em, acc] of cases.curatedtrec) {
+    assert.deepEqual([patternMatch(answer, patterns), patternCoverage(answer, patterns)], [em, acc], answer);
   }
 });

@@ -104,6 +104,17 @@ test("random text parses or is invalid, and never throws", () => {
   assert.deepEqual([...kinds].sort(), ["answer", "invalid", "search"]);
 });
 
+test("random bytes parse or are invalid, and never throw", () => {
+  const roll = dice(13);
+  const decoder = new TextDecoder();
+  for (let i = 0; i < 2000; i++) {
+    const bytes = Uint8Array.from({ length: roll(200) }, () => roll(256));
+    const text = `<search>${decoder.decode(bytes)}</search>`;
+    const action = parseTurn(text, { mode: "multi" });
+    assert.ok(action.kind === "search" || (action.kind === "invalid" && action.reason === "no query"), text);
+  }
+});
+
 test("the first action equals that of the original's regular expression", () => {
   const roll = dice(11);
   for (let i = 0; i < 5000; i++) {
