@@ -8,7 +8,7 @@ import { Bm25Builder, type Bm25Options } from "./bm25.ts";
 import { HashedEmbedder } from "./embedder.ts";
 import { describeFiles, type Manifest, manifestFile, writeManifest } from "./manifest.ts";
 import { PassageStore } from "./passage-store.ts";
-import { VectorIndex, type VectorIndexKind, type VectorIndexOptions } from "./vector-index.ts";
+import { graphDefaults, VectorIndex, type VectorIndexKind, type VectorIndexOptions } from "./vector-index.ts";
 
 /** The files of an index folder beside its manifest. */
 export const indexFiles = {
@@ -51,7 +51,8 @@ type Work = Pick<BuildIndexOptions, "onProgress" | "signal"> & {
   readonly out: string;
 };
 
-const batchSize = 1024;
+/** Small enough that cutting a batch into words holds up the event loop for milliseconds only. */
+const batchSize = 256;
 
 /** What is indexed of a passage. */
 export function indexedText({ title, text }: Passage): string {
@@ -105,7 +106,8 @@ async function buildDense(work: Work, kind: VectorIndexKind, options: DenseOptio
   }
   const files = await describeFiles(out, [indexFiles.vectors, indexFiles.embedder]);
   const made = { format: "seekrl-index", version: 1, count: store.size, files } as const;
-  return { ...made, kind, embedder: "hashed", dim, metric, dtype };
+  const graph = kind === "hnsw" ? { graph: { ...graphDefaults, ...options.graph } } : {};
+  return { ...made, kind, embedder: "hashed", dim, metric, dtype, ...graph };
 }
 
 /**

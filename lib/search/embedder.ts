@@ -44,7 +44,7 @@ export class HashedEmbedder implements Embedder {
     { dim = 512, signal }: { readonly dim?: number; readonly signal?: AbortSignal } = {},
   ): Promise<HashedEmbedder> {
     const counter = native.idfCounterCreate();
-    for await (const batch of batchesOf(texts, 1024)) {
+    for await (const batch of batchesOf(texts, 256)) {
       throwIfAborted(signal, "embedder");
       await native.idfCounterAdd(counter, joined(batch));
     }

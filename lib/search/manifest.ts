@@ -31,6 +31,14 @@ const denseSchema = z.strictObject({
   dim: z.int().positive(),
   metric: z.enum(["cos", "ip"]),
   dtype: z.enum(["f32", "bf16", "i8"]),
+  /** Of kind "hnsw". */
+  graph: z
+    .strictObject({
+      connectivity: z.int().positive(),
+      expansionAdd: z.int().positive(),
+      expansionSearch: z.int().positive(),
+    })
+    .optional(),
 });
 
 const manifestSchema = z.discriminatedUnion("kind", [lexicalSchema, denseSchema]);

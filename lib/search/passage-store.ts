@@ -42,6 +42,7 @@ async function* readBlocks(path: string): AsyncGenerator<Buffer> {
 /** Passages numbered from 0, as the indexes number them. */
 export class PassageStore implements Iterable<Passage> {
   readonly #blocks: Block[] = [];
+  readonly #hash = createHash("sha256");
   #size = 0;
 
   private constructor() {}
@@ -83,6 +84,7 @@ export class PassageStore implements Iterable<Passage> {
   #append(bytes: Buffer): void {
     const block = blockOf(bytes, this.#size);
     this.#blocks.push(block);
+    this.#hash.update(bytes);
     this.#size += block.starts.length - 1;
   }
 
@@ -93,9 +95,7 @@ export class PassageStore implements Iterable<Passage> {
 
   /** SHA-256 of the saved file, in hexadecimal. */
   get sha256(): string {
-    const hash = createHash("sha256");
-    for (const { bytes } of this.#blocks) hash.update(bytes);
-    return hash.digest("hex");
+    return this.#hash.copy().digest("hex");
   }
 
   /** The passage of a number. @throws ERR_RANGE */

@@ -30,6 +30,9 @@ export interface GraphOptions {
   readonly expansionSearch?: number;
 }
 
+/** What {@link GraphOptions} are unless given. */
+export const graphDefaults = { connectivity: 32, expansionAdd: 128, expansionSearch: 128 } as const;
+
 /** An index over vectors, numbered from 0 in the order in which they were added. */
 export class VectorIndex {
   readonly dim: number;
@@ -54,20 +57,13 @@ export class VectorIndex {
    * const { ids } = await index.search(new Float32Array([0.9, 0.1]), { topK: 1 }); // ids[0] is 0
    */
   static create(kind: VectorIndexKind, options: VectorIndexOptions): VectorIndex {
-    const { dim, capacity, metric = "cos", dtype = "bf16", graph = {} } = options;
-    const { connectivity = 32, expansionAdd = 128, expansionSearch = 128 } = graph;
-    for (const [name, value] of Object.entries({
-      dim,
-      capacity,
-      connectivity,
-      expansionAdd,
-      expansionSearch,
-    })) {
+    const { dim, capacity, metric = "cos", dtype = "bf16" } = options;
+    const sizes = { dim, capacity, ...graphDefaults, ...options.graph };
+    for (const [name, value] of Object.entries(sizes)) {
       if (Number.isInteger(value) && value >= 0) continue;
       throw new SeekError("ERR_RANGE", `${name}: expected a whole number of at least 0, got ${value}`);
     }
-    const sizes = { connectivity, expansionAdd, expansionSearch };
-    return new VectorIndex(native.vectorIndexCreate({ kind, dim, capacity, metric, dtype, ...sizes }));
+    return new VectorIndex(native.vectorIndexCreate({ kind, metric, dtype, ...sizes }));
   }
 
   /**

@@ -180,7 +180,7 @@ Napi::Value vector_index_add(const Napi::CallbackInfo& info) {
     const int64_t num_vectors = static_cast<int64_t>(vectors->size()) / dim;
     require(first + num_vectors <= index->capacity(), ErrorCode::kRange, "vectors: expected at most ",
             index->capacity(), ", got ", first + num_vectors);
-    constexpr int64_t kPerTask = 64;
+    constexpr int64_t kPerTask = 16;
     return post_ranges(
         info.Env(), num_vectors, kPerTask,
         [index, vectors, first, dim](int64_t begin, int64_t end) {

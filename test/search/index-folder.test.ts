@@ -79,7 +79,10 @@ test("progress counts every passage", async () => {
     out,
     onProgress: ({ done, total }) => seen.push(done / total),
   });
-  assert.deepEqual(seen, [1024 / 2000, 1]);
+  assert.deepEqual(
+    seen,
+    [256, 512, 768, 1024, 1280, 1536, 1792, 2000].map((done) => done / 2000),
+  );
 });
 
 test("an empty corpus builds an index that finds nothing", async () => {
