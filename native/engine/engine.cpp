@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -16,7 +17,7 @@ Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions opti
       options_(options),
       token_bytes_(std::move(token_bytes)),
       pool_(decoder->config(), options.num_blocks, options.block_tokens, decoder->dtype(), decoder->device()),
-      scheduler_(pool_, options.limits),
+      scheduler_(pool_, sequences_, options.limits),
       runner_(decoder, pool_),
       weights_version_(decoder->weights_version()) {}
 
@@ -43,6 +44,7 @@ void Engine::fork(int32_t id, int32_t child, uint64_t seed) {
   if (forked.num_shared <= 0) return;
   forked.parent = sequences_.at(id);
   ++forked.parent->num_waiting_forks;
+  scheduler_.activate(*forked.parent);
 }
 
 void Engine::append(int32_t id, const std::vector<int64_t>& tokens) {
@@ -59,6 +61,7 @@ void Engine::generate(int32_t id, GenerateOptions options) {
   sequence.span.options = std::move(options);
   sequence.span.matcher.reset(sequence.span.options.stop_strings.get());
   sequence.state = SequenceState::kRunning;
+  scheduler_.activate(sequence);
   ++num_running_;
 }
 
@@ -68,8 +71,15 @@ void Engine::cancel(int32_t id, Finish reason) {
   finish(*found->second, {id, 0, reason, -1, 0, 0});
 }
 
-void Engine::cancel_all(Finish reason) {
-  for (const auto& [id, sequence] : sequences_) cancel(id, reason);
+void Engine::cancel_all() {
+  for (const auto& [id, sequence] : sequences_) cancel(id, Finish::kAborted);
+}
+
+void Engine::fail_all() {
+  for (const auto& [id, sequence] : sequences_) {
+    cancel(id, Finish::kFailed);
+    scheduler_.drop_cache(*sequence);
+  }
 }
 
 void Engine::close(int32_t id) {
@@ -89,7 +99,7 @@ void Engine::erase_closed() {
   std::erase_if(closed_, [this](int32_t id) {
     const auto found = sequences_.find(id);
     if (found->second->num_waiting_forks > 0) return false;
-    scheduler_.drop_cache(*found->second);
+    scheduler_.remove(*found->second);
     sequences_.erase(found);
     return true;
   });
@@ -105,7 +115,7 @@ void Engine::drop_stale_caches() {
 void Engine::step() {
   const at::NoGradGuard no_grad;
   drop_stale_caches();
-  const std::vector<Row>& rows = scheduler_.next(sequences_);
+  const std::vector<Row>& rows = scheduler_.next();
   TORCH_INTERNAL_ASSERT(!rows.empty());
   const at::Tensor logits_RV = runner_.run(rows);
   ++stats_.num_steps;
@@ -122,6 +132,10 @@ void Engine::sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_
     if (row.samples) requests.push_back({sequence.span.options.sampling, sequence.seed, sequence.num_tokens()});
   }
   const std::vector<Sample> samples = sample(logits_RV, requests);
+  for (const Sample& each : samples) {
+    require(std::isfinite(each.logprob), ErrorCode::kRange, "logits: expected finite numbers, got ", each.logprob,
+            " as a log-probability: the weights are broken");
+  }
   auto next = samples.begin();
   for (const Row& row : rows) {
     if (row.samples) accept(*row.sequence, *next++);

@@ -61,7 +61,9 @@ class Engine {
   void generate(int32_t id, GenerateOptions options);
   // Ends the span that is being sampled, if any.
   void cancel(int32_t id, Finish reason);
-  void cancel_all(Finish reason);
+  void cancel_all();
+  // After a step that threw: what it left in the blocks is not to be trusted.
+  void fail_all();
   void close(int32_t id);
 
   bool has_work() const { return num_running_ > 0; }
@@ -85,9 +87,9 @@ class Engine {
   EngineOptions options_;
   TokenBytes token_bytes_;
   BlockPool pool_;
+  Scheduler::Sequences sequences_;
   Scheduler scheduler_;
   Runner runner_;
-  Scheduler::Sequences sequences_;
   std::vector<int32_t> closed_;  // closed ones that still serve forks
   int64_t num_running_ = 0;
   int64_t weights_version_;

@@ -19,9 +19,10 @@ void take_from_parent(Sequence& sequence, BlockPool& pool) {
 
 bool is_decoding(const Sequence& sequence) { return sequence.is_generating() && sequence.num_uncached() == 1; }
 
+bool is_active(const Sequence& sequence) { return sequence.is_generating() || sequence.num_waiting_forks > 0; }
+
 bool has_prefill(const Sequence& sequence) {
-  return !is_decoding(sequence) && sequence.num_pending() > 0 &&
-         (sequence.is_generating() || sequence.num_waiting_forks > 0);
+  return !is_decoding(sequence) && sequence.num_pending() > 0 && is_active(sequence);
 }
 
 // The block the next token is written to is partly full and belongs to others too.
@@ -32,13 +33,19 @@ bool must_copy_tail(const Sequence& sequence, const BlockPool& pool) {
 
 }  // namespace
 
-const std::vector<Row>& Scheduler::next(const Sequences& sequences) {
+const std::vector<Row>& Scheduler::next() {
+  std::erase_if(active_, [](const auto& each) { return !is_active(*each.second); });
   rows_.clear();
   num_tokens_ = 0;
   ++step_;
-  add_decoding(sequences);
-  add_prefill(sequences);
+  add_decoding();
+  add_prefill();
   return rows_;
+}
+
+void Scheduler::remove(Sequence& sequence) {
+  drop_cache(sequence);
+  active_.erase(sequence.id);
 }
 
 void Scheduler::drop_cache(Sequence& sequence) {
@@ -57,24 +64,24 @@ void Scheduler::add(Sequence& sequence, int64_t num_tokens) {
   sequence.last_step = step_;
 }
 
-void Scheduler::add_decoding(const Sequences& sequences) {
-  for (const auto& [id, sequence] : sequences) {
+void Scheduler::add_decoding() {
+  for (const auto& [id, sequence] : active_) {
     if (is_full()) return;
     if (!is_decoding(*sequence) || !is_ready(*sequence)) continue;
-    if (reserve(*sequence, 0, sequences, true)) add(*sequence, 1);
+    if (reserve(*sequence, 0, true)) add(*sequence, 1);
   }
 }
 
 // All blocks of a prefill are reserved when it begins, so that no two half-done ones wait for each other, and one
 // block for each decoding row is left free, else the newcomer would be preempted at once.
-void Scheduler::add_prefill(const Sequences& sequences) {
+void Scheduler::add_prefill() {
   const auto num_decoding = static_cast<int64_t>(rows_.size());
   bool is_short_of_blocks = false;
-  for (const auto& [id, sequence] : sequences) {
+  for (const auto& [id, sequence] : active_) {
     if (is_full()) return;
     if (!has_prefill(*sequence) || !is_ready(*sequence)) continue;
     const bool needs_blocks = num_missing_blocks(*sequence) > 0;
-    if (needs_blocks && (is_short_of_blocks || !reserve(*sequence, num_decoding, sequences, rows_.empty()))) {
+    if (needs_blocks && (is_short_of_blocks || !reserve(*sequence, num_decoding, rows_.empty()))) {
       is_short_of_blocks = true;  // the younger ones must not overtake
       continue;
     }
@@ -95,8 +102,8 @@ int64_t Scheduler::num_missing_blocks(const Sequence& sequence) const {
          (must_copy_tail(sequence, pool_) ? 1 : 0);
 }
 
-bool Scheduler::reserve(Sequence& sequence, int64_t num_spare, const Sequences& sequences, bool may_preempt_running) {
-  if (!make_room(sequence, num_spare, sequences, may_preempt_running)) return false;
+bool Scheduler::reserve(Sequence& sequence, int64_t num_spare, bool may_preempt_running) {
+  if (!make_room(sequence, num_spare, may_preempt_running)) return false;
   if (must_copy_tail(sequence, pool_)) {
     int32_t& tail = sequence.blocks[sequence.num_cached / pool_.block_tokens()];
     const int32_t own = pool_.allocate();
@@ -111,21 +118,20 @@ bool Scheduler::reserve(Sequence& sequence, int64_t num_spare, const Sequences& 
 
 // Those that wait lose their blocks first, then, if allowed, younger ones that generate; always the youngest. What is
 // missing is counted anew each time: a shared tail need not be copied once the others have lost theirs.
-bool Scheduler::make_room(const Sequence& sequence, int64_t num_spare, const Sequences& sequences,
-                          bool may_preempt_running) {
+bool Scheduler::make_room(const Sequence& sequence, int64_t num_spare, bool may_preempt_running) {
   for (;;) {
     const int64_t num_missing = num_missing_blocks(sequence);
     if (num_missing == 0 || pool_.num_free() >= num_missing + num_spare) return true;
-    Sequence* loser = victim(sequence, sequences, false);
-    if (loser == nullptr && may_preempt_running) loser = victim(sequence, sequences, true);
+    Sequence* loser = victim(sequence, false);
+    if (loser == nullptr && may_preempt_running) loser = victim(sequence, true);
     if (loser == nullptr) return false;
     drop_cache(*loser);
     ++num_preemptions_;
   }
 }
 
-Sequence* Scheduler::victim(const Sequence& sequence, const Sequences& sequences, bool is_generating) const {
-  for (auto it = sequences.rbegin(); it != sequences.rend(); ++it) {
+Sequence* Scheduler::victim(const Sequence& sequence, bool is_generating) const {
+  for (auto it = sequences_.rbegin(); it != sequences_.rend(); ++it) {
     Sequence& other = *it->second;
     if (is_generating && other.id <= sequence.id) return nullptr;
     if (&other != &sequence && other.is_generating() == is_generating && !other.blocks.empty() &&

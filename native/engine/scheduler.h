@@ -29,10 +29,17 @@ class Scheduler {
  public:
   using Sequences = std::map<int32_t, std::shared_ptr<Sequence>>;  // by id, which is by age
 
-  Scheduler(BlockPool& pool, Limits limits) : pool_(pool), limits_(limits) {}
+  // `sequences`: all there are; those that wait are looked at only when blocks run short.
+  Scheduler(BlockPool& pool, const Sequences& sequences, Limits limits)
+      : pool_(pool), sequences_(sequences), limits_(limits) {}
+
+  // A sequence that generates, or that forks wait for; it is forgotten by itself when neither holds any more.
+  void activate(Sequence& sequence) { active_.emplace(sequence.id, &sequence); }
+  // A sequence that is about to go.
+  void remove(Sequence& sequence);
 
   // The rows of the next step, their blocks reserved. Empty only when nothing is pending.
-  const std::vector<Row>& next(const Sequences& sequences);
+  const std::vector<Row>& next();
 
   // Gives a sequence's blocks back; its tokens are recomputed when they are needed again.
   void drop_cache(Sequence& sequence);
@@ -41,18 +48,20 @@ class Scheduler {
   int64_t num_preemptions() const { return num_preemptions_; }
 
  private:
-  void add_decoding(const Sequences& sequences);
-  void add_prefill(const Sequences& sequences);
+  void add_decoding();
+  void add_prefill();
   void add(Sequence& sequence, int64_t num_tokens);
   bool is_full() const;
   bool is_ready(Sequence& sequence);
   int64_t num_missing_blocks(const Sequence& sequence) const;
-  bool reserve(Sequence& sequence, int64_t num_spare, const Sequences& sequences, bool may_preempt_running);
-  bool make_room(const Sequence& sequence, int64_t num_spare, const Sequences& sequences, bool may_preempt_running);
-  Sequence* victim(const Sequence& sequence, const Sequences& sequences, bool is_generating) const;
+  bool reserve(Sequence& sequence, int64_t num_spare, bool may_preempt_running);
+  bool make_room(const Sequence& sequence, int64_t num_spare, bool may_preempt_running);
+  Sequence* victim(const Sequence& sequence, bool is_generating) const;
 
   BlockPool& pool_;
+  const Sequences& sequences_;
   Limits limits_;
+  std::map<int32_t, Sequence*> active_;
   std::vector<Row> rows_;
   int64_t num_tokens_ = 0;
   int64_t step_ = 0;

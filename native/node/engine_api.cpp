@@ -53,7 +53,7 @@ void EngineHost::attempt(Body body) {
     body();
   } catch (...) {
     error = std::current_exception();
-    if (engine_) engine_->cancel_all(engine::Finish::kFailed);
+    if (engine_) engine_->fail_all();
   }
   if (engine_) emit(engine_->take_report(), error);
 }
@@ -185,7 +185,7 @@ Napi::Value EngineHost::stats(Napi::Env env) {
 Napi::Value EngineHost::close(Napi::Env env) {
   return post(env, device_queue(), [host = shared_from_this()] {
     if (!host->engine_) return;
-    host->engine_->cancel_all(engine::Finish::kAborted);
+    host->engine_->cancel_all();
     host->emit(host->engine_->take_report(), nullptr);
     host->engine_.reset();
   });

@@ -119,6 +119,36 @@ TEST("attention over blocks has the bits of attention over contiguous keys") {
   });
 }
 
+TEST("keys that lie by channel give the bits of keys that lie by token") {
+  const Span span(203, 4, 64);
+  const Floats whole = attend_whole(span);
+  with_each_isa([&] {
+    for (const int64_t block_tokens : {16, 48, 64}) {
+      const int64_t num_blocks = (span.positions + block_tokens - 1) / block_tokens;
+      const int64_t block_stride = block_tokens * span.head_dim;
+      // What lies beyond the last token must not matter.
+      Floats keys(num_blocks * block_stride, std::nanf("")), values(num_blocks * block_stride);
+      std::vector<int32_t> table(num_blocks);
+      for (int64_t i = 0; i < num_blocks; ++i) table[i] = static_cast<int32_t>(num_blocks - 1 - i);
+      for (int64_t j = 0; j < span.positions; ++j) {
+        const int64_t block = table[j / block_tokens] * block_stride, place = j % block_tokens;
+        for (int64_t c = 0; c < span.head_dim; ++c) {
+          keys[block + c * block_tokens + place] = span.keys[j * span.head_dim + c];
+          values[block + place * span.head_dim + c] = span.values[j * span.head_dim + c];
+        }
+      }
+      const KeyValues source = {keys.data(),  values.data(), table.data(), block_tokens,
+                                block_stride, span.head_dim, true};
+      Floats out(whole.size()), scratch(attend_scratch_floats(span.positions, span.head_dim));
+      attend(span.rows(out, 0, 100), source, span.head_dim, span.scale(), nullptr, scratch.data());
+      for (int64_t p = 100; p < span.positions; ++p) {
+        attend(span.rows(out, p, 1), source, span.head_dim, span.scale(), nullptr, scratch.data());
+      }
+      EXPECT(same_bits(out.data(), whole.data(), static_cast<int64_t>(whole.size())));
+    }
+  });
+}
+
 TEST("attention's gradients match the reference") {
   for (const int64_t head_dim : {8, 32, 80}) {
     for (const int64_t positions : {1, 9, 130}) {
