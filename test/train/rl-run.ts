@@ -14,8 +14,8 @@ export const wantedToken = 7;
 
 const questions = [0, 1, 2, 3].map((i) => ({ id: `q${i}`, question: `${i}`, answers: ["x"] }));
 
-/** Two turns of three tokens with an observation between them. */
-export function playOn(engine: Engine): Rollout {
+/** Two turns of three tokens with an observation between them; `onEnd` gets what the sequence held. */
+export function playOn(engine: Engine, onEnd?: (tokens: Int32Array) => void): Rollout {
   const play = async (id: string, questionId: string, seed: number): Promise<Trajectory> => {
     const prompt = Int32Array.of(1, 2, 10 + Number(questionId.slice(1)));
     const sequence = engine.open(prompt, { seed });
@@ -27,6 +27,7 @@ export function playOn(engine: Engine): Rollout {
       sequence.append(observation);
       segments.push({ kind: "observation", tokens: observation, text: "" });
     }
+    onEnd?.(sequence.tokens);
     sequence.close();
     const timings = { generateMs: 0, searchMs: 0, totalMs: 0 };
     const counts = { turns: 2, rounds: 1, queries: [], invalidActions: 0, failures: 0 };

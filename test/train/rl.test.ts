@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { appendFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { Engine } from "../../lib/engine/engine.ts";
 import { type Algorithm, algorithms } from "../../lib/train/algorithm.ts";
-import { type RlMetrics, rl } from "../../lib/train/rl.ts";
+import { type RlMetrics, type Rollout, rl } from "../../lib/train/rl.ts";
+import { policySequence } from "../../lib/train/sequence.ts";
 import { Trainer } from "../../lib/train/trainer.ts";
 import { runAndKill, steadyMetrics, withFolder } from "./kill.ts";
-import { rlRunSteps, runBandit } from "./rl-run.ts";
+import { playOn, rlRunSteps, runBandit } from "./rl-run.ts";
 import { tinyModel } from "./tiny.ts";
 
 const variants: Record<string, Algorithm> = {
@@ -28,15 +30,56 @@ for (const [name, algorithm] of Object.entries(variants)) {
   });
 }
 
-test("the engine's log-probabilities are the trainer's, and the gap is in the metrics of every step", async () => {
+test("the engine's log-probabilities are the trainer's bit for bit, and every step reports the gap", async () => {
   for (const algorithm of [algorithms.ppo, algorithms.grpo]) {
     const seen: RlMetrics[] = [];
     await runBandit({ algorithm, steps: 3, onStep: (metrics) => seen.push(metrics) });
     for (const metrics of seen) {
-      assert.ok(metrics["logprob_gap/max"]! <= 1e-5, `gap ${metrics["logprob_gap/max"]}`);
-      assert.ok(metrics["logprob_gap/mean"]! <= metrics["logprob_gap/max"]!);
+      assert.equal(metrics["logprob_gap/max"], 0);
+      assert.equal(metrics["logprob_gap/mean"], 0);
     }
   }
+});
+
+test("what is trained is what the engine's sequence holds, id for id", async () => {
+  await using model = await tinyModel();
+  await using engine = await Engine.open(model, { numBlocks: 100, blockTokens: 4 });
+  const held: Int32Array[] = [];
+  const question = { id: "q1", question: "?", answers: ["x"] };
+  const played = await playOn(engine, (tokens) => held.push(tokens))(question, { samples: 3, seed: 5 });
+  const trained = played.map((trajectory) => [...policySequence(trajectory).tokens].join());
+  assert.deepEqual(trained.sort(), held.map((tokens) => [...tokens].join()).sort());
+  for (const trajectory of played) {
+    const { tokens, rows } = policySequence(trajectory);
+    const sampled = trajectory.segments.filter(({ kind }) => kind === "policy");
+    assert.deepEqual(
+      [...rows].map((row) => tokens[row + 1]),
+      sampled.flatMap((segment) => [...segment.tokens]),
+    );
+  }
+});
+
+test("a rollout that throws ends the others and the step", async () => {
+  await using model = await tinyModel();
+  await using trainer = await Trainer.open(model);
+  let stopped = 0;
+  const rollout: Rollout = async ({ id }, { signal }) => {
+    if (id === "q0") throw new Error("no tokens today");
+    await new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve()));
+    stopped += 1;
+    return [];
+  };
+  const questions = [0, 1, 2].map((i) => ({ id: `q${i}`, question: "?", answers: ["x"] }));
+  const running = rl({
+    learners: { trainer },
+    task: { questions, rollout, reward: () => 0 },
+    algorithm: algorithms.rloo,
+    batch: { questions: 3, samples: 2 },
+    steps: 1,
+    learningRate: { policy: () => 1e-3 },
+  });
+  await assert.rejects(running, /no tokens today/);
+  assert.equal(stopped, 2);
 });
 
 test("the weights' version moves by one per optimiser step", async () => {
