@@ -8,7 +8,7 @@ namespace seekrl::kernels::SEEKRL_ISA {
 
 inline constexpr int64_t kTileRows = 6;
 inline constexpr int64_t kPanelColumns = 64;
-inline constexpr int64_t kPanelDepth = 256;  // 64 KB of B: stays in the second-level cache
+inline constexpr int64_t kPanelDepth = 128;  // 32 KB of B: stays in the first-level cache
 
 // What a tile works on; the pointers are at its first element.
 struct Tile {
@@ -132,8 +132,66 @@ inline void pack_panel(float* panel, const MatrixView& b, int64_t depth, int64_t
   }
 }
 
+// At most this many rows do not repay a packed panel: they are bound by reading B.
+inline constexpr int64_t kFewRows = 8;
+
+template <int kRows>
+inline void add_column(Lanes (&sums)[kRows], const float* a_column, const MatrixView& a, const float* b_row) {
+  const Lanes b = load(b_row);
+  for (int r = 0; r < kRows; ++r) sums[r] = fma(broadcast(a_column[r * a.row_stride]), b, sums[r]);
+}
+
+// Up to 16 columns of C for a few rows, B's columns contiguous in memory: 16 x 16 blocks of B are transposed and used
+// at once.
+template <int kRows>
+void multiply_few(float* c, int64_t c_stride, const float* start, int64_t start_stride, const MatrixView& a,
+                  const MatrixView& b, int64_t columns, int64_t k) {
+  const float* rows[kLanes];
+  for (int64_t r = 0; r < columns; ++r) rows[r] = b.data + r * b.column_stride;
+  Lanes sums[kRows];
+  for (int r = 0; r < kRows; ++r) {
+    sums[r] = start == nullptr ? zeros() : load_first(start + r * start_stride, columns);
+  }
+  alignas(64) float block[kLanes * kLanes];
+  for (int64_t first = 0; first < k; first += kLanes) {
+    const int64_t count = k - first < kLanes ? k - first : kLanes;
+    transpose_block(block, kLanes, rows, columns, first, count);
+    const float* a_block = a.data + first * a.column_stride;
+    if (count == kLanes) {
+      for (int64_t i = 0; i < kLanes; ++i)
+        add_column<kRows>(sums, a_block + i * a.column_stride, a, block + i * kLanes);
+    } else {
+      for (int64_t i = 0; i < count; ++i) add_column<kRows>(sums, a_block + i * a.column_stride, a, block + i * kLanes);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) store_first(c + r * c_stride, sums[r], columns);
+}
+
+inline void matmul_few(float* c_MN, int64_t c_stride, const float* start, int64_t start_stride, const MatrixView& a,
+                       const MatrixView& b_KN, int64_t m, int64_t n, int64_t k) {
+  for (int64_t column = 0; column < n; column += kLanes) {
+    const int64_t columns = n - column < kLanes ? n - column : kLanes;
+    const MatrixView b = {b_KN.data + column * b_KN.column_stride, b_KN.row_stride, b_KN.column_stride};
+    const float* from = start == nullptr ? nullptr : start + column;
+    switch (m) {
+      case 1: multiply_few<1>(c_MN + column, c_stride, from, start_stride, a, b, columns, k); break;
+      case 2: multiply_few<2>(c_MN + column, c_stride, from, start_stride, a, b, columns, k); break;
+      case 3: multiply_few<3>(c_MN + column, c_stride, from, start_stride, a, b, columns, k); break;
+      case 4: multiply_few<4>(c_MN + column, c_stride, from, start_stride, a, b, columns, k); break;
+      case 5: multiply_few<5>(c_MN + column, c_stride, from, start_stride, a, b, columns, k); break;
+      case 6: multiply_few<6>(c_MN + column, c_stride, from, start_stride, a, b, columns, k); break;
+      case 7: multiply_few<7>(c_MN + column, c_stride, from, start_stride, a, b, columns, k); break;
+      default: multiply_few<8>(c_MN + column, c_stride, from, start_stride, a, b, columns, k); break;
+    }
+  }
+}
+
 inline void matmul(float* c_MN, int64_t c_stride, const MatrixView& a_MK, const MatrixView& b_KN, int64_t m, int64_t n,
                    int64_t k, Start start, const float* bias_N, float* scratch) {
+  if (m <= kFewRows && b_KN.row_stride == 1) {
+    const float* from = start == Start::kZero ? nullptr : start == Start::kBias ? bias_N : c_MN;
+    return matmul_few(c_MN, c_stride, from, start == Start::kSelf ? c_stride : 0, a_MK, b_KN, m, n, k);
+  }
   float* panel = scratch;
   for (int64_t column = 0; column < n; column += kPanelColumns) {
     const int64_t columns = n - column < kPanelColumns ? n - column : kPanelColumns;

@@ -35,10 +35,17 @@ inline void transpose_16x16(__m512 (&x)[16]) {
   }
 }
 
-// to[c * to_stride + r] = rows[r][c] for r < num_rows (zero from there to 16) and c < count <= 16.
+// to[c * to_stride + r] = rows[r][column + c] for c < count <= 16; lanes from num_rows to 16 become zero.
 inline void transpose_block(float* to, int64_t to_stride, const float* const* rows, int64_t num_rows, int64_t column,
                             int64_t count) {
   __m512 x[16];
+  if (num_rows == 16 && count == 16) {
+    // Constant bounds keep the block in registers.
+    for (int r = 0; r < 16; ++r) x[r] = _mm512_loadu_ps(rows[r] + column);
+    transpose_16x16(x);
+    for (int c = 0; c < 16; ++c) _mm512_storeu_ps(to + c * to_stride, x[c]);
+    return;
+  }
   const __mmask16 mask = first_lanes(count);
   for (int r = 0; r < 16; ++r) {
     x[r] = r < num_rows ? _mm512_maskz_loadu_ps(mask, rows[r] + column) : _mm512_setzero_ps();
@@ -72,15 +79,23 @@ inline void transpose_block(float* to, int64_t to_stride, const float* const* ro
                             int64_t count) {
   for (int64_t first_row = 0; first_row < 16; first_row += 8) {
     for (int64_t first = 0; first < count; first += 8) {
-      const __m256i mask = first_lanes(count - first);
+      float* block = to + first * to_stride + first_row;
       __m256 x[8];
+      if (first_row + 8 <= num_rows && first + 8 <= count) {
+        // Constant bounds keep the block in registers.
+        for (int r = 0; r < 8; ++r) x[r] = _mm256_loadu_ps(rows[first_row + r] + column + first);
+        transpose_8x8(x);
+        for (int c = 0; c < 8; ++c) _mm256_storeu_ps(block + c * to_stride, x[c]);
+        continue;
+      }
+      const __m256i mask = first_lanes(count - first);
       for (int r = 0; r < 8; ++r) {
         const bool exists = first_row + r < num_rows;
         x[r] = exists ? _mm256_maskload_ps(rows[first_row + r] + column + first, mask) : _mm256_setzero_ps();
       }
       transpose_8x8(x);
       const int64_t end = count - first < 8 ? count - first : 8;
-      for (int64_t c = 0; c < end; ++c) _mm256_storeu_ps(to + (first + c) * to_stride + first_row, x[c]);
+      for (int64_t c = 0; c < end; ++c) _mm256_storeu_ps(block + c * to_stride, x[c]);
     }
   }
 }

@@ -22,7 +22,7 @@ enum class Start { kZero, kBias, kSelf };
 void matmul(float* c_MN, int64_t c_stride, const MatrixView& a_MK, const MatrixView& b_KN, int64_t m, int64_t n,
             int64_t k, Start start, const float* bias_N, float* scratch);
 
-inline constexpr int64_t kMatmulScratchFloats = 256 * 64 + 16;
+inline constexpr int64_t kMatmulScratchFloats = 128 * 64;
 
 namespace reference {
 void matmul(float* c_MN, int64_t c_stride, const MatrixView& a_MK, const MatrixView& b_KN, int64_t m, int64_t n,
