@@ -76,4 +76,4 @@ export const kFamousCities: ReadonlyMap<string, string> = new Map(
 );
 
 /** The years in which people are born and works appear. */
-export const kYears: readonly string[] = Array.from({ length: 60 }, (_, i) => String(1920 + i));
+export const kYears: readonly string[] = Array.from({ length: 40 }, (_, i) => String(1930 + i));

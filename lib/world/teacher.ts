@@ -100,7 +100,11 @@ function conclude(chains: readonly (readonly Fact[])[]): { remark: string; answe
   const first = ends.reduce((a, b) => (b.value < a.value ? b : a));
   const chain = chains[ends.indexOf(first)]!;
   const names = chain.toReversed().map(({ entity }) => entity);
-  return { remark: ` The first is ${first.value}: ${names.join(", ")}.`, answer: chain[0]!.entity };
+  const values = ends.map(({ value }) => value).join(", ");
+  return {
+    remark: ` Of ${values} the first is ${first.value}: ${names.join(", ")}.`,
+    answer: chain[0]!.entity,
+  };
 }
 
 // The dense index ranks a person's two passages less surely than the library: the reader must not count on order.
