@@ -3,7 +3,10 @@ import type { Handle, NativeHits } from "../base/addon.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { native } from "../base/native.ts";
 
-/** `exact` compares with every vector; `hnsw` walks a graph: faster beyond some hundred thousand, with recall near 1. */
+/**
+ * `exact` compares with every vector; `hnsw` walks a graph: faster beyond some hundred thousand, with recall near 1.
+ * A graph that is built anew on several threads may differ a little; a saved one always answers the same.
+ */
 export type VectorIndexKind = "exact" | "hnsw";
 
 /** How vectors are stored and compared. */
