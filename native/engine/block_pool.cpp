@@ -2,6 +2,7 @@
 #include "engine/block_pool.h"
 
 #include <ATen/ATen.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
 
@@ -15,6 +16,19 @@ BlockLayout choose_layout(int64_t block_tokens, at::ScalarType dtype, at::Device
   return has_kernel ? BlockLayout::kByHead : BlockLayout::kByToken;
 }
 
+// Decoding walks all over the pool and would miss the address cache at each block of small pages. Advice only.
+void use_huge_pages(at::Tensor& storage) {
+#if defined(MADV_HUGEPAGE)
+  if (!storage.device().is_cpu()) return;
+  constexpr uintptr_t kPage = uintptr_t{1} << 21;
+  const auto start = reinterpret_cast<uintptr_t>(storage.mutable_data_ptr());
+  const uintptr_t first = (start + kPage - 1) / kPage * kPage, last = (start + storage.nbytes()) / kPage * kPage;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+#else
+  (void)storage;
+#endif
+}
+
 }  // namespace
 
 BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int64_t block_tokens, at::ScalarType dtype,
@@ -22,6 +36,7 @@ BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int
     : block_tokens_(block_tokens), layout_(choose_layout(block_tokens, dtype, device)), references_(num_blocks, 0) {
   const int64_t row = config.num_kv_heads * config.head_dim;
   storage_ = at::empty({config.num_layers * 2, num_blocks, block_tokens * row}, at::device(device).dtype(dtype));
+  use_huge_pages(storage_);
   for (int64_t layer = 0; layer < config.num_layers; ++layer) {
     keys_.push_back(storage_[2 * layer]);
     values_.push_back(storage_[2 * layer + 1]);
