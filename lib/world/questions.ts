@@ -113,12 +113,12 @@ interface Family {
 
 /** The mixture of kinds, one share each. */
 export const kFamilies: Readonly<Record<QuestionKind, Family>> = {
-  "one-hop": { share: 0.2, patterns: kOneHop, arity: 1 },
+  "one-hop": { share: 0.16, patterns: kOneHop, arity: 1 },
   famous: { share: 0.08, patterns: [kCountry], arity: 1 },
-  bridge: { share: 0.34, patterns: kBridge, arity: 1 },
-  compare: { share: 0.14, patterns: kCompare, arity: 2 },
-  "compare-three": { share: 0.12, patterns: kCompareThree, arity: 3 },
-  "bridge-compare": { share: 0.12, patterns: kBridgeCompare, arity: 2 },
+  bridge: { share: 0.28, patterns: kBridge, arity: 1 },
+  compare: { share: 0.16, patterns: kCompare, arity: 2 },
+  "compare-three": { share: 0.18, patterns: kCompareThree, arity: 3 },
+  "bridge-compare": { share: 0.14, patterns: kBridgeCompare, arity: 2 },
 };
 
 const kShares = Object.fromEntries(
