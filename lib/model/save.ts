@@ -85,7 +85,8 @@ export async function saveModel(
     await handle.write(path, header, tensorNames, spelling[dtype]);
   }
   if (shards.length > 1) await writeIndex(folder, shards, names);
-  const content = { ...config, torch_dtype: dtype };
+  const { dtype: _, ...rest } = config; // what newer releases of transformers call torch_dtype
+  const content = { ...rest, torch_dtype: dtype };
   await writeFileAtomic(join(folder, "config.json"), `${JSON.stringify(content, null, 2)}\n`);
   await removeOthers(folder, shards.length > 1 ? [...names, indexFile] : names);
 }

@@ -1,6 +1,8 @@
 // Error translation and the process-wide queues.
 #include "node/guard.h"
 
+#include <c10/util/Exception.h>
+
 #include <atomic>
 #include <new>
 #include <thread>
@@ -17,6 +19,13 @@ Napi::Error coded(Napi::Env env, ErrorCode code, const std::string& message) {
   return error;
 }
 
+// libtorch has a type for a full GPU; for full memory only words.
+ErrorCode code_of(const c10::Error& error) {
+  const bool is_memory = dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
+                         error.msg().find("can't allocate memory") != std::string::npos;
+  return is_memory ? ErrorCode::kMemory : ErrorCode::kInternal;
+}
+
 std::atomic<int> num_environments{0};
 
 }  // namespace
@@ -28,6 +37,8 @@ Napi::Error to_js_error(Napi::Env env, std::exception_ptr error) {
     return thrown;
   } catch (const Error& thrown) {
     return coded(env, thrown.code(), thrown.what());
+  } catch (const c10::Error& thrown) {
+    return coded(env, code_of(thrown), thrown.what_without_backtrace());
   } catch (const std::bad_alloc&) {
     return coded(env, ErrorCode::kMemory, "out of memory");
   } catch (const std::exception& thrown) {

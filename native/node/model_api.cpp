@@ -69,11 +69,14 @@ at::ScalarType to_dtype(const std::string& dtype) {
   fail(ErrorCode::kDtype, "dtype: expected float32 or bfloat16, got ", dtype);
 }
 
-at::Device to_device(const std::string& device) {
+at::Device to_device(const std::string& name) {
+  const bool is_cuda = name == "cuda" || name.rfind("cuda:", 0) == 0;
+  require(name == "cpu" || is_cuda, ErrorCode::kDevice, "device: expected cpu, cuda or cuda:<index>, got ", name);
+  require(!is_cuda || at::hasCUDA(), ErrorCode::kDevice, "device: ", name, ": this libtorch finds no CUDA device");
   try {
-    return at::Device(device);
+    return at::Device(name);
   } catch (const c10::Error&) {
-    fail(ErrorCode::kDevice, "device: expected cpu, cuda or cuda:<index>, got ", device);
+    fail(ErrorCode::kDevice, "device: expected cpu, cuda or cuda:<index>, got ", name);
   }
 }
 

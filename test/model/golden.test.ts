@@ -4,12 +4,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Model } from "../../lib/model/model.ts";
+import { Trainer } from "../../lib/train/trainer.ts";
 import { projectRoot } from "../project.ts";
 
 interface Reference {
   readonly ids: number[];
   readonly logprobs: number[];
   readonly loss: number;
+  readonly gradients: Record<string, { norm: number; first: number[] }>;
 }
 
 const golden = join(projectRoot, "test", "golden", "model");
@@ -30,6 +32,29 @@ for (const name of ["qwen2", "qwen3", "llama"]) {
     }
     const loss = -scored.reduce<number>((sum, logprob) => sum + (logprob ?? 0), 0) / scored.length;
     assert.ok(Math.abs(loss - reference.loss) < 1e-5 * reference.loss);
+  });
+}
+
+for (const name of ["qwen2", "qwen3", "llama"]) {
+  test(`gradients of the ${name} folder's mean log-probability are those of transformers`, async () => {
+    const reference = JSON.parse(readFileSync(join(golden, name, "reference.json"), "utf8")) as Reference;
+    await using model = await Model.load(join(golden, name));
+    await using trainer = await Trainer.open(model);
+    const numRows = reference.ids.length - 1;
+    const rows = Int32Array.from({ length: numRows }, (_, i) => i);
+    const weights = new Float32Array(numRows).fill(1 / numRows);
+    await trainer.accumulate([{ tokens: Int32Array.from(reference.ids), rows, weights }]);
+    assert.equal(Object.keys(reference.gradients).length, model.handle.tensors().length);
+    for (const [parameter, { norm, first }] of Object.entries(reference.gradients)) {
+      const gradient = await trainer.gradient(parameter);
+      const ours = Math.sqrt(gradient.reduce((sum, x) => sum + x * x, 0));
+      // A key's bias moves all scores of a row alike, so its gradient is a sum that cancels to rounding errors.
+      const tolerance = 1e-4 * norm + 1e-6;
+      assert.ok(Math.abs(ours - norm) <= tolerance, `${parameter}: norm ${ours}, not ${norm}`);
+      for (const [i, expected] of first.entries()) {
+        assert.ok(Math.abs((gradient[i] ?? Number.NaN) - expected) <= tolerance, `${parameter}[${i}]`);
+      }
+    }
   });
 }
 

@@ -152,7 +152,13 @@ test("wrong options are refused by name", async () => {
   await assert.rejects(Model.create({ ...shape, numKvHeads: 3 }), { code: "ERR_ARGUMENT" });
   await assert.rejects(Model.create(shape, { seed: -1 }), { code: "ERR_RANGE" });
   await assert.rejects(Model.create(shape, { device: "abacus" }), { code: "ERR_DEVICE" });
+  await assert.rejects(Model.create(shape, { device: "cuda:x" }), { code: "ERR_DEVICE" });
   await assert.rejects(Model.load(join(scratch, "nowhere")), { code: "ERR_IO" });
   await using model = await Model.create(shape);
   await assert.rejects(model.parameter("none"), { code: "ERR_ARGUMENT", message: /none/ });
+});
+
+test("a model that does not fit in memory says so", async () => {
+  const huge = { ...shape, vocabSize: 2 ** 31, hiddenSize: 2 ** 22, headDim: 4 };
+  await assert.rejects(Model.create(huge), { code: "ERR_MEMORY" });
 });
