@@ -1,4 +1,5 @@
 /** Rewarded trajectories and all that the update needs to know about them before the weights move. */
+import { SeekError } from "../base/errors.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { explainedVariance, gae, groupAdvantages, whiten } from "./advantage.ts";
 import type { Algorithm } from "./algorithm.ts";
@@ -25,6 +26,8 @@ export interface Experience {
   readonly explainedVariance?: number;
   readonly meanValue?: number;
 }
+
+type ExperienceBatch = Pick<RlBatch, "temperature" | "maxTokens" | "oldLogprobs">;
 
 /** Whether the policy moves between this log-probability and the loss that uses it. */
 function movesDuringUpdate({ epochs = 1, miniBatches = 1 }: Algorithm): boolean {
@@ -94,10 +97,27 @@ function baselineAdvantages(
   return sequences.map((sequence, i) => ({ ...sequence, advantages: Float32Array.from(final[i]!) }));
 }
 
+function fromRollout(sequences: readonly TrainSequence[]): TrainSequence[] {
+  return sequences.map((sequence) => {
+    const { rolloutLogprobs } = sequence;
+    if (rolloutLogprobs !== undefined) return { ...sequence, oldLogprobs: rolloutLogprobs };
+    throw new SeekError("ERR_ARGUMENT", "oldLogprobs: the rollout gave none; use those of the trainer");
+  });
+}
+
+async function fromTrainer(
+  sequences: readonly TrainSequence[],
+  { trainer }: Learners,
+  batch: ExperienceBatch,
+): Promise<TrainSequence[]> {
+  const old = await trainer.logprobs(sequences, batch);
+  return sequences.map((sequence, i) => ({ ...sequence, oldLogprobs: old[i]! }));
+}
+
 async function withReference(
   sequences: readonly TrainSequence[],
   learners: Learners,
-  batch: Pick<RlBatch, "temperature" | "maxTokens">,
+  batch: ExperienceBatch,
 ): Promise<TrainSequence[]> {
   const model = learners.reference;
   if (model === undefined) return [...sequences];
@@ -118,21 +138,22 @@ function penaltiesOf(sequences: readonly TrainSequence[], kl: NonNullable<Algori
  * @param rewarded - the step's trajectories
  * @param learners - trainer, critic, reference
  * @param algorithm - which advantages, which KL
- * @param batch - the rollout's temperature; tokens of one forward
+ * @param batch - the rollout's temperature; tokens of one forward; whose old log-probabilities
  */
 export async function toExperience(
   rewarded: readonly Rewarded[],
   learners: Learners,
   algorithm: Algorithm,
-  batch: Pick<RlBatch, "temperature" | "maxTokens">,
+  batch: ExperienceBatch,
 ): Promise<Experience> {
   let sequences: readonly TrainSequence[] = rewarded.map(({ trajectory }) => policySequence(trajectory));
   const { kl } = algorithm;
+  let gap: Experience["gap"];
   if (movesDuringUpdate(algorithm) || kl?.in === "reward") {
-    const old = await learners.trainer.logprobs(sequences, batch);
-    sequences = sequences.map((sequence, i) => ({ ...sequence, oldLogprobs: old[i]! }));
+    const isFromRollout = batch.oldLogprobs === "rollout";
+    sequences = isFromRollout ? fromRollout(sequences) : await fromTrainer(sequences, learners, batch);
+    if (!isFromRollout) gap = gapOf(sequences);
   }
-  const gap = gapOf(sequences);
   if (kl !== undefined) sequences = await withReference(sequences, learners, batch);
   const penalties = kl?.in === "reward" ? penaltiesOf(sequences, kl) : undefined;
   const known = {

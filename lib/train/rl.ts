@@ -50,6 +50,13 @@ export interface RlBatch {
   readonly temperature?: number;
   /** Tokens of one micro-batch. @default 4096 */
   readonly maxTokens?: number;
+  /**
+   * Whose log-probabilities the ratios start from. `rollout` saves a forward pass; where engine and trainer do not agree
+   * bit for bit (elsewhere than f32 on the CPU), a resumed run then depends on how the engine batched.
+   *
+   * @default "trainer"
+   */
+  readonly oldLogprobs?: "trainer" | "rollout";
 }
 
 /** Numbers by their standard names, such as `reward/mean`, `policy/kl`, `logprob_gap/max`. */

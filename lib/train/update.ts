@@ -78,7 +78,8 @@ async function policyStep(
   const stats = await trainer.accumulate(withGradient(sequences, loss), { ...loss, ...maxTokens });
   const { gradNorm } = await trainer.step({ learningRate: rate });
   const rows = Math.max(1, stats.numRows);
-  const hasRollout = sequences.every(({ rolloutLogprobs }) => rolloutLogprobs !== undefined);
+  const isMeasured =
+    stats.numRows > 0 && sequences.every(({ rolloutLogprobs }) => rolloutLogprobs !== undefined);
   return {
     "policy/loss": stats.policy,
     "policy/clip_fraction": stats.numClipped / rows,
@@ -86,7 +87,7 @@ async function policyStep(
     "policy/entropy": stats.entropy / rows,
     grad_norm: gradNorm,
     ...(loss.kl === undefined ? {} : { "policy/kl_reference": stats.kl / rows }),
-    ...(hasRollout ? { "logprob_gap/mean": stats.gap / rows, "logprob_gap/max": stats.gapMax } : {}),
+    ...(isMeasured ? { "logprob_gap/mean": stats.gap / rows, "logprob_gap/max": stats.gapMax } : {}),
   };
 }
 

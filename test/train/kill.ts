@@ -28,19 +28,18 @@ export async function withFolder<T>(use: (folder: string) => Promise<T>): Promis
   }
 }
 
-const unsteady = /^(seconds|logprob_gap)\/|^weights_version$/;
+const unsteady = /^seconds\/|^weights_version$/;
 
-/**
- * The metrics of a run without what the clock says. The engine's log-probabilities differ in the last bit with what
- * else was in the batch, so the gap does too; the weights follow from the trainer's own.
- */
+/** Metrics without what the clock says, and without the version, which counts from each start of the process. */
+export function withoutClock(metrics: object): object {
+  return Object.fromEntries(Object.entries(metrics).filter(([name]) => !unsteady.test(name)));
+}
+
+/** The metrics of a run, without the clock. */
 export async function steadyMetrics(folder: string): Promise<object[]> {
   const text = await readFile(join(folder, "metrics.jsonl"), "utf8");
   return text
     .trimEnd()
     .split("\n")
-    .map((line) => {
-      const entries = Object.entries(JSON.parse(line) as Record<string, number>);
-      return Object.fromEntries(entries.filter(([name]) => !unsteady.test(name)));
-    });
+    .map((line) => withoutClock(JSON.parse(line) as object));
 }

@@ -48,11 +48,18 @@ export interface BanditOptions {
   readonly algorithm: Algorithm;
   readonly steps: number;
   readonly folder?: string;
+  readonly oldLogprobs?: "trainer" | "rollout";
   readonly onStep?: (metrics: RlMetrics) => void;
 }
 
 /** Trains on the bandit. */
-export async function runBandit({ algorithm, steps, folder, onStep }: BanditOptions): Promise<void> {
+export async function runBandit({
+  algorithm,
+  steps,
+  folder,
+  oldLogprobs = "trainer",
+  onStep,
+}: BanditOptions): Promise<void> {
   await using model = await tinyModel();
   await using reference = await model.clone();
   await using engine = await Engine.open(model, { numBlocks: 400, blockTokens: 4 });
@@ -62,7 +69,7 @@ export async function runBandit({ algorithm, steps, folder, onStep }: BanditOpti
     learners: { trainer, reference, ...(critic === undefined ? {} : { critic }) },
     task: { questions, rollout: playOn(engine), reward: shareOfWanted },
     algorithm,
-    batch: { questions: 4, samples: 8, maxTokens: 64 },
+    batch: { questions: 4, samples: 8, maxTokens: 64, oldLogprobs },
     steps,
     learningRate: { policy: schedule({ peak: 1e-2 }) },
     seed: 11,

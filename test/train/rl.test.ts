@@ -7,7 +7,7 @@ import { type Algorithm, algorithms } from "../../lib/train/algorithm.ts";
 import { type RlMetrics, type Rollout, rl } from "../../lib/train/rl.ts";
 import { policySequence } from "../../lib/train/sequence.ts";
 import { Trainer } from "../../lib/train/trainer.ts";
-import { runAndKill, steadyMetrics, withFolder } from "./kill.ts";
+import { runAndKill, steadyMetrics, withFolder, withoutClock } from "./kill.ts";
 import { playOn, rlRunSteps, runBandit } from "./rl-run.ts";
 import { tinyModel } from "./tiny.ts";
 
@@ -39,6 +39,17 @@ test("the engine's log-probabilities are the trainer's bit for bit, and every st
       assert.equal(metrics["logprob_gap/mean"], 0);
     }
   }
+});
+
+test("old log-probabilities of the rollout give the same run as those of the trainer", async () => {
+  const runs: Record<string, number>[][] = [];
+  for (const oldLogprobs of ["trainer", "rollout"] as const) {
+    const seen: Record<string, number>[] = [];
+    const onStep = (metrics: RlMetrics) => seen.push(withoutClock(metrics) as Record<string, number>);
+    await runBandit({ algorithm: algorithms.ppo, steps: 3, oldLogprobs, onStep });
+    runs.push(seen);
+  }
+  assert.deepEqual(runs[0], runs[1]);
 });
 
 test("what is trained is what the engine's sequence holds, id for id", async () => {
