@@ -1,0 +1,77 @@
+/** Makes the built-in world's model from nothing: SFT on demonstrations of a fallible teacher. */
+import { mkdir } from "node:fs/promises";
+import { parseConfig } from "../model/config.ts";
+import { Model } from "../model/model.ts";
+import { mixSeed } from "../rollout/seed.ts";
+import { Tokenizer } from "../text/tokenizer.ts";
+import type { TrainSequence } from "../train/packing.ts";
+import { schedule } from "../train/schedule.ts";
+import { sftSequence } from "../train/sequence.ts";
+import { type SftMetrics, sft } from "../train/sft.ts";
+import { Trainer } from "../train/trainer.ts";
+import { demonstrations } from "../world/demonstrations.ts";
+import { worldModelConfig } from "../world/model-config.ts";
+import { writeWorldTokenizer } from "../world/tokenizer-files.ts";
+
+/** How the shipped model was made. */
+export const worldSft = {
+  steps: 1200,
+  /** Demonstrations a step, all from one fresh world, so that a fact must be read and cannot be memorised. */
+  batchSize: 24,
+  peak: 2e-3,
+  warmupSteps: 100,
+  floor: 0.1,
+  /** Prompt and observation tokens are learned a little too: copying emerges sooner. */
+  otherWeight: 0.3,
+  /** Matrices start wider than usual (0.02): with so few layers, copying emerges sooner. */
+  initialStd: 0.08,
+} as const;
+
+/** Where to put the model, and how it is made. */
+export interface WorldModelOptions {
+  readonly folder: string;
+  readonly seed: number;
+  /** @default worldSft.steps */
+  readonly steps?: number;
+  readonly onStep?: (metrics: SftMetrics) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** The demonstrations of one step, as sequences. */
+export function demonstrationBatch(tokenizer: Tokenizer, seed: number, step: number): TrainSequence[] {
+  const { batchSize, otherWeight } = worldSft;
+  const source = demonstrations({ seed: mixSeed(seed, "sft", step), count: batchSize, perWorld: batchSize });
+  return [...source].map(({ segments }) =>
+    sftSequence(
+      segments.map(({ kind, text }) => ({ kind, tokens: tokenizer.encode(text) })),
+      { otherWeight },
+    ),
+  );
+}
+
+/**
+ * Trains a model of the built-in world and writes it as a model folder.
+ *
+ * @param options - folder, seed and number of steps
+ * @throws ERR_ABORTED when the signal fires; ERR_IO when the folder cannot be written
+ */
+export async function trainWorldModel(options: WorldModelOptions): Promise<void> {
+  const { folder, seed, steps = worldSft.steps, onStep, signal } = options;
+  await mkdir(folder, { recursive: true });
+  writeWorldTokenizer(folder);
+  const tokenizer = await Tokenizer.load(folder);
+  const config = parseConfig(worldModelConfig(tokenizer.vocabSize), "the world's model");
+  await using model = await Model.create(config, { seed, std: worldSft.initialStd });
+  await using trainer = await Trainer.open(model, { beta2: 0.95 });
+  const { peak, warmupSteps, floor } = worldSft;
+  await sft({
+    trainer,
+    steps,
+    seed,
+    batch: (step) => demonstrationBatch(tokenizer, seed, step),
+    learningRate: schedule({ peak, warmupSteps, floor, decay: "cosine", steps }),
+    ...(onStep ? { onStep } : {}),
+    ...(signal ? { signal } : {}),
+  });
+  await model.save(folder);
+}
