@@ -7,6 +7,7 @@ import { worldRecipe } from "../recipes/world.ts";
 import { type AgentParts, rolloutGroup, searchAgent } from "../rollout/agent.ts";
 import type { Search } from "../search/search.ts";
 import { ChatTemplate } from "../text/chat-template.ts";
+import { copyTokenizer } from "../text/copy-tokenizer.ts";
 import type { QueryMode } from "../text/observation.ts";
 import { Tokenizer } from "../text/tokenizer.ts";
 import type { Algorithm } from "../train/algorithm.ts";

@@ -2,27 +2,28 @@
 import { mkdir } from "node:fs/promises";
 import { parseConfig } from "../model/config.ts";
 import { Model } from "../model/model.ts";
-import { mixSeed } from "../rollout/seed.ts";
 import { Tokenizer } from "../text/tokenizer.ts";
 import type { TrainSequence } from "../train/packing.ts";
 import { schedule } from "../train/schedule.ts";
 import { sftSequence } from "../train/sequence.ts";
 import { type SftMetrics, sft } from "../train/sft.ts";
 import { Trainer } from "../train/trainer.ts";
-import { demonstrations } from "../world/demonstrations.ts";
+import { demonstrationBatch } from "../world/demonstrations.ts";
 import { worldModelConfig } from "../world/model-config.ts";
 import { writeWorldTokenizer } from "../world/tokenizer-files.ts";
 
 /** How the shipped model was made. */
 export const worldSft = {
-  steps: 1200,
+  steps: 2400,
   /** Demonstrations a step, all from one fresh world, so that a fact must be read and cannot be memorised. */
   batchSize: 24,
-  peak: 2e-3,
+  /** Demonstrations over which the names in use grow to all. */
+  warmUp: 10_000,
+  peak: 2.5e-3,
   warmupSteps: 100,
   floor: 0.1,
   /** Prompt and observation tokens are learned a little too: copying emerges sooner. */
-  otherWeight: 0.3,
+  otherWeight: 0.1,
   /** Matrices start wider than usual (0.02): with so few layers, copying emerges sooner. */
   initialStd: 0.08,
 } as const;
@@ -38,10 +39,9 @@ export interface WorldModelOptions {
 }
 
 /** The demonstrations of one step, as sequences. */
-export function demonstrationBatch(tokenizer: Tokenizer, seed: number, step: number): TrainSequence[] {
-  const { batchSize, otherWeight } = worldSft;
-  const source = demonstrations({ seed: mixSeed(seed, "sft", step), count: batchSize, perWorld: batchSize });
-  return [...source].map(({ segments }) =>
+export function sftBatch(tokenizer: Tokenizer, seed: number, step: number): TrainSequence[] {
+  const { batchSize, otherWeight, warmUp } = worldSft;
+  return demonstrationBatch(step, { seed, perWorld: batchSize, warmUp }).map(({ segments }) =>
     sftSequence(
       segments.map(({ kind, text }) => ({ kind, tokens: tokenizer.encode(text) })),
       { otherWeight },
@@ -68,7 +68,7 @@ export async function trainWorldModel(options: WorldModelOptions): Promise<void>
     trainer,
     steps,
     seed,
-    batch: (step) => demonstrationBatch(tokenizer, seed, step),
+    batch: (step) => sftBatch(tokenizer, seed, step),
     learningRate: schedule({ peak, warmupSteps, floor, decay: "cosine", steps }),
     ...(onStep ? { onStep } : {}),
     ...(signal ? { signal } : {}),
