@@ -19,7 +19,7 @@ export const worldSft = {
   batchSize: 24,
   /** Demonstrations over which the names in use grow to all. */
   warmUp: 10_000,
-  peak: 2.5e-3,
+  peak: 3e-3,
   warmupSteps: 100,
   floor: 0.1,
   /** Prompt and observation tokens are learned a little too: copying emerges sooner. */
