@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../base/files.ts";
 import { packageRoot } from "../base/package-root.ts";
 import type { Evaluation } from "../evaluate/evaluate.ts";
+import { worldRecipe } from "../recipes/world.ts";
 import { batched } from "../search/batched.ts";
 import { buildIndex } from "../search/build-index.ts";
 import { openIndex } from "../search/open-index.ts";
 import type { QueryMode } from "../text/observation.ts";
 import { createWorld } from "../world/world.ts";
-import { type ModeResult, type ReinforceOptions, reinforce, worldPpo } from "./reinforce.ts";
+import { type ModeResult, type ReinforceOptions, reinforce } from "./reinforce.ts";
 import { chooseTraces, type DemoSummary, summarize, tableOf } from "./report.ts";
 import { trainWorldModel, worldSft } from "./world-model.ts";
 
@@ -107,7 +108,7 @@ async function runMode(
   common: Omit<ReinforceOptions, "mode" | "folder">,
   onLine: (line: string) => void,
 ): Promise<ModeResult> {
-  const steps = common.steps ?? worldPpo.steps;
+  const steps = common.steps ?? worldRecipe({ queries: mode }).training.steps;
   return reinforce({
     ...common,
     ...{ mode, folder: join(out, mode) },

@@ -3,6 +3,7 @@ import type { Question } from "../data/question.ts";
 import { Engine } from "../engine/engine.ts";
 import { type Evaluation, evaluate } from "../evaluate/evaluate.ts";
 import { Model } from "../model/model.ts";
+import type { Recipe } from "../recipes/recipe.ts";
 import { worldRecipe } from "../recipes/world.ts";
 import { type AgentParts, rolloutGroup, searchAgent } from "../rollout/agent.ts";
 import type { Search } from "../search/search.ts";
@@ -10,27 +11,11 @@ import { ChatTemplate } from "../text/chat-template.ts";
 import { copyTokenizer } from "../text/copy-tokenizer.ts";
 import type { QueryMode } from "../text/observation.ts";
 import { Tokenizer } from "../text/tokenizer.ts";
-import type { Algorithm } from "../train/algorithm.ts";
 import { Critic } from "../train/critic.ts";
 import { type RlMetrics, rl } from "../train/rl.ts";
 import { schedule } from "../train/schedule.ts";
 import { Trainer } from "../train/trainer.ts";
 import type { World } from "../world/world.ts";
-
-/** PPO as the demo runs it; RAG-R1's settings with rates for a model of a million weights. */
-export const worldPpo = {
-  steps: 60,
-  questions: 64,
-  samples: 2,
-  policyRate: 3e-4,
-  criticRate: 1e-3,
-  algorithm: {
-    advantage: "gae",
-    kl: { in: "reward", estimator: "k1", coef: 0.001 },
-    entropyCoef: 0.001,
-    miniBatches: 2,
-  } satisfies Algorithm,
-} as const;
 
 /** What one mode needs. */
 export interface ReinforceOptions {
@@ -42,7 +27,7 @@ export interface ReinforceOptions {
   readonly world: World;
   readonly search: Search;
   readonly seed: number;
-  /** @default worldPpo.steps */
+  /** @default the recipe's */
   readonly steps?: number;
   /** @default all test questions */
   readonly numTest?: number;
@@ -71,13 +56,13 @@ export async function reinforce(options: ReinforceOptions): Promise<ModeResult> 
   const chatTemplate = await ChatTemplate.load(start);
   await using model = await Model.load(start);
   await using engine = await Engine.open(model, { tokenizer, seed });
-  const { format, limits, sampling } = worldRecipe({ queries: options.mode });
+  const recipe = worldRecipe({ queries: options.mode });
   const parts: AgentParts = {
-    ...{ engine, tokenizer, search: options.search, format, limits, sampling },
+    ...{ engine, tokenizer, search: options.search, ...recipe },
     ...(chatTemplate ? { chatTemplate } : {}),
   };
   const before = await evaluateGreedily("before", questions, parts, options);
-  await train(model, parts, options);
+  await train(model, parts, recipe, options);
   const after = await evaluateGreedily("after", questions, parts, options);
   return { before, after };
 }
@@ -94,11 +79,16 @@ async function evaluateGreedily(
   return result;
 }
 
-async function train(model: Model, parts: AgentParts, options: ReinforceOptions): Promise<void> {
-  const { world, seed, folder, steps = worldPpo.steps, onStep, signal } = options;
-  const { reward } = worldRecipe({ queries: options.mode });
-  await using trainer = await Trainer.open(model, { weightDecay: 0 });
-  await using critic = await Critic.open(model, { weightDecay: 0 });
+async function train(
+  model: Model,
+  parts: AgentParts,
+  { algorithm, training, reward }: Recipe,
+  options: ReinforceOptions,
+): Promise<void> {
+  const { world, seed, folder, start, steps = training.steps, onStep, signal } = options;
+  const { weightDecay, batchQuestions, samples, learningRate, warmupSteps } = training;
+  await using trainer = await Trainer.open(model, { weightDecay });
+  await using critic = await Critic.open(model, { weightDecay });
   await using reference = await model.clone();
   await rl({
     learners: { trainer, critic, reference },
@@ -107,15 +97,15 @@ async function train(model: Model, parts: AgentParts, options: ReinforceOptions)
       rollout: (question, how) => rolloutGroup(parts, question, how),
       reward,
     },
-    algorithm: worldPpo.algorithm,
-    batch: { questions: worldPpo.questions, samples: worldPpo.samples },
+    algorithm,
+    batch: { questions: batchQuestions, samples },
     steps,
     seed,
     learningRate: {
-      policy: schedule({ peak: worldPpo.policyRate, warmupSteps: 5 }),
-      critic: schedule({ peak: worldPpo.criticRate }),
+      policy: schedule({ peak: learningRate, warmupSteps }),
+      critic: schedule({ peak: training.criticLearningRate, warmupSteps: training.criticWarmupSteps }),
     },
-    run: { folder, checkpointEvery: 0, onCheckpoint: (to) => copyTokenizer(options.start, to) },
+    run: { folder, checkpointEvery: 0, onCheckpoint: (to) => copyTokenizer(start, to) },
     ...(onStep ? { onStep } : {}),
     ...(signal ? { signal } : {}),
   });
