@@ -96,15 +96,11 @@ function roundsOf(chains: readonly (readonly Step[])[], mode: QueryMode): Step[]
 
 function conclude(chains: readonly (readonly Fact[])[]): { remark: string; answer: string } {
   if (chains.length === 1) return { remark: "", answer: chains[0]!.at(-1)!.value };
-  const ends = chains.map((chain) => chain.at(-1)!);
-  const first = ends.reduce((a, b) => (b.value < a.value ? b : a));
-  const chain = chains[ends.indexOf(first)]!;
-  const names = chain.toReversed().map(({ entity }) => entity);
-  const values = ends.map(({ value }) => value).join(", ");
-  return {
-    remark: ` Of ${values} the first is ${first.value}: ${names.join(", ")}.`,
-    answer: chain[0]!.entity,
-  };
+  const ends = chains.map((chain) => ({ year: chain.at(-1)!.value, name: chain[0]!.entity }));
+  const first = ends.reduce((a, b) => (b.year < a.year ? b : a));
+  // Each name follows its year, so that the right name is the one that followed the right year before.
+  const list = ends.map(({ year, name }) => `${year} ${name}`).join(", ");
+  return { remark: ` Of ${list} the first is ${first.year} ${first.name}.`, answer: first.name };
 }
 
 // The dense index ranks a person's two passages less surely than the library: the reader must not count on order.
