@@ -17,6 +17,9 @@ import { schedule } from "../train/schedule.ts";
 import { Trainer } from "../train/trainer.ts";
 import type { World } from "../world/world.ts";
 
+/** Few enough that the time per question is one a user would wait, not one of a full batch. */
+const evaluationConcurrency = 8;
+
 /** What one mode needs. */
 export interface ReinforceOptions {
   readonly mode: QueryMode;
@@ -74,7 +77,8 @@ async function evaluateGreedily(
   { seed, signal, onEvaluation }: ReinforceOptions,
 ): Promise<Evaluation> {
   const agent = searchAgent({ ...parts, sampling: { temperature: 0 } });
-  const result = await evaluate({ questions, agent, seed, ...(signal ? { signal } : {}) });
+  const concurrency = evaluationConcurrency;
+  const result = await evaluate({ questions, agent, seed, concurrency, ...(signal ? { signal } : {}) });
   onEvaluation?.(moment, result);
   return result;
 }
