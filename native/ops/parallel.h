@@ -1,11 +1,12 @@
-// Work items claimed one by one by ATen's threads, so that uneven items and stolen cores do not unbalance them.
+// Work items claimed one by one by as many threads as ATen may use.
 #pragma once
 
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
+
+#include "base/claim_pool.h"
 
 namespace seekrl::ops {
 
@@ -22,10 +23,7 @@ void claim_items(int64_t num_items, int64_t work, const Body& body) {
     for (int64_t item = 0; item < num_items; ++item) body(item);
     return;
   }
-  std::atomic<int64_t> next{0};
-  at::parallel_for(0, num_threads, 1, [&](int64_t, int64_t) {
-    for (int64_t item = next.fetch_add(1); item < num_items; item = next.fetch_add(1)) body(item);
-  });
+  ClaimPool::shared().run(num_items, static_cast<int>(num_threads - 1), body);
 }
 
 }  // namespace seekrl::ops
