@@ -43,8 +43,7 @@ void Engine::fork(int32_t id, int32_t child, uint64_t seed) {
   forked.num_shared = parent.num_tokens() - 1;
   if (forked.num_shared <= 0) return;
   forked.parent = sequences_.at(id);
-  ++forked.parent->num_waiting_forks;
-  scheduler_.activate(*forked.parent);
+  ++forked.parent->num_forks;
 }
 
 void Engine::append(int32_t id, const std::vector<int64_t>& tokens) {
@@ -89,20 +88,21 @@ void Engine::close(int32_t id) {
   if (sequence.state == SequenceState::kClosed) return;
   cancel(id, Finish::kAborted);
   sequence.state = SequenceState::kClosed;
-  if (sequence.parent != nullptr) --sequence.parent->num_waiting_forks;
-  sequence.parent.reset();
   closed_.push_back(id);
   erase_closed();
 }
 
+// A closed sequence goes once its forks have taken their share; its own parent may then be free to go too.
 void Engine::erase_closed() {
-  std::erase_if(closed_, [this](int32_t id) {
+  const auto erase = [this](int32_t id) {
     const auto found = sequences_.find(id);
-    if (found->second->num_waiting_forks > 0) return false;
+    if (found->second->num_forks > 0) return false;
     scheduler_.remove(*found->second);
     sequences_.erase(found);
     return true;
-  });
+  };
+  while (std::erase_if(closed_, erase) > 0) {
+  }
 }
 
 // Keys and values made by other weights are worth nothing; each sequence recomputes its own when it runs again.
@@ -170,6 +170,7 @@ void Engine::accept(Sequence& sequence, const Sample& sample) {
 
 void Engine::finish(Sequence& sequence, News news) {
   sequence.state = SequenceState::kWaiting;
+  scheduler_.deactivate(sequence);
   --num_running_;
   tell(sequence, news);
 }

@@ -2,28 +2,11 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace seekrl::engine {
 
 namespace {
-
-// Hands a fork its parent's blocks and lets go of the parent.
-void take_from_parent(Sequence& sequence, BlockPool& pool) {
-  Sequence& parent = *sequence.parent;
-  sequence.num_cached = std::min(parent.num_cached, sequence.num_shared);
-  sequence.blocks.assign(parent.blocks.begin(), parent.blocks.begin() + pool.blocks_for(sequence.num_cached));
-  for (int32_t block : sequence.blocks) pool.share(block);
-  --parent.num_waiting_forks;
-  sequence.parent.reset();
-}
-
-bool is_decoding(const Sequence& sequence) { return sequence.is_generating() && sequence.num_uncached() == 1; }
-
-bool is_active(const Sequence& sequence) { return sequence.is_generating() || sequence.num_waiting_forks > 0; }
-
-bool has_prefill(const Sequence& sequence) {
-  return !is_decoding(sequence) && sequence.num_pending() > 0 && is_active(sequence);
-}
 
 // The block the next token is written to is partly full and belongs to others too.
 bool must_copy_tail(const Sequence& sequence, const BlockPool& pool) {
@@ -33,19 +16,61 @@ bool must_copy_tail(const Sequence& sequence, const BlockPool& pool) {
 
 }  // namespace
 
+void Scheduler::activate(Sequence& sequence) {
+  active_.emplace(sequence.id, &sequence);
+  if (sequence.parent == nullptr || sequence.waits_for_parent) return;
+  sequence.waits_for_parent = true;
+  Sequence& parent = *sequence.parent;
+  ++parent.num_waiting_forks;
+  parent.num_wanted = std::max(parent.num_wanted, sequence.num_shared);
+  activate(parent);
+}
+
+void Scheduler::deactivate(Sequence& sequence) {
+  if (!sequence.waits_for_parent || sequence.is_active()) return;
+  sequence.waits_for_parent = false;
+  Sequence& parent = *sequence.parent;
+  if (--parent.num_waiting_forks > 0) return;
+  parent.num_wanted = 0;
+  deactivate(parent);
+}
+
+void Scheduler::remove(Sequence& sequence) {
+  if (sequence.parent != nullptr) leave_parent(sequence);
+  drop_cache(sequence);
+  active_.erase(sequence.id);
+}
+
+void Scheduler::leave_parent(Sequence& sequence) {
+  const std::shared_ptr<Sequence> parent = std::exchange(sequence.parent, nullptr);
+  --parent->num_forks;
+  if (!std::exchange(sequence.waits_for_parent, false)) return;
+  if (--parent->num_waiting_forks > 0) return;
+  parent->num_wanted = 0;
+  deactivate(*parent);
+}
+
+// Before anything is reserved, else what a parent has just cached might be lost to others again.
+void Scheduler::hand_over() {
+  for (const auto& [id, sequence] : active_) {
+    if (sequence->parent == nullptr || sequence->parent->num_cached < sequence->num_shared) continue;
+    const std::vector<int32_t>& blocks = sequence->parent->blocks;
+    sequence->num_cached = sequence->num_shared;
+    sequence->blocks.assign(blocks.begin(), blocks.begin() + pool_.blocks_for(sequence->num_shared));
+    for (int32_t block : sequence->blocks) pool_.share(block);
+    leave_parent(*sequence);
+  }
+}
+
 const std::vector<Row>& Scheduler::next() {
-  std::erase_if(active_, [](const auto& each) { return !is_active(*each.second); });
+  std::erase_if(active_, [](const auto& each) { return !each.second->is_active(); });
+  hand_over();
   rows_.clear();
   num_tokens_ = 0;
   ++step_;
   add_decoding();
   add_prefill();
   return rows_;
-}
-
-void Scheduler::remove(Sequence& sequence) {
-  drop_cache(sequence);
-  active_.erase(sequence.id);
 }
 
 void Scheduler::drop_cache(Sequence& sequence) {
@@ -59,7 +84,7 @@ bool Scheduler::is_full() const {
 }
 
 void Scheduler::add(Sequence& sequence, int64_t num_tokens) {
-  rows_.push_back({&sequence, num_tokens, sequence.is_generating() && num_tokens == sequence.num_uncached()});
+  rows_.push_back({&sequence, num_tokens, sequence.is_generating() && num_tokens == sequence.num_pending()});
   num_tokens_ += num_tokens;
   sequence.last_step = step_;
 }
@@ -67,7 +92,7 @@ void Scheduler::add(Sequence& sequence, int64_t num_tokens) {
 void Scheduler::add_decoding() {
   for (const auto& [id, sequence] : active_) {
     if (is_full()) return;
-    if (!is_decoding(*sequence) || !is_ready(*sequence)) continue;
+    if (!sequence->is_decoding() || sequence->parent != nullptr) continue;
     if (reserve(*sequence, 0, true)) add(*sequence, 1);
   }
 }
@@ -79,7 +104,7 @@ void Scheduler::add_prefill() {
   bool is_short_of_blocks = false;
   for (const auto& [id, sequence] : active_) {
     if (is_full()) return;
-    if (!has_prefill(*sequence) || !is_ready(*sequence)) continue;
+    if (sequence->is_decoding() || sequence->num_pending() <= 0 || sequence->parent != nullptr) continue;
     const bool needs_blocks = num_missing_blocks(*sequence) > 0;
     if (needs_blocks && (is_short_of_blocks || !reserve(*sequence, num_decoding, rows_.empty()))) {
       is_short_of_blocks = true;  // the younger ones must not overtake
@@ -89,16 +114,9 @@ void Scheduler::add_prefill() {
   }
 }
 
-// A fork waits until its parent has cached what they share; without a parent it is on its own.
-bool Scheduler::is_ready(Sequence& sequence) {
-  if (sequence.parent == nullptr) return true;
-  if (sequence.parent->num_cached < sequence.num_shared) return false;
-  take_from_parent(sequence, pool_);
-  return true;
-}
-
 int64_t Scheduler::num_missing_blocks(const Sequence& sequence) const {
-  return pool_.blocks_for(sequence.num_tokens()) - static_cast<int64_t>(sequence.blocks.size()) +
+  const int64_t held = static_cast<int64_t>(sequence.blocks.size());
+  return std::max<int64_t>(0, pool_.blocks_for(sequence.num_needed()) - held) +
          (must_copy_tail(sequence, pool_) ? 1 : 0);
 }
 
@@ -111,7 +129,7 @@ bool Scheduler::reserve(Sequence& sequence, int64_t num_spare, bool may_preempt_
     pool_.release(tail);
     tail = own;
   }
-  const auto num_blocks = static_cast<size_t>(pool_.blocks_for(sequence.num_tokens()));
+  const auto num_blocks = static_cast<size_t>(pool_.blocks_for(sequence.num_needed()));
   while (sequence.blocks.size() < num_blocks) sequence.blocks.push_back(pool_.allocate());
   return true;
 }

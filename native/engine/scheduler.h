@@ -33,9 +33,11 @@ class Scheduler {
   Scheduler(BlockPool& pool, const Sequences& sequences, Limits limits)
       : pool_(pool), sequences_(sequences), limits_(limits) {}
 
-  // A sequence that generates, or that forks wait for; it is forgotten by itself when neither holds any more.
-  void activate(Sequence& sequence) { active_.emplace(sequence.id, &sequence); }
-  // A sequence that is about to go.
+  // A sequence begins to generate. A fork makes its parent cache what they share first.
+  void activate(Sequence& sequence);
+  // It has ceased to: nothing is cached for its sake any more.
+  void deactivate(Sequence& sequence);
+  // It is about to go.
   void remove(Sequence& sequence);
 
   // The rows of the next step, their blocks reserved. Empty only when nothing is pending.
@@ -48,11 +50,12 @@ class Scheduler {
   int64_t num_preemptions() const { return num_preemptions_; }
 
  private:
+  void leave_parent(Sequence& sequence);
+  void hand_over();
   void add_decoding();
   void add_prefill();
   void add(Sequence& sequence, int64_t num_tokens);
   bool is_full() const;
-  bool is_ready(Sequence& sequence);
   int64_t num_missing_blocks(const Sequence& sequence) const;
   bool reserve(Sequence& sequence, int64_t num_spare, bool may_preempt_running);
   bool make_room(const Sequence& sequence, int64_t num_spare, bool may_preempt_running);

@@ -45,16 +45,22 @@ struct Sequence {
   int64_t last_step = -1;  // the scheduler's number of the last step it took part in
   Span span;
 
-  // Fork: the first `num_shared` tokens are the parent's, taken from its blocks once it has cached them.
+  // Fork: the first `num_shared` tokens are the parent's, taken from its blocks once it has cached them. Until then the
+  // parent is kept, closed or not.
   std::shared_ptr<Sequence> parent;
   int64_t num_shared = 0;
-  int64_t num_waiting_forks = 0;  // forks that wait for this sequence's prefill
+  bool waits_for_parent = false;
+  int64_t num_forks = 0;          // that have not taken their share
+  int64_t num_waiting_forks = 0;  // of these, those that wait for it
+  int64_t num_wanted = 0;         // leading tokens the waiting ones want cached
 
   int64_t num_tokens() const { return static_cast<int64_t>(tokens.size()); }
-  int64_t num_uncached() const { return num_tokens() - num_cached; }
   bool is_generating() const { return state == SequenceState::kRunning; }
-  // Tokens the next steps must run: all of them to sample, all but the last one for the sake of forks.
-  int64_t num_pending() const { return is_generating() ? num_uncached() : num_uncached() - 1; }
+  bool is_active() const { return is_generating() || num_waiting_forks > 0; }
+  // Leading tokens the next steps must cache: all of them to sample, else what forks wait for.
+  int64_t num_needed() const { return is_generating() ? num_tokens() : num_wanted; }
+  int64_t num_pending() const { return num_needed() - num_cached; }
+  bool is_decoding() const { return is_generating() && num_pending() == 1; }
 };
 
 }  // namespace seekrl::engine
