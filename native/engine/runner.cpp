@@ -29,10 +29,13 @@ at::Tensor Runner::run(const std::vector<Row>& rows) {
   }
   attention_.prepare(rows);
   const at::Device device = decoder_->device();
-  at::Tensor hidden = decoder_->forward(to_device(tokens_T_, device), to_device(positions_T_, device), attention_);
+  const bool needs_all = sampling_R_.size() == tokens_T_.size(), samples = !sampling_R_.empty();
+  // Without a row that samples, any one will do: the step is for its keys and values.
+  if (!samples) sampling_R_.push_back(0);
+  const at::Tensor hidden = decoder_->forward(to_device(tokens_T_, device), to_device(positions_T_, device), attention_,
+                                              needs_all ? at::Tensor() : to_device(sampling_R_, device));
   for (const Row& row : rows) row.sequence->num_cached += row.num_tokens;
-  if (sampling_R_.empty()) return {};
-  if (sampling_R_.size() < tokens_T_.size()) hidden = hidden.index_select(0, to_device(sampling_R_, device));
+  if (!samples) return {};
   return ops::linear(hidden, decoder_->head_VD(), {});
 }
 

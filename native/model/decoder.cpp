@@ -108,7 +108,8 @@ void Decoder::initialise(uint64_t seed, double std) {
   weights_changed();
 }
 
-at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention) const {
+at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
+                            const at::Tensor& rows_R) const {
   require(tokens_T.dim() == 1 && tokens_T.sizes() == positions_T.sizes(), ErrorCode::kShape,
           "decoder: expected tokens and positions [T], got ", tokens_T.sizes(), " and ", positions_T.sizes());
   require(tokens_T.scalar_type() == at::kLong && positions_T.scalar_type() == at::kLong, ErrorCode::kDtype,
@@ -117,15 +118,18 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
   at::Tensor x_TD = at::embedding(embedding_VD_, tokens_T);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
+    const at::Tensor kept_R = i + 1 == layers_.size() ? rows_R : at::Tensor();
     const at::Tensor normed_TD = ops::rms_norm(x_TD, layer.input_norm_D, config_.rms_norm_eps);
-    x_TD = x_TD + attention_block(layer, static_cast<int64_t>(i), normed_TD, angles, attention);
+    const at::Tensor mixed = attention_block(layer, static_cast<int64_t>(i), normed_TD, angles, attention, kept_R);
+    x_TD = (kept_R.defined() ? x_TD.index_select(0, kept_R) : x_TD) + mixed;
     x_TD = x_TD + mlp_block(layer, ops::rms_norm(x_TD, layer.post_norm_D, config_.rms_norm_eps));
   }
   return ops::rms_norm(x_TD, norm_D_, config_.rms_norm_eps);
 }
 
 at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD,
-                                    const RopeTable::Angles& angles, Attention& attention) const {
+                                    const RopeTable::Angles& angles, Attention& attention,
+                                    const at::Tensor& rows_R) const {
   const int64_t num_tokens = x_TD.size(0), head_dim = config_.head_dim;
   at::Tensor query = ops::linear(x_TD, layer.q_weight, layer.q_bias).view({num_tokens, config_.num_heads, head_dim});
   at::Tensor key = ops::linear(x_TD, layer.k_weight, layer.k_bias).view({num_tokens, config_.num_kv_heads, head_dim});
@@ -135,9 +139,10 @@ at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at:
     query = ops::rms_norm(query, layer.q_norm_C, config_.rms_norm_eps);
     key = ops::rms_norm(key, layer.k_norm_C, config_.rms_norm_eps);
   }
-  const at::Tensor mixed = attention.attend(index, ops::rope(query, angles.cos_TF, angles.sin_TF),
-                                            ops::rope(key, angles.cos_TF, angles.sin_TF), value);
-  return ops::linear(mixed.reshape({num_tokens, config_.num_heads * head_dim}), layer.o_weight, layer.o_bias);
+  at::Tensor mixed = attention.attend(index, ops::rope(query, angles.cos_TF, angles.sin_TF),
+                                      ops::rope(key, angles.cos_TF, angles.sin_TF), value);
+  if (rows_R.defined()) mixed = mixed.index_select(0, rows_R);
+  return ops::linear(mixed.reshape({mixed.size(0), config_.num_heads * head_dim}), layer.o_weight, layer.o_bias);
 }
 
 at::Tensor Decoder::mlp_block(const Layer& layer, const at::Tensor& x_TD) const {

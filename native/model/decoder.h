@@ -28,8 +28,10 @@ class Decoder {
   // Normal weights of standard deviation `std` (norms at one, biases at zero), drawn from a counter-based generator.
   void initialise(uint64_t seed, double std);
 
-  // tokens_T, positions_T: i64 [T]. Returns the hidden states after the final norm, [T, D].
-  at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention) const;
+  // tokens_T, positions_T: i64 [T]. Returns the hidden states after the final norm, [T, D]; with rows_R (i64 [R],
+  // increasing) those rows alone, [R, D]: of the last layer the others need their keys and values only.
+  at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
+                     const at::Tensor& rows_R = {}) const;
 
   // The output head's weight, [V, D]: the embedding itself when tied.
   const at::Tensor& head_VD() const;
@@ -57,7 +59,7 @@ class Decoder {
   at::Tensor add(const std::string& name, at::IntArrayRef shape);
   Layer add_layer(int64_t index);
   at::Tensor attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const RopeTable::Angles& angles,
-                             Attention& attention) const;
+                             Attention& attention, const at::Tensor& rows_R) const;
   at::Tensor mlp_block(const Layer& layer, const at::Tensor& x_TD) const;
 
   DecoderConfig config_;

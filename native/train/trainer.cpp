@@ -14,7 +14,7 @@ namespace seekrl::train {
 
 at::Tensor row_states(const model::Decoder& decoder, const Batch& batch) {
   model::SpanAttention attention(batch.span_starts);
-  return decoder.forward(batch.tokens_T, batch.positions_T, attention).index_select(0, batch.rows_R);
+  return decoder.forward(batch.tokens_T, batch.positions_T, attention, batch.rows_R);
 }
 
 TokenScores score_tokens(const model::Decoder& decoder, const Batch& batch, double temperature) {
