@@ -19,6 +19,8 @@ export const worldSft = {
   batchSize: 24,
   /** Demonstrations over which the names in use grow to all. */
   warmUp: 10_000,
+  /** Demonstrations of a careful teacher before the usual, overconfident one takes over. */
+  careful: 31_200,
   peak: 3e-3,
   warmupSteps: 100,
   floor: 0.1,
@@ -40,8 +42,8 @@ export interface WorldModelOptions {
 
 /** The demonstrations of one step, as sequences. */
 export function sftBatch(tokenizer: Tokenizer, seed: number, step: number): TrainSequence[] {
-  const { batchSize, otherWeight, warmUp } = worldSft;
-  return demonstrationBatch(step, { seed, perWorld: batchSize, warmUp }).map(({ segments }) =>
+  const { batchSize, otherWeight, warmUp, careful } = worldSft;
+  return demonstrationBatch(step, { seed, perWorld: batchSize, warmUp, careful }).map(({ segments }) =>
     sftSequence(
       segments.map(({ kind, text }) => ({ kind, tokens: tokenizer.encode(text) })),
       { otherWeight },

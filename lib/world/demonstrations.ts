@@ -7,7 +7,7 @@ import { type Kind, kNames } from "./names.ts";
 import { writePassages } from "./passages.ts";
 import { askQuestion, type QuestionKind } from "./questions.ts";
 import { Dice } from "./random.ts";
-import { type DemonstrationSegment, demonstrate, type Habits, kHabits } from "./teacher.ts";
+import { type DemonstrationSegment, demonstrate, type Habits, kCarefulHabits, kHabits } from "./teacher.ts";
 
 /** One scripted trajectory. */
 export interface Demonstration {
@@ -32,7 +32,15 @@ export interface DemonstrationOptions {
    * names, and holds for the rest. 0 uses all names from the start. @default 0
    */
   readonly warmUp?: number;
+  /**
+   * Demonstrations of a careful teacher, who looks everything up, before one with `habits` takes over: reading is
+   * learnt where every word can be known, and manners last. @default 0
+   */
+  readonly careful?: number;
 }
+
+// A teacher to learn reading from: only what every student can know is not looked up.
+const kReader: Habits = { ...kCarefulHabits, recallsFamous: 1 };
 
 const kCensus: Census = { person: 48, city: 24, country: 12, company: 12, work: 24 };
 
@@ -61,7 +69,8 @@ function namesInUse(progress: number): Cast {
  * assert.equal(batch.length, 24);
  */
 export function demonstrationBatch(index: number, options: DemonstrationOptions): Demonstration[] {
-  const { seed, mode, perWorld = 24, topK = 2, habits = kHabits, warmUp = 0 } = options;
+  const { seed, mode, perWorld = 24, topK = 2, warmUp = 0, careful = 0 } = options;
+  const habits = index * perWorld < careful ? kReader : (options.habits ?? kHabits);
   const dice = new Dice(seed, index);
   const facts = inventFacts(dice, drawCast(dice, kCensus, namesInUse((index * perWorld) / warmUp)));
   const library = new Library(writePassages(dice, facts));

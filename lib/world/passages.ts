@@ -12,15 +12,12 @@ export interface WorldPassage {
 type Template = (name: string, value: (relation: Relation) => string) => string;
 
 // No sentence begins with a name: a name's one piece includes the space before it.
-const kBirth: readonly Template[] = [
-  (n, v) => `In ${v("birthYear")} the artist ${n} was born in ${v("birthCity")}.`,
-  (n, v) => `The painter ${n} was born in ${v("birthCity")} in ${v("birthYear")}.`,
-  (n, v) => `Born in ${v("birthCity")}, the writer ${n} dates from ${v("birthYear")}.`,
-];
-const kCareer: readonly Template[] = [
-  (n, v) => `For many years ${n} did work for ${v("employer")}.`,
-  (n, v) => `At ${v("employer")} the engineer ${n} does work on maps.`,
-  (n, v) => `The long work of ${n} was for ${v("employer")}.`,
+const kPerson: readonly Template[] = [
+  (n, v) =>
+    `In ${v("birthYear")} the artist ${n} was born in ${v("birthCity")}, later to work for ${v("employer")}.`,
+  (n, v) =>
+    `The painter ${n}, born in ${v("birthCity")} in ${v("birthYear")}, does work for ${v("employer")}.`,
+  (n, v) => `At ${v("employer")} does work the writer ${n}, born in ${v("birthYear")} in ${v("birthCity")}.`,
 ];
 const kWork: readonly Template[] = [
   (n, v) => `The film ${n} was directed by ${v("creator")} and released in ${v("releaseYear")}.`,
@@ -47,7 +44,7 @@ const kAsides = [
   " It is quiet there.",
 ];
 
-/** Writes the corpus of a world, in a fixed order: two passages a person, one for everything else. */
+/** Writes the corpus of a world, in a fixed order: one passage for everything but countries. */
 export function writePassages(dice: Dice, facts: Facts, idPrefix = ""): WorldPassage[] {
   const passages: WorldPassage[] = [];
   const write = (title: string, templates: readonly Template[]): void => {
@@ -55,10 +52,7 @@ export function writePassages(dice: Dice, facts: Facts, idPrefix = ""): WorldPas
     const text = dice.pick(templates)(title, value) + dice.pick(kAsides);
     passages.push({ id: `${idPrefix}${passages.length}`, title, text });
   };
-  for (const name of facts.cast.person) {
-    write(name, kBirth);
-    write(name, kCareer);
-  }
+  for (const name of facts.cast.person) write(name, kPerson);
   for (const name of facts.cast.work) write(name, kWork);
   for (const name of facts.cast.company) write(name, kCompany);
   for (const name of facts.cast.city) write(name, kCity);
