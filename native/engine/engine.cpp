@@ -1,4 +1,4 @@
-// The step: settle what was cancelled, choose rows, run them, sample, report.
+// The step: choose rows, run them, sample, report.
 #include "engine/engine.h"
 
 #include <ATen/ATen.h>
