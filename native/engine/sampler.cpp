@@ -1,4 +1,4 @@
-// One pass for the normaliser, one walk for the draw; top-k and top-p sort no more than they must.
+// One pass for the normaliser, one walk for the draw; top-k and top-p select a bound and sort nothing.
 #include "engine/sampler.h"
 
 #include <ATen/ATen.h>
@@ -28,61 +28,82 @@ struct Distribution {
   kernels::RowStats stats;
 
   float logprob(int64_t token) const { return kernels::logprob(stats, logits_V[token], inverse_temperature); }
-  double probability(int64_t token) const { return std::exp(logprob(token)); }
+  float probability(int64_t token) const { return std::exp(logprob(token)); }
 };
 
-// The tokens top-k and then top-p allow, in no order: the most probable ones (the smaller id among equals), of which
-// top-p keeps the fewest whose share of what top-k left reaches it.
-std::vector<int64_t> kept_tokens(const Distribution& row, const SamplingOptions& options) {
-  std::vector<int64_t> kept(row.vocab_size);
-  std::iota(kept.begin(), kept.end(), 0);
-  const auto before = [&row](int64_t a, int64_t b) {
-    return row.logits_V[a] != row.logits_V[b] ? row.logits_V[a] > row.logits_V[b] : a < b;
-  };
-  if (options.top_k > 0 && options.top_k < row.vocab_size) {
-    std::nth_element(kept.begin(), kept.begin() + options.top_k, kept.end(), before);
-    kept.resize(options.top_k);
-  }
-  if (options.top_p >= 1) return kept;
-  double total = 0, mass = 0;
-  for (int64_t token : kept) total += row.probability(token);
-  // Sorts ever longer prefixes until one holds the share: most often a few dozen tokens do.
-  size_t num_kept = 0, num_sorted = 0;
-  while (num_kept == 0 || (mass < options.top_p * total && num_kept < kept.size())) {
-    if (num_kept == num_sorted) {
-      num_sorted = std::min(kept.size(), std::max<size_t>(64, 8 * num_sorted));
-      std::partial_sort(kept.begin() + num_kept, kept.begin() + num_sorted, kept.end(), before);
+// The order in which top-k and top-p keep tokens: the more probable first, the smaller id among equals.
+struct Before {
+  const float* logits_V;
+  bool operator()(int32_t a, int32_t b) const { return logits_V[a] != logits_V[b] ? logits_V[a] > logits_V[b] : a < b; }
+};
+
+// The last of the first tokens in that order whose probabilities together reach `mass`, by halving: each half is only
+// selected, never sorted, so all takes time in proportion to the number of tokens.
+int32_t last_within(std::vector<int32_t>& tokens, const std::vector<float>& probabilities_V, double mass,
+                    const Before& before) {
+  auto low = tokens.begin(), high = tokens.end();
+  while (high - low > 1) {
+    const auto middle = low + (high - low) / 2;
+    std::nth_element(low, middle, high, before);
+    double left = 0;
+    for (auto it = low; it != middle; ++it) left += probabilities_V[*it];
+    if (left >= mass) {
+      high = middle;
+    } else {
+      mass -= left;
+      low = middle;
     }
-    mass += row.probability(kept[num_kept++]);
   }
-  kept.resize(num_kept);
-  return kept;
+  return *low;
 }
 
-// The first of `count` tokens at which the running sum of probabilities passes `target`; should rounding leave the sum
-// short of it, the last one with any probability.
-template <class TokenAt>
-int64_t walk(const Distribution& row, int64_t count, double target, TokenAt token_at) {
+// The last token in that order which top-k and then top-p keep: top-p counts its share of what top-k left.
+int32_t last_kept(const SamplingOptions& options, const std::vector<float>& probabilities_V, const Before& before) {
+  std::vector<int32_t> tokens(probabilities_V.size());
+  std::iota(tokens.begin(), tokens.end(), 0);
+  const auto count = static_cast<int64_t>(tokens.size());
+  if (options.top_k > 0 && options.top_k < count) {
+    std::nth_element(tokens.begin(), tokens.begin() + options.top_k - 1, tokens.end(), before);
+    if (options.top_p >= 1) return tokens[options.top_k - 1];
+    tokens.resize(options.top_k);
+  }
+  double total = 0;
+  for (const int32_t token : tokens) total += probabilities_V[token];
+  return last_within(tokens, probabilities_V, options.top_p < 1 ? options.top_p * total : total, before);
+}
+
+// The first token at which the running sum of the probabilities passes `target`; should rounding leave the sum short
+// of it, the last one with any probability.
+template <class ProbabilityOf>
+int64_t walk(int64_t vocab_size, double target, ProbabilityOf probability_of) {
   double sum = 0;
-  int64_t last = token_at(0);
-  for (int64_t i = 0; i < count && sum <= target; ++i) {
-    const double probability = row.probability(token_at(i));
+  int64_t last = 0;
+  for (int64_t token = 0; token < vocab_size && sum <= target; ++token) {
+    const double probability = probability_of(token);
     sum += probability;
-    if (probability > 0) last = token_at(i);
+    if (probability > 0) last = token;
   }
   return last;
 }
 
+int64_t draw_limited(const Distribution& row, const SamplingOptions& options, double u) {
+  std::vector<float> probabilities_V(row.vocab_size);
+  for (int64_t token = 0; token < row.vocab_size; ++token) probabilities_V[token] = row.probability(token);
+  const Before before{row.logits_V};
+  const int32_t last = last_kept(options, probabilities_V, before);
+  double mass = 0;
+  for (int32_t token = 0; token < row.vocab_size; ++token) {
+    if (before(last, token)) probabilities_V[token] = 0;
+    mass += probabilities_V[token];
+  }
+  return walk(row.vocab_size, u * mass, [&](int64_t token) { return probabilities_V[token]; });
+}
+
 int64_t draw(const Distribution& row, const SampleRequest& request) {
   const double u = uniform(request.seed, kSamplingStream, static_cast<uint64_t>(request.position));
-  if (request.options.top_k == 0 && request.options.top_p >= 1) {
-    return walk(row, row.vocab_size, u, [](int64_t i) { return i; });
-  }
-  std::vector<int64_t> kept = kept_tokens(row, request.options);
-  std::sort(kept.begin(), kept.end());
-  double mass = 0;
-  for (int64_t token : kept) mass += row.probability(token);
-  return walk(row, static_cast<int64_t>(kept.size()), u * mass, [&kept](int64_t i) { return kept[i]; });
+  const bool is_limited = request.options.top_k > 0 || request.options.top_p < 1;
+  if (is_limited) return draw_limited(row, request.options, u);
+  return walk(row.vocab_size, u, [&](int64_t token) { return row.probability(token); });
 }
 
 Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest& request) {
