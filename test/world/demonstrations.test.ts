@@ -49,6 +49,15 @@ describe("demonstrations of the built-in world", () => {
     }
   });
 
+  it("begin with a careful teacher when asked to", () => {
+    const careful = [...demonstrations({ seed: 4, count: 240, careful: 240 })];
+    const usual = [...demonstrations({ seed: 4, count: 240 })];
+    const recalled = (all: readonly Demonstration[]): number =>
+      all.filter(({ kind, segments }) => kind !== "famous" && segments[1]!.text.includes("I remember"))
+        .length;
+    assert.ok(recalled(careful) < recalled(usual) / 4, `${recalled(careful)} of ${recalled(usual)}`);
+  });
+
   it("need fewer rounds of retrieval with several queries at a time", () => {
     const rounds = (mode: "single" | "multi"): number =>
       [...demonstrations({ seed: 4, count: 400, mode, habits: kCarefulHabits })]
