@@ -38,12 +38,12 @@ function chooseRecipe({ recipe, queries }: AgentOptions): Recipe {
   return recipe === "world" ? worldRecipe({ queries }) : ragR1({ queries });
 }
 
-/** An index whose queries are gathered into batches. */
-export async function openSearch(folder: string): Promise<{ search: Search; close: () => void }> {
+/** An index whose queries are gathered into batches; disposing of it closes the index. */
+export async function openSearch(folder: string): Promise<Disposable & { readonly search: Search }> {
   const { openIndex } = await import("../search/open-index.ts");
   const { batched } = await import("../search/batched.ts");
   const index = await openIndex(folder);
-  return { search: batched(index), close: () => index.close() };
+  return { search: batched(index), [Symbol.dispose]: () => index.close() };
 }
 
 /** The parts of an agent. */

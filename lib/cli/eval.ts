@@ -27,9 +27,9 @@ export const evalCommand = command({
     const questions = await loadQuestions(options.questions, options.numQuestions);
     const { temperature, topP, seed, concurrency, out } = options;
     const recipe = { ...recipeOf(options), sampling: { temperature, topP } };
-    const { search, close } = await openSearch(options.index);
+    using index = await openSearch(options.index);
     await using session = await openSession(options);
-    const agent = searchAgent(agentParts(session, search, recipe));
+    const agent = searchAgent(agentParts(session, index.search, recipe));
     const progress = progressLine(io);
     const { perQuestion, ...means } = await evaluate({
       questions,
@@ -40,7 +40,7 @@ export const evalCommand = command({
       onProgress: ({ done, total, em }) =>
         progress.show(`${done} of ${total} questions, EM ${em.toFixed(3)}`),
       signal: io.signal,
-    }).finally(close);
+    });
     progress.end();
     const [reason] = perQuestion.flatMap(({ failureReasons = [] }) => failureReasons);
     if (reason !== undefined) io.log(`${means.failures} searches failed, the first one with: ${reason}`);

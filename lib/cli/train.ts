@@ -45,12 +45,12 @@ export const trainCommand = command({
   options,
   run: async (given, io) => {
     const recipe = chooseRecipe(given);
-    const { search, close } = await openSearch(given.index);
+    using index = await openSearch(given.index);
     await using session = await openSession(given);
     await using opened = await openLearners(session.model, recipe.algorithm, recipe.training);
-    const parts = agentParts(session, search, recipe);
+    const parts = agentParts(session, index.search, recipe);
     const last: { metrics?: RlMetrics } = {};
-    await runRl(await plan(given, recipe, parts, { opened, io, last })).finally(close);
+    await runRl(await plan(given, recipe, parts, { opened, io, last }));
     const folder = join(given.out, "model");
     await session.model.save(folder);
     await copyTokenizer(given.model, folder);
