@@ -8,18 +8,21 @@ export interface NativeProcess {
   setNumThreads(numThreads: number): Promise<void>;
 }
 
+/** A tensor inside a safetensors file; `offset` counts from the beginning of the file. */
+export interface NativeStoredTensor {
+  readonly name: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly path: string;
+  readonly offset: number;
+}
+
 /** A decoder's native handle: empty until `load`, `create` or `copyFrom`, and after `close`. */
 export interface NativeModel {
   load(
     config: object,
     options: { dtype: string; device: string },
-    tensors: readonly {
-      name: string;
-      dtype: string;
-      shape: readonly number[];
-      path: string;
-      offset: number;
-    }[],
+    tensors: readonly NativeStoredTensor[],
   ): Promise<void>;
   create(
     config: object,
@@ -94,15 +97,6 @@ export interface NativeEngine {
 /** Engines, the exports of native/node/engine_api.cpp. */
 export interface NativeEngines {
   readonly EngineHandle: new (listener: (event: NativeEngineEvent) => void) => NativeEngine;
-}
-
-/** A tensor inside a safetensors file; `offset` counts from the beginning of the file. */
-export interface NativeStoredTensor {
-  readonly name: string;
-  readonly dtype: string;
-  readonly shape: readonly number[];
-  readonly path: string;
-  readonly offset: number;
 }
 
 /** A packed micro-batch; every array but the first two has one entry per row, `[R]`. */

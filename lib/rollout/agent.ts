@@ -1,8 +1,8 @@
 /** Opens sequences for questions and plays rollouts on them: one question, or a group that shares its prompt. */
 import { setMaxListeners } from "node:events";
+import { mixSeed } from "../base/seed.ts";
 import type { Question } from "../data/question.ts";
 import { type Environment, type Limits, type OpenedPrompt, rollout, type TokenSequence } from "./rollout.ts";
-import { mixSeed } from "./seed.ts";
 import type { Trajectory } from "./trajectory.ts";
 
 /** A sequence that can be shared and given back. */
@@ -35,14 +35,14 @@ export interface PromptTemplate {
 }
 
 /** Which of all possible runs to make. */
-export interface RunOptions {
+export interface RolloutOptions {
   /** Together with the question's id and the sample's number it fixes the outcome. @default 0 */
   readonly seed?: number;
   readonly signal?: AbortSignal;
 }
 
 /** Answers one question. */
-export type Agent = (question: Question, options?: RunOptions) => Promise<Trajectory>;
+export type Agent = (question: Question, options?: RolloutOptions) => Promise<Trajectory>;
 
 /**
  * An agent: think, search, answer over an engine and a search.
@@ -77,7 +77,7 @@ export function searchAgent(parts: AgentParts): Agent {
 export async function rolloutGroup(
   parts: AgentParts,
   question: Pick<Question, "id" | "question">,
-  { samples = 1, seed = 0, signal }: RunOptions & { readonly samples?: number } = {},
+  { samples = 1, seed = 0, signal }: RolloutOptions & { readonly samples?: number } = {},
 ): Promise<Trajectory[]> {
   const prompt = openPrompt(parts, question);
   const around = { ...parts, limits: boundLimits(parts) };

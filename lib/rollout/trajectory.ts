@@ -70,55 +70,12 @@ export interface Trajectory {
  * assert.deepEqual([...ids], [1, 2]);
  */
 export function trajectoryTokens(trajectory: Pick<Trajectory, "segments">): Int32Array {
-  const tokens_T = new Int32Array(countTokens(trajectory));
+  const numTokens = trajectory.segments.reduce((total, { tokens }) => total + tokens.length, 0);
+  const tokens_T = new Int32Array(numTokens);
   let position = 0;
   for (const { tokens } of trajectory.segments) {
     tokens_T.set(tokens, position);
     position += tokens.length;
   }
   return tokens_T;
-}
-
-/**
- * Which tokens the loss may see: those the policy sampled, and no other (laws 1 and 2).
- *
- * @param trajectory - its segments
- * @returns 1 for a policy token, 0 elsewhere, `[T]`
- * @example
- * const trainable = trainableTokens({ segments: [{ kind: "policy", tokens: Int32Array.of(7), text: "a" }] });
- * assert.deepEqual([...trainable], [1]);
- */
-export function trainableTokens(trajectory: Pick<Trajectory, "segments">): Uint8Array {
-  const trainable_T = new Uint8Array(countTokens(trajectory));
-  let position = 0;
-  for (const { kind, tokens } of trajectory.segments) {
-    if (kind === "policy") trainable_T.fill(1, position, position + tokens.length);
-    position += tokens.length;
-  }
-  return trainable_T;
-}
-
-/**
- * The log-probabilities at generation time, aligned with `trajectoryTokens`.
- *
- * @param trajectory - its segments
- * @returns natural log of each policy token's probability, 0 elsewhere, `[T]`
- * @example
- * const logprobs = trajectoryLogprobs({
- *   segments: [{ kind: "policy", tokens: Int32Array.of(7), logprobs: Float32Array.of(-0.5), text: "a" }],
- * });
- * assert.deepEqual([...logprobs], [-0.5]);
- */
-export function trajectoryLogprobs(trajectory: Pick<Trajectory, "segments">): Float32Array {
-  const logprobs_T = new Float32Array(countTokens(trajectory));
-  let position = 0;
-  for (const { tokens, logprobs } of trajectory.segments) {
-    if (logprobs) logprobs_T.set(logprobs, position);
-    position += tokens.length;
-  }
-  return logprobs_T;
-}
-
-function countTokens(trajectory: Pick<Trajectory, "segments">): number {
-  return trajectory.segments.reduce((total, { tokens }) => total + tokens.length, 0);
 }

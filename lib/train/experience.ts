@@ -5,6 +5,7 @@ import { explainedVariance, gae, groupAdvantages, whiten } from "./advantage.ts"
 import type { Algorithm } from "./algorithm.ts";
 import type { TrainSequence } from "./packing.ts";
 import type { Learners, RlBatch } from "./rl.ts";
+import { mean } from "./rl-metrics.ts";
 import { policySequence } from "./sequence.ts";
 import { type KlEstimator, scoreSequences } from "./trainer.ts";
 
@@ -75,7 +76,7 @@ function criticAdvantages(
   const flatValues = values.flatMap((one) => [...one]);
   return {
     explainedVariance: explainedVariance(flatValues, flatReturns),
-    meanValue: flatValues.reduce((sum, value) => sum + value, 0) / flatValues.length,
+    meanValue: mean(flatValues),
     sequences: sequences.map((sequence, i) => ({
       ...sequence,
       advantages: Float32Array.from(advantages[i]!),

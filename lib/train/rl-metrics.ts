@@ -2,7 +2,8 @@
 import { emReward } from "../reward/reward.ts";
 import type { Played } from "./rl.ts";
 
-function mean(values: readonly number[]): number {
+/** The arithmetic mean; 0 of nothing. */
+export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 

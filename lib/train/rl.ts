@@ -1,10 +1,10 @@
 /** Reinforcement learning: rollouts, rewards, advantages, update, metrics, evaluation, checkpoint; step by step. */
 import { performance } from "node:perf_hooks";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
+import { mixSeed } from "../base/seed.ts";
 import type { Question } from "../data/question.ts";
 import type { Model } from "../model/model.ts";
 import type { Reward } from "../reward/reward.ts";
-import { mixSeed } from "../rollout/seed.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { Critic } from "./critic.ts";

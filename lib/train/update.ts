@@ -4,6 +4,7 @@ import type { Experience } from "./experience.ts";
 import { seededOrder } from "./order.ts";
 import type { TrainSequence } from "./packing.ts";
 import type { Learners, RlBatch } from "./rl.ts";
+import { mean } from "./rl-metrics.ts";
 import type { LossOptions } from "./trainer.ts";
 
 /** Means over the optimiser steps of one iteration; norms are the means before clipping. */
@@ -57,15 +58,11 @@ function withGradient(sequences: readonly TrainSequence[], loss: LossOptions): T
   return sequences.filter(({ advantages }) => !isBare || advantages?.some((value) => value !== 0));
 }
 
-function meanOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
-}
-
 function meanOfEach(rows: readonly Record<string, number>[]): Record<string, number> {
   const names = new Set(rows.flatMap((row) => Object.keys(row)));
   const means = [...names].map((name) => {
     const values = rows.flatMap((row) => (row[name] === undefined ? [] : [row[name]]));
-    return [name, name.endsWith("/max") ? Math.max(...values) : meanOf(values)] as const;
+    return [name, name.endsWith("/max") ? Math.max(...values) : mean(values)] as const;
   });
   return Object.fromEntries(means);
 }
@@ -142,8 +139,10 @@ export async function update(
       rows.push({ ...policy, ...value });
     }
   }
-  const { "logprob_gap/mean": mean, "logprob_gap/max": max } = rows[0] ?? {};
+  const { "logprob_gap/mean": gapMean, "logprob_gap/max": gapMax } = rows[0] ?? {};
   const gap =
-    mean === undefined || max === undefined ? {} : { "logprob_gap/mean": mean, "logprob_gap/max": max };
+    gapMean === undefined || gapMax === undefined
+      ? {}
+      : { "logprob_gap/mean": gapMean, "logprob_gap/max": gapMax };
   return { ...(meanOfEach(rows) as unknown as UpdateMetrics), ...gap };
 }

@@ -7,13 +7,9 @@ import type { Sequence } from "../../lib/engine/sequence.ts";
 import { Model } from "../../lib/model/model.ts";
 import { rolloutGroup, type SequenceSource } from "../../lib/rollout/agent.ts";
 import { ragFormat } from "../../lib/rollout/format.ts";
-import {
-  type Trajectory,
-  trainableTokens,
-  trajectoryLogprobs,
-  trajectoryTokens,
-} from "../../lib/rollout/trajectory.ts";
+import { type Trajectory, trajectoryTokens } from "../../lib/rollout/trajectory.ts";
 import { recordedSearch } from "./doubles.ts";
+import { trainableTokens, trajectoryLogprobs } from "./flat.ts";
 
 await native.setNumThreads(1);
 

@@ -4,13 +4,9 @@ import { test } from "node:test";
 import { rolloutGroup, searchAgent } from "../../lib/rollout/agent.ts";
 import { ragFormat } from "../../lib/rollout/format.ts";
 import { defaultLimits, type Environment, type Limits, rollout } from "../../lib/rollout/rollout.ts";
-import {
-  type Trajectory,
-  trainableTokens,
-  trajectoryLogprobs,
-  trajectoryTokens,
-} from "../../lib/rollout/trajectory.ts";
+import { type Trajectory, trajectoryTokens } from "../../lib/rollout/trajectory.ts";
 import { characters, recordedSearch, ScriptedSequence } from "./doubles.ts";
+import { trainableTokens, trajectoryLogprobs } from "./flat.ts";
 
 const single = ragFormat("single");
 
