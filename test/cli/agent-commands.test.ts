@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { projectRoot } from "../project.ts";
 import { runCli } from "./run-cli.ts";
 import { writeTinyModel } from "./tiny-folder.ts";
 
@@ -120,6 +121,12 @@ test("a model is fine-tuned, and trained by its rewards; each result is a model 
   assert.deepEqual([trained.steps, metrics.step, metrics["eval/em"]], [2, 2, 0]);
   const lines = (await readFile(join(folder, "rl", "metrics.jsonl"), "utf8")).trim().split("\n");
   assert.equal(lines.length, 2);
+  const ppo = await runJson("train", "--config", config, "--algorithm", "ppo", "--out", join(folder, "ppo"));
+  const documented = await readFile(join(projectRoot, "docs", "training.md"), "utf8");
+  const unknown = Object.keys({ ...metrics, ...(ppo.metrics as object) }).filter((name) => {
+    return !documented.includes(`\`${name}\``);
+  });
+  assert.deepEqual(unknown, [], "docs/training.md names every metric");
   const { samples } = await runJson(
     "generate",
     "--model",
