@@ -26,4 +26,9 @@ const abort = new AbortController();
 // The second Ctrl-C meets no listener and ends the process at once.
 process.once("SIGINT", () => abort.abort(new Error("interrupted")));
 process.once("SIGTERM", () => abort.abort(new Error("terminated")));
+// A reader that has seen enough, as `head` does, ends the command too.
+process.stdout.on("error", (error) => {
+  if (error.code !== "EPIPE") throw error;
+  abort.abort(error);
+});
 process.exitCode = await main(process.argv.slice(2), { signal: abort.signal });

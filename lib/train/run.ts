@@ -47,16 +47,18 @@ async function readInto(model: Model, folder: string): Promise<void> {
   await native.readWeights(model.handle, await findWeights(folder));
 }
 
+function describeRun(kind: string, seed: number, hasCritic: boolean): string {
+  return `${kind} with seed ${seed}${hasCritic ? " and a critic" : ""}`;
+}
+
 function parseState({ state, folder }: Checkpoint, { kind, seed, critic }: RunSubject) {
   const parsed = savedState.safeParse(state);
   if (!parsed.success) throw new SeekError("ERR_FORMAT", `${folder}: its state is not a training run's`);
   const saved = parsed.data;
-  const hasCritic = saved.criticSteps !== undefined;
-  if (saved.kind !== kind || saved.seed !== seed || hasCritic !== (critic !== undefined)) {
-    const found = `${saved.kind} with seed ${saved.seed}${hasCritic ? " and a critic" : ""}`;
-    throw new SeekError("ERR_STATE", `${folder}: holds another run (${found}); choose another folder`);
-  }
-  return saved;
+  const expected = describeRun(kind, seed, critic !== undefined);
+  const found = describeRun(saved.kind, saved.seed, saved.criticSteps !== undefined);
+  if (found === expected) return saved;
+  throw new SeekError("ERR_STATE", `${folder}: expected ${expected}, got ${found}; choose another folder`);
 }
 
 async function restore(checkpoint: Checkpoint, subject: RunSubject) {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { runAndInterrupt, runCli } from "./run-cli.ts";
+import { runAndDisturb, runCli } from "./run-cli.ts";
 import { writeTinyModel } from "./tiny-folder.ts";
 
 const model = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -77,11 +77,20 @@ test("a prompt and ids at once, or neither, are a usage error", async () => {
   assert.match(both.stderr, /expected either --prompt or --ids/);
 });
 
-test("Ctrl-C ends the command with exit code 1 and keeps what was written", async () => {
+async function longGeneration(): Promise<string[]> {
   const long = join(model, "long");
   await writeTinyModel(long, { maxPosition: 16_384 });
-  const args = ["generate", "--model", long, "--prompt", "ab", "--temperature", "0", "--max-tokens", "16000"];
-  const { code, stdout } = await runAndInterrupt({ interrupt: true }, ...args);
+  return ["generate", "--model", long, "--prompt", "ab", "--temperature", "0", "--max-tokens", "16000"];
+}
+
+test("Ctrl-C ends the command with exit code 1 and keeps what was written", async () => {
+  const { code, stdout } = await runAndDisturb((child) => child.kill("SIGINT"), ...(await longGeneration()));
   assert.equal(code, 1);
   assert.ok(stdout.length > 0 && stdout.endsWith("\n"));
+});
+
+test("a reader that leaves, as head does, ends the command without a complaint", async () => {
+  const args = await longGeneration();
+  const { code, stderr } = await runAndDisturb((child) => child.stdout.destroy(), ...args);
+  assert.deepEqual([code, stderr], [1, ""]);
 });

@@ -1,5 +1,5 @@
 /** Runs the program as a user does. */
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { join } from "node:path";
 import { projectRoot } from "../project.ts";
 
@@ -12,17 +12,17 @@ export interface CliResult {
 
 /** Runs `seekrl` with arguments. */
 export function runCli(...args: string[]): Promise<CliResult> {
-  return runAndInterrupt({ interrupt: false }, ...args);
+  return runAndDisturb(() => {}, ...args);
 }
 
-/** Runs `seekrl` and, where asked to, presses Ctrl-C at its first output. */
-export async function runAndInterrupt(
-  { interrupt }: { readonly interrupt: boolean },
+/** Runs `seekrl` and does something to it at its first output. */
+export async function runAndDisturb(
+  disturb: (child: ChildProcessWithoutNullStreams) => void,
   ...args: string[]
 ): Promise<CliResult> {
   const child = spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), ...args]);
   let [stdout, stderr] = ["", ""];
-  if (interrupt) child.stdout.once("data", () => child.kill("SIGINT"));
+  child.stdout.once("data", () => disturb(child));
   child.stdout.on("data", (chunk) => {
     stdout += chunk;
   });

@@ -48,7 +48,8 @@ test("a finished run is not run again", async () => {
     };
     assert.equal((await sft(options))?.step, 2);
     assert.equal(await sft(options), undefined);
-    await assert.rejects(sft({ ...options, seed: 9 }), { code: "ERR_STATE" });
+    const message = /expected sft with seed 9, got sft with seed 0/;
+    await assert.rejects(sft({ ...options, seed: 9 }), { code: "ERR_STATE", message });
   });
 });
 
