@@ -24,6 +24,11 @@ export class Library {
     }
   }
 
+  /** @returns the first passage with this title. */
+  about(title: string): WorldPassage | undefined {
+    return this.#passages.find((passage) => passage.title === title);
+  }
+
   /** @returns the `topK` best passages for the query, best first; fewer when fewer share a word with it. */
   search(query: string, topK: number): WorldPassage[] {
     const total = this.#passages.length;

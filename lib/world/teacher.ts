@@ -4,6 +4,7 @@ import { observationText, type QueryMode } from "../text/observation.ts";
 import { type Facts, lookUp } from "./facts.ts";
 import type { Library } from "./library.ts";
 import { kFamousCities } from "./names.ts";
+import type { WorldPassage } from "./passages.ts";
 import { renderPrompt } from "./prompt.ts";
 import type { QuestionKind, WorldQuestion } from "./questions.ts";
 import type { Dice } from "./random.ts";
@@ -103,15 +104,31 @@ function conclude(chains: readonly (readonly Fact[])[]): { remark: string; answe
   return { remark: ` Of ${list} the first is ${first.year} ${first.name}.`, answer: first.name };
 }
 
-// Other searches rank less surely than the library: the reader must not count on the order.
-function shuffle<T>(dice: Dice, hits: readonly T[]): readonly T[] {
+// Other searches find other passages beside the right one, and rank them less surely: the reader must go by names.
+function find(
+  dice: Dice,
+  { facts, library }: DemonstrationWorld,
+  query: string,
+  topK: number,
+): WorldPassage[] {
+  const [best, ...others] = library.search(query, topK);
+  if (best === undefined) return [];
+  const kind = Object.values(facts.cast).find((names) => names.includes(best.title))!;
+  const rivals = others.map((other) => (dice.chance(0.7) ? library.about(dice.pick(kind))! : other));
+  const hits = [best, ...rivals.filter((rival) => rival.id !== best.id)];
   return dice.chance(0.9) ? hits : dice.sample(hits, hits.length);
+}
+
+/** What the teacher knows, and where it looks things up. */
+export interface DemonstrationWorld {
+  readonly facts: Facts;
+  readonly library: Library;
 }
 
 /** Writes the whole demonstration for one question. */
 export function demonstrate(
   dice: Dice,
-  world: { readonly facts: Facts; readonly library: Library },
+  world: DemonstrationWorld,
   asked: WorldQuestion,
   options: { readonly mode: QueryMode; readonly topK: number; readonly habits: Habits },
 ): DemonstrationSegment[] {
@@ -135,7 +152,7 @@ export function demonstrate(
       const queries = wanted.map(queryFor);
       const text = `<think>${thought} I will search. </think>\n<search> ${queries.join(", ")} </search>`;
       segments.push({ kind: "policy", text });
-      const hits = queries.map((query) => shuffle(dice, world.library.search(query, topK)));
+      const hits = queries.map((query) => find(dice, world, query, topK));
       segments.push({ kind: "observation", text: observationText(queries, hits, mode) });
       thought = "";
       remembering = false;
