@@ -22,10 +22,12 @@ class TaskQueue {
   // Tasks start in posted order; with one thread they also finish in that order. A task must not throw.
   void post(Task task);
 
-  // Lets running tasks finish, drops the waiting ones and joins the threads. Later posts are dropped.
+  // Lets running tasks finish, drops the waiting ones and joins the threads. Posts are dropped until `start`.
   void stop();
+  // Begins again after `stop`; idempotent. Not at the same time as `stop`.
+  void start();
 
-  int num_threads() const { return static_cast<int>(threads_.size()); }
+  int num_threads() const { return num_threads_; }
 
  private:
   void run();
@@ -33,7 +35,8 @@ class TaskQueue {
   std::mutex mutex_;
   std::condition_variable has_work_;
   std::deque<Task> tasks_;
-  bool stopping_ = false;
+  bool is_stopped_ = true;
+  const int num_threads_;
   std::vector<std::thread> threads_;
 };
 

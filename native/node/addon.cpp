@@ -27,7 +27,7 @@ Napi::Value set_num_threads(const Napi::CallbackInfo& info) {
 static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   using namespace seekrl::node;
   Mailbox::install(env);
-  stop_queues_with(env);
+  run_queues_for(env);
   exports["torchVersion"] = Napi::Function::New(env, torch_version);
   exports["setNumThreads"] = Napi::Function::New(env, set_num_threads);
   export_model(env, exports);

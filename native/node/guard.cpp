@@ -3,7 +3,8 @@
 
 #include <c10/util/Exception.h>
 
-#include <atomic>
+#include <algorithm>
+#include <mutex>
 #include <new>
 #include <thread>
 
@@ -26,7 +27,8 @@ ErrorCode code_of(const c10::Error& error) {
   return is_memory ? ErrorCode::kMemory : ErrorCode::kInternal;
 }
 
-std::atomic<int> num_environments{0};
+std::mutex environments_mutex;
+int num_environments = 0;
 
 }  // namespace
 
@@ -58,10 +60,16 @@ TaskQueue& search_queue() {
   return queue;
 }
 
-void stop_queues_with(Napi::Env env) {
-  num_environments.fetch_add(1);
+// Workers come and go: after the last environment has left, another may arrive.
+void run_queues_for(Napi::Env env) {
+  std::lock_guard lock(environments_mutex);
+  if (num_environments++ == 0) {
+    device_queue().start();
+    search_queue().start();
+  }
   env.AddCleanupHook([] {
-    if (num_environments.fetch_sub(1) > 1) return;
+    std::lock_guard lock(environments_mutex);
+    if (--num_environments > 0) return;
     device_queue().stop();
     search_queue().stop();
   });

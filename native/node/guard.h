@@ -59,7 +59,7 @@ TaskQueue& device_queue();
 // Vector and lexical search, on all cores.
 TaskQueue& search_queue();
 
-// Ends both queues' threads when the last environment goes; called once per environment at load.
-void stop_queues_with(Napi::Env env);
+// Both queues have threads while an environment lives; called once per environment at load.
+void run_queues_for(Napi::Env env);
 
 }  // namespace seekrl::node
