@@ -1,4 +1,8 @@
-/** What `npm install` runs in a checkout: finds libtorch and builds the addons with cmake-js. */
+/**
+ * What `npm install` runs in a checkout: finds libtorch and builds the addons with cmake-js.
+ *
+ * SEEKRL_LIBTORCH names a libtorch folder to build against; SEEKRL_BUILD_JOBS bounds the compilers at work at once.
+ */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
@@ -68,9 +72,9 @@ function packageFolder(name) {
 }
 
 async function main() {
+  requireTools(); // before libtorch, which may be a long download
   const libtorch = await step("found libtorch", findLibtorch);
   say(`libtorch: ${libtorch}`);
-  requireTools();
   const parallel = process.env.SEEKRL_BUILD_JOBS ?? String(availableParallelism());
   const definitions = {
     SEEKRL_LIBTORCH: libtorch,

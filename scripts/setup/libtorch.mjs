@@ -8,7 +8,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { homedir, tmpdir } from "node:os";
+import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { SetupError, say } from "./report.mjs";
@@ -16,35 +16,36 @@ import { SetupError, say } from "./report.mjs";
 const run = promisify(execFile);
 
 /** The libtorch that is downloaded when none is found. */
-export const PINNED_VERSION = "2.13.0";
+const PINNED_VERSION = "2.13.0";
 /** Oldest and newest minor versions whose C++ interface this source compiles against. */
 const SUPPORTED = { oldest: [2, 11], newest: [2, 13] };
+const supported = `${SUPPORTED.oldest.join(".")} to ${SUPPORTED.newest.join(".")}`;
 
 const cacheRoot =
   process.env.SEEKRL_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "seekrl");
 
 /** Where the pinned CPU build is unpacked; shared by all checkouts of one user. */
-export const cacheFolder = join(cacheRoot, `libtorch-${PINNED_VERSION}-cpu`);
+const cacheFolder = join(cacheRoot, `libtorch-${PINNED_VERSION}-cpu`);
 
-/** The version a libtorch folder says it is, from its headers. */
+/** Major and minor version that a libtorch folder's headers state; `undefined` when none does. */
 async function versionOf(folder) {
-  const header = await readFile(join(folder, "include", "torch", "headeronly", "version.h"), "utf8").catch(
-    () => readFile(join(folder, "include", "torch", "version.h"), "utf8"),
-  );
-  const part = (name) => Number(new RegExp(`#define TORCH_VERSION_${name} (\\d+)`).exec(header)?.[1]);
-  return [part("MAJOR"), part("MINOR"), part("PATCH")];
+  for (const place of ["torch/headeronly/version.h", "torch/version.h"]) {
+    const header = await readFile(join(folder, "include", place), "utf8").catch(() => "");
+    const part = (name) => new RegExp(`#define TORCH_VERSION_${name} (\\d+)`).exec(header)?.[1];
+    const version = [part("MAJOR"), part("MINOR")];
+    if (!version.includes(undefined)) return version.map(Number);
+  }
+  return undefined;
 }
 
 /** `undefined` when the folder is usable, else the reason why not. */
 async function refusal(folder) {
   if (!existsSync(join(folder, "lib", "libtorch_cpu.so"))) return "no lib/libtorch_cpu.so";
   if (!existsSync(join(folder, "include", "ATen", "ATen.h"))) return "no include/ATen/ATen.h";
-  const [major, minor] = await versionOf(folder);
-  const number = major * 1000 + minor;
-  const [low, high] = [SUPPORTED.oldest, SUPPORTED.newest].map(([a, b]) => a * 1000 + b);
-  if (number < low || number > high) {
-    return `version ${major}.${minor}, expected ${SUPPORTED.oldest.join(".")} to ${SUPPORTED.newest.join(".")}`;
-  }
+  const version = await versionOf(folder);
+  if (version === undefined) return "no version in include/torch/version.h";
+  const [number, low, high] = [version, SUPPORTED.oldest, SUPPORTED.newest].map(([a, b]) => a * 1000 + b);
+  if (number < low || number > high) return `version ${version.join(".")}, expected ${supported}`;
   return undefined;
 }
 
@@ -75,40 +76,39 @@ async function adopt(unpacked) {
   return cacheFolder;
 }
 
-async function fromPip() {
+/** Downloads a zip file into a folder of its own, unpacks it there and adopts its folder `inside`. */
+async function fetchInto(inside, download) {
   await mkdir(cacheRoot, { recursive: true });
   const work = await mkdtemp(join(cacheRoot, "download-"));
   try {
-    say(`downloading torch==${PINNED_VERSION} with pip (about 190 MB)`);
-    const pip = ["-m", "pip", "--disable-pip-version-check", "download", "--retries", "0"];
-    await run("python3", [
-      ...pip,
-      "--no-deps",
-      "--only-binary=:all:",
-      "-d",
-      work,
-      `torch==${PINNED_VERSION}`,
-    ]);
-    const wheel = (await readdir(work)).find((name) => name.endsWith(".whl"));
-    await run("python3", ["-m", "zipfile", "-e", join(work, wheel), join(work, "unpacked")]);
-    return await adopt(join(work, "unpacked", "torch"));
+    const zip = await download(work);
+    await run("python3", ["-m", "zipfile", "-e", zip, join(work, "unpacked")]);
+    return await adopt(join(work, "unpacked", inside));
   } finally {
     await rm(work, { recursive: true, force: true });
   }
 }
 
-async function fromArchive() {
-  await mkdir(cacheRoot, { recursive: true });
-  const work = await mkdtemp(join(tmpdir(), "seekrl-"));
-  try {
+function fromPip() {
+  return fetchInto("torch", async (work) => {
+    say(`downloading torch==${PINNED_VERSION} with pip (about 190 MB)`);
+    const pip = ["-m", "pip", "--disable-pip-version-check", "download", "--retries", "0"];
+    const what = ["--no-deps", "--only-binary=:all:", "-d", work, `torch==${PINNED_VERSION}`];
+    await run("python3", [...pip, ...what]);
+    return join(
+      work,
+      (await readdir(work)).find((name) => name.endsWith(".whl")),
+    );
+  });
+}
+
+function fromArchive() {
+  return fetchInto("libtorch", async (work) => {
     const name = `libtorch-shared-with-deps-${PINNED_VERSION}%2Bcpu.zip`;
     const zip = join(work, "libtorch.zip");
     await run("curl", ["-fsSL", "-o", zip, `https://download.pytorch.org/libtorch/cpu/${name}`]);
-    await run("python3", ["-m", "zipfile", "-e", zip, join(cacheRoot, "unpacking")]);
-    return await adopt(join(cacheRoot, "unpacking", "libtorch"));
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
+    return zip;
+  });
 }
 
 /** Returns the folder of a usable libtorch. Throws a SetupError that lists every place tried. */
@@ -118,7 +118,8 @@ export async function findLibtorch() {
     const reason = await refusal(folder);
     if (reason === undefined) return folder;
     throw new SetupError(
-      `SEEKRL_LIBTORCH: ${folder}: ${reason}. Point it at a libtorch folder, or unset it.`,
+      `SEEKRL_LIBTORCH: ${folder}: ${reason}. ` +
+        `Remedy: point it at a libtorch ${supported}, the folder that holds include and lib, or unset it.`,
     );
   }
   const places = [
