@@ -28,7 +28,7 @@ struct News {
   int32_t sequence;
   int32_t num_tokens;
   Finish finish;
-  int32_t stop_index;  // of the stop string, or the stop id's value
+  int32_t stop_index;  // which stop string, else -1
   int32_t cut_bytes;
   int64_t weights_version;
 };

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kernels/attention.h"
+#include "ops/kernel_path.h"
 #include "ops/parallel.h"
 
 namespace seekrl::engine {
@@ -108,8 +109,6 @@ at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_
   float* out = out_THC.mutable_data_ptr<float>();
   const int64_t num_scratch = kernels::attend_scratch_floats(max_keys_, head_dim_);
   const auto attend_item = [&](int64_t item) {
-    thread_local std::vector<float> scratch;
-    if (static_cast<int64_t>(scratch.size()) < num_scratch) scratch.resize(num_scratch);
     const Piece& piece = pieces_[item / num_kv_heads_];
     const int64_t head = item % num_kv_heads_;
     const int64_t first = (piece.first_token * num_heads_ + head * group) * head_dim_;
@@ -127,7 +126,7 @@ at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_
                                     .block_stride = pool_.block_tokens() * num_kv_heads_ * head_dim_,
                                     .token_stride = strides().value,
                                     .keys_by_channel = pool_.layout() == BlockLayout::kByHead};
-    kernels::attend(rows, source, head_dim_, scale, nullptr, scratch.data());
+    kernels::attend(rows, source, head_dim_, scale, nullptr, ops::scratch(num_scratch));
   };
   const auto num_items = static_cast<int64_t>(pieces_.size()) * num_kv_heads_;
   ops::claim_items(num_items, 2 * work_ * num_heads_ * head_dim_, attend_item);

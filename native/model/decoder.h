@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ struct Parameter {
   at::Tensor value;  // leaf; requires_grad once a trainer asks for it
 };
 
-// One copy of the weights, shared by the engine and the trainer. Device thread only.
+// One copy of the weights, shared by the engine and the trainer. Device thread only, save where said.
 class Decoder {
  public:
   // Parameters are allocated and zero; fill them with read_weights (weights.h) or initialise.
@@ -42,7 +43,7 @@ class Decoder {
   at::ScalarType dtype() const { return dtype_; }
   at::Device device() const { return device_; }
 
-  // Moves by one with each change of the weights; the engine's prefix cache is keyed by it.
+  // Moves by one with each change of the weights; the engine's caches are dropped with it. From any thread.
   int64_t weights_version() const { return weights_version_; }
   void weights_changed() { ++weights_version_; }
 
@@ -69,7 +70,7 @@ class Decoder {
   std::vector<Layer> layers_;
   at::Tensor embedding_VD_, norm_D_, head_VD_;
   mutable RopeTable rope_table_;  // grows with the positions seen
-  int64_t weights_version_ = 0;
+  std::atomic<int64_t> weights_version_{0};
 };
 
 }  // namespace seekrl::model

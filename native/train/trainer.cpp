@@ -12,11 +12,6 @@
 
 namespace seekrl::train {
 
-at::Tensor row_states(const model::Decoder& decoder, const Batch& batch) {
-  model::SpanAttention attention(batch.span_starts);
-  return decoder.forward(batch.tokens_T, batch.positions_T, attention, batch.rows_R);
-}
-
 TokenScores score_tokens(const model::Decoder& decoder, const Batch& batch, double temperature) {
   at::NoGradGuard no_grad;
   const auto scores = ops::token_logprob(row_states(decoder, batch), decoder.head_VD(), batch.targets_R, temperature);
