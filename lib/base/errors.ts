@@ -39,7 +39,13 @@ export class SeekError extends Error {
   }
 }
 
-/** Throws `ERR_ABORTED` when `signal` has fired; the reason given to `abort()` becomes the cause. */
+/**
+ * Ends work that nobody waits for any more; the reason given to `abort()` becomes the cause.
+ *
+ * @param signal - the caller's
+ * @param what - is ended, for the message
+ * @throws ERR_ABORTED when the signal has fired
+ */
 export function throwIfAborted(signal: AbortSignal | undefined, what: string): void {
   if (signal?.aborted) throw new SeekError("ERR_ABORTED", `${what}: aborted`, { cause: signal.reason });
 }

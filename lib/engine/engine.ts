@@ -136,7 +136,12 @@ export class Engine {
     return sequence;
   }
 
-  /** Counters, after all that was asked for before. @throws ERR_STATE once closed */
+  /**
+   * Counts what the engine has done, after all that was asked for before.
+   *
+   * @returns counters since it was opened
+   * @throws ERR_STATE once closed
+   */
   async stats(): Promise<EngineStats> {
     this.#requireOpen();
     const { numRows = 0, ...rest } = await this.#home.native.stats();
@@ -147,12 +152,17 @@ export class Engine {
     };
   }
 
-  /** Closes all sequences and gives the cache back; idempotent. Spans that are being sampled reject with ERR_ABORTED. */
+  /**
+   * Closes all sequences and gives the cache back; idempotent. Spans that are being sampled reject with ERR_ABORTED.
+   *
+   * @returns when the device is done with the engine
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
+  /** Closes at the end of an `await using` block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

@@ -166,6 +166,7 @@ export class Sequence {
     if (this.#pending === undefined) this.#home.remove(this.#id);
   }
 
+  /** Closes at the end of a `using` block. */
   [Symbol.dispose](): void {
     this.close();
   }

@@ -101,7 +101,7 @@ export class Model {
     return new Model({ handle, config, file: {}, dtype });
   }
 
-  /** Number of weights; a tied head counts once. */
+  /** Number of weights; a tied head counts once. @throws ERR_STATE once closed */
   get numParameters(): number {
     const sizes = this.handle
       .tensors()
@@ -109,7 +109,7 @@ export class Model {
     return sizes.reduce((sum, size) => sum + size, 0);
   }
 
-  /** Moves with each change of the weights. */
+  /** Moves by one with each change of the weights, between steps of the engine only (law 6). @throws ERR_STATE once closed */
   get weightsVersion(): number {
     return this.handle.weightsVersion();
   }
@@ -168,6 +168,7 @@ export class Model {
     this.handle.close();
   }
 
+  /** Closes at the end of an `await using` block. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.close();
   }

@@ -24,6 +24,9 @@ export function policyAnswer({ segments }: Pick<Trajectory, "segments">): string
 /**
  * 1 when the answer is exactly an accepted one, else 0: the reward of RAG-R1.
  *
+ * @param trajectory - its segments
+ * @param question - its accepted answers
+ * @returns 0 or 1
  * @example
  * const said = { kind: "policy", tokens: Int32Array.of(1), text: "<answer> Paris </answer>" } as const;
  * const question = { id: "q", question: "capital of France?", answers: ["Paris"] };
@@ -35,8 +38,11 @@ export function emReward(trajectory: Pick<Trajectory, "segments">, question: Que
 }
 
 /**
- * The word F1 of the answer, 0 to 1; 0 without one.
+ * The word F1 of the answer.
  *
+ * @param trajectory - its segments
+ * @param question - its accepted answers
+ * @returns 0 to 1; 0 without an answer
  * @example
  * const said = { kind: "policy", tokens: Int32Array.of(1), text: "<answer> New York </answer>" } as const;
  * const question = { id: "q", question: "where?", answers: ["York"] };

@@ -30,6 +30,8 @@ export const turnEnds: readonly string[] = ["</search>", "</answer>"];
  * The first complete `<search>` or `<answer>` of a turn. Takes time linear in the text, for any text.
  *
  * @param text - what the policy wrote in this turn, and nothing else (law 9)
+ * @param options - how queries are read
+ * @returns the action, or why there is none
  * @example
  * const action = parseTurn('<search> "Paris, Texas", Dallas </search>', { mode: "multi" });
  * assert.deepEqual(action.kind === "search" && action.queries, ["Paris, Texas", "Dallas"]);
@@ -51,6 +53,7 @@ export function parseTurn(text: string, { mode = "single", maxQueries = 3 }: Par
 /**
  * The last complete answer in one policy text.
  *
+ * @param text - what the policy wrote
  * @returns its content, trimmed; undefined when there is none
  * @example
  * assert.equal(lastAnswer("<answer> a </answer> no: <answer> b </answer>"), "b");
@@ -70,6 +73,7 @@ export function lastAnswer(text: string): string | undefined {
  * Splits the content of a multi-query search at its commas. A query that begins with a double quote keeps the
  * commas up to the closing quote; quotes around a whole query are removed.
  *
+ * @param content - what stands between the search tags
  * @returns the queries in order, trimmed, without empty ones
  * @example
  * assert.deepEqual(splitQueries("capital of France, Italy"), ["capital of France", "Italy"]);

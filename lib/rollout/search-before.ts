@@ -15,8 +15,11 @@ export type SearchOutcome =
   | { readonly failure: string };
 
 /**
- * Searches, and gives up at the deadline even when the search ignores its signal.
+ * Searches, and gives up at the deadline even when the search ignores its signal. It never rejects.
  *
+ * @param search - may hang, throw or answer too little
+ * @param queries - of one round
+ * @param options - how many documents, how long, until when
  * @returns the documents per query, or why there are none
  */
 export async function searchBefore(

@@ -113,6 +113,7 @@ async function buildDense(work: Work, kind: VectorIndexKind, options: DenseOptio
 /**
  * Writes an index folder: the passages, the index, and at the very end the manifest that makes it one.
  *
+ * @param options - corpus, folder, kind of index and its settings
  * @returns the manifest
  * @throws ERR_IO, ERR_FORMAT for a corpus that cannot be read; ERR_RANGE, ERR_ARGUMENT for options; ERR_ABORTED
  * @example

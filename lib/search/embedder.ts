@@ -37,7 +37,8 @@ export class HashedEmbedder implements Embedder {
    *
    * @param texts the corpus, read once
    * @param options `dim`: width, 8 to 65536, `@default 512`
-   * @throws ERR_RANGE, ERR_ABORTED
+   * @returns the embedder, to be closed
+   * @throws ERR_RANGE for a width out of range; ERR_ABORTED when the signal fires
    */
   static async fit(
     texts: Iterable<string> | AsyncIterable<string>,
@@ -59,6 +60,7 @@ export class HashedEmbedder implements Embedder {
   /**
    * Vectors of length one; zeros for a text of which nothing is known.
    *
+   * @param texts passages or queries
    * @returns f32 [N, dim], row-major
    * @throws ERR_STATE after close
    */

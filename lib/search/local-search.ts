@@ -54,6 +54,7 @@ export interface LocalSearchParts {
 /**
  * Dense search: embeds the queries, finds the nearest passages.
  *
+ * @param parts - passages, vectors and the embedder that made them
  * @returns a search whose scores are cosines or inner products, as the index was built
  * @throws ERR_ARGUMENT when the parts do not fit together; the search: ERR_RANGE, ERR_ABORTED, ERR_STATE
  */
@@ -67,6 +68,8 @@ export function localSearch({ store, index, embedder }: LocalSearchParts): Searc
 /**
  * Lexical search with BM25. A query without a word of the corpus, or of stop words alone, has no hits.
  *
+ * @param parts - passages and their index
+ * @returns a search whose scores are BM25's
  * @throws ERR_ARGUMENT when the parts do not fit together; the search: ERR_RANGE, ERR_ABORTED, ERR_STATE
  */
 export function bm25Search({

@@ -41,6 +41,7 @@ async function openDense(folder: string, store: PassageStore, kind: VectorIndexK
 /**
  * Opens what {@link buildIndex} wrote: indexes are mapped, passages read.
  *
+ * @param folder - the index folder
  * @returns a {@link Search} with the manifest, the passages and `close()`
  * @throws ERR_IO when there is no index or a file cannot be read, ERR_FORMAT when a file is damaged
  * @example

@@ -47,7 +47,12 @@ export class PassageStore implements Iterable<Passage> {
 
   private constructor() {}
 
-  /** Takes passages as they come. */
+  /**
+   * Takes passages as they come.
+   *
+   * @param passages numbered in this order
+   * @returns the store, in memory
+   */
   static async from(passages: Iterable<Passage> | AsyncIterable<Passage>): Promise<PassageStore> {
     const store = new PassageStore();
     for await (const batch of batchesOf(passages, 4096)) {
@@ -98,7 +103,13 @@ export class PassageStore implements Iterable<Passage> {
     return this.#hash.copy().digest("hex");
   }
 
-  /** The passage of a number. @throws ERR_RANGE */
+  /**
+   * One passage.
+   *
+   * @param index its number, from 0
+   * @returns the passage
+   * @throws ERR_RANGE when there is none
+   */
   get(index: number): Passage {
     const block = this.#blocks.findLast(({ first }) => first <= index);
     const start = block?.starts[index - block.first];
@@ -108,6 +119,7 @@ export class PassageStore implements Iterable<Passage> {
     return JSON.parse(block.bytes.toString("utf8", start, end)) as Passage;
   }
 
+  /** All passages in order. */
   *[Symbol.iterator](): Generator<Passage> {
     for (let index = 0; index < this.#size; index += 1) yield this.get(index);
   }

@@ -16,6 +16,7 @@ export class ResultCache<Value> {
     return value;
   }
 
+  /** Keeps a value and drops the one used longest ago when there is one too many. */
   set(key: string, value: Value): void {
     this.#values.delete(key);
     this.#values.set(key, value);

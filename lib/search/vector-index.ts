@@ -53,6 +53,9 @@ export class VectorIndex {
   /**
    * An empty index in memory.
    *
+   * @param kind every vector compared, or a graph walked
+   * @param options width, capacity, metric, stored form
+   * @returns the index, to be closed
    * @throws ERR_RANGE, ERR_ARGUMENT for options that cannot be; ERR_MEMORY
    * @example
    * const index = VectorIndex.create("exact", { dim: 2, capacity: 2 });
@@ -72,6 +75,9 @@ export class VectorIndex {
   /**
    * Maps a saved index; nothing can be added to it.
    *
+   * @param path what `save` wrote
+   * @param options `kind` it must have
+   * @returns the index, to be closed
    * @throws ERR_IO when the file cannot be read; ERR_FORMAT when it is damaged or of another kind
    */
   static async open(path: string, { kind }: { readonly kind: VectorIndexKind }): Promise<VectorIndex> {

@@ -96,7 +96,7 @@ export class ChatTemplate {
    *
    * @param folder a model's folder
    * @returns undefined when the model has no chat template
-   * @throws ERR_IO, ERR_FORMAT
+   * @throws ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed or is not Jinja
    */
   static async load(folder: string): Promise<ChatTemplate | undefined> {
     const config = (await readJson(join(folder, "tokenizer_config.json"), configSchema)) ?? {};
@@ -113,6 +113,9 @@ export class ChatTemplate {
   /**
    * Writes a conversation as the text of a prompt.
    *
+   * @param messages the turns so far, oldest first
+   * @param options tools, further variables, and whether the model's turn begins
+   * @returns the prompt
    * @throws ERR_ARGUMENT when the template refuses the messages; the message is the template's own
    */
   render(

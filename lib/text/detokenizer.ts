@@ -23,7 +23,13 @@ export class Detokenizer {
     this.#joiner = new PieceJoiner(tokenizer.pieces);
   }
 
-  /** The text that `ids` complete; it may be empty. @throws ERR_RANGE for an id outside of the vocabulary */
+  /**
+   * Takes the next ids.
+   *
+   * @param ids in order, any number of them
+   * @returns the text that they complete; it may be empty
+   * @throws ERR_RANGE for an id outside of the vocabulary
+   */
   push(ids: Iterable<number>): string {
     let text = "";
     for (const id of ids) {
@@ -33,7 +39,11 @@ export class Detokenizer {
     return text;
   }
 
-  /** What is still held back: bytes that never became a character, as U+FFFD. Call it once, at the end. */
+  /**
+   * Ends the text; call it once.
+   *
+   * @returns what is still held back: bytes that never became a character, as U+FFFD
+   */
   flush(): string {
     return this.#decoder.decode();
   }

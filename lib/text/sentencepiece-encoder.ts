@@ -3,7 +3,7 @@ import { MinHeap } from "./min-heap.ts";
 import { pieceTypes, type SentencePieceModel } from "./sentencepiece-model.ts";
 
 /** A stretch of the normalised text with its id, which is the unknown one where no piece fits. */
-export interface Span {
+export interface PieceSpan {
   readonly text: string;
   readonly id: number;
 }
@@ -25,22 +25,27 @@ export class PieceIndex {
     this.#userDefined = userDefined.map(({ text }) => text).sort((a, b) => b.length - a.length);
   }
 
+  /** The id of a whole piece; undefined when there is none. */
   idOf(text: string): number | undefined {
     return this.#ids.get(text);
   }
 
+  /** Its log-probability (unigram) or its rank, negated (BPE). */
   score(id: number): number {
     return this.#model.pieces[id]?.score ?? 0;
   }
 
+  /** Whether a piece is of one type. */
   isType(id: number, type: keyof typeof pieceTypes): boolean {
     return this.#model.pieces[id]?.type === pieceTypes[type];
   }
 
+  /** All pieces with their ids. */
   texts(): Iterable<[string, number]> {
     return this.#ids;
   }
 
+  /** The longest of the user's own symbols that begins at `start`. */
   longestUserDefined(text: string, start: number): string | undefined {
     return this.#userDefined.find((symbol) => text.startsWith(symbol, start));
   }
@@ -120,7 +125,7 @@ class BpeRun {
 }
 
 /** Cuts text by BPE. */
-export function bpe(index: PieceIndex, unkId: number, text: string): Span[] {
+export function bpe(index: PieceIndex, unkId: number, text: string): PieceSpan[] {
   return new BpeRun(index, text).run().map((piece) => ({ text: piece, id: index.idOf(piece) ?? unkId }));
 }
 
@@ -155,7 +160,8 @@ export class Unigram {
     this.#maxScore = max;
   }
 
-  encode(text: string): Span[] {
+  /** Cuts a normalised text. */
+  encode(text: string): PieceSpan[] {
     const best: (Best | undefined)[] = new Array(text.length + 1);
     best[0] = { score: 0, start: -1, id: -1 };
     let start = 0;
@@ -164,7 +170,7 @@ export class Unigram {
       this.#extend(text, start, length, best);
       start += length;
     }
-    const spans: Span[] = [];
+    const spans: PieceSpan[] = [];
     for (let end = text.length; end > 0; ) {
       const { start, id } = best[end] as Best;
       spans.push({ text: text.slice(start, end), id });

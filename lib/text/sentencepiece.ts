@@ -1,7 +1,7 @@
 /** SentencePiece models as a codec: normalise, cut into pieces, fall back to bytes. */
 import type { Codec } from "./codec.ts";
 import { type Lead, PieceTable } from "./pieces.ts";
-import { bpe, PieceIndex, type Span, Unigram } from "./sentencepiece-encoder.ts";
+import { bpe, PieceIndex, type PieceSpan, Unigram } from "./sentencepiece-encoder.ts";
 import { pieceTypes, type SentencePieceModel } from "./sentencepiece-model.ts";
 import { SentencePieceNormalizer, spaceSign } from "./sentencepiece-normalizer.ts";
 import type { SpecialIds } from "./special-ids.ts";
@@ -41,7 +41,11 @@ function leadOf({ pieces, addDummyPrefix, removeExtraSpaces }: SentencePieceMode
 }
 
 /** Unknown stretches become their bytes, or, where the vocabulary has none, one unknown id for all in a row. */
-function toIds(spans: readonly Span[], { unkId }: SentencePieceModel, byteIds: readonly number[]): number[] {
+function toIds(
+  spans: readonly PieceSpan[],
+  { unkId }: SentencePieceModel,
+  byteIds: readonly number[],
+): number[] {
   const ids: number[] = [];
   let isAfterUnknown = false;
   for (const { text, id } of spans) {
@@ -74,7 +78,7 @@ export function codecFromSentencePiece(model: SentencePieceModel, { addBos, addE
   const index = new PieceIndex(model);
   const unigram = model.algorithm === "unigram" ? new Unigram(index, model) : undefined;
   const byteIds = byteIdsOf(model);
-  const cut = (text: string): Span[] => unigram?.encode(text) ?? bpe(index, model.unkId, text);
+  const cut = (text: string): PieceSpan[] => unigram?.encode(text) ?? bpe(index, model.unkId, text);
   const controls = [...model.pieces.entries()].filter(([, { type }]) => type === pieceTypes.control);
   return {
     pieces: new PieceTable(pieceBytes(model), leadOf(model)),

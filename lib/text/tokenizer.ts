@@ -67,6 +67,7 @@ export class Tokenizer {
    * special_tokens_map.json, generation_config.json and config.json beside it where they exist.
    *
    * @param path a model's folder, or the tokenizer file itself
+   * @returns the tokenizer; there is nothing to close
    * @throws ERR_IO when there is no tokenizer, ERR_FORMAT when a file is malformed or uses an unknown part
    */
   static async load(path: string): Promise<Tokenizer> {
@@ -88,6 +89,8 @@ export class Tokenizer {
   /**
    * Turns text into ids.
    *
+   * @param text any text
+   * @param options which marks to add, and whether those in the text are read as tokens
    * @returns ids i32 [T]
    * @throws ERR_ARGUMENT when a word is not in a vocabulary that has no token for unknown
    */
@@ -104,6 +107,9 @@ export class Tokenizer {
   /**
    * Turns ids into text; bytes that are not UTF-8 become U+FFFD.
    *
+   * @param ids token ids
+   * @param options whether marks are left out
+   * @returns the text
    * @throws ERR_RANGE for an id outside of the vocabulary
    */
   decode(ids: Iterable<number>, { skipSpecialTokens = false }: DecodeOptions = {}): string {
@@ -115,22 +121,43 @@ export class Tokenizer {
     return newTextDecoder().decode(Buffer.concat(parts));
   }
 
-  /** The raw bytes of one id, as they stand in the middle of a text. @throws ERR_RANGE */
+  /**
+   * The raw bytes of one id, as they stand in the middle of a text; they may be part of a character.
+   *
+   * @param id a token id
+   * @returns its bytes; empty where the vocabulary has a hole
+   * @throws ERR_RANGE for an id outside of the vocabulary
+   */
   tokenBytes(id: number): Uint8Array {
     return this.#codec.pieces.bytes(id);
   }
 
-  /** The id of a token in the vocabulary's own spelling, for example `<|im_end|>`. */
+  /**
+   * Finds a token.
+   *
+   * @param token the vocabulary's own spelling, for example `<|im_end|>`
+   * @returns its id; undefined when the vocabulary has no such token
+   */
   idOf(token: string): number | undefined {
     return this.#codec.ids.get(token);
   }
 
-  /** The vocabulary's own spelling of an id. */
+  /**
+   * Names an id.
+   *
+   * @param id a token id
+   * @returns the vocabulary's own spelling; undefined for an id that has none
+   */
   tokenOf(id: number): string | undefined {
     return this.#codec.tokens[id];
   }
 
-  /** Whether the id is a mark and no text. */
+  /**
+   * Tells marks from text.
+   *
+   * @param id a token id
+   * @returns whether it is a mark, such as the end of a turn
+   */
   isSpecial(id: number): boolean {
     return this.#specialIds.has(id);
   }

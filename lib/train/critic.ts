@@ -30,7 +30,8 @@ export class Critic extends Learner<NativeCritic> {
    *
    * @param model - where the trunk's weights come from; it is not changed
    * @param optimiser - AdamW's settings
-   * @throws ERR_MEMORY when the copy does not fit
+   * @returns the critic, to be closed
+   * @throws ERR_MEMORY when the copy does not fit; ERR_STATE when the model is closed
    */
   static async open(model: Model, optimiser: AdamWOptions = {}): Promise<Critic> {
     const trunk = await model.clone();
@@ -45,6 +46,7 @@ export class Critic extends Learner<NativeCritic> {
    * @param sequences - what to predict for
    * @param options - `maxTokens` of one forward
    * @returns one array per sequence, one value per row
+   * @throws ERR_RANGE for an id outside the vocabulary; ERR_STATE once closed
    */
   values(
     sequences: readonly TrainSequence[],
@@ -60,6 +62,8 @@ export class Critic extends Learner<NativeCritic> {
    * @param sequences - with `weights`, `returns` and, unless `clip` is 0, `oldValues`
    * @param options - `clip` of the value's move, `maxTokens` of one micro-batch
    * @returns the sums over all rows
+   * @throws ERR_ARGUMENT when an array is missing; ERR_SHAPE when one does not have one number per row; ERR_STATE once
+   *   closed
    */
   async accumulate(
     sequences: readonly TrainSequence[],
@@ -77,6 +81,7 @@ export class Critic extends Learner<NativeCritic> {
     return sum;
   }
 
+  /** Releases head, gradients, moments and trunk once the work under way is done; idempotent. */
   override close(): void {
     super.close();
     this.trunk.close();

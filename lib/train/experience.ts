@@ -140,6 +140,8 @@ function penaltiesOf(sequences: readonly TrainSequence[], kl: NonNullable<Algori
  * @param learners - trainer, critic, reference
  * @param algorithm - which advantages, which KL
  * @param batch - the rollout's temperature; tokens of one forward; whose old log-probabilities
+ * @returns one sequence per trajectory, and what was measured on the way
+ * @throws ERR_ARGUMENT when the rollout's log-probabilities are asked for and missing
  */
 export async function toExperience(
   rewarded: readonly Rewarded[],

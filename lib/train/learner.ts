@@ -18,7 +18,12 @@ export interface AdamWOptions {
   readonly maxGradNorm?: number;
 }
 
-/** The options with every default filled in. */
+/**
+ * Fills in AdamW's defaults.
+ *
+ * @param options - what the caller chose
+ * @returns every setting
+ */
 export function adamW(options: AdamWOptions = {}): NativeAdamW {
   const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
   const { weightDecay = 0.01, decayVectors = false, maxGradNorm = 1 } = options;
@@ -44,7 +49,8 @@ export abstract class Learner<Handle extends NativeLearner> {
    *
    * @param options - `learningRate` of this step
    * @returns the global gradient norm before clipping
-   * @throws ERR_RANGE when the norm is not finite; the weights are then unchanged and the gradients zeroed
+   * @throws ERR_RANGE when the norm is not finite; the weights are then unchanged and the gradients zeroed. ERR_STATE
+   *   once closed
    */
   async step({ learningRate }: { readonly learningRate: number }): Promise<{ gradNorm: number }> {
     const gradNorm = await this.handle.step(learningRate);
@@ -52,7 +58,7 @@ export abstract class Learner<Handle extends NativeLearner> {
     return { gradNorm };
   }
 
-  /** Forgets the gradients summed since the last step. */
+  /** Forgets the gradients summed since the last step. @throws ERR_STATE once closed */
   zeroGradients(): Promise<void> {
     return this.handle.zeroGradients();
   }
@@ -62,13 +68,18 @@ export abstract class Learner<Handle extends NativeLearner> {
    *
    * @param name - Hugging Face's name
    * @returns a copy, row-major, in f32
-   * @throws ERR_ARGUMENT when no parameter has that name
+   * @throws ERR_ARGUMENT when no parameter has that name; ERR_STATE once closed
    */
   gradient(name: string): Promise<Float32Array> {
     return this.handle.gradient(name);
   }
 
-  /** Writes the optimiser's state as a safetensors file. @throws ERR_IO */
+  /**
+   * Writes the optimiser's state as a safetensors file: moments, and f32 weights where the model has other ones.
+   *
+   * @param path - the file, written whole or not at all
+   * @throws ERR_IO when the file system refuses; ERR_STATE once closed
+   */
   async saveState(path: string): Promise<void> {
     await this.handle.writeState(path, safetensorsHeader(this.handle.stateTensors(), "F32"));
   }
@@ -78,7 +89,7 @@ export abstract class Learner<Handle extends NativeLearner> {
    *
    * @param path - the file
    * @param numSteps - steps taken when it was written; Adam's bias correction needs them
-   * @throws ERR_IO, ERR_FORMAT when the file belongs to another model
+   * @throws ERR_IO when the file cannot be read; ERR_FORMAT when it belongs to another model; ERR_STATE once closed
    */
   async loadState(path: string, numSteps: number): Promise<void> {
     await this.handle.readState(await readSafetensorsHeader(path), numSteps);
@@ -90,6 +101,7 @@ export abstract class Learner<Handle extends NativeLearner> {
     this.handle.close();
   }
 
+  /** Closes at the end of an `await using` block. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.close();
   }

@@ -20,7 +20,8 @@ export class LineLog {
    *
    * @param path - the file, made when missing
    * @param bytes - its length at the checkpoint; 0 begins anew
-   * @throws ERR_IO; ERR_FORMAT when the file is shorter than it was at the checkpoint
+   * @returns the log, to be closed
+   * @throws ERR_IO when the file system refuses; ERR_FORMAT when the file is shorter than it was at the checkpoint
    */
   static async open(path: string, bytes: number): Promise<LineLog> {
     try {
@@ -58,6 +59,7 @@ export class LineLog {
     await this.#file.sync();
   }
 
+  /** Gives the file back; lines that were appended stay. */
   async close(): Promise<void> {
     await this.#file.close();
   }

@@ -17,6 +17,10 @@ export function seededOrder(count: number, seed: number, name: string): number[]
 /**
  * Which of `count` items step `step` uses when `perStep` are taken at a time, each epoch in an order of its own. Steps
  * run on from one epoch into the next, so every step is full.
+ *
+ * @param step - from 0
+ * @param options - `count` items in all, `perStep` of them a step, `seed` of the run
+ * @returns `perStep` numbers below `count`
  */
 export function itemsOfStep(
   step: number,

@@ -100,6 +100,7 @@ export class Run {
    *
    * @param options - where
    * @param subject - what is trained
+   * @returns the run, to be closed
    * @throws ERR_STATE when the folder holds a run of another kind or seed; ERR_FORMAT for broken files
    */
   static async open(options: RunOptions, subject: RunSubject): Promise<Run> {
@@ -115,17 +116,17 @@ export class Run {
     return new Run(options, subject, saved?.step ?? 0, [metrics, trajectories]);
   }
 
-  /** Adds a line to `metrics.jsonl`. */
+  /** Adds a line to `metrics.jsonl`. @throws ERR_IO */
   async logMetrics(metrics: Readonly<Record<string, number>>): Promise<void> {
     await this.#metrics.append(metrics);
   }
 
-  /** Adds lines to `trajectories.jsonl`. */
+  /** Adds lines to `trajectories.jsonl`. @throws ERR_IO */
   async logTrajectories(rows: readonly object[]): Promise<void> {
     if (rows.length > 0) await this.#trajectories.append(...rows);
   }
 
-  /** Writes a checkpoint after `step` steps when one is due. */
+  /** Writes a checkpoint after `step` steps when one is due. @throws ERR_IO */
   async finishStep(step: number, { isLast }: { readonly isLast: boolean }): Promise<void> {
     const { checkpointEvery = 50 } = this.#options;
     if (isLast || (checkpointEvery > 0 && step % checkpointEvery === 0)) await this.#checkpoint(step);
@@ -159,6 +160,7 @@ export class Run {
     await this.#options.onCheckpoint?.(folder);
   }
 
+  /** Closes the logs; nothing is written any more. */
   async close(): Promise<void> {
     await this.#metrics.close();
     await this.#trajectories.close();

@@ -73,7 +73,13 @@ export function sftSequence(
   return { tokens, rows: Int32Array.from(rows), weights: Float32Array.from(weights) };
 }
 
-/** The sequences with their weights divided by the sum of all. */
+/**
+ * Divides weights by the sum of all, so that a step's loss is a mean.
+ *
+ * @param sequences - all of one step
+ * @returns copies with weights that add up to 1
+ * @throws ERR_ARGUMENT when the sum is not positive
+ */
 export function normaliseWeights(sequences: readonly TrainSequence[]): TrainSequence[] {
   let total = 0;
   for (const { weights } of sequences) for (const weight of weights ?? []) total += weight;

@@ -48,6 +48,7 @@ export interface SftOptions {
  * @param sequences - all of them
  * @param options - `batchSize` sequences a step, `epochs` over the list, `seed` of the order
  * @returns `batch` and `steps` for `sft`
+ * @throws ERR_ARGUMENT without sequences
  * @example
  * const data = epochs(sequences, { batchSize: 32, epochs: 2, seed: 1 });
  * await sft({ trainer, ...data, learningRate: schedule({ peak: 1e-4 }) });

@@ -114,6 +114,7 @@ export async function scoreSequences(
  * const { gradNorm } = await trainer.step({ learningRate: 1e-4 });
  */
 export class Trainer extends Learner<NativeTrainer> {
+  /** The policy. */
   readonly model: Model;
 
   private constructor(handle: NativeTrainer, model: Model) {
@@ -126,7 +127,8 @@ export class Trainer extends Learner<NativeTrainer> {
    *
    * @param model - the policy; it stays the caller's to close
    * @param optimiser - AdamW's settings
-   * @throws ERR_MEMORY when they do not fit, ERR_STATE when the model is closed
+   * @returns the trainer, to be closed
+   * @throws ERR_MEMORY when they do not fit; ERR_STATE when the model is closed or has another trainer
    */
   static async open(model: Model, optimiser: AdamWOptions = {}): Promise<Trainer> {
     const handle = new native.TrainerHandle();
@@ -141,7 +143,8 @@ export class Trainer extends Learner<NativeTrainer> {
    * @param sequences - with `weights`, and whatever else the loss needs
    * @param options - the loss, and `maxTokens` of one micro-batch
    * @returns the sums over all rows
-   * @throws ERR_ARGUMENT when the loss needs an array that the sequences lack
+   * @throws ERR_ARGUMENT when the loss needs an array that the sequences lack; ERR_SHAPE when an array does not have one
+   *   number per row; ERR_RANGE for an id outside the vocabulary; ERR_STATE once closed
    */
   async accumulate(
     sequences: readonly TrainSequence[],
@@ -155,7 +158,14 @@ export class Trainer extends Learner<NativeTrainer> {
     return stats;
   }
 
-  /** {@link scoreSequences} under the policy. */
+  /**
+   * Log-probabilities of the rows under the policy; {@link scoreSequences} gives entropies and takes any model.
+   *
+   * @param sequences - what to score
+   * @param options - `temperature` divides the logits; `maxTokens` bounds one forward
+   * @returns natural logs, one array per sequence, one entry per row
+   * @throws ERR_RANGE for an id outside the vocabulary; ERR_STATE once the model is closed
+   */
   async logprobs(
     sequences: readonly TrainSequence[],
     options: { readonly temperature?: number; readonly maxTokens?: number } = {},

@@ -31,7 +31,13 @@ export interface UpdateRates {
   readonly seed: number;
 }
 
-/** The loss of an algorithm. */
+/**
+ * The loss of an algorithm.
+ *
+ * @param algorithm - its objective, clip, entropy bonus and KL
+ * @param temperature - the rollout's
+ * @returns options for `Trainer.accumulate`
+ */
 export function lossOf(algorithm: Algorithm, temperature: number): LossOptions {
   const { objective = "clipped", clip = { low: 0.2, high: 0.2 }, entropyCoef = 0, kl } = algorithm;
   return {
