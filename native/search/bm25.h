@@ -52,7 +52,6 @@ class Bm25Index {
   void search(std::string_view terms, int64_t top_k, int32_t* ids, float* scores) const;
 
   int64_t count() const { return num_passages_; }
-  int64_t num_terms() const { return num_terms_; }
 
   static constexpr BlobKind kKind = {'b', 'm', '2', '5'};
 
@@ -67,7 +66,7 @@ class Bm25Index {
   int64_t find_term(std::string_view term) const;
 
   Blob blob_;
-  int64_t num_passages_, num_terms_, num_slots_;
+  int64_t num_passages_, num_slots_;
   const Slot* slots_;
   const uint64_t* starts_;    // [num_terms + 1], into the two below
   const uint32_t* passages_;  // ascending within a term

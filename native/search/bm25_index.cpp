@@ -36,7 +36,6 @@ Bm25Index::Bm25Index(const std::string& path) : blob_(path, kKind) {
                          static_cast<uint64_t>(num_postings) * (sizeof(uint32_t) + sizeof(float));
   check(blob_.payload_bytes() == num_bytes, "the counts do not fit the size");
   num_passages_ = num_passages;
-  num_terms_ = num_terms;
   num_slots_ = num_slots;
   slots_ = reinterpret_cast<const Slot*>(blob_.payload());
   starts_ = reinterpret_cast<const uint64_t*>(slots_ + num_slots);

@@ -47,6 +47,28 @@ float inverse_length(const std::byte* stored, int64_t dim) {
   return sum_squares == 0 ? 0 : static_cast<float>(1 / std::sqrt(static_cast<double>(sum_squares)));
 }
 
+// Queries in the form the multiplication wants, and what to multiply each one's products with.
+struct PackedQueries {
+  std::vector<std::byte> packed;
+  std::vector<float> scales_Q;
+};
+
+template <class Kernel>
+PackedQueries pack_queries(const VectorFormat& format, const float* queries_QD, int64_t num_queries) {
+  const size_t row_bytes = format.bytes();
+  const auto width = static_cast<size_t>(num_queries), depth = static_cast<size_t>(format.dim);
+  std::vector<std::byte> encoded(width * row_bytes);
+  PackedQueries queries = {std::vector<std::byte>(Kernel::packed_size(width, depth)), std::vector<float>(width, 1)};
+  for (size_t q = 0; q < width; ++q) {
+    std::byte* stored = encoded.data() + q * row_bytes;
+    encode_vector(format, queries_QD + q * depth, stored);
+    if (format.scalar == Scalar::kI8) queries.scales_Q[q] = inverse_length(stored, format.dim);
+  }
+  Kernel::pack(reinterpret_cast<const typename Kernel::Stored*>(encoded.data()), width, depth, row_bytes,
+               queries.packed.data());
+  return queries;
+}
+
 }  // namespace
 
 ExactIndex::ExactIndex(VectorFormat format, int64_t capacity) : format_(format), capacity_(capacity) {
@@ -92,17 +114,7 @@ void ExactIndex::search_with(const float* queries_QD, int64_t num_queries, int64
                              float* scores_QK) const {
   const size_t row_bytes = format_.bytes();
   const auto width = static_cast<size_t>(num_queries), depth = static_cast<size_t>(format_.dim);
-  std::vector<std::byte> encoded(width * row_bytes);
-  std::vector<float> query_scales(width, 1);
-  for (int64_t q = 0; q < num_queries; ++q) {
-    std::byte* stored = encoded.data() + static_cast<size_t>(q) * row_bytes;
-    encode_vector(format_, queries_QD + q * format_.dim, stored);
-    if (scales_ != nullptr) query_scales[static_cast<size_t>(q)] = inverse_length(stored, format_.dim);
-  }
-  std::vector<std::byte> packed(Kernel::packed_size(width, depth));
-  Kernel::pack(reinterpret_cast<const typename Kernel::Stored*>(encoded.data()), width, depth, row_bytes,
-               packed.data());
-
+  const auto [packed, query_scales] = pack_queries<Kernel>(format_, queries_QD, num_queries);
   std::vector<TopK> best(width, TopK(top_k));
   std::vector<typename Kernel::Product> products(static_cast<size_t>(kBlockRows) * width);
   const int64_t num_rows = num_rows_;
