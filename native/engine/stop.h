@@ -11,7 +11,7 @@ namespace seekrl::engine {
 
 // The bytes of every token of the vocabulary, one after another; token t is [starts[t], starts[t + 1]).
 struct TokenBytes {
-  std::vector<char> bytes;
+  std::string bytes;
   std::vector<int64_t> starts;
 
   std::string_view of(int64_t token) const;

@@ -8,6 +8,7 @@
 #include "node/model_api.h"
 #include "node/search_api.h"
 #include "node/train_api.h"
+#include "node/values.h"
 
 namespace seekrl::node {
 
@@ -16,9 +17,12 @@ namespace {
 Napi::Value torch_version(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), TORCH_VERSION); }
 
 Napi::Value set_num_threads(const Napi::CallbackInfo& info) {
-  const int num_threads = info[0].As<Napi::Number>().Int32Value();
-  // OpenMP's thread count belongs to the thread that sets it: all torch work runs on the device queue.
-  return post(info.Env(), device_queue(), [num_threads] { at::set_num_threads(num_threads); });
+  return guard(info.Env(), [&] {
+    // OpenMP's thread count belongs to the thread that sets it: all torch work runs on the device queue.
+    return post(info.Env(), device_queue(), [num_threads = to_integer(info[0], "numThreads")] {
+      at::set_num_threads(static_cast<int>(num_threads));
+    });
+  });
 }
 
 }  // namespace

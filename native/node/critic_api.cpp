@@ -1,6 +1,7 @@
 // The critic for JavaScript: every call is a task on the device queue.
 #include "node/model_api.h"
 #include "node/train_api.h"
+#include "node/train_values.h"
 
 namespace seekrl::node {
 
@@ -54,10 +55,9 @@ Napi::Value CriticHandle::values(const Napi::CallbackInfo& info) {
 // accumulate(batch, clip): statistics
 Napi::Value CriticHandle::accumulate(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    require(info[1].IsNumber(), ErrorCode::kArgument, "clip: expected a number");
     return post(
         info.Env(), device_queue(),
-        [critic = critic(), arrays = to_batch_arrays(info[0]), clip = info[1].As<Napi::Number>().DoubleValue()] {
+        [critic = critic(), arrays = to_batch_arrays(info[0]), clip = to_number(info[1], "clip")] {
           return critic->accumulate(batch_for(*critic, arrays), clip);
         },
         [](Napi::Env env, const train::ValueStats& stats) { return to_js(env, stats); });

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "node/guard.h"
 #include "node/model_api.h"
+#include "node/values.h"
 
 namespace seekrl::node {
 
@@ -18,11 +19,13 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
 
   // Posts a command; one that comes after close() is ignored. JavaScript thread.
   template <class Command>
-  void post_command(Command command) {
+  Napi::Value post_command(Napi::Env env, Command command) {
     device_queue().post([host = shared_from_this(), command = std::move(command)]() mutable {
-      host->attempt([&] { command(host->engine_); });
+      if (!host->engine_) return;
+      host->attempt([&] { command(*host->engine_); });
       host->proceed();
     });
+    return env.Undefined();
   }
 
   // A span that will be told of as finished; JavaScript thread.
@@ -70,19 +73,13 @@ void EngineHost::proceed() {
 
 namespace {
 
-template <class Array, class Values, class Get>
-Array to_array(Napi::Env env, const Values& values, Get get) {
-  Array array = Array::New(env, values.size());
-  for (size_t i = 0; i < values.size(); ++i) array[i] = get(values[i]);
-  return array;
-}
-
 // {sequences, counts, finishes, stopIndices, cutBytes, versions, tokens, logprobs, error?}
 Napi::Object to_event(Napi::Env env, const engine::Report& report, std::exception_ptr error) {
   using engine::News;
   const auto ints = [&](auto member) {
-    return to_array<Napi::Int32Array>(env, report.news,
-                                      [member](const News& news) { return static_cast<int32_t>(news.*member); });
+    std::vector<int32_t> values;
+    for (const News& news : report.news) values.push_back(static_cast<int32_t>(news.*member));
+    return to_typed_array<Napi::Int32Array>(env, values);
   };
   Napi::Object event = Napi::Object::New(env);
   event["sequences"] = ints(&News::sequence);
@@ -91,51 +88,35 @@ Napi::Object to_event(Napi::Env env, const engine::Report& report, std::exceptio
   event["stopIndices"] = ints(&News::stop_index);
   event["cutBytes"] = ints(&News::cut_bytes);
   event["versions"] = ints(&News::weights_version);
-  event["tokens"] = to_array<Napi::Int32Array>(env, report.tokens, [](int32_t token) { return token; });
-  event["logprobs"] = to_array<Napi::Float32Array>(env, report.logprobs, [](float value) { return value; });
+  event["tokens"] = to_typed_array<Napi::Int32Array>(env, report.tokens);
+  event["logprobs"] = to_float32_array(env, report.logprobs);
   if (error != nullptr) event["error"] = to_js_error(env, error).Value();
   return event;
 }
 
-int64_t integer(const Napi::Object& object, const char* name) {
-  return object.Get(name).As<Napi::Number>().Int64Value();
-}
+int32_t id_of(const Napi::Value& value) { return static_cast<int32_t>(to_integer(value, "id")); }
 
-double number(const Napi::Object& object, const char* name) {
-  return object.Get(name).As<Napi::Number>().DoubleValue();
-}
-
-int32_t id_of(const Napi::Value& value) { return value.As<Napi::Number>().Int32Value(); }
-
-uint64_t seed_of(const Napi::Value& value) { return static_cast<uint64_t>(value.As<Napi::Number>().Int64Value()); }
-
-std::vector<int64_t> to_ids(const Napi::Value& value) {
-  const auto ids = value.As<Napi::Int32Array>();
-  return {ids.Data(), ids.Data() + ids.ElementLength()};
-}
+uint64_t seed_of(const Napi::Value& value) { return static_cast<uint64_t>(to_integer(value, "seed")); }
 
 engine::EngineOptions to_options(const Napi::Object& object) {
-  return {integer(object, "numBlocks"),
-          integer(object, "blockTokens"),
-          integer(object, "maxTokens"),
-          {integer(object, "maxBatchTokens"), integer(object, "maxBatchRows")}};
+  return {integer_of(object, "numBlocks"),
+          integer_of(object, "blockTokens"),
+          integer_of(object, "maxTokens"),
+          {integer_of(object, "maxBatchTokens"), integer_of(object, "maxBatchRows")}};
 }
 
 // {bytes: Uint8Array, starts: Int32Array}
 engine::TokenBytes to_token_bytes(const Napi::Object& object) {
-  const auto bytes = object.Get("bytes").As<Napi::Uint8Array>();
-  return {{bytes.Data(), bytes.Data() + bytes.ElementLength()}, to_ids(object.Get("starts"))};
+  return {to_bytes(object.Get("bytes"), "bytes"), to_ids(object.Get("starts"), "starts")};
 }
 
 engine::GenerateOptions to_generate_options(const Napi::Object& object) {
   engine::GenerateOptions options;
-  options.max_tokens = integer(object, "maxTokens");
-  options.sampling = {number(object, "temperature"), number(object, "topP"), integer(object, "topK")};
-  options.stop_ids = to_ids(object.Get("stopIds"));
-  options.is_streamed = object.Get("isStreamed").As<Napi::Boolean>().Value();
-  const auto stop = object.Get("stop").As<Napi::Array>();
-  std::vector<std::string> strings;
-  for (uint32_t i = 0; i < stop.Length(); ++i) strings.push_back(stop.Get(i).As<Napi::String>().Utf8Value());
+  options.max_tokens = integer_of(object, "maxTokens");
+  options.sampling = {number_of(object, "temperature"), number_of(object, "topP"), integer_of(object, "topK")};
+  options.stop_ids = to_ids(object.Get("stopIds"), "stopIds");
+  options.is_streamed = bool_of(object, "isStreamed");
+  std::vector<std::string> strings = to_texts(object.Get("stop"), "stop");
   if (!strings.empty()) options.stop_strings = std::make_shared<const engine::StopStrings>(std::move(strings));
   return options;
 }
@@ -209,61 +190,62 @@ EngineHandle::EngineHandle(const Napi::CallbackInfo& info)
 // start(model, {numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows}, {bytes, starts}): Promise
 Napi::Value EngineHandle::start(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    return host_->start(info.Env(), ModelHandle::decoder_of(info[0]), to_options(info[1].As<Napi::Object>()),
-                        to_token_bytes(info[2].As<Napi::Object>()));
+    return host_->start(info.Env(), ModelHandle::decoder_of(info[0]), to_options(to_object(info[1], "options")),
+                        to_token_bytes(to_object(info[2], "vocabulary")));
   });
 }
 
 // open(id, ids, seed)
 Napi::Value EngineHandle::open(const Napi::CallbackInfo& info) {
-  host_->post_command([id = id_of(info[0]), ids = to_ids(info[1]), seed = seed_of(info[2])](auto& engine) mutable {
-    if (engine) engine->open(id, std::move(ids), seed);
+  return guard(info.Env(), [&] {
+    return host_->post_command(info.Env(),
+                               [id = id_of(info[0]), ids = to_ids(info[1], "ids"), seed = seed_of(info[2])](
+                                   engine::Engine& engine) mutable { engine.open(id, std::move(ids), seed); });
   });
-  return info.Env().Undefined();
 }
 
 // fork(id, child, seed)
 Napi::Value EngineHandle::fork(const Napi::CallbackInfo& info) {
-  host_->post_command([id = id_of(info[0]), child = id_of(info[1]), seed = seed_of(info[2])](auto& engine) {
-    if (engine) engine->fork(id, child, seed);
+  return guard(info.Env(), [&] {
+    return host_->post_command(info.Env(), [id = id_of(info[0]), child = id_of(info[1]), seed = seed_of(info[2])](
+                                               engine::Engine& engine) { engine.fork(id, child, seed); });
   });
-  return info.Env().Undefined();
 }
 
 // append(id, ids)
 Napi::Value EngineHandle::append(const Napi::CallbackInfo& info) {
-  host_->post_command([id = id_of(info[0]), ids = to_ids(info[1])](auto& engine) {
-    if (engine) engine->append(id, ids);
+  return guard(info.Env(), [&] {
+    return host_->post_command(info.Env(), [id = id_of(info[0]), ids = to_ids(info[1], "ids")](engine::Engine& engine) {
+      engine.append(id, ids);
+    });
   });
-  return info.Env().Undefined();
 }
 
 // generate(id, options)
 Napi::Value EngineHandle::generate(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    auto options = to_generate_options(info[1].As<Napi::Object>());
+    const int32_t id = id_of(info[0]);
+    auto options = to_generate_options(to_object(info[1], "options"));
     host_->hold(info.Env());
-    host_->post_command([id = id_of(info[0]), options = std::move(options)](auto& engine) mutable {
-      if (engine) engine->generate(id, std::move(options));
+    return host_->post_command(info.Env(), [id, options = std::move(options)](engine::Engine& engine) mutable {
+      engine.generate(id, std::move(options));
     });
-    return info.Env().Undefined();
   });
 }
 
 // cancel(id)
 Napi::Value EngineHandle::cancel(const Napi::CallbackInfo& info) {
-  host_->post_command([id = id_of(info[0])](auto& engine) {
-    if (engine) engine->cancel(id, engine::Finish::kAborted);
+  return guard(info.Env(), [&] {
+    return host_->post_command(
+        info.Env(), [id = id_of(info[0])](engine::Engine& engine) { engine.cancel(id, engine::Finish::kAborted); });
   });
-  return info.Env().Undefined();
 }
 
 // closeSequence(id)
 Napi::Value EngineHandle::close_sequence(const Napi::CallbackInfo& info) {
-  host_->post_command([id = id_of(info[0])](auto& engine) {
-    if (engine) engine->close(id);
+  return guard(info.Env(), [&] {
+    return host_->post_command(info.Env(), [id = id_of(info[0])](engine::Engine& engine) { engine.close(id); });
   });
-  return info.Env().Undefined();
 }
 
 // stats(): Promise of the counters

@@ -4,12 +4,12 @@
 #include <napi.h>
 
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "node/guard.h"
-#include "node/train_values.h"
+#include "node/tensor_values.h"
+#include "node/values.h"
 
 namespace seekrl::node {
 
@@ -36,10 +36,9 @@ class LearnerSlot {
 // step(learningRate): the gradient norm before clipping.
 template <class Learner>
 Napi::Value post_step(const Napi::CallbackInfo& info, std::shared_ptr<Learner> learner) {
-  require(info[0].IsNumber(), ErrorCode::kArgument, "learningRate: expected a number");
-  const double learning_rate = info[0].As<Napi::Number>().DoubleValue();
   return post(
-      info.Env(), device_queue(), [learner, learning_rate] { return learner->step(learning_rate); },
+      info.Env(), device_queue(),
+      [learner, learning_rate = to_number(info[0], "learningRate")] { return learner->step(learning_rate); },
       [](Napi::Env env, double norm) -> Napi::Value { return Napi::Number::New(env, norm); });
 }
 
@@ -53,26 +52,24 @@ template <class Learner>
 Napi::Value post_gradient(const Napi::CallbackInfo& info, std::shared_ptr<Learner> learner) {
   return post(
       info.Env(), device_queue(),
-      [learner, name = to_text(info[0])] { return to_floats(learner->optimizer().gradient(name)); }, to_float32_array);
+      [learner, name = to_text(info[0], "name")] { return to_floats(learner->optimizer().gradient(name)); },
+      to_float32_array);
 }
 
 // writeState(path, header): the state's tensors in the order of stateTensors(), as f32.
 template <class Learner>
 Napi::Value post_write_state(const Napi::CallbackInfo& info, std::shared_ptr<Learner> learner) {
-  const auto header = info[1].As<Napi::Uint8Array>();
   return post(info.Env(), device_queue(),
-              [learner, path = to_text(info[0]),
-               bytes = std::string(reinterpret_cast<const char*>(header.Data()), header.ByteLength())] {
-                model::write_tensors(learner->state(), path, bytes, "F32");
+              [learner, path = to_text(info[0], "path"), header = to_bytes(info[1], "header")] {
+                model::write_tensors(learner->state(), path, header, "F32");
               });
 }
 
 // readState(tensors, numSteps)
 template <class Learner>
 Napi::Value post_read_state(const Napi::CallbackInfo& info, std::shared_ptr<Learner> learner) {
-  require(info[1].IsNumber(), ErrorCode::kArgument, "numSteps: expected a number");
   return post(info.Env(), device_queue(),
-              [learner, stored = to_stored_tensors(info[0]), num_steps = info[1].As<Napi::Number>().Int64Value()] {
+              [learner, stored = to_stored_tensors(info[0]), num_steps = to_integer(info[1], "numSteps")] {
                 model::read_tensors(learner->state(), stored);
                 learner->optimizer().set_num_steps(num_steps);
               });

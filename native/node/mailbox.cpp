@@ -91,7 +91,7 @@ Stream::Stream(Napi::Env env, Napi::Function listener)
 void Stream::emit(Deferred::ToJs to_js) const {
   mailbox_->send([listener = listener_, to_js = std::move(to_js)](Napi::Env env) {
     Napi::HandleScope scope(env);
-    listener->Call({to_js(env)});
+    guard(env, [&] { return listener->Call({to_js(env)}); });
   });
 }
 

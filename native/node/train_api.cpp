@@ -2,6 +2,7 @@
 #include "node/train_api.h"
 
 #include "node/model_api.h"
+#include "node/train_values.h"
 
 namespace seekrl::node {
 
@@ -10,14 +11,13 @@ namespace {
 // tokenLogprobs(model, batch, temperature): {logprobs, entropies}, one per row.
 Napi::Value token_logprobs(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    require(info[2].IsNumber(), ErrorCode::kArgument, "temperature: expected a number");
     struct Scores {
       std::vector<float> logprobs, entropies;
     };
     return post(
         info.Env(), device_queue(),
         [decoder = ModelHandle::decoder_of(info[0]), arrays = to_batch_arrays(info[1]),
-         temperature = info[2].As<Napi::Number>().DoubleValue()] {
+         temperature = to_number(info[2], "temperature")] {
           const auto batch = train::make_batch(arrays, decoder->config().vocab_size, decoder->device());
           const auto scores = train::score_tokens(*decoder, batch, temperature);
           return Scores{to_floats(scores.logprob_R), to_floats(scores.entropy_R)};

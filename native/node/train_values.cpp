@@ -1,35 +1,23 @@
 // Conversions between JavaScript and the trainer's plain data.
 #include "node/train_values.h"
 
-#include <ATen/ATen.h>
-
-#include <algorithm>
-
 #include "base/error.h"
+#include "node/values.h"
 
 namespace seekrl::node {
 
 namespace {
 
+// Absent arrays stay empty.
 std::vector<int64_t> ids(const Napi::Object& object, const char* name) {
   const Napi::Value value = object.Get(name);
-  if (value.IsUndefined()) return {};
-  require(value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_int32_array,
-          ErrorCode::kArgument, name, ": expected an Int32Array");
-  const auto array = value.As<Napi::Int32Array>();
-  return {array.Data(), array.Data() + array.ElementLength()};
+  return value.IsUndefined() ? std::vector<int64_t>() : to_ids(value, name);
 }
 
 std::vector<float> floats(const Napi::Object& object, const char* name) {
   const Napi::Value value = object.Get(name);
-  if (value.IsUndefined()) return {};
-  require(value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_float32_array,
-          ErrorCode::kArgument, name, ": expected a Float32Array");
-  const auto array = value.As<Napi::Float32Array>();
-  return {array.Data(), array.Data() + array.ElementLength()};
+  return value.IsUndefined() ? std::vector<float>() : to_floats(value, name);
 }
-
-bool to_bool(const Napi::Object& object, const char* name) { return object.Get(name).ToBoolean().Value(); }
 
 train::Objective to_objective(const std::string& name) {
   if (name == "likelihood") return train::Objective::kLikelihood;
@@ -50,20 +38,8 @@ void set(Napi::Object& object, const char* name, double value) { object[name] = 
 
 }  // namespace
 
-double to_number(const Napi::Object& object, const char* name) {
-  const Napi::Value value = object.Get(name);
-  require(value.IsNumber(), ErrorCode::kArgument, name, ": expected a number");
-  return value.As<Napi::Number>().DoubleValue();
-}
-
-std::string to_text(const Napi::Value& value) {
-  require(value.IsString(), ErrorCode::kArgument, "expected a string");
-  return value.As<Napi::String>().Utf8Value();
-}
-
 train::BatchArrays to_batch_arrays(const Napi::Value& value) {
-  require(value.IsObject(), ErrorCode::kArgument, "batch: expected an object of typed arrays");
-  const auto object = value.As<Napi::Object>();
+  const Napi::Object object = to_object(value, "batch");
   train::BatchArrays arrays;
   arrays.tokens = ids(object, "tokens");
   arrays.span_starts = ids(object, "spanStarts");
@@ -80,50 +56,28 @@ train::BatchArrays to_batch_arrays(const Napi::Value& value) {
 }
 
 train::AdamWOptions to_adamw_options(const Napi::Value& value) {
-  require(value.IsObject(), ErrorCode::kArgument, "optimiser options: expected an object");
-  const auto object = value.As<Napi::Object>();
+  const Napi::Object object = to_object(value, "optimiser options");
   train::AdamWOptions options;
-  options.beta1 = to_number(object, "beta1");
-  options.beta2 = to_number(object, "beta2");
-  options.epsilon = to_number(object, "epsilon");
-  options.weight_decay = to_number(object, "weightDecay");
-  options.decay_vectors = to_bool(object, "decayVectors");
-  options.max_grad_norm = to_number(object, "maxGradNorm");
+  options.beta1 = number_of(object, "beta1");
+  options.beta2 = number_of(object, "beta2");
+  options.epsilon = number_of(object, "epsilon");
+  options.weight_decay = number_of(object, "weightDecay");
+  options.decay_vectors = bool_of(object, "decayVectors");
+  options.max_grad_norm = number_of(object, "maxGradNorm");
   return options;
 }
 
 train::LossOptions to_loss_options(const Napi::Value& value) {
-  require(value.IsObject(), ErrorCode::kArgument, "loss options: expected an object");
-  const auto object = value.As<Napi::Object>();
+  const Napi::Object object = to_object(value, "loss options");
   train::LossOptions options;
-  options.objective = to_objective(to_text(object.Get("objective")));
-  options.clip_low = to_number(object, "clipLow");
-  options.clip_high = to_number(object, "clipHigh");
-  options.entropy_coef = to_number(object, "entropyCoef");
-  options.kl = to_estimator(to_text(object.Get("klEstimator")));
-  options.kl_coef = to_number(object, "klCoef");
-  options.temperature = to_number(object, "temperature");
+  options.objective = to_objective(text_of(object, "objective"));
+  options.clip_low = number_of(object, "clipLow");
+  options.clip_high = number_of(object, "clipHigh");
+  options.entropy_coef = number_of(object, "entropyCoef");
+  options.kl = to_estimator(text_of(object, "klEstimator"));
+  options.kl_coef = number_of(object, "klCoef");
+  options.temperature = number_of(object, "temperature");
   return options;
-}
-
-std::vector<model::StoredTensor> to_stored_tensors(const Napi::Value& value) {
-  require(value.IsArray(), ErrorCode::kArgument, "tensors: expected a list");
-  const auto list = value.As<Napi::Array>();
-  std::vector<model::StoredTensor> stored;
-  for (uint32_t i = 0; i < list.Length(); ++i) {
-    const auto entry = list.Get(i).As<Napi::Object>();
-    const auto shape = entry.Get("shape").As<Napi::Array>();
-    model::StoredTensor tensor{to_text(entry.Get("name")),
-                               to_text(entry.Get("dtype")),
-                               {},
-                               to_text(entry.Get("path")),
-                               static_cast<uint64_t>(to_number(entry, "offset"))};
-    for (uint32_t axis = 0; axis < shape.Length(); ++axis) {
-      tensor.shape.push_back(shape.Get(axis).As<Napi::Number>().Int64Value());
-    }
-    stored.push_back(std::move(tensor));
-  }
-  return stored;
 }
 
 Napi::Value to_js(Napi::Env env, const train::LossStats& stats) {
@@ -147,31 +101,6 @@ Napi::Value to_js(Napi::Env env, const train::ValueStats& stats) {
   set(object, "numClipped", stats.num_clipped);
   set(object, "values", stats.values);
   return object;
-}
-
-Napi::Value to_js(Napi::Env env, const std::vector<model::Parameter>& tensors) {
-  Napi::Array list = Napi::Array::New(env);
-  for (const auto& tensor : tensors) {
-    Napi::Array shape = Napi::Array::New(env);
-    for (const int64_t size : tensor.value.sizes()) shape[shape.Length()] = static_cast<double>(size);
-    Napi::Object entry = Napi::Object::New(env);
-    entry["name"] = tensor.name;
-    entry["shape"] = shape;
-    list[list.Length()] = entry;
-  }
-  return list;
-}
-
-Napi::Value to_float32_array(Napi::Env env, const std::vector<float>& values) {
-  auto array = Napi::Float32Array::New(env, values.size());
-  std::copy(values.begin(), values.end(), array.Data());
-  return array;
-}
-
-std::vector<float> to_floats(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.detach().to(at::kCPU, at::kFloat).contiguous();
-  const float* values = flat.const_data_ptr<float>();
-  return {values, values + flat.numel()};
 }
 
 }  // namespace seekrl::node

@@ -1,0 +1,54 @@
+// The lists that lib/model's safetensors reader makes, and the numbers of a tensor.
+#include "node/tensor_values.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "node/values.h"
+
+namespace seekrl::node {
+
+namespace {
+
+std::vector<int64_t> to_sizes(const Napi::Value& value) {
+  require(value.IsArray(), ErrorCode::kArgument, "shape: expected a list of numbers");
+  const auto list = value.As<Napi::Array>();
+  std::vector<int64_t> sizes(list.Length());
+  for (uint32_t i = 0; i < list.Length(); ++i) sizes[i] = to_integer(list.Get(i), "shape");
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<model::StoredTensor> to_stored_tensors(const Napi::Value& value) {
+  require(value.IsArray(), ErrorCode::kArgument, "tensors: expected a list");
+  const auto list = value.As<Napi::Array>();
+  std::vector<model::StoredTensor> stored;
+  for (uint32_t i = 0; i < list.Length(); ++i) {
+    const Napi::Object entry = to_object(list.Get(i), "tensors");
+    stored.push_back({text_of(entry, "name"), text_of(entry, "dtype"), to_sizes(entry.Get("shape")),
+                      text_of(entry, "path"), static_cast<uint64_t>(integer_of(entry, "offset"))});
+  }
+  return stored;
+}
+
+Napi::Value to_js(Napi::Env env, const std::vector<model::Parameter>& tensors) {
+  Napi::Array list = Napi::Array::New(env);
+  for (const auto& tensor : tensors) {
+    Napi::Array shape = Napi::Array::New(env);
+    for (const int64_t size : tensor.value.sizes()) shape[shape.Length()] = static_cast<double>(size);
+    Napi::Object entry = Napi::Object::New(env);
+    entry["name"] = tensor.name;
+    entry["shape"] = shape;
+    list[list.Length()] = entry;
+  }
+  return list;
+}
+
+std::vector<float> to_floats(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.detach().to(at::kCPU, at::kFloat).contiguous();
+  const float* values = flat.const_data_ptr<float>();
+  return {values, values + flat.numel()};
+}
+
+}  // namespace seekrl::node
