@@ -211,7 +211,7 @@ export interface NativeHits {
   readonly scores: Float32Array;
 }
 
-/** Search, the exports of native/node/search_api.cpp. Words and terms cross as one string with spaces between. */
+/** Search, the exports that native/node/search_api.h declares. Words and terms cross as one string with spaces between. */
 export interface NativeSearch {
   vectorIndexCreate(options: object): Handle<"vectorIndex">;
   vectorIndexOpen(path: string, kind: string): Promise<Handle<"vectorIndex">>;
@@ -219,12 +219,7 @@ export interface NativeSearch {
   vectorIndexAdd(index: Handle<"vectorIndex">, first: number, vectors: Float32Array): Promise<void>;
   vectorIndexSearch(index: Handle<"vectorIndex">, queries: Float32Array, topK: number): Promise<NativeHits>;
   vectorIndexSave(index: Handle<"vectorIndex">, path: string): Promise<void>;
-  vectorIndexInfo(index: Handle<"vectorIndex">): {
-    count: number;
-    dim: number;
-    metric: string;
-    dtype: string;
-  };
+  vectorIndexInfo(index: Handle<"vectorIndex">): { count: number; dim: number };
   vectorIndexClose(index: Handle<"vectorIndex">): void;
   bm25BuilderCreate(k1: number, b: number): Handle<"bm25Builder">;
   bm25BuilderAdd(builder: Handle<"bm25Builder">, passages: readonly string[]): Promise<void>;

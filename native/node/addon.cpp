@@ -37,7 +37,9 @@ static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   export_model(env, exports);
   export_engine(env, exports);
   export_train(env, exports);
-  export_search(env, exports);
+  export_vectors(env, exports);
+  export_bm25(env, exports);
+  export_embedder(env, exports);
   return exports;
 }
 

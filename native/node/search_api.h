@@ -5,6 +5,8 @@
 
 namespace seekrl::node {
 
-void export_search(Napi::Env env, Napi::Object exports);
+void export_vectors(Napi::Env env, Napi::Object exports);
+void export_bm25(Napi::Env env, Napi::Object exports);
+void export_embedder(Napi::Env env, Napi::Object exports);
 
 }  // namespace seekrl::node
