@@ -19,7 +19,8 @@ export function worldRecipe({ queries }: { readonly queries: QueryMode }): Recip
     // The demonstrations announce nothing, so an announcement would only be noise to a model this small.
     format: { ...ragFormat(queries), prompt: (question) => worldPrompt(question, queries), lastTurn: "" },
     limits: {
-      maxTurns: 6,
+      // RAG-R1's budget. The older director of two films takes four single queries, but two rounds of parallel ones.
+      maxTurns: 4,
       maxResponseTokens: 96,
       maxObservationTokens: 160,
       maxTokens: 1024,
@@ -30,7 +31,7 @@ export function worldRecipe({ queries }: { readonly queries: QueryMode }): Recip
     reward: emReward,
     algorithm: { ...algorithms.ppo, miniBatches: 2 },
     training: {
-      steps: 60,
+      steps: 40,
       batchQuestions: 64,
       samples: 2,
       learningRate: 3e-4,
