@@ -1,8 +1,9 @@
-/** What the documentation says of the command line is true: commands, flags, configuration files, links. */
+/** The documentation is true and whole: commands, flags, configuration files, links, public methods, laws. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import ts from "typescript";
 import { parse } from "yaml";
 import { commands } from "../lib/cli/commands.ts";
 import { flagName } from "../lib/cli/flags.ts";
@@ -50,6 +51,62 @@ test("every link to a file of the project leads somewhere", () => {
   for (const { file, text } of pages) {
     for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)#]+)/g)) {
       assert.ok(existsSync(join(projectRoot, dirname(file), target)), `${file}: ${target}`);
+    }
+  }
+});
+
+/** Classes a program gets from the package, and those it gets from these. */
+const publicClasses = {
+  "engine/engine.ts": "Engine",
+  "engine/sequence.ts": "Sequence",
+  "model/model.ts": "Model",
+  "text/chat-template.ts": "ChatTemplate",
+  "text/detokenizer.ts": "Detokenizer",
+  "text/tokenizer.ts": "Tokenizer",
+  "train/critic.ts": "Critic",
+  "train/learner.ts": "Learner",
+  "train/trainer.ts": "Trainer",
+};
+
+function methodsOf(file: string, name: string): (ts.MethodDeclaration | ts.GetAccessorDeclaration)[] {
+  const text = readFileSync(join(projectRoot, "lib", file), "utf8");
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.ES2022, true);
+  const found = source.statements.find((each) => ts.isClassDeclaration(each) && each.name?.text === name);
+  assert.ok(found && ts.isClassDeclaration(found), `${file} declares ${name}`);
+  return found.members
+    .filter((member) => ts.isMethodDeclaration(member) || ts.isGetAccessor(member))
+    .filter((member) => !ts.isPrivateIdentifier(member.name));
+}
+
+test("every public method is documented: parameters, result", () => {
+  const wrong: string[] = [];
+  for (const [file, name] of Object.entries(publicClasses)) {
+    for (const method of methodsOf(file, name)) {
+      const doc = ts.getJSDocCommentsAndTags(method).map((part) => part.getText());
+      const where = `${name}.${method.name.getText()}`;
+      if (doc.length === 0) wrong.push(`${where}: a sentence`);
+      if (ts.isGetAccessor(method) || where === "Sequence.receive") continue;
+      const isVoid = /^(void|Promise<void>)$/.test(method.type?.getText() ?? "void");
+      if (!isVoid && !doc.join("").includes("@returns")) wrong.push(`${where}: @returns`);
+      if (method.parameters.length > 0 && !doc.join("").includes("@param")) wrong.push(`${where}: @param`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test("every law that stands in ARCHITECTURE.md is held by the tests it names", () => {
+  const [, section = ""] = /## Laws\n([\s\S]*?)\n## /.exec(pages[1]?.text ?? "") ?? [];
+  const rows = [...section.matchAll(/^\| (\d) \|[^|]*\|(.*)\|$/gm)];
+  assert.deepEqual(
+    rows.map(([, number]) => Number(number)),
+    [1, 2, 3, 4, 5, 6, 7, 8, 9],
+  );
+  for (const [, number, cell = ""] of rows) {
+    const named = [...cell.matchAll(/`([\w/-]+)` ([^;]+?)(?:;|\s*$)/g)];
+    assert.ok(named.length > 0, `law ${number} names a test`);
+    for (const [, file, sentence = ""] of named) {
+      const text = readFileSync(join(projectRoot, "test", `${file}.test.ts`), "utf8");
+      assert.ok(text.includes(`test("${sentence.trim()}"`), `law ${number}: ${file}: ${sentence}`);
     }
   }
 });

@@ -103,7 +103,25 @@ test("log-probabilities that an observation carries change nothing in the experi
   assert.deepEqual(clean, dirty);
 });
 
-test("observations are bridged: advantages do not depend on how many there are", () => {
+test("observations are bridged: advantages do not depend on how many tokens they have", async () => {
+  await using model = await tinyModel();
+  await using trainer = await Trainer.open(model);
+  // Its values are zero at the beginning, so that nothing but the observation's length could tell the two apart.
+  await using critic = await Critic.open(model);
+  const algorithm = { advantage: "gae", discount: { gamma: 0.9, lambda: 0.8 } } as const;
+  const [short, long] = await Promise.all(
+    [2, 20].map(async (numTokens) => {
+      const observation = { kind: "observation" as const, tokens: new Int32Array(numTokens).fill(6) };
+      const rewarded = { trajectory: { segments: segments(observation) } as never, reward: 1, group: 0 };
+      const { sequences } = await toExperience([rewarded], { trainer, critic }, algorithm, {});
+      return sequences.map(({ advantages, returns }) => ({ advantages, returns }));
+    }),
+  );
+  assert.deepEqual(short![0]!.returns, Float32Array.of(0.72 ** 2, 0.72, 1));
+  assert.deepEqual(long, short);
+});
+
+test("GAE steps from one policy token to the next, whatever stands between them", () => {
   const rewards = [0, 0, 1];
   const values = [0.3, 0.2, 0.6];
   const { advantages } = gae(rewards, values, { gamma: 0.9, lambda: 0.8 });
