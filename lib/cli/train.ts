@@ -29,6 +29,7 @@ const options = z.strictObject({
   samples: z.int().min(1).optional().describe("rollouts of each question"),
   learningRate: z.number().gt(0).optional().describe("the policy's"),
   warmupSteps: z.int().min(0).optional().describe("steps of linear warm-up"),
+  decay: z.enum(["constant", "linear"]).optional().describe("what follows the policy's warm-up"),
   criticLearningRate: z.number().gt(0).optional().describe("the critic's"),
   criticWarmupSteps: z.int().min(0).optional().describe("the critic's"),
   weightDecay: z.number().min(0).optional().describe("AdamW's"),
@@ -99,7 +100,7 @@ async function plan(
       maxTokens: given.microBatchTokens,
     },
     learningRate: {
-      policy: schedule({ peak: training.learningRate, warmupSteps: training.warmupSteps }),
+      policy: schedule({ ...training, peak: training.learningRate }),
       critic: schedule({ peak: training.criticLearningRate, warmupSteps: training.criticWarmupSteps }),
     },
     run: { folder: given.out, checkpointEvery: given.checkpointEvery, onCheckpoint },

@@ -90,7 +90,7 @@ async function train(
   options: ReinforceOptions,
 ): Promise<void> {
   const { world, seed, folder, start, steps = training.steps, onStep, signal } = options;
-  const { weightDecay, batchQuestions, samples, learningRate, warmupSteps } = training;
+  const { weightDecay, batchQuestions, samples, learningRate, warmupSteps, decay } = training;
   await using trainer = await Trainer.open(model, { weightDecay });
   await using critic = await Critic.open(model, { weightDecay });
   await using reference = await model.clone();
@@ -106,7 +106,7 @@ async function train(
     steps,
     seed,
     learningRate: {
-      policy: schedule({ peak: learningRate, warmupSteps }),
+      policy: schedule({ peak: learningRate, warmupSteps, decay, steps }),
       critic: schedule({ peak: training.criticLearningRate, warmupSteps: training.criticWarmupSteps }),
     },
     run: { folder, checkpointEvery: 0, onCheckpoint: (to) => copyTokenizer(start, to) },

@@ -14,13 +14,13 @@ import { writeWorldTokenizer } from "../world/tokenizer-files.ts";
 
 /** How the shipped model was made. */
 export const worldSft = {
-  steps: 6000,
+  steps: 3600,
   /** Demonstrations a step, all from one fresh world, so that a fact must be read and cannot be memorised. */
   batchSize: 24,
   /** Demonstrations over which the names in use grow to all. */
   warmUp: 10_000,
   /** Demonstrations of a careful teacher before the usual, overconfident one takes over. */
-  careful: 100_000,
+  careful: 57_600,
   peak: 3e-3,
   warmupSteps: 100,
   floor: 0.1,

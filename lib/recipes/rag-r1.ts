@@ -32,6 +32,7 @@ export function ragR1({ queries }: { readonly queries: QueryMode }): Recipe {
       samples: 1,
       learningRate: 1e-6,
       warmupSteps: 142,
+      decay: "constant",
       criticLearningRate: 1e-5,
       criticWarmupSteps: 7,
       weightDecay: 0.01,

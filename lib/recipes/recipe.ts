@@ -15,7 +15,7 @@ export interface Recipe {
   readonly training: Training;
 }
 
-/** Sizes and rates of training; rates stay constant after a linear warm-up. */
+/** Sizes and rates of training; rates rise in a linear warm-up. */
 export interface Training {
   readonly steps: number;
   /** Questions of one step. */
@@ -24,6 +24,8 @@ export interface Training {
   readonly samples: number;
   readonly learningRate: number;
   readonly warmupSteps: number;
+  /** After the warm-up the policy's rate stays, or falls to 0 at the last step. */
+  readonly decay: "constant" | "linear";
   readonly criticLearningRate: number;
   readonly criticWarmupSteps: number;
   /** AdamW's, of policy and critic. */

@@ -29,13 +29,15 @@ export function worldRecipe({ queries }: { readonly queries: QueryMode }): Recip
     },
     sampling: { temperature: 1 },
     reward: emReward,
-    algorithm: { ...algorithms.ppo, miniBatches: 2 },
+    algorithm: { ...algorithms.ppo, kl: { ...algorithms.ppo.kl, coef: 0.003 }, miniBatches: 2 },
     training: {
       steps: 40,
       batchQuestions: 64,
       samples: 2,
       learningRate: 3e-4,
       warmupSteps: 5,
+      // Once nearly all answers are right, whitened advantages are mostly noise: steps must get smaller.
+      decay: "linear",
       criticLearningRate: 1e-3,
       criticWarmupSteps: 0,
       weightDecay: 0,
