@@ -1,12 +1,9 @@
-// Weights are copied out of the mapped file, since training changes them; a writer's file appears whole or not at all.
+// Weights are copied out of the mapped file, since training changes them.
 #include "model/weights.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <fcntl.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -15,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/new_file.h"
 
 namespace seekrl::model {
 
@@ -66,45 +64,6 @@ const StoredTensor& find(const TensorsByName& by_name, const Parameter& paramete
   return stored;
 }
 
-// A file that is written beside its final place; without `publish` it leaves no trace.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::string path) : path_(std::move(path)), written_path_(path_ + ".tmp") {
-    descriptor_ = open(written_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    require(descriptor_ >= 0, ErrorCode::kIo, written_path_, ": cannot be created: ", std::strerror(errno));
-  }
-  ~TemporaryFile() {
-    if (descriptor_ < 0) return;
-    close(descriptor_);
-    unlink(written_path_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  void write(const void* data, size_t size) {
-    const char* next = static_cast<const char*>(data);
-    while (size > 0) {
-      const ssize_t count = ::write(descriptor_, next, size);
-      if (count < 0 && errno == EINTR) continue;
-      require(count >= 0, ErrorCode::kIo, written_path_, ": cannot be written: ", std::strerror(errno));
-      next += count;
-      size -= static_cast<size_t>(count);
-    }
-  }
-
-  void publish() {
-    require(fsync(descriptor_) == 0, ErrorCode::kIo, written_path_, ": fsync: ", std::strerror(errno));
-    require(rename(written_path_.c_str(), path_.c_str()) == 0, ErrorCode::kIo, path_,
-            ": cannot be replaced: ", std::strerror(errno));
-    close(descriptor_);
-    descriptor_ = -1;
-  }
-
- private:
-  std::string path_, written_path_;
-  int descriptor_ = -1;
-};
-
 void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, const IsIgnored& is_ignored) {
   at::NoGradGuard no_grad;
   TensorsByName by_name;
@@ -143,7 +102,7 @@ void write_weights(const Decoder& decoder, const std::string& path, const std::s
 void write_tensors(const std::vector<Parameter>& tensors, const std::string& path, const std::string& header,
                    const std::string& dtype) {
   at::NoGradGuard no_grad;
-  TemporaryFile file(path);
+  NewFile file(path);
   file.write(header.data(), header.size());
   for (const Parameter& tensor : tensors) {
     const at::Tensor value = tensor.value.to(at::kCPU, scalar_type(dtype, tensor.name)).contiguous();

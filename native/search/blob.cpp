@@ -1,14 +1,7 @@
-// Buffered writes, the atomic rename, and the checks on opening.
+// Buffered writes before a header that comes last, and the checks on opening.
 #include "search/blob.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -22,60 +15,23 @@ constexpr std::array<char, 8> kMagic = {'S', 'E', 'E', 'K', 'B', 'L', 'O', 'B'};
 constexpr uint32_t kVersion = 1;
 constexpr size_t kBufferBytes = 1 << 20;
 
-std::string temporary_name(const std::string& path) {
-  static std::atomic<int> num_names{0};
-  return path + "." + std::to_string(getpid()) + "-" + std::to_string(num_names.fetch_add(1)) + ".tmp";
-}
-
-// Makes the rename itself survive a power cut; not every file system allows it.
-void sync_folder(const std::string& path) {
-  const auto folder = std::filesystem::path(path).parent_path();
-  const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
-}
-
 }  // namespace
 
-BlobWriter::BlobWriter(std::string path, BlobKind kind)
-    : path_(std::move(path)), temporary_(temporary_name(path_)), kind_(kind) {
-  descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) fail_io("created");
+BlobWriter::BlobWriter(std::string path, BlobKind kind) : file_(std::move(path)), kind_(kind) {
+  const std::array<std::byte, sizeof(BlobHeader)> room = {};
+  file_.write(room.data(), room.size());
   buffer_.reserve(kBufferBytes);
 }
 
-BlobWriter::~BlobWriter() {
-  if (descriptor_ < 0) return;
-  close(descriptor_);
-  unlink(temporary_.c_str());
-}
-
-void BlobWriter::fail_io(const char* what) const {
-  fail(ErrorCode::kIo, path_, ": cannot be ", what, ": ", std::strerror(errno));
-}
-
-void BlobWriter::put(const void* data, size_t num_bytes, int64_t offset) {
-  auto* bytes = static_cast<const std::byte*>(data);
-  while (num_bytes > 0) {
-    const ssize_t num_put = pwrite(descriptor_, bytes, num_bytes, offset);
-    if (num_put < 0 && errno == EINTR) continue;
-    if (num_put <= 0) fail_io("written");
-    bytes += num_put;
-    offset += num_put;
-    num_bytes -= static_cast<size_t>(num_put);
-  }
-}
-
 void BlobWriter::flush() {
-  put(buffer_.data(), buffer_.size(), static_cast<int64_t>(sizeof(BlobHeader)) + num_written_);
-  num_written_ += static_cast<int64_t>(buffer_.size());
+  file_.write(buffer_.data(), buffer_.size());
   buffer_.clear();
 }
 
 void BlobWriter::write(const void* data, size_t num_bytes) {
   checksum_.add(data, num_bytes);
   if (buffer_.size() + num_bytes > kBufferBytes) flush();
+  if (num_bytes > kBufferBytes) return file_.write(data, num_bytes);
   auto* bytes = static_cast<const std::byte*>(data);
   buffer_.insert(buffer_.end(), bytes, bytes + num_bytes);
 }
@@ -88,15 +44,11 @@ void BlobWriter::finish(const BlobNumbers& numbers) {
   header.magic = kMagic;
   header.version = kVersion;
   header.kind = kind_;
-  header.payload_bytes = static_cast<uint64_t>(num_written_);
+  header.payload_bytes = static_cast<uint64_t>(file_.size()) - sizeof(header);
   header.checksum = checksum_.value();
   header.numbers = numbers;
-  put(&header, sizeof(header), 0);
-  if (fsync(descriptor_) != 0) fail_io("flushed");
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail_io("renamed");
-  close(descriptor_);
-  descriptor_ = -1;
-  sync_folder(path_);
+  file_.write_at(0, &header, sizeof(header));
+  file_.publish();
 }
 
 Blob::Blob(const std::string& path, BlobKind kind) : file_(std::make_unique<MappedFile>(path)) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "base/new_file.h"
 #include "search/checksum.h"
 
 namespace seekrl::search {
@@ -28,13 +29,10 @@ struct alignas(64) BlobHeader {
 };
 static_assert(sizeof(BlobHeader) == 128);
 
-// Writes to a temporary file beside `path`; only `finish` makes it appear under its name.
+// Only `finish` makes the file appear under its name.
 class BlobWriter {
  public:
   BlobWriter(std::string path, BlobKind kind);
-  ~BlobWriter();
-  BlobWriter(const BlobWriter&) = delete;
-  BlobWriter& operator=(const BlobWriter&) = delete;
 
   void write(const void* data, size_t num_bytes);
   template <class T>
@@ -45,14 +43,10 @@ class BlobWriter {
 
  private:
   void flush();
-  void put(const void* data, size_t num_bytes, int64_t offset);
-  [[noreturn]] void fail_io(const char* what) const;
 
-  std::string path_, temporary_;
+  NewFile file_;
   BlobKind kind_;
-  int descriptor_ = -1;
   Checksum checksum_;
-  int64_t num_written_ = 0;
   std::vector<std::byte> buffer_;
 };
 
