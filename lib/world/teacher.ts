@@ -119,6 +119,16 @@ function find(
   return dice.chance(0.9) ? hits : dice.sample(hits, hits.length);
 }
 
+/** How the teacher works. */
+export interface DemonstrateOptions {
+  readonly mode: QueryMode;
+  /** Passages per query. */
+  readonly topK: number;
+  readonly habits: Habits;
+  /** Shows other passages beside the right one than the library would, and in other orders. @default true */
+  readonly varied?: boolean;
+}
+
 /** What the teacher knows, and where it looks things up. */
 export interface DemonstrationWorld {
   readonly facts: Facts;
@@ -130,9 +140,9 @@ export function demonstrate(
   dice: Dice,
   world: DemonstrationWorld,
   asked: WorldQuestion,
-  options: { readonly mode: QueryMode; readonly topK: number; readonly habits: Habits },
+  options: DemonstrateOptions,
 ): DemonstrationSegment[] {
-  const { mode, topK, habits } = options;
+  const { mode, topK, habits, varied = true } = options;
   const chains = decideRecall(
     dice,
     trace(world.facts, asked.program),
@@ -152,7 +162,9 @@ export function demonstrate(
       const queries = wanted.map(queryFor);
       const text = `<think>${thought} I will search. </think>\n<search> ${queries.join(", ")} </search>`;
       segments.push({ kind: "policy", text });
-      const hits = queries.map((query) => find(dice, world, query, topK));
+      const hits = queries.map((query) =>
+        varied ? find(dice, world, query, topK) : world.library.search(query, topK),
+      );
       segments.push({ kind: "observation", text: observationText(queries, hits, mode) });
       thought = "";
       remembering = false;

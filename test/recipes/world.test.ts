@@ -35,8 +35,10 @@ const search = async (queries: readonly string[], { topK }: { topK: number }) =>
 /** Replays a demonstration: the policy says what the teacher said, the environment answers by itself. */
 async function replay(mode: QueryMode, name: string) {
   const asked = askQuestion(dice, facts, name);
-  const { limits, ...recipe } = worldRecipe({ queries: mode });
-  const options = { mode, topK: limits.topK, habits: kCarefulHabits };
+  const { limits: usual, ...recipe } = worldRecipe({ queries: mode });
+  // The teacher is more patient than the agents: four single queries and an answer are five turns.
+  const limits = { ...usual, maxTurns: 5 };
+  const options = { mode, topK: limits.topK, habits: kCarefulHabits, varied: false };
   const shown = demonstrate(dice, { facts, library }, asked, options);
   const policy = shown.filter(({ kind }) => kind === "policy");
   const turns = policy.map(({ text }) => ({ ids: tokenizer.encode(text), stop: "stop" as const }));
