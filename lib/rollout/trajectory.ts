@@ -63,13 +63,15 @@ export interface Trajectory {
 /**
  * All tokens of a trajectory, in order.
  *
- * @param trajectory - its segments
+ * @param trajectory - its segments, of which only the tokens are read
  * @returns ids `[T]`
  * @example
- * const ids = trajectoryTokens({ segments: [{ kind: "prompt", tokens: Int32Array.of(1, 2), text: "ab" }] });
+ * const ids = trajectoryTokens({ segments: [{ tokens: Int32Array.of(1) }, { tokens: Int32Array.of(2) }] });
  * assert.deepEqual([...ids], [1, 2]);
  */
-export function trajectoryTokens(trajectory: Pick<Trajectory, "segments">): Int32Array {
+export function trajectoryTokens(trajectory: {
+  readonly segments: readonly Pick<Segment, "tokens">[];
+}): Int32Array {
   const numTokens = trajectory.segments.reduce((total, { tokens }) => total + tokens.length, 0);
   const tokens_T = new Int32Array(numTokens);
   let position = 0;

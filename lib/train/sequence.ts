@@ -1,6 +1,6 @@
 /** Segments of a trajectory or a demonstration as a sequence to train on. */
 import { SeekError } from "../base/errors.ts";
-import { type Segment, type Trajectory, trajectoryTokens } from "../rollout/trajectory.ts";
+import { type Segment, trajectoryTokens } from "../rollout/trajectory.ts";
 import type { TrainSequence } from "./packing.ts";
 
 /** What training reads of a segment. */
@@ -16,7 +16,7 @@ export type TrainSegment = Pick<Segment, "kind" | "tokens" | "logprobs">;
  * @throws ERR_SHAPE when a segment has another number of log-probabilities than tokens
  */
 export function policySequence({ segments }: { readonly segments: readonly TrainSegment[] }): TrainSequence {
-  const tokens = trajectoryTokens({ segments } as Pick<Trajectory, "segments">);
+  const tokens = trajectoryTokens({ segments });
   const rows: number[] = [];
   const logprobs: number[] = [];
   let position = 0;
@@ -69,7 +69,7 @@ export function sftSequence(
     }
     position += tokens.length;
   }
-  const tokens = trajectoryTokens({ segments } as Pick<Trajectory, "segments">);
+  const tokens = trajectoryTokens({ segments });
   return { tokens, rows: Int32Array.from(rows), weights: Float32Array.from(weights) };
 }
 
