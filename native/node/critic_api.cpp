@@ -1,7 +1,5 @@
 // The critic for JavaScript: every call is a task on the device queue.
-#include "node/model_api.h"
 #include "node/train_api.h"
-#include "node/train_values.h"
 
 namespace seekrl::node {
 
@@ -14,30 +12,9 @@ train::Batch batch_for(const train::Critic& critic, const train::BatchArrays& ar
 }  // namespace
 
 Napi::Function CriticHandle::define(Napi::Env env) {
-  return DefineClass(
-      env, "CriticHandle",
-      {InstanceMethod("open", &CriticHandle::open), InstanceMethod("values", &CriticHandle::values),
-       InstanceMethod("accumulate", &CriticHandle::accumulate), InstanceMethod("step", &CriticHandle::step),
-       InstanceMethod("zeroGradients", &CriticHandle::zero_gradients),
-       InstanceMethod("gradient", &CriticHandle::gradient),
-       InstanceMethod("stateTensors", &CriticHandle::state_tensors),
-       InstanceMethod("writeState", &CriticHandle::write_state), InstanceMethod("readState", &CriticHandle::read_state),
-       InstanceMethod("close", &CriticHandle::close)});
-}
-
-// open(trunk, optimiserOptions)
-Napi::Value CriticHandle::open(const Napi::CallbackInfo& info) {
-  return guard(info.Env(), [&] {
-    return post(
-        info.Env(), device_queue(),
-        [decoder = ModelHandle::decoder_of(info[0]), options = to_adamw_options(info[1])] {
-          return std::make_shared<train::Critic>(decoder, options);
-        },
-        [slot = slot_](Napi::Env env, const std::shared_ptr<train::Critic>& critic) -> Napi::Value {
-          slot->fill(critic);
-          return env.Undefined();
-        });
-  });
+  return DefineClass(env, "CriticHandle",
+                     with_shared({InstanceMethod("values", &CriticHandle::values),
+                                  InstanceMethod("accumulate", &CriticHandle::accumulate)}));
 }
 
 // values(batch): Float32Array, one per row
@@ -45,7 +22,7 @@ Napi::Value CriticHandle::values(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(
         info.Env(), device_queue(),
-        [critic = critic(), arrays = to_batch_arrays(info[0])] {
+        [critic = learner(), arrays = to_batch_arrays(info[0])] {
           return to_floats(critic->values(batch_for(*critic, arrays)));
         },
         to_float32_array);
@@ -57,40 +34,11 @@ Napi::Value CriticHandle::accumulate(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(
         info.Env(), device_queue(),
-        [critic = critic(), arrays = to_batch_arrays(info[0]), clip = to_number(info[1], "clip")] {
+        [critic = learner(), arrays = to_batch_arrays(info[0]), clip = to_number(info[1], "clip")] {
           return critic->accumulate(batch_for(*critic, arrays), clip);
         },
         [](Napi::Env env, const train::ValueStats& stats) { return to_js(env, stats); });
   });
-}
-
-Napi::Value CriticHandle::step(const Napi::CallbackInfo& info) {
-  return guard(info.Env(), [&] { return post_step(info, critic()); });
-}
-
-Napi::Value CriticHandle::zero_gradients(const Napi::CallbackInfo& info) {
-  return guard(info.Env(), [&] { return post_zero_gradients(info, critic()); });
-}
-
-Napi::Value CriticHandle::gradient(const Napi::CallbackInfo& info) {
-  return guard(info.Env(), [&] { return post_gradient(info, critic()); });
-}
-
-Napi::Value CriticHandle::state_tensors(const Napi::CallbackInfo& info) {
-  return guard(info.Env(), [&] { return to_js(info.Env(), critic()->state()); });
-}
-
-Napi::Value CriticHandle::write_state(const Napi::CallbackInfo& info) {
-  return guard(info.Env(), [&] { return post_write_state(info, critic()); });
-}
-
-Napi::Value CriticHandle::read_state(const Napi::CallbackInfo& info) {
-  return guard(info.Env(), [&] { return post_read_state(info, critic()); });
-}
-
-Napi::Value CriticHandle::close(const Napi::CallbackInfo& info) {
-  slot_->close();
-  return info.Env().Undefined();
 }
 
 }  // namespace seekrl::node

@@ -5,10 +5,13 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "node/guard.h"
+#include "node/model_api.h"
 #include "node/tensor_values.h"
+#include "node/train_values.h"
 #include "node/values.h"
 
 namespace seekrl::node {
@@ -33,46 +36,112 @@ class LearnerSlot {
   std::shared_ptr<Learner> learner_;
 };
 
-// step(learningRate): the gradient norm before clipping.
-template <class Learner>
-Napi::Value post_step(const Napi::CallbackInfo& info, std::shared_ptr<Learner> learner) {
-  return post(
-      info.Env(), device_queue(),
-      [learner, learning_rate = to_number(info[0], "learningRate")] { return learner->step(learning_rate); },
-      [](Napi::Env env, double norm) -> Napi::Value { return Napi::Number::New(env, norm); });
-}
+// The handle of a train::Trainer or train::Critic; every call is a task on the device queue. `new Handle()` is empty
+// until open(model, optimiserOptions) resolves. A Handle has a kName, for its errors, and an `accumulate` of its own.
+template <class Handle, class Learner>
+class LearnerHandle : public Napi::ObjectWrap<Handle> {
+ public:
+  explicit LearnerHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Handle>(info) {}
 
-template <class Learner>
-Napi::Value post_zero_gradients(const Napi::CallbackInfo& info, std::shared_ptr<Learner> learner) {
-  return post(info.Env(), device_queue(), [learner] { learner->optimizer().zero_gradients(); });
-}
+ protected:
+  using Methods = std::vector<Napi::ClassPropertyDescriptor<Handle>>;
 
-// gradient(name): Float32Array
-template <class Learner>
-Napi::Value post_gradient(const Napi::CallbackInfo& info, std::shared_ptr<Learner> learner) {
-  return post(
-      info.Env(), device_queue(),
-      [learner, name = to_text(info[0], "name")] { return to_floats(learner->optimizer().gradient(name)); },
-      to_float32_array);
-}
+  // `methods` and those that all learners have.
+  static Methods with_shared(Methods methods) {
+    const auto add = [&](const char* name, Napi::Value (LearnerHandle::*method)(const Napi::CallbackInfo&)) {
+      methods.push_back(Handle::InstanceMethod(name, static_cast<typename Handle::InstanceMethodCallback>(method)));
+    };
+    add("open", &LearnerHandle::open);
+    add("step", &LearnerHandle::step);
+    add("zeroGradients", &LearnerHandle::zero_gradients);
+    add("gradient", &LearnerHandle::gradient);
+    add("stateTensors", &LearnerHandle::state_tensors);
+    add("writeState", &LearnerHandle::write_state);
+    add("readState", &LearnerHandle::read_state);
+    add("close", &LearnerHandle::close);
+    return methods;
+  }
 
-// writeState(path, header): the state's tensors in the order of stateTensors(), as f32.
-template <class Learner>
-Napi::Value post_write_state(const Napi::CallbackInfo& info, std::shared_ptr<Learner> learner) {
-  return post(info.Env(), device_queue(),
-              [learner, path = to_text(info[0], "path"), header = to_bytes(info[1], "header")] {
-                model::write_tensors(learner->state(), path, header, "F32");
-              });
-}
+  std::shared_ptr<Learner> learner() const { return slot_->get(Handle::kName); }
 
-// readState(tensors, numSteps)
-template <class Learner>
-Napi::Value post_read_state(const Napi::CallbackInfo& info, std::shared_ptr<Learner> learner) {
-  return post(info.Env(), device_queue(),
-              [learner, stored = to_stored_tensors(info[0]), num_steps = to_integer(info[1], "numSteps")] {
-                model::read_tensors(learner->state(), stored);
-                learner->optimizer().set_num_steps(num_steps);
-              });
-}
+ private:
+  Napi::Value open(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] {
+      return post(
+          info.Env(), device_queue(),
+          [decoder = ModelHandle::decoder_of(info[0]), options = to_adamw_options(info[1])] {
+            return std::make_shared<Learner>(decoder, options);
+          },
+          [slot = slot_](Napi::Env env, const std::shared_ptr<Learner>& learner) -> Napi::Value {
+            slot->fill(learner);
+            return env.Undefined();
+          });
+    });
+  }
+
+  // step(learningRate): the gradient norm before clipping
+  Napi::Value step(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] {
+      return post(
+          info.Env(), device_queue(),
+          [learner = learner(), learning_rate = to_number(info[0], "learningRate")] {
+            return learner->step(learning_rate);
+          },
+          [](Napi::Env env, double norm) -> Napi::Value { return Napi::Number::New(env, norm); });
+    });
+  }
+
+  Napi::Value zero_gradients(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] {
+      return post(info.Env(), device_queue(), [learner = learner()] { learner->optimizer().zero_gradients(); });
+    });
+  }
+
+  // gradient(name): Float32Array
+  Napi::Value gradient(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] {
+      return post(
+          info.Env(), device_queue(),
+          [learner = learner(), name = to_text(info[0], "name")] {
+            return to_floats(learner->optimizer().gradient(name));
+          },
+          to_float32_array);
+    });
+  }
+
+  // Names and shapes never change, so any thread may read them.
+  Napi::Value state_tensors(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] { return to_js(info.Env(), learner()->state()); });
+  }
+
+  // writeState(path, header): the state's tensors in the order of stateTensors(), as f32
+  Napi::Value write_state(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] {
+      return post(info.Env(), device_queue(),
+                  [learner = learner(), path = to_text(info[0], "path"), header = to_bytes(info[1], "header")] {
+                    model::write_tensors(learner->state(), path, header, "F32");
+                  });
+    });
+  }
+
+  // readState(tensors, numSteps)
+  Napi::Value read_state(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] {
+      return post(
+          info.Env(), device_queue(),
+          [learner = learner(), stored = to_stored_tensors(info[0]), num_steps = to_integer(info[1], "numSteps")] {
+            model::read_tensors(learner->state(), stored);
+            learner->optimizer().set_num_steps(num_steps);
+          });
+    });
+  }
+
+  Napi::Value close(const Napi::CallbackInfo& info) {
+    slot_->close();
+    return info.Env().Undefined();
+  }
+
+  std::shared_ptr<LearnerSlot<Learner>> slot_ = std::make_shared<LearnerSlot<Learner>>();
+};
 
 }  // namespace seekrl::node

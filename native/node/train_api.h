@@ -3,54 +3,31 @@
 
 #include <napi.h>
 
-#include <memory>
-
 #include "node/learner_api.h"
 #include "train/critic.h"
 #include "train/trainer.h"
 
 namespace seekrl::node {
 
-// `new TrainerHandle()` is empty until open(model, options) resolves.
-class TrainerHandle : public Napi::ObjectWrap<TrainerHandle> {
+class TrainerHandle : public LearnerHandle<TrainerHandle, train::Trainer> {
  public:
+  static constexpr const char* kName = "trainer";
   static Napi::Function define(Napi::Env env);
-  explicit TrainerHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<TrainerHandle>(info) {}
+  using LearnerHandle::LearnerHandle;
 
  private:
-  Napi::Value open(const Napi::CallbackInfo& info);
   Napi::Value accumulate(const Napi::CallbackInfo& info);
-  Napi::Value step(const Napi::CallbackInfo& info);
-  Napi::Value zero_gradients(const Napi::CallbackInfo& info);
-  Napi::Value gradient(const Napi::CallbackInfo& info);
-  Napi::Value state_tensors(const Napi::CallbackInfo& info);
-  Napi::Value write_state(const Napi::CallbackInfo& info);
-  Napi::Value read_state(const Napi::CallbackInfo& info);
-  Napi::Value close(const Napi::CallbackInfo& info);
-  std::shared_ptr<train::Trainer> trainer() const { return slot_->get("trainer"); }
-
-  std::shared_ptr<LearnerSlot<train::Trainer>> slot_ = std::make_shared<LearnerSlot<train::Trainer>>();
 };
 
-class CriticHandle : public Napi::ObjectWrap<CriticHandle> {
+class CriticHandle : public LearnerHandle<CriticHandle, train::Critic> {
  public:
+  static constexpr const char* kName = "critic";
   static Napi::Function define(Napi::Env env);
-  explicit CriticHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<CriticHandle>(info) {}
+  using LearnerHandle::LearnerHandle;
 
  private:
-  Napi::Value open(const Napi::CallbackInfo& info);
   Napi::Value values(const Napi::CallbackInfo& info);
   Napi::Value accumulate(const Napi::CallbackInfo& info);
-  Napi::Value step(const Napi::CallbackInfo& info);
-  Napi::Value zero_gradients(const Napi::CallbackInfo& info);
-  Napi::Value gradient(const Napi::CallbackInfo& info);
-  Napi::Value state_tensors(const Napi::CallbackInfo& info);
-  Napi::Value write_state(const Napi::CallbackInfo& info);
-  Napi::Value read_state(const Napi::CallbackInfo& info);
-  Napi::Value close(const Napi::CallbackInfo& info);
-  std::shared_ptr<train::Critic> critic() const { return slot_->get("critic"); }
-
-  std::shared_ptr<LearnerSlot<train::Critic>> slot_ = std::make_shared<LearnerSlot<train::Critic>>();
 };
 
 void export_train(Napi::Env env, Napi::Object exports);
