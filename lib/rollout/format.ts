@@ -35,7 +35,8 @@ No search is left. Give the answer now.
 /**
  * The conversation of RAG-R1: think, search, information and answer tags.
  *
- * @param mode - one query a turn, or up to `maxQueries` of them in parallel
+ * @param mode - one query a turn, or several in parallel
+ * @param options - `maxQueries` in parallel, which the prompt says too, `@default` 3
  * @returns a format; change it by spreading: `{...ragFormat("multi"), lastTurn: ""}`
  * @example
  * const { prompt } = ragFormat("single");
@@ -48,7 +49,7 @@ export function ragFormat(
   return {
     mode,
     maxQueries,
-    prompt: (question) => ragPrompt(mode, question),
+    prompt: (question) => ragPrompt(question, mode, maxQueries),
     observation: (queries, documents, limit) => observationText(queries, documents, mode, limit),
     invalid,
     failure: informationText("The search failed, nothing was found. Search again or answer."),
@@ -57,11 +58,12 @@ export function ragFormat(
 }
 
 // Clauses in the order of RAG-R1's own prompt, so that its models read them as they learned them.
-function ragPrompt(mode: QueryMode, question: string): string {
+function ragPrompt(question: string, mode: QueryMode, maxQueries: number): string {
   const isMulti = mode === "multi";
   const example = isMulti ? "query_1,query_2" : "query";
   const found = isMulti ? "the top results for each query" : "the top results";
-  const often = isMulti ? "as often as you want, with up to three queries each time" : "as often as you want";
+  const most = ["one", "two", "three"][maxQueries - 1] ?? maxQueries;
+  const often = `as often as you want${isMulti ? `, with up to ${most} queries each time` : ""}`;
   return [
     "Answer the given question.",
     "Every time you get new information, first reason inside <think> and </think>.",

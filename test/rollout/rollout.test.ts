@@ -247,3 +247,9 @@ test("an agent reads the chat template's rendering of the prompt", async () => {
   const { segments } = await agent({ id: "q", question: " who ", answers: ["a"] });
   assert.match(segments[0]?.text ?? "", /^USER Answer the given question\. .* Question: who\?\n BOT$/s);
 });
+
+test("the prompt of parallel queries says how many there may be", () => {
+  assert.match(ragFormat("multi").prompt("who"), /with up to three queries each time/);
+  assert.match(ragFormat("multi", { maxQueries: 5 }).prompt("who"), /with up to 5 queries each time/);
+  assert.doesNotMatch(single.prompt("who"), /queries/);
+});
