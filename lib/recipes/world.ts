@@ -19,7 +19,8 @@ export function worldRecipe({ queries }: { readonly queries: QueryMode }): Recip
     // The demonstrations announce nothing, so an announcement would only be noise to a model this small.
     format: { ...ragFormat(queries), prompt: (question) => worldPrompt(question, queries), lastTurn: "" },
     limits: {
-      // RAG-R1's budget. The older director of two films takes four single queries, but two rounds of parallel ones.
+      // Three searches and the answer. The older director of two films takes four single queries, so it is out of
+      // reach one query at a time, but two rounds of parallel ones.
       maxTurns: 4,
       maxResponseTokens: 96,
       maxObservationTokens: 160,
