@@ -39,6 +39,12 @@ export interface DemoResult {
 
 const quickSizes = { sftSteps: 30, rlSteps: 4, numTest: 64 };
 
+/**
+ * How long a search gathers queries of other trajectories. A retrieval service answers in tens of milliseconds; a
+ * thousand passages in this process take a tenth of one, and a round of retrieval would cost almost nothing.
+ */
+const searchWindowMs = 10;
+
 /** The shipped start model's folder. */
 export const worldCheckpoint = join(packageRoot, "world", "checkpoint");
 
@@ -61,7 +67,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const index = await openIndex(folder);
   try {
     const common = {
-      ...{ start, world, search: batched(index), seed },
+      ...{ start, world, search: batched(index, { windowMs: searchWindowMs }), seed },
       ...(quick ? { steps: quickSizes.rlSteps, numTest: quickSizes.numTest } : {}),
       ...(signal ? { signal } : {}),
     };

@@ -17,8 +17,8 @@ import { schedule } from "../train/schedule.ts";
 import { Trainer } from "../train/trainer.ts";
 import type { World } from "../world/world.ts";
 
-/** Few enough that the time per question is one a user would wait, not one of a full batch. */
-const evaluationConcurrency = 8;
+/** One after the other, as one user waits: the time per question is then RAG-R1's own measure. */
+const evaluationConcurrency = 1;
 
 /** What one mode needs. */
 export interface ReinforceOptions {

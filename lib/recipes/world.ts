@@ -32,10 +32,10 @@ export function worldRecipe({ queries }: { readonly queries: QueryMode }): Recip
     reward: emReward,
     algorithm: { ...algorithms.ppo, kl: { ...algorithms.ppo.kl, coef: 0.003 }, miniBatches: 2 },
     training: {
-      steps: 40,
+      steps: 80,
       batchQuestions: 64,
       samples: 2,
-      learningRate: 3e-4,
+      learningRate: 4e-4,
       warmupSteps: 5,
       // Once nearly all answers are right, whitened advantages are mostly noise: steps must get smaller.
       decay: "linear",
