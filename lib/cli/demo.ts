@@ -1,6 +1,7 @@
 /** `seekrl demo`: the whole loop on the built-in world. */
 import { z } from "zod";
 import { command } from "./command.ts";
+import { modelOptions } from "./model-options.ts";
 
 /** The command. */
 export const demoCommand = command({
@@ -10,6 +11,7 @@ export const demoCommand = command({
     quick: z.boolean().default(false).describe("a few steps only: shows that everything works"),
     fromScratch: z.boolean().default(false).describe("trains the start model too, by SFT"),
     seed: z.int().min(0).default(0).describe("of the world, the questions' order and every sampled token"),
+    device: modelOptions.device,
     out: z.string().default("runs/demo").describe("folder for logs, models, traces and summary.json"),
   }),
   run: async (options, io) => {

@@ -24,6 +24,8 @@ export interface DemoOptions {
   readonly quick?: boolean;
   /** Trains the start model instead of taking the shipped one. @default false */
   readonly fromScratch?: boolean;
+  /** Where tensors live: `cpu`, or `cuda` in a CUDA build. @default "cpu" */
+  readonly device?: string;
   /** Progress, a line at a time. */
   readonly onLine?: (line: string) => void;
   readonly signal?: AbortSignal;
@@ -57,7 +59,8 @@ export const worldCheckpoint = join(packageRoot, "world", "checkpoint");
  * @throws ERR_ABORTED when the signal fires; ERR_IO when the folder cannot be written
  */
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
-  const { out, seed = 0, quick = false, signal, onLine = () => {} } = options;
+  const { out, seed = 0, quick = false, fromScratch = false, device = "cpu" } = options;
+  const { signal, onLine = () => {} } = options;
   await mkdir(out, { recursive: true });
   const world = createWorld({ seed });
   onLine(`world: ${world.passages.length} passages, ${world.questions.train.length} training questions`);
@@ -67,12 +70,14 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const index = await openIndex(folder);
   try {
     const common = {
-      ...{ start, world, search: batched(index, { windowMs: searchWindowMs }), seed },
+      ...{ start, world, search: batched(index, { windowMs: searchWindowMs }), seed, device },
       ...(quick ? { steps: quickSizes.rlSteps, numTest: quickSizes.numTest } : {}),
       ...(signal ? { signal } : {}),
     };
-    const single = await runMode("single", out, common, onLine);
-    const multi = await runMode("multi", out, common, onLine);
+    // A killed demo goes on where it was; one of another seed, size or start model has folders of its own.
+    const name = `seed-${seed}${quick ? "-quick" : ""}${fromScratch ? "-from-scratch" : ""}`;
+    const single = await runMode("single", join(out, `single-${name}`), common, onLine);
+    const multi = await runMode("multi", join(out, `multi-${name}`), common, onLine);
     return await report(out, { single, multi });
   } finally {
     index.close();
@@ -80,14 +85,14 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
 }
 
 async function startModel(options: DemoOptions, onLine: (line: string) => void): Promise<string> {
-  const { out, seed = 0, quick = false, fromScratch = false, signal } = options;
+  const { out, seed = 0, quick = false, fromScratch = false, device = "cpu", signal } = options;
   if (!fromScratch) return worldCheckpoint;
-  const folder = join(out, "start");
+  const folder = join(out, `start-seed-${seed}`);
   const steps = quick ? quickSizes.sftSteps : worldSft.steps;
   let tokens = 0;
   const started = performance.now();
   await trainWorldModel({
-    ...{ folder, seed, steps },
+    ...{ folder, seed, steps, device },
     ...(signal ? { signal } : {}),
     onStep: (metrics) => {
       tokens += metrics.tokens;
@@ -110,14 +115,14 @@ function evaluationLine(
 
 async function runMode(
   mode: QueryMode,
-  out: string,
+  folder: string,
   common: Omit<ReinforceOptions, "mode" | "folder">,
   onLine: (line: string) => void,
 ): Promise<ModeResult> {
   const steps = common.steps ?? worldRecipe({ queries: mode }).training.steps;
   return reinforce({
     ...common,
-    ...{ mode, folder: join(out, mode) },
+    ...{ mode, folder },
     onEvaluation: (moment, result) => onLine(evaluationLine(mode, moment, result)),
     onStep: (metrics) => {
       const show = (name: string, digits: number): string => (metrics[name] ?? 0).toFixed(digits);

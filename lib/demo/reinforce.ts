@@ -34,6 +34,8 @@ export interface ReinforceOptions {
   readonly steps?: number;
   /** @default all test questions */
   readonly numTest?: number;
+  /** @default "cpu" */
+  readonly device?: string;
   readonly onStep?: (metrics: RlMetrics) => void;
   readonly onEvaluation?: (moment: "before" | "after", result: Evaluation) => void;
   readonly signal?: AbortSignal;
@@ -53,11 +55,11 @@ export interface ModeResult {
  * @throws ERR_ABORTED when the signal fires
  */
 export async function reinforce(options: ReinforceOptions): Promise<ModeResult> {
-  const { start, world, seed, numTest } = options;
+  const { start, world, seed, numTest, device = "cpu" } = options;
   const questions = world.questions.test.slice(0, numTest);
   const tokenizer = await Tokenizer.load(start);
   const chatTemplate = await ChatTemplate.load(start);
-  await using model = await Model.load(start);
+  await using model = await Model.load(start, { device });
   await using engine = await Engine.open(model, { tokenizer, seed });
   const recipe = worldRecipe({ queries: options.mode });
   const parts: AgentParts = {

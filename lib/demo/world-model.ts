@@ -36,6 +36,8 @@ export interface WorldModelOptions {
   readonly seed: number;
   /** @default worldSft.steps */
   readonly steps?: number;
+  /** @default "cpu" */
+  readonly device?: string;
   readonly onStep?: (metrics: SftMetrics) => void;
   readonly signal?: AbortSignal;
 }
@@ -58,12 +60,12 @@ export function sftBatch(tokenizer: Tokenizer, seed: number, step: number): Trai
  * @throws ERR_ABORTED when the signal fires; ERR_IO when the folder cannot be written
  */
 export async function trainWorldModel(options: WorldModelOptions): Promise<void> {
-  const { folder, seed, steps = worldSft.steps, onStep, signal } = options;
+  const { folder, seed, steps = worldSft.steps, device = "cpu", onStep, signal } = options;
   await mkdir(folder, { recursive: true });
   writeWorldTokenizer(folder);
   const tokenizer = await Tokenizer.load(folder);
   const config = parseConfig(worldModelConfig(tokenizer.vocabSize), "the world's model");
-  await using model = await Model.create(config, { seed, std: worldSft.initialStd });
+  await using model = await Model.create(config, { seed, device, std: worldSft.initialStd });
   await using trainer = await Trainer.open(model, { beta2: 0.95 });
   const { peak, warmupSteps, floor } = worldSft;
   await sft({
