@@ -32,7 +32,7 @@ export function worldRecipe({ queries }: { readonly queries: QueryMode }): Recip
     reward: emReward,
     algorithm: { ...algorithms.ppo, kl: { ...algorithms.ppo.kl, coef: 0.003 }, miniBatches: 2 },
     training: {
-      steps: 80,
+      steps: 40,
       batchQuestions: 64,
       samples: 2,
       learningRate: 4e-4,
