@@ -75,7 +75,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
       ...(quick ? { steps: quickSizes.rlSteps, numTest: quickSizes.numTest } : {}),
       ...(signal ? { signal } : {}),
     };
-    // A killed demo goes on where it was; one of another seed, size or start model has folders of its own.
+    // A mode that was trained before a kill is not trained again; another seed, size or start has its own folders.
     const name = `seed-${seed}${quick ? "-quick" : ""}${fromScratch ? "-from-scratch" : ""}`;
     const single = await runMode("single", join(out, `single-${name}`), common, onLine);
     const multi = await runMode("multi", join(out, `multi-${name}`), common, onLine);
