@@ -25,6 +25,7 @@ const folders = {
   "lib/text": "tokenizers, chat templates, words",
   "lib/data": "questions and passages on disk",
   "lib/model": "Hugging Face model folders and the weights' handle",
+  "lib/embed": "from text to vectors: the hashed embedder, encoders, re-ranking",
   "lib/search": "from passages to hits",
   "lib/world": "the built-in fictional world",
   "lib/engine": "sequences that generate, append and fork",

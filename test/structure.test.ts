@@ -10,13 +10,17 @@ import { projectRoot } from "./project.ts";
 const libLayers = [
   ["base"],
   ["text", "data"],
-  ["model", "search", "world"],
+  ["model", "corpus"],
+  ["embed"],
+  ["search"],
+  ["remote", "world"],
   ["engine"],
   ["rollout"],
   ["reward"],
   ["evaluate"],
   ["train"],
   ["recipes"],
+  ["serve"],
   ["demo"],
   ["cli"],
 ];

@@ -1,7 +1,7 @@
 /** BM25 over the terms of passages: built in memory, searched from a mapped file. */
 import type { Handle, NativeHits } from "../base/addon.ts";
 import { native } from "../base/native.ts";
-import { termsOf } from "./words.ts";
+import { termsOf } from "../text/words.ts";
 
 /** The two parameters of the formula. */
 export interface Bm25Options {

@@ -1,11 +1,11 @@
 /** From a corpus to an index folder. */
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { batchesOf } from "../base/batches.ts";
 import { throwIfAborted } from "../base/errors.ts";
 import { type Passage, readPassages } from "../data/passage.ts";
-import { batchesOf } from "./batches.ts";
+import { HashedEmbedder } from "../embed/hashed-embedder.ts";
 import { Bm25Builder, type Bm25Options } from "./bm25.ts";
-import { HashedEmbedder } from "./embedder.ts";
 import { describeFiles, type Manifest, manifestFile, writeManifest } from "./manifest.ts";
 import { PassageStore } from "./passage-store.ts";
 import { graphDefaults, VectorIndex, type VectorIndexKind, type VectorIndexOptions } from "./vector-index.ts";
@@ -97,7 +97,8 @@ async function buildDense(work: Work, kind: VectorIndexKind, options: DenseOptio
   const embedder = await fitEmbedder(work, dim);
   const index = VectorIndex.create(kind, { ...options, dim, metric, dtype, capacity: store.size });
   try {
-    for await (const texts of textBatches(work, "index")) await index.add(await embedder.embed(texts));
+    for await (const texts of textBatches(work, "index"))
+      await index.add(await embedder.embedPassages(texts));
     await index.save(join(out, indexFiles.vectors));
     await embedder.save(join(out, indexFiles.embedder));
   } finally {

@@ -1,8 +1,8 @@
 /** Search over indexes in this process. */
 import type { NativeHits } from "../base/addon.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
+import type { Embedder } from "../embed/embedder.ts";
 import type { Bm25Index } from "./bm25.ts";
-import type { Embedder } from "./embedder.ts";
 import type { PassageStore } from "./passage-store.ts";
 import type { Hit, Search } from "./search.ts";
 import type { VectorIndex } from "./vector-index.ts";
@@ -62,7 +62,9 @@ export function localSearch({ store, index, embedder }: LocalSearchParts): Searc
   checkSizes(store, index);
   if (index.dim !== embedder.dim)
     throw new SeekError("ERR_ARGUMENT", `embedder: expected width ${index.dim}, got ${embedder.dim}`);
-  return searchWith(store, async (queries, topK) => index.search(await embedder.embed(queries), { topK }));
+  return searchWith(store, async (queries, topK) =>
+    index.search(await embedder.embedQueries(queries), { topK }),
+  );
 }
 
 /**

@@ -1,9 +1,9 @@
 /** From an index folder to a search. */
 import { join } from "node:path";
 import { SeekError } from "../base/errors.ts";
+import { HashedEmbedder } from "../embed/hashed-embedder.ts";
 import { Bm25Index } from "./bm25.ts";
 import { indexFiles } from "./build-index.ts";
-import { HashedEmbedder } from "./embedder.ts";
 import { bm25Search, localSearch } from "./local-search.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
 import { PassageStore } from "./passage-store.ts";

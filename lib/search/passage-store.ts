@@ -1,10 +1,10 @@
 /** Passages by number, kept as bytes and parsed when asked for: a corpus costs its size on disk and 4 bytes a passage. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
+import { batchesOf } from "../base/batches.ts";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files.ts";
 import type { Passage } from "../data/passage.ts";
-import { batchesOf } from "./batches.ts";
 
 /** Whole lines of JSON, each ended by a line feed. */
 interface Block {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Bm25Builder, Bm25Index, type Bm25Options } from "../../lib/search/bm25.ts";
-import { termsOf, wordsOf } from "../../lib/search/words.ts";
+import { termsOf, wordsOf } from "../../lib/text/words.ts";
 import { projectRoot } from "../project.ts";
 
 interface Golden {

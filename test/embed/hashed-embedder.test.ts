@@ -4,9 +4,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { HashedEmbedder } from "../../lib/search/embedder.ts";
+import { HashedEmbedder } from "../../lib/embed/hashed-embedder.ts";
 import { VectorIndex } from "../../lib/search/vector-index.ts";
-import { peoplePassages } from "./people.ts";
+import { peoplePassages } from "../search/people.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-embedder-"));
 after(() => rm(folder, { recursive: true }));
@@ -17,9 +17,9 @@ const texts = passages.map(({ title, text }) => `${title}\n${text}`);
 async function shareFirst(embedder: HashedEmbedder, queryOf: (title: string) => string): Promise<number> {
   const { dim } = embedder;
   const index = VectorIndex.create("exact", { dim, capacity: texts.length });
-  await index.add(await embedder.embed(texts));
+  await index.add(await embedder.embedPassages(texts));
   const asked = passages.map((_, i) => i).filter((i) => i % 10 === 0);
-  const queries = await embedder.embed(asked.map((i) => queryOf(passages[i]?.title ?? "")));
+  const queries = await embedder.embedQueries(asked.map((i) => queryOf(passages[i]?.title ?? "")));
   const { ids } = await index.search(queries, { topK: 1 });
   return asked.filter((i, q) => ids[q] === i).length / asked.length;
 }
@@ -40,7 +40,7 @@ test("a misspelt name still finds its passage, nine times in ten", async () => {
 
 test("vectors have length one, equal texts equal vectors, unknown texts none", async () => {
   const embedder = await HashedEmbedder.fit(texts, { dim: 64 });
-  const vectors = await embedder.embed([texts[0] ?? "", texts[0] ?? "", "", "0123"]);
+  const vectors = await embedder.embedPassages([texts[0] ?? "", texts[0] ?? "", "", "0123"]);
   const rows = [0, 1, 2, 3].map((row) => [...vectors.subarray(row * 64, row * 64 + 64)]);
   const lengths = rows.map((row) => Math.hypot(...row));
   assert.ok(Math.abs((lengths[0] ?? 0) - 1) < 1e-6);
@@ -50,7 +50,7 @@ test("vectors have length one, equal texts equal vectors, unknown texts none", a
 
 test("without a corpus similar texts are near, different ones are not", async () => {
   const embedder = HashedEmbedder.create({ dim: 1024 });
-  const vectors = await embedder.embed(["the red house", "a red house", "seven ships sailed"]);
+  const vectors = await embedder.embedPassages(["the red house", "a red house", "seven ships sailed"]);
   const row = (i: number): Float32Array => vectors.subarray(i * 1024, (i + 1) * 1024);
   const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, x, i) => sum + x * (b[i] ?? 0), 0);
   assert.ok(dot(row(0), row(1)) > 0.5);
@@ -63,9 +63,12 @@ test("a saved embedder gives the same vectors; another file is refused", async (
   await embedder.save(path);
   const opened = await HashedEmbedder.open(path);
   assert.equal(opened.dim, 128);
-  assert.deepEqual(await opened.embed(texts.slice(0, 5)), await embedder.embed(texts.slice(0, 5)));
+  assert.deepEqual(
+    await opened.embedPassages(texts.slice(0, 5)),
+    await embedder.embedPassages(texts.slice(0, 5)),
+  );
   opened.close();
-  await assert.rejects(opened.embed(["x"]), { code: "ERR_STATE" });
+  await assert.rejects(opened.embedPassages(["x"]), { code: "ERR_STATE" });
   await writeFile(path, "something else");
   await assert.rejects(HashedEmbedder.open(path), { code: "ERR_FORMAT" });
   await assert.rejects(HashedEmbedder.open(join(folder, "none")), { code: "ERR_IO" });

@@ -1,16 +1,10 @@
-/** Text to vectors; the built-in encoder needs no model. */
+/** The built-in embedder: words and their letters, hashed; it needs no model. */
 import type { Handle } from "../base/addon.ts";
+import { batchesOf } from "../base/batches.ts";
 import { throwIfAborted } from "../base/errors.ts";
 import { native } from "../base/native.ts";
-import { batchesOf } from "./batches.ts";
-import { wordsOf } from "./words.ts";
-
-/** Turns texts into vectors of one width. */
-export interface Embedder {
-  readonly dim: number;
-  /** f32 [N, dim], row-major, one row per text. */
-  embed(texts: readonly string[]): Promise<Float32Array>;
-}
+import { wordsOf } from "../text/words.ts";
+import type { Embedder, EmbedOptions } from "./embedder.ts";
 
 const joined = (texts: readonly string[]): string[] => texts.map((text) => wordsOf(text).join(" "));
 
@@ -60,12 +54,19 @@ export class HashedEmbedder implements Embedder {
   /**
    * Vectors of length one; zeros for a text of which nothing is known.
    *
-   * @param texts passages or queries
+   * @param texts passages
+   * @param options `signal`: heeded before the work begins
    * @returns f32 [N, dim], row-major
-   * @throws ERR_STATE after close
+   * @throws ERR_STATE after close, ERR_ABORTED
    */
-  async embed(texts: readonly string[]): Promise<Float32Array> {
+  async embedPassages(texts: readonly string[], { signal }: EmbedOptions = {}): Promise<Float32Array> {
+    throwIfAborted(signal, "embedder");
     return native.embedderEmbed(this.#handle, joined(texts));
+  }
+
+  /** Queries are embedded as passages are. @throws ERR_STATE after close, ERR_ABORTED */
+  async embedQueries(texts: readonly string[], options: EmbedOptions = {}): Promise<Float32Array> {
+    return this.embedPassages(texts, options);
   }
 
   /** Writes it, whole or not at all. @throws ERR_IO */

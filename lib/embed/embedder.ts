@@ -1,0 +1,19 @@
+/** The seam between text and vectors: whatever turns passages and queries into vectors of one width. */
+
+/** How to embed. */
+export interface EmbedOptions {
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Turns texts into vectors of one width. Passages and queries are told apart because many encoders were trained with
+ * a different prefix for each.
+ */
+export interface Embedder {
+  /** Width of a vector. */
+  readonly dim: number;
+  /** f32 [N, dim], row-major, one row per text. Rejects with ERR_ABORTED when the signal fires. */
+  embedPassages(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array>;
+  /** f32 [Q, dim], row-major, one row per query. Rejects with ERR_ABORTED when the signal fires. */
+  embedQueries(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array>;
+}
