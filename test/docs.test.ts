@@ -6,7 +6,7 @@ import { test } from "node:test";
 import ts from "typescript";
 import { parse } from "yaml";
 import { commands } from "../lib/cli/commands.ts";
-import { flagName } from "../lib/cli/flags.ts";
+import { flagsOf } from "../lib/cli/flags.ts";
 import { projectRoot } from "./project.ts";
 
 const docs = readdirSync(join(projectRoot, "docs")).map((file) => join("docs", file));
@@ -15,15 +15,16 @@ const pages = ["README.md", "ARCHITECTURE.md", ...docs]
   .map((file) => ({ file, text: readFileSync(join(projectRoot, file), "utf8") }));
 
 const calls = pages.flatMap(({ file, text }) =>
-  [...text.matchAll(/^npx seekrl (\w+)(.*)$/gm)].map(([call, name = "", rest = ""]) => {
-    return { call, command: commands.find((each) => each.name === name), rest, page: text, file };
+  [...text.matchAll(/^npx seekrl (.*)$/gm)].map(([call, rest = ""]) => {
+    const command = commands.find(({ name }) => `${rest} `.startsWith(`${name} `));
+    return { call, command, rest, page: text, file };
   }),
 );
 
 test("every command has an example, and every example's flags exist", () => {
   for (const { call, command, rest, file } of calls) {
     assert.ok(command, `${file}: ${call}`);
-    const known = [...Object.keys(command.options.shape).map(flagName), "--config", "--json"];
+    const known = [...flagsOf(command.options).map(({ long }) => long), "--config", "--json"];
     for (const [flag] of rest.matchAll(/--[a-z-]+/g)) assert.ok(known.includes(flag), `${file}: ${flag}`);
   }
   const shown = new Set(calls.map(({ command }) => command?.name));

@@ -17,6 +17,7 @@ export interface CommandIo {
 
 /** A command, its options still unknown. */
 export interface Command {
+  /** One word, or a group and a word: `index build`. */
   readonly name: string;
   readonly summary: string;
   readonly options: z.ZodObject;

@@ -1,9 +1,9 @@
 /** The list of commands, in the order in which a newcomer needs them. */
-import { indexCommand } from "./build-index.ts";
 import type { Command } from "./command.ts";
 import { demoCommand } from "./demo.ts";
 import { evalCommand } from "./eval.ts";
 import { generateCommand } from "./generate.ts";
+import { indexBuildCommand } from "./index-build.ts";
 import { scoreCommand } from "./score.ts";
 import { searchCommand } from "./search.ts";
 import { sftCommand } from "./sft.ts";
@@ -16,9 +16,16 @@ export const commands: readonly Command[] = [
   generateCommand,
   scoreCommand,
   tokenizeCommand,
-  indexCommand,
+  indexBuildCommand,
   searchCommand,
   sftCommand,
   trainCommand,
   evalCommand,
 ];
+
+/** What the commands whose names begin with one of these words are about. */
+export const groups: Readonly<Record<string, string>> = {
+  corpus: "document collections",
+  index: "index folders",
+  retriever: "retrieval as a service",
+};

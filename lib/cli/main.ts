@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import { CommanderError, Command as Program } from "commander";
 import { SeekError } from "../base/errors.ts";
 import { type Command, type CommandIo, UsageError } from "./command.ts";
-import { commands } from "./commands.ts";
+import { commands, groups } from "./commands.ts";
 import { flagsOf } from "./flags.ts";
 import { readOptions } from "./options.ts";
 
@@ -36,12 +36,30 @@ function programOf(list: readonly Command[], signal: AbortSignal): Program {
     "Trains and runs language models that reason with search.",
   );
   program.exitOverride().configureHelp({ showGlobalOptions: true }).helpCommand(false);
-  for (const each of list) program.addCommand(subcommandOf(each, signal));
+  for (const each of list) parentOf(program, each).addCommand(subcommandOf(each, signal));
+  for (const group of program.commands) describeGroup(group);
   return program;
 }
 
+// A group is made with the first of its commands.
+function parentOf(program: Program, { name }: Command): Program {
+  const [group = "", word] = name.split(" ");
+  if (word === undefined) return program;
+  const known = program.commands.find((each) => each.name() === group);
+  if (known) return known;
+  const made = new Program(group).usage("<command> [options]").exitOverride().helpCommand(false);
+  program.addCommand(made);
+  return made;
+}
+
+function describeGroup(group: Program): void {
+  if (group.commands.length === 0) return;
+  const words = group.commands.map((each) => each.name()).join(", ");
+  group.description(`${groups[group.name()]}: ${words}`);
+}
+
 function subcommandOf(each: Command, signal: AbortSignal): Program {
-  const subcommand = new Program(each.name).description(each.summary).exitOverride();
+  const subcommand = new Program(each.name.split(" ").at(-1)).description(each.summary).exitOverride();
   for (const flag of flagsOf(each.options)) subcommand.addOption(flag);
   subcommand.option(
     "--config <file>",

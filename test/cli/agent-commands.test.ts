@@ -42,7 +42,7 @@ async function runJson(...args: string[]): Promise<Record<string, unknown>> {
 }
 
 test("an index is built, searched, and evaluated over", async () => {
-  const built = await runJson("index", "--corpus", corpus, "--out", index);
+  const built = await runJson("index", "build", "--corpus", corpus, "--out", index);
   assert.deepEqual([built.passages, built.kind], [2, "bm25"]);
 
   const { results } = (await runJson(
@@ -75,7 +75,7 @@ test("an index is built, searched, and evaluated over", async () => {
 });
 
 test("a model is fine-tuned, and trained by its rewards; each result is a model folder", async () => {
-  await runJson("index", "--corpus", corpus, "--out", index);
+  await runJson("index", "build", "--corpus", corpus, "--out", index);
   const data = join(folder, "sft.jsonl");
   await writeFile(
     data,

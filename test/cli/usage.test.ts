@@ -28,6 +28,20 @@ test("options that are missing or wrong are usage errors, and standard output st
   assert.match(wrong.stderr, /--ids: expected number.*got \[1,"x"\]/);
 });
 
+test("a group of commands lists them, and hints at the one that was meant", async () => {
+  const [alone, wrong, help] = await Promise.all([
+    runCli("index"),
+    runCli("index", "biuld"),
+    runCli("index", "build", "--help"),
+  ]);
+  assert.equal(alone.code, 2);
+  assert.match(alone.stderr, /^ {2}build .*builds a search index/m);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /Did you mean build\?/);
+  assert.equal(help.code, 0);
+  assert.match(help.stdout, /^Usage: seekrl index build /);
+});
+
 test("a failure is exit code 1 and says what failed", async () => {
   const { code, stdout, stderr } = await runCli(
     "tokenize",

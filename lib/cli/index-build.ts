@@ -1,11 +1,11 @@
-/** `seekrl index`: a corpus becomes an index folder. */
+/** `seekrl index build`: a corpus becomes an index folder. */
 import { z } from "zod";
 import { command } from "./command.ts";
 import { progressLine } from "./progress.ts";
 
 /** The command. */
-export const indexCommand = command({
-  name: "index",
+export const indexBuildCommand = command({
+  name: "index build",
   summary: "builds a search index from a corpus",
   options: z.strictObject({
     corpus: z.string().describe("JSON Lines of {id, title, text} or {id, contents}"),
