@@ -214,7 +214,8 @@ export interface NativeHits {
 /** Search, the exports that native/node/search_api.h declares. Words and terms cross as one string with spaces between. */
 export interface NativeSearch {
   vectorIndexCreate(options: object): Handle<"vectorIndex">;
-  vectorIndexOpen(path: string, kind: string): Promise<Handle<"vectorIndex">>;
+  /** `verify`, here and below: reads and checks every byte of the file, not its header alone. */
+  vectorIndexOpen(path: string, kind: string, verify: boolean): Promise<Handle<"vectorIndex">>;
   /** Rows from `first` on. */
   vectorIndexAdd(index: Handle<"vectorIndex">, first: number, vectors: Float32Array): Promise<void>;
   vectorIndexSearch(index: Handle<"vectorIndex">, queries: Float32Array, topK: number): Promise<NativeHits>;
@@ -225,14 +226,14 @@ export interface NativeSearch {
   bm25BuilderAdd(builder: Handle<"bm25Builder">, passages: readonly string[]): Promise<void>;
   bm25BuilderSave(builder: Handle<"bm25Builder">, path: string): Promise<void>;
   bm25BuilderClose(builder: Handle<"bm25Builder">): void;
-  bm25IndexOpen(path: string): Promise<Handle<"bm25Index">>;
+  bm25IndexOpen(path: string, verify: boolean): Promise<Handle<"bm25Index">>;
   bm25IndexSearch(index: Handle<"bm25Index">, queries: readonly string[], topK: number): Promise<NativeHits>;
   bm25IndexCount(index: Handle<"bm25Index">): number;
   bm25IndexClose(index: Handle<"bm25Index">): void;
   idfCounterCreate(): Handle<"idfCounter">;
   idfCounterAdd(counter: Handle<"idfCounter">, texts: readonly string[]): Promise<void>;
   embedderCreate(dim: number, counter: Handle<"idfCounter"> | undefined): Handle<"embedder">;
-  embedderOpen(path: string): Promise<Handle<"embedder">>;
+  embedderOpen(path: string, verify: boolean): Promise<Handle<"embedder">>;
   embedderEmbed(embedder: Handle<"embedder">, texts: readonly string[]): Promise<Float32Array>;
   embedderSave(embedder: Handle<"embedder">, path: string): Promise<void>;
   embedderDim(embedder: Handle<"embedder">): number;

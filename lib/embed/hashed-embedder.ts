@@ -46,9 +46,19 @@ export class HashedEmbedder implements Embedder {
     return new HashedEmbedder(native.embedderCreate(dim, counter));
   }
 
-  /** Reads a saved embedder. @throws ERR_IO, ERR_FORMAT */
-  static async open(path: string): Promise<HashedEmbedder> {
-    return new HashedEmbedder(await native.embedderOpen(path));
+  /**
+   * Reads a saved embedder.
+   *
+   * @param path what `save` wrote
+   * @param options `verify`: checks every byte, `@default true`; `false` for a file that is known to be good
+   * @returns the embedder, to be closed
+   * @throws ERR_IO when it cannot be read, ERR_FORMAT when it is damaged or something else
+   */
+  static async open(
+    path: string,
+    { verify = true }: { readonly verify?: boolean } = {},
+  ): Promise<HashedEmbedder> {
+    return new HashedEmbedder(await native.embedderOpen(path, verify));
   }
 
   /**

@@ -47,9 +47,16 @@ export class Bm25Index {
     this.#handle = index;
   }
 
-  /** Maps the file. @throws ERR_IO when it cannot be read, ERR_FORMAT when it is damaged or something else */
-  static async open(path: string): Promise<Bm25Index> {
-    return new Bm25Index(await native.bm25IndexOpen(path));
+  /**
+   * Maps the file.
+   *
+   * @param path what `save` wrote
+   * @param options `verify`: reads and checks every byte, `@default true`; `false` for a file that is known to be good
+   * @returns the index, to be closed
+   * @throws ERR_IO when it cannot be read, ERR_FORMAT when it is damaged or something else
+   */
+  static async open(path: string, { verify = true }: { readonly verify?: boolean } = {}): Promise<Bm25Index> {
+    return new Bm25Index(await native.bm25IndexOpen(path, verify));
   }
 
   /** How many passages it holds. @throws ERR_STATE after close */

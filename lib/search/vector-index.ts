@@ -76,12 +76,16 @@ export class VectorIndex {
    * Maps a saved index; nothing can be added to it.
    *
    * @param path what `save` wrote
-   * @param options `kind` it must have
+   * @param options `kind` it must have; `verify`: reads and checks every byte, `@default true`. `false` opens a file
+   * that is known to be good in milliseconds: its header and sizes are checked, pages are read when searched
    * @returns the index, to be closed
    * @throws ERR_IO when the file cannot be read; ERR_FORMAT when it is damaged or of another kind
    */
-  static async open(path: string, { kind }: { readonly kind: VectorIndexKind }): Promise<VectorIndex> {
-    return new VectorIndex(await native.vectorIndexOpen(path, kind));
+  static async open(
+    path: string,
+    { kind, verify = true }: { readonly kind: VectorIndexKind; readonly verify?: boolean },
+  ): Promise<VectorIndex> {
+    return new VectorIndex(await native.vectorIndexOpen(path, kind, verify));
   }
 
   /** How many vectors it holds. @throws ERR_STATE after close */

@@ -37,7 +37,10 @@ Napi::Value bm25_builder_save(const Napi::CallbackInfo& info) {
 Napi::Value bm25_index_open(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(
-        info.Env(), search_queue(), [path = to_text(info[0], "path")] { return std::make_shared<Bm25Index>(path); },
+        info.Env(), search_queue(),
+        [path = to_text(info[0], "path"), verify = to_verify(info[1])] {
+          return std::make_shared<Bm25Index>(path, verify);
+        },
         [](Napi::Env env, const std::shared_ptr<Bm25Index>& index) { return wrap(env, index); });
   });
 }

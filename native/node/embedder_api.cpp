@@ -41,7 +41,9 @@ Napi::Value embedder_open(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(
         info.Env(), search_queue(),
-        [path = to_text(info[0], "path")] { return std::make_shared<HashedEmbedder>(HashedEmbedder::open(path)); },
+        [path = to_text(info[0], "path"), verify = to_verify(info[1])] {
+          return std::make_shared<HashedEmbedder>(HashedEmbedder::open(path, verify));
+        },
         [](Napi::Env env, const std::shared_ptr<HashedEmbedder>& embedder) { return wrap(env, embedder); });
   });
 }

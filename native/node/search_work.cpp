@@ -3,6 +3,10 @@
 
 namespace seekrl::node {
 
+search::Verify to_verify(const Napi::Value& value) {
+  return to_bool(value, "verify") ? search::Verify::kAll : search::Verify::kHeader;
+}
+
 Found::Found(int64_t num_queries, int64_t top_k, int64_t count) {
   require(top_k >= 1, ErrorCode::kRange, "topK: expected at least 1, got ", top_k);
   require(top_k <= std::max<int64_t>(count, 1), ErrorCode::kRange, "topK: expected at most the index's ", count,

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "node/guard.h"
 #include "node/values.h"
+#include "search/blob.h"
 
 namespace seekrl::node {
 
@@ -74,6 +75,9 @@ Napi::Value post_ranges(Napi::Env env, int64_t count, int64_t per_task, Work wor
 }
 
 inline Napi::Value nothing(Napi::Env env) { return env.Undefined(); }
+
+// How an index file is opened: `true` reads and checks every byte, `false` trusts all but the header.
+search::Verify to_verify(const Napi::Value& value);
 
 // Ids and scores of Q queries, K each.
 struct Found {

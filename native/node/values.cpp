@@ -26,6 +26,11 @@ int64_t to_integer(const Napi::Value& value, const char* name) {
   return value.As<Napi::Number>().Int64Value();
 }
 
+bool to_bool(const Napi::Value& value, const char* name) {
+  require(value.IsBoolean(), ErrorCode::kArgument, name, ": expected true or false");
+  return value.As<Napi::Boolean>().Value();
+}
+
 std::string to_text(const Napi::Value& value, const char* name) {
   require(value.IsString(), ErrorCode::kArgument, name, ": expected a string");
   return value.As<Napi::String>().Utf8Value();
@@ -63,11 +68,7 @@ double number_of(const Napi::Object& object, const char* name) { return to_numbe
 
 int64_t integer_of(const Napi::Object& object, const char* name) { return to_integer(object.Get(name), name); }
 
-bool bool_of(const Napi::Object& object, const char* name) {
-  const Napi::Value value = object.Get(name);
-  require(value.IsBoolean(), ErrorCode::kArgument, name, ": expected true or false");
-  return value.As<Napi::Boolean>().Value();
-}
+bool bool_of(const Napi::Object& object, const char* name) { return to_bool(object.Get(name), name); }
 
 std::string text_of(const Napi::Object& object, const char* name) { return to_text(object.Get(name), name); }
 

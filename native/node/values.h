@@ -13,6 +13,7 @@ namespace seekrl::node {
 // ERR_ARGUMENT for a value of another type.
 double to_number(const Napi::Value& value, const char* name);
 int64_t to_integer(const Napi::Value& value, const char* name);
+bool to_bool(const Napi::Value& value, const char* name);
 std::string to_text(const Napi::Value& value, const char* name);
 std::vector<std::string> to_texts(const Napi::Value& value, const char* name);
 std::vector<int64_t> to_ids(const Napi::Value& value, const char* name);   // an Int32Array

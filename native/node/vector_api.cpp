@@ -62,9 +62,10 @@ Napi::Value vector_index_open(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(
         info.Env(), search_queue(),
-        [path = to_text(info[0], "path"), is_exact = to_is_exact(to_text(info[1], "kind"))] {
-          if (is_exact) return std::shared_ptr<VectorIndex>(search::ExactIndex::open(path));
-          return std::shared_ptr<VectorIndex>(search::HnswIndex::open(path, search_queue().num_threads()));
+        [path = to_text(info[0], "path"), is_exact = to_is_exact(to_text(info[1], "kind")),
+         verify = to_verify(info[2])] {
+          if (is_exact) return std::shared_ptr<VectorIndex>(search::ExactIndex::open(path, verify));
+          return std::shared_ptr<VectorIndex>(search::HnswIndex::open(path, verify, search_queue().num_threads()));
         },
         [](Napi::Env env, const std::shared_ptr<VectorIndex>& index) { return wrap(env, index); });
   });

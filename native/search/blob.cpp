@@ -12,8 +12,15 @@ namespace seekrl::search {
 namespace {
 
 constexpr std::array<char, 8> kMagic = {'S', 'E', 'E', 'K', 'B', 'L', 'O', 'B'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kBufferBytes = 1 << 20;
+
+uint64_t checksum_of(BlobHeader header) {
+  header.header_checksum = 0;
+  Checksum checksum;
+  checksum.add(&header, sizeof(header));
+  return checksum.value();
+}
 
 }  // namespace
 
@@ -38,7 +45,6 @@ void BlobWriter::write(const void* data, size_t num_bytes) {
 
 void BlobWriter::finish(const BlobNumbers& numbers) {
   flush();
-  checksum_.add(numbers.data(), sizeof(numbers));
   BlobHeader header;
   std::memset(static_cast<void*>(&header), 0, sizeof(header));  // the padding too: equal contents, equal files
   header.magic = kMagic;
@@ -47,11 +53,12 @@ void BlobWriter::finish(const BlobNumbers& numbers) {
   header.payload_bytes = static_cast<uint64_t>(file_.size()) - sizeof(header);
   header.checksum = checksum_.value();
   header.numbers = numbers;
+  header.header_checksum = checksum_of(header);
   file_.write_at(0, &header, sizeof(header));
   file_.publish();
 }
 
-Blob::Blob(const std::string& path, BlobKind kind) : file_(std::make_unique<MappedFile>(path)) {
+Blob::Blob(const std::string& path, BlobKind kind, Verify verify) : file_(std::make_unique<MappedFile>(path)) {
   const auto check = [&](bool holds, const auto&... parts) {
     require(holds, ErrorCode::kFormat, path, ": ", parts...);
   };
@@ -63,10 +70,12 @@ Blob::Blob(const std::string& path, BlobKind kind) : file_(std::make_unique<Mapp
   check(header.kind == kind, "expected an index file of kind ", std::string_view(kind.data(), 4));
   check(header.payload_bytes == payload_bytes(), "expected ", header.payload_bytes, " bytes after the header, got ",
         payload_bytes());
-  Checksum checksum;
-  checksum.add(payload(), payload_bytes());
-  checksum.add(header.numbers.data(), sizeof(header.numbers));
-  check(checksum.value() == header.checksum, "the checksum does not match, the file is damaged");
+  check(header.header_checksum == checksum_of(header), "the header's checksum does not match, the file is damaged");
+  if (verify == Verify::kAll) {
+    Checksum checksum;
+    checksum.add(payload(), payload_bytes());
+    check(checksum.value() == header.checksum, "the checksum does not match, the file is damaged");
+  }
   numbers_ = header.numbers;
 }
 

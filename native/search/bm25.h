@@ -45,7 +45,7 @@ class Bm25Builder {
 
 class Bm25Index {
  public:
-  explicit Bm25Index(const std::string& path);
+  Bm25Index(const std::string& path, Verify verify);
 
   // Sums over the query's terms, a repeated term as often as it stands there. Writes `top_k` ids and scores, best
   // first; -1 and 0 where fewer passages hold a term of the query. From any thread.

@@ -25,7 +25,7 @@ Accumulator& accumulator(int64_t num_passages) {
 
 }  // namespace
 
-Bm25Index::Bm25Index(const std::string& path) : blob_(path, kKind) {
+Bm25Index::Bm25Index(const std::string& path, Verify verify) : blob_(path, kKind, verify) {
   const auto [num_passages, num_terms, num_slots, num_postings, unused_a, unused_b] = blob_.numbers();
   const auto check = [&](bool holds, const char* what) { require(holds, ErrorCode::kFormat, path, ": ", what); };
   check(num_passages >= 0 && num_terms >= 0 && num_postings >= 0, "expected counts of at least 0");

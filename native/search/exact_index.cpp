@@ -80,13 +80,14 @@ ExactIndex::ExactIndex(VectorFormat format, int64_t capacity) : format_(format),
   nk_capabilities();  // fills NumKong's table of kernels
 }
 
-std::unique_ptr<ExactIndex> ExactIndex::open(const std::string& path) {
-  Blob blob(path, kKind);
+std::unique_ptr<ExactIndex> ExactIndex::open(const std::string& path, Verify verify) {
+  Blob blob(path, kKind, verify);
   auto index = std::make_unique<ExactIndex>(format_from(blob.numbers()), 0);
   const int64_t num_rows = blob.numbers()[0];
   const size_t row_bytes = index->format_.bytes() + (index->format_.scalar == Scalar::kI8 ? sizeof(float) : 0);
-  require(num_rows >= 0 && blob.payload_bytes() == static_cast<size_t>(num_rows) * row_bytes, ErrorCode::kFormat, path,
-          ": expected ", num_rows, " rows of ", row_bytes, " bytes, got ", blob.payload_bytes(), " bytes");
+  require(num_rows >= 0 && num_rows <= INT32_MAX && blob.payload_bytes() == static_cast<size_t>(num_rows) * row_bytes,
+          ErrorCode::kFormat, path, ": expected ", num_rows, " rows of ", row_bytes, " bytes, got ",
+          blob.payload_bytes(), " bytes");
   index->capacity_ = num_rows;
   index->num_rows_ = num_rows;
   index->rows_ = blob.payload();

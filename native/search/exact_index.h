@@ -15,7 +15,7 @@ class ExactIndex : public VectorIndex {
  public:
   ExactIndex(VectorFormat format, int64_t capacity);
   // Maps a saved index; nothing can be added to it.
-  static std::unique_ptr<ExactIndex> open(const std::string& path);
+  static std::unique_ptr<ExactIndex> open(const std::string& path, Verify verify);
 
   void add(int64_t first, const float* vectors_ND, int64_t num_vectors) override;
   void search(const float* queries_QD, int64_t num_queries, int64_t top_k, int32_t* ids_QK,

@@ -86,8 +86,8 @@ HashedEmbedder::HashedEmbedder(int64_t dim, std::vector<float> idf) : dim_(dim),
   require(dim >= 8 && dim <= 1 << 16, ErrorCode::kRange, "dim: expected 8 to 65536, got ", dim);
 }
 
-HashedEmbedder HashedEmbedder::open(const std::string& path) {
-  const Blob blob(path, kKind);
+HashedEmbedder HashedEmbedder::open(const std::string& path, Verify verify) {
+  const Blob blob(path, kKind, verify);
   const size_t num_idf = blob.payload_bytes() / sizeof(float);
   require(num_idf == 0 || blob.payload_bytes() == sizeof(float) << kIdfBits, ErrorCode::kFormat, path, ": expected ",
           1 << kIdfBits, " weights, got ", num_idf);

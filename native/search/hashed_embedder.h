@@ -17,7 +17,7 @@ namespace seekrl::search {
 class HashedEmbedder {
  public:
   explicit HashedEmbedder(int64_t dim, std::vector<float> idf = {});
-  static HashedEmbedder open(const std::string& path);
+  static HashedEmbedder open(const std::string& path, Verify verify);
 
   // words: folded, with one space between. Writes [dim]; zeros when the corpus knows nothing of the text.
   void embed(std::string_view words, float* vector_D) const;

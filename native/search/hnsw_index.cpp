@@ -70,8 +70,8 @@ HnswIndex::HnswIndex(VectorFormat format, int64_t capacity, const HnswOptions& o
 
 HnswIndex::~HnswIndex() = default;
 
-std::unique_ptr<HnswIndex> HnswIndex::open(const std::string& path, int num_threads) {
-  Blob blob(path, kKind);
+std::unique_ptr<HnswIndex> HnswIndex::open(const std::string& path, Verify verify, int num_threads) {
+  Blob blob(path, kKind, verify);
   const BlobNumbers& numbers = blob.numbers();
   HnswOptions options;
   options.connectivity = numbers[4];

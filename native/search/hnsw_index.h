@@ -21,7 +21,7 @@ class HnswIndex : public VectorIndex {
   HnswIndex(VectorFormat format, int64_t capacity, const HnswOptions& options, int num_threads);
   ~HnswIndex() override;
   // Maps a saved index; nothing can be added to it.
-  static std::unique_ptr<HnswIndex> open(const std::string& path, int num_threads);
+  static std::unique_ptr<HnswIndex> open(const std::string& path, Verify verify, int num_threads);
 
   void add(int64_t first, const float* vectors_ND, int64_t num_vectors) override;
   void search(const float* queries_QD, int64_t num_queries, int64_t top_k, int32_t* ids_QK,

@@ -176,7 +176,6 @@ test("damaged, cut and foreign files are ERR_FORMAT, missing ones ERR_IO", async
     await (await built(kind, {}, vectors.subarray(0, 100 * dim))).save(path);
     const bytes = await readFile(path);
     for (const at of [0, 9, 13, 20, 30, 50, 90, 128, 200, bytes.length >> 1, bytes.length - 1]) {
-      if (at >= 80 && at < 128) continue; // padding of the header
       const flipped = Buffer.from(bytes);
       flipped[at] = (flipped[at] ?? 0) ^ 0x10;
       await writeFile(path, flipped);
@@ -184,11 +183,10 @@ test("damaged, cut and foreign files are ERR_FORMAT, missing ones ERR_IO", async
     }
     for (const length of [0, 1, 64, 127, 128, bytes.length - 1]) {
       await writeFile(path, bytes.subarray(0, length));
-      await assert.rejects(
-        VectorIndex.open(path, { kind }),
-        { code: "ERR_FORMAT" },
-        `${kind}, ${length} bytes`,
-      );
+      for (const verify of [true, false]) {
+        const opening = VectorIndex.open(path, { kind, verify });
+        await assert.rejects(opening, { code: "ERR_FORMAT" }, `${kind}, ${length} bytes`);
+      }
     }
     await writeFile(path, Buffer.concat([bytes, Buffer.alloc(1)]));
     await assert.rejects(VectorIndex.open(path, { kind }), { code: "ERR_FORMAT" });
@@ -196,6 +194,33 @@ test("damaged, cut and foreign files are ERR_FORMAT, missing ones ERR_IO", async
     const other = kind === "exact" ? "hnsw" : "exact";
     await assert.rejects(VectorIndex.open(path, { kind: other }), { code: "ERR_FORMAT" });
     await assert.rejects(VectorIndex.open(join(folder, "none"), { kind }), { code: "ERR_IO" });
+  }
+});
+
+test("a file that is known to be good opens without a look at its vectors, its header is checked all the same", async () => {
+  for (const kind of ["exact", "hnsw"] as const) {
+    const path = join(folder, `trusted.${kind}`);
+    const index = await built(kind, {}, vectors.subarray(0, 100 * dim));
+    await index.save(path);
+    const trusted = await VectorIndex.open(path, { kind, verify: false });
+    assert.deepEqual(await trusted.search(queries, { topK }), await index.search(queries, { topK }));
+    const bytes = await readFile(path);
+    for (let at = 0; at < 128; at += 1) {
+      const flipped = Buffer.from(bytes);
+      flipped[at] = (flipped[at] ?? 0) ^ 0x10;
+      const damaged = join(folder, `header.${kind}`);
+      await writeFile(damaged, flipped);
+      await assert.rejects(
+        VectorIndex.open(damaged, { kind, verify: false }),
+        { code: "ERR_FORMAT" },
+        `${at}`,
+      );
+    }
+    const unread = Buffer.from(bytes);
+    unread[bytes.length - 1] = (unread.at(-1) ?? 0) ^ 1;
+    await writeFile(path, unread);
+    await assert.rejects(VectorIndex.open(path, { kind }), { code: "ERR_FORMAT" });
+    (await VectorIndex.open(path, { kind, verify: false })).close();
   }
 });
 
