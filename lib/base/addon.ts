@@ -211,6 +211,21 @@ export interface NativeHits {
   readonly scores: Float32Array;
 }
 
+/** Passages, the exports of native/node/passage_api.cpp. A passage crosses as three strings: id, title, text. */
+export interface NativePassages {
+  passageWriterCreate(path: string): Handle<"passageWriter">;
+  passageWriterAdd(writer: Handle<"passageWriter">, fields: readonly string[]): Promise<void>;
+  passageWriterFinish(writer: Handle<"passageWriter">): Promise<void>;
+  passageWriterClose(writer: Handle<"passageWriter">): void;
+  passageStoreOpen(path: string): Promise<Handle<"passageStore">>;
+  passageStoreCount(store: Handle<"passageStore">): number;
+  passageStoreGet(store: Handle<"passageStore">, index: number): string[];
+  passageStoreGetMany(store: Handle<"passageStore">, indices: Int32Array): Promise<string[]>;
+  /** The lowest number of a passage with each id, -1 where there is none. */
+  passageStoreFind(store: Handle<"passageStore">, ids: readonly string[]): Promise<Int32Array>;
+  passageStoreClose(store: Handle<"passageStore">): void;
+}
+
 /** Search, the exports that native/node/search_api.h declares. Words and terms cross as one string with spaces between. */
 export interface NativeSearch {
   vectorIndexCreate(options: object): Handle<"vectorIndex">;
@@ -241,4 +256,9 @@ export interface NativeSearch {
 }
 
 /** Everything the addon exports. */
-export type Addon = NativeProcess & NativeModels & NativeEngines & NativeTraining & NativeSearch;
+export type Addon = NativeProcess &
+  NativeModels &
+  NativeEngines &
+  NativeTraining &
+  NativePassages &
+  NativeSearch;

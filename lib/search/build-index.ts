@@ -3,16 +3,16 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { batchesOf } from "../base/batches.ts";
 import { throwIfAborted } from "../base/errors.ts";
-import { type Passage, readPassages } from "../data/passage.ts";
+import { type Passage, readPassages } from "../corpus/passage.ts";
+import { PassageStore, writePassageStore } from "../corpus/passage-store.ts";
 import { HashedEmbedder } from "../embed/hashed-embedder.ts";
 import { Bm25Builder, type Bm25Options } from "./bm25.ts";
 import { describeFiles, type Manifest, manifestFile, writeManifest } from "./manifest.ts";
-import { PassageStore } from "./passage-store.ts";
 import { graphDefaults, VectorIndex, type VectorIndexKind, type VectorIndexOptions } from "./vector-index.ts";
 
 /** The files of an index folder beside its manifest. */
 export const indexFiles = {
-  passages: "passages.jsonl",
+  passages: "passages.bin",
   bm25: "bm25.bin",
   vectors: "vectors.bin",
   embedder: "embedder.bin",
@@ -80,7 +80,7 @@ async function buildLexical(work: Work, { k1 = 1.2, b = 0.75 }: Bm25Options): Pr
   } finally {
     builder.close();
   }
-  const files = await describeFiles(out, [indexFiles.bm25]);
+  const files = await describeFiles(out, [indexFiles.passages, indexFiles.bm25]);
   return { format: "seekrl-index", version: 1, kind: "bm25", count: store.size, k1, b, files };
 }
 
@@ -105,7 +105,7 @@ async function buildDense(work: Work, kind: VectorIndexKind, options: DenseOptio
     index.close();
     embedder.close();
   }
-  const files = await describeFiles(out, [indexFiles.vectors, indexFiles.embedder]);
+  const files = await describeFiles(out, [indexFiles.passages, indexFiles.vectors, indexFiles.embedder]);
   const made = { format: "seekrl-index", version: 1, count: store.size, files } as const;
   const graph = kind === "hnsw" ? { graph: { ...graphDefaults, ...options.graph } } : {};
   return { ...made, kind, embedder: "hashed", dim, metric, dtype, ...graph };
@@ -122,19 +122,17 @@ async function buildDense(work: Work, kind: VectorIndexKind, options: DenseOptio
  */
 export async function buildIndex(options: BuildIndexOptions): Promise<Manifest> {
   const { corpus, out, kind = "bm25", bm25 = {}, dense = {} } = options;
-  const store = await PassageStore.from(typeof corpus === "string" ? readPassages(corpus) : corpus);
-  throwIfAborted(options.signal, "index");
   await mkdir(out, { recursive: true });
   await rm(join(out, manifestFile), { force: true });
-  const work: Work = { ...options, store };
-  const made = kind === "bm25" ? await buildLexical(work, bm25) : await buildDense(work, kind, dense);
-  await store.save(join(out, indexFiles.passages));
-  const [passages] = Object.values(await describeFiles(out, [indexFiles.passages]));
-  const files = {
-    ...made.files,
-    [indexFiles.passages]: { bytes: passages?.bytes ?? 0, sha256: store.sha256 },
-  };
-  const manifest = { ...made, files };
-  await writeManifest(out, manifest);
-  return manifest;
+  const passages = typeof corpus === "string" ? readPassages(corpus) : corpus;
+  await writePassageStore(join(out, indexFiles.passages), passages, options);
+  const store = await PassageStore.open(join(out, indexFiles.passages));
+  try {
+    const work: Work = { ...options, store };
+    const made = kind === "bm25" ? await buildLexical(work, bm25) : await buildDense(work, kind, dense);
+    await writeManifest(out, made);
+    return made;
+  } finally {
+    store.close();
+  }
 }

@@ -1,9 +1,10 @@
 /** Search over indexes in this process. */
 import type { NativeHits } from "../base/addon.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
+import type { Passage } from "../corpus/passage.ts";
+import type { PassageStore } from "../corpus/passage-store.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { Bm25Index } from "./bm25.ts";
-import type { PassageStore } from "./passage-store.ts";
 import type { Hit, Search } from "./search.ts";
 import type { VectorIndex } from "./vector-index.ts";
 
@@ -15,11 +16,15 @@ function checkTopK(topK: number): void {
   throw new SeekError("ERR_RANGE", `topK: expected a whole number of at least 1, got ${topK}`);
 }
 
-function hitsOf(store: PassageStore, found: NativeHits, at: number, count: number): Hit[] {
-  const hits: Hit[] = [];
-  for (let i = at; i < at + count; i += 1) {
-    const id = found.ids[i] ?? -1;
-    if (id >= 0) hits.push({ ...store.get(id), score: found.scores[i] ?? 0 });
+/** The passages of all queries are read in one go, away from the event loop. */
+async function hitsOf(store: PassageStore, found: NativeHits, count: number): Promise<Hit[][]> {
+  const passages = await store.getMany(found.ids.filter((id) => id >= 0));
+  const hits: Hit[][] = Array.from({ length: found.ids.length / count }, () => []);
+  let next = 0;
+  for (const [i, id] of found.ids.entries()) {
+    if (id < 0) continue;
+    hits[Math.floor(i / count)]?.push({ ...(passages[next] as Passage), score: found.scores[i] ?? 0 });
+    next += 1;
   }
   return hits;
 }
@@ -32,7 +37,7 @@ function searchWith(store: PassageStore, find: FindIds): Search {
     if (queries.length === 0 || count === 0) return queries.map(() => []);
     const found = await find(queries, count);
     throwIfAborted(signal, "search");
-    return queries.map((_, q) => hitsOf(store, found, q * count, count));
+    return hitsOf(store, found, count);
   };
 }
 

@@ -8,11 +8,7 @@ import { writeFileAtomic } from "../base/files.ts";
 /** The file's name. */
 export const manifestFile = "manifest.json";
 
-const fileSchema = z.strictObject({
-  bytes: z.int().nonnegative(),
-  /** Given where the file does not carry a checksum of its own. */
-  sha256: z.string().optional(),
-});
+const fileSchema = z.strictObject({ bytes: z.int().nonnegative() });
 
 const common = {
   format: z.literal("seekrl-index"),

@@ -1,12 +1,12 @@
 /** From an index folder to a search. */
 import { join } from "node:path";
 import { SeekError } from "../base/errors.ts";
+import { PassageStore } from "../corpus/passage-store.ts";
 import { HashedEmbedder } from "../embed/hashed-embedder.ts";
 import { Bm25Index } from "./bm25.ts";
 import { indexFiles } from "./build-index.ts";
 import { bm25Search, localSearch } from "./local-search.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
-import { PassageStore } from "./passage-store.ts";
 import type { Search } from "./search.ts";
 import { VectorIndex, type VectorIndexKind } from "./vector-index.ts";
 
@@ -14,7 +14,7 @@ import { VectorIndex, type VectorIndexKind } from "./vector-index.ts";
 export type IndexSearch = Search & {
   readonly manifest: Manifest;
   readonly store: PassageStore;
-  /** Unmaps the files once running searches have ended; later searches reject with ERR_STATE. */
+  /** Unmaps the files; searches that still run, and later ones, reject with ERR_STATE. */
   close(): void;
 };
 
@@ -39,7 +39,7 @@ async function openDense(folder: string, store: PassageStore, kind: VectorIndexK
 }
 
 /**
- * Opens what {@link buildIndex} wrote: indexes are mapped, passages read.
+ * Opens what {@link buildIndex} wrote: passages and indexes are mapped.
  *
  * @param folder - the index folder
  * @returns a {@link Search} with the manifest, the passages and `close()`
@@ -51,13 +51,16 @@ async function openDense(folder: string, store: PassageStore, kind: VectorIndexK
  */
 export async function openIndex(folder: string): Promise<IndexSearch> {
   const manifest = await readManifest(folder);
-  const sha256 = manifest.files[indexFiles.passages]?.sha256;
-  const store = await PassageStore.open(join(folder, indexFiles.passages), sha256 ? { sha256 } : {});
+  const store = await PassageStore.open(join(folder, indexFiles.passages));
   if (store.size !== manifest.count)
     throw new SeekError("ERR_FORMAT", `${folder}: expected ${manifest.count} passages, got ${store.size}`);
   const { kind } = manifest;
   const { search, close } = await (kind === "bm25"
     ? openLexical(folder, store)
     : openDense(folder, store, kind));
-  return Object.assign(search, { manifest, store, close });
+  const closeAll = (): void => {
+    close();
+    store.close();
+  };
+  return Object.assign(search, { manifest, store, close: closeAll });
 }

@@ -1,5 +1,5 @@
 /** A whole built-in world: one corpus, and train, validation and test questions that share no entities. */
-import type { Passage } from "../data/passage.ts";
+import type { Passage } from "../corpus/passage.ts";
 import { type Cast, type Census, drawCast, type Facts, inventFacts } from "./facts.ts";
 import { kFamousCities, kNames } from "./names.ts";
 import { writePassages } from "./passages.ts";

@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
+import { type Passage, readPassages, writePassages } from "../../lib/corpus/passage.ts";
 import { readJsonRows } from "../../lib/data/jsonl.ts";
-import { type Passage, readPassages, writePassages } from "../../lib/data/passage.ts";
 import { type Question, readQuestions, writeQuestions } from "../../lib/data/question.ts";
 
 let folder = "";

@@ -1,5 +1,5 @@
 /** Short passages about people with similar names, and random vectors, both from a seed. */
-import type { Passage } from "../../lib/data/passage.ts";
+import type { Passage } from "../../lib/corpus/passage.ts";
 
 /** Numbers in [0, 1) that a seed fixes. */
 export function randomFrom(seed: number): () => number {

@@ -1,5 +1,5 @@
 /** Passages: the pieces of text that a search returns. */
-import { type JsonRow, readJsonRows, rowError, textColumn, writeJsonLines } from "./jsonl.ts";
+import { type JsonRow, readJsonRows, rowError, textColumn, writeJsonLines } from "../data/jsonl.ts";
 
 /** One passage of a corpus. `title` may be empty. */
 export interface Passage {
