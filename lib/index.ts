@@ -10,6 +10,7 @@ export { Model } from "./model/model.ts";
 export { ragR1 } from "./recipes/rag-r1.ts";
 export type { Recipe } from "./recipes/recipe.ts";
 export { worldRecipe } from "./recipes/world.ts";
+export { remoteSearch } from "./remote/remote-search.ts";
 export { exactMatch, f1 } from "./reward/metrics.ts";
 export { emReward, f1Reward, policyAnswer, type Reward, weightedReward } from "./reward/reward.ts";
 export { type Agent, rolloutGroup, searchAgent } from "./rollout/agent.ts";

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import type * as seekrl from "../lib/index.ts";
 import { writeTinyModel } from "./cli/tiny-folder.ts";
+import { retrieveReply, startFaultServer } from "./remote/fault-server.ts";
 
 const passages = [
   { id: "1", title: "Paris", text: "Paris is the capital of France." },
@@ -32,6 +33,7 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
   const agent = lib.searchAgent({ engine, tokenizer, search, ...recipe, limits });
   const question = questions[0]!;
   const trajectory = await agent(question);
+  const retriever = await startFaultServer(retrieveReply);
   const tokens = Int32Array.of(65, 66, 67, 68);
   const [rows, weights] = [Int32Array.of(1, 2), Float32Array.of(0.5, 0.5)];
   const sequences = [{ tokens, rows, weights }];
@@ -56,6 +58,8 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
     process: { stdout: { write: () => {} } },
     ...values,
     ...training,
+    retriever,
+    retrieverUrl: retriever.url,
   };
 }
 
@@ -63,6 +67,7 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
 export async function closeExamples(scope: Readonly<Record<string, unknown>>): Promise<void> {
   const { engine, trainer, model, search } = scope as Record<string, { close(): unknown }>;
   await engine?.close();
+  await (scope.retriever as AsyncDisposable)[Symbol.asyncDispose]();
   for (const part of [trainer, search, model]) part?.close();
 }
 
