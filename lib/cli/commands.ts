@@ -5,6 +5,7 @@ import { evalCommand } from "./eval.ts";
 import { generateCommand } from "./generate.ts";
 import { indexBuildCommand } from "./index-build.ts";
 import { scoreCommand } from "./score.ts";
+import { scoreAnswersCommand } from "./score-answers.ts";
 import { searchCommand } from "./search.ts";
 import { sftCommand } from "./sft.ts";
 import { tokenizeCommand } from "./tokenize.ts";
@@ -21,6 +22,7 @@ export const commands: readonly Command[] = [
   sftCommand,
   trainCommand,
   evalCommand,
+  scoreAnswersCommand,
 ];
 
 /** What the commands whose names begin with one of these words are about. */

@@ -1,4 +1,5 @@
 /** Scores of one answer against the accepted ones; several accepted answers count by the best. */
+import { SeekError } from "../base/errors.ts";
 import { answerWords, normalizeAnswer } from "./normalize.ts";
 
 /** How the words of an answer and of an accepted answer overlap. */
@@ -75,23 +76,44 @@ export function patternCoverage(answer: string, accepted: readonly string[]): nu
 
 function matchesAny(answer: string, accepted: readonly string[], frame: (pattern: string) => string): number {
   const given = normalizeAnswer(answer);
-  return accepted.some((pattern) => new RegExp(frame(pattern), "i").test(given)) ? 1 : 0;
+  return accepted.some((pattern) => compile(frame(pattern)).test(given)) ? 1 : 0;
 }
 
-const none: Overlap = { f1: 0, precision: 0, recall: 0 };
+function compile(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern, "i");
+  } catch (cause) {
+    const message = `accepted answer: expected a regular expression, got ${JSON.stringify(pattern)}`;
+    throw new SeekError("ERR_FORMAT", message, { cause });
+  }
+}
+
 const closedAnswers = new Set(["yes", "no", "noanswer"]);
 
 function best(answer: string, accepted: readonly string[], score: keyof Overlap): number {
   const words = answerWords(answer);
-  return accepted.reduce((most, gold) => Math.max(most, overlap(words, answerWords(gold))[score]), 0);
+  return accepted.reduce((most, gold) => Math.max(most, overlapOf(words, answerWords(gold))[score]), 0);
 }
 
-function overlap(given: readonly string[], gold: readonly string[]): Overlap {
+/**
+ * How two lists of words overlap, each word as often as both have it.
+ *
+ * @param given - the answer's words
+ * @param gold - an accepted answer's words
+ * @param options - `closed`: `yes`, `no` and `noanswer` match only themselves, `@default` true
+ * @returns all 0 without a shared word
+ * @example
+ * assert.equal(overlapOf(["new", "york"], ["york"]).precision, 0.5);
+ */
+export function overlapOf(
+  given: readonly string[],
+  gold: readonly string[],
+  { closed = true }: { readonly closed?: boolean } = {},
+): Overlap {
   const [givenText, goldText] = [given.join(" "), gold.join(" ")];
-  const isClosed = closedAnswers.has(givenText) || closedAnswers.has(goldText);
-  if (isClosed && givenText !== goldText) return none;
-  const shared = countShared(given, gold);
-  if (shared === 0) return none;
+  const isClosed = closed && (closedAnswers.has(givenText) || closedAnswers.has(goldText));
+  const shared = isClosed && givenText !== goldText ? 0 : countShared(given, gold);
+  if (shared === 0) return { f1: 0, precision: 0, recall: 0 };
   const [p, r] = [shared / given.length, shared / gold.length];
   return { f1: (2 * p * r) / (p + r), precision: p, recall: r };
 }

@@ -1,0 +1,79 @@
+/** Scores a file of predictions by a system's own metric rules; no model is needed. */
+import { SeekError } from "../base/errors.ts";
+import { type JsonRow, readJsonRows, rowError } from "../data/jsonl.ts";
+import { questionFromRow } from "../data/question.ts";
+import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/rules.ts";
+
+/** One prediction and its scores. */
+export interface ScoredAnswer extends AnswerScores {
+  readonly id: string;
+  readonly question: string;
+  readonly answers: readonly string[];
+  readonly prediction: string;
+}
+
+/** Means over a file of predictions. */
+export interface AnswerMeans extends AnswerScores {
+  /** How many predictions there were. */
+  readonly n: number;
+}
+
+const predictionColumns = ["pred_ans", "prediction", "pred"] as const;
+
+/**
+ * Scores every prediction of a JSON Lines file, or of a `.json` file that holds one array. A row has a `question`, the
+ * accepted answers as `answer`, `answers` or `golden_answers` (a text or a list), and the prediction as `pred_ans`,
+ * `prediction` or `pred`; rows that `seekrl eval` wrote have it as `answer`. A prediction of null is an empty answer.
+ *
+ * @param path - the file
+ * @param rules - whose rules
+ * @returns the scores, row by row
+ * @throws ERR_IO when the file cannot be read, ERR_FORMAT (with file:line) when a row lacks something
+ */
+export async function* scoreAnswers(path: string, rules: RulesName): AsyncGenerator<ScoredAnswer> {
+  for await (const row of readJsonRows(path)) {
+    const { id, question, answers } = questionFromRow(row);
+    const prediction = predictionOf(row);
+    yield { id, question, answers, prediction, ...scoreAnswer(prediction, answers, rules) };
+  }
+}
+
+function predictionOf(row: JsonRow): string {
+  // Beside `answers`, `answer` is what was answered.
+  const columns = row.value.answers === undefined ? predictionColumns : [...predictionColumns, "answer"];
+  const column = columns.find((name) => row.value[name] !== undefined);
+  if (column === undefined) {
+    const present = Object.keys(row.value).join(", ");
+    throw rowError(row, `column "pred_ans" or "prediction"`, `columns ${present}`);
+  }
+  const value = row.value[column];
+  if (value === null) return "";
+  if (typeof value !== "string") throw rowError(row, `column "${column}": text`, JSON.stringify(value));
+  return value;
+}
+
+/**
+ * The means of some scores.
+ *
+ * @param scores - one per prediction
+ * @returns the means and how many there were
+ * @throws ERR_ARGUMENT without any
+ */
+export function meanScores(scores: readonly AnswerScores[]): AnswerMeans {
+  if (scores.length === 0) {
+    throw new SeekError("ERR_ARGUMENT", "predictions: expected at least one, got none");
+  }
+  const mean = (name: keyof AnswerScores): number => {
+    return scores.reduce((sum, each) => sum + each[name], 0) / scores.length;
+  };
+  return {
+    n: scores.length,
+    em: mean("em"),
+    f1: mean("f1"),
+    acc: mean("acc"),
+    precision: mean("precision"),
+    recall: mean("recall"),
+    coverEm1: mean("coverEm1"),
+    coverEm2: mean("coverEm2"),
+  };
+}

@@ -1,0 +1,91 @@
+/** Prediction files of other systems, scored by their own rules. */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { meanScores, type ScoredAnswer, scoreAnswers } from "../../lib/evaluate/score-answers.ts";
+import { bleu } from "../../lib/reward/bleu.ts";
+import type { RulesName } from "../../lib/reward/rules.ts";
+import { projectRoot } from "../project.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+after(() => rm(folder, { recursive: true }));
+
+async function score(path: string, rules: RulesName = "flashrag"): Promise<ScoredAnswer[]> {
+  const scored: ScoredAnswer[] = [];
+  for await (const answer of scoreAnswers(path, rules)) scored.push(answer);
+  return scored;
+}
+
+async function write(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+test("predictions are read under every name they go by, from lines and from an array", async () => {
+  const rows = [
+    { question: "q", answer: "Paris", pred_ans: " Paris " },
+    { question: "q", golden_answers: ["Rome", "Roma"], prediction: "Roma" },
+    { question: "q", golden_answers: "Oslo", pred: null },
+    { question: "q", answers: ["Lima"], answer: "Lima, Peru" },
+    { question: "q", answers: ["Bern"], answer: null },
+  ];
+  const lines = await write("lines.jsonl", rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  const array = await write("array.json", JSON.stringify(rows));
+  for (const path of [lines, array]) {
+    const { n, em, acc } = meanScores(await score(path));
+    assert.deepEqual([n, em, acc], [5, 2 / 5, 3 / 5]);
+  }
+});
+
+test("a row without a prediction, an answer or a question is refused by its place", async () => {
+  const cases = [
+    [
+      '{"question": "q", "answer": "a"}',
+      /1: expected column "pred_ans" or "prediction", got columns question, answer/,
+    ],
+    ['{"question": "q", "pred_ans": "a"}', /1: expected column "answers" or "golden_answers"/],
+    ['{"question": "q", "golden_answers": [], "pred_ans": "a"}', /1: expected column "golden_answers"/],
+    ['{"answer": "q", "pred_ans": "a"}', /1: expected column "question"/],
+    ['{"question": "q", "answer": "a", "pred_ans": ["a"]}', /1: expected column "pred_ans": text/],
+    ["nonsense", /1: expected JSON/],
+  ] as const;
+  for (const [row, message] of cases) {
+    const path = await write("wrong.jsonl", `${row}\n`);
+    await assert.rejects(score(path), message);
+  }
+  assert.throws(() => meanScores([]), { code: "ERR_ARGUMENT" });
+});
+
+const shared = process.env.SEEKRL_SHARED_DATA;
+const skip = shared === undefined && "SEEKRL_SHARED_DATA names no folder";
+
+test("published predictions have the totals that their own code gives", { skip }, async () => {
+  const text = await readFile(join(projectRoot, "test/golden/reward/prediction_metrics.json"), "utf8");
+  const round = (value: number): number => Math.round(value * 1e6) / 1e6;
+  for (const [name, expected] of Object.entries(JSON.parse(text))) {
+    const { r1s, bleu: expectedBleu, ...flashrag } = expected as Record<string, number> & { r1s: object };
+    const path = join(shared ?? "", "qa/r1-searcher/predictions", `${name}.jsonl`);
+    const scored = await score(path);
+    const { coverEm1: _, coverEm2: __, ...means } = meanScores(scored);
+    const actual = Object.entries(means).map(([key, value]) => [key, round(value)]);
+    assert.deepEqual(Object.fromEntries(actual), flashrag);
+    const pairs = scored.map(({ prediction, answers }) => ({ answer: prediction, accepted: answers }));
+    assert.equal(round(bleu(pairs)), expectedBleu);
+    const theirs = meanScores(await score(path, "r1-searcher"));
+    assert.deepEqual(
+      {
+        em: round(theirs.em),
+        f1: round(theirs.f1),
+        cover_em_1: round(theirs.coverEm1),
+        cover_em_2: round(theirs.coverEm2),
+        prec: round(theirs.precision),
+        recall: round(theirs.recall),
+      },
+      r1s,
+    );
+    assert.equal(theirs.acc, theirs.coverEm1);
+  }
+});
