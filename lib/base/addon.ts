@@ -217,13 +217,26 @@ export interface NativePassages {
   passageWriterAdd(writer: Handle<"passageWriter">, fields: readonly string[]): Promise<void>;
   passageWriterFinish(writer: Handle<"passageWriter">): Promise<void>;
   passageWriterClose(writer: Handle<"passageWriter">): void;
-  passageStoreOpen(path: string): Promise<Handle<"passageStore">>;
+  passageStoreOpen(path: string, verify: boolean): Promise<Handle<"passageStore">>;
   passageStoreCount(store: Handle<"passageStore">): number;
   passageStoreGet(store: Handle<"passageStore">, index: number): string[];
   passageStoreGetMany(store: Handle<"passageStore">, indices: Int32Array): Promise<string[]>;
   /** The lowest number of a passage with each id, -1 where there is none. */
   passageStoreFind(store: Handle<"passageStore">, ids: readonly string[]): Promise<Int32Array>;
   passageStoreClose(store: Handle<"passageStore">): void;
+}
+
+/** What index folders need beside their indexes, the exports of native/node/folder_api.cpp. */
+export interface NativeFolders {
+  /** ERR_STATE when another holder has it; the lock ends with the process at the latest. */
+  fileLockTake(path: string): Handle<"fileLock">;
+  fileLockClose(lock: Handle<"fileLock">): void;
+  /** Ids that stand more than once in all stores together, passages whose numbers are in `removed` left out. */
+  repeatedPassageIds(
+    stores: readonly Handle<"passageStore">[],
+    removed: readonly Int32Array[],
+    limit: number,
+  ): Promise<string[]>;
 }
 
 /** Search, the exports that native/node/search_api.h declares. Words and terms cross as one string with spaces between. */
@@ -261,4 +274,5 @@ export type Addon = NativeProcess &
   NativeEngines &
   NativeTraining &
   NativePassages &
+  NativeFolders &
   NativeSearch;

@@ -128,6 +128,7 @@ export class PassageStore implements AsyncIterable<Passage> {
    * Maps a store.
    *
    * @param path what {@link writePassageStore} or a {@link PassageWriter} wrote
+   * @param options `verify`: reads and checks every byte, `@default true`; `false` for a file that is known to be good
    * @returns the store, to be closed
    * @throws ERR_IO when the file cannot be read, ERR_FORMAT when it is damaged or something else
    * @example
@@ -135,8 +136,11 @@ export class PassageStore implements AsyncIterable<Passage> {
    * console.log(store.size, store.get(0).title);
    * store.close();
    */
-  static async open(path: string): Promise<PassageStore> {
-    return new PassageStore(await native.passageStoreOpen(path));
+  static async open(
+    path: string,
+    { verify = true }: { readonly verify?: boolean } = {},
+  ): Promise<PassageStore> {
+    return new PassageStore(await native.passageStoreOpen(path, verify));
   }
 
   /** What native code that reads passages is given. */

@@ -51,7 +51,10 @@ Napi::Value passage_writer_finish(const Napi::CallbackInfo& info) {
 Napi::Value passage_store_open(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(
-        info.Env(), search_queue(), [path = to_text(info[0], "path")] { return std::make_shared<PassageStore>(path); },
+        info.Env(), search_queue(),
+        [path = to_text(info[0], "path"), verify = to_verify(info[1])] {
+          return std::make_shared<PassageStore>(path, verify);
+        },
         [](Napi::Env env, const std::shared_ptr<PassageStore>& store) { return wrap(env, store); });
   });
 }

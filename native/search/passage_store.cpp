@@ -98,7 +98,7 @@ void PassageWriter::finish() {
   blob_.finish({count_, table});
 }
 
-PassageStore::PassageStore(const std::string& path) : path_(path), blob_(path, kKind) {
+PassageStore::PassageStore(const std::string& path, Verify verify) : path_(path), blob_(path, kKind, verify) {
   count_ = blob_.numbers()[0];
   const int64_t table = blob_.numbers()[1];
   const auto num_bytes = static_cast<int64_t>(blob_.payload_bytes());

@@ -47,7 +47,7 @@ class PassageWriter {
 
 class PassageStore {
  public:
-  explicit PassageStore(const std::string& path);
+  PassageStore(const std::string& path, Verify verify);
 
   int64_t count() const { return count_; }
   // ERR_RANGE unless 0 <= index < count().

@@ -1,0 +1,21 @@
+// A lock on a file that one holder at a time has: processes and objects alike. The kernel gives it up when they end.
+#pragma once
+
+#include <string>
+
+namespace seekrl {
+
+class FileLock {
+ public:
+  // Makes the file where it is missing, and writes the process's number into it. ERR_STATE, with the number of the
+  // process that has it, when the lock is taken; ERR_IO when the file system refuses.
+  explicit FileLock(const std::string& path);
+  ~FileLock();
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace seekrl
