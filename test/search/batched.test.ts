@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SeekError } from "../../lib/base/errors.ts";
 import { batched } from "../../lib/search/batched.ts";
+import type { BatchEvent } from "../../lib/search/batcher.ts";
 import type { Hit, Search, SearchOptions } from "../../lib/search/search.ts";
 
 interface Call {
@@ -154,12 +155,111 @@ test("failures are typed, reach every caller and are not kept", async () => {
     if (failure) throw failure;
     return queries.map((query) => [hitFor(query, 0)]);
   });
-  const both = await Promise.allSettled([find(["x"], { topK: 1 }), find(["y"], { topK: 1 })]);
+  const both = await Promise.allSettled([find(["x"], { topK: 1 }), find(["x"], { topK: 1 })]);
   for (const outcome of both) {
     assert.equal(outcome.status === "rejected" && outcome.reason.code, "ERR_REMOTE");
   }
   await assert.rejects(find(["x"], { topK: 1 }), { code: "ERR_FORMAT" });
   assert.deepEqual(await find(["x"], { topK: 1 }), [[hitFor("x", 0)]]);
+});
+
+test("a query that makes its batch fail fails alone", async () => {
+  const sizes: number[] = [];
+  const find = batched(async (queries) => {
+    sizes.push(queries.length);
+    if (queries.includes("bad")) throw new SeekError("ERR_FORMAT", "bad query");
+    return queries.map((query) => [hitFor(query, 0)]);
+  });
+  const asked = ["a", "bad", "b"].map((query) => find([query], { topK: 1 }));
+  const [a, bad, b] = await Promise.allSettled(asked);
+  assert.deepEqual([a?.status, bad?.status, b?.status], ["fulfilled", "rejected", "fulfilled"]);
+  assert.equal(bad?.status === "rejected" && bad.reason.code, "ERR_FORMAT");
+  assert.deepEqual(sizes, [3, 1, 1, 1]);
+});
+
+/** A search in which the query "slow" takes as long as the test. */
+function slowSearch(): { search: Search; sizes: number[] } {
+  const sizes: number[] = [];
+  const search: Search = async (queries, { signal }) => {
+    sizes.push(queries.length);
+    if (queries.includes("slow")) await sleep(60_000, undefined, { signal, ref: false });
+    return queries.map((query) => [hitFor(query, 0)]);
+  };
+  return { search, sizes };
+}
+
+test("a slow query holds up those of its batch until they are asked alone, and fails at its deadline", async () => {
+  const { search, sizes } = slowSearch();
+  const find = batched(search, { aloneAfterMs: 20, timeoutMs: 200 });
+  const slow = assert.rejects(find(["slow"], { topK: 1 }), { code: "ERR_REMOTE", message: /within 200 ms/ });
+  const started = performance.now();
+  assert.deepEqual(await find(["x"], { topK: 1 }), [[hitFor("x", 0)]]);
+  assert.ok(performance.now() - started < 150);
+  assert.deepEqual(sizes, [2, 1, 1]);
+  await slow;
+});
+
+test("later queries do not wait for a slow one", async () => {
+  const { search } = slowSearch();
+  const find = batched(search);
+  const stop = new AbortController();
+  const slow = assert.rejects(find(["slow"], { topK: 1, signal: stop.signal }), { code: "ERR_ABORTED" });
+  await sleep(5);
+  const started = performance.now();
+  for (let i = 0; i < 20; i += 1) await find([`${i}`], { topK: 1 });
+  assert.ok(performance.now() - started < 500, `${performance.now() - started} ms`);
+  stop.abort();
+  await slow;
+});
+
+test("without a fixed window nothing waits when nothing is under way, and a search under way gathers", async () => {
+  const { search, calls, open, called } = gated();
+  const find = batched(search);
+  const first = find(["first"], { topK: 1 });
+  await called();
+  const others = ["a", "b"].map((query) => find([query], { topK: 1 }));
+  await sleep(5);
+  others.push(find(["c"], { topK: 1 }));
+  open();
+  await Promise.all([first, ...others]);
+  assert.deepEqual(
+    calls.map(({ queries }) => queries),
+    [["first"], ["a", "b", "c"]],
+  );
+});
+
+test("a fixed window gathers what is asked within it", async () => {
+  const { search, calls } = recorded();
+  const find = batched(search, { windowMs: 60 });
+  const first = find(["a"], { topK: 1 });
+  await sleep(10);
+  await Promise.all([first, find(["b"], { topK: 1 })]);
+  assert.deepEqual(
+    calls.map(({ queries }) => queries),
+    [["a", "b"]],
+  );
+});
+
+test("whoever listens is told of each query and each batch", async () => {
+  const { search } = recorded();
+  const events: BatchEvent[] = [];
+  const find = batched(search, { onEvent: (event) => events.push(event) });
+  await Promise.all([find(["x", "y"], { topK: 1 }), find(["x"], { topK: 1 })]);
+  await find(["x"], { topK: 1 });
+  assert.deepEqual(
+    events.map((event) => (event.kind === "batch" ? [event.size, event.isFailed] : event.kind)),
+    ["asked", "asked", "joined", [2, false], "cached"],
+  );
+});
+
+test("the cache is bounded in bytes", async () => {
+  const { search, calls } = recorded();
+  const find = batched(search, { maxCachedBytes: 500 });
+  for (const query of ["a", "b", "a", "a".repeat(300), "a"]) await find([query], { topK: 1 });
+  assert.deepEqual(
+    calls.map(({ queries }) => queries[0]?.slice(0, 2)),
+    ["a", "b", "aa", "a"],
+  );
 });
 
 test("a search that answers too few lists is an ERR_REMOTE", async () => {
