@@ -239,7 +239,32 @@ export interface NativeFolders {
   ): Promise<string[]>;
 }
 
-/** Search, the exports that native/node/search_api.h declares. Words and terms cross as one string with spaces between. */
+/** Words and terms, the exports of native/node/lexicon_api.cpp. */
+export interface NativeLexicon {
+  lexiconCreate(): Handle<"lexicon">;
+  lexiconBytes(lexicon: Handle<"lexicon">): number;
+  lexiconCut(lexicon: Handle<"lexicon">, texts: readonly string[]): Promise<NativeCut>;
+  /** `count` passages from `first` on, title before text. */
+  lexiconCutPassages(
+    lexicon: Handle<"lexicon">,
+    store: Handle<"passageStore">,
+    first: number,
+    count: number,
+  ): Promise<NativeCut>;
+  /** One line for each unknown token, in its order, with spaces between words and between terms. */
+  cutLearn(cut: Handle<"cutTexts">, words: string, terms: string): Promise<void>;
+  /** The words of each text, with spaces between. */
+  cutWords(cut: Handle<"cutTexts">): string[];
+  cutClose(cut: Handle<"cutTexts">): void;
+}
+
+/** Texts that are cut, and the tokens that must be learnt before they can be used: a line each. */
+export interface NativeCut {
+  readonly cut: Handle<"cutTexts">;
+  readonly unknown: string;
+}
+
+/** Search, the exports that native/node/search_api.h declares. */
 export interface NativeSearch {
   vectorIndexCreate(options: object): Handle<"vectorIndex">;
   /** `verify`, here and below: reads and checks every byte of the file, not its header alone. */
@@ -251,18 +276,18 @@ export interface NativeSearch {
   vectorIndexInfo(index: Handle<"vectorIndex">): { count: number; dim: number };
   vectorIndexClose(index: Handle<"vectorIndex">): void;
   bm25BuilderCreate(k1: number, b: number): Handle<"bm25Builder">;
-  bm25BuilderAdd(builder: Handle<"bm25Builder">, passages: readonly string[]): Promise<void>;
+  bm25BuilderAdd(builder: Handle<"bm25Builder">, passages: Handle<"cutTexts">): Promise<void>;
   bm25BuilderSave(builder: Handle<"bm25Builder">, path: string): Promise<void>;
   bm25BuilderClose(builder: Handle<"bm25Builder">): void;
   bm25IndexOpen(path: string, verify: boolean): Promise<Handle<"bm25Index">>;
-  bm25IndexSearch(index: Handle<"bm25Index">, queries: readonly string[], topK: number): Promise<NativeHits>;
+  bm25IndexSearch(index: Handle<"bm25Index">, queries: Handle<"cutTexts">, topK: number): Promise<NativeHits>;
   bm25IndexCount(index: Handle<"bm25Index">): number;
   bm25IndexClose(index: Handle<"bm25Index">): void;
   idfCounterCreate(): Handle<"idfCounter">;
-  idfCounterAdd(counter: Handle<"idfCounter">, texts: readonly string[]): Promise<void>;
+  idfCounterAdd(counter: Handle<"idfCounter">, texts: Handle<"cutTexts">): Promise<void>;
   embedderCreate(dim: number, counter: Handle<"idfCounter"> | undefined): Handle<"embedder">;
   embedderOpen(path: string, verify: boolean): Promise<Handle<"embedder">>;
-  embedderEmbed(embedder: Handle<"embedder">, texts: readonly string[]): Promise<Float32Array>;
+  embedderEmbed(embedder: Handle<"embedder">, texts: Handle<"cutTexts">): Promise<Float32Array>;
   embedderSave(embedder: Handle<"embedder">, path: string): Promise<void>;
   embedderDim(embedder: Handle<"embedder">): number;
   embedderClose(embedder: Handle<"embedder">): void;
@@ -275,4 +300,5 @@ export type Addon = NativeProcess &
   NativeTraining &
   NativePassages &
   NativeFolders &
+  NativeLexicon &
   NativeSearch;

@@ -3,10 +3,8 @@ import type { Handle } from "../base/addon.ts";
 import { batchesOf } from "../base/batches.ts";
 import { throwIfAborted } from "../base/errors.ts";
 import { native } from "../base/native.ts";
-import { wordsOf } from "../text/words.ts";
+import { cutTexts, type TextSource } from "../text/lexicon.ts";
 import type { Embedder, EmbedOptions } from "./embedder.ts";
-
-const joined = (texts: readonly string[]): string[] => texts.map((text) => wordsOf(text).join(" "));
 
 /**
  * Hashes words, pairs of words and their letters into a fixed width, weighted by how rare each is in a corpus. It finds
@@ -41,7 +39,8 @@ export class HashedEmbedder implements Embedder {
     const counter = native.idfCounterCreate();
     for await (const batch of batchesOf(texts, 256)) {
       throwIfAborted(signal, "embedder");
-      await native.idfCounterAdd(counter, joined(batch));
+      using cut = await cutTexts(batch);
+      await native.idfCounterAdd(counter, cut.handle);
     }
     return new HashedEmbedder(native.embedderCreate(dim, counter));
   }
@@ -64,14 +63,15 @@ export class HashedEmbedder implements Embedder {
   /**
    * Vectors of length one; zeros for a text of which nothing is known.
    *
-   * @param texts passages
+   * @param texts passages, or their numbers in a store
    * @param options `signal`: heeded before the work begins
    * @returns f32 [N, dim], row-major
    * @throws ERR_STATE after close, ERR_ABORTED
    */
-  async embedPassages(texts: readonly string[], { signal }: EmbedOptions = {}): Promise<Float32Array> {
+  async embedPassages(texts: TextSource, { signal }: EmbedOptions = {}): Promise<Float32Array> {
     throwIfAborted(signal, "embedder");
-    return native.embedderEmbed(this.#handle, joined(texts));
+    using cut = await cutTexts(texts);
+    return await native.embedderEmbed(this.#handle, cut.handle);
   }
 
   /** Queries are embedded as passages are. @throws ERR_STATE after close, ERR_ABORTED */

@@ -1,7 +1,7 @@
 /** BM25 over the terms of passages: built in memory, searched from a mapped file. */
 import type { Handle, NativeHits } from "../base/addon.ts";
 import { native } from "../base/native.ts";
-import { termsOf } from "../text/words.ts";
+import { cutTexts, type TextSource } from "../text/lexicon.ts";
 
 /** The two parameters of the formula. */
 export interface Bm25Options {
@@ -21,11 +21,9 @@ export class Bm25Builder {
   }
 
   /** Adds passages after those already there; wait for it before the next call. */
-  async add(texts: readonly string[]): Promise<void> {
-    await native.bm25BuilderAdd(
-      this.#handle,
-      texts.map((text) => termsOf(text).join(" ")),
-    );
+  async add(texts: TextSource): Promise<void> {
+    using cut = await cutTexts(texts);
+    await native.bm25BuilderAdd(this.#handle, cut.handle);
   }
 
   /** Computes the scores and writes the index, whole or not at all. @throws ERR_IO */
@@ -73,8 +71,8 @@ export class Bm25Index {
    * @throws ERR_RANGE, ERR_STATE after close
    */
   async search(queries: readonly string[], { topK }: { readonly topK: number }): Promise<NativeHits> {
-    const terms = queries.map((query) => termsOf(query).join(" "));
-    return native.bm25IndexSearch(this.#handle, terms, topK);
+    using cut = await cutTexts(queries);
+    return await native.bm25IndexSearch(this.#handle, cut.handle, topK);
   }
 
   /** Unmaps the file once running searches have ended; later calls reject with ERR_STATE. */

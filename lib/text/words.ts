@@ -4,35 +4,39 @@ import { eng } from "stopword";
 
 const wordPattern = /[\p{L}\p{N}]+/gu;
 const stopWords = new Set(eng.map((word) => word.replaceAll("'", "")));
-const maxStems = 200_000;
-const stems = new Map<string, string>();
 
 /** Lower case, without accents and apostrophes: "L'Été" and "lete" are one word. */
 function fold(text: string): string {
-  return text
-    .normalize("NFKD")
-    .replace(/[\p{M}'\u2019]/gu, "")
-    .toLowerCase();
+  return (
+    text
+      .normalize("NFKD")
+      .replace(/[\p{M}'\u2019]/gu, "")
+      .toLowerCase()
+      // The one letter whose lower case depends on what stands around it.
+      .replaceAll("ς", "σ")
+  );
 }
 
-/** The words of a text: runs of letters and digits, folded. */
+/**
+ * The words of a text: runs of letters and digits, folded. {@link cutTexts} gives the same for many texts.
+ *
+ * @param text anything
+ * @returns its words in order
+ * @example
+ * assert.deepEqual(wordsOf("L'Été, 2nd"), ["lete", "2nd"]);
+ */
 export function wordsOf(text: string): string[] {
   return fold(text).match(wordPattern) ?? [];
 }
 
-/** Most words of a corpus are among a few thousand, so stems are kept. */
-function stemOf(word: string): string {
-  const known = stems.get(word);
-  if (known !== undefined) return known;
-  if (stems.size === maxStems) stems.clear();
-  const stem = stemmer(word);
-  stems.set(word, stem);
-  return stem;
-}
-
-/** The terms of a text for lexical search: English stop words dropped, the others reduced to their Porter stems. */
-export function termsOf(text: string): string[] {
-  return wordsOf(text)
-    .filter((word) => !stopWords.has(word))
-    .map(stemOf);
+/**
+ * The terms of words for lexical search: English stop words dropped, the others reduced to their Porter stems.
+ *
+ * @param words what {@link wordsOf} gave
+ * @returns the terms in order
+ * @example
+ * assert.deepEqual(termsOf(wordsOf("the presidencies")), ["presid"]);
+ */
+export function termsOf(words: readonly string[]): string[] {
+  return words.filter((word) => !stopWords.has(word)).map(stemmer);
 }

@@ -38,6 +38,7 @@ static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   export_engine(env, exports);
   export_train(env, exports);
   export_vectors(env, exports);
+  export_lexicon(env, exports);
   export_bm25(env, exports);
   export_passages(env, exports);
   export_folders(env, exports);

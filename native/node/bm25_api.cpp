@@ -9,6 +9,7 @@ namespace {
 
 using search::Bm25Builder;
 using search::Bm25Index;
+using search::CutTexts;
 
 Napi::Value bm25_builder_create(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
@@ -20,10 +21,9 @@ Napi::Value bm25_builder_create(const Napi::CallbackInfo& info) {
 // The caller waits for each batch before the next: passages are numbered in the order of the calls.
 Napi::Value bm25_builder_add(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    return post(info.Env(), search_queue(),
-                [builder = held<Bm25Builder>(info[0]), passages = to_texts(info[1], "texts")] {
-                  for (const auto& terms : passages) builder->add(terms);
-                });
+    return post(info.Env(), search_queue(), [builder = held<Bm25Builder>(info[0]), passages = held<CutTexts>(info[1])] {
+      for (int64_t i = 0; i < passages->count(); ++i) builder->add(passages->meanings(i));
+    });
   });
 }
 
@@ -48,15 +48,15 @@ Napi::Value bm25_index_open(const Napi::CallbackInfo& info) {
 Napi::Value bm25_index_search(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     auto index = held<Bm25Index>(info[0]);
-    auto queries = std::make_shared<std::vector<std::string>>(to_texts(info[1], "texts"));
+    auto queries = held<CutTexts>(info[1]);
     const int64_t top_k = to_integer(info[2], "topK");
-    const auto num_queries = static_cast<int64_t>(queries->size());
+    const int64_t num_queries = queries->count();
     auto found = std::make_shared<Found>(num_queries, top_k, index->count());
     return post_ranges(
         info.Env(), num_queries, 1,
         [index, queries, found, top_k](int64_t begin, int64_t end) {
           for (int64_t q = begin; q < end; ++q) {
-            index->search((*queries)[static_cast<size_t>(q)], top_k, found->ids_QK.data() + q * top_k,
+            index->search(queries->meanings(q), top_k, found->ids_QK.data() + q * top_k,
                           found->scores_QK.data() + q * top_k);
           }
         },

@@ -2,11 +2,13 @@
 #include "node/search_api.h"
 #include "node/search_work.h"
 #include "search/hashed_embedder.h"
+#include "search/lexicon.h"
 
 namespace seekrl::node {
 
 namespace {
 
+using search::CutTexts;
 using search::HashedEmbedder;
 using search::IdfCounter;
 
@@ -19,11 +21,11 @@ Napi::Value idf_counter_create(const Napi::CallbackInfo& info) {
 Napi::Value idf_counter_add(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     auto counter = held<IdfCounter>(info[0]);
-    auto texts = std::make_shared<std::vector<std::string>>(to_texts(info[1], "texts"));
+    auto texts = held<CutTexts>(info[1]);
     return post_ranges(
-        info.Env(), static_cast<int64_t>(texts->size()), kTextsPerTask,
+        info.Env(), texts->count(), kTextsPerTask,
         [counter, texts](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) counter->add((*texts)[static_cast<size_t>(i)]);
+          for (int64_t i = begin; i < end; ++i) counter->add(texts->meanings(i));
         },
         nothing);
   });
@@ -51,15 +53,15 @@ Napi::Value embedder_open(const Napi::CallbackInfo& info) {
 Napi::Value embedder_embed(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     auto embedder = held<HashedEmbedder>(info[0]);
-    auto texts = std::make_shared<std::vector<std::string>>(to_texts(info[1], "texts"));
-    const auto num_texts = static_cast<int64_t>(texts->size());
+    auto texts = held<CutTexts>(info[1]);
+    const int64_t num_texts = texts->count();
     const int64_t dim = embedder->dim();
     auto vectors = std::make_shared<std::vector<float>>(static_cast<size_t>(num_texts * dim));
     return post_ranges(
         info.Env(), num_texts, kTextsPerTask,
         [embedder, texts, vectors, dim](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
-            embedder->embed((*texts)[static_cast<size_t>(i)], vectors->data() + i * dim);
+            embedder->embed(texts->meanings(i), vectors->data() + i * dim);
           }
         },
         [vectors](Napi::Env env) { return to_float32_array(env, *vectors); });

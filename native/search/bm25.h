@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "search/blob.h"
+#include "search/lexicon.h"
 
 namespace seekrl::search {
 
@@ -25,8 +26,8 @@ class Bm25Builder {
  public:
   explicit Bm25Builder(const Bm25Options& options);
 
-  // One passage: its terms in order, repeats included, with a space between. Passages are numbered from 0.
-  void add(std::string_view terms);
+  // One passage; passages are numbered from 0.
+  void add(const std::vector<const Meaning*>& text);
   void save(const std::string& path) const;
   int64_t count() const { return static_cast<int64_t>(passage_lengths_.size()); }
 
@@ -49,7 +50,7 @@ class Bm25Index {
 
   // Sums over the query's terms, a repeated term as often as it stands there. Writes `top_k` ids and scores, best
   // first; -1 and 0 where fewer passages hold a term of the query. From any thread.
-  void search(std::string_view terms, int64_t top_k, int32_t* ids, float* scores) const;
+  void search(const std::vector<const Meaning*>& query, int64_t top_k, int32_t* ids, float* scores) const;
 
   int64_t count() const { return num_passages_; }
 
@@ -63,7 +64,7 @@ class Bm25Index {
 
  private:
   // The postings of a term, or -1.
-  int64_t find_term(std::string_view term) const;
+  int64_t find_term(uint64_t hash) const;
 
   Blob blob_;
   int64_t num_passages_, num_slots_;

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "search/bm25.h"
-#include "search/words.h"
 
 namespace seekrl::search {
 
@@ -32,11 +31,11 @@ Bm25Builder::Bm25Builder(const Bm25Options& options) : options_(options) {
   require(options.b >= 0 && options.b <= 1, ErrorCode::kRange, "b: expected 0 to 1, got ", options.b);
 }
 
-void Bm25Builder::add(std::string_view terms) {
+void Bm25Builder::add(const std::vector<const Meaning*>& text) {
   std::vector<uint32_t> ids;
-  for_each_word(terms, [&](std::string_view term) {
+  for_each_term(text, [&](uint64_t term) {
     const auto next = static_cast<uint32_t>(term_ids_.size());
-    ids.push_back(term_ids_.try_emplace(hash_term(term), next).first->second);
+    ids.push_back(term_ids_.try_emplace(term, next).first->second);
   });
   passage_frequencies_.resize(term_ids_.size());
   std::sort(ids.begin(), ids.end());

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "search/bm25.h"
 #include "search/top_k.h"
-#include "search/words.h"
 
 namespace seekrl::search {
 
@@ -44,18 +43,18 @@ Bm25Index::Bm25Index(const std::string& path, Verify verify) : blob_(path, kKind
   check(starts_[num_terms] == static_cast<uint64_t>(num_postings), "the postings do not fit the terms");
 }
 
-int64_t Bm25Index::find_term(std::string_view term) const {
-  const uint64_t hash = hash_term(term), mask = static_cast<uint64_t>(num_slots_) - 1;
+int64_t Bm25Index::find_term(uint64_t hash) const {
+  const uint64_t mask = static_cast<uint64_t>(num_slots_) - 1;
   for (uint64_t at = hash & mask; slots_[at].hash != 0; at = (at + 1) & mask) {
     if (slots_[at].hash == hash) return static_cast<int64_t>(slots_[at].term);
   }
   return -1;
 }
 
-void Bm25Index::search(std::string_view terms, int64_t top_k, int32_t* ids, float* scores) const {
+void Bm25Index::search(const std::vector<const Meaning*>& query, int64_t top_k, int32_t* ids, float* scores) const {
   auto& [sums, touched] = accumulator(num_passages_);
-  for_each_word(terms, [&](std::string_view word) {
-    const int64_t term = find_term(word);
+  for_each_term(query, [&](uint64_t hash) {
+    const int64_t term = find_term(hash);
     if (term < 0) return;
     for (uint64_t at = starts_[term]; at < starts_[term + 1]; ++at) {
       float& sum = sums[passages_[at]];

@@ -45,24 +45,25 @@ void add_pieces(std::string_view word, std::vector<Feature>& features) {
 }
 
 // All features of a text, sorted by hash so that equal ones are neighbours.
-std::vector<Feature> features_of(std::string_view words) {
+std::vector<Feature> features_of(const std::vector<const Meaning*>& text) {
   std::vector<Feature> features;
   uint64_t previous = 0;
-  for_each_word(words, [&](std::string_view word) {
+  const auto add = [&](std::string_view word) {
     const uint64_t hash = hash_term(word);
     features.push_back({hash, kWordWeight});
     if (previous != 0) features.push_back({mix(previous ^ mix(hash ^ kPairSeed)), kPairWeight});
     previous = hash;
     add_pieces(word, features);
-  });
+  };
+  for (const Meaning* meaning : text) for_each_word(meaning->words, add);
   std::sort(features.begin(), features.end(), [](const Feature& a, const Feature& b) { return a.hash < b.hash; });
   return features;
 }
 
 // Calls use(feature, tf) once for each different feature.
 template <class Use>
-void for_each_feature(std::string_view words, Use use) {
-  const auto features = features_of(words);
+void for_each_feature(const std::vector<const Meaning*>& text, Use use) {
+  const auto features = features_of(text);
   for (size_t i = 0; i < features.size();) {
     const size_t first = i;
     while (i < features.size() && features[i].hash == features[first].hash) ++i;
@@ -95,9 +96,9 @@ HashedEmbedder HashedEmbedder::open(const std::string& path, Verify verify) {
   return HashedEmbedder(blob.numbers()[0], std::vector<float>(first, first + num_idf));
 }
 
-void HashedEmbedder::embed(std::string_view words, float* vector_D) const {
+void HashedEmbedder::embed(const std::vector<const Meaning*>& text, float* vector_D) const {
   std::fill_n(vector_D, dim_, 0.0f);
-  for_each_feature(words, [&](const Feature& feature, size_t frequency) {
+  for_each_feature(text, [&](const Feature& feature, size_t frequency) {
     const float idf = idf_.empty() ? 1 : idf_[idf_bucket(feature.hash)];
     const float value = feature.weight * (1 + std::log(static_cast<float>(frequency))) * idf;
     const auto component = static_cast<int64_t>((feature.hash >> 1) % static_cast<uint64_t>(dim_));
@@ -114,8 +115,8 @@ void HashedEmbedder::save(const std::string& path) const {
 
 IdfCounter::IdfCounter() : counts_(size_t{1} << kIdfBits) {}
 
-void IdfCounter::add(std::string_view words) {
-  for_each_feature(words, [&](const Feature& feature, size_t) {
+void IdfCounter::add(const std::vector<const Meaning*>& text) {
+  for_each_feature(text, [&](const Feature& feature, size_t) {
     std::atomic_ref(counts_[idf_bucket(feature.hash)]).fetch_add(1, std::memory_order_relaxed);
   });
   ++num_texts_;

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "search/blob.h"
+#include "search/lexicon.h"
 
 namespace seekrl::search {
 
@@ -19,8 +19,8 @@ class HashedEmbedder {
   explicit HashedEmbedder(int64_t dim, std::vector<float> idf = {});
   static HashedEmbedder open(const std::string& path, Verify verify);
 
-  // words: folded, with one space between. Writes [dim]; zeros when the corpus knows nothing of the text.
-  void embed(std::string_view words, float* vector_D) const;
+  // Writes [dim]; zeros when the corpus knows nothing of the text.
+  void embed(const std::vector<const Meaning*>& text, float* vector_D) const;
   void save(const std::string& path) const;
 
   int64_t dim() const { return dim_; }
@@ -37,7 +37,7 @@ class IdfCounter {
  public:
   IdfCounter();
   // From any number of threads at once.
-  void add(std::string_view words);
+  void add(const std::vector<const Meaning*>& text);
   // ln(1 + (N - df + 0.5) / (df + 0.5)), and 0 for a feature that no text holds: it can match nothing, only disturb.
   std::vector<float> idf() const;
 

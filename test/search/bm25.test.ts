@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Bm25Builder, Bm25Index, type Bm25Options } from "../../lib/search/bm25.ts";
-import { termsOf, wordsOf } from "../../lib/text/words.ts";
 import { projectRoot } from "../project.ts";
 
 interface Golden {
@@ -83,15 +82,4 @@ test("damaged, cut and missing files are refused", async () => {
 test("parameters out of range are refused", () => {
   assert.throws(() => new Bm25Builder({ k1: -1 }), { code: "ERR_RANGE", message: /^k1/ });
   assert.throws(() => new Bm25Builder({ b: 1.5 }), { code: "ERR_RANGE", message: /^b/ });
-});
-
-test("words are folded: case, accents and apostrophes do not matter", () => {
-  assert.deepEqual(wordsOf("L'Été, in São-Paulo's 2nd ward"), ["lete", "in", "sao", "paulos", "2nd", "ward"]);
-  assert.deepEqual(wordsOf("ΟΔΟΣ 東京 №5"), ["οδος", "東京", "no5"]);
-  assert.deepEqual(wordsOf(" -- "), []);
-});
-
-test("terms drop stop words and endings", () => {
-  assert.deepEqual(termsOf("Who was running for the presidencies?"), ["run", "presid"]);
-  assert.deepEqual(termsOf("the of and"), []);
 });
