@@ -6,11 +6,12 @@ import type { Recipe } from "../recipes/recipe.ts";
 import { worldRecipe } from "../recipes/world.ts";
 import type { AgentParts } from "../rollout/agent.ts";
 import type { Search } from "../search/search.ts";
+import { searchOptions } from "./search-options.ts";
 import type { Session } from "./session.ts";
 
 /** Recipe, data and limits; a limit that is given replaces the recipe's. */
 export const agentOptions = {
-  index: z.string().describe("index folder to search in"),
+  ...searchOptions,
   recipe: z.enum(["rag-r1", "world"]).default("rag-r1").describe("prompt, tags and limits"),
   queries: z.enum(["single", "multi"]).default("multi").describe("one query a turn, or several in parallel"),
   maxTurns: z.int().min(1).optional().describe("generations of a trajectory"),
@@ -36,14 +37,6 @@ export function recipeOf(options: AgentOptions): Recipe {
 
 function chooseRecipe({ recipe, queries }: AgentOptions): Recipe {
   return recipe === "world" ? worldRecipe({ queries }) : ragR1({ queries });
-}
-
-/** An index whose queries are gathered into batches; disposing of it closes the index. */
-export async function openSearch(folder: string): Promise<Disposable & { readonly search: Search }> {
-  const { openIndex } = await import("../search/open-index.ts");
-  const { batched } = await import("../search/batched.ts");
-  const index = await openIndex(folder);
-  return { search: batched(index), [Symbol.dispose]: () => index.close() };
 }
 
 /** The parts of an agent. */

@@ -2,10 +2,11 @@
 import { z } from "zod";
 import { evaluate } from "../evaluate/evaluate.ts";
 import { searchAgent } from "../rollout/agent.ts";
-import { agentOptions, agentParts, loadQuestions, openSearch, recipeOf } from "./agent-options.ts";
+import { agentOptions, agentParts, loadQuestions, recipeOf } from "./agent-options.ts";
 import { command } from "./command.ts";
 import { modelOptions, samplingOptions } from "./model-options.ts";
 import { progressLine } from "./progress.ts";
+import { openSearch } from "./search-options.ts";
 import { openSession } from "./session.ts";
 
 /** The command. */
@@ -27,7 +28,7 @@ export const evalCommand = command({
     const questions = await loadQuestions(options.questions, options.numQuestions);
     const { temperature, topP, seed, concurrency, out } = options;
     const recipe = { ...recipeOf(options), sampling: { temperature, topP } };
-    using index = await openSearch(options.index);
+    using index = await openSearch(options);
     await using session = await openSession(options);
     const agent = searchAgent(agentParts(session, index.search, recipe));
     const progress = progressLine(io);

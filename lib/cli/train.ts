@@ -8,11 +8,12 @@ import { copyTokenizer } from "../text/copy-tokenizer.ts";
 import { type Algorithm, algorithms } from "../train/algorithm.ts";
 import type { RlMetrics, RlOptions } from "../train/rl.ts";
 import { schedule } from "../train/schedule.ts";
-import { agentOptions, agentParts, loadQuestions, openSearch, recipeOf } from "./agent-options.ts";
+import { agentOptions, agentParts, loadQuestions, recipeOf } from "./agent-options.ts";
 import { type CommandIo, command } from "./command.ts";
 import { openLearners, runRl } from "./learners.ts";
 import { modelOptions, runOptions } from "./model-options.ts";
 import { progressLine } from "./progress.ts";
+import { openSearch } from "./search-options.ts";
 import { openSession } from "./session.ts";
 
 const algorithmNames = Object.keys(algorithms) as (keyof typeof algorithms)[];
@@ -46,7 +47,7 @@ export const trainCommand = command({
   options,
   run: async (given, io) => {
     const recipe = chooseRecipe(given);
-    using index = await openSearch(given.index);
+    using index = await openSearch(given);
     await using session = await openSession(given);
     await using opened = await openLearners(session.model, recipe.algorithm, recipe.training);
     const parts = agentParts(session, index.search, recipe);

@@ -48,6 +48,7 @@ export function trajectoryRows(step: number, played: readonly Played[]): object[
     turns: trajectory.turns,
     rounds: trajectory.rounds,
     queries: trajectory.queries,
+    failures: trajectory.failureReasons ?? [],
     weightsVersion: trajectory.weightsVersion,
     segments: trajectory.segments.map(({ kind, text, tokens }) => ({ kind, text, tokens: tokens.length })),
   }));

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { projectRoot } from "../project.ts";
+import { retrieveReply, startFaultServer } from "../remote/fault-server.ts";
 import { runCli } from "./run-cli.ts";
 import { writeTinyModel } from "./tiny-folder.ts";
 
@@ -137,6 +138,36 @@ test("a model is fine-tuned, and trained by its rewards; each result is a model 
     "2",
   );
   assert.equal((samples as unknown[]).length, 1);
+});
+
+test("search and eval ask a retrieval server in place of an index", async () => {
+  await using server = await startFaultServer(retrieveReply);
+  const searched = await runJson("search", "--retriever", server.url, "--query", "Italy", "--top-k", "1");
+  const hit = { id: "0", title: "Title 0", text: "about Italy", score: 1 };
+  assert.deepEqual(searched, { results: [{ query: "Italy", hits: [hit] }] });
+
+  const given = [
+    "--model",
+    model,
+    "--questions",
+    questions,
+    "--max-turns",
+    "1",
+    "--max-response-tokens",
+    "2",
+  ];
+  const { questions: count } = await runJson("eval", "--retriever", server.url, ...given);
+  assert.equal(count, 3);
+
+  server.otherwise = { status: 400, body: "no such index" };
+  const failed = await runCli("search", "--retriever", server.url, "--query", "Italy");
+  assert.equal(failed.code, 1);
+  assert.match(failed.stderr, /\/retrieve: expected status 200, got 400: no such index/);
+  for (const both of [[], ["--index", index, "--retriever", server.url]]) {
+    const { code, stderr } = await runCli("search", "--query", "x", ...both);
+    assert.equal(code, 2);
+    assert.match(stderr, /expected --index or --retriever, got (neither|both)/);
+  }
 });
 
 test("an unknown key in the config file is refused with the nearest spelling", async () => {

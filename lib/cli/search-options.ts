@@ -1,0 +1,47 @@
+/** Where a command searches: an index folder of this machine, or a server. */
+import { z } from "zod";
+import type { RetrieverProtocol } from "../remote/protocols.ts";
+import type { Search } from "../search/search.ts";
+import { UsageError } from "./command.ts";
+
+const protocols = [
+  "retrieve",
+  "search",
+  "batch_search",
+  "queries",
+] as const satisfies readonly RetrieverProtocol[];
+
+/** One of `index` and `retriever` must be given. */
+export const searchOptions = {
+  index: z.string().optional().describe("index folder to search in"),
+  retriever: z.string().optional().describe("address of a retrieval server to search on instead"),
+  protocol: z.enum(protocols).default("retrieve").describe("the server's language"),
+  retrieverKeyEnv: z.string().optional().describe("environment variable with the server's API key"),
+};
+
+const schema = z.object(searchOptions);
+
+/** What the options say. */
+export type SearchChoice = z.output<typeof schema>;
+
+/** A search that is given back when it is done with. */
+export interface OpenedSearch extends Disposable {
+  readonly search: Search;
+}
+
+/** A search whose queries are gathered into batches; disposing of it closes an index. */
+export async function openSearch({ index, retriever, ...server }: SearchChoice): Promise<OpenedSearch> {
+  const { batched } = await import("../search/batched.ts");
+  if (index !== undefined && retriever === undefined) {
+    const { openIndex } = await import("../search/open-index.ts");
+    const search = await openIndex(index);
+    return { search: batched(search), [Symbol.dispose]: () => search.close() };
+  }
+  if (retriever !== undefined && index === undefined) {
+    const { remoteSearch } = await import("../remote/remote-search.ts");
+    const { protocol, retrieverKeyEnv: apiKeyEnv } = server;
+    const search = remoteSearch({ url: retriever, protocol, apiKeyEnv });
+    return { search: batched(search), [Symbol.dispose]: () => {} };
+  }
+  throw new UsageError(`expected --index or --retriever, got ${index === undefined ? "neither" : "both"}`);
+}
