@@ -1,6 +1,7 @@
 /** SeekRL's public names: what a program that trains or embeds a search agent needs. */
 export { SeekError } from "./base/errors.ts";
-export { type Passage, readPassages } from "./corpus/passage.ts";
+export type { Passage } from "./corpus/passage.ts";
+export { readDocuments } from "./corpus/read-documents.ts";
 export { type Question, readQuestions } from "./data/question.ts";
 export { Engine } from "./engine/engine.ts";
 export type { Sequence } from "./engine/sequence.ts";

@@ -1,8 +1,8 @@
 /** JSON rows from files, one at a time, each knowing where it stands so that an error can say so. */
-import { createReadStream } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files.ts";
+import { readElements } from "./json-elements.ts";
+import { readLines } from "./text-file.ts";
 
 /** A JSON object and its place. */
 export interface JsonRow {
@@ -37,13 +37,6 @@ export function textColumn(row: JsonRow, column: string): string {
   throw rowError(row, `column "${column}"`, `columns ${present}`);
 }
 
-function asRow(value: unknown, index: number, where: string): JsonRow {
-  if (value !== null && typeof value === "object" && !Array.isArray(value)) {
-    return { value: value as Record<string, unknown>, index, where };
-  }
-  throw new SeekError("ERR_FORMAT", `${where}: expected a JSON object, got ${kindOf(value)}`);
-}
-
 function parse(text: string, where: string): unknown {
   try {
     return JSON.parse(text);
@@ -55,45 +48,32 @@ function parse(text: string, where: string): unknown {
   }
 }
 
-function ioError(path: string, cause: unknown): unknown {
-  if ((cause as NodeJS.ErrnoException).syscall === undefined) return cause;
-  return new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
-}
-
-/** Lines end at LF only: a JSON text may hold U+2028, which Node's readline would split at. */
-async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator<string> {
-  let parts: string[] = [];
-  for await (const chunk of chunks) {
-    const pieces = chunk.split("\n");
-    const last = pieces.pop() as string;
-    for (const piece of pieces) {
-      yield parts.join("") + piece;
-      parts = [];
-    }
-    parts.push(last);
+/** The JSON object that `text` is. @throws ERR_FORMAT naming `where` */
+export function parseRow(text: string, index: number, where: string): JsonRow {
+  const value = parse(text, where);
+  if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+    return { value: value as Record<string, unknown>, index, where };
   }
-  yield parts.join("");
+  throw new SeekError("ERR_FORMAT", `${where}: expected a JSON object, got ${kindOf(value)}`);
 }
 
-async function* readLines(path: string): AsyncGenerator<JsonRow> {
-  let line = 0;
+async function* readRows(path: string): AsyncGenerator<JsonRow> {
   let index = 0;
-  for await (const text of splitLines(createReadStream(path, "utf8"))) {
-    line += 1;
-    const json = (line === 1 ? text.replace(/^\uFEFF/, "") : text).trim();
-    if (json === "") continue;
-    const where = `${path}:${line}`;
-    yield asRow(parse(json, where), index, where);
-    index += 1;
+  for await (const { texts, first } of readLines(path)) {
+    for (const [i, text] of texts.entries()) {
+      const json = text.trim();
+      if (json === "") continue;
+      yield parseRow(json, index, `${path}:${first + i}`);
+      index += 1;
+    }
   }
 }
 
 async function* readArray(path: string): AsyncGenerator<JsonRow> {
-  const text = await readFile(path, "utf8");
-  const rows = parse(text.replace(/^\uFEFF/, ""), path);
-  if (!Array.isArray(rows))
-    throw new SeekError("ERR_FORMAT", `${path}: expected a list, got ${kindOf(rows)}`);
-  for (const [index, value] of rows.entries()) yield asRow(value, index, `${path}[${index}]`);
+  for await (const { texts, first, kind } of readElements(path)) {
+    if (kind !== "list") throw new SeekError("ERR_FORMAT", `${path}: expected a list, got an object`);
+    for (const [i, text] of texts.entries()) yield parseRow(text, first + i, `${path}[${first + i}]`);
+  }
 }
 
 /**
@@ -103,11 +83,7 @@ async function* readArray(path: string): AsyncGenerator<JsonRow> {
  * @throws ERR_IO when the file cannot be read, ERR_FORMAT (with its place) when a row is no JSON object
  */
 export async function* readJsonRows(path: string): AsyncGenerator<JsonRow> {
-  try {
-    yield* path.endsWith(".json") ? readArray(path) : readLines(path);
-  } catch (cause) {
-    throw ioError(path, cause);
-  }
+  yield* path.endsWith(".json") ? readArray(path) : readRows(path);
 }
 
 /**

@@ -3,8 +3,9 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { batchesOf } from "../base/batches.ts";
 import { throwIfAborted } from "../base/errors.ts";
-import { type Passage, readPassages } from "../corpus/passage.ts";
+import type { Passage } from "../corpus/passage.ts";
 import { PassageStore, writePassageStore } from "../corpus/passage-store.ts";
+import { readDocuments } from "../corpus/read-documents.ts";
 import { HashedEmbedder } from "../embed/hashed-embedder.ts";
 import { Bm25Builder, type Bm25Options } from "./bm25.ts";
 import { describeFiles, type Manifest, manifestFile, writeManifest } from "./manifest.ts";
@@ -26,7 +27,7 @@ export interface DenseOptions extends Omit<VectorIndexOptions, "dim" | "capacity
 
 /** What to build. */
 export interface BuildIndexOptions {
-  /** A file that `readPassages` reads, or passages. */
+  /** A path that `readDocuments` reads, or passages. */
   readonly corpus: string | Iterable<Passage> | AsyncIterable<Passage>;
   /** The folder to write; an index in it is replaced. */
   readonly out: string;
@@ -124,7 +125,7 @@ export async function buildIndex(options: BuildIndexOptions): Promise<Manifest> 
   const { corpus, out, kind = "bm25", bm25 = {}, dense = {} } = options;
   await mkdir(out, { recursive: true });
   await rm(join(out, manifestFile), { force: true });
-  const passages = typeof corpus === "string" ? readPassages(corpus) : corpus;
+  const passages = typeof corpus === "string" ? readDocuments(corpus) : corpus;
   await writePassageStore(join(out, indexFiles.passages), passages, options);
   const store = await PassageStore.open(join(out, indexFiles.passages));
   try {

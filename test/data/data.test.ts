@@ -1,10 +1,9 @@
-/** Questions and passages from JSON files, with errors that name the place. */
+/** Questions from JSON files, with errors that name the place. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
-import { type Passage, readPassages, writePassages } from "../../lib/corpus/passage.ts";
 import { readJsonRows } from "../../lib/data/jsonl.ts";
 import { type Question, readQuestions, writeQuestions } from "../../lib/data/question.ts";
 
@@ -83,28 +82,12 @@ test("a line that is not JSON, or no object, is refused with its place", async (
   });
 });
 
-test("passages have a title and a text, or both in one column", async () => {
-  const path = await file(
-    "p.jsonl",
-    '\ufeff{"id":7,"title":"T","text":"a b"}\r\n{"contents":"\\"Ada\\"\\nwrote"}\r\n{"id":"x","contents":"no title"}',
-  );
-  const passages: Passage[] = [
-    { id: "7", title: "T", text: "a b" },
-    { id: "1", title: "Ada", text: "wrote" },
-    { id: "x", title: "", text: "no title" },
-  ];
-  assert.deepEqual(await all(readPassages(path)), passages);
-  await writePassages(join(folder, "out.jsonl"), passages);
-  assert.deepEqual(await all(readPassages(join(folder, "out.jsonl"))), passages);
-  assert.equal((await readFile(join(folder, "out.jsonl"), "utf8")).split("\n").length, 4);
-});
-
 test("lines longer than a chunk of the stream stay whole", async () => {
-  const text = "word ".repeat(100_000);
-  await writePassages(join(folder, "long.jsonl"), [
-    { id: "a", title: "", text },
-    { id: "b", title: "", text: "short" },
-  ]);
-  const lengths = (await all(readPassages(join(folder, "long.jsonl")))).map((passage) => passage.text.length);
-  assert.deepEqual(lengths, [500_000, 5]);
+  const question = "word ".repeat(500_000);
+  const questions = [
+    { id: "a", question, answers: ["x"] },
+    { id: "b", question: "short", answers: ["y"] },
+  ];
+  await writeQuestions(join(folder, "long.jsonl"), questions);
+  assert.deepEqual(await all(readQuestions(join(folder, "long.jsonl"))), questions);
 });

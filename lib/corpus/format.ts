@@ -1,0 +1,64 @@
+/** Finds out what form a file of documents has. */
+import { SeekError } from "../base/errors.ts";
+import { readChunks } from "../data/text-file.ts";
+import { headerOf, isKiltLine } from "./tsv.ts";
+
+/** `json` is one list or object, `text` a document by itself. */
+export type CorpusFormat = "jsonl" | "json" | "table" | "parquet" | "text";
+
+const kHeadBytes = 1 << 16;
+
+/** The beginning of a file, decompressed. */
+async function headOf(path: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let numBytes = 0;
+  for await (const chunk of readChunks(path)) {
+    chunks.push(chunk);
+    numBytes += chunk.length;
+    if (numBytes >= kHeadBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, kHeadBytes);
+}
+
+function parsed(line: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A first line that is a whole object begins JSON Lines, unless that one object is a map from titles to texts. */
+function objectFormat(name: string, line: string, isWhole: boolean): CorpusFormat {
+  const isJson = name.endsWith(".json");
+  if (!isWhole) return isJson ? "json" : "jsonl";
+  const row = parsed(line);
+  if (row === undefined) return isJson ? "json" : "jsonl";
+  return isJson && row.text === undefined && row.contents === undefined ? "json" : "jsonl";
+}
+
+/**
+ * What form a file has, by its bytes, and where these allow two, by its name (`.gz` aside).
+ *
+ * @throws ERR_IO, ERR_FORMAT naming what was seen when it is none of the known forms
+ */
+export async function formatOf(path: string): Promise<CorpusFormat> {
+  const name = path.toLowerCase().replace(/\.gz$/, "");
+  const head = await headOf(path);
+  if (head.subarray(0, 4).toString("latin1") === "PAR1") return "parquet";
+  if (/\.(txt|md)$/.test(name)) return "text";
+  const text = head.toString("utf8").replace(/^\uFEFF/, "");
+  const begin = text.trimStart();
+  if (begin === "" && head.length < kHeadBytes) return "jsonl";
+  if (begin.startsWith("[")) return "json";
+  const end = begin.indexOf("\n");
+  const isWhole = end >= 0 || head.length < kHeadBytes;
+  const line = (end < 0 ? begin : begin.slice(0, end)).replace(/\r$/, "");
+  if (begin.startsWith("{")) return objectFormat(name, line, isWhole);
+  if (headerOf(line) !== undefined || isKiltLine(line)) return "table";
+  throw new SeekError(
+    "ERR_FORMAT",
+    `${path}: expected JSON Lines, one JSON list or object, parquet, TSV with a header of id, text and title or with ` +
+      `"number, tab, title, three spaces, text", .txt or .md; got a file that begins with ${JSON.stringify(line.slice(0, 60))}`,
+  );
+}
