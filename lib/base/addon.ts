@@ -293,6 +293,29 @@ export interface NativeSearch {
   embedderClose(embedder: Handle<"embedder">): void;
 }
 
+/** Encoders, the exports of native/node/encoder_api.cpp. */
+export interface NativeEncoders {
+  encoderOpen(
+    config: object,
+    options: { dtype: string; pooling: string; isNormalised: boolean },
+    tensors: readonly NativeStoredTensor[],
+  ): Promise<Handle<"encoder">>;
+  encoderOpenDecoder(
+    config: object,
+    options: { dtype: string; device: string; pooling: string; isNormalised: boolean },
+    tensors: readonly NativeStoredTensor[],
+  ): Promise<Handle<"encoder">>;
+  /** One vector per text; text s has the ids from `starts[s]` to `starts[s + 1]`. */
+  encoderEncode(
+    encoder: Handle<"encoder">,
+    ids: Int32Array,
+    starts: Int32Array,
+    types: Int32Array | undefined,
+  ): Promise<Float32Array>;
+  encoderDim(encoder: Handle<"encoder">): number;
+  encoderClose(encoder: Handle<"encoder">): void;
+}
+
 /** Everything the addon exports. */
 export type Addon = NativeProcess &
   NativeModels &
@@ -301,4 +324,5 @@ export type Addon = NativeProcess &
   NativePassages &
   NativeFolders &
   NativeLexicon &
-  NativeSearch;
+  NativeSearch &
+  NativeEncoders;

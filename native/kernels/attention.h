@@ -1,4 +1,4 @@
-// Causal attention of a few query rows over the keys and values of one key head, contiguous or in blocks; f32, CPU.
+// Attention of a few query rows over the keys and values of one key head, contiguous or in blocks; f32, CPU.
 //
 // A row's result depends only on its query and its keys and values: not on where those lie, on the rows computed with
 // it, nor on the instruction set. Training and generation therefore agree bit for bit.
@@ -26,7 +26,8 @@ struct KeyValues {
 
 // The queries of `num_heads` heads that share one key head, at `num_positions` consecutive positions. Head h at
 // position p has its C floats at query + p * position_stride + h * head_stride, and its result at the same place of
-// `out`; it attends over the first num_keys + p tokens (its own key is already there and is the last of them).
+// `out`, which may be `query` itself; it attends over the first num_keys + p tokens (its own key is already there and
+// is the last of them), or, when not causal, over the first num_keys.
 struct QueryRows {
   float* out = nullptr;
   const float* query = nullptr;
@@ -35,6 +36,7 @@ struct QueryRows {
   int64_t position_stride = 0;  // in floats
   int64_t head_stride = 0;      // in floats
   int64_t num_keys = 0;         // of the first position; at least 1
+  bool is_causal = true;
 };
 
 // s_j = sum over c in order of (q_c scale) k_jc; m = max s_j; e_j = exp(s_j - m); l = sum of e_j, 16 sums by j mod 16

@@ -3,6 +3,7 @@
 
 #define SEEKRL_ISA avx512
 #include "kernels/fast_attention.h"
+#include "kernels/fast_bf16.h"
 #include "kernels/fast_matmul.h"
 #include "kernels/fast_rows.h"
 #include "kernels/table.h"
@@ -10,9 +11,22 @@
 namespace seekrl::kernels {
 
 const KernelTable kAvx512Table = {
-    avx512::attend,   avx512::attend_backward,   avx512::matmul, avx512::row_stats, avx512::row_backward,
-    avx512::rms_norm, avx512::rms_norm_backward, avx512::rope,   avx512::silu_mul,  avx512::silu_mul_backward,
+    avx512::attend,
+    avx512::attend_backward,
+    avx512::matmul,
+    avx512::row_stats,
+    avx512::row_backward,
+    avx512::packed_matmul,
+    avx512::add_layer_norm,
+    avx512::gelu,
+    avx512::rms_norm,
+    avx512::rms_norm_backward,
+    avx512::rope,
+    avx512::silu_mul,
+    avx512::silu_mul_backward,
 };
+
+const Bf16Table kAvx512WidenedTable = {avx512::packed_matmul_bf16, avx512::to_bf16};
 
 }  // namespace seekrl::kernels
 

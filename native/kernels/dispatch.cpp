@@ -14,6 +14,9 @@ const KernelTable kPlainTable = {
     reference::matmul,
     reference::row_stats,
     reference::row_backward,
+    reference::packed_matmul,
+    reference::add_layer_norm,
+    reference::gelu,
     reference::rms_norm,
     reference::rms_norm_backward,
     reference::rope,
@@ -48,6 +51,21 @@ std::atomic<Isa>& chosen_isa() {
 }
 
 const KernelTable& table() { return table_of(isa()); }
+
+void round_plainly(uint16_t* y, const float* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = to_bf16(x[i]);
+}
+
+constexpr Bf16Table kPlainBf16Table = {reference::packed_matmul_bf16, round_plainly};
+
+const Bf16Table& bf16_table() {
+#if defined(__x86_64__)
+  static const bool has_products = __builtin_cpu_supports("avx512bf16");
+  if (isa() == Isa::kAvx512) return has_products ? kAvx512Bf16Table : kAvx512WidenedTable;
+  if (isa() == Isa::kAvx2) return kAvx2Bf16Table;
+#endif
+  return kPlainBf16Table;
+}
 
 }  // namespace
 
@@ -86,6 +104,25 @@ void row_backward(float* logits, int64_t size, float inverse_temperature, const 
                   const RowGradients& gradients) {
   table().row_backward(logits, size, inverse_temperature, stats, gradients);
 }
+
+void packed_matmul(float* c_MN, int64_t c_stride, const float* a_MK, int64_t a_stride, const float* panel, int64_t m,
+                   int64_t columns, int64_t k, const float* bias_N) {
+  table().packed_matmul(c_MN, c_stride, a_MK, a_stride, panel, m, columns, k, bias_N);
+}
+
+void packed_matmul(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_stride, const uint16_t* panel,
+                   int64_t m, int64_t columns, int64_t k, const float* bias_N) {
+  bf16_table().packed_matmul(c_MN, c_stride, a_MK, a_stride, panel, m, columns, k, bias_N);
+}
+
+void to_bf16(uint16_t* y, const float* x, int64_t n) { bf16_table().to_bf16(y, x, n); }
+
+void add_layer_norm(float* y_MD, const float* x_MD, const float* residual_MD, const float* weight_D,
+                    const float* bias_D, int64_t m, int64_t d, float eps) {
+  table().add_layer_norm(y_MD, x_MD, residual_MD, weight_D, bias_D, m, d, eps);
+}
+
+void gelu(float* y, const float* x, int64_t n) { table().gelu(y, x, n); }
 
 void rms_norm(float* y_MD, float* scale_M, const float* x_MD, const float* weight_D, int64_t m, int64_t d, float eps) {
   table().rms_norm(y_MD, scale_M, x_MD, weight_D, m, d, eps);

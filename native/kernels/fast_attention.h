@@ -16,7 +16,9 @@ struct RowTile {
   int64_t stride = 0;      // floats between rows of scores
 };
 
-inline int64_t keys_of(const QueryRows& rows, int64_t row) { return rows.num_keys + row / rows.num_heads; }
+inline int64_t keys_of(const QueryRows& rows, int64_t row) {
+  return rows.is_causal ? rows.num_keys + row / rows.num_heads : rows.num_keys;
+}
 
 inline int64_t offset_of(const QueryRows& rows, int64_t row) {
   return row / rows.num_heads * rows.position_stride + row % rows.num_heads * rows.head_stride;

@@ -209,4 +209,13 @@ inline void matmul(float* c_MN, int64_t c_stride, const MatrixView& a_MK, const 
   }
 }
 
+inline void packed_matmul(float* c_MN, int64_t c_stride, const float* a_MK, int64_t a_stride, const float* panel,
+                          int64_t m, int64_t columns, int64_t k, const float* bias_N) {
+  for (int64_t first = 0; first == 0 || first < k; first += kPanelDepth) {
+    const int64_t depth = k - first < kPanelDepth ? k - first : kPanelDepth;
+    multiply(c_MN, c_stride, first > 0 ? c_MN : bias_N, first > 0 ? c_stride : 0, {a_MK + first, a_stride, 1},
+             panel + first * kPanelColumns, kPanelColumns, m, columns, depth);
+  }
+}
+
 }  // namespace seekrl::kernels::SEEKRL_ISA

@@ -71,6 +71,45 @@ inline void rope(float* y_THC, const float* x_THC, const float* cos_TF, const fl
   }
 }
 
+inline void add_layer_norm(float* y_MD, const float* x_MD, const float* residual_MD, const float* weight_D,
+                           const float* bias_D, int64_t m, int64_t d, float eps) {
+  for (int64_t row = 0; row < m; ++row) {
+    const float* x = x_MD + row * d;
+    const float* residual = residual_MD == nullptr ? nullptr : residual_MD + row * d;
+    float* y = y_MD + row * d;
+    Lanes sums = zeros();
+    for_lanes(d, [&](int64_t i, int64_t count) {
+      Lanes z = load_first(x + i, count);
+      if (residual != nullptr) z = z + load_first(residual + i, count);
+      store_first(y + i, z, count);
+      sums = sums + z;
+    });
+    const Lanes mean = broadcast(sum_lanes(sums) / static_cast<float>(d));
+    Lanes squares = zeros();
+    for_lanes(d, [&](int64_t i, int64_t count) {
+      const Lanes centred = keep_first(load_first(y + i, count) - mean, count);
+      squares = fma(centred, centred, squares);
+    });
+    const Lanes scale = broadcast(1.0f / square_root(sum_lanes(squares) / static_cast<float>(d) + eps));
+    for_lanes(d, [&](int64_t i, int64_t count) {
+      const Lanes normed = (load_first(y + i, count) - mean) * scale;
+      store_first(y + i, fma(normed, load_first(weight_D + i, count), load_first(bias_D + i, count)), count);
+    });
+  }
+}
+
+inline void gelu(float* y, const float* x, int64_t n) {
+  const Lanes one = broadcast(1.0f), minus_half = broadcast(-0.5f);
+  for_lanes(n, [&](int64_t i, int64_t count) {
+    const Lanes value = load_first(x + i, count), size = max(value, -value);
+    const Lanes t = one / fma(broadcast(kErfScale), size, one);
+    Lanes sum = broadcast(kErfPolynomial[0]);
+    for (int j = 1; j < 5; ++j) sum = fma(sum, t, broadcast(kErfPolynomial[j]));
+    const Lanes beyond = sum * t * exp_lanes(size * size * minus_half);
+    store_first(y + i, fma(size * minus_half, beyond, max(value, zeros())), count);
+  });
+}
+
 inline void silu_mul(float* y, const float* gate, const float* up, int64_t n) {
   for_lanes(n, [&](int64_t i, int64_t count) {
     const Lanes x = load_first(gate + i, count);

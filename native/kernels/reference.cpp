@@ -65,8 +65,8 @@ void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, fl
     for (int64_t h = 0; h < rows.num_heads; ++h) {
       const int64_t offset = p * rows.position_stride + h * rows.head_stride;
       float* row_log_sum_exp = log_sum_exp == nullptr ? nullptr : log_sum_exp + p * rows.num_heads + h;
-      attend_row(rows.out + offset, rows.query + offset, source, rows.num_keys + p, head_dim, scale, row_log_sum_exp,
-                 scratch);
+      attend_row(rows.out + offset, rows.query + offset, source, rows.is_causal ? rows.num_keys + p : rows.num_keys,
+                 head_dim, scale, row_log_sum_exp, scratch);
     }
   }
 }
@@ -183,6 +183,33 @@ void rope(float* y_THC, const float* x_THC, const float* cos_TF, const float* si
       y_THC[row * c + f] = std::fma(low, cos[f], -(high * turn));
       y_THC[row * c + f + half] = std::fma(high, cos[f], low * turn);
     }
+  }
+}
+
+void add_layer_norm(float* y_MD, const float* x_MD, const float* residual_MD, const float* weight_D,
+                    const float* bias_D, int64_t m, int64_t d, float eps) {
+  for (int64_t row = 0; row < m; ++row) {
+    float* y = y_MD + row * d;
+    float sums[16] = {}, squares[16] = {};
+    for (int64_t i = 0; i < d; ++i) {
+      y[i] = x_MD[row * d + i] + (residual_MD == nullptr ? 0.0f : residual_MD[row * d + i]);
+      sums[i % 16] += y[i];
+    }
+    const float mean = sum_lanes(sums) / static_cast<float>(d);
+    for (int64_t i = 0; i < d; ++i) squares[i % 16] = std::fma(y[i] - mean, y[i] - mean, squares[i % 16]);
+    const float scale = 1.0f / std::sqrt(sum_lanes(squares) / static_cast<float>(d) + eps);
+    for (int64_t i = 0; i < d; ++i) y[i] = std::fma((y[i] - mean) * scale, weight_D[i], bias_D[i]);
+  }
+}
+
+void gelu(float* y, const float* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float size = std::fabs(x[i]);
+    const float t = 1.0f / std::fma(kErfScale, size, 1.0f);
+    float sum = kErfPolynomial[0];
+    for (int j = 1; j < 5; ++j) sum = std::fma(sum, t, kErfPolynomial[j]);
+    const float beyond = sum * t * exp_f32(size * size * -0.5f);
+    y[i] = std::fma(size * -0.5f, beyond, x[i] > 0 ? x[i] : 0.0f);
   }
 }
 

@@ -1,4 +1,4 @@
-// Row-wise and elementwise kernels of the decoder; f32, CPU. A row's result depends on that row alone.
+// Row-wise and elementwise kernels of decoder and encoder; f32, CPU. A row's result depends on that row alone.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,18 @@ void rms_norm_backward(float* x_grad_MD, float* weight_grad_D, const float* y_gr
 void rope(float* y_THC, const float* x_THC, const float* cos_TF, const float* sin_TF, int64_t t, int64_t h, int64_t c,
           float sign);
 
+// With z = x + residual (null: x): y_MD = (z - mean) / sqrt(mean((z - mean)^2) + eps) * weight_D + bias_D; sums as in
+// rms_norm. y may be x or residual. Reads and writes 3 M D floats.
+void add_layer_norm(float* y_MD, const float* x_MD, const float* residual_MD, const float* weight_D,
+                    const float* bias_D, int64_t m, int64_t d, float eps);
+
+// y = x (1 + erf(x / sqrt(2))) / 2 over n elements, as max(x, 0) - |x| erfc(|x| / sqrt(2)) / 2; erfc by formula 7.1.26
+// of Abramowitz and Stegun, at most 1.5e-7 off. y may be x.
+void gelu(float* y, const float* x, int64_t n);
+
+inline constexpr float kErfScale = 0.3275911f * 0.70710678118654752f;
+inline constexpr float kErfPolynomial[] = {1.061405429f, -1.453152027f, 1.421413741f, -0.284496736f, 0.254829592f};
+
 // y = gate / (1 + exp(-gate)) * up over n elements.
 void silu_mul(float* y, const float* gate, const float* up, int64_t n);
 
@@ -31,6 +43,9 @@ void rms_norm_backward(float* x_grad_MD, float* weight_grad_D, const float* y_gr
                        const float* scale_M, const float* weight_D, int64_t m, int64_t d);
 void rope(float* y_THC, const float* x_THC, const float* cos_TF, const float* sin_TF, int64_t t, int64_t h, int64_t c,
           float sign);
+void add_layer_norm(float* y_MD, const float* x_MD, const float* residual_MD, const float* weight_D,
+                    const float* bias_D, int64_t m, int64_t d, float eps);
+void gelu(float* y, const float* x, int64_t n);
 void silu_mul(float* y, const float* gate, const float* up, int64_t n);
 void silu_mul_backward(float* gate_grad, float* up_grad, const float* y_grad, const float* gate, const float* up,
                        int64_t n);

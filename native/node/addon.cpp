@@ -3,6 +3,7 @@
 #include <napi.h>
 #include <torch/version.h>
 
+#include "node/encoder_api.h"
 #include "node/engine_api.h"
 #include "node/guard.h"
 #include "node/model_api.h"
@@ -43,6 +44,7 @@ static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   export_passages(env, exports);
   export_folders(env, exports);
   export_embedder(env, exports);
+  export_encoder(env, exports);
   return exports;
 }
 

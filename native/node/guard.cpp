@@ -60,18 +60,25 @@ TaskQueue& search_queue() {
   return queue;
 }
 
+TaskQueue& encode_queue() {
+  static TaskQueue queue(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  return queue;
+}
+
 // Workers come and go: after the last environment has left, another may arrive.
 void run_queues_for(Napi::Env env) {
   std::lock_guard lock(environments_mutex);
   if (num_environments++ == 0) {
     device_queue().start();
     search_queue().start();
+    encode_queue().start();
   }
   env.AddCleanupHook([] {
     std::lock_guard lock(environments_mutex);
     if (--num_environments > 0) return;
     device_queue().stop();
     search_queue().stop();
+    encode_queue().stop();
   });
 }
 

@@ -58,8 +58,10 @@ Napi::Value post(Napi::Env env, TaskQueue& queue, Work work) {
 TaskQueue& device_queue();
 // Vector and lexical search, on all cores.
 TaskQueue& search_queue();
+// Encoders, on all cores, beside the device queue and the searches.
+TaskQueue& encode_queue();
 
-// Both queues have threads while an environment lives; called once per environment at load.
+// The queues have threads while an environment lives; called once per environment at load.
 void run_queues_for(Napi::Env env);
 
 }  // namespace seekrl::node

@@ -22,8 +22,10 @@ model::RopeScaling rope_scaling(const std::string& kind) {
   return model::RopeScaling::kNone;
 }
 
+}  // namespace
+
 // The object is what lib/model's config.ts checked.
-model::DecoderConfig to_config(const Napi::Object& object) {
+model::DecoderConfig to_decoder_config(const Napi::Object& object) {
   model::DecoderConfig config;
   config.vocab_size = integer_of(object, "vocabSize");
   config.hidden_size = integer_of(object, "hiddenSize");
@@ -68,8 +70,6 @@ at::Device to_device(const std::string& name) {
   }
 }
 
-}  // namespace
-
 Napi::Function ModelHandle::define(Napi::Env env) {
   return DefineClass(
       env, "ModelHandle",
@@ -111,7 +111,7 @@ Napi::Value ModelHandle::load(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object options = to_object(info[1], "options");
     return fill(info.Env(),
-                [config = to_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
+                [config = to_decoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
                  device = to_device(text_of(options, "device")), stored = to_stored_tensors(info[2])] {
                   auto decoder = std::make_shared<model::Decoder>(config, dtype, device);
                   model::read_weights(*decoder, stored);
@@ -125,7 +125,7 @@ Napi::Value ModelHandle::create(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object options = to_object(info[1], "options");
     return fill(info.Env(),
-                [config = to_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
+                [config = to_decoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
                  device = to_device(text_of(options, "device")),
                  seed = static_cast<uint64_t>(integer_of(options, "seed")), std = number_of(options, "std")] {
                   auto decoder = std::make_shared<model::Decoder>(config, dtype, device);

@@ -4,6 +4,7 @@
 #include <napi.h>
 
 #include <memory>
+#include <string>
 
 #include "model/decoder.h"
 
@@ -42,6 +43,11 @@ class ModelHandle : public Napi::ObjectWrap<ModelHandle> {
 
   std::shared_ptr<Slot> slot_ = std::make_shared<Slot>();
 };
+
+// What JavaScript says of a model: its shape (lib/model/config.ts), `float32` or `bfloat16`, `cpu` or `cuda:<index>`.
+model::DecoderConfig to_decoder_config(const Napi::Object& object);
+at::ScalarType to_dtype(const std::string& dtype);
+at::Device to_device(const std::string& name);
 
 void export_model(Napi::Env env, Napi::Object exports);
 

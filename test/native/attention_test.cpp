@@ -172,3 +172,24 @@ TEST("attention's gradients match the reference") {
     }
   }
 }
+
+TEST("attention that is not causal sees every key from every position, and may write over its queries") {
+  const Span span(150, 2, 48);
+  // The last position of a causal span sees all keys: every row, placed last in turn, is the truth.
+  Floats expected(span.query.size()), scratch(attend_scratch_floats(span.positions, span.head_dim));
+  for (int64_t p = 0; p < span.positions; ++p) {
+    QueryRows row = span.rows(expected, p, 1);
+    row.num_keys = span.positions;
+    set_isa(Isa::kPlain);
+    attend(row, span.source(), span.head_dim, span.scale(), nullptr, scratch.data());
+  }
+  with_each_isa([&] {
+    Floats in_place = span.query;
+    QueryRows rows = span.rows(in_place, 0, span.positions);
+    rows.query = in_place.data();
+    rows.num_keys = span.positions;
+    rows.is_causal = false;
+    attend(rows, span.source(), span.head_dim, span.scale(), nullptr, scratch.data());
+    EXPECT(same_bits(in_place.data(), expected.data(), static_cast<int64_t>(expected.size())));
+  });
+}

@@ -13,6 +13,7 @@
 #include "kernels/isa.h"
 #include "kernels/logprob.h"
 #include "kernels/matmul.h"
+#include "kernels/packed.h"
 #include "kernels/rows.h"
 
 using namespace seekrl;
@@ -135,5 +136,103 @@ TEST("row-wise kernels have the same bits on every instruction set") {
       silu_mul_backward(out.data(), out2.data(), y.data(), x.data(), y.data(), m * d);
       EXPECT(same_bits(out, gate) && same_bits(out2, up));
     });
+  }
+}
+
+TEST("a packed product has the bits of the plain one on every instruction set") {
+  for (const auto& [m, n, k] : {Product{1, 1, 2}, {7, 65, 18}, {6, 64, 256}, {13, 100, 300}, {3, 130, 514}}) {
+    const Floats a = random_floats(m * k, 1), b = random_floats(n * k, 2), bias = random_floats(n, 3);
+    Floats expected(m * n), packed(num_packed_panels(n) * kPackedColumns * k);
+    reference::matmul(expected.data(), n, {a.data(), k, 1}, {b.data(), 1, k}, m, n, k, Start::kBias, bias.data(),
+                      nullptr);
+    pack_weight(packed.data(), b.data(), n, k);
+    with_each_isa([&, m = m, n = n, k = k] {
+      Floats c(m * n);
+      for (int64_t column = 0; column < n; column += kPackedColumns) {
+        packed_matmul(c.data() + column, n, a.data(), k, packed.data() + column * k, m,
+                      std::min(kPackedColumns, n - column), k, bias.data() + column);
+      }
+      EXPECT(same_bits(c, expected));
+    });
+  }
+}
+
+TEST("a product in bf16 is the exact one of its rounded factors up to f32 sums, the same for each row alone") {
+  for (const auto& [m, n, k] : {Product{1, 1, 2}, {7, 65, 18}, {6, 64, 256}, {13, 100, 300}}) {
+    const Floats a = random_floats(m * k, 1), b = random_floats(n * k, 2), bias = random_floats(n, 3);
+    std::vector<uint16_t> a_bf16(m * k), b_bf16(n * k), packed(num_packed_panels(n) * kPackedColumns * k);
+    with_each_isa([&, m = m, n = n, k = k] {
+      to_bf16(a_bf16.data(), a.data(), m * k);
+      to_bf16(b_bf16.data(), b.data(), n * k);
+      pack_weight(packed.data(), b_bf16.data(), n, k);
+      Floats c(m * n), alone(n);
+      for (int64_t column = 0; column < n; column += kPackedColumns) {
+        const int64_t columns = std::min(kPackedColumns, n - column);
+        packed_matmul(c.data() + column, n, a_bf16.data(), k, packed.data() + column * k, m, columns, k,
+                      bias.data() + column);
+        packed_matmul(alone.data() + column, n, a_bf16.data() + (m - 1) * k, k, packed.data() + column * k, 1, columns,
+                      k, bias.data() + column);
+      }
+      EXPECT(std::memcmp(alone.data(), c.data() + (m - 1) * n, n * sizeof(float)) == 0);
+      for (int64_t row = 0; row < m; ++row) {
+        for (int64_t column = 0; column < n; ++column) {
+          double sum = bias[column];
+          for (int64_t i = 0; i < k; ++i) {
+            sum += static_cast<double>(from_bf16(a_bf16[row * k + i])) * from_bf16(b_bf16[column * k + i]);
+          }
+          // k sums of terms of about one, each rounded to f32.
+          EXPECT_NEAR(c[row * n + column], sum, 1e-6 * static_cast<double>(k) + 1e-6);
+        }
+      }
+    });
+  }
+}
+
+TEST("rounding to bf16 takes the nearest, ties to even, and keeps what is no number") {
+  EXPECT(from_bf16(to_bf16(1.0f)) == 1.0f);
+  EXPECT(from_bf16(to_bf16(1.00390625f)) == 1.0f);        // 1 + 2^-8: halfway, down to the even one
+  EXPECT(from_bf16(to_bf16(1.01171875f)) == 1.015625f);   // 1 + 3 * 2^-8: halfway, up to the even one
+  EXPECT(from_bf16(to_bf16(1.00390637f)) == 1.0078125f);  // just above halfway
+  EXPECT(std::isnan(from_bf16(to_bf16(NAN))));
+  const Floats x = random_floats(1000, 4);
+  with_each_isa([&] {
+    std::vector<uint16_t> rounded(x.size());
+    to_bf16(rounded.data(), x.data(), static_cast<int64_t>(x.size()));
+    for (size_t i = 0; i < x.size(); ++i) EXPECT(rounded[i] == to_bf16(x[i]));
+  });
+}
+
+TEST("layer norm and gelu have the same bits on every instruction set and are close to the exact values") {
+  for (const int64_t d : {1, 15, 16, 33, 384}) {
+    const int64_t m = 3;
+    const Floats x = random_floats(m * d, 1), residual = random_floats(m * d, 2), weight = random_floats(d, 3),
+                 bias = random_floats(d, 4);
+    Floats expected(m * d), expected_alone(m * d), expected_gelu(m * d);
+    reference::add_layer_norm(expected.data(), x.data(), residual.data(), weight.data(), bias.data(), m, d, 1e-12f);
+    reference::add_layer_norm(expected_alone.data(), x.data(), nullptr, weight.data(), bias.data(), m, d, 1e-12f);
+    reference::gelu(expected_gelu.data(), x.data(), m * d);
+    with_each_isa([&] {
+      Floats y(m * d), activated(m * d), in_place = residual;
+      add_layer_norm(y.data(), x.data(), nullptr, weight.data(), bias.data(), m, d, 1e-12f);
+      EXPECT(same_bits(y, expected_alone));
+      add_layer_norm(in_place.data(), x.data(), in_place.data(), weight.data(), bias.data(), m, d, 1e-12f);
+      EXPECT(same_bits(in_place, expected));
+      gelu(activated.data(), x.data(), m * d);
+      EXPECT(same_bits(activated, expected_gelu));
+    });
+    for (int64_t i = 0; i < m * d; ++i) {
+      const double exact = x[i] * 0.5 * (1.0 + std::erf(x[i] * 0.70710678118654752));
+      EXPECT_NEAR(expected_gelu[i], exact, 4e-7);
+    }
+    if (d < 16) continue;
+    for (int64_t row = 0; row < m; ++row) {
+      double mean = 0, variance = 0;
+      for (int64_t i = 0; i < d; ++i) mean += (static_cast<double>(x[row * d + i]) + residual[row * d + i]) / d;
+      for (int64_t i = 0; i < d; ++i) variance += std::pow(x[row * d + i] + residual[row * d + i] - mean, 2) / d;
+      for (int64_t i = 0; i < d; ++i) {
+        const double z = static_cast<double>(x[row * d + i]) + residual[row * d + i];
+        EXPECT_NEAR(expected[row * d + i], (z - mean) / std::sqrt(variance) * weight[i] + bias[i], 1e-5);
+      }
+    }
   }
 }

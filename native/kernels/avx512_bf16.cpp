@@ -1,0 +1,14 @@
+// The products of bf16 compiled for AVX512-BF16; CMakeLists.txt gives this file its instruction set.
+#if defined(__x86_64__)
+
+#define SEEKRL_ISA avx512_bf16
+#include "kernels/fast_bf16.h"
+#include "kernels/table.h"
+
+namespace seekrl::kernels {
+
+const Bf16Table kAvx512Bf16Table = {avx512_bf16::packed_matmul_bf16, avx512_bf16::to_bf16};
+
+}  // namespace seekrl::kernels
+
+#endif

@@ -1,0 +1,222 @@
+// The forward pass over packed texts, kernel by kernel, and where its weights come from.
+#include "model/encoder.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "kernels/attention.h"
+#include "kernels/packed.h"
+#include "kernels/rows.h"
+#include "ops/kernel_path.h"
+
+namespace seekrl::model {
+
+namespace {
+
+constexpr int64_t kBlockRows = 64;
+
+// Tensors by name while the weights are read.
+class Reader {
+ public:
+  Reader(at::ScalarType dtype, const std::vector<StoredTensor>& stored) : dtype_(dtype), stored_(stored) {}
+
+  at::Tensor add(const std::string& name, at::IntArrayRef shape) {
+    wanted_.push_back({name, at::empty(shape, at::TensorOptions().dtype(dtype_))});
+    return wanted_.back().value;
+  }
+  struct Affine {
+    at::Tensor weight, bias;
+  };
+  Affine affine(const std::string& name, int64_t n, int64_t k) {
+    return {add(name + ".weight", {n, k}), add(name + ".bias", {n})};
+  }
+  Affine norm(const std::string& name, int64_t d) { return {add(name + ".weight", {d}), add(name + ".bias", {d})}; }
+  void read() const { read_tensors(wanted_, stored_); }
+
+ private:
+  at::ScalarType dtype_;
+  const std::vector<StoredTensor>& stored_;
+  std::vector<Parameter> wanted_;
+};
+
+std::vector<float> floats_of(const at::Tensor& values) {
+  const at::Tensor wide = values.to(at::kFloat).contiguous();
+  return {wide.const_data_ptr<float>(), wide.const_data_ptr<float>() + wide.numel()};
+}
+
+// y += table[row], D values of f32 or bf16.
+void add_row(float* y, const at::Tensor& table_ND, int64_t row) {
+  const int64_t d = table_ND.size(1);
+  if (table_ND.scalar_type() == at::kFloat) {
+    const float* from = table_ND.const_data_ptr<float>() + row * d;
+    for (int64_t i = 0; i < d; ++i) y[i] += from[i];
+    return;
+  }
+  const auto* from = static_cast<const uint16_t*>(table_ND.const_data_ptr()) + row * d;
+  for (int64_t i = 0; i < d; ++i) y[i] += kernels::from_bf16(from[i]);
+}
+
+void check(const EncoderConfig& config) {
+  const bool is_positive = config.vocab_size > 0 && config.hidden_size > 0 && config.intermediate_size > 0 &&
+                           config.num_layers > 0 && config.num_heads > 0 && config.num_types > 0;
+  require(is_positive, ErrorCode::kArgument, "encoder: every size must be positive");
+  require(config.hidden_size % config.num_heads == 0, ErrorCode::kArgument, "encoder: ", config.num_heads,
+          " heads do not divide the width ", config.hidden_size);
+  require(config.num_positions > config.position_offset, ErrorCode::kArgument, "encoder: ", config.num_positions,
+          " positions leave none after the first ", config.position_offset);
+}
+
+}  // namespace
+
+// Activations of one batch.
+struct Encoder::Work {
+  int64_t num_tokens;
+  int num_helpers;
+  std::vector<float> x_TD, mixed_TD, query_key_value, inner_TI;
+  ops::PackedScratch scratch;
+};
+
+Encoder::Encoder(const EncoderConfig& config, at::ScalarType dtype, Pooling pooling, bool is_normalised,
+                 const std::vector<StoredTensor>& stored)
+    : config_(config), pooling_(pooling), is_normalised_(is_normalised) {
+  check(config);
+  at::NoGradGuard no_grad;
+  const int64_t width = config.hidden_size, inner = config.intermediate_size;
+  Reader reader(dtype, stored);
+  words_VD_ = reader.add("embeddings.word_embeddings.weight", {config.vocab_size, width});
+  positions_PD_ = reader.add("embeddings.position_embeddings.weight", {config.num_positions, width});
+  types_YD_ = reader.add("embeddings.token_type_embeddings.weight", {config.num_types, width});
+  const Reader::Affine norm = reader.norm("embeddings.LayerNorm", width);
+  struct Read {
+    Reader::Affine query, key, value, attention_out, attention_norm, inner, outer, out_norm;
+  };
+  std::vector<Read> read;
+  for (int64_t i = 0; i < config.num_layers; ++i) {
+    const std::string layer = "encoder.layer." + std::to_string(i) + ".";
+    read.push_back({reader.affine(layer + "attention.self.query", width, width),
+                    reader.affine(layer + "attention.self.key", width, width),
+                    reader.affine(layer + "attention.self.value", width, width),
+                    reader.affine(layer + "attention.output.dense", width, width),
+                    reader.norm(layer + "attention.output.LayerNorm", width),
+                    reader.affine(layer + "intermediate.dense", inner, width),
+                    reader.affine(layer + "output.dense", width, inner),
+                    reader.norm(layer + "output.LayerNorm", width)});
+  }
+  Reader::Affine dense, out;
+  if (config.has_classifier) {
+    dense = reader.affine("classifier.dense", width, width);
+    out = reader.affine("classifier.out", 1, width);
+  }
+  reader.read();
+  embedding_norm_ = {floats_of(norm.weight), floats_of(norm.bias)};
+  for (const Read& layer : read) {
+    layers_.push_back({ops::PackedLinear(at::cat({layer.query.weight, layer.key.weight, layer.value.weight}),
+                                         at::cat({layer.query.bias, layer.key.bias, layer.value.bias})),
+                       ops::PackedLinear(layer.attention_out.weight, layer.attention_out.bias),
+                       ops::PackedLinear(layer.inner.weight, layer.inner.bias),
+                       ops::PackedLinear(layer.outer.weight, layer.outer.bias),
+                       {floats_of(layer.attention_norm.weight), floats_of(layer.attention_norm.bias)},
+                       {floats_of(layer.out_norm.weight), floats_of(layer.out_norm.bias)}});
+  }
+  if (!config.has_classifier) return;
+  classifier_dense_ = ops::PackedLinear(dense.weight, dense.bias);
+  classifier_out_ = ops::PackedLinear(out.weight, out.bias);
+}
+
+void Encoder::encode(const TextBatch& batch, float* out, int num_helpers) const {
+  model::check(batch);
+  const auto num_tokens = static_cast<int64_t>(batch.ids.size());
+  const auto size = [&](int64_t width) { return static_cast<size_t>(num_tokens * width); };
+  Work work = {num_tokens,
+               num_helpers,
+               std::vector<float>(size(config_.hidden_size)),
+               std::vector<float>(size(config_.hidden_size)),
+               std::vector<float>(size(3 * config_.hidden_size)),
+               std::vector<float>(size(config_.intermediate_size)),
+               {}};
+  embed(batch, work);
+  for (const Layer& layer : layers_) run_layer(layer, batch, work);
+  pool(batch, work, out);
+}
+
+void Encoder::embed(const TextBatch& batch, Work& work) const {
+  const int64_t most = config_.num_positions - config_.position_offset;
+  for (int64_t text = 0; text < batch.num_texts(); ++text) {
+    require(batch.length(text) <= most, ErrorCode::kRange, "encoder: a text of ", batch.length(text),
+            " tokens; the model has positions for ", most);
+    for (int64_t t = batch.starts[text]; t < batch.starts[text + 1]; ++t) {
+      const int64_t id = batch.ids[t], type = batch.types.empty() ? 0 : batch.types[t];
+      require(id >= 0 && id < config_.vocab_size, ErrorCode::kRange, "encoder: expected ids below ", config_.vocab_size,
+              ", got ", id);
+      require(type >= 0 && type < config_.num_types, ErrorCode::kRange, "encoder: expected types below ",
+              config_.num_types, ", got ", type);
+      float* x = work.x_TD.data() + t * config_.hidden_size;
+      add_row(x, words_VD_, id);
+      add_row(x, types_YD_, type);
+      add_row(x, positions_PD_, config_.position_offset + t - batch.starts[text]);
+    }
+  }
+  add_norm(work.x_TD.data(), work.x_TD.data(), nullptr, embedding_norm_, work);
+}
+
+void Encoder::add_norm(float* y_TD, const float* x_TD, const float* residual_TD, const Norm& norm, Work& work) const {
+  const int64_t d = config_.hidden_size, num_blocks = (work.num_tokens + kBlockRows - 1) / kBlockRows;
+  ops::share_items(num_blocks, work.num_helpers, work.num_tokens * d * 4, [&](int64_t block) {
+    const int64_t first = block * kBlockRows, rows = std::min(kBlockRows, work.num_tokens - first);
+    kernels::add_layer_norm(y_TD + first * d, x_TD + first * d,
+                            residual_TD == nullptr ? nullptr : residual_TD + first * d, norm.weight.data(),
+                            norm.bias.data(), rows, d, static_cast<float>(config_.layer_norm_eps));
+  });
+}
+
+// Each text's heads attend over the whole text; the results take the place of the queries.
+void Encoder::attend(const TextBatch& batch, Work& work) const {
+  const int64_t width = config_.hidden_size, head_dim = width / config_.num_heads, stride = 3 * width;
+  const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_dim)));
+  int64_t scores = 0;
+  for (int64_t text = 0; text < batch.num_texts(); ++text) scores += batch.length(text) * batch.length(text);
+  ops::share_items(batch.num_texts() * config_.num_heads, work.num_helpers, scores * width * 2, [&](int64_t item) {
+    const int64_t text = item / config_.num_heads, head = item % config_.num_heads, length = batch.length(text);
+    float* query = work.query_key_value.data() + batch.starts[text] * stride + head * head_dim;
+    kernels::QueryRows rows = {query, query, length, 1, stride, head_dim, length, /*is_causal=*/false};
+    kernels::KeyValues source = {query + width, query + 2 * width, nullptr, 0, 0, stride};
+    kernels::attend(rows, source, head_dim, scale, nullptr,
+                    ops::scratch(kernels::attend_scratch_floats(length, head_dim)));
+  });
+}
+
+void Encoder::run_layer(const Layer& layer, const TextBatch& batch, Work& work) const {
+  using ops::Activation;
+  const int64_t width = config_.hidden_size, inner = config_.intermediate_size, m = work.num_tokens;
+  float *x = work.x_TD.data(), *mixed = work.mixed_TD.data(), *heads = work.query_key_value.data();
+  layer.query_key_value.apply(heads, 3 * width, x, width, m, Activation::kNone, work.num_helpers, work.scratch);
+  attend(batch, work);
+  layer.attention_out.apply(mixed, width, heads, 3 * width, m, Activation::kNone, work.num_helpers, work.scratch);
+  add_norm(x, mixed, x, layer.attention_norm, work);
+  layer.inner.apply(work.inner_TI.data(), inner, x, width, m, Activation::kGelu, work.num_helpers, work.scratch);
+  layer.outer.apply(mixed, width, work.inner_TI.data(), inner, m, Activation::kNone, work.num_helpers, work.scratch);
+  add_norm(x, mixed, x, layer.out_norm, work);
+}
+
+void Encoder::pool(const TextBatch& batch, Work& work, float* out) const {
+  const int64_t width = config_.hidden_size;
+  for (int64_t text = 0; text < batch.num_texts(); ++text) {
+    const float* first = work.x_TD.data() + batch.starts[text] * width;
+    const int64_t length = batch.length(text);
+    if (pooling_ == Pooling::kScore) {
+      float* dense = work.mixed_TD.data();
+      classifier_dense_.apply(dense, width, first, width, 1, ops::Activation::kNone, 0, work.scratch);
+      for (int64_t i = 0; i < width; ++i) dense[i] = std::tanh(dense[i]);
+      classifier_out_.apply(out + text, 1, dense, width, 1, ops::Activation::kNone, 0, work.scratch);
+      continue;
+    }
+    pool_rows(out + text * width, first, length, width, pooling_);
+    if (is_normalised_) normalise(out + text * width, width);
+  }
+}
+
+}  // namespace seekrl::model

@@ -1,0 +1,66 @@
+// The BERT and XLM-RoBERTa families over packed texts: embeddings and rankings on the CPU.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/text_encoder.h"
+#include "model/weights.h"
+#include "ops/packed_linear.h"
+
+namespace seekrl::model {
+
+struct EncoderConfig {
+  int64_t vocab_size = 0;
+  int64_t hidden_size = 0;        // D
+  int64_t intermediate_size = 0;  // I
+  int64_t num_layers = 0;
+  int64_t num_heads = 0;        // H; D = H C
+  int64_t num_positions = 0;    // rows of the position table
+  int64_t position_offset = 0;  // of a text's first token: 0 for BERT, padding id + 1 for RoBERTa
+  int64_t num_types = 0;        // segments
+  double layer_norm_eps = 1e-12;
+  bool has_classifier = false;  // dense, tanh, one output, over a text's first token
+};
+
+// Weights are read once, laid out for the product and never change; any number of threads may encode at once.
+class Encoder : public TextEncoder {
+ public:
+  // `stored` has the names of BertModel; the classifier's are classifier.dense and classifier.out, each .weight and
+  // .bias. dtype: f32, or bf16 for weights and products while sums, norms and attention stay f32.
+  Encoder(const EncoderConfig& config, at::ScalarType dtype, Pooling pooling, bool is_normalised,
+          const std::vector<StoredTensor>& stored);
+
+  int64_t dim() const override { return pooling_ == Pooling::kScore ? 1 : config_.hidden_size; }
+  bool is_concurrent() const override { return true; }
+  void encode(const TextBatch& batch, float* out, int num_helpers) const override;
+
+ private:
+  struct Norm {
+    std::vector<float> weight, bias;
+  };
+  struct Layer {
+    ops::PackedLinear query_key_value, attention_out, inner, outer;
+    Norm attention_norm, out_norm;
+  };
+  struct Work;
+
+  void embed(const TextBatch& batch, Work& work) const;
+  void attend(const TextBatch& batch, Work& work) const;
+  void run_layer(const Layer& layer, const TextBatch& batch, Work& work) const;
+  void pool(const TextBatch& batch, Work& work, float* out) const;
+  void add_norm(float* y_TD, const float* x_TD, const float* residual_TD, const Norm& norm, Work& work) const;
+
+  EncoderConfig config_;
+  Pooling pooling_;
+  bool is_normalised_;
+  at::Tensor words_VD_, positions_PD_, types_YD_;
+  Norm embedding_norm_;
+  std::vector<Layer> layers_;
+  ops::PackedLinear classifier_dense_, classifier_out_;
+};
+
+}  // namespace seekrl::model

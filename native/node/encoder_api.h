@@ -1,0 +1,10 @@
+// Encoders for JavaScript, see lib/base/addon.ts.
+#pragma once
+
+#include <napi.h>
+
+namespace seekrl::node {
+
+void export_encoder(Napi::Env env, Napi::Object exports);
+
+}  // namespace seekrl::node
