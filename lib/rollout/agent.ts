@@ -2,6 +2,7 @@
 import { setMaxListeners } from "node:events";
 import { mixSeed } from "../base/seed.ts";
 import type { Question } from "../data/question.ts";
+import type { Format } from "./format.ts";
 import { type Environment, type Limits, type OpenedPrompt, rollout, type TokenSequence } from "./rollout.ts";
 import type { Trajectory } from "./trajectory.ts";
 
@@ -97,10 +98,30 @@ export async function rolloutGroup(
 }
 
 function openPrompt(parts: AgentParts, { id, question }: Pick<Question, "id" | "question">): OpenedPrompt {
-  const content = parts.format.prompt(question);
-  const text =
-    parts.chatTemplate?.render([{ role: "user", content }], { addGenerationPrompt: true }) ?? content;
+  const text = promptText(parts.format, question, parts.chatTemplate);
   return { id, questionId: id, text, tokens: parts.tokenizer.encode(text) };
+}
+
+/**
+ * The text a model reads before its first turn.
+ *
+ * @param format - messages and what begins the model's turn
+ * @param question - the question
+ * @param chatTemplate - of the model; without one, or for a bare prompt, the messages stand alone
+ * @returns the prompt
+ */
+export function promptText(
+  { system, prompt, prefix = "", isBare = false }: Pick<Format, "system" | "prompt" | "prefix" | "isBare">,
+  question: string,
+  chatTemplate?: PromptTemplate,
+): string {
+  const user = prompt(question);
+  const messages = [
+    ...(system === undefined ? [] : [{ role: "system", content: system }]),
+    { role: "user", content: user },
+  ];
+  const rendered = isBare ? undefined : chatTemplate?.render(messages, { addGenerationPrompt: true });
+  return (rendered ?? messages.map(({ content }) => content).join("\n")) + prefix;
 }
 
 function boundLimits({ limits, engine }: AgentParts): Limits {

@@ -1,5 +1,7 @@
 /** The texts around a rollout: the prompt, and what the environment answers. A recipe may replace any of them. */
+
 import { type Document, informationText, observationText, type QueryMode } from "../text/observation.ts";
+import { type ParseTurn, parseTurn, turnEnds } from "./grammar.ts";
 
 /** Everything a rollout writes that the policy reads. Plain data and pure functions. */
 export interface Format {
@@ -7,8 +9,18 @@ export interface Format {
   readonly mode: QueryMode;
   /** Queries beyond this many in one turn are dropped. */
   readonly maxQueries: number;
+  /** The message before the user's. @default none */
+  readonly system?: string;
   /** The user's message that asks a question. */
   readonly prompt: (question: string) => string;
+  /** Begins the model's turn; it belongs to the prompt. @default nothing */
+  readonly prefix?: string;
+  /** Whether the prompt stands alone, without the model's chat template: for base models. @default false */
+  readonly isBare?: boolean;
+  /** A turn ends as soon as one of these is complete. */
+  readonly turnEnds: readonly string[];
+  /** Reads the action out of one turn. */
+  readonly parse: ParseTurn;
   /** The answer to a search; `limit` shortens the documents of one query. */
   readonly observation: (
     queries: readonly string[],
@@ -50,6 +62,8 @@ export function ragFormat(
     mode,
     maxQueries,
     prompt: (question) => ragPrompt(question, mode, maxQueries),
+    turnEnds,
+    parse: parseTurn,
     observation: (queries, documents, limit) => observationText(queries, documents, mode, limit),
     invalid,
     failure: informationText("The search failed, nothing was found. Search again or answer."),
@@ -76,7 +90,8 @@ function ragPrompt(question: string, mode: QueryMode, maxQueries: number): strin
   ].join(" ");
 }
 
-function asQuestion(question: string): string {
+/** The question, with a question mark at its end. */
+export function asQuestion(question: string): string {
   const trimmed = question.trim();
   return trimmed.endsWith("?") ? trimmed : `${trimmed}?`;
 }

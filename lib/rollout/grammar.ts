@@ -1,10 +1,14 @@
 /** Reads the action out of what the policy wrote in one turn. */
 import type { QueryMode } from "../text/observation.ts";
+import { blocksOf, firstBlock, type Tags, tagsOf } from "./blocks.ts";
 
 /** Why a turn holds no action. */
 export type InvalidReason = "no action" | "no query";
 
-/** What a turn asks for. `end` is where the action's closing tag ends in the text. */
+/**
+ * What a turn asks for. `end` is where the action's closing tag ends in the text. A turn of kind `end` closes the
+ * conversation without asking for anything, as some originals have it.
+ */
 export type Action =
   | {
       readonly kind: "search";
@@ -13,6 +17,7 @@ export type Action =
       readonly end: number;
     }
   | { readonly kind: "answer"; readonly answer: string; readonly end: number }
+  | { readonly kind: "end"; readonly answer?: string }
   | { readonly kind: "invalid"; readonly reason: InvalidReason };
 
 /** How `parseTurn` reads queries. */
@@ -23,8 +28,14 @@ export interface ParseOptions {
   readonly maxQueries?: number;
 }
 
+/** Reads the action out of what the policy wrote in one turn, and nothing else (law 9). Never throws. */
+export type ParseTurn = (turn: string, options: ParseOptions) => Action;
+
 /** Strings that end a turn: generation stops as soon as one is complete. */
 export const turnEnds: readonly string[] = ["</search>", "</answer>"];
+
+const searchTags = tagsOf("search");
+const answerTags = tagsOf("answer");
 
 /**
  * The first complete `<search>` or `<answer>` of a turn. Takes time linear in the text, for any text.
@@ -36,9 +47,25 @@ export const turnEnds: readonly string[] = ["</search>", "</answer>"];
  * const action = parseTurn('<search> "Paris, Texas", Dallas </search>', { mode: "multi" });
  * assert.deepEqual(action.kind === "search" && action.queries, ["Paris, Texas", "Dallas"]);
  */
-export function parseTurn(text: string, { mode = "single", maxQueries = 3 }: ParseOptions = {}): Action {
-  const search = firstBlock(text, "search");
-  const answer = firstBlock(text, "answer");
+export function parseTurn(text: string, options: ParseOptions = {}): Action {
+  return parseActions(text, { search: searchTags, answer: answerTags }, options);
+}
+
+/**
+ * Like {@link parseTurn}, with other tags.
+ *
+ * @param text - what the policy wrote in this turn
+ * @param tags - around a search and around an answer
+ * @param options - how queries are read
+ * @returns the action that opens first, or why there is none
+ */
+export function parseActions(
+  text: string,
+  tags: { readonly search: Tags; readonly answer: Tags },
+  { mode = "single", maxQueries = 3 }: ParseOptions = {},
+): Action {
+  const search = firstBlock(text, tags.search);
+  const answer = firstBlock(text, tags.answer);
   if (answer && (!search || answer.start < search.start)) {
     return { kind: "answer", answer: answer.content, end: answer.end };
   }
@@ -59,14 +86,12 @@ export function parseTurn(text: string, { mode = "single", maxQueries = 3 }: Par
  * assert.equal(lastAnswer("<answer> a </answer> no: <answer> b </answer>"), "b");
  */
 export function lastAnswer(text: string): string | undefined {
-  let found: string | undefined;
-  let from = 0;
-  for (;;) {
-    const block = firstBlock(text, "answer", from);
-    if (!block) return found;
-    found = block.content;
-    from = block.end;
-  }
+  return answersIn(text).at(-1);
+}
+
+/** Every complete answer in a text, in order, trimmed. */
+export function answersIn(text: string): string[] {
+  return blocksOf(text, answerTags);
 }
 
 /**
@@ -88,22 +113,6 @@ export function splitQueries(content: string): string[] {
     start = end + 1;
   }
   return queries;
-}
-
-interface Block {
-  readonly start: number;
-  readonly end: number;
-  readonly content: string;
-}
-
-// The first opening tag decides: when nothing closes after it, nothing closes after a later one either.
-function firstBlock(text: string, tag: string, from = 0): Block | undefined {
-  const start = text.indexOf(`<${tag}>`, from);
-  if (start < 0) return undefined;
-  const contentStart = start + tag.length + 2;
-  const contentEnd = text.indexOf(`</${tag}>`, contentStart);
-  if (contentEnd < 0) return undefined;
-  return { start, end: contentEnd + tag.length + 3, content: text.slice(contentStart, contentEnd).trim() };
 }
 
 function queryEnd(content: string, start: number): number {

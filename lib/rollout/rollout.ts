@@ -2,7 +2,7 @@
 import { performance } from "node:perf_hooks";
 import type { Document } from "../text/observation.ts";
 import type { Format } from "./format.ts";
-import { type Action, parseTurn, turnEnds } from "./grammar.ts";
+import type { Action } from "./grammar.ts";
 import { searchBefore } from "./search-before.ts";
 import type { Segment, StopReason, Trajectory } from "./trajectory.ts";
 
@@ -155,10 +155,13 @@ class Rollout {
       if (this.#numTokens >= maxTokens) return "context";
       const { stop, text } = await this.#generate();
       if (stop === "aborted") return "aborted";
-      const action = parseTurn(text, this.#environment.format);
-      if (action.kind === "answer") this.#answer = action.answer;
+      const { format } = this.#environment;
+      const action = format.parse(text, format);
       if (action.kind === "invalid") this.#invalidActions += 1;
-      if (action.kind === "answer") return "answer";
+      if (action.kind === "answer" || action.kind === "end") {
+        this.#answer = action.answer;
+        return action.answer === undefined ? lastStop(stop) : "answer";
+      }
       if (stop === "length" && this.#numTokens >= maxTokens) return "context";
       if (this.#turns === maxTurns) return action.kind === "search" ? "max_turns" : lastStop(stop);
       const ended = await this.#observe(await this.#respond(action));
@@ -199,7 +202,7 @@ class Rollout {
     const { ids, logprobs, stop, weightsVersion } = await this.#sequence.generate({
       ...sampling,
       maxTokens: Math.min(limits.maxResponseTokens, limits.maxTokens - this.#numTokens),
-      stop: turnEnds,
+      stop: this.#environment.format.turnEnds,
       ...(this.#signal ? { signal: this.#signal } : {}),
     });
     this.#generateMs += performance.now() - started;
@@ -210,12 +213,13 @@ class Rollout {
     return { stop, text };
   }
 
-  async #respond(action: Exclude<Action, { kind: "answer" }>): Promise<string> {
+  async #respond(action: Extract<Action, { kind: "search" | "invalid" }>): Promise<string> {
     const { format } = this.#environment;
     if (action.kind === "invalid") return format.invalid;
     this.#queries.push(action.queries);
     const started = performance.now();
     const { topK, searchTimeoutMs } = this.#environment.limits;
+    if (action.queries.length === 0) return format.observation([], [], (text) => this.#shorten(text));
     const outcome = await searchBefore(this.#environment.search, action.queries, {
       topK,
       timeoutMs: searchTimeoutMs,

@@ -3,29 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { emReward, f1Reward, policyAnswer, weightedReward } from "../../lib/reward/reward.ts";
 import { ragFormat } from "../../lib/rollout/format.ts";
-import type { Segment, Trajectory } from "../../lib/rollout/trajectory.ts";
+import { segment, trajectory } from "./spoken.ts";
 
 const question = { id: "q", question: "capital of China?", answers: ["Beijing", "Peking"] };
-
-function segment(kind: Segment["kind"], text: string): Segment {
-  return { kind, text, tokens: new Int32Array(1) };
-}
-
-function trajectory(...segments: Segment[]): Trajectory {
-  return {
-    id: "q#0",
-    questionId: "q",
-    segments,
-    turns: 1,
-    stop: "answer",
-    rounds: 0,
-    queries: [],
-    invalidActions: 0,
-    failures: 0,
-    timings: { generateMs: 0, searchMs: 0, totalMs: 0 },
-    weightsVersion: 0,
-  };
-}
 
 test("the example answer in the prompt never scores", () => {
   for (const mode of ["single", "multi"] as const) {

@@ -1,0 +1,99 @@
+/** The conversation of R1-Searcher (arXiv 2503.05592): queries and documents inside of one thought, then the answer. */
+import type { Document } from "../text/observation.ts";
+import { tagsOf } from "./blocks.ts";
+import type { Format } from "./format.ts";
+import { type Action, type ParseOptions, parseActions } from "./grammar.ts";
+
+/** Its tags. They are plain text: no token of a vocabulary. */
+export const searcherTags = {
+  query: "<|begin_of_query|>",
+  queryEnd: "<|end_of_query|>",
+  documents: "<|begin_of_documents|>",
+  documentsEnd: "<|end_of_documents|>",
+} as const;
+
+/** Options of the conversation. */
+export interface SearcherFormatOptions {
+  /** A text for base models, or messages for instruct models. @default "instruct" */
+  readonly template?: "base" | "instruct";
+  /** Ends a conversation at every turn without a query. @default false */
+  readonly faithful?: boolean;
+}
+
+const { query, queryEnd, documents, documentsEnd } = searcherTags;
+const tags = { search: { open: query, close: queryEnd }, answer: tagsOf("answer") };
+
+const rules = `\
+First reason about the problem, then give the final answer. The reasoning stands inside <think> and </think> and the \
+answer inside <answer> and </answer>, as in "<think> reasoning here </think> <answer> answer here </answer>". While \
+reasoning you can search for missing facts: write ${query} search query (only keywords) ${queryEnd}. A query must ask \
+for a single triple. What is found comes back as ${documents} ...search results... ${documentsEnd}.`;
+
+/**
+ * The conversation of R1-Searcher.
+ *
+ * @param options - template and faithfulness
+ * @returns a format; change it by spreading
+ * @example
+ * const { system, prefix } = searcherFormat();
+ * assert.ok(system?.startsWith("You are a helpful assistant.") && prefix === "<think>");
+ */
+export function searcherFormat({
+  template = "instruct",
+  faithful = false,
+}: SearcherFormatOptions = {}): Format {
+  const isBase = template === "base";
+  return {
+    mode: "single",
+    maxQueries: 1,
+    ...(isBase ? { isBare: true } : { system: `You are a helpful assistant. ${rules}` }),
+    prompt: isBase
+      ? (question) =>
+          `The User asks a question, and the Assistant solves it. ${rules}\n\nUser:${question}\nAssistant: `
+      : (question) => question,
+    prefix: "<think>",
+    turnEnds: faithful ? [queryEnd] : [queryEnd, tags.answer.close],
+    parse: faithful ? parseAsOriginal : parseSearcher,
+    observation: (_, found, limit) => documentsText(limit(listText(found[0] ?? []))),
+    invalid: `
+That was neither a query nor an answer. To search, write the query between the marks of a query; to finish, close the \
+thought and put the answer inside a pair of answer tags.
+`,
+    failure: documentsText("The search failed, nothing was found.\n"),
+    lastTurn: faithful ? "" : "\nNo search is left. Close the thought and give the answer now.\n",
+  };
+}
+
+function documentsText(list: string): string {
+  return `\n\n${documents}\n${list.endsWith("\n") ? list : `${list}\n`}${documentsEnd}\n\n`;
+}
+
+function listText(found: readonly Document[]): string {
+  if (found.length === 0) return "None";
+  const lines = found.map(({ title, text }, i) => `(${i + 1})${title} ${text}`);
+  return lines.map((line) => `${line.replace(/\s*\n\s*/g, " ")}\n`).join("");
+}
+
+/** Queries lose their quotes and line breaks, as the original's retriever wants them. */
+function tidy(text: string): string {
+  return text.replace(/["']/g, "").split(/\s+/).join(" ").trim();
+}
+
+function parseSearcher(turn: string, options: ParseOptions): Action {
+  const action = parseActions(turn, tags, options);
+  if (action.kind !== "search") return action;
+  const queries = action.queries.map(tidy).filter((text) => text !== "");
+  return queries.length === 0 ? { kind: "invalid", reason: "no query" } : { ...action, queries };
+}
+
+/** As the original: a turn that ends its query asks for what stands behind the last begin; any other turn is the last. */
+function parseAsOriginal(turn: string): Action {
+  const end = turn.lastIndexOf(queryEnd);
+  const start = turn.lastIndexOf(query, end);
+  const asked = end < 0 ? "" : tidy(turn.slice(start < 0 ? 0 : start + query.length, end));
+  if (asked !== "") return { kind: "search", queries: [asked], dropped: 0, end: end + queryEnd.length };
+  const opening = turn.lastIndexOf(tags.answer.open);
+  const closing = turn.indexOf(tags.answer.close, opening);
+  if (opening < 0 || closing < 0) return { kind: "end" };
+  return { kind: "end", answer: turn.slice(opening + tags.answer.open.length, closing).trim() };
+}
