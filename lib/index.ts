@@ -2,6 +2,7 @@
 export { SeekError } from "./base/errors.ts";
 export type { Passage } from "./corpus/passage.ts";
 export { readDocuments } from "./corpus/read-documents.ts";
+export { splitDocuments } from "./corpus/split-documents.ts";
 export { type Question, readQuestions } from "./data/question.ts";
 export { Engine } from "./engine/engine.ts";
 export type { Sequence } from "./engine/sequence.ts";
