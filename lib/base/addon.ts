@@ -275,11 +275,14 @@ export interface NativeSearch {
   vectorIndexSave(index: Handle<"vectorIndex">, path: string): Promise<void>;
   vectorIndexInfo(index: Handle<"vectorIndex">): { count: number; dim: number };
   vectorIndexClose(index: Handle<"vectorIndex">): void;
-  bm25BuilderCreate(k1: number, b: number): Handle<"bm25Builder">;
+  /** `scratch`: a path on the file system that takes what does not fit into `maxBytes`. */
+  bm25BuilderCreate(k1: number, b: number, scratch: string, maxBytes: number): Handle<"bm25Builder">;
   bm25BuilderAdd(builder: Handle<"bm25Builder">, passages: Handle<"cutTexts">): Promise<void>;
   bm25BuilderSave(builder: Handle<"bm25Builder">, path: string): Promise<void>;
   bm25BuilderClose(builder: Handle<"bm25Builder">): void;
   bm25IndexOpen(path: string, verify: boolean): Promise<Handle<"bm25Index">>;
+  /** Several as one: passages are numbered on from index to index. */
+  bm25IndexJoin(indexes: readonly Handle<"bm25Index">[]): Handle<"bm25Index">;
   bm25IndexSearch(index: Handle<"bm25Index">, queries: Handle<"cutTexts">, topK: number): Promise<NativeHits>;
   bm25IndexCount(index: Handle<"bm25Index">): number;
   bm25IndexClose(index: Handle<"bm25Index">): void;

@@ -1,4 +1,6 @@
-/** BM25 over the terms of passages: built in memory, searched from a mapped file. */
+/** BM25 over the terms of passages: built in bounded memory, searched from mapped files. */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Handle, NativeHits } from "../base/addon.ts";
 import { native } from "../base/native.ts";
 import { cutTexts, type TextSource } from "../text/lexicon.ts";
@@ -11,22 +13,35 @@ export interface Bm25Options {
   readonly b?: number;
 }
 
+/** How to build. */
+export interface Bm25BuildOptions extends Bm25Options {
+  /** Bytes of memory, about; what exceeds them waits on disk. @default 256 MiB */
+  readonly maxBytes?: number;
+  /** An existing folder whose disk takes it: 3 bytes for each different term of each passage. @default os.tmpdir() */
+  readonly scratch?: string;
+}
+
 /** Collects the terms of passages, numbered from 0. */
 export class Bm25Builder {
   #handle: Handle<"bm25Builder">;
 
   /** @throws ERR_RANGE */
-  constructor({ k1 = 1.2, b = 0.75 }: Bm25Options = {}) {
-    this.#handle = native.bm25BuilderCreate(k1, b);
+  constructor({ k1 = 1.2, b = 0.75, maxBytes = 2 ** 28, scratch = tmpdir() }: Bm25BuildOptions = {}) {
+    this.#handle = native.bm25BuilderCreate(k1, b, join(scratch, "bm25"), maxBytes);
   }
 
-  /** Adds passages after those already there; wait for it before the next call. */
+  /**
+   * Adds passages after those already there; wait for it before the next call.
+   *
+   * @param texts texts, or passages of a store, some thousand at a time
+   * @throws ERR_STATE after `save` or `close`, ERR_IO when the disk is full
+   */
   async add(texts: TextSource): Promise<void> {
     using cut = await cutTexts(texts);
     await native.bm25BuilderAdd(this.#handle, cut.handle);
   }
 
-  /** Computes the scores and writes the index, whole or not at all. @throws ERR_IO */
+  /** Writes the index, whole or not at all; nothing can be added any more. @throws ERR_IO, ERR_STATE */
   async save(path: string): Promise<void> {
     await native.bm25BuilderSave(this.#handle, path);
   }
@@ -37,7 +52,7 @@ export class Bm25Builder {
   }
 }
 
-/** A saved BM25 index. The formula stands in native/search/bm25.h. */
+/** A saved BM25 index, or several as one. The formula stands in native/search/bm25.h. */
 export class Bm25Index {
   #handle: Handle<"bm25Index">;
 
@@ -48,13 +63,27 @@ export class Bm25Index {
   /**
    * Maps the file.
    *
-   * @param path what `save` wrote
-   * @param options `verify`: reads and checks every byte, `@default true`; `false` for a file that is known to be good
+   * @param path what `Bm25Builder.save` wrote
+   * @param options `verify`: checks every byte, `@default true`; `false` for a file that is known to be good
    * @returns the index, to be closed
    * @throws ERR_IO when it cannot be read, ERR_FORMAT when it is damaged or something else
    */
   static async open(path: string, { verify = true }: { readonly verify?: boolean } = {}): Promise<Bm25Index> {
     return new Bm25Index(await native.bm25IndexOpen(path, verify));
+  }
+
+  /**
+   * Several indexes as one. Document frequencies and the average length are those of all together, so that the hits
+   * and their scores are exactly those of one index over the same passages.
+   *
+   * @param indexes in the order in which their passages are numbered on; they may be closed afterwards
+   * @returns the whole, to be closed
+   * @throws ERR_ARGUMENT for no index and for indexes with different options
+   * @example
+   * const whole = Bm25Index.join([await Bm25Index.open("a/bm25.bin"), await Bm25Index.open("b/bm25.bin")]);
+   */
+  static join(indexes: readonly Bm25Index[]): Bm25Index {
+    return new Bm25Index(native.bm25IndexJoin(indexes.map((index) => index.#handle)));
   }
 
   /** How many passages it holds. @throws ERR_STATE after close */
@@ -67,7 +96,7 @@ export class Bm25Index {
    *
    * @param queries plain text
    * @param options `topK` at most `size`
-   * @returns ids (-1 where fewer passages share a term) and scores, each [Q, topK], best first
+   * @returns ids (-1 where fewer passages share a term) and scores, each [Q, topK], best first; among equals the lower id
    * @throws ERR_RANGE, ERR_STATE after close
    */
   async search(queries: readonly string[], { topK }: { readonly topK: number }): Promise<NativeHits> {

@@ -1,7 +1,8 @@
 // BM25 for JavaScript: built by one task at a time, searched by one task a query.
 #include "node/search_api.h"
 #include "node/search_work.h"
-#include "search/bm25.h"
+#include "search/bm25_builder.h"
+#include "search/bm25_search.h"
 
 namespace seekrl::node {
 
@@ -9,12 +10,15 @@ namespace {
 
 using search::Bm25Builder;
 using search::Bm25Index;
+using search::Bm25Search;
 using search::CutTexts;
 
 Napi::Value bm25_builder_create(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const search::Bm25Options options = {to_number(info[0], "k1"), to_number(info[1], "b")};
-    return wrap(info.Env(), std::make_shared<Bm25Builder>(options));
+    auto scratch = to_text(info[2], "scratch");
+    return wrap(info.Env(),
+                std::make_shared<Bm25Builder>(options, std::move(scratch), to_integer(info[3], "maxBytes")));
   });
 }
 
@@ -39,15 +43,28 @@ Napi::Value bm25_index_open(const Napi::CallbackInfo& info) {
     return post(
         info.Env(), search_queue(),
         [path = to_text(info[0], "path"), verify = to_verify(info[1])] {
-          return std::make_shared<Bm25Index>(path, verify);
+          return std::make_shared<Bm25Search>(Bm25Search::Indexes{std::make_shared<Bm25Index>(path, verify)});
         },
-        [](Napi::Env env, const std::shared_ptr<Bm25Index>& index) { return wrap(env, index); });
+        [](Napi::Env env, const std::shared_ptr<Bm25Search>& index) { return wrap(env, index); });
+  });
+}
+
+Napi::Value bm25_index_join(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    require(info[0].IsArray(), ErrorCode::kArgument, "indexes: expected a list");
+    const auto list = info[0].As<Napi::Array>();
+    Bm25Search::Indexes indexes;
+    for (uint32_t i = 0; i < list.Length(); ++i) {
+      const auto own = held<Bm25Search>(list.Get(i))->indexes();
+      indexes.insert(indexes.end(), own.begin(), own.end());
+    }
+    return wrap(info.Env(), std::make_shared<Bm25Search>(indexes));
   });
 }
 
 Napi::Value bm25_index_search(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    auto index = held<Bm25Index>(info[0]);
+    auto index = held<Bm25Search>(info[0]);
     auto queries = held<CutTexts>(info[1]);
     const int64_t top_k = to_integer(info[2], "topK");
     const int64_t num_queries = queries->count();
@@ -66,7 +83,7 @@ Napi::Value bm25_index_search(const Napi::CallbackInfo& info) {
 
 Napi::Value bm25_index_count(const Napi::CallbackInfo& info) {
   return guard(info.Env(),
-               [&] { return Napi::Number::New(info.Env(), static_cast<double>(held<Bm25Index>(info[0])->count())); });
+               [&] { return Napi::Number::New(info.Env(), static_cast<double>(held<Bm25Search>(info[0])->count())); });
 }
 
 }  // namespace
@@ -80,9 +97,10 @@ void export_bm25(Napi::Env env, Napi::Object exports) {
   add("bm25BuilderSave", bm25_builder_save);
   add("bm25BuilderClose", close_handle<Bm25Builder>);
   add("bm25IndexOpen", bm25_index_open);
+  add("bm25IndexJoin", bm25_index_join);
   add("bm25IndexSearch", bm25_index_search);
   add("bm25IndexCount", bm25_index_count);
-  add("bm25IndexClose", close_handle<Bm25Index>);
+  add("bm25IndexClose", close_handle<Bm25Search>);
 }
 
 }  // namespace seekrl::node

@@ -1,11 +1,9 @@
-// BM25 whose scores are computed when the index is built: a posting holds what its term adds to its passage.
+// BM25: an index of term frequencies, built in bounded memory, mapped from disk, searched alone or with others as one.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "search/blob.h"
@@ -15,63 +13,71 @@ namespace seekrl::search {
 
 // Robertson's BM25 with Lucene's idf, which is never negative. For a term that occurs `tf` times in a passage of `dl`
 // terms, and in `df` of N passages:
-//   ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * dl / average dl))
+//   ln(1 + (N - df + 0.5) / (df + 0.5)) * (tf / (tf + k1 * (1 - b + b * dl / average dl)))
+// The second factor is the term's impact.
 struct Bm25Options {
   double k1 = 1.2;
   double b = 0.75;
 };
 
-// Collects passages in memory: 8 bytes for each different term of each passage, 16 while saving.
-class Bm25Builder {
- public:
-  explicit Bm25Builder(const Bm25Options& options);
-
-  // One passage; passages are numbered from 0.
-  void add(const std::vector<const Meaning*>& text);
-  void save(const std::string& path) const;
-  int64_t count() const { return static_cast<int64_t>(passage_lengths_.size()); }
-
- private:
-  struct Posting {
-    uint32_t term, frequency;
-  };
-
-  Bm25Options options_;
-  std::unordered_map<uint64_t, uint32_t> term_ids_;  // by hash of the term
-  std::vector<uint32_t> passage_frequencies_;        // df, by term
-  std::vector<Posting> postings_;                    // passage after passage
-  std::vector<uint64_t> passage_ends_;               // into postings_
-  std::vector<uint32_t> passage_lengths_;            // dl
+// What the impact of a posting depends on. Few pairs cover a corpus, so a posting holds the number of its pair, and a
+// search computes each pair's impact once, with the average length of all the indexes that it looks at.
+struct TermFrequency {
+  uint32_t frequency;  // tf
+  uint32_t length;     // dl
 };
 
+double average_length(int64_t num_passages, int64_t num_terms);
+double impact(const TermFrequency& pair, const Bm25Options& options, double average_length);
+
+// The passages that hold a term, ascending, and their pairs; from `kBlockSize + 1` passages on, one block for each
+// `kBlockSize` of them.
+struct Postings {
+  static constexpr uint32_t kBlockSize = 128;
+  struct Block {
+    uint32_t last;     // passage
+    float max_impact;  // with the index's own average length, rounded up
+  };
+
+  uint32_t count = 0;
+  float max_impact = 0;
+  const Block* blocks = nullptr;
+  const uint32_t* passages = nullptr;
+  const void* pairs = nullptr;  // u16, or u32 where there are more than 65,536 pairs
+
+  // The first posting from `from` on whose passage is at least `passage`.
+  uint32_t find(uint32_t passage, uint32_t from) const;
+};
+
+// A mapped index.
+//
+// The payload: for each term its count (u32), the highest impact (f32), blocks, passages (u32) and pairs, padded to a
+// multiple of 4 bytes; at the next multiple of 8 the hashes of the terms, ascending (u64), where each term begins
+// (u64), and the pairs. Numbers of the blob: passages, terms in all of them, k1, b, different terms, pairs.
 class Bm25Index {
  public:
   Bm25Index(const std::string& path, Verify verify);
 
-  // Sums over the query's terms, a repeated term as often as it stands there. Writes `top_k` ids and scores, best
-  // first; -1 and 0 where fewer passages hold a term of the query. From any thread.
-  void search(const std::vector<const Meaning*>& query, int64_t top_k, int32_t* ids, float* scores) const;
+  // Nothing for a term that no passage holds.
+  Postings find(uint64_t term) const;
 
   int64_t count() const { return num_passages_; }
+  int64_t num_terms() const { return num_terms_; }
+  const Bm25Options& options() const { return options_; }
+  const TermFrequency* pairs() const { return pairs_; }
+  int64_t num_pairs() const { return num_pairs_; }
+  bool has_wide_pairs() const { return num_pairs_ > kMaxNarrowPairs; }
 
   static constexpr BlobKind kKind = {'b', 'm', '2', '5'};
-
-  // The vocabulary on disk: an open-addressing table of a power of two slots.
-  struct Slot {
-    uint64_t hash;  // of the term; 0 in an empty slot
-    uint64_t term;
-  };
+  static constexpr int64_t kMaxNarrowPairs = 1 << 16;
 
  private:
-  // The postings of a term, or -1.
-  int64_t find_term(uint64_t hash) const;
-
   Blob blob_;
-  int64_t num_passages_, num_slots_;
-  const Slot* slots_;
-  const uint64_t* starts_;    // [num_terms + 1], into the two below
-  const uint32_t* passages_;  // ascending within a term
-  const float* impacts_;
+  Bm25Options options_;
+  int64_t num_passages_, num_terms_, num_different_, num_pairs_;
+  const uint64_t* hashes_;
+  const uint64_t* starts_;
+  const TermFrequency* pairs_;
 };
 
 }  // namespace seekrl::search

@@ -1,74 +1,70 @@
-// Adds up the postings of a query's terms, one float for each passage.
+// Reads the file; terms are found by binary search over their hashes.
 #include <algorithm>
 #include <bit>
 
 #include "base/error.h"
 #include "search/bm25.h"
-#include "search/top_k.h"
 
 namespace seekrl::search {
 
-namespace {
-
-// Scores by passage, zero between searches; a thread keeps its own, as large as the largest index it has searched.
-struct Accumulator {
-  std::vector<float> scores;
-  std::vector<uint32_t> touched;
-};
-
-Accumulator& accumulator(int64_t num_passages) {
-  thread_local Accumulator own;
-  if (own.scores.size() < static_cast<size_t>(num_passages)) own.scores.resize(static_cast<size_t>(num_passages));
-  return own;
+double average_length(int64_t num_passages, int64_t num_terms) {
+  return static_cast<double>(std::max<int64_t>(1, num_terms)) / static_cast<double>(std::max<int64_t>(1, num_passages));
 }
 
-}  // namespace
+double impact(const TermFrequency& pair, const Bm25Options& options, double average_length) {
+  const double tf = pair.frequency, dl = pair.length;
+  return tf / (tf + options.k1 * (1 - options.b + options.b * dl / average_length));
+}
+
+uint32_t Postings::find(uint32_t passage, uint32_t from) const {
+  uint32_t end = count;
+  if (blocks != nullptr) {
+    const uint32_t num_blocks = (count + kBlockSize - 1) / kBlockSize;
+    uint32_t block = from / kBlockSize, step = 1;
+    // Doubling steps until the passage is behind, then halving ones.
+    while (block + step < num_blocks && blocks[block + step - 1].last < passage) block += step, step *= 2;
+    const auto* first = blocks + block;
+    const auto* last = blocks + std::min(num_blocks, block + step);
+    const auto is_before = [](const Block& b, uint32_t p) { return b.last < p; };
+    block = static_cast<uint32_t>(std::lower_bound(first, last, passage, is_before) - blocks);
+    if (block == num_blocks) return count;
+    from = std::max(from, block * kBlockSize);
+    end = std::min(count, (block + 1) * kBlockSize);
+  }
+  return static_cast<uint32_t>(std::lower_bound(passages + from, passages + end, passage) - passages);
+}
 
 Bm25Index::Bm25Index(const std::string& path, Verify verify) : blob_(path, kKind, verify) {
-  const auto [num_passages, num_terms, num_slots, num_postings, unused_a, unused_b] = blob_.numbers();
-  const auto check = [&](bool holds, const char* what) { require(holds, ErrorCode::kFormat, path, ": ", what); };
-  check(num_passages >= 0 && num_terms >= 0 && num_postings >= 0, "expected counts of at least 0");
-  check(num_slots > num_terms && std::has_single_bit(static_cast<uint64_t>(num_slots)),
-        "expected a power of two slots, more than there are terms");
-  const auto num_bytes = static_cast<uint64_t>(num_slots) * sizeof(Slot) +
-                         static_cast<uint64_t>(num_terms + 1) * sizeof(uint64_t) +
-                         static_cast<uint64_t>(num_postings) * (sizeof(uint32_t) + sizeof(float));
-  check(blob_.payload_bytes() == num_bytes, "the counts do not fit the size");
-  num_passages_ = num_passages;
-  num_slots_ = num_slots;
-  slots_ = reinterpret_cast<const Slot*>(blob_.payload());
-  starts_ = reinterpret_cast<const uint64_t*>(slots_ + num_slots);
-  passages_ = reinterpret_cast<const uint32_t*>(starts_ + num_terms + 1);
-  impacts_ = reinterpret_cast<const float*>(passages_ + num_postings);
-  check(starts_[num_terms] == static_cast<uint64_t>(num_postings), "the postings do not fit the terms");
+  const auto [num_passages, num_terms, k1, b, num_different, num_pairs] = blob_.numbers();
+  options_ = {std::bit_cast<double>(k1), std::bit_cast<double>(b)};
+  num_passages_ = num_passages, num_terms_ = num_terms, num_different_ = num_different, num_pairs_ = num_pairs;
+  const auto is_count = [](int64_t count) { return count >= 0 && count < int64_t{1} << 40; };
+  require(is_count(num_passages) && is_count(num_terms) && is_count(num_different) && is_count(num_pairs),
+          ErrorCode::kFormat, path, ": expected counts of at least 0");
+  const auto table_bytes = static_cast<size_t>(2 * num_different + num_pairs) * sizeof(uint64_t);
+  require(blob_.payload_bytes() >= table_bytes && blob_.payload_bytes() % sizeof(uint64_t) == 0, ErrorCode::kFormat,
+          path, ": the counts do not fit the size");
+  hashes_ = reinterpret_cast<const uint64_t*>(blob_.payload() + blob_.payload_bytes() - table_bytes);
+  starts_ = hashes_ + num_different;
+  pairs_ = reinterpret_cast<const TermFrequency*>(starts_ + num_different);
 }
 
-int64_t Bm25Index::find_term(uint64_t hash) const {
-  const uint64_t mask = static_cast<uint64_t>(num_slots_) - 1;
-  for (uint64_t at = hash & mask; slots_[at].hash != 0; at = (at + 1) & mask) {
-    if (slots_[at].hash == hash) return static_cast<int64_t>(slots_[at].term);
+Postings Bm25Index::find(uint64_t term) const {
+  const uint64_t* end = hashes_ + num_different_;
+  const uint64_t* found = std::lower_bound(hashes_, end, term);
+  if (found == end || *found != term) return {};
+  const std::byte* at = blob_.payload() + starts_[found - hashes_];
+  Postings postings;
+  postings.count = *reinterpret_cast<const uint32_t*>(at);
+  postings.max_impact = *reinterpret_cast<const float*>(at + sizeof(uint32_t));
+  at += sizeof(uint32_t) + sizeof(float);
+  if (postings.count > Postings::kBlockSize) {
+    postings.blocks = reinterpret_cast<const Postings::Block*>(at);
+    at += (postings.count + Postings::kBlockSize - 1) / Postings::kBlockSize * sizeof(Postings::Block);
   }
-  return -1;
-}
-
-void Bm25Index::search(const std::vector<const Meaning*>& query, int64_t top_k, int32_t* ids, float* scores) const {
-  auto& [sums, touched] = accumulator(num_passages_);
-  for_each_term(query, [&](uint64_t hash) {
-    const int64_t term = find_term(hash);
-    if (term < 0) return;
-    for (uint64_t at = starts_[term]; at < starts_[term + 1]; ++at) {
-      float& sum = sums[passages_[at]];
-      if (sum == 0) touched.push_back(passages_[at]);
-      sum += impacts_[at];
-    }
-  });
-  TopK best(top_k);
-  for (const uint32_t passage : touched) {
-    if (sums[passage] >= best.threshold()) best.offer({sums[passage], static_cast<int32_t>(passage)});
-    sums[passage] = 0;
-  }
-  touched.clear();
-  best.take(ids, scores);
+  postings.passages = reinterpret_cast<const uint32_t*>(at);
+  postings.pairs = postings.passages + postings.count;
+  return postings;
 }
 
 }  // namespace seekrl::search

@@ -26,10 +26,10 @@ def bm25(corpus, query, k1, b):
             if df == 0 or tf == 0:
                 continue
             idf = math.log(1 + (len(corpus) - df + 0.5) / (df + 0.5))
-            score += idf * tf / (tf + k1 * (1 - b + b * len(passage) / average))
+            score += idf * (tf / (tf + k1 * (1 - b + b * len(passage) / average)))
         scores.append(score)
-    ranked = sorted((i for i in range(len(corpus)) if scores[i] > 0), key=lambda i: (-round(scores[i], 9), i))
-    return [[i, round(scores[i], 7)] for i in ranked[:10]]
+    ranked = sorted((i for i in range(len(corpus)) if scores[i] > 0), key=lambda i: (-scores[i], i))
+    return [[i, scores[i]] for i in ranked[:10]]
 
 
 corpus = [words(rng.randint(3, 60)) for _ in range(150)] + [[]]
