@@ -58,6 +58,8 @@ test("every link to a file of the project leads somewhere", () => {
 
 /** Classes a program gets from the package, and those it gets from these. */
 const publicClasses = {
+  "embed/encoder.ts": "Encoder",
+  "embed/reranker.ts": "Reranker",
   "engine/engine.ts": "Engine",
   "engine/sequence.ts": "Sequence",
   "model/model.ts": "Model",

@@ -1,10 +1,11 @@
 /** Runs pieces of documentation: TypeScript in, with a small world of models and files around it. */
 import assert from "node:assert/strict";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import ts from "typescript";
 import type * as seekrl from "../lib/index.ts";
 import { writeTinyModel } from "./cli/tiny-folder.ts";
+import { projectRoot } from "./project.ts";
 import { retrieveReply, startFaultServer } from "./remote/fault-server.ts";
 
 const passages = [
@@ -20,6 +21,9 @@ function jsonLines(rows: readonly object[]): string {
 /** Writes the folders and files that examples name, and returns the values they take for granted. */
 export async function prepareExamples(folder: string, lib: typeof seekrl): Promise<Record<string, unknown>> {
   await writeTinyModel(join(folder, "models", "qwen2.5-0.5b"));
+  const embedders = join(projectRoot, "test", "golden", "embed");
+  await cp(join(embedders, "bert-cls"), join(folder, "models", "bge-small-en-v1.5"), { recursive: true });
+  await cp(join(embedders, "bert-rank"), join(folder, "models", "bge-reranker-base"), { recursive: true });
   await writeFile(join(folder, "passages.jsonl"), jsonLines(passages));
   await writeFile(join(folder, "questions.jsonl"), jsonLines(questions));
   await mkdir(join(folder, "runs"), { recursive: true });

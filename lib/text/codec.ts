@@ -7,6 +7,19 @@ export interface EncodeParts {
   readonly parseSpecialTokens: boolean;
 }
 
+/** Ids around a text. */
+export interface Marks {
+  readonly prefix: readonly number[];
+  readonly suffix: readonly number[];
+}
+
+/** Ids around and between two texts. */
+export interface PairMarks extends Marks {
+  readonly middle: readonly number[];
+  /** Segment of the second text and of what follows it; all before is segment 0. */
+  readonly secondType: number;
+}
+
 /** One vocabulary with its encoder. */
 export interface Codec {
   /** Bytes of each id. */
@@ -18,5 +31,7 @@ export interface Codec {
   readonly specials: ReadonlyMap<string, number>;
   readonly encode: (text: string, parts: EncodeParts) => number[];
   /** Ids put before and after a text when special tokens are asked for. */
-  readonly template: { readonly prefix: readonly number[]; readonly suffix: readonly number[] };
+  readonly template: Marks;
+  /** The same for two texts, where the format says. */
+  readonly pair?: PairMarks | undefined;
 }

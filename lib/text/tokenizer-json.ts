@@ -6,7 +6,7 @@ import { type AddedToken, AddedTokenSplitter, addedTokenSchema } from "./added-t
 import type { Codec, EncodeParts } from "./codec.ts";
 import { type Component, pieceTable } from "./json-decoder.ts";
 import { exactPreTokenizer } from "./json-pretokenizer.ts";
-import { templateIds } from "./json-template.ts";
+import { pairTemplateIds, templateIds } from "./json-template.ts";
 
 const component = z.custom<Component | null>(
   (value) => value === null || (typeof value === "object" && typeof (value as Component).type === "string"),
@@ -117,6 +117,7 @@ function codec(json: TokenizerJson): Codec {
     encode: (text, { parseSpecialTokens }: EncodeParts) =>
       (parseSpecialTokens ? encoder : plain).encode(text),
     template: templateIds(json.post_processor),
+    pair: pairTemplateIds(json.post_processor),
   };
 }
 

@@ -2,7 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SeekError } from "../base/errors.ts";
-import type { Codec } from "./codec.ts";
+import type { Codec, Marks, PairMarks } from "./codec.ts";
 import { newTextDecoder, PieceJoiner, type PieceTable } from "./pieces.ts";
 import { codecFromSentencePiece, sentencePieceIds } from "./sentencepiece.ts";
 import { readSentencePieceModel } from "./sentencepiece-model.ts";
@@ -74,6 +74,16 @@ export class Tokenizer {
     const file = await findTokenizer(path);
     const config = await readTokenizerConfig(dirname(file));
     return file.endsWith(".json") ? loadJson(file, config) : loadSentencePiece(file, config);
+  }
+
+  /** The ids that special tokens put around a text. */
+  get marks(): Marks {
+    return this.#codec.template;
+  }
+
+  /** The ids around and between two texts that are read together; undefined when the tokenizer has no such form. */
+  get pairMarks(): PairMarks | undefined {
+    return this.#codec.pair;
   }
 
   /** One more than the largest id. */

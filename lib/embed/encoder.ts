@@ -1,0 +1,149 @@
+/** Text to vectors by a neural encoder from a Hugging Face folder. */
+import { SeekError } from "../base/errors.ts";
+import type { Embedder, EmbedOptions } from "./embedder.ts";
+import { NativeEncoder } from "./native-encoder.ts";
+import { type Pooling, readSentenceFolder, type SentenceSettings } from "./sentence-folder.ts";
+import { textRow } from "./token-batch.ts";
+
+/** What may be said of an encoder beside its folder. */
+export interface EncoderOptions {
+  /** Form of weights and products; sums stay f32. @default "float32" */
+  readonly dtype?: "float32" | "bfloat16";
+  /** `cpu`; decoders that embed also `cuda` or `cuda:<index>`. @default "cpu" */
+  readonly device?: string;
+  /** @default what the folder says; needed when it says nothing */
+  readonly pooling?: Pooling;
+  /** Vectors of length one. @default what modules.json says; false without it */
+  readonly normalise?: boolean;
+  /** Put before each query. @default the folder's prompt for queries, or nothing */
+  readonly queryPrefix?: string;
+  /** Put before each passage. @default the folder's prompt for documents, or nothing */
+  readonly passagePrefix?: string;
+  /** Tokens of a text, marks included; its end is cut off beyond. @default what the folder says */
+  readonly maxTokens?: number;
+}
+
+/** What decides an encoder's vectors, beside its folder and the form of its weights. */
+export interface EncoderSettings {
+  readonly pooling: Pooling;
+  readonly normalise: boolean;
+  readonly queryPrefix: string;
+  readonly passagePrefix: string;
+  readonly maxTokens: number;
+  readonly lowerCase: boolean;
+}
+
+function poolingOf(folder: string, options: EncoderOptions, found: SentenceSettings): Pooling {
+  const pooling = options.pooling ?? found.pooling;
+  if (pooling !== undefined) return pooling;
+  throw new SeekError(
+    "ERR_ARGUMENT",
+    `${folder}: holds no modules.json that says how to pool; expected the option pooling: cls, mean or last`,
+  );
+}
+
+/**
+ * An encoder: BERT (BGE, E5, MiniLM, Contriever), XLM-RoBERTa, or a decoder that embeds (Qwen3-Embedding). Texts are
+ * packed without padding; a text's vector does not depend on the others of its batch.
+ *
+ * @example
+ * await using encoder = await Encoder.open("models/bge-small-en-v1.5", { dtype: "bfloat16" });
+ * const vectors = await encoder.embedPassages(["Citibank was founded in 1812."]); // f32 [1, encoder.dim]
+ */
+export class Encoder implements Embedder {
+  /** Width of a vector. */
+  readonly dim: number;
+  /** What was read from the folder and the options. */
+  readonly settings: EncoderSettings;
+  readonly #native: NativeEncoder;
+
+  private constructor(encoder: NativeEncoder, settings: EncoderSettings) {
+    this.#native = encoder;
+    this.dim = encoder.dim;
+    this.settings = settings;
+  }
+
+  /**
+   * Opens a Hugging Face folder, with or without the files of sentence-transformers.
+   *
+   * @param folder holds config.json, a tokenizer, safetensors, and perhaps modules.json with what it names
+   * @param options override what the folder says
+   * @returns the encoder, to be closed
+   * @throws ERR_ARGUMENT when nothing says how to pool; ERR_FORMAT for a malformed file, an unsupported family or
+   *   module, missing or unexpected tensors; ERR_RANGE for `maxTokens`; ERR_IO; ERR_DEVICE
+   */
+  static async open(folder: string, options: EncoderOptions = {}): Promise<Encoder> {
+    const { dtype = "float32", device = "cpu" } = options;
+    const found = await readSentenceFolder(folder);
+    const pooling = poolingOf(folder, options, found);
+    const normalise = options.normalise ?? found.isNormalised;
+    const encoder = await NativeEncoder.open(
+      found.modelFolder,
+      { dtype, device, pooling, isNormalised: normalise },
+      (most) => options.maxTokens ?? Math.min(most, found.maxTokens ?? most),
+    );
+    return new Encoder(encoder, {
+      pooling,
+      normalise,
+      queryPrefix: options.queryPrefix ?? found.queryPrefix ?? "",
+      passagePrefix: options.passagePrefix ?? found.passagePrefix ?? "",
+      maxTokens: encoder.maxTokens,
+      lowerCase: found.lowerCase,
+    });
+  }
+
+  /**
+   * Vectors of passages, with the passages' prefix.
+   *
+   * @param texts passages
+   * @param options `signal`: heeded between batches
+   * @returns f32 [N, dim], row-major
+   * @throws ERR_STATE after close, ERR_ABORTED
+   */
+  embedPassages(texts: readonly string[], { signal }: EmbedOptions = {}): Promise<Float32Array> {
+    return this.#embed(texts, this.settings.passagePrefix, signal);
+  }
+
+  /**
+   * Vectors of queries, with the queries' prefix.
+   *
+   * @param texts queries
+   * @param options `signal`: heeded between batches
+   * @returns f32 [Q, dim], row-major
+   * @throws ERR_STATE after close, ERR_ABORTED
+   */
+  embedQueries(texts: readonly string[], { signal }: EmbedOptions = {}): Promise<Float32Array> {
+    return this.#embed(texts, this.settings.queryPrefix, signal);
+  }
+
+  #embed(texts: readonly string[], prefix: string, signal: AbortSignal | undefined): Promise<Float32Array> {
+    const { lowerCase, maxTokens } = this.settings;
+    const { tokenizer } = this.#native;
+    const rowOf = (text: string) => {
+      const whole = prefix + text;
+      return textRow(tokenizer, lowerCase ? whole.toLowerCase() : whole, maxTokens);
+    };
+    return this.#native.encode(texts, rowOf, signal);
+  }
+
+  /**
+   * Names the encoder by its content: equal for folders that give equal vectors, so that an index can refuse the vectors
+   * of another. The form of the weights does not count.
+   *
+   * @returns 64 hexadecimal digits, from all bytes of the weights
+   * @throws ERR_IO when the folder is gone
+   */
+  fingerprint(): Promise<string> {
+    return this.#native.fingerprint(this.settings);
+  }
+
+  /** Frees the weights once running work has ended; later calls reject with ERR_STATE. */
+  close(): void {
+    this.#native.close();
+  }
+
+  /** Closes it at the end of an `await using` block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+  }
+}

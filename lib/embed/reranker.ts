@@ -1,0 +1,92 @@
+/** Cross-encoder re-ranking: query and passage are read together and give one score. */
+import { NativeEncoder } from "./native-encoder.ts";
+import { readSentenceFolder } from "./sentence-folder.ts";
+import { pairRow } from "./token-batch.ts";
+
+/** What may be said of a re-ranker beside its folder. */
+export interface RerankerOptions {
+  /** Form of weights and products; sums stay f32. @default "float32" */
+  readonly dtype?: "float32" | "bfloat16";
+  /** Tokens of query and passage together, marks included; the longer loses its end. @default what the folder says */
+  readonly maxTokens?: number;
+}
+
+/**
+ * A cross-encoder of the BERT or XLM-RoBERTa family with one output (BGE-reranker, MS MARCO MiniLM).
+ *
+ * @example
+ * await using reranker = await Reranker.open("models/bge-reranker-base");
+ * const [first, second] = await reranker.score("who founded Citibank?", ["Citibank was founded in 1812.", "A river."]);
+ */
+export class Reranker {
+  readonly #native: NativeEncoder;
+
+  private constructor(encoder: NativeEncoder) {
+    this.#native = encoder;
+  }
+
+  /**
+   * Opens the folder of a ForSequenceClassification with one output.
+   *
+   * @param folder holds config.json, a tokenizer and safetensors
+   * @param options dtype, longest pair
+   * @returns the re-ranker, to be closed
+   * @throws ERR_FORMAT for another architecture, a malformed file, missing or unexpected tensors; ERR_RANGE; ERR_IO
+   */
+  static async open(folder: string, options: RerankerOptions = {}): Promise<Reranker> {
+    const { dtype = "float32", maxTokens } = options;
+    const found = await readSentenceFolder(folder);
+    const encoder = await NativeEncoder.open(
+      found.modelFolder,
+      { dtype, device: "cpu", pooling: "score", isNormalised: false },
+      (most) => maxTokens ?? Math.min(most, found.maxTokens ?? most),
+    );
+    return new Reranker(encoder);
+  }
+
+  /**
+   * Scores passages against a query.
+   *
+   * @param query the question
+   * @param passages texts
+   * @param options `signal`: heeded between batches
+   * @returns f32 [N]: the model's raw outputs, without a sigmoid; higher is better
+   * @throws ERR_STATE after close, ERR_ABORTED; ERR_FORMAT when the tokenizer has no form for two texts
+   */
+  score(
+    query: string,
+    passages: readonly string[],
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<Float32Array> {
+    return this.scorePairs(
+      passages.map((passage) => [query, passage] as const),
+      options,
+    );
+  }
+
+  /**
+   * Scores pairs of query and passage, of many queries at once.
+   *
+   * @param pairs query and passage
+   * @param options `signal`: heeded between batches
+   * @returns f32 [N], as {@link Reranker.score}
+   * @throws ERR_STATE after close, ERR_ABORTED
+   */
+  scorePairs(
+    pairs: readonly (readonly [string, string])[],
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<Float32Array> {
+    const { tokenizer, maxTokens } = this.#native;
+    return this.#native.encode(pairs, (pair) => pairRow(tokenizer, pair, maxTokens), signal);
+  }
+
+  /** Frees the weights once running work has ended; later calls reject with ERR_STATE. */
+  close(): void {
+    this.#native.close();
+  }
+
+  /** Closes it at the end of an `await using` block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+  }
+}

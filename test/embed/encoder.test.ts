@@ -1,0 +1,223 @@
+/** Encoders against sentence-transformers (test/golden/embed), alone and in batches, in f32 and bf16. */
+import assert from "node:assert/strict";
+import { cp, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { Encoder, type EncoderOptions } from "../../lib/embed/encoder.ts";
+import { findWeights } from "../../lib/model/model-folder.ts";
+import { projectRoot } from "../project.ts";
+
+const golden = join(projectRoot, "test", "golden", "embed");
+interface Golden {
+  readonly texts: { readonly passages: string[]; readonly queries: string[] };
+  readonly embedders: Record<string, { readonly passages: number[][]; readonly queries: number[][] }>;
+}
+const { texts, embedders } = JSON.parse(await readFile(join(golden, "golden.json"), "utf8")) as Golden;
+
+const scratch = await mkdtemp(join(tmpdir(), "seekrl-encoder-"));
+after(() => rm(scratch, { recursive: true }));
+let copies = 0;
+
+/** A copy of a golden folder that a test may change. */
+async function copyOf(name: string): Promise<string> {
+  copies += 1;
+  const folder = join(scratch, `${name}-${copies}`);
+  await cp(join(golden, name), folder, { recursive: true });
+  return folder;
+}
+
+function worstDifference(vectors: Float32Array, expected: readonly number[][]): number {
+  const flat = expected.flat();
+  assert.equal(vectors.length, flat.length);
+  return flat.reduce((worst, value, i) => Math.max(worst, Math.abs(value - (vectors[i] ?? 0))), 0);
+}
+
+function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let [ab, aa, bb] = [0, 0, 0];
+  for (let i = 0; i < a.length; i += 1) {
+    const [x, y] = [a[i] ?? 0, b[i] ?? 0];
+    [ab, aa, bb] = [ab + x * y, aa + x * x, bb + y * y];
+  }
+  return ab / Math.sqrt(aa * bb);
+}
+
+async function refuses(folder: string, message: RegExp, options: EncoderOptions = {}): Promise<void> {
+  await assert.rejects(Encoder.open(folder, options), (error: Error & { code?: string }) => {
+    assert.match(error.message, message);
+    return error.code === "ERR_FORMAT" || error.code === "ERR_ARGUMENT" || error.code === "ERR_RANGE";
+  });
+}
+
+for (const [name, expected] of Object.entries(embedders)) {
+  test(`${name}: vectors are sentence-transformers' within 1e-4`, async () => {
+    await using encoder = await Encoder.open(join(golden, name));
+    assert.equal(encoder.dim, expected.passages[0]?.length);
+    assert.ok(worstDifference(await encoder.embedPassages(texts.passages), expected.passages) < 1e-4);
+    assert.ok(worstDifference(await encoder.embedQueries(texts.queries), expected.queries) < 1e-4);
+  });
+
+  test(`${name}: bf16 keeps a cosine of 0.999 to f32`, async () => {
+    await using encoder = await Encoder.open(join(golden, name), { dtype: "bfloat16" });
+    const vectors = await encoder.embedPassages(texts.passages);
+    expected.passages.forEach((row, i) => {
+      const got = vectors.subarray(i * encoder.dim, (i + 1) * encoder.dim);
+      assert.ok(cosine(got, row) >= 0.999, `passage ${i}: ${cosine(got, row)}`);
+    });
+  });
+
+  test(`${name}: a text has the same bits alone, in any order and in any company`, async () => {
+    await using encoder = await Encoder.open(join(golden, name));
+    const { dim } = encoder;
+    const many = Array.from({ length: 60 }, (_, i) => texts.passages[(i * 5) % texts.passages.length] ?? "");
+    const together = await encoder.embedPassages(many);
+    const reversed = await encoder.embedPassages([...many].reverse());
+    for (const i of [0, 1, 7, 42]) {
+      const alone = await encoder.embedPassages([many[i] ?? ""]);
+      assert.deepEqual(together.subarray(i * dim, (i + 1) * dim), alone);
+      assert.deepEqual(reversed.subarray((59 - i) * dim, (60 - i) * dim), alone);
+    }
+  });
+}
+
+test("the folder's settings are read, and options override them", async () => {
+  await using encoder = await Encoder.open(join(golden, "xlm-roberta"));
+  assert.deepEqual(encoder.settings, {
+    pooling: "mean",
+    normalise: true,
+    queryPrefix: "query: ",
+    passagePrefix: "passage: ",
+    maxTokens: 48,
+    lowerCase: false,
+  });
+  await using other = await Encoder.open(join(golden, "xlm-roberta"), {
+    queryPrefix: "passage: ",
+    maxTokens: 20,
+  });
+  assert.deepEqual(await other.embedQueries(texts.queries), await encoder.embedPassages(texts.queries));
+});
+
+test("the older spelling of pooling, length and lower case is read", async () => {
+  const folder = await copyOf("bert-cls");
+  const pooling = {
+    word_embedding_dimension: 32,
+    pooling_mode_cls_token: false,
+    pooling_mode_mean_tokens: true,
+  };
+  await writeFile(join(folder, "1_Pooling", "config.json"), JSON.stringify(pooling));
+  const length = { max_seq_length: 24, do_lower_case: true };
+  await writeFile(join(folder, "sentence_bert_config.json"), JSON.stringify(length));
+  await using encoder = await Encoder.open(folder);
+  const { pooling: read, maxTokens, lowerCase } = encoder.settings;
+  assert.deepEqual({ read, maxTokens, lowerCase }, { read: "mean", maxTokens: 24, lowerCase: true });
+});
+
+test("a plain folder needs to be told how to pool and gives vectors as they are", async () => {
+  const folder = await copyOf("bert-cls");
+  await rm(join(folder, "modules.json"));
+  await refuses(folder, /expected the option pooling: cls, mean or last/);
+  await using plain = await Encoder.open(folder, { pooling: "cls" });
+  await using normalised = await Encoder.open(folder, { pooling: "cls", normalise: true });
+  const vector = await plain.embedPassages(["a"]);
+  assert.ok(Math.abs(Math.hypot(...vector) - 1) > 0.01);
+  assert.ok(Math.abs(Math.hypot(...(await normalised.embedPassages(["a"]))) - 1) < 1e-6);
+});
+
+test("what is not supported is refused by name", async () => {
+  const folder = await copyOf("bert-cls");
+  const modules = JSON.parse(await readFile(join(folder, "modules.json"), "utf8")) as object[];
+  const dense = { idx: 3, name: "3", path: "3_Dense", type: "sentence_transformers.models.Dense" };
+  await writeFile(join(folder, "modules.json"), JSON.stringify([...modules, dense]));
+  await refuses(
+    folder,
+    /modules\.json: expected Transformer, Pooling .* got Transformer, Pooling, Normalize, Dense/,
+  );
+  await writeFile(join(folder, "modules.json"), JSON.stringify(modules));
+  await writeFile(join(folder, "1_Pooling", "config.json"), JSON.stringify({ pooling_mode: "max" }));
+  await refuses(folder, /pooling: expected cls, mean or lasttoken, got max/);
+  const config = JSON.parse(await readFile(join(folder, "config.json"), "utf8")) as object;
+  const options = { pooling: "cls" } as const;
+  await rm(join(folder, "modules.json"));
+  for (const [wrong, message] of [
+    [{ model_type: "t5" }, /model_type: expected bert, .* got t5/],
+    [{ hidden_act: "relu" }, /hidden_act: expected gelu, got relu/],
+    [{ position_embedding_type: "relative_key" }, /position_embedding_type: expected absolute/],
+    [{ num_attention_heads: 5 }, /5 heads do not divide the width 32/],
+    [{ hidden_size: 64 }, /expected shape \[\d+, 64\], got \[\d+, 32\]/],
+    [{ num_hidden_layers: 3 }, /missing tensor encoder\.layer\.2\./],
+    [{ num_hidden_layers: 1 }, /holds a tensor that the model has not: encoder\.layer\.1\./],
+  ] as const) {
+    await writeFile(join(folder, "config.json"), JSON.stringify({ ...config, ...wrong }));
+    await refuses(folder, message, options);
+  }
+  await refuses(join(golden, "bert-cls"), /maxTokens: expected 8 to 64, got 65/, { maxTokens: 65 });
+});
+
+test("a decoder's weights may carry the prefix of a generator", async () => {
+  const folder = await copyOf("qwen3-last");
+  const path = join(folder, "model.safetensors");
+  const bytes = await readFile(path);
+  const headerEnd = 8 + Number(bytes.readBigUInt64LE(0));
+  const header = JSON.parse(bytes.toString("utf8", 8, headerEnd)) as Record<string, unknown>;
+  const named = Object.entries(header).map(([name, value]) => [
+    name === "__metadata__" ? name : `model.${name}`,
+    value,
+  ]);
+  const text = Buffer.from(JSON.stringify(Object.fromEntries(named)));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  await writeFile(`${path}.new`, Buffer.concat([length, text, bytes.subarray(headerEnd)]));
+  await rename(`${path}.new`, path);
+  assert.ok((await findWeights(folder)).every(({ name }) => name.startsWith("model.")));
+  await using renamed = await Encoder.open(folder);
+  const expected = embedders["qwen3-last"]?.queries ?? [];
+  assert.ok(worstDifference(await renamed.embedQueries(texts.queries), expected) < 1e-4);
+});
+
+test("a fingerprint names the weights and the settings", async () => {
+  const folder = await copyOf("bert-cls");
+  const fingerprintOf = async (options: EncoderOptions = {}): Promise<string> => {
+    await using encoder = await Encoder.open(folder, options);
+    return encoder.fingerprint();
+  };
+  const first = await fingerprintOf();
+  assert.match(first, /^[0-9a-f]{64}$/);
+  assert.equal(await fingerprintOf({ dtype: "bfloat16" }), first);
+  assert.notEqual(await fingerprintOf({ queryPrefix: "query: " }), first);
+  const path = join(folder, "model.safetensors");
+  const bytes = await readFile(path);
+  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
+  await writeFile(path, bytes);
+  assert.notEqual(await fingerprintOf(), first);
+});
+
+test("a signal ends a long call, a closed encoder refuses, and marks in a text are letters", async () => {
+  const encoder = await Encoder.open(join(golden, "bert-cls"));
+  const stop = new AbortController();
+  const many = Array.from({ length: 20_000 }, (_, i) => `${texts.passages[1]} ${i}`);
+  const running = encoder.embedPassages(many, { signal: stop.signal });
+  setTimeout(() => stop.abort(), 30);
+  await assert.rejects(running, { code: "ERR_ABORTED" });
+  const vectors = await encoder.embedPassages(["a [SEP] b", "a b"]);
+  assert.notDeepEqual(vectors.subarray(0, encoder.dim), vectors.subarray(encoder.dim));
+  assert.deepEqual(await encoder.embedPassages([]), new Float32Array(0));
+  encoder.close();
+  encoder.close();
+  await assert.rejects(encoder.embedQueries(["a"]), { code: "ERR_STATE" });
+});
+
+test("the event loop stays free while a corpus is embedded", async () => {
+  await using encoder = await Encoder.open(join(golden, "bert-cls"));
+  const delays: number[] = [];
+  let last = performance.now();
+  const timer = setInterval(() => {
+    delays.push(performance.now() - last);
+    last = performance.now();
+  }, 2);
+  await encoder.embedPassages(Array.from({ length: 3000 }, (_, i) => `${texts.passages[1]} ${i}`));
+  clearInterval(timer);
+  delays.sort((a, b) => a - b);
+  assert.ok(delays.length > 10);
+  // Turns of 4 ms; the bound leaves room for a busy machine.
+  assert.ok((delays[Math.floor(delays.length * 0.9)] ?? 0) < 50);
+});
