@@ -1,0 +1,85 @@
+/** What a retriever server is given, and its defaults. */
+import { SeekError } from "../base/errors.ts";
+import type { Embedder } from "../embed/embedder.ts";
+import type { BatchOptions } from "../search/batcher.ts";
+import type { Search } from "../search/search.ts";
+import type { ContentsForm } from "./contents.ts";
+
+/** Bounds on what one request may ask, and on all together. */
+export interface RetrieverLimits {
+  /** Bytes of a body. @default 4194304 */
+  readonly maxBodyBytes: number;
+  /** Queries, or texts to embed, of one request. @default 4096 */
+  readonly maxQueries: number;
+  /** Characters of a query or text. @default 32768 */
+  readonly maxQueryChars: number;
+  /** Passages per query. @default 1000 */
+  readonly maxTopK: number;
+  /** Passages of one answer, over all its queries. @default 100000 */
+  readonly maxHits: number;
+  /** Queries that are being answered at once, over all requests; more are refused with 429. @default 8192 */
+  readonly maxWaiting: number;
+  /** From the first byte of a request to its answer, milliseconds; later is 504. @default 30000 */
+  readonly timeoutMs: number;
+}
+
+/** What {@link RetrieverLimits} are unless given. */
+export const defaultLimits: RetrieverLimits = {
+  maxBodyBytes: 4 << 20,
+  maxQueries: 4096,
+  maxQueryChars: 1 << 15,
+  maxTopK: 1000,
+  maxHits: 100_000,
+  maxWaiting: 8192,
+  timeoutMs: 30_000,
+};
+
+/** An encoder to be served under `/v1/embeddings`, and its name there. */
+export interface ServedEmbedder {
+  readonly model: string;
+  readonly embedder: Embedder;
+}
+
+/** A failure of ours, for a log. */
+export interface ServeFault {
+  readonly requestId: string;
+  readonly route: string;
+  readonly error: unknown;
+}
+
+/** A retriever server's options. */
+export interface RetrieverOptions {
+  /** While it is a promise that has not settled, requests are refused with 503. It stays the caller's to close. */
+  readonly search: Search | Promise<Search>;
+  readonly embedding?: ServedEmbedder;
+  /** The address to listen on; "0.0.0.0" for every one. @default "127.0.0.1" */
+  readonly host?: string;
+  /** 0 takes a free one. @default 8000 */
+  readonly port?: number;
+  /** Passages per query when a request to `/retrieve` or `/queries` names no number. @default 3 */
+  readonly topK?: number;
+  /** How `contents` are written. @default "quoted", but "spaced" under `/queries`, as the originals do */
+  readonly contents?: ContentsForm;
+  /**
+   * A blank query among those of a batch: `refuse` the request, or `answer` it with no passages, for clients that send
+   * whatever a model wrote, as those of Search-R1 and ReSearch do. @default "refuse"
+   */
+  readonly blankQueries?: "refuse" | "answer";
+  /** When set, every request but `/health` must carry it: `Authorization: Bearer ...`. */
+  readonly apiKey?: string;
+  readonly limits?: Partial<RetrieverLimits>;
+  /** How queries of all clients are gathered; `aloneAfterMs` is 0 unless given. */
+  readonly batch?: BatchOptions;
+  /** Is told of failures that clients only see as a 5xx. */
+  readonly onFault?: (fault: ServeFault) => void;
+}
+
+/** Limits that are whole numbers of at least 1. @throws ERR_RANGE */
+export function limitsOf(given: Partial<RetrieverLimits> = {}): RetrieverLimits {
+  const limits = { ...defaultLimits, ...given };
+  for (const [name, value] of Object.entries(limits)) {
+    if (Number.isInteger(value) && value >= 1) continue;
+    throw new SeekError("ERR_RANGE", `${name}: expected a whole number of at least 1, got ${value}`);
+  }
+  return limits;
+}

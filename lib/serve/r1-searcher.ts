@@ -1,0 +1,23 @@
+/** `POST /queries`, the protocol of R1-Searcher. */
+import { z } from "zod";
+import type { Call } from "./call.ts";
+import { contentsOf } from "./contents.ts";
+import type { RetrieverOptions } from "./options.ts";
+import type { Retriever } from "./retriever.ts";
+
+/** `{queries: [str], k?}` to `{queries, answers: [[str]]}`. */
+export function queriesRoute(
+  retriever: Retriever,
+  { topK = 3, contents = "spaced", blankQueries }: RetrieverOptions,
+): (call: Call) => Promise<void> {
+  const schema = z.object({ queries: retriever.shapes.queries, k: retriever.shapes.topK.default(topK) });
+  const names = { queries: "queries", topK: "k" };
+  return async (call) => {
+    const { queries, k } = await retriever.read(call, schema);
+    const found = await retriever.find(call, {
+      ...{ queries, topK: k, names },
+      mayBeBlank: blankQueries === "answer",
+    });
+    call.answer({ queries, answers: found.map((hits) => hits.map((hit) => contentsOf(hit, contents))) });
+  };
+}

@@ -1,0 +1,81 @@
+/** Why a request is not answered: a status, a word for programs, a sentence for people. */
+
+/** The closed list of reasons; each has one status. */
+export const refusals = {
+  malformed_json: 400,
+  empty_query: 400,
+  unauthorized: 401,
+  not_found: 404,
+  model_not_found: 404,
+  method_not_allowed: 405,
+  too_slow: 408,
+  body_too_large: 413,
+  unsupported_encoding: 415,
+  invalid_request: 422,
+  too_busy: 429,
+  client_gone: 499,
+  internal: 500,
+  search_failed: 502,
+  not_ready: 503,
+  stopping: 503,
+  timeout: 504,
+} as const;
+
+/** One of the reasons. */
+export type RefusalCode = keyof typeof refusals;
+
+/** What is wrong with one value of a request, in the shape of FastAPI's `detail`. */
+export interface Issue {
+  readonly type: string;
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  readonly input?: unknown;
+  readonly ctx?: Readonly<Record<string, unknown>>;
+}
+
+/** What a refusal says besides its message. */
+export interface RefusalDetails extends ErrorOptions {
+  readonly issues?: readonly Issue[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A request that is not answered. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly code: RefusalCode;
+  readonly issues: readonly Issue[];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: RefusalCode, message: string, details: RefusalDetails = {}) {
+    super(message, details);
+    this.code = code;
+    this.issues = details.issues ?? [];
+    this.headers = details.headers ?? {};
+  }
+}
+
+/**
+ * How a route words its refusals: `detail` as FastAPI does, 422 for everything that a schema refuses; `error` as
+ * OpenAI does, 400 for the same.
+ */
+export type Dialect = "detail" | "error";
+
+/** Malformed JSON and a wrong shape are one status in either dialect. */
+export function statusOf({ code }: Refusal, dialect: Dialect): number {
+  if (code !== "malformed_json" && code !== "invalid_request") return refusals[code];
+  return dialect === "detail" ? 422 : 400;
+}
+
+function openAiType(status: number): string {
+  if (status === 401) return "authentication_error";
+  if (status === 429) return "rate_limit_error";
+  return status < 500 ? "invalid_request_error" : "server_error";
+}
+
+/** The body of a refusal. */
+export function refusalBody(refusal: Refusal, dialect: Dialect): object {
+  const { code, message, issues } = refusal;
+  if (dialect === "detail") return { detail: issues.length > 0 ? issues : message };
+  const type = openAiType(statusOf(refusal, dialect));
+  return { error: { message, type, param: issues[0]?.loc[1] ?? null, code } };
+}

@@ -1,0 +1,94 @@
+/** A request's body: read within a size, parsed, checked by a schema. */
+import type { IncomingMessage } from "node:http";
+import type { z } from "zod";
+import { issuesOf, sentenceOf } from "./issues.ts";
+import { Refusal } from "./refusal.ts";
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+function tooLarge(maxBytes: number): Refusal {
+  return new Refusal("body_too_large", `body: expected at most ${maxBytes} bytes, got more`);
+}
+
+/** Before a byte is read. */
+function checkHeaders({ headers }: IncomingMessage, maxBytes: number): void {
+  const encoding = headers["content-encoding"] ?? "identity";
+  if (encoding !== "identity")
+    throw new Refusal(
+      "unsupported_encoding",
+      `content-encoding: expected none, got ${encoding.slice(0, 40)}`,
+    );
+  if (Number(headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+}
+
+/** The bytes of a body; rejects with the signal's reason when it fires, and when the connection ends early. */
+async function readBytes(incoming: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+  checkHeaders(incoming, maxBytes);
+  const parts: Buffer[] = [];
+  let numBytes = 0;
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => finish(() => reject(signal.reason));
+    const onClose = (): void => finish(() => reject(new Refusal("client_gone", "body: connection closed")));
+    const onEnd = (): void => finish(() => resolve(Buffer.concat(parts)));
+    const onData = (part: Buffer): void => {
+      parts.push(part);
+      numBytes += part.length;
+      if (numBytes > maxBytes) finish(() => reject(tooLarge(maxBytes)));
+    };
+    const finish = (settle: () => void): void => {
+      incoming.off("data", onData).off("end", onEnd).off("close", onClose).off("error", onClose);
+      signal.removeEventListener("abort", onAbort);
+      settle();
+    };
+    incoming.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+function malformed(cause: unknown): Refusal {
+  const what = cause instanceof SyntaxError ? cause.message.split(/, ["."]|\n/)[0] : "not UTF-8";
+  const position = Number(/position (\d+)/.exec((cause as Error).message)?.[1] ?? 0);
+  const issue = {
+    type: "json_invalid",
+    loc: ["body", position],
+    msg: "JSON decode error",
+    input: {},
+    ctx: { error: what },
+  };
+  return new Refusal("malformed_json", `body: malformed JSON: ${what}`, { issues: [issue], cause });
+}
+
+function parse(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined;
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch (cause) {
+    throw malformed(cause);
+  }
+}
+
+/** How a body is read. */
+export interface BodyOptions<Shape extends z.ZodType> {
+  readonly schema: Shape;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads, parses and checks a body.
+ *
+ * @param incoming - the request
+ * @param options - what the body must be, how large it may be, until when
+ * @returns the checked value
+ * @throws Refusal that names the fault
+ */
+export async function readBody<Shape extends z.ZodType>(
+  incoming: IncomingMessage,
+  { schema, maxBytes, signal }: BodyOptions<Shape>,
+): Promise<z.output<Shape>> {
+  const body = parse(await readBytes(incoming, maxBytes, signal));
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const issues = issuesOf(parsed.error, body);
+  throw new Refusal("invalid_request", sentenceOf(issues), { issues });
+}
