@@ -27,6 +27,8 @@ export { buildIndex } from "./search/build-index.ts";
 export { openIndex } from "./search/open-index.ts";
 export { reranked } from "./search/reranked.ts";
 export type { Hit, Search } from "./search/search.ts";
+export type { RetrieverOptions } from "./serve/options.ts";
+export { type RetrieverServer, serveRetriever } from "./serve/retriever-server.ts";
 export { ChatTemplate } from "./text/chat-template.ts";
 export { Detokenizer } from "./text/detokenizer.ts";
 export { Tokenizer } from "./text/tokenizer.ts";

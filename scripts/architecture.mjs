@@ -36,6 +36,7 @@ const folders = {
   "lib/evaluate": "a policy over a question set",
   "lib/train": "SFT and RL loops, advantages, checkpoints, run log",
   "lib/recipes": "published systems as plain options",
+  "lib/serve": "retrieval over HTTP, in the protocols of the published systems",
   "lib/demo": "the whole loop in one command",
   "lib/cli": "the seekrl command",
 };
