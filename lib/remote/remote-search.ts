@@ -2,9 +2,9 @@
 import { SeekError } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
 import type { Hit, Search } from "../search/search.ts";
-import { shownUrl } from "./attempt.ts";
-import { Endpoint, type TransportOptions } from "./endpoint.ts";
+import { Endpoint, httpUrl } from "./endpoint.ts";
 import { Fault } from "./fault.ts";
+import type { TransportOptions } from "./guard.ts";
 import { type ProtocolShape, protocolShapes, type RetrieverProtocol } from "./protocols.ts";
 import { bearer, type KeyOptions, optionalKey } from "./secret.ts";
 
@@ -43,8 +43,7 @@ export function remoteSearch(options: RemoteSearchOptions): Search {
   if (!Number.isInteger(maxQueries) || maxQueries < 1) {
     throw new SeekError("ERR_RANGE", `maxQueries: expected an integer of at least 1, got ${maxQueries}`);
   }
-  const endpoint = new Endpoint(url, bearer(optionalKey(options)), transport);
-  if (endpoint.url.pathname === "/") endpoint.url.pathname = shape.path;
+  const endpoint = new Endpoint(httpUrl(url, shape.path), bearer(optionalKey(options)), transport);
   const size = Math.min(shape.maxQueries, maxQueries);
   return async (queries, { topK, signal }) => {
     const parts = Array.from({ length: Math.ceil(queries.length / size) }, (_, i) =>
@@ -69,5 +68,5 @@ async function ask(
   const found = await endpoint.call({ body, expect: shape.answer, signal });
   if (found.length === queries.length) return found.map((hits) => hits.slice(0, topK));
   const counts = `expected ${queries.length} lists of documents, got ${found.length}`;
-  throw new Fault(`${shownUrl(endpoint.url)}: ${counts}`);
+  throw new Fault(`${endpoint.name}: ${counts}`);
 }

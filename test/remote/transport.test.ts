@@ -4,7 +4,7 @@ import { performance } from "node:perf_hooks";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { SeekError } from "../../lib/base/errors.ts";
-import type { TransportOptions } from "../../lib/remote/endpoint.ts";
+import type { TransportOptions } from "../../lib/remote/guard.ts";
 import { remoteSearch } from "../../lib/remote/remote-search.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { type Behaviour, type FaultServer, retrieveReply, startFaultServer } from "./fault-server.ts";
