@@ -29,6 +29,8 @@ export { reranked } from "./search/reranked.ts";
 export type { Hit, Search } from "./search/search.ts";
 export type { RetrieverOptions } from "./serve/options.ts";
 export { type RetrieverServer, serveRetriever } from "./serve/retriever-server.ts";
+export { importToPg } from "./stores/pg-import.ts";
+export { openPgSearch } from "./stores/pg-search.ts";
 export { ChatTemplate } from "./text/chat-template.ts";
 export { Detokenizer } from "./text/detokenizer.ts";
 export { Tokenizer } from "./text/tokenizer.ts";

@@ -29,6 +29,7 @@ const folders = {
   "lib/embed": "from text to vectors: the hashed embedder, encoders, re-ranking",
   "lib/search": "from passages to hits",
   "lib/remote": "servers of other systems as searches: protocols, retries, limits",
+  "lib/stores": "databases of passages as searches, and how passages get there",
   "lib/world": "the built-in fictional world",
   "lib/engine": "sequences that generate, append and fork",
   "lib/rollout": "one agent on one question: turns, grammar, trajectory",

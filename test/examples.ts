@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import ts from "typescript";
+import { HashedEmbedder } from "../lib/embed/hashed-embedder.ts";
 import type * as seekrl from "../lib/index.ts";
 import { writeTinyModel } from "./cli/tiny-folder.ts";
 import { projectRoot } from "./project.ts";
 import { retrieveReply, startFaultServer } from "./remote/fault-server.ts";
+import { startPglite } from "./stores/pglite-server.ts";
 
 const passages = [
   { id: "1", title: "Paris", text: "Paris is the capital of France." },
@@ -37,7 +39,8 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
   const agent = lib.searchAgent({ engine, tokenizer, search, ...recipe, limits });
   const question = questions[0]!;
   const trajectory = await agent(question);
-  const retriever = await startFaultServer(retrieveReply);
+  const [retriever, database] = [await startFaultServer(retrieveReply), await startPglite()];
+  const embedder = await HashedEmbedder.fit(["Paris France", "prodigal son"], { dim: 64 });
   const tokens = Int32Array.of(65, 66, 67, 68);
   const [rows, weights] = [Int32Array.of(1, 2), Float32Array.of(0.5, 0.5)];
   const sequences = [{ tokens, rows, weights }];
@@ -62,17 +65,19 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
     process: { stdout: { write: () => {} } },
     ...values,
     ...training,
-    retriever,
+    ...{ retriever, database, embedder },
     retrieverUrl: retriever.url,
+    databaseUrl: database.url,
   };
 }
 
 /** Closes what `prepareExamples` opened. */
 export async function closeExamples(scope: Readonly<Record<string, unknown>>): Promise<void> {
-  const { engine, trainer, model, search } = scope as Record<string, { close(): unknown }>;
+  const { engine, trainer, model, search, embedder } = scope as Record<string, { close(): unknown }>;
   await engine?.close();
-  await (scope.retriever as AsyncDisposable)[Symbol.asyncDispose]();
-  for (const part of [trainer, search, model]) part?.close();
+  for (const server of [scope.retriever, scope.database])
+    await (server as AsyncDisposable)[Symbol.asyncDispose]();
+  for (const part of [trainer, search, model, embedder]) part?.close();
 }
 
 /** The code of every `@example` of a source file. */

@@ -14,6 +14,7 @@ const libLayers = [
   ["embed"],
   ["search"],
   ["remote", "world"],
+  ["stores", "web"],
   ["engine"],
   ["rollout"],
   ["reward"],
