@@ -21,6 +21,8 @@ export interface Command {
   readonly name: string;
   readonly summary: string;
   readonly options: z.ZodObject;
+  /** It runs until it is told to stop, which is then no failure. */
+  readonly isService?: boolean;
   run(options: unknown, io: CommandIo): Promise<void>;
 }
 
@@ -31,6 +33,7 @@ export interface CommandParts<Options extends z.ZodObject> {
   readonly summary: string;
   /** Flat; every key is a flag and a key of the config file, and its description is the help text. */
   readonly options: Options;
+  readonly isService?: boolean;
   readonly run: (options: z.output<Options>, io: CommandIo) => Promise<void>;
 }
 

@@ -4,6 +4,7 @@ import { demoCommand } from "./demo.ts";
 import { evalCommand } from "./eval.ts";
 import { generateCommand } from "./generate.ts";
 import { indexBuildCommand } from "./index-build.ts";
+import { retrieverServeCommand } from "./retriever-serve.ts";
 import { scoreCommand } from "./score.ts";
 import { scoreAnswersCommand } from "./score-answers.ts";
 import { searchCommand } from "./search.ts";
@@ -19,6 +20,7 @@ export const commands: readonly Command[] = [
   tokenizeCommand,
   indexBuildCommand,
   searchCommand,
+  retrieverServeCommand,
   sftCommand,
   trainCommand,
   evalCommand,

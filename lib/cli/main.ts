@@ -25,7 +25,7 @@ export async function main(
   setMaxListeners(0, signal);
   try {
     await programOf(commands, signal).parseAsync([...args], { from: "user" });
-    return signal.aborted ? 1 : 0;
+    return 0;
   } catch (error) {
     return report(error);
   }
@@ -73,6 +73,7 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
       config as string | undefined,
     );
     await each.run(options, ioOf(json === true, signal));
+    if (signal.aborted && !each.isService) throw new Interrupted();
   });
 }
 
@@ -92,7 +93,11 @@ function ioOf(json: boolean, signal: AbortSignal): CommandIo {
   };
 }
 
+/** A command that Ctrl-C ended early; what it said before is all there is to say. */
+class Interrupted extends Error {}
+
 function report(error: unknown): ExitCode {
+  if (error instanceof Interrupted) return 1;
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof UsageError) {
     process.stderr.write(`error: ${error.message}\n`);

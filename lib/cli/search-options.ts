@@ -35,7 +35,7 @@ export async function openSearch({ index, retriever, ...server }: SearchChoice):
   if (index !== undefined && retriever === undefined) {
     const { openIndex } = await import("../search/open-index.ts");
     const search = await openIndex(index);
-    return { search: batched(search), [Symbol.dispose]: () => search.close() };
+    return { search: batched(search, { aloneAfterMs: 0 }), [Symbol.dispose]: () => search.close() };
   }
   if (retriever !== undefined && index === undefined) {
     const { remoteSearch } = await import("../remote/remote-search.ts");
