@@ -136,7 +136,7 @@ const anything = z.unknown();
  * @throws ERR_REMOTE naming the passage that was refused and why, ERR_FORMAT, ERR_ABORTED
  * @example
  * const into = { url: elasticsearchUrl, index: "people" };
- * await importToElasticsearch(readPassages("passages.jsonl"), into);
+ * await importToElasticsearch(readDocuments("passages.jsonl"), into);
  */
 export async function importToElasticsearch(
   passages: Iterable<Passage> | AsyncIterable<Passage>,

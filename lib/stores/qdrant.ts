@@ -100,7 +100,7 @@ const storedSchema = z.looseObject({ result: z.looseObject({ status: z.literal("
  * @throws ERR_REMOTE, ERR_FORMAT for ids that come twice, ERR_ABORTED
  * @example
  * const into = { url: qdrantUrl, collection: "people", embedder };
- * await importToQdrant(readPassages("passages.jsonl"), into);
+ * await importToQdrant(readDocuments("passages.jsonl"), into);
  */
 export async function importToQdrant(
   passages: Iterable<Passage> | AsyncIterable<Passage>,
