@@ -1,8 +1,11 @@
 /** SeekRL's public names: what a program that trains or embeds a search agent needs. */
 export { SeekError } from "./base/errors.ts";
 export type { Passage } from "./corpus/passage.ts";
+export { PassageStore, writePassageStore } from "./corpus/passage-store.ts";
 export { readDocuments } from "./corpus/read-documents.ts";
+export { type CorpusReport, reportLines, reportOf } from "./corpus/report.ts";
 export { splitDocuments } from "./corpus/split-documents.ts";
+export { splitCorpus } from "./corpus/split-job.ts";
 export { type Question, readQuestions } from "./data/question.ts";
 export type { Embedder } from "./embed/embedder.ts";
 export { Encoder } from "./embed/encoder.ts";

@@ -1,5 +1,6 @@
 /** The list of commands, in the order in which a newcomer needs them. */
 import type { Command } from "./command.ts";
+import { corpusSplitCommand } from "./corpus-split.ts";
 import { demoCommand } from "./demo.ts";
 import { evalCommand } from "./eval.ts";
 import { generateCommand } from "./generate.ts";
@@ -18,6 +19,7 @@ export const commands: readonly Command[] = [
   generateCommand,
   scoreCommand,
   tokenizeCommand,
+  corpusSplitCommand,
   indexBuildCommand,
   searchCommand,
   retrieverServeCommand,
