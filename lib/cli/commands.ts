@@ -5,6 +5,8 @@ import { demoCommand } from "./demo.ts";
 import { evalCommand } from "./eval.ts";
 import { generateCommand } from "./generate.ts";
 import { indexBuildCommand } from "./index-build.ts";
+import { indexAddCommand, indexRemoveCommand } from "./index-edit.ts";
+import { indexInfoCommand } from "./index-info.ts";
 import { retrieverServeCommand } from "./retriever-serve.ts";
 import { scoreCommand } from "./score.ts";
 import { scoreAnswersCommand } from "./score-answers.ts";
@@ -21,6 +23,9 @@ export const commands: readonly Command[] = [
   tokenizeCommand,
   corpusSplitCommand,
   indexBuildCommand,
+  indexAddCommand,
+  indexRemoveCommand,
+  indexInfoCommand,
   searchCommand,
   retrieverServeCommand,
   sftCommand,

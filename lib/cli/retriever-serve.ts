@@ -56,7 +56,7 @@ export const retrieverServeCommand = command({
   options,
   isService: true,
   run: async (given, io) => {
-    const { openIndex } = await import("../search/open-index.ts");
+    const { openIndex } = await import("../index-folder/open.ts");
     const { serveRetriever } = await import("../serve/retriever-server.ts");
     const search = openIndex(given.index);
     // A port that cannot be had is reported first.

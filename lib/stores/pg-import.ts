@@ -1,8 +1,8 @@
 /** Brings passages into PostgreSQL: the table, the rows in batches, the indexes last. */
 import { SeekError } from "../base/errors.ts";
 import type { Passage } from "../corpus/passage.ts";
+import { indexedText } from "../corpus/passage.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { indexedText } from "../search/build-index.ts";
 import { type ImportOptions, type ImportProgress, inBatches } from "./import.ts";
 import {
   createStatements,

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { buildIndex } from "../../lib/search/build-index.ts";
+import { buildIndex } from "../../lib/index-folder/build.ts";
 import { projectRoot } from "../project.ts";
 import { runCli } from "./run-cli.ts";
 
