@@ -2,13 +2,13 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Passage } from "../corpus/passage.ts";
+import { indexedText } from "../corpus/passage.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { Endpoint, httpUrl } from "../remote/endpoint.ts";
 import { Fault } from "../remote/fault.ts";
 import type { TransportOptions } from "../remote/guard.ts";
 import { documentSchema, remoteHit } from "../remote/remote-hit.ts";
 import { type KeyOptions, optionalKey } from "../remote/secret.ts";
-import { indexedText } from "../search/build-index.ts";
 import type { Hit, Search } from "../search/search.ts";
 import { type ImportOptions, type ImportProgress, inBatches } from "./import.ts";
 import type { VectorMetric } from "./passage-table.ts";
