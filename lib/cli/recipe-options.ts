@@ -7,7 +7,7 @@ import { ragR1 } from "../recipes/rag-r1.ts";
 import { reSearch } from "../recipes/re-search.ts";
 import type { Recipe } from "../recipes/recipe.ts";
 import { searchR1 } from "../recipes/search-r1.ts";
-import { worldRecipe } from "../recipes/world.ts";
+import { withWorldPrompt, worldRecipe } from "../recipes/world.ts";
 import { UsageError } from "./command.ts";
 import { flagName } from "./flags.ts";
 
@@ -33,6 +33,10 @@ export const recipeOptions = {
     .boolean()
     .default(false)
     .describe("of r1-searcher: a bonus for right answers with few searches"),
+  worldPrompt: z
+    .boolean()
+    .default(false)
+    .describe("asks as the built-in world does, for models that know only its prompt"),
   faithful: z.boolean().default(false).describe("with the original's quirks; all but world"),
 };
 
@@ -45,10 +49,10 @@ type Name = RecipeOptions["recipe"];
 type Choice = Exclude<keyof RecipeOptions, "recipe">;
 
 const choicesOf: Readonly<Record<Name, readonly Choice[]>> = {
-  "rag-r1": ["queries", "faithful"],
-  "search-r1": ["formatReward", "faithful"],
-  research: ["template", "promptFile", "rewardVariant", "faithful"],
-  "r1-searcher": ["stage", "template", "rewardVariant", "fewSearches", "faithful"],
+  "rag-r1": ["queries", "worldPrompt", "faithful"],
+  "search-r1": ["formatReward", "worldPrompt", "faithful"],
+  research: ["template", "promptFile", "rewardVariant", "worldPrompt", "faithful"],
+  "r1-searcher": ["stage", "template", "rewardVariant", "fewSearches", "worldPrompt", "faithful"],
   world: ["queries"],
 };
 
@@ -62,6 +66,11 @@ const choicesOf: Readonly<Record<Name, readonly Choice[]>> = {
  */
 export function chooseRecipe(options: RecipeOptions, algorithm?: string): Recipe {
   refuseForeign(options);
+  const recipe = namedRecipe(options, algorithm);
+  return options.worldPrompt ? withWorldPrompt(recipe) : recipe;
+}
+
+function namedRecipe(options: RecipeOptions, algorithm: string | undefined): Recipe {
   const { recipe, queries = "multi", faithful, template, rewardVariant: variant } = options;
   const common = { faithful, ...(template ? { template } : {}), ...(variant ? { variant } : {}) };
   switch (recipe) {
