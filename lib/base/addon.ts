@@ -227,7 +227,8 @@ export interface NativeCorpusSummary {
 /** Statistics of a corpus, the exports of native/node/corpus_api.cpp. */
 export interface NativeCorpus {
   corpusStatsCreate(maxWords: number): Handle<"corpusStats">;
-  corpusStatsAdd(stats: Handle<"corpusStats">, texts: readonly string[]): Promise<void>;
+  /** Each text ends with NUL. */
+  corpusStatsAdd(stats: Handle<"corpusStats">, texts: string): Promise<void>;
   corpusStatsAddStored(
     stats: Handle<"corpusStats">,
     store: Handle<"passageStore">,

@@ -73,10 +73,9 @@ export class CorpusCounter {
 
   /** Counts passages after those already there; wait for it before the next call. @throws ERR_STATE after close */
   async add(passages: readonly Passage[]): Promise<void> {
-    await native.corpusStatsAdd(
-      this.#handle,
-      passages.map(({ text }) => text),
-    );
+    // NUL counts as a blank, so that it can stand between texts.
+    const texts = passages.map(({ text }) => `${text.includes("\0") ? text.replaceAll("\0", " ") : text}\0`);
+    await native.corpusStatsAdd(this.#handle, texts.join(""));
   }
 
   /** Counts all passages of a store, read natively. @throws ERR_ABORTED, ERR_STATE */

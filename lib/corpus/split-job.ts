@@ -95,6 +95,7 @@ class PassageLines {
   readonly #flushBytes: number;
   #numBytes = 0;
   #uncounted: Passage[] = [];
+  #counting: Promise<void> = Promise.resolve();
   #lines: Buffer[] = [];
   #numPendingBytes = 0;
 
@@ -142,13 +143,22 @@ class PassageLines {
     const { numDocuments, numPassages } = this;
     const journal: Journal = { plan: this.#plan, numDocuments, numPassages, numBytes: this.#numBytes };
     await writeFileAtomic(this.#journalPath, JSON.stringify(journal));
-    await this.#count();
   }
 
+  /** Waits until all is on the disk and counted. */
+  async finish(): Promise<void> {
+    await this.flush();
+    await this.#count();
+    await this.#counting;
+  }
+
+  /** Counts while the next documents are cut; a failure shows at the next call. */
   async #count(): Promise<void> {
+    await this.#counting;
     const passages = this.#uncounted;
     this.#uncounted = [];
-    await this.#counter.add(passages);
+    this.#counting = this.#counter.add(passages);
+    this.#counting.catch(() => undefined);
   }
 
   async #write(bytes: Buffer): Promise<void> {
@@ -171,7 +181,7 @@ async function splitRest(lines: PassageLines, options: SplitCorpusOptions): Prom
     if (toSkip > 0) toSkip -= 1;
     else await lines.add(splitter.split(document));
   }
-  await lines.flush();
+  await lines.finish();
 }
 
 /** Gives the whole split its form and place. */

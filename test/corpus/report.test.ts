@@ -79,6 +79,16 @@ test("counts are those of a plain count, from a store or as passages come", asyn
   await assert.rejects(counter.report(), { code: "ERR_STATE" });
 });
 
+test("a text with NUL is one text, the NUL a blank", async () => {
+  const texts = ["a\0b", "a b", "\0", "c"];
+  const counter = new CorpusCounter();
+  await counter.add(texts.map(passageOf));
+  const { numPassages, numDuplicates, numEmpty } = await counter.report();
+  counter.close();
+  assert.deepEqual([numPassages, numDuplicates, numEmpty], [4, 1, 1]);
+  assert.equal((await reportOfTexts(texts)).numDuplicates, 1);
+});
+
 test("a report reads as lines with examples", async () => {
   const lines = reportLines(await reportOfTexts(["a b", "", "A B", "a b", "c d e"], 2));
   assert.deepEqual(lines, [
