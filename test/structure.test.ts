@@ -13,7 +13,6 @@ const libLayers = [
   ["model", "corpus"],
   ["embed"],
   ["search"],
-  ["index-folder"],
   ["remote", "world"],
   ["stores", "web"],
   ["engine"],

@@ -211,34 +211,6 @@ export interface NativeHits {
   readonly scores: Float32Array;
 }
 
-/** What native/search/corpus_stats.h counts; passages by number, repeats as pairs of first and again. */
-export interface NativeCorpusSummary {
-  readonly numPassages: number;
-  readonly numWords: number;
-  readonly numLongestWords: number;
-  readonly numEmpty: number;
-  readonly numOverLong: number;
-  readonly numRepeats: number;
-  readonly empty: Int32Array;
-  readonly overLong: Int32Array;
-  readonly repeats: Int32Array;
-}
-
-/** Statistics of a corpus, the exports of native/node/corpus_api.cpp. */
-export interface NativeCorpus {
-  corpusStatsCreate(maxWords: number): Handle<"corpusStats">;
-  /** Each text ends with NUL. */
-  corpusStatsAdd(stats: Handle<"corpusStats">, texts: string): Promise<void>;
-  corpusStatsAddStored(
-    stats: Handle<"corpusStats">,
-    store: Handle<"passageStore">,
-    begin: number,
-    end: number,
-  ): Promise<void>;
-  corpusStatsSummary(stats: Handle<"corpusStats">, numExamples: number): Promise<NativeCorpusSummary>;
-  corpusStatsClose(stats: Handle<"corpusStats">): void;
-}
-
 /** Passages, the exports of native/node/passage_api.cpp. A passage crosses as three strings: id, title, text. */
 export interface NativePassages {
   passageWriterCreate(path: string): Handle<"passageWriter">;
@@ -296,13 +268,39 @@ export interface NativeCut {
 export interface NativeSearch {
   vectorIndexCreate(options: object): Handle<"vectorIndex">;
   /** `verify`, here and below: reads and checks every byte of the file, not its header alone. */
-  vectorIndexOpen(path: string, kind: string, verify: boolean): Promise<Handle<"vectorIndex">>;
+  vectorIndexOpen(
+    path: string,
+    kind: string,
+    verify: boolean,
+    capacity: number | undefined,
+  ): Promise<Handle<"vectorIndex">>;
   /** Rows from `first` on. */
   vectorIndexAdd(index: Handle<"vectorIndex">, first: number, vectors: Float32Array): Promise<void>;
-  vectorIndexSearch(index: Handle<"vectorIndex">, queries: Float32Array, topK: number): Promise<NativeHits>;
+  /** The rows [begin, end) of another index that are not removed, from `first` on; how many there were. */
+  vectorIndexAddRows(
+    index: Handle<"vectorIndex">,
+    first: number,
+    source: Handle<"vectorIndex">,
+    begin: number,
+    end: number,
+  ): Promise<number>;
+  vectorIndexRemove(index: Handle<"vectorIndex">, ids: Int32Array): void;
+  vectorIndexRead(index: Handle<"vectorIndex">, first: number, count: number): Promise<Float32Array>;
+  vectorIndexSearch(
+    index: Handle<"vectorIndex">,
+    queries: Float32Array,
+    options: { topK: number; expansion: number; overFetch: number; exact: boolean },
+    allowed: Uint8Array | undefined,
+    rescore: Handle<"vectorIndex"> | undefined,
+  ): Promise<NativeHits>;
   vectorIndexSave(index: Handle<"vectorIndex">, path: string): Promise<void>;
-  vectorIndexInfo(index: Handle<"vectorIndex">): { count: number; dim: number };
+  vectorIndexInfo(index: Handle<"vectorIndex">): { count: number; dim: number; numRemoved: number };
   vectorIndexClose(index: Handle<"vectorIndex">): void;
+  vectorRowsWriterOpen(path: string, format: object): Promise<Handle<"vectorRowsWriter">>;
+  vectorRowsWriterAdd(writer: Handle<"vectorRowsWriter">, vectors: Float32Array): Promise<void>;
+  vectorRowsWriterCount(writer: Handle<"vectorRowsWriter">): number;
+  vectorRowsWriterFinish(writer: Handle<"vectorRowsWriter">): Promise<void>;
+  vectorRowsWriterClose(writer: Handle<"vectorRowsWriter">): void;
   /** `scratch`: a path on the file system that takes what does not fit into `maxBytes`. */
   bm25BuilderCreate(k1: number, b: number, scratch: string, maxBytes: number): Handle<"bm25Builder">;
   bm25BuilderAdd(builder: Handle<"bm25Builder">, passages: Handle<"cutTexts">): Promise<void>;
@@ -353,7 +351,6 @@ export type Addon = NativeProcess &
   NativeEngines &
   NativeTraining &
   NativePassages &
-  NativeCorpus &
   NativeFolders &
   NativeLexicon &
   NativeSearch &

@@ -10,9 +10,8 @@ export interface Document {
 
 type Content = Pick<Document, "title" | "text">;
 
-/** Drops what KILT's knowledge source writes before list items and headings. */
-const withoutMarks = (text: string): string =>
-  text.replaceAll("BULLET::::", "").replaceAll("Section::::", "");
+/** What KILT's knowledge source writes before headings and list items. */
+const kiltMarks = /BULLET::::|Section::::/g;
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
@@ -37,7 +36,7 @@ function contentOf(row: JsonRow): Content {
   if (!isAbsent(wikipedia_title))
     return {
       title: textColumn(row, "wikipedia_title"),
-      text: withoutMarks(joinedColumn(row, "text")),
+      text: joinedColumn(row, "text").replace(kiltMarks, ""),
     };
   if (!isAbsent(text))
     return { title: isAbsent(title) ? "" : textColumn(row, "title"), text: joinedColumn(row, "text") };

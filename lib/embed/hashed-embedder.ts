@@ -1,14 +1,9 @@
 /** The built-in embedder: words and their letters, hashed; it needs no model. */
 import type { Handle } from "../base/addon.ts";
+import { batchesOf } from "../base/batches.ts";
 import { throwIfAborted } from "../base/errors.ts";
 import { native } from "../base/native.ts";
-import {
-  cutBatches,
-  cutTexts,
-  type StreamOptions,
-  type TextSource,
-  type TextStream,
-} from "../text/lexicon.ts";
+import { cutTexts, type TextSource } from "../text/lexicon.ts";
 import type { Embedder, EmbedOptions } from "./embedder.ts";
 
 /**
@@ -32,21 +27,20 @@ export class HashedEmbedder implements Embedder {
   /**
    * Learns from a corpus how rare words are; words that it does not hold count for nothing.
    *
-   * @param texts the corpus, read once: texts, or passages of a store
-   * @param options `dim`: width, 8 to 65536, `@default 512`; `onProgress`, `signal`
+   * @param texts the corpus, read once
+   * @param options `dim`: width, 8 to 65536, `@default 512`
    * @returns the embedder, to be closed
    * @throws ERR_RANGE for a width out of range; ERR_ABORTED when the signal fires
    */
   static async fit(
-    texts: TextStream,
-    { dim = 512, onProgress, signal }: StreamOptions & { readonly dim?: number } = {},
+    texts: Iterable<string> | AsyncIterable<string>,
+    { dim = 512, signal }: { readonly dim?: number; readonly signal?: AbortSignal } = {},
   ): Promise<HashedEmbedder> {
     const counter = native.idfCounterCreate();
-    let done = 0;
-    for await (const cut of cutBatches(texts, { signal })) {
+    for await (const batch of batchesOf(texts, 256)) {
+      throwIfAborted(signal, "embedder");
+      using cut = await cutTexts(batch);
       await native.idfCounterAdd(counter, cut.handle);
-      done += cut.size;
-      onProgress?.(done);
     }
     return new HashedEmbedder(native.embedderCreate(dim, counter));
   }

@@ -79,9 +79,15 @@ inline Napi::Value nothing(Napi::Env env) { return env.Undefined(); }
 // How an index file is opened: `true` reads and checks every byte, `false` trusts all but the header.
 search::Verify to_verify(const Napi::Value& value);
 
+// ERR_RANGE unless 1 <= top_k <= count, the number of entries of an index; an empty one may be asked for one.
+void check_top_k(int64_t top_k, int64_t count);
+
+// {ids, scores} as JavaScript sees them.
+Napi::Value hits_to_js(Napi::Env env, const std::vector<int32_t>& ids_QK, const std::vector<float>& scores_QK);
+
 // Ids and scores of Q queries, K each.
 struct Found {
-  // ERR_RANGE unless 1 <= top_k <= count, the number of entries of the index.
+  // top_k is checked.
   Found(int64_t num_queries, int64_t top_k, int64_t count);
   Napi::Value to_js(Napi::Env env) const;
 

@@ -24,6 +24,29 @@ uint64_t checksum_of(BlobHeader header) {
 
 }  // namespace
 
+BlobHeader make_header(BlobKind kind, uint64_t payload_bytes, uint64_t checksum, const BlobNumbers& numbers) {
+  BlobHeader header;
+  std::memset(static_cast<void*>(&header), 0, sizeof(header));  // the padding too: equal contents, equal files
+  header.magic = kMagic;
+  header.version = kVersion;
+  header.kind = kind;
+  header.payload_bytes = payload_bytes;
+  header.checksum = checksum;
+  header.numbers = numbers;
+  header.header_checksum = checksum_of(header);
+  return header;
+}
+
+void check_header(const std::string& path, const BlobHeader& header, BlobKind kind) {
+  const auto check = [&](bool holds, const auto&... parts) {
+    require(holds, ErrorCode::kFormat, path, ": ", parts...);
+  };
+  check(header.magic == kMagic, "not an index file of SeekRL");
+  check(header.version == kVersion, "expected format version ", kVersion, ", got ", header.version);
+  check(header.kind == kind, "expected an index file of kind ", std::string_view(kind.data(), 4));
+  check(header.header_checksum == checksum_of(header), "the header's checksum does not match, the file is damaged");
+}
+
 BlobWriter::BlobWriter(std::string path, BlobKind kind) : file_(std::move(path)), kind_(kind) {
   const std::array<std::byte, sizeof(BlobHeader)> room = {};
   file_.write(room.data(), room.size());
@@ -45,36 +68,25 @@ void BlobWriter::write(const void* data, size_t num_bytes) {
 
 void BlobWriter::finish(const BlobNumbers& numbers) {
   flush();
-  BlobHeader header;
-  std::memset(static_cast<void*>(&header), 0, sizeof(header));  // the padding too: equal contents, equal files
-  header.magic = kMagic;
-  header.version = kVersion;
-  header.kind = kind_;
-  header.payload_bytes = static_cast<uint64_t>(file_.size()) - sizeof(header);
-  header.checksum = checksum_.value();
-  header.numbers = numbers;
-  header.header_checksum = checksum_of(header);
+  const uint64_t payload_bytes = static_cast<uint64_t>(file_.size()) - sizeof(BlobHeader);
+  const BlobHeader header = make_header(kind_, payload_bytes, checksum_.value(), numbers);
   file_.write_at(0, &header, sizeof(header));
   file_.publish();
 }
 
 Blob::Blob(const std::string& path, BlobKind kind, Verify verify) : file_(std::make_unique<MappedFile>(path)) {
-  const auto check = [&](bool holds, const auto&... parts) {
-    require(holds, ErrorCode::kFormat, path, ": ", parts...);
-  };
   BlobHeader header;
-  check(file_->size() >= sizeof(header), "expected at least ", sizeof(header), " bytes, got ", file_->size());
+  require(file_->size() >= sizeof(header), ErrorCode::kFormat, path, ": expected at least ", sizeof(header),
+          " bytes, got ", file_->size());
   std::memcpy(&header, file_->data(), sizeof(header));
-  check(header.magic == kMagic, "not an index file of SeekRL");
-  check(header.version == kVersion, "expected format version ", kVersion, ", got ", header.version);
-  check(header.kind == kind, "expected an index file of kind ", std::string_view(kind.data(), 4));
-  check(header.payload_bytes == payload_bytes(), "expected ", header.payload_bytes, " bytes after the header, got ",
-        payload_bytes());
-  check(header.header_checksum == checksum_of(header), "the header's checksum does not match, the file is damaged");
+  check_header(path, header, kind);
+  require(header.payload_bytes == payload_bytes(), ErrorCode::kFormat, path, ": expected ", header.payload_bytes,
+          " bytes after the header, got ", payload_bytes());
   if (verify == Verify::kAll) {
     Checksum checksum;
     checksum.add(payload(), payload_bytes());
-    check(checksum.value() == header.checksum, "the checksum does not match, the file is damaged");
+    require(checksum.value() == header.checksum, ErrorCode::kFormat, path,
+            ": the checksum does not match, the file is damaged");
   }
   numbers_ = header.numbers;
 }

@@ -30,6 +30,11 @@ struct alignas(64) BlobHeader {
 };
 static_assert(sizeof(BlobHeader) == 128);
 
+// A header with its own checksum set.
+BlobHeader make_header(BlobKind kind, uint64_t payload_bytes, uint64_t checksum, const BlobNumbers& numbers);
+// ERR_FORMAT unless it is whole, of our format and of this kind.
+void check_header(const std::string& path, const BlobHeader& header, BlobKind kind);
+
 // Only `finish` makes the file appear under its name.
 class BlobWriter {
  public:

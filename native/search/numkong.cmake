@@ -1,9 +1,9 @@
-# Compiles NumKong's distance kernels for f32, bf16 and i8 at every instruction set; the fastest is chosen at run time.
-# usearch.hpp without them falls back to plain loops, which are five to eight times slower.
+# Compiles NumKong's distance kernels for f32, bf16, i8 and bits at every instruction set; the fastest is chosen at run time.
+# The sources come with the usearch package. Processors with AVX-512 VNNI and BF16 use tiles of our own instead.
 include(CheckCSourceCompiles)
 
 set(NUMKONG ${SEEKRL_USEARCH}/numkong)
-set(NUMKONG_SOURCES numkong dispatch_f32 dispatch_bf16 dispatch_i8 dispatch_other)
+set(NUMKONG_SOURCES numkong dispatch_f32 dispatch_bf16 dispatch_i8 dispatch_u1 dispatch_other)
 list(TRANSFORM NUMKONG_SOURCES REPLACE "(.+)" "${NUMKONG}/c/\\1.c")
 
 # NumKong enables a target only when told that the compiler knows its instructions.
@@ -38,7 +38,7 @@ target_include_directories(numkong PRIVATE ${NUMKONG}/include)
 target_compile_definitions(numkong PRIVATE ${NUMKONG_TARGETS})
 target_compile_options(numkong PRIVATE -O2 -w)
 
-target_compile_definitions(seekrl_core PRIVATE USEARCH_USE_NUMKONG=1 NK_DYNAMIC_DISPATCH=1 NK_NATIVE_F16=0
+target_compile_definitions(seekrl_core PRIVATE NK_DYNAMIC_DISPATCH=1 NK_NATIVE_F16=0
   NK_NATIVE_BF16=0)
-target_include_directories(seekrl_core SYSTEM PRIVATE ${SEEKRL_USEARCH}/include ${NUMKONG}/include)
+target_include_directories(seekrl_core SYSTEM PRIVATE ${NUMKONG}/include)
 target_link_libraries(seekrl_core PUBLIC $<TARGET_OBJECTS:numkong>)

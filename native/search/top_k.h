@@ -36,6 +36,15 @@ class TopK {
     std::push_heap(heap_.begin(), heap_.end(), is_better);
   }
 
+  void offer_all(const TopK& other) {
+    for (const Scored& each : other.heap_) offer(each);
+  }
+
+  void clear() { heap_.clear(); }
+
+  // In no order.
+  const std::vector<Scored>& found() const { return heap_; }
+
   // Writes k ids and scores, best first; -1 and 0 where there are fewer.
   void take(int32_t* ids, float* scores) {
     std::sort_heap(heap_.begin(), heap_.end(), is_better);

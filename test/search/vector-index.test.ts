@@ -4,53 +4,12 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { VectorIndex, type VectorIndexKind, type VectorIndexOptions } from "../../lib/search/vector-index.ts";
+import { VectorIndex, type VectorIndexOptions } from "../../lib/search/vector-index.ts";
 import { randomVectors } from "./people.ts";
+import { built, count, dim, numQueries, queries, recall, topK, trueScores, vectors } from "./vectors.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-vectors-"));
 after(() => rm(folder, { recursive: true }));
-
-const dim = 64;
-const count = 10_000;
-const numQueries = 200;
-const topK = 10;
-const vectors = randomVectors(count, dim, 1);
-const queries = randomVectors(numQueries, dim, 2);
-
-async function built(
-  kind: VectorIndexKind,
-  options: Partial<VectorIndexOptions> = {},
-  data = vectors,
-): Promise<VectorIndex> {
-  const width = options.dim ?? dim;
-  const index = VectorIndex.create(kind, { dim: width, capacity: data.length / width, ...options });
-  const batch = 4096 * width;
-  for (let at = 0; at < data.length; at += batch) await index.add(data.subarray(at, at + batch));
-  return index;
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  return a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0);
-}
-
-/** The true scores of one query over all vectors. */
-function trueScores(query: Float32Array, metric: "cos" | "ip", data: Float32Array, width: number): number[] {
-  const length = (v: Float32Array): number => (metric === "cos" ? Math.sqrt(dot(v, v)) : 1);
-  return Array.from({ length: data.length / width }, (_, row) => {
-    const vector = data.subarray(row * width, (row + 1) * width);
-    return dot(query, vector) / (length(query) * length(vector));
-  });
-}
-
-/** The share of `expected`'s ids that `actual` has too, query by query. */
-function recall(actual: Int32Array, expected: Int32Array): number {
-  let found = 0;
-  for (let at = 0; at < expected.length; at += topK) {
-    const truth = new Set(expected.subarray(at, at + topK));
-    found += actual.subarray(at, at + topK).filter((id) => truth.has(id)).length;
-  }
-  return found / expected.length;
-}
 
 const exact = await built("exact", { dtype: "f32" });
 const truth = await exact.search(queries, { topK });
