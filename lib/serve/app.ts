@@ -35,7 +35,8 @@ export interface AppParts {
 }
 
 function metricsRoute(metrics: ServeMetrics): (call: Call) => Promise<void> {
-  return async (call) => call.send(await metrics.text(), 200, { "content-type": metrics.contentType });
+  return async (call) =>
+    call.send([Buffer.from(await metrics.text())], 200, { "content-type": metrics.contentType });
 }
 
 function routesOf({ retriever, metrics, options, batch }: AppParts): Route[] {

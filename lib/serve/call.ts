@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Dialect, Refusal, refusalBody, statusOf } from "./refusal.ts";
+import { encode, type JsonList } from "./slices.ts";
 
 /** A client may name its request; what it says is written into a header, so it must be harmless. */
 const validId = /^[\w.:-]{1,128}$/;
@@ -63,7 +64,15 @@ export class Call {
 
   /** Answers with JSON. */
   answer(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): void {
-    this.send(JSON.stringify(value), status, { "content-type": "application/json", ...headers });
+    this.send([Buffer.from(JSON.stringify(value))], status, {
+      "content-type": "application/json",
+      ...headers,
+    });
+  }
+
+  /** Answers with JSON that may be long, letting other calls have their turn meanwhile. */
+  async answerLong(...pieces: (string | JsonList)[]): Promise<void> {
+    this.send(await encode(pieces, this.signal), 200, { "content-type": "application/json" });
   }
 
   /** Answers with a refusal in the route's dialect. */
@@ -74,8 +83,8 @@ export class Call {
     this.answer(refusalBody(refusal, this.dialect), status, refusal.headers);
   }
 
-  /** Answers with a text, once. */
-  send(text: string, status: number, headers: Readonly<Record<string, string>>): void {
+  /** Answers with bytes, once. */
+  send(blocks: readonly Buffer[], status: number, headers: Readonly<Record<string, string>>): void {
     if (this.status !== 0) return;
     this.status = status;
     clearTimeout(this.#timer);
@@ -83,11 +92,12 @@ export class Call {
     if (this.#outgoing.destroyed) return;
     this.#outgoing.writeHead(status, {
       ...headers,
-      "content-length": Buffer.byteLength(text),
+      "content-length": blocks.reduce((sum, { length }) => sum + length, 0),
       "x-request-id": this.id,
       ...(this.isLast ? { connection: "close" } : {}),
     });
-    this.#outgoing.end(this.incoming.method === "HEAD" ? undefined : text);
+    if (this.incoming.method !== "HEAD") for (const block of blocks) this.#outgoing.write(block);
+    this.#outgoing.end();
   }
 
   #late(timeoutMs: number): Refusal {

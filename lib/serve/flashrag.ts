@@ -6,6 +6,7 @@ import { type ContentsForm, contentsOf } from "./contents.ts";
 import type { Gate } from "./gate.ts";
 import type { RetrieverOptions } from "./options.ts";
 import type { Retriever } from "./retriever.ts";
+import { listOf } from "./slices.ts";
 
 /** The originals' default, in the protocol rather than in the server. */
 const defaultTopN = 10;
@@ -49,8 +50,9 @@ export function batchSearchRoute(
     const { query: queries, top_n: topK, return_score: hasScores } = await retriever.read(call, schema);
     const mayBeBlank = blankQueries === "answer";
     const found = await retriever.find(call, { queries, topK, names, mayBeBlank });
-    const documents = found.map((hits) => documentsOf(hits, contents));
-    call.answer(hasScores ? [documents, found.map(scoresOf)] : documents);
+    const documents = listOf(found, (hits) => documentsOf(hits, contents));
+    if (hasScores) await call.answerLong("[", documents, ",", listOf(found, scoresOf), "]");
+    else await call.answerLong(documents);
   };
 }
 

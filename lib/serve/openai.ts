@@ -5,6 +5,7 @@ import type { Call } from "./call.ts";
 import type { ServedEmbedder } from "./options.ts";
 import { Refusal } from "./refusal.ts";
 import { forCall, type Retriever } from "./retriever.ts";
+import { listOf } from "./slices.ts";
 
 /** Passages and queries are embedded apart, since many encoders have a prefix for each. */
 const groups = { passage: 0, query: 1 } as const;
@@ -71,20 +72,17 @@ export function embeddingsRoute(
     if ((dimensions ?? dim) !== dim) throw notServed(String(dimensions), String(dim), "dimensions");
     const leave = gate.enter(input.length);
     try {
-      const group = groups[input_type];
-      const found = Promise.all(input.map((each) => batcher.find(each, group, call.signal)));
+      const found = Promise.all(input.map((each) => batcher.find(each, groups[input_type], call.signal)));
       const vectors = await forCall(call, found);
+      const data = listOf(vectors, (vector, index) => ({
+        object: "embedding",
+        index,
+        embedding: encodings[encoding_format](vector),
+      }));
       const tokens = numWords(input);
-      call.answer({
-        object: "list",
-        data: vectors.map((vector, index) => ({
-          object: "embedding",
-          index,
-          embedding: encodings[encoding_format](vector),
-        })),
-        model,
-        usage: { prompt_tokens: tokens, total_tokens: tokens },
-      });
+      const usage = { prompt_tokens: tokens, total_tokens: tokens };
+      const rest = JSON.stringify({ model, usage }).slice(1);
+      await call.answerLong('{"object":"list","data":', data, `,${rest}`);
     } finally {
       leave();
     }

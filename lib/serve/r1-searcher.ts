@@ -4,6 +4,7 @@ import type { Call } from "./call.ts";
 import { contentsOf } from "./contents.ts";
 import type { RetrieverOptions } from "./options.ts";
 import type { Retriever } from "./retriever.ts";
+import { listOf } from "./slices.ts";
 
 /** `{queries: [str], k?}` to `{queries, answers: [[str]]}`. */
 export function queriesRoute(
@@ -18,6 +19,8 @@ export function queriesRoute(
       ...{ queries, topK: k, names },
       mayBeBlank: blankQueries === "answer",
     });
-    call.answer({ queries, answers: found.map((hits) => hits.map((hit) => contentsOf(hit, contents))) });
+    const asked = listOf(queries, (query) => query);
+    const answers = listOf(found, (hits) => hits.map((hit) => contentsOf(hit, contents)));
+    await call.answerLong('{"queries":', asked, ',"answers":', answers, "}");
   };
 }

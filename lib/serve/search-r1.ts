@@ -5,6 +5,7 @@ import type { Call } from "./call.ts";
 import { type ContentsForm, contentsOf } from "./contents.ts";
 import type { RetrieverOptions } from "./options.ts";
 import type { Retriever } from "./retriever.ts";
+import { listOf } from "./slices.ts";
 
 interface Document {
   readonly id: string;
@@ -38,6 +39,10 @@ export function retrieveRoute(
       const document = documentOf(hit, contents);
       return hasScores ? { document, score: hit.score } : document;
     };
-    call.answer({ result: found.map((hits) => hits.map(itemOf)) });
+    await call.answerLong(
+      '{"result":',
+      listOf(found, (hits) => hits.map(itemOf)),
+      "}",
+    );
   };
 }
