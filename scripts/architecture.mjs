@@ -30,6 +30,7 @@ const folders = {
   "lib/search": "from passages to hits",
   "lib/remote": "servers of other systems as searches: protocols, retries, limits",
   "lib/stores": "databases of passages as searches, and how passages get there",
+  "lib/index-folder": "an index on disk: segments under one manifest, built, changed and opened",
   "lib/world": "the built-in fictional world",
   "lib/engine": "sequences that generate, append and fork",
   "lib/rollout": "one agent on one question: turns, grammar, trajectory",

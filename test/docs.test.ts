@@ -105,11 +105,31 @@ test("every law that stands in ARCHITECTURE.md is held by the tests it names", (
     [1, 2, 3, 4, 5, 6, 7, 8, 9],
   );
   for (const [, number, cell = ""] of rows) {
-    const named = [...cell.matchAll(/`([\w/-]+)` ([^;]+?)(?:;|\s*$)/g)];
-    assert.ok(named.length > 0, `law ${number} names a test`);
-    for (const [, file, sentence = ""] of named) {
-      const text = readFileSync(join(projectRoot, "test", `${file}.test.ts`), "utf8");
-      assert.ok(text.includes(`test("${sentence.trim()}"`), `law ${number}: ${file}: ${sentence}`);
-    }
+    assert.ok(requireTests(cell, `law ${number}`) > 0, `law ${number} names a test`);
   }
+});
+
+/** Checks that the tests a table's cell names exist, and counts them. */
+function requireTests(cell: string, where: string): number {
+  const named = [...cell.matchAll(/`([\w-]+\/[\w-]+)` ([^;|]+?)(?:;|\||\s*$)/g)];
+  for (const [, file, sentence = ""] of named) {
+    const text = readFileSync(join(projectRoot, "test", `${file}.test.ts`), "utf8");
+    assert.ok(text.includes(`test("${sentence.trim()}`), `${where}: ${file}: ${sentence}`);
+  }
+  return named.length;
+}
+
+test("what docs/parity.md says works is shown by tests that exist", () => {
+  const text = pages.find(({ file }) => file.endsWith("parity.md"))?.text ?? "";
+  const rows = [...text.matchAll(/^\| (\d+) \|([^|]*)\| (\w+) \|(.*)\|$/gm)];
+  const numbers = rows.map(([, number]) => Number(number));
+  const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1);
+  assert.deepEqual(numbers, [...upTo(53), ...upTo(36), ...upTo(33), ...upTo(16)]);
+  for (const [row, , feature = "", state = "", cell = ""] of rows) {
+    assert.ok(["works", "better", "open", "out"].includes(state), row);
+    const count = requireTests(cell, feature);
+    if (state === "works" || state === "better") assert.ok(count > 0, `${feature} names a test`);
+    if (state === "out") assert.ok(cell.trim() !== "", `${feature} says why`);
+  }
+  for (const line of text.split("\n").filter((each) => each.startsWith("| D"))) requireTests(line, line);
 });

@@ -8,6 +8,7 @@ import type * as seekrl from "../lib/index.ts";
 import { writeTinyModel } from "./cli/tiny-folder.ts";
 import { projectRoot } from "./project.ts";
 import { retrieveReply, startFaultServer } from "./remote/fault-server.ts";
+import { elasticsearchReply, qdrantReply } from "./stores/doubles.ts";
 import { startPglite } from "./stores/pglite-server.ts";
 
 const passages = [
@@ -40,6 +41,8 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
   const question = questions[0]!;
   const trajectory = await agent(question);
   const [retriever, database] = [await startFaultServer(retrieveReply), await startPglite()];
+  const elasticsearch = await startFaultServer(elasticsearchReply());
+  const qdrant = await startFaultServer(qdrantReply());
   const embedder = await HashedEmbedder.fit(["Paris France", "prodigal son"], { dim: 64 });
   const tokens = Int32Array.of(65, 66, 67, 68);
   const [rows, weights] = [Int32Array.of(1, 2), Float32Array.of(0.5, 0.5)];
@@ -65,9 +68,11 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
     process: { stdout: { write: () => {} } },
     ...values,
     ...training,
-    ...{ retriever, database, embedder },
+    ...{ embedder, servers: [retriever, database, elasticsearch, qdrant] },
     retrieverUrl: retriever.url,
     databaseUrl: database.url,
+    elasticsearchUrl: elasticsearch.url,
+    qdrantUrl: qdrant.url,
   };
 }
 
@@ -75,8 +80,7 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
 export async function closeExamples(scope: Readonly<Record<string, unknown>>): Promise<void> {
   const { engine, trainer, model, search, embedder } = scope as Record<string, { close(): unknown }>;
   await engine?.close();
-  for (const server of [scope.retriever, scope.database])
-    await (server as AsyncDisposable)[Symbol.asyncDispose]();
+  for (const server of scope.servers as AsyncDisposable[]) await server[Symbol.asyncDispose]();
   for (const part of [trainer, search, model, embedder]) part?.close();
 }
 

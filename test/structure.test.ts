@@ -13,6 +13,7 @@ const libLayers = [
   ["model", "corpus"],
   ["embed"],
   ["search"],
+  ["index-folder"],
   ["remote", "world"],
   ["stores", "web"],
   ["engine"],

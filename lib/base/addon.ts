@@ -211,6 +211,34 @@ export interface NativeHits {
   readonly scores: Float32Array;
 }
 
+/** What native/search/corpus_stats.h counts; passages by number, repeats as pairs of first and again. */
+export interface NativeCorpusSummary {
+  readonly numPassages: number;
+  readonly numWords: number;
+  readonly numLongestWords: number;
+  readonly numEmpty: number;
+  readonly numOverLong: number;
+  readonly numRepeats: number;
+  readonly empty: Int32Array;
+  readonly overLong: Int32Array;
+  readonly repeats: Int32Array;
+}
+
+/** Statistics of a corpus, the exports of native/node/corpus_api.cpp. */
+export interface NativeCorpus {
+  corpusStatsCreate(maxWords: number): Handle<"corpusStats">;
+  /** Each text ends with NUL. */
+  corpusStatsAdd(stats: Handle<"corpusStats">, texts: string): Promise<void>;
+  corpusStatsAddStored(
+    stats: Handle<"corpusStats">,
+    store: Handle<"passageStore">,
+    begin: number,
+    end: number,
+  ): Promise<void>;
+  corpusStatsSummary(stats: Handle<"corpusStats">, numExamples: number): Promise<NativeCorpusSummary>;
+  corpusStatsClose(stats: Handle<"corpusStats">): void;
+}
+
 /** Passages, the exports of native/node/passage_api.cpp. A passage crosses as three strings: id, title, text. */
 export interface NativePassages {
   passageWriterCreate(path: string): Handle<"passageWriter">;
@@ -351,6 +379,7 @@ export type Addon = NativeProcess &
   NativeEngines &
   NativeTraining &
   NativePassages &
+  NativeCorpus &
   NativeFolders &
   NativeLexicon &
   NativeSearch &

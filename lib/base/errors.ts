@@ -1,5 +1,20 @@
 /** The one error type of SeekRL, with the closed list of codes shared with the native core. */
 
+const errorCodes = [
+  "ERR_ARGUMENT",
+  "ERR_SHAPE",
+  "ERR_DTYPE",
+  "ERR_RANGE",
+  "ERR_STATE",
+  "ERR_IO",
+  "ERR_FORMAT",
+  "ERR_MEMORY",
+  "ERR_DEVICE",
+  "ERR_REMOTE",
+  "ERR_ABORTED",
+  "ERR_INTERNAL",
+] as const;
+
 /**
  * What went wrong, as a word a program can switch on. The same list stands in `native/base/error.h`.
  *
@@ -9,19 +24,7 @@
  * - `ERR_MEMORY`, `ERR_DEVICE` the machine could not; `ERR_REMOTE` a server could not
  * - `ERR_ABORTED` the caller's AbortSignal; `ERR_INTERNAL` our own mistake
  */
-export type ErrorCode =
-  | "ERR_ARGUMENT"
-  | "ERR_SHAPE"
-  | "ERR_DTYPE"
-  | "ERR_RANGE"
-  | "ERR_STATE"
-  | "ERR_IO"
-  | "ERR_FORMAT"
-  | "ERR_MEMORY"
-  | "ERR_DEVICE"
-  | "ERR_REMOTE"
-  | "ERR_ABORTED"
-  | "ERR_INTERNAL";
+export type ErrorCode = (typeof errorCodes)[number];
 
 /**
  * An error a caller can act on: `code` says what kind, `message` names the thing, the expected, the actual.
@@ -48,4 +51,15 @@ export class SeekError extends Error {
  */
 export function throwIfAborted(signal: AbortSignal | undefined, what: string): void {
   if (signal?.aborted) throw new SeekError("ERR_ABORTED", `${what}: aborted`, { cause: signal.reason });
+}
+
+/**
+ * The code of an error of SeekRL, whichever language threw it: native errors are plain errors with a code.
+ *
+ * @param error - whatever was caught
+ * @returns undefined for anything else
+ */
+export function codeOf(error: unknown): ErrorCode | undefined {
+  const code = error instanceof Error ? (error as { readonly code?: unknown }).code : undefined;
+  return errorCodes.find((each) => each === code);
 }

@@ -1,9 +1,12 @@
 /** The list of commands, in the order in which a newcomer needs them. */
 import type { Command } from "./command.ts";
+import { corpusSplitCommand } from "./corpus-split.ts";
 import { demoCommand } from "./demo.ts";
 import { evalCommand } from "./eval.ts";
 import { generateCommand } from "./generate.ts";
 import { indexBuildCommand } from "./index-build.ts";
+import { indexAddCommand, indexRemoveCommand } from "./index-edit.ts";
+import { indexInfoCommand } from "./index-info.ts";
 import { retrieverServeCommand } from "./retriever-serve.ts";
 import { scoreCommand } from "./score.ts";
 import { scoreAnswersCommand } from "./score-answers.ts";
@@ -18,7 +21,11 @@ export const commands: readonly Command[] = [
   generateCommand,
   scoreCommand,
   tokenizeCommand,
+  corpusSplitCommand,
   indexBuildCommand,
+  indexAddCommand,
+  indexRemoveCommand,
+  indexInfoCommand,
   searchCommand,
   retrieverServeCommand,
   sftCommand,

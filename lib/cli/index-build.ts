@@ -1,37 +1,49 @@
 /** `seekrl index build`: a corpus becomes an index folder. */
 import { z } from "zod";
-import { command } from "./command.ts";
-import { progressLine } from "./progress.ts";
+import type { BuildIndexOptions } from "../index-folder/build.ts";
+import { command, UsageError } from "./command.ts";
+import { withIndexProgress } from "./index-options.ts";
+
+const options = z.strictObject({
+  corpus: z.string().describe("file or folder of passages: JSON Lines, JSON, TSV, parquet, text; gzip too"),
+  out: z.string().describe("folder to write"),
+  bm25: z.boolean().default(true).describe("leaves out the index by words"),
+  k1: z.number().min(0).default(1.2).describe("BM25: how soon repetitions stop counting"),
+  b: z.number().min(0).max(1).default(0.75).describe("BM25: how much length counts"),
+  dense: z
+    .enum(["none", "auto", "exact", "hnsw"])
+    .default("auto")
+    .describe("index by vectors; auto: hnsw beyond 100,000 passages"),
+  dim: z.int().min(1).default(512).describe("vectors: width"),
+  dtype: z.enum(["f32", "bf16", "i8", "b1"]).default("bf16").describe("vectors: stored form"),
+  part: z.string().optional().describe("i/n: builds the i-th of n shares of the corpus, for index merge"),
+  resume: z.boolean().default(false).describe("goes on with a build that was interrupted"),
+});
+
+function partOf(part: string | undefined): Pick<BuildIndexOptions, "part"> {
+  if (part === undefined) return {};
+  const [, index, count] = /^(\d+)\/(\d+)$/.exec(part) ?? [];
+  if (index === undefined) throw new UsageError(`--part: expected i/n, as in 3/10, got ${part}`);
+  return { part: { index: Number(index), count: Number(count) } };
+}
 
 /** The command. */
 export const indexBuildCommand = command({
   name: "index build",
-  summary: "builds a search index from a corpus",
-  options: z.strictObject({
-    corpus: z.string().describe("JSON Lines of {id, title, text} or {id, contents}"),
-    out: z.string().describe("folder to write"),
-    kind: z.enum(["bm25", "exact", "hnsw"]).default("bm25").describe("by words, or by vectors"),
-    k1: z.number().min(0).default(1.2).describe("BM25: how soon repetitions stop counting"),
-    b: z.number().min(0).max(1).default(0.75).describe("BM25: how much length counts"),
-    dim: z.int().min(1).default(512).describe("vectors: width"),
-    dtype: z.enum(["f32", "bf16", "i8"]).default("bf16").describe("vectors: stored form"),
-  }),
-  run: async ({ corpus, out, kind, k1, b, dim, dtype }, io) => {
-    const { buildIndex } = await import("../search/build-index.ts");
-    const started = performance.now();
-    const progress = progressLine(io);
-    const manifest = await buildIndex({
-      corpus,
-      out,
-      kind,
-      bm25: { k1, b },
-      dense: { dim, dtype },
-      onProgress: ({ stage, done, total }) => progress.show(`${stage}: ${done} of ${total} passages`),
-      signal: io.signal,
-    });
-    progress.end();
-    const seconds = (performance.now() - started) / 1000;
-    io.write(`${manifest.count} passages in ${out} (${kind}, ${seconds.toFixed(1)} s)\n`);
-    io.result({ out, kind, passages: manifest.count, seconds });
+  summary: "builds a search index from a corpus: by words, by vectors, or both",
+  options,
+  run: async ({ corpus, out, bm25, k1, b, dense, dim, dtype, part, resume }, io) => {
+    const { buildIndex } = await import("../index-folder/build.ts");
+    const { countLive } = await import("../index-folder/manifest.ts");
+    const [manifest, seconds] = await withIndexProgress(io, (listener) =>
+      buildIndex({
+        ...{ corpus, out, resume, ...listener, ...partOf(part) },
+        bm25: bm25 && { k1, b },
+        dense: dense !== "none" && { kind: dense, dim, dtype },
+      }),
+    );
+    const passages = countLive(manifest);
+    io.write(`${passages} passages in ${out} (${seconds.toFixed(1)} s)\n`);
+    io.result({ out, passages, settings: manifest.settings, seconds });
   },
 });

@@ -1,7 +1,7 @@
 /** The command line: finds the command, checks its options, runs it, turns the outcome into an exit code. */
 import { setMaxListeners } from "node:events";
 import { CommanderError, Command as Program } from "commander";
-import { SeekError } from "../base/errors.ts";
+import { codeOf } from "../base/errors.ts";
 import { type Command, type CommandIo, UsageError } from "./command.ts";
 import { commands, groups } from "./commands.ts";
 import { flagsOf } from "./flags.ts";
@@ -103,7 +103,8 @@ function report(error: unknown): ExitCode {
     process.stderr.write(`error: ${error.message}\n`);
     return 2;
   }
-  const isOurs = error instanceof SeekError;
-  process.stderr.write(`${isOurs ? `${error.code}: ${error.message}` : (error as Error).stack}\n`);
+  const { message, stack } = error as Error;
+  const code = codeOf(error);
+  process.stderr.write(`${code === undefined ? stack : `${code}: ${message}`}\n`);
   return 1;
 }

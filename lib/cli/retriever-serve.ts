@@ -1,8 +1,8 @@
 /** `seekrl retriever serve`: an index as a service. */
 import { once } from "node:events";
+import { basename } from "node:path";
 import { z } from "zod";
-import type { RetrieverOptions } from "../serve/options.ts";
-import { defaultLimits } from "../serve/options.ts";
+import { defaultLimits, type RetrieverOptions, type ServedEmbedder } from "../serve/options.ts";
 import { command } from "./command.ts";
 
 /** Holds the key that clients must send; an option would show it to every user of the machine. */
@@ -13,6 +13,13 @@ const limit = (key: keyof typeof defaultLimits, help: string): z.ZodDefault<z.Zo
 
 const options = z.strictObject({
   index: z.string().describe("index folder"),
+  mode: z
+    .enum(["bm25", "dense", "hybrid"])
+    .optional()
+    .describe("by words, by vectors, by both (if it has both)"),
+  encoder: z.string().optional().describe("encoder folder to serve under /v1/embeddings"),
+  encoderName: z.string().optional().describe("its name there; the folder's unless given"),
+  encoderDtype: z.enum(["float32", "bfloat16"]).default("float32").describe("form of its weights"),
   host: z.string().default("127.0.0.1").describe("address to listen on; 0.0.0.0 for every one"),
   port: z.int().min(0).max(65535).default(8000).describe("port; 0 takes a free one"),
   topK: z.int().min(1).default(3).describe("passages per query when a request names no number"),
@@ -49,6 +56,21 @@ function serverOptions(given: z.output<typeof options>): Omit<RetrieverOptions, 
   };
 }
 
+/** The encoder, if one is asked for, and what closes it. */
+async function openEmbedding({
+  encoder: folder,
+  encoderName,
+  encoderDtype,
+}: z.output<typeof options>): Promise<{ embedding?: ServedEmbedder; close(): unknown }> {
+  if (folder === undefined) return { close: () => undefined };
+  const { Encoder } = await import("../embed/encoder.ts");
+  const embedder = await Encoder.open(folder, { dtype: encoderDtype });
+  return {
+    embedding: { model: encoderName ?? basename(folder), embedder },
+    close: () => embedder.close(),
+  };
+}
+
 /** The command. */
 export const retrieverServeCommand = command({
   name: "retriever serve",
@@ -56,14 +78,17 @@ export const retrieverServeCommand = command({
   options,
   isService: true,
   run: async (given, io) => {
-    const { openIndex } = await import("../search/open-index.ts");
+    const { openIndex } = await import("../index-folder/open.ts");
     const { serveRetriever } = await import("../serve/retriever-server.ts");
-    const search = openIndex(given.index);
+    const { embedding, close } = await openEmbedding(given);
+    const search = openIndex(given.index, given.mode ? { mode: given.mode } : {});
     // A port that cannot be had is reported first.
     search.catch(() => {});
-    const onFault: RetrieverOptions["onFault"] = ({ requestId, route, error }) =>
-      io.log(`${route} ${requestId}: ${error instanceof Error ? error.message : error}`);
-    const server = await serveRetriever({ search, ...serverOptions(given), onFault });
+    const server = await serveRetriever({
+      ...{ search, ...serverOptions(given), ...(embedding ? { embedding } : {}) },
+      onFault: ({ requestId, route, error }) =>
+        io.log(`${route} ${requestId}: ${error instanceof Error ? error.message : error}`),
+    });
     try {
       await server.ready;
       const { url, host, port } = server;
@@ -73,6 +98,7 @@ export const retrieverServeCommand = command({
       io.log("stopping");
     } finally {
       await server.close({ graceMs: given.graceMs });
+      await close();
       (await search).close();
     }
   },

@@ -14,6 +14,10 @@ const protocols = [
 /** One of `index` and `retriever` must be given. */
 export const searchOptions = {
   index: z.string().optional().describe("index folder to search in"),
+  mode: z
+    .enum(["bm25", "dense", "hybrid"])
+    .optional()
+    .describe("by words, by vectors, by both (if it has both)"),
   retriever: z.string().optional().describe("address of a retrieval server to search on instead"),
   protocol: z.enum(protocols).default("retrieve").describe("the server's language"),
   retrieverKeyEnv: z.string().optional().describe("environment variable with the server's API key"),
@@ -30,11 +34,11 @@ export interface OpenedSearch extends Disposable {
 }
 
 /** A search whose queries are gathered into batches; disposing of it closes an index. */
-export async function openSearch({ index, retriever, ...server }: SearchChoice): Promise<OpenedSearch> {
+export async function openSearch({ index, mode, retriever, ...server }: SearchChoice): Promise<OpenedSearch> {
   const { batched } = await import("../search/batched.ts");
   if (index !== undefined && retriever === undefined) {
-    const { openIndex } = await import("../search/open-index.ts");
-    const search = await openIndex(index);
+    const { openIndex } = await import("../index-folder/open.ts");
+    const search = await openIndex(index, mode ? { mode } : {});
     return { search: batched(search, { aloneAfterMs: 0 }), [Symbol.dispose]: () => search.close() };
   }
   if (retriever !== undefined && index === undefined) {

@@ -1,7 +1,7 @@
 /** Finds the word somebody meant. */
 
 /**
- * The candidate that takes the fewest single-letter edits to reach.
+ * The candidate that takes the fewest single-letter edits to reach; among equals, the one most alike in length.
  *
  * @param word - what was written
  * @param candidates - what could have been meant
@@ -13,19 +13,25 @@ export function nearestWord(word: string, candidates: readonly string[]): string
   const ranked = candidates
     .map((candidate) => ({ candidate, edits: countEdits(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, edits }) => edits <= Math.max(word.length, candidate.length) / 2)
-    .sort((a, b) => a.edits - b.edits);
+    .sort((a, b) => a.edits - b.edits || lengthGap(a.candidate, word) - lengthGap(b.candidate, word));
   return ranked[0]?.candidate;
 }
 
-// Levenshtein's distance, row by row.
+const lengthGap = (a: string, b: string): number => Math.abs(a.length - b.length);
+
+// Levenshtein's distance, row by row, two letters in the wrong order being one edit.
 function countEdits(from: string, to: string): number {
+  let above: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (let i = 1; i <= from.length; i++) {
-    const above = row;
+    const beforeThat = above;
+    above = row;
     row = [i];
     for (let j = 1; j <= to.length; j++) {
       const replaced = (above[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      row.push(Math.min(replaced, (above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+      const isSwap = from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const swapped = isSwap ? (beforeThat[j - 2] ?? 0) + 1 : replaced;
+      row.push(Math.min(replaced, swapped, (row[j - 1] ?? 0) + 1, (above[j] ?? 0) + 1));
     }
   }
   return row[to.length] ?? 0;

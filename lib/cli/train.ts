@@ -62,15 +62,18 @@ export const trainCommand = command({
 });
 
 function chooseRecipe(given: Options): Recipe {
-  const recipe = recipeOf(given);
-  const named: Algorithm = given.algorithm === undefined ? recipe.algorithm : algorithms[given.algorithm];
+  const recipe = recipeOf(given, given.algorithm);
+  // Search-R1 has settings of its own for both of its algorithms.
+  const isOwn = given.recipe === "search-r1" && (given.algorithm === "ppo" || given.algorithm === "grpo");
+  const named: Algorithm =
+    given.algorithm === undefined || isOwn ? recipe.algorithm : algorithms[given.algorithm];
   const changes = Object.keys(recipe.training).filter((key) => given[key as keyof Training] !== undefined);
   const training = Object.fromEntries(changes.map((key) => [key, given[key as keyof Training]]));
   return {
     ...recipe,
     algorithm: named,
     training: { ...recipe.training, ...training },
-    sampling: { temperature: given.temperature },
+    sampling: { ...recipe.sampling, temperature: given.temperature },
   };
 }
 
@@ -82,7 +85,7 @@ interface Around {
 
 async function plan(
   given: Options,
-  { algorithm, training, reward }: Recipe,
+  { algorithm, training, reward, groupReward }: Recipe,
   parts: AgentParts,
   { opened, io, last }: Around,
 ): Promise<RlOptions> {
@@ -95,6 +98,7 @@ async function plan(
       questions: await loadQuestions(given.questions),
       rollout: (question, how) => rolloutGroup(parts, question, how),
       reward,
+      ...(groupReward ? { groupReward } : {}),
     },
     batch: {
       ...{ questions: batchQuestions, samples, temperature: given.temperature },

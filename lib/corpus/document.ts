@@ -10,8 +10,9 @@ export interface Document {
 
 type Content = Pick<Document, "title" | "text">;
 
-/** What KILT's knowledge source writes before headings and list items. */
-const kiltMarks = /BULLET::::|Section::::/g;
+/** Drops what KILT's knowledge source writes before list items and headings. */
+const withoutMarks = (text: string): string =>
+  text.replaceAll("BULLET::::", "").replaceAll("Section::::", "");
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
@@ -36,7 +37,7 @@ function contentOf(row: JsonRow): Content {
   if (!isAbsent(wikipedia_title))
     return {
       title: textColumn(row, "wikipedia_title"),
-      text: joinedColumn(row, "text").replace(kiltMarks, ""),
+      text: withoutMarks(joinedColumn(row, "text")),
     };
   if (!isAbsent(text))
     return { title: isAbsent(title) ? "" : textColumn(row, "title"), text: joinedColumn(row, "text") };

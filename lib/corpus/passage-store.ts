@@ -113,7 +113,15 @@ export async function writePassageStore(
   }
 }
 
-/** Passages numbered from 0, as the indexes number them. */
+/**
+ * Passages numbered from 0, as the indexes number them.
+ *
+ * @example
+ * await writePassageStore("passages.bin", [{ id: "0", title: "Ada", text: "Ada wrote programs." }]);
+ * const store = await PassageStore.open("passages.bin");
+ * console.log(store.size, store.get(0).title); // 1 Ada
+ * store.close();
+ */
 export class PassageStore implements AsyncIterable<Passage> {
   /** How many passages there are. */
   readonly size: number;
@@ -131,10 +139,6 @@ export class PassageStore implements AsyncIterable<Passage> {
    * @param options `verify`: reads and checks every byte, `@default true`; `false` for a file that is known to be good
    * @returns the store, to be closed
    * @throws ERR_IO when the file cannot be read, ERR_FORMAT when it is damaged or something else
-   * @example
-   * const store = await PassageStore.open("passages.bin");
-   * console.log(store.size, store.get(0).title);
-   * store.close();
    */
   static async open(
     path: string,

@@ -116,7 +116,7 @@ export async function corpusFiles(path: string): Promise<CorpusFile[]> {
  * @returns the documents in order; one without an id is named by its number among all of them
  * @throws ERR_IO when a file cannot be read, ERR_FORMAT (with file:line) when it holds something else, ERR_ABORTED
  * @example
- * for await (const { title, text } of readDocuments("corpus.jsonl")) console.log(title, text.length);
+ * for await (const { title, text } of readDocuments("passages.jsonl")) console.log(title, text.length);
  */
 export async function* readDocuments(
   path: string,

@@ -8,9 +8,9 @@ export interface PieceSize {
 }
 
 /** What Python's `str.split` parts words at, which made the published splits; it differs from `\s` in a few marks. */
-const blanks = "\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
-const blankRun = new RegExp(`[${blanks}]+`);
-const wordPattern = new RegExp(`[^${blanks}]+`, "g");
+const rareBlanks = "\\t-\\r\\x1c-\\x1f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const oddBlanks = new RegExp(`[${rareBlanks}][ ${rareBlanks}]*| [ ${rareBlanks}]+`, "g");
+const wordPattern = new RegExp(`[^ ${rareBlanks}]+`, "g");
 const paragraphPattern = /[^\n]*\n+|[^\n]+/g;
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
 
@@ -30,18 +30,32 @@ export function countWords(text: string): number {
   return text.match(wordPattern)?.length ?? 0;
 }
 
+/** The words of a text with exactly one space between. */
+function singleSpaced(text: string): string {
+  const spaced = text.replace(oddBlanks, " ");
+  return spaced.slice(spaced.startsWith(" ") ? 1 : 0, spaced.endsWith(" ") ? -1 : undefined);
+}
+
+/** Where each word ends. */
+function wordEnds(words: string): number[] {
+  const ends: number[] = [];
+  for (let at = words.indexOf(" "); at >= 0; at = words.indexOf(" ", at + 1)) ends.push(at);
+  if (words !== "") ends.push(words.length);
+  return ends;
+}
+
 /**
  * Pieces of `size` words with one space between, as in the published 100-word splits of Wikipedia (DPR, KILT in RAG-R1).
  * The last one may be shorter.
  */
 export function splitByWords(text: string, { size, overlap }: PieceSize): string[] {
-  const words = text.split(blankRun);
-  if (words[0] === "") words.shift();
-  if (words.at(-1) === "") words.pop();
+  const words = singleSpaced(text);
+  const ends = wordEnds(words);
   const pieces: string[] = [];
-  for (let begin = 0; begin < words.length; begin += size - overlap) {
-    pieces.push(words.slice(begin, begin + size).join(" "));
-    if (begin + size >= words.length) break;
+  for (let begin = 0; begin < ends.length; begin += size - overlap) {
+    const start = begin === 0 ? 0 : (ends[begin - 1] ?? 0) + 1;
+    pieces.push(words.slice(start, ends[begin + size - 1]));
+    if (begin + size >= ends.length) break;
   }
   return pieces;
 }

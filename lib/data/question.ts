@@ -1,5 +1,6 @@
 /** Questions with their accepted answers, and the JSON shapes they come in. */
 import { type JsonRow, readJsonRows, rowError, textColumn, writeJsonLines } from "./jsonl.ts";
+import { readParquetGroups } from "./parquet.ts";
 
 /** One question. `answers` are the accepted strings (aliases), at least one. */
 export interface Question {
@@ -48,17 +49,26 @@ export function questionFromRow(row: JsonRow, prefix = "q"): Question {
   };
 }
 
+const kColumns = ["id", "question", ...kAnswerColumns, "kind", "split"];
+
+async function* readRows(path: string): AsyncGenerator<JsonRow> {
+  if (!path.endsWith(".parquet")) return yield* readJsonRows(path);
+  const choose = (present: readonly string[]) => kColumns.filter((name) => present.includes(name));
+  for await (const rows of readParquetGroups(path, choose)) yield* rows;
+}
+
 /**
- * Reads questions one by one from a JSON Lines file or from one JSON array.
+ * Reads questions one by one from a JSON Lines file, from one JSON array, or from a parquet file with the same columns,
+ * as those of RAG-R1, Search-R1 and ASearcher.
  *
- * @param path the file; `.json` holds one array, everything else one object per line
+ * @param path the file; `.json` holds one array, `.parquet` is parquet, everything else has one object per line
  * @returns the questions in file order
- * @throws ERR_IO when the file cannot be read, ERR_FORMAT (with file:line) when a row is not a question
+ * @throws ERR_IO when the file cannot be read, ERR_FORMAT (with its place) when a row is not a question
  * @example
  * for await (const { question, answers } of readQuestions("questions.jsonl")) console.log(question, answers);
  */
 export async function* readQuestions(path: string): AsyncGenerator<Question> {
-  for await (const row of readJsonRows(path)) yield questionFromRow(row);
+  for await (const row of readRows(path)) yield questionFromRow(row);
 }
 
 /** Writes questions as JSON Lines, whole or not at all. @throws ERR_IO */

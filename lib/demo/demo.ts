@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../base/files.ts";
 import { packageRoot } from "../base/package-root.ts";
 import type { Evaluation } from "../evaluate/evaluate.ts";
+import { buildIndex } from "../index-folder/build.ts";
+import { openIndex } from "../index-folder/open.ts";
 import { worldRecipe } from "../recipes/world.ts";
 import { batched } from "../search/batched.ts";
-import { buildIndex } from "../search/build-index.ts";
-import { openIndex } from "../search/open-index.ts";
 import type { QueryMode } from "../text/observation.ts";
 import { createWorld } from "../world/world.ts";
 import { type ModeResult, type ReinforceOptions, reinforce } from "./reinforce.ts";
@@ -67,7 +67,10 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   onLine(`world: ${world.passages.length} passages, ${world.questions.train.length} training questions`);
   const start = await startModel(options, onLine);
   const folder = join(out, "index");
-  await buildIndex({ corpus: world.passages, out: folder, kind: "hnsw", ...(signal ? { signal } : {}) });
+  await buildIndex({
+    ...{ corpus: world.passages, out: folder, bm25: false, dense: { kind: "hnsw" } },
+    ...(signal ? { signal } : {}),
+  });
   const index = await openIndex(folder);
   try {
     const common = {

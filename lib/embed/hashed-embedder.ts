@@ -1,9 +1,14 @@
 /** The built-in embedder: words and their letters, hashed; it needs no model. */
 import type { Handle } from "../base/addon.ts";
-import { batchesOf } from "../base/batches.ts";
 import { throwIfAborted } from "../base/errors.ts";
 import { native } from "../base/native.ts";
-import { cutTexts, type TextSource } from "../text/lexicon.ts";
+import {
+  cutBatches,
+  cutTexts,
+  type StreamOptions,
+  type TextSource,
+  type TextStream,
+} from "../text/lexicon.ts";
 import type { Embedder, EmbedOptions } from "./embedder.ts";
 
 /**
@@ -27,20 +32,21 @@ export class HashedEmbedder implements Embedder {
   /**
    * Learns from a corpus how rare words are; words that it does not hold count for nothing.
    *
-   * @param texts the corpus, read once
-   * @param options `dim`: width, 8 to 65536, `@default 512`
+   * @param texts the corpus, read once: texts, or passages of a store
+   * @param options `dim`: width, 8 to 65536, `@default 512`; `onProgress`, `signal`
    * @returns the embedder, to be closed
    * @throws ERR_RANGE for a width out of range; ERR_ABORTED when the signal fires
    */
   static async fit(
-    texts: Iterable<string> | AsyncIterable<string>,
-    { dim = 512, signal }: { readonly dim?: number; readonly signal?: AbortSignal } = {},
+    texts: TextStream,
+    { dim = 512, onProgress, signal }: StreamOptions & { readonly dim?: number } = {},
   ): Promise<HashedEmbedder> {
     const counter = native.idfCounterCreate();
-    for await (const batch of batchesOf(texts, 256)) {
-      throwIfAborted(signal, "embedder");
-      using cut = await cutTexts(batch);
+    let done = 0;
+    for await (const cut of cutBatches(texts, { signal })) {
       await native.idfCounterAdd(counter, cut.handle);
+      done += cut.size;
+      onProgress?.(done);
     }
     return new HashedEmbedder(native.embedderCreate(dim, counter));
   }

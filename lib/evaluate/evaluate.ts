@@ -5,7 +5,6 @@ import { mapConcurrently } from "../base/map-concurrently.ts";
 import { writeJsonLines } from "../data/jsonl.ts";
 import type { Question } from "../data/question.ts";
 import { exactMatch, f1 } from "../reward/metrics.ts";
-import { policyAnswer } from "../reward/reward.ts";
 import type { Agent } from "../rollout/agent.ts";
 import type { Segment, StopReason, Trajectory } from "../rollout/trajectory.ts";
 
@@ -109,7 +108,7 @@ async function evaluateOne(
 }
 
 function scoreAnswer(question: Question, trajectory: Trajectory): QuestionResult {
-  const answer = policyAnswer(trajectory);
+  const { answer } = trajectory;
   return {
     id: question.id,
     question: question.question,

@@ -1,6 +1,8 @@
 /** RAG-R1 (arXiv 2507.02962): think, search with one or several queries at a time, answer; rewarded by exact match. */
 import { emReward } from "../reward/reward.ts";
+import { wholeTextEmReward } from "../reward/search-r1.ts";
 import { ragFormat } from "../rollout/format.ts";
+import { originalRagFormat } from "../rollout/original-rag.ts";
 import { defaultLimits } from "../rollout/rollout.ts";
 import type { QueryMode } from "../text/observation.ts";
 import { algorithms } from "../train/algorithm.ts";
@@ -12,18 +14,27 @@ import type { Recipe } from "./recipe.ts";
  * of all scripts stay as they are, the last turn is announced, and tokens are drawn from the whole distribution that
  * their log-probabilities describe (the original drew with top-p 0.95).
  *
- * @param options - `queries`: one a turn, or up to three in parallel
+ * `faithful` takes those defects back, byte for byte in prompts and observations, except for what the laws forbid:
+ * sampled ids are never encoded anew, and observations stay out of the advantages.
+ *
+ * @param options - `queries`: one a turn, or up to three in parallel; `faithful`, `@default` false
  * @returns a recipe; change it by spreading
  * @example
  * const { format, limits } = ragR1({ queries: "multi" });
  * assert.deepEqual([format.mode, limits.maxTurns], ["multi", 5]);
  */
-export function ragR1({ queries }: { readonly queries: QueryMode }): Recipe {
+export function ragR1({
+  queries,
+  faithful = false,
+}: {
+  readonly queries: QueryMode;
+  readonly faithful?: boolean;
+}): Recipe {
   return {
-    format: ragFormat(queries),
+    format: faithful ? originalRagFormat(queries, "rag-r1") : ragFormat(queries),
     limits: defaultLimits,
-    sampling: { temperature: 1, topP: 1 },
-    reward: emReward,
+    sampling: { temperature: 1, topP: faithful ? 0.95 : 1 },
+    reward: faithful ? wholeTextEmReward : emReward,
     // PPO with a critic, KL to the start model in the reward; mini-batches of 128 of 512 trajectories.
     algorithm: algorithms.ppo,
     training: {

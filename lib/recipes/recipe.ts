@@ -1,4 +1,5 @@
 /** What a recipe is: plain options that fit together. */
+import type { GroupReward } from "../reward/group.ts";
 import type { Reward } from "../reward/reward.ts";
 import type { Format } from "../rollout/format.ts";
 import type { Limits, Sampling } from "../rollout/rollout.ts";
@@ -11,6 +12,8 @@ export interface Recipe {
   /** How tokens are drawn while training; evaluation is greedy. */
   readonly sampling: Sampling;
   readonly reward: Reward;
+  /** What the rollouts of one question add to each other's rewards. @default nothing */
+  readonly groupReward?: GroupReward;
   readonly algorithm: Algorithm;
   readonly training: Training;
 }

@@ -45,3 +45,18 @@ export function worldRecipe({ queries }: { readonly queries: QueryMode }): Recip
     },
   };
 }
+
+/**
+ * Another recipe for the built-in world's model, which knows only a short prompt: its tags, observations, limits and
+ * rewards under the world's prompt.
+ *
+ * @param recipe - any recipe
+ * @returns the recipe with another prompt
+ * @example
+ * const { format } = withWorldPrompt(searchR1());
+ * assert.match(format.prompt("who?"), /^Answer the question, searching with one query at a time\./);
+ */
+export function withWorldPrompt(recipe: Recipe): Recipe {
+  const { system: _, isBare: __, ...format } = recipe.format;
+  return { ...recipe, format: { ...format, prompt: (question) => worldPrompt(question, format.mode) } };
+}

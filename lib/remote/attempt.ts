@@ -70,6 +70,7 @@ async function send(
   throw new Fault(said === "" ? where : `${where}: ${said}`, {
     mayRetry: answer.status === 429 || answer.status === 408 || answer.status >= 500,
     isRefusal: answer.status < 500,
+    status: answer.status,
     retryAfterMs: retryAfter(answer.headers.get("retry-after")),
   });
 }

@@ -17,6 +17,8 @@ export interface EndpointRequest<Answer> {
   readonly contentType?: string;
   /** What the answer must be. */
   readonly expect: z.ZodType<Answer>;
+  /** Throws a Fault when an answer of the right shape says that something failed. */
+  readonly judge?: (answer: Answer) => void;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -55,9 +57,22 @@ export class Endpoint {
    * @returns the checked answer
    * @throws ERR_REMOTE naming the address, what was expected and what came; ERR_ABORTED when the signal fires
    */
-  async call<Answer>({ signal, expect, ...request }: EndpointRequest<Answer>): Promise<Answer> {
+  async call<Answer>({ signal, expect, judge, ...request }: EndpointRequest<Answer>): Promise<Answer> {
     const wire = this.#wire(request);
-    return this.#guard.run(async (stop) => this.#parse(await attempt(wire, stop), wire.url, expect), signal);
+    const once = async (stop: AbortSignal): Promise<Answer> => {
+      const answer = this.#parse(await attempt(wire, stop), wire.url, expect);
+      judge?.(answer);
+      return answer;
+    };
+    return this.#guard.run(once, signal);
+  }
+
+  /** An address below the endpoint's; each part is one segment, whatever it contains. */
+  at(...parts: readonly string[]): URL {
+    const url = new URL(this.url);
+    const path = [url.pathname.replace(/\/$/, ""), ...parts.map(encodeURIComponent)].join("/");
+    url.pathname = path;
+    return url;
   }
 
   #parse<Answer>(text: string, url: URL, expect: z.ZodType<Answer>): Answer {
@@ -78,7 +93,7 @@ export class Endpoint {
     method = "POST",
     body,
     contentType = "application/json",
-  }: Omit<EndpointRequest<unknown>, "expect">): WireRequest {
+  }: Omit<EndpointRequest<unknown>, "expect" | "judge">): WireRequest {
     const common = { url, method, timeoutMs: this.#guard.options.timeoutMs, secrets: this.#secrets };
     const headers = { accept: "application/json", ...this.#headers };
     if (body === undefined) return { ...common, headers };

@@ -8,6 +8,8 @@ export interface FaultDetails extends ErrorOptions {
   readonly mayRetry?: boolean;
   /** The server lives and refuses this request: no reason to stop asking it others. @default false */
   readonly isRefusal?: boolean;
+  /** The HTTP status that came instead of an answer. */
+  readonly status?: number;
   /** How long the server asked us to wait, milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
@@ -16,12 +18,14 @@ export interface FaultDetails extends ErrorOptions {
 export class Fault extends SeekError {
   readonly mayRetry: boolean;
   readonly isRefusal: boolean;
+  readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, details: FaultDetails = {}) {
     super("ERR_REMOTE", message, details);
     this.mayRetry = details.mayRetry ?? false;
     this.isRefusal = details.isRefusal ?? false;
+    this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
   }
 }

@@ -40,6 +40,10 @@ export function agenticFormatReward(trajectory: Spoken): number {
  * @param trajectory - its segments
  * @param question - its accepted answers
  * @returns 0 or 3
+ * @example
+ * const said = { kind: "policy", tokens: Int32Array.of(1), text: "<answer> Rome </answer>" } as const;
+ * const asked = { id: "q", question: "capital of Italy?", answers: ["Rome"] };
+ * assert.equal(agenticAccuracyReward({ segments: [said] }, asked), 3);
  */
 export function agenticAccuracyReward(trajectory: Spoken, question: Question): number {
   const answer = policyAnswer(trajectory);

@@ -38,6 +38,10 @@ const kFormScore = 0.1;
  * @param question - its accepted answers
  * @param options - variant and faithfulness
  * @returns 0, 0.1 or the F1
+ * @example
+ * const said = { kind: "policy", tokens: Int32Array.of(1), text: "<answer>\\boxed{Rome}</answer>" } as const;
+ * const { reason } = reSearchScore({ segments: [said], stop: "answer" }, { answers: ["Rome"] });
+ * assert.equal(reason, "bad format: <think> or </think> not found");
  */
 export function reSearchScore(
   trajectory: Spoken & Pick<Trajectory, "stop">,

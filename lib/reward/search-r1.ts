@@ -133,6 +133,10 @@ export function hasFound({ segments }: Spoken, accepted: readonly string[]): boo
  * @param trajectory - its segments
  * @param question - its accepted answers
  * @returns 0 or 1
+ * @example
+ * const found = { kind: "observation", tokens: Int32Array.of(1), text: "Rome is old." } as const;
+ * const asked = { id: "q", question: "capital of Italy?", answers: ["Rome"] };
+ * assert.equal(retrievalReward({ segments: [found] }, asked), 1);
  */
 export function retrievalReward(trajectory: Spoken, question: Question): number {
   return hasFound(trajectory, question.answers) ? 1 : 0;

@@ -28,7 +28,7 @@ export function originalRagFormat(mode: QueryMode, system: OriginalSystem): Form
     turnEnds,
     parse: parseAsOriginal,
     observation: (queries, documents, limit) => {
-      if (system === "search-r1") return limit(searchR1Text(documents[0] ?? []));
+      if (system === "search-r1") return limit(searchR1Information(documentsText(documents[0] ?? [])));
       const text = observationText(queries, documents, mode, mode === "multi" ? limit : undefined);
       return mode === "multi" ? escapeNonAscii(text) : limit(text);
     },
@@ -60,9 +60,24 @@ function originalPrompt(question: string, mode: QueryMode): string {
   ].join(" ");
 }
 
-function searchR1Text(documents: readonly Document[]): string {
-  const lines = documents.map(({ title, text }, i) => `Doc ${i + 1}(Title: "${title}") ${text}\n`);
-  return `\n\n<information>${lines.join("").trim()}</information>\n\n`;
+/**
+ * Search-R1's observation with its closing tag kept: only the documents are shortened.
+ *
+ * @param _ - the query, which is not repeated
+ * @param documents - what was found, of which the first query's counts
+ * @param limit - shortens the documents
+ * @returns text in information tags
+ */
+export const searchR1Observation: Format["observation"] = (_, documents, limit) => {
+  return searchR1Information(limit(documentsText(documents[0] ?? [])));
+};
+
+function searchR1Information(documents: string): string {
+  return `\n\n<information>${documents.trim()}</information>\n\n`;
+}
+
+function documentsText(documents: readonly Document[]): string {
+  return documents.map(({ title, text }, i) => `Doc ${i + 1}(Title: "${title}") ${text}\n`).join("");
 }
 
 /** As Python's `json.dumps` writes texts. */

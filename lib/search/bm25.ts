@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Handle, NativeHits } from "../base/addon.ts";
 import { native } from "../base/native.ts";
-import { cutTexts, type TextSource } from "../text/lexicon.ts";
+import { cutBatches, cutTexts, type StreamOptions, type TextStream } from "../text/lexicon.ts";
 
 /** The two parameters of the formula. */
 export interface Bm25Options {
@@ -33,12 +33,17 @@ export class Bm25Builder {
   /**
    * Adds passages after those already there; wait for it before the next call.
    *
-   * @param texts texts, or passages of a store, some thousand at a time
-   * @throws ERR_STATE after `save` or `close`, ERR_IO when the disk is full
+   * @param texts any number of texts, or passages of a store, which never cross into JavaScript
+   * @param options `onProgress`: told how many are added, every thousand; `signal`
+   * @throws ERR_STATE after `save` or `close`, ERR_IO when the disk is full, ERR_ABORTED
    */
-  async add(texts: TextSource): Promise<void> {
-    using cut = await cutTexts(texts);
-    await native.bm25BuilderAdd(this.#handle, cut.handle);
+  async add(texts: TextStream, { onProgress, signal }: StreamOptions = {}): Promise<void> {
+    let done = 0;
+    for await (const cut of cutBatches(texts, { signal })) {
+      await native.bm25BuilderAdd(this.#handle, cut.handle);
+      done += cut.size;
+      onProgress?.(done);
+    }
   }
 
   /** Writes the index, whole or not at all; nothing can be added any more. @throws ERR_IO, ERR_STATE */

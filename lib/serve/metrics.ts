@@ -96,6 +96,24 @@ export class ServeMetrics {
         this.set(numQueries());
       },
     });
+    new Counter({
+      name: "process_cpu_seconds_total",
+      help: "Processor time of the whole process",
+      registers,
+      collect() {
+        const { user, system } = process.cpuUsage();
+        this.reset();
+        this.inc((user + system) / 1e6);
+      },
+    });
+    new Gauge({
+      name: "process_resident_memory_bytes",
+      help: "Memory of the whole process, parts of the mapped index that are in use included",
+      registers,
+      collect() {
+        this.set(process.memoryUsage.rss());
+      },
+    });
     const readLoop = (gauge: Gauge<"quantile">): void => this.#readLoop(gauge);
     new Gauge({
       name: "seekrl_event_loop_delay_seconds",

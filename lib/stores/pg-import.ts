@@ -1,8 +1,8 @@
 /** Brings passages into PostgreSQL: the table, the rows in batches, the indexes last. */
 import { SeekError } from "../base/errors.ts";
 import type { Passage } from "../corpus/passage.ts";
+import { indexedText } from "../corpus/passage.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { indexedText } from "../search/build-index.ts";
 import { type ImportOptions, type ImportProgress, inBatches } from "./import.ts";
 import {
   createStatements,
@@ -40,7 +40,7 @@ const patient = { timeoutMs: 24 * 3_600_000, deadlineMs: 24 * 3_600_000 };
  * @throws ERR_REMOTE with the server's message, ERR_FORMAT for ids that come twice or a NUL in a text, ERR_ABORTED
  * @example
  * const into = { connection: databaseUrl, table: "passages", embedder };
- * const { passages } = await importToPg(readPassages("passages.jsonl"), into);
+ * const { passages } = await importToPg(readDocuments("passages.jsonl"), into);
  * await using search = openPgSearch(into);
  * const [hits] = await search(["capital of France"], { topK: 1 });
  * assert.deepEqual([passages, hits[0].title], [2, "Paris"]);

@@ -1,5 +1,5 @@
 /** What a step's trajectories say in the run log. */
-import { emReward } from "../reward/reward.ts";
+import { exactMatch } from "../reward/metrics.ts";
 import type { Played } from "./rl.ts";
 
 /** The arithmetic mean; 0 of nothing. */
@@ -18,6 +18,10 @@ function countTokens({ trajectory }: Played, kind?: string): number {
     .reduce((sum, { tokens }) => sum + tokens.length, 0);
 }
 
+function isRight({ trajectory: { answer }, question }: Played): number {
+  return answer === undefined ? 0 : exactMatch(answer, question.answers);
+}
+
 /** Means over the step's trajectories; `tokens` and `tokens/policy` are sums. */
 export function rolloutMetrics(played: readonly Played[]): Record<string, number> {
   const trajectories = played.map(({ trajectory }) => trajectory);
@@ -25,7 +29,7 @@ export function rolloutMetrics(played: readonly Played[]): Record<string, number
   return {
     "reward/mean": mean(rewards),
     "reward/std": deviation(rewards),
-    "em/mean": mean(played.map(({ trajectory, question }) => emReward(trajectory, question))),
+    "em/mean": mean(played.map(isRight)),
     "search/rounds": mean(trajectories.map(({ rounds }) => rounds)),
     "search/failures": trajectories.reduce((sum, { failures }) => sum + failures, 0),
     "turns/mean": mean(trajectories.map(({ turns }) => turns)),

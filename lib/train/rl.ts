@@ -4,6 +4,7 @@ import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { mixSeed } from "../base/seed.ts";
 import type { Question } from "../data/question.ts";
 import type { Model } from "../model/model.ts";
+import type { GroupReward } from "../reward/group.ts";
 import type { Reward } from "../reward/reward.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm.ts";
@@ -39,6 +40,8 @@ export interface Task {
   readonly questions: readonly Question[];
   readonly rollout: Rollout;
   readonly reward: Reward;
+  /** What the rollouts of one question add to each other's rewards. @default nothing */
+  readonly groupReward?: GroupReward;
 }
 
 /** The size of a step. */
@@ -111,11 +114,13 @@ async function playGroup(
   run: { readonly seed: number; readonly signal: AbortSignal },
 ): Promise<Played[]> {
   const trajectories = await task.rollout(question, { samples: batch.samples ?? 1, ...run });
-  return Promise.all(
-    trajectories.map(async (trajectory) => {
-      return { question, trajectory, group, reward: await task.reward(trajectory, question) };
-    }),
+  const members = await Promise.all(
+    trajectories.map(async (trajectory) => ({ trajectory, reward: await task.reward(trajectory, question) })),
   );
+  const bonus = task.groupReward?.(members, question);
+  return members.map(({ trajectory, reward }, i) => {
+    return { question, trajectory, group, reward: reward + (bonus?.[i] ?? 0) };
+  });
 }
 
 /** All rollouts of a step at once, so that the engine batches them. When one throws, the others are told to stop. */

@@ -41,6 +41,7 @@ static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   export_vectors(env, exports);
   export_lexicon(env, exports);
   export_bm25(env, exports);
+  export_corpus(env, exports);
   export_passages(env, exports);
   export_folders(env, exports);
   export_embedder(env, exports);

@@ -1,6 +1,8 @@
 // Each conversion looks at the type first: node-addon-api's casts do not.
 #include "node/values.h"
 
+#include <array>
+
 #include "base/error.h"
 
 namespace seekrl::node {
@@ -33,6 +35,12 @@ bool to_bool(const Napi::Value& value, const char* name) {
 
 std::string to_text(const Napi::Value& value, const char* name) {
   require(value.IsString(), ErrorCode::kArgument, name, ": expected a string");
+  // Most texts fit into a small buffer, and one call is cheaper than asking for the length first.
+  std::array<char, 4096> buffer;
+  size_t num_bytes = 0;
+  const auto status = napi_get_value_string_utf8(value.Env(), value, buffer.data(), buffer.size(), &num_bytes);
+  constexpr size_t kMaxCharacterBytes = 4;
+  if (status == napi_ok && num_bytes < buffer.size() - kMaxCharacterBytes) return {buffer.data(), num_bytes};
   return value.As<Napi::String>().Utf8Value();
 }
 

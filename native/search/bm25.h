@@ -46,7 +46,12 @@ struct Postings {
   const void* pairs = nullptr;  // u16, or u32 where there are more than 65,536 pairs
 
   // The first posting from `from` on whose passage is at least `passage`.
-  uint32_t find(uint32_t passage, uint32_t from) const;
+  uint32_t find(uint32_t passage, uint32_t from) const {
+    return from < count && passages[from] >= passage ? from : find_further(passage, from);
+  }
+
+ private:
+  uint32_t find_further(uint32_t passage, uint32_t from) const;
 };
 
 // A mapped index.

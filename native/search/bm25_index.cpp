@@ -16,7 +16,7 @@ double impact(const TermFrequency& pair, const Bm25Options& options, double aver
   return tf / (tf + options.k1 * (1 - options.b + options.b * dl / average_length));
 }
 
-uint32_t Postings::find(uint32_t passage, uint32_t from) const {
+uint32_t Postings::find_further(uint32_t passage, uint32_t from) const {
   uint32_t end = count;
   if (blocks != nullptr) {
     const uint32_t num_blocks = (count + kBlockSize - 1) / kBlockSize;

@@ -3,6 +3,7 @@
 #include "search/bm25_search.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -14,7 +15,7 @@ namespace seekrl::search {
 
 namespace {
 
-constexpr uint32_t kWindow = 4096;
+constexpr uint32_t kWindow = 8192;
 
 struct Exact {
   double score;
@@ -87,9 +88,24 @@ struct Cursor {
 
 // Scratch of a thread.
 struct Window {
-  std::vector<float> sums = std::vector<float>(kWindow);  // zero between windows
-  std::vector<uint32_t> touched;                          // offsets with a sum
-  std::vector<float> ranked;                              // the sums, for selection
+  std::vector<float> sums = std::vector<float>(kWindow);                // zero between windows
+  std::vector<uint64_t> has_sum = std::vector<uint64_t>(kWindow / 64);  // a bit for each sum; zero between windows
+  std::vector<float> ranked;                                            // the sums, for selection
+
+  // Calls use(offset) for each sum, in order.
+  template <class Use>
+  void for_each(Use use) const {
+    for (uint32_t word = 0; word < kWindow / 64; ++word) {
+      for (uint64_t bits = has_sum[word]; bits != 0; bits &= bits - 1) {
+        use(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+      }
+    }
+  }
+
+  void clear() {
+    std::fill(sums.begin(), sums.end(), 0.0f);
+    std::fill(has_sum.begin(), has_sum.end(), 0);
+  }
 };
 
 Window& own_window() {
@@ -101,7 +117,7 @@ Window& own_window() {
 template <class Pair>
 class IndexSearch {
  public:
-  IndexSearch(const Query& query, const std::vector<double>& impacts, int64_t first, Best& best)
+  IndexSearch(const Query& query, const Impacts& impacts, int64_t first, Best& best)
       : query_(query), impacts_(impacts), first_(first), best_(best), contributions_(query.terms.size()) {}
 
   void add(const Postings& postings, uint32_t term, double bound_factor) {
@@ -111,8 +127,7 @@ class IndexSearch {
   }
 
   void run() {
-    std::fill(window_.sums.begin(), window_.sums.end(), 0.0f);
-    window_.touched.clear();
+    window_.clear();
     // More than the sums in float can be off.
     slack_ = 1 + 1e-6 * static_cast<double>(cursors_.size() + 8);
     for (uint32_t start; (start = next_start()) != kNone;) search_window(start & ~(kWindow - 1));
@@ -168,44 +183,42 @@ class IndexSearch {
     if (num_optional == cursors_.size()) return;
     for (size_t i = num_optional; i < cursors_.size(); ++i) sum(cursors_[i], begin, end);
     score_candidates(begin, num_optional);
-    for (const uint32_t offset : window_.touched) window_.sums[offset] = 0;
-    window_.touched.clear();
+    window_.clear();
   }
 
   void sum(Cursor& cursor, uint32_t begin, uint32_t end) {
     const auto weight = static_cast<float>(cursor.weight);
     const uint32_t* passages = cursor.postings.passages;
     auto* pairs = static_cast<const Pair*>(cursor.postings.pairs);
+    float* sums = window_.sums.data();
+    uint64_t* has_sum = window_.has_sum.data();
     uint32_t i = cursor.next;
-    for (; i < cursor.postings.count && passages[i] < end; ++i) {
-      float& sum = window_.sums[passages[i] - begin];
-      if (sum == 0) window_.touched.push_back(passages[i] - begin);
-      sum += weight * static_cast<float>(impacts_[pairs[i]]);
+    for (const uint32_t count = cursor.postings.count; i < count && passages[i] < end; ++i) {
+      const uint32_t offset = passages[i] - begin;
+      sums[offset] += weight * impacts_.rounded[pairs[i]];
+      has_sum[offset / 64] |= uint64_t{1} << (offset % 64);
     }
     cursor.next = i;
   }
 
   // The cursors before `num_optional` are not in the sums.
   void score_candidates(uint32_t begin, size_t num_optional) {
-    const auto& sums = window_.sums;
-    const auto& touched = window_.touched;
+    const float* sums = window_.sums.data();
     const double optional = num_optional == 0 ? 0 : cursors_[num_optional - 1].below;
     double needed = best_.threshold();
-    if (touched.size() > best_.k()) needed = std::max(needed, kth_sum() / slack_);
-    const double least = needed / slack_ - optional;
-    candidates_.clear();
-    for (const uint32_t offset : touched) {
-      if (sums[offset] >= least) candidates_.push_back(offset);
-    }
-    std::sort(candidates_.begin(), candidates_.end());
-    for (const uint32_t offset : candidates_) score(begin + offset, sums[offset], num_optional);
+    if (needed == 0) needed = kth_sum() / slack_;
+    const auto least = static_cast<float>(needed / slack_ - optional);
+    window_.for_each([&](uint32_t offset) {
+      if (sums[offset] >= least) score(begin + offset, sums[offset], num_optional);
+    });
   }
 
-  // The k-th highest sum: what the k-th best of the window scores at least.
+  // The k-th highest sum, or 0: what the k-th best of the window scores at least.
   double kth_sum() {
     auto& ranked = window_.ranked;
     ranked.clear();
-    for (const uint32_t offset : window_.touched) ranked.push_back(window_.sums[offset]);
+    window_.for_each([&](uint32_t offset) { ranked.push_back(window_.sums[offset]); });
+    if (ranked.size() <= best_.k()) return 0;
     const auto kth = ranked.begin() + static_cast<ptrdiff_t>(best_.k()) - 1;
     std::nth_element(ranked.begin(), kth, ranked.end(), std::greater<>());
     return *kth;
@@ -229,18 +242,17 @@ class IndexSearch {
     const Postings& postings = cursor.postings;
     cursor.probe = postings.find(passage, cursor.probe);
     if (cursor.probe == postings.count || postings.passages[cursor.probe] != passage) return 0;
-    const double impact = impacts_[static_cast<const Pair*>(postings.pairs)[cursor.probe]];
+    const double impact = impacts_.exact[static_cast<const Pair*>(postings.pairs)[cursor.probe]];
     contributions_[cursor.term] = query_.idf[cursor.term] * impact;
     return cursor.weight * impact;
   }
 
   const Query& query_;
-  const std::vector<double>& impacts_;
+  const Impacts& impacts_;
   const int64_t first_;
   Best& best_;
   std::vector<Cursor> cursors_;
   std::vector<double> contributions_;  // to the passage that is being scored, by term of the query
-  std::vector<uint32_t> candidates_;
   Window& window_ = own_window();
   double slack_ = 1, bound_factor_ = 1;
   uint32_t from_ = 0;  // passages before it are done
@@ -269,7 +281,7 @@ Bm25Search::Bm25Search(const Indexes& indexes) {
     const auto& own = index->options();
     require(own.k1 == options.k1 && own.b == options.b, ErrorCode::kArgument, "bm25: expected k1 ", options.k1,
             " and b ", options.b, " as in the first index, got ", own.k1, " and ", own.b);
-    parts_.push_back({index, num_passages_, {}, 1});
+    parts_.push_back({index, num_passages_, {{}, {}}, 1});
     num_passages_ += index->count();
     num_terms += index->num_terms();
   }
@@ -277,7 +289,8 @@ Bm25Search::Bm25Search(const Indexes& indexes) {
   const double average = average_length(num_passages_, num_terms);
   for (auto& part : parts_) {
     for (int64_t i = 0; i < part.index->num_pairs(); ++i) {
-      part.impacts.push_back(impact(part.index->pairs()[i], options, average));
+      part.impacts.exact.push_back(impact(part.index->pairs()[i], options, average));
+      part.impacts.rounded.push_back(static_cast<float>(part.impacts.exact.back()));
     }
     // A longer average length raises an impact by less than its own growth.
     part.bound_factor = std::max(1.0, average / average_length(part.index->count(), part.index->num_terms()));

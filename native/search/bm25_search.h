@@ -9,6 +9,12 @@
 
 namespace seekrl::search {
 
+// Impacts under the average length of all indexes, for exact scores and for sums that only sort out.
+struct Impacts {
+  std::vector<double> exact;
+  std::vector<float> rounded;
+};
+
 class Bm25Search {
  public:
   using Indexes = std::vector<std::shared_ptr<const Bm25Index>>;
@@ -27,9 +33,9 @@ class Bm25Search {
  private:
   struct Part {
     std::shared_ptr<const Bm25Index> index;
-    int64_t first;                // number of its first passage
-    std::vector<double> impacts;  // by pair
-    double bound_factor;          // from impacts under the index's own average length to an upper bound here
+    int64_t first;        // number of its first passage
+    Impacts impacts;      // by pair
+    double bound_factor;  // from impacts under the index's own average length to an upper bound here
   };
 
   std::vector<Part> parts_;

@@ -44,7 +44,7 @@ async function runJson(...args: string[]): Promise<Record<string, unknown>> {
 
 test("an index is built, searched, and evaluated over", async () => {
   const built = await runJson("index", "build", "--corpus", corpus, "--out", index);
-  assert.deepEqual([built.passages, built.kind], [2, "bm25"]);
+  assert.deepEqual([built.passages, Object.keys(built.settings as object)], [2, ["bm25", "dense"]]);
 
   const { results } = (await runJson(
     "search",

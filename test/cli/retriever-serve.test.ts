@@ -6,7 +6,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { buildIndex } from "../../lib/search/build-index.ts";
+import { Encoder } from "../../lib/embed/encoder.ts";
+import { buildIndex } from "../../lib/index-folder/build.ts";
 import { projectRoot } from "../project.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -64,6 +65,17 @@ test("a key from the environment is asked of clients, and limits are options", a
   assert.equal((await ask(url)).status, 401);
   assert.equal((await ask(url, { authorization: "Bearer k" })).status, 413);
   assert.equal(await stop(child, "SIGTERM"), 0);
+});
+
+test("an encoder is served beside the index", async () => {
+  const encoder = join(projectRoot, "test", "golden", "embed", "bert-cls");
+  const { child, url } = await serve({}, "--mode", "bm25", "--encoder", encoder, "--encoder-name", "tiny");
+  const body = JSON.stringify({ input: "Rome", model: "tiny", input_type: "query" });
+  const answer = await fetch(`${url}/v1/embeddings`, { method: "POST", body });
+  const { data } = (await answer.json()) as { data: { embedding: number[] }[] };
+  assert.equal(await stop(child, "SIGTERM"), 0);
+  await using same = await Encoder.open(encoder);
+  assert.deepEqual(data[0]?.embedding, [...(await same.embedQueries(["Rome"]))]);
 });
 
 test("an index that is not there is a failure", async () => {

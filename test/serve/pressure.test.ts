@@ -34,36 +34,44 @@ test("two hundred clients at once are answered in few batches, each with its own
 });
 
 test("queries over the bound are refused with 429 and a time to try again, and let in when there is room", async (t) => {
-  const server = await served(t, { search: slowSearch(60), limits: { maxWaiting: 4 } });
-  const asked = Array.from({ length: 10 }, (_, i) => post(server, "/retrieve", { queries: [`${i}`] }));
-  const answers = await Promise.all(asked);
-  const refused = answers.filter(({ status }) => status === 429);
-  assert.equal(refused.length, 6);
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const search: Search = (queries, options) => opened.then(() => quickSearch(queries, options));
+  const server = await served(t, { search, limits: { maxWaiting: 4 } });
+  const refused: Answer[] = [];
+  const asked = Array.from({ length: 10 }, async (_, i) => {
+    const answer = await post(server, "/retrieve", { queries: [`${i}`] });
+    if (answer.status === 429) refused.push(answer);
+    return answer.status;
+  });
+  while (refused.length < 6) await sleep(1);
   assert.equal(refused[0]?.headers.get("retry-after"), "1");
   assert.match(refused[0]?.text ?? "", /4 queries are being answered, of at most 4/);
+  open();
+  assert.equal((await Promise.all(asked)).filter((status) => status === 200).length, 4);
   assert.equal((await post(server, "/retrieve", { queries: ["a", "b", "c", "d", "e"] })).status, 200);
 });
 
 test("a search that takes too long is a 504, and no longer searched for", async (t) => {
   const search = slowSearch(0);
-  const server = await served(t, { search, limits: { timeoutMs: 50 } });
-  const [stuck, other] = await Promise.all([
-    post(server, "/retrieve", { queries: ["stuck"] }),
-    sleep(10).then(() => post(server, "/retrieve", { queries: ["a"] })),
-  ]);
-  assert.deepEqual([stuck.status, stuck.text], [504, '{"detail":"no answer within 50 ms"}']);
-  assert.equal(other.status, 200, "asked for in the next batch, once nobody waits for the first");
+  const server = await served(t, { search, limits: { timeoutMs: 500 } });
+  const stuck = await post(server, "/retrieve", { queries: ["stuck"] });
+  assert.deepEqual([stuck.status, stuck.text], [504, '{"detail":"no answer within 500 ms"}']);
   assert.equal(search.signals[0]?.aborted, true);
+  assert.equal((await post(server, "/retrieve", { queries: ["a"] })).status, 200);
 });
 
 test("a slow query of one client does not hold up the others", async (t) => {
-  const server = await served(t, { search: slowSearch(1), limits: { timeoutMs: 1000 } });
+  const search = slowSearch(1);
+  const server = await served(t, { search, limits: { timeoutMs: 4000 } });
   const stuck = post(server, "/retrieve", { queries: ["stuck"] });
-  await sleep(20);
+  while (search.signals.length === 0) await sleep(1);
   const started = performance.now();
   for (let i = 0; i < 5; i += 1)
     assert.equal((await post(server, "/retrieve", { queries: [`${i}`] })).status, 200);
-  assert.ok(performance.now() - started < 500, `${performance.now() - started} ms`);
+  assert.ok(performance.now() - started < 3000, `${performance.now() - started} ms`);
   assert.equal((await stuck).status, 504);
 });
 
@@ -132,7 +140,8 @@ test("an index that cannot be opened is said by ready and by /health", async (t)
 });
 
 test("a server that stops answers what is under way, refuses the rest on open connections, then is gone", async (t) => {
-  const server = await served(t, { search: slowSearch(150) });
+  const search = slowSearch(150);
+  const server = await served(t, { search });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
   const ask = (): Promise<number> =>
@@ -145,7 +154,7 @@ test("a server that stops answers what is under way, refuses the rest on open co
       asked.end('{"queries": ["a"]}');
     });
   const under = ask();
-  await sleep(50);
+  while (search.signals.length === 0) await sleep(1);
   const closed = server.close();
   assert.equal(await under, 200);
   await closed;
@@ -153,14 +162,15 @@ test("a server that stops answers what is under way, refuses the rest on open co
 });
 
 test("what is still under way after the grace is refused with 503", async (t) => {
-  const server = await served(t, { search: slowSearch(0) });
+  const search = slowSearch(0);
+  const server = await served(t, { search });
   const under = post(server, "/retrieve", { queries: ["stuck"] });
-  await sleep(50);
+  while (search.signals.length === 0) await sleep(1);
   const started = performance.now();
   await server.close({ graceMs: 50 });
   const { status, text } = await under;
   assert.deepEqual([status, text], [503, '{"detail":"the server is shutting down"}']);
-  assert.ok(performance.now() - started < 2000);
+  assert.ok(performance.now() - started < 10_000);
 });
 
 test("a port that is taken and limits that make no sense are refused", async (t) => {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { PassageStore, writePassageStore } from "../../lib/corpus/passage-store.ts";
-import { cutTexts } from "../../lib/text/lexicon.ts";
+import { cutBatches, cutTexts } from "../../lib/text/lexicon.ts";
 import { termsOf, wordsOf } from "../../lib/text/words.ts";
 import { randomFrom } from "../search/people.ts";
 
@@ -92,4 +92,28 @@ const skip = existsSync(oracle) ? false : "SEEKRL_SHARED_DATA names no folder wi
 
 test("1,862 real texts in five scripts are cut as wordsOf cuts them", { skip }, async () => {
   await assertSameWords(JSON.parse(readFileSync(oracle, "utf8")) as string[]);
+});
+
+test("a corpus is cut in batches, from any source, until the signal fires", async () => {
+  const texts = Array.from({ length: 2500 }, (_, i) => `text number ${i}`);
+  const path = join(folder, "many.bin");
+  await writePassageStore(
+    path,
+    texts.map((text, i) => ({ id: String(i), title: "", text })),
+  );
+  const store = await PassageStore.open(path);
+  async function* later(): AsyncGenerator<string> {
+    yield* texts;
+  }
+  for (const stream of [texts, later(), { store, first: 0, count: 2500 }]) {
+    const words: string[] = [];
+    for await (const cut of cutBatches(stream)) words.push(...cut.words());
+    assert.deepEqual(words, texts);
+  }
+  const stop = new AbortController();
+  const cutting = (async () => {
+    for await (const _ of cutBatches(texts, { signal: stop.signal })) stop.abort();
+  })();
+  await assert.rejects(cutting, { code: "ERR_ABORTED" });
+  store.close();
 });

@@ -3,6 +3,7 @@ import { appendFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
+import { fewSearchesBonus } from "../../lib/reward/group.ts";
 import { type Algorithm, algorithms } from "../../lib/train/algorithm.ts";
 import { type RlMetrics, type Rollout, rl } from "../../lib/train/rl.ts";
 import { policySequence } from "../../lib/train/sequence.ts";
@@ -10,6 +11,12 @@ import { Trainer } from "../../lib/train/trainer.ts";
 import { runAndKill, steadyMetrics, withFolder, withoutClock } from "./kill.ts";
 import { playOn, rlRunSteps, runBandit } from "./rl-run.ts";
 import { tinyModel } from "./tiny.ts";
+
+const question = { id: "q1", question: "?", answers: ["x"] };
+const emptyTrajectory = {
+  ...{ id: "q1#0", questionId: "q1", turns: 1, stop: "answer" as const, queries: [], invalidActions: 0 },
+  ...{ failures: 0, timings: { generateMs: 0, searchMs: 0, totalMs: 0 }, weightsVersion: 0 },
+};
 
 const variants: Record<string, Algorithm> = {
   ppo: algorithms.ppo,
@@ -56,7 +63,6 @@ test("what is trained is what the engine's sequence holds, id for id", async () 
   await using model = await tinyModel();
   await using engine = await Engine.open(model, { numBlocks: 100, blockTokens: 4 });
   const held: Int32Array[] = [];
-  const question = { id: "q1", question: "?", answers: ["x"] };
   const played = await playOn(engine, (tokens) => held.push(tokens))(question, { samples: 3, seed: 5 });
   const trained = played.map((trajectory) => [...policySequence(trajectory).tokens].join());
   assert.deepEqual(trained.sort(), held.map((tokens) => [...tokens].join()).sort());
@@ -91,6 +97,27 @@ test("a rollout that throws ends the others and the step", async () => {
   });
   await assert.rejects(running, /no tokens today/);
   assert.equal(stopped, 2);
+});
+
+test("the rollouts of one question add to each other's rewards", async () => {
+  await using model = await tinyModel();
+  await using trainer = await Trainer.open(model);
+  const segments = [
+    { kind: "prompt", tokens: Int32Array.of(1, 2), text: "" },
+    { kind: "policy", tokens: Int32Array.of(3, 4), text: "" },
+  ] as const;
+  const rollout: Rollout = async () => {
+    return [1, 3].map((rounds) => ({ ...emptyTrajectory, segments, rounds }));
+  };
+  const metrics = await rl({
+    learners: { trainer },
+    task: { questions: [question], rollout, reward: () => 1, groupReward: fewSearchesBonus() },
+    algorithm: algorithms.rloo,
+    batch: { questions: 1, samples: 2 },
+    steps: 1,
+    learningRate: { policy: () => 1e-3 },
+  });
+  assert.equal(metrics?.["reward/mean"], (1 + 2 + 1) / 2);
 });
 
 test("the weights' version moves by one per optimiser step", async () => {

@@ -1,0 +1,84 @@
+"""Makes the models and texts of bench/embed/embed.ts: random weights of true shapes, real word pieces.
+
+Run: python make_models.py TOKENIZER_JSON FOLDER   (TOKENIZER_JSON: a BERT tokenizer.json, such as MiniLM's)
+Writes FOLDER/minilm-l6 and FOLDER/bge-base, each a sentence-transformers folder with onnx/model.onnx for transformers.js,
+and FOLDER/texts.json: 512 passages of log-normal lengths (median 90 tokens, at most 512) and 64 queries.
+"""
+
+import json
+import math
+import random
+import sys
+from pathlib import Path
+
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+from tokenizers import Tokenizer
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+SHAPES = {
+    "minilm-l6": dict(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536),
+    "bge-base": dict(hidden_size=768, num_hidden_layers=12, num_attention_heads=12, intermediate_size=3072),
+}
+NAMES = dict(pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]")
+
+
+def tokenizer_of(path):
+    inner = Tokenizer.from_file(path)
+    inner.no_padding()
+    inner.no_truncation()
+    inputs = ["input_ids", "token_type_ids", "attention_mask"]
+    return PreTrainedTokenizerFast(tokenizer_object=inner, model_input_names=inputs, model_max_length=512, **NAMES)
+
+
+class LastHidden(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        return self.model(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)[0]
+
+
+def export(model, path):
+    path.parent.mkdir(exist_ok=True)
+    ids = torch.ones(2, 16, dtype=torch.long)
+    names = ["input_ids", "attention_mask", "token_type_ids"]
+    axes = {name: {0: "batch", 1: "length"} for name in [*names, "last_hidden_state"]}
+    torch.onnx.export(
+        LastHidden(model), (ids, ids, ids * 0), str(path), input_names=names, output_names=["last_hidden_state"],
+        dynamic_axes=axes, opset_version=17, dynamo=False,
+    )
+
+
+def texts(tokenizer):
+    draw = random.Random(7)
+    words = [word for word in tokenizer.get_vocab() if word.isascii() and word.isalpha() and len(word) > 1]
+    words.sort()
+    draw.shuffle(words)
+    weights = [1 / (rank + 10) for rank in range(len(words))]
+
+    def text(length):
+        return " ".join(draw.choices(words, weights, k=length))
+
+    lengths = [min(510, max(5, round(90 * math.exp(draw.gauss(0, 0.6))))) for _ in range(512)]
+    return {"passages": [text(length) for length in lengths], "queries": [text(draw.randint(6, 18)) for _ in range(64)]}
+
+
+def main():
+    path, folder = sys.argv[1], Path(sys.argv[2])
+    tokenizer = tokenizer_of(path)
+    for name, shape in SHAPES.items():
+        torch.manual_seed(1)
+        model = BertModel(BertConfig(vocab_size=len(tokenizer), attn_implementation="eager", **shape)).eval()
+        plain = folder / f"{name}-plain"
+        model.save_pretrained(plain)
+        tokenizer.save_pretrained(plain)
+        modules = [Transformer(str(plain)), Pooling(shape["hidden_size"], pooling_mode="mean"), Normalize()]
+        SentenceTransformer(modules=modules, device="cpu").save(str(folder / name), create_model_card=False)
+        export(model, folder / name / "onnx" / "model.onnx")
+    (folder / "texts.json").write_text(json.dumps(texts(tokenizer)))
+
+
+main()

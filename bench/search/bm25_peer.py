@@ -1,0 +1,55 @@
+"""The peer of bench/search/bm25.ts, which starts it: bm25s (numba backend, Lucene's formula) over the same words.
+
+Commands on standard input: build; search; overlap <our ids>. One JSON object a line answers.
+"""
+import json
+import resource
+import sys
+import time
+
+import bm25s
+import numpy as np
+
+folder, top_k = sys.argv[1], int(sys.argv[2])
+words = np.fromfile(f"{folder}/words.bin", dtype=np.uint32)
+ends = np.fromfile(f"{folder}/ends.bin", dtype=np.uint32)
+queries = json.load(open(f"{folder}/queries.json"))
+model = bm25s.BM25(method="lucene", k1=1.2, b=0.75, backend="numba")
+found = None
+
+
+def build():
+    corpus = [part.tolist() for part in np.split(words, ends[:-1])]
+    vocabulary = {f"w{i}": i for i in range(int(words.max()) + 1)}
+    started = time.perf_counter()
+    model.index(bm25s.tokenization.Tokenized(ids=corpus, vocab=vocabulary), show_progress=False)
+    seconds = time.perf_counter() - started
+    retrieve(queries[:10], 2)
+    return {"seconds": seconds, "gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}
+
+
+def retrieve(some, num_threads):
+    tokens = [[f"w{word}" for word in query] for query in some]
+    return model.retrieve(tokens, k=top_k, n_threads=num_threads, show_progress=False).documents
+
+
+def search():
+    global found
+    started = time.perf_counter()
+    found = retrieve(queries, 2)
+    seconds = time.perf_counter() - started
+    started = time.perf_counter()
+    for query in queries[:100]:
+        retrieve([query], 1)
+    return {"seconds": seconds, "single": (time.perf_counter() - started) / 100}
+
+
+def overlap(ids):
+    ours = np.array(ids).reshape(len(queries), top_k)
+    return {"overlap": float(np.mean([len(set(a) & set(b)) / top_k for a, b in zip(ours.tolist(), found.tolist())]))}
+
+
+for line in sys.stdin:
+    name, _, argument = line.strip().partition(" ")
+    result = build() if name == "build" else search() if name == "search" else overlap(json.loads(argument))
+    print(json.dumps(result), flush=True)

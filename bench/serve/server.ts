@@ -1,0 +1,40 @@
+/** The server of the benchmark, in a process of its own: random vectors, an index over them, passages of 100 words. */
+import { HashedEmbedder } from "../../lib/embed/hashed-embedder.ts";
+import type { BatchOptions } from "../../lib/search/batcher.ts";
+import type { Search } from "../../lib/search/search.ts";
+import { VectorIndex, type VectorIndexKind } from "../../lib/search/vector-index.ts";
+import { serveRetriever } from "../../lib/serve/retriever-server.ts";
+import { Dice } from "../../lib/world/random.ts";
+
+/** What the parent process asks for, as JSON in the first argument. */
+export interface ServerChoice {
+  readonly kind: VectorIndexKind;
+  readonly numPassages: number;
+  readonly dim: number;
+  readonly batch: BatchOptions;
+}
+
+const text = Array.from({ length: 100 }, (_, i) => `word${i}`).join(" ");
+
+async function openSearch({ kind, numPassages, dim }: ServerChoice): Promise<Search> {
+  const index = VectorIndex.create(kind, { dim, capacity: numPassages, dtype: "bf16" });
+  const dice = new Dice(1, 0);
+  const numPart = 10_000;
+  for (let done = 0; done < numPassages; done += numPart) {
+    await index.add(Float32Array.from({ length: numPart * dim }, () => dice.next() - 0.5));
+  }
+  const embedder = HashedEmbedder.create({ dim });
+  return async (queries, { topK }) => {
+    const { ids, scores } = await index.search(await embedder.embedQueries(queries), { topK });
+    return queries.map((_, q) =>
+      Array.from({ length: topK }, (_, rank) => {
+        const id = ids[q * topK + rank] ?? -1;
+        return { id: `${id}`, title: `Passage ${id}`, text, score: scores[q * topK + rank] ?? 0 };
+      }),
+    );
+  };
+}
+
+const choice = JSON.parse(process.argv[2] ?? "{}") as ServerChoice;
+const server = await serveRetriever({ search: await openSearch(choice), port: 0, batch: choice.batch });
+process.stdout.write(`${server.url}\n`);

@@ -1,0 +1,44 @@
+/** How fast work goes and when it will be done, over the last seconds rather than since the beginning. */
+
+/** Where the work stood at a moment, in milliseconds. */
+interface Mark {
+  readonly at: number;
+  readonly done: number;
+}
+
+const numMarks = 20;
+const markEveryMs = 1000;
+
+/** "2 h 5 min", "40 s". */
+export function durationText(seconds: number): string {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 90 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Measures a pace. */
+export class Pace {
+  readonly #now: () => number;
+  #marks: Mark[] = [];
+
+  /** @param now the clock, in milliseconds */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /**
+   * Notes where the work stands.
+   *
+   * @returns units a second, and the seconds that are left; undefined before there are two moments to compare
+   */
+  at(done: number, total: number): { readonly perSecond: number; readonly secondsLeft: number } | undefined {
+    const now = this.#now();
+    const oldest = this.#marks[0];
+    const last = this.#marks.at(-1);
+    if (last === undefined || now - last.at >= markEveryMs)
+      this.#marks = [...this.#marks, { at: now, done }].slice(-numMarks);
+    if (oldest === undefined || now === oldest.at || done <= oldest.done) return undefined;
+    const perSecond = ((done - oldest.done) * 1000) / (now - oldest.at);
+    return { perSecond, secondsLeft: (total - done) / perSecond };
+  }
+}

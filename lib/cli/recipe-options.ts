@@ -1,0 +1,116 @@
+/** Options that choose a recipe, and the recipe they describe. */
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { SeekError } from "../base/errors.ts";
+import { rSearcher } from "../recipes/r1-searcher.ts";
+import { ragR1 } from "../recipes/rag-r1.ts";
+import { reSearch } from "../recipes/re-search.ts";
+import type { Recipe } from "../recipes/recipe.ts";
+import { searchR1 } from "../recipes/search-r1.ts";
+import { withWorldPrompt, worldRecipe } from "../recipes/world.ts";
+import { UsageError } from "./command.ts";
+import { flagName } from "./flags.ts";
+
+/** The recipe's name and what some recipes let one choose. */
+export const recipeOptions = {
+  recipe: z
+    .enum(["rag-r1", "search-r1", "research", "r1-searcher", "world"])
+    .default("rag-r1")
+    .describe("prompt, tags, limits, reward and algorithm"),
+  queries: z
+    .enum(["single", "multi"])
+    .optional()
+    .describe("of rag-r1 and world: one query a turn, or several in parallel (the default)"),
+  stage: z.enum(["1", "2", "zero"]).optional().describe("of r1-searcher; 2 unless given"),
+  template: z
+    .enum(["base", "instruct"])
+    .optional()
+    .describe("of research and r1-searcher: the prompt of base or of instruct models"),
+  promptFile: z.string().optional().describe("of research: a file that replaces the template's wording"),
+  rewardVariant: z.enum(["paper", "code"]).optional().describe("of research and r1-searcher"),
+  formatReward: z.boolean().default(false).describe("of search-r1: pays for form as well"),
+  fewSearches: z
+    .boolean()
+    .default(false)
+    .describe("of r1-searcher: a bonus for right answers with few searches"),
+  worldPrompt: z
+    .boolean()
+    .default(false)
+    .describe("asks as the built-in world does, for models that know only its prompt"),
+  faithful: z.boolean().default(false).describe("with the original's quirks; all but world"),
+};
+
+const schema = z.object(recipeOptions);
+
+/** What the options say. */
+export type RecipeOptions = z.output<typeof schema>;
+
+type Name = RecipeOptions["recipe"];
+type Choice = Exclude<keyof RecipeOptions, "recipe">;
+
+const choicesOf: Readonly<Record<Name, readonly Choice[]>> = {
+  "rag-r1": ["queries", "worldPrompt", "faithful"],
+  "search-r1": ["formatReward", "worldPrompt", "faithful"],
+  research: ["template", "promptFile", "rewardVariant", "worldPrompt", "faithful"],
+  "r1-searcher": ["stage", "template", "rewardVariant", "fewSearches", "worldPrompt", "faithful"],
+  world: ["queries"],
+};
+
+/**
+ * The recipe that was chosen.
+ *
+ * @param options - the name, and what it lets one choose
+ * @param algorithm - the one that was asked for; Search-R1 has sizes of its own for `grpo`
+ * @returns the recipe
+ * @throws UsageError when an option is given that the recipe does not have
+ */
+export function chooseRecipe(options: RecipeOptions, algorithm?: string): Recipe {
+  refuseForeign(options);
+  const recipe = namedRecipe(options, algorithm);
+  return options.worldPrompt ? withWorldPrompt(recipe) : recipe;
+}
+
+function namedRecipe(options: RecipeOptions, algorithm: string | undefined): Recipe {
+  const { recipe, queries = "multi", faithful, template, rewardVariant: variant } = options;
+  const common = { faithful, ...(template ? { template } : {}), ...(variant ? { variant } : {}) };
+  switch (recipe) {
+    case "world":
+      return worldRecipe({ queries });
+    case "rag-r1":
+      return ragR1({ queries, faithful });
+    case "search-r1": {
+      const format = options.formatReward ? { format: true as const } : {};
+      return searchR1({ faithful, ...format, algorithm: algorithm === "grpo" ? "grpo" : "ppo" });
+    }
+    case "research":
+      return reSearch({ ...common, ...readTemplate(options.promptFile) });
+    case "r1-searcher":
+      return rSearcher({ ...common, stage: stageOf(options.stage), fewSearches: options.fewSearches });
+  }
+}
+
+function stageOf(stage: RecipeOptions["stage"] = "2"): 1 | 2 | "zero" {
+  if (stage === "zero") return stage;
+  return stage === "1" ? 1 : 2;
+}
+
+function refuseForeign(options: RecipeOptions): void {
+  const given = Object.keys(recipeOptions).filter((key) => key !== "recipe") as Choice[];
+  const known = choicesOf[options.recipe];
+  for (const key of given) {
+    if (options[key] === undefined || options[key] === false || known.includes(key)) continue;
+    const flags = known.map(flagName).join(", ");
+    throw new UsageError(
+      `${flagName(key)}: the recipe ${options.recipe} has no such choice; it has ${flags}`,
+    );
+  }
+}
+
+function readTemplate(path: string | undefined): { templateText?: string } {
+  if (path === undefined) return {};
+  try {
+    return { templateText: readFileSync(path, "utf8") };
+  } catch (cause) {
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,231 @@
+/** A corpus split into a file of passages, by a job that a kill does not undo. */
+import { type FileHandle, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { batchesOf } from "../base/batches.ts";
+import { SeekError, throwIfAborted } from "../base/errors.ts";
+import { writeFileAtomic } from "../base/files.ts";
+import type { Passage } from "./passage.ts";
+import { writePassageStore } from "./passage-store.ts";
+import { type CorpusFile, corpusFiles, type ReadProgress, readDocuments } from "./read-documents.ts";
+import { CorpusCounter, type CorpusReport, type ReportOptions } from "./report.ts";
+import { DocumentSplitter, type SplitOptions } from "./split-documents.ts";
+
+/** How far a split has come. */
+export interface SplitProgress extends ReadProgress {
+  readonly numPassages: number;
+}
+
+/** What to split, and into what. */
+export interface SplitCorpusOptions extends SplitOptions {
+  /** A path that `readDocuments` reads. */
+  readonly input: string;
+  /** The file to write; it appears when all is done. */
+  readonly out: string;
+  /** JSON Lines, or a passage store. @default "jsonl" */
+  readonly form?: "jsonl" | "store";
+  /** Go on where an earlier split with the same options was stopped or killed. @default false */
+  readonly resume?: boolean;
+  /** How much output a kill can cost. @default 16 MiB */
+  readonly flushBytes?: number;
+  readonly report?: ReportOptions;
+  readonly onProgress?: (progress: SplitProgress) => void;
+}
+
+/** What a split made. */
+export interface SplitResult {
+  readonly numDocuments: number;
+  readonly report: CorpusReport;
+}
+
+/** How much of the output is on the disk, and of what input and options it is the split. */
+interface Journal {
+  readonly plan: unknown;
+  readonly numDocuments: number;
+  readonly numPassages: number;
+  readonly numBytes: number;
+}
+
+const kPassagesAtOnce = 1024;
+
+/** What must be the same for a split to go on: the files and how they are cut. */
+async function planOf(files: readonly CorpusFile[], options: SplitCorpusOptions): Promise<unknown> {
+  const { by = "words", size = 100, overlap = 0, ids = "document", tokenizer } = options;
+  const stamps = files.map(async ({ path }) => [path, (await stat(path)).size, (await stat(path)).mtimeMs]);
+  return { by, size, overlap, ids, vocabulary: tokenizer?.vocabSize ?? 0, files: await Promise.all(stamps) };
+}
+
+function parseJournal(path: string, text: string): Journal {
+  try {
+    return JSON.parse(text) as Journal;
+  } catch (cause) {
+    throw new SeekError("ERR_FORMAT", `${path}: not a split's journal: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}
+
+async function readJournal(path: string, plan: unknown): Promise<Journal | undefined> {
+  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === "ENOENT") return undefined;
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
+  });
+  if (text === undefined) return undefined;
+  const journal = parseJournal(path, text);
+  if (JSON.stringify(journal.plan) === JSON.stringify(plan)) return journal;
+  throw new SeekError(
+    "ERR_STATE",
+    `${path}: the split that was stopped had other files or options: ${JSON.stringify(journal.plan)}; start over without resume`,
+  );
+}
+
+interface LineSettings {
+  readonly journalPath: string;
+  readonly plan: unknown;
+  readonly flushBytes: number;
+  readonly counter: CorpusCounter;
+}
+
+/** The lines of a split on their way to the disk. */
+class PassageLines {
+  numDocuments = 0;
+  numPassages = 0;
+  readonly #file: FileHandle;
+  readonly #journalPath: string;
+  readonly #plan: unknown;
+  readonly #counter: CorpusCounter;
+  readonly #flushBytes: number;
+  #numBytes = 0;
+  #uncounted: Passage[] = [];
+  #counting: Promise<void> = Promise.resolve();
+  #lines: Buffer[] = [];
+  #numPendingBytes = 0;
+
+  constructor(file: FileHandle, { counter, ...settings }: LineSettings) {
+    this.#file = file;
+    this.#journalPath = settings.journalPath;
+    this.#plan = settings.plan;
+    this.#flushBytes = settings.flushBytes;
+    this.#counter = counter;
+  }
+
+  /** Takes up what a stopped split left: lines behind the last flush are cut off, those before it are counted. */
+  async resume(partial: string, { numDocuments, numPassages, numBytes }: Journal): Promise<void> {
+    const { size } = await this.#file.stat();
+    if (size < numBytes)
+      throw new SeekError("ERR_FORMAT", `${partial}: expected at least ${numBytes} bytes, got ${size}`);
+    await this.#file.truncate(numBytes);
+    for await (const passages of batchesOf(readDocuments(partial), kPassagesAtOnce))
+      await this.#counter.add(passages);
+    this.numDocuments = numDocuments;
+    this.numPassages = numPassages;
+    this.#numBytes = numBytes;
+  }
+
+  /** The passages of the next document. */
+  async add(passages: readonly Passage[]): Promise<void> {
+    this.numDocuments += 1;
+    this.numPassages += passages.length;
+    if (passages.length === 0) return;
+    const lines = Buffer.from(passages.map((passage) => `${JSON.stringify(passage)}\n`).join(""));
+    this.#lines.push(lines);
+    this.#numPendingBytes += lines.length;
+    this.#uncounted.push(...passages);
+    if (this.#uncounted.length >= kPassagesAtOnce) await this.#count();
+    if (this.#numPendingBytes >= this.#flushBytes) await this.flush();
+  }
+
+  /** Brings lines and then the journal to the disk. */
+  async flush(): Promise<void> {
+    const bytes = Buffer.concat(this.#lines);
+    this.#lines = [];
+    this.#numPendingBytes = 0;
+    await this.#write(bytes);
+    await this.#file.datasync();
+    const { numDocuments, numPassages } = this;
+    const journal: Journal = { plan: this.#plan, numDocuments, numPassages, numBytes: this.#numBytes };
+    await writeFileAtomic(this.#journalPath, JSON.stringify(journal));
+  }
+
+  /** Waits until all is on the disk and counted. */
+  async finish(): Promise<void> {
+    await this.flush();
+    await this.#count();
+    await this.#counting;
+  }
+
+  /** Counts while the next documents are cut; a failure shows at the next call. */
+  async #count(): Promise<void> {
+    await this.#counting;
+    const passages = this.#uncounted;
+    this.#uncounted = [];
+    this.#counting = this.#counter.add(passages);
+    this.#counting.catch(() => undefined);
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    for (let at = 0; at < bytes.length; ) {
+      const { bytesWritten } = await this.#file.write(bytes, at, bytes.length - at, this.#numBytes);
+      at += bytesWritten;
+      this.#numBytes += bytesWritten;
+    }
+  }
+}
+
+/** Splits what is not split yet. */
+async function splitRest(lines: PassageLines, options: SplitCorpusOptions): Promise<void> {
+  const { input, signal, onProgress } = options;
+  const splitter = new DocumentSplitter(options, lines.numPassages);
+  const report = (progress: ReadProgress): void =>
+    onProgress?.({ ...progress, numPassages: lines.numPassages });
+  let toSkip = lines.numDocuments;
+  for await (const document of readDocuments(input, { signal, onProgress: report })) {
+    if (toSkip > 0) toSkip -= 1;
+    else await lines.add(splitter.split(document));
+  }
+  await lines.finish();
+}
+
+/** Gives the whole split its form and place. */
+async function publish(partial: string, { out, form, signal }: SplitCorpusOptions): Promise<void> {
+  if (form !== "store") return rename(partial, out);
+  await writePassageStore(out, readDocuments(partial, { signal }), signal === undefined ? {} : { signal });
+  await rm(partial);
+}
+
+/**
+ * Splits a corpus of any size into one file of passages. What is done lies in `OUT.partial` with `OUT.journal`, flushed
+ * now and then: a split that was stopped or killed goes on from there with `resume` and ends with the same bytes.
+ *
+ * @param options what to split, how, and into what
+ * @returns how many documents there were, and the report on the passages
+ * @throws ERR_IO, ERR_FORMAT, ERR_RANGE, ERR_ARGUMENT; ERR_STATE for `resume` after another split; ERR_ABORTED
+ * @example
+ * const { report } = await splitCorpus({ input: "passages.jsonl", out: "split.jsonl", size: 100 });
+ */
+export async function splitCorpus(options: SplitCorpusOptions): Promise<SplitResult> {
+  const { input, out, resume = false, flushBytes = 1 << 24, signal } = options;
+  throwIfAborted(signal, "split");
+  const partial = `${out}.partial`;
+  const journalPath = `${out}.journal`;
+  const plan = await planOf(await corpusFiles(input), options);
+  const journal = resume ? await readJournal(journalPath, plan) : undefined;
+  const counter = new CorpusCounter(options.report);
+  try {
+    if (journal === undefined) await rm(journalPath, { force: true });
+    const file = await open(partial, journal === undefined ? "w" : "r+");
+    const lines = new PassageLines(file, { journalPath, plan, flushBytes, counter });
+    try {
+      if (journal !== undefined) await lines.resume(partial, journal);
+      await splitRest(lines, options);
+    } finally {
+      await file.close();
+    }
+    await publish(partial, options);
+    await rm(journalPath, { force: true });
+    return { numDocuments: lines.numDocuments, report: await counter.report() };
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
+    throw new SeekError("ERR_IO", `${out}: cannot be written: ${(cause as Error).message}`, { cause });
+  } finally {
+    counter.close();
+  }
+}

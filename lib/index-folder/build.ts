@@ -1,0 +1,149 @@
+/** From a corpus to an index folder. */
+import { stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { SeekError, throwIfAborted } from "../base/errors.ts";
+import { indexedText, type Passage } from "../corpus/passage.ts";
+import { PassageStore } from "../corpus/passage-store.ts";
+import { readDocuments } from "../corpus/read-documents.ts";
+import { HashedEmbedder } from "../embed/hashed-embedder.ts";
+import { buildSegment, fitEmbedder, isThere, type Listener, storePassages } from "./build-segment.ts";
+import { type Change, changeFolder } from "./change.ts";
+import { checkSame, findJournal, type Journal, type Part, writeJournal } from "./journal.ts";
+import type { Manifest } from "./manifest.ts";
+import type { OnIndexProgress } from "./progress.ts";
+import { segmentFiles } from "./segment.ts";
+import { type SettingsOptions, settingsOf } from "./settings.ts";
+import { checkUniqueIds } from "./unique-ids.ts";
+
+/** Passages, or a file or folder of them that `readDocuments` reads. */
+export type Corpus = string | Iterable<Passage> | AsyncIterable<Passage>;
+
+/** What to build. */
+export interface BuildIndexOptions extends SettingsOptions {
+  readonly corpus: Corpus;
+  /** The folder to write; an index in it is replaced when the build is done. */
+  readonly out: string;
+  /** Builds a contiguous share of the corpus, to be merged with the others; the corpus must be a path. */
+  readonly part?: Part;
+  /** Goes on with a build that was interrupted; one that is done is left as it is. @default false */
+  readonly resume?: boolean;
+  /** Called after every batch. */
+  readonly onProgress?: OnIndexProgress;
+  readonly signal?: AbortSignal;
+}
+
+/** The passages of a corpus in their order. */
+export function passagesOf(corpus: Corpus, signal?: AbortSignal): Iterable<Passage> | AsyncIterable<Passage> {
+  return typeof corpus === "string" ? readDocuments(corpus, { signal }) : corpus;
+}
+
+/** Opens stored passages. */
+export async function openStore(path: string): Promise<PassageStore> {
+  return PassageStore.open(join(path, segmentFiles.passages));
+}
+
+function checkPart({ corpus, part }: BuildIndexOptions): void {
+  if (part === undefined) return;
+  const { index, count } = part;
+  if (![index, count].every((value) => Number.isInteger(value) && value >= 1) || index > count)
+    throw new SeekError("ERR_RANGE", `part: expected 1/n to n/n, got ${index}/${count}`);
+  if (typeof corpus !== "string")
+    throw new SeekError("ERR_ARGUMENT", "part: expected a corpus that is a path, since it is read twice");
+}
+
+/** The passages of a part, and for a hashed embedder the whole corpus, so that all parts share one. */
+async function* partOf(corpus: Corpus, { index, count }: Part, listener: Listener): AsyncGenerator<Passage> {
+  let total = 0;
+  for await (const _ of passagesOf(corpus, listener.signal)) total += 1;
+  const [begin, end] = [Math.floor((total * (index - 1)) / count), Math.floor((total * index) / count)];
+  let at = 0;
+  for await (const passage of passagesOf(corpus, listener.signal)) {
+    if (at >= end) return;
+    if (at >= begin) yield passage;
+    at += 1;
+  }
+}
+
+async function fitOn(
+  corpus: Corpus,
+  { path, dim, signal }: { path: string; dim: number; signal: AbortSignal | undefined },
+): Promise<void> {
+  async function* texts(): AsyncGenerator<string> {
+    for await (const passage of passagesOf(corpus, signal)) yield indexedText(passage);
+  }
+  const embedder = await HashedEmbedder.fit(texts(), { dim, ...(signal ? { signal } : {}) });
+  await embedder.save(path).finally(() => embedder.close());
+}
+
+async function buildFirst(
+  { current, name, path }: Change,
+  options: BuildIndexOptions,
+): Promise<Manifest | undefined> {
+  const { corpus, part, resume = false, signal } = options;
+  const settings = settingsOf(options, name);
+  const journal: Journal = {
+    ...{ format: "seekrl-build", version: 1 },
+    corpus: typeof corpus === "string" ? resolve(corpus) : null,
+    part: part ?? null,
+    settings,
+  };
+  const begun = resume ? await findJournal(path) : undefined;
+  if (begun) checkSame(path, begun, journal);
+  else if (resume && current) return checkDone(current, options);
+  else await writeJournal(path, journal);
+  if (!(await isThere(join(path, segmentFiles.passages)))) {
+    await storePassages(path, part ? partOf(corpus, part, options) : passagesOf(corpus, signal), options);
+  }
+  const store = await openStore(path);
+  try {
+    await checkUniqueIds([{ passages: store, removed: new Int32Array() }]);
+    const work = { path, store, onProgress: options.onProgress, signal };
+    const { dense } = settings;
+    const embedderPath = join(path, segmentFiles.embedder);
+    if (dense && !(await isThere(embedderPath))) {
+      if (part) await fitOn(corpus, { path: embedderPath, dim: dense.embedder.dim, signal });
+      else await fitEmbedder(work, dense);
+    }
+    const openEmbedder = (): Promise<HashedEmbedder> => HashedEmbedder.open(embedderPath);
+    const segment = await buildSegment(name, work, { settings, openEmbedder });
+    return { format: "seekrl-index", version: 2, settings, segments: [segment] };
+  } finally {
+    store.close();
+  }
+}
+
+// The first build of a folder writes segment 1, or a later one where it replaced another index.
+function checkDone(current: Manifest, options: BuildIndexOptions): undefined {
+  const segment = current.settings.dense?.embedder.segment ?? "1";
+  checkSame(options.out, current.settings, settingsOf(options, segment));
+}
+
+/**
+ * Builds an index: passages are stored, then indexed by words and by vectors, in memory that does not grow with the
+ * texts. The manifest comes last and makes it an index; a build that is killed before leaves what was there, and goes
+ * on with `resume`. The same corpus and options give the same bytes, interrupted or not; only a graph that several
+ * threads built may differ.
+ *
+ * @param options corpus, folder, and what to index
+ * @returns the manifest
+ * @throws ERR_IO, ERR_FORMAT for a corpus that cannot be read; ERR_RANGE, ERR_ARGUMENT for options, other options than
+ * a build to be resumed was begun with, or an id that stands for two passages; ERR_STATE when another process changes
+ * the folder; ERR_ABORTED
+ * @example
+ * await buildIndex({ corpus: "passages.jsonl", out: "index" });
+ */
+export async function buildIndex(options: BuildIndexOptions): Promise<Manifest> {
+  checkPart(options);
+  settingsOf(options, "1");
+  throwIfAborted(options.signal, "index");
+  if (typeof options.corpus === "string") await checkReadable(options.corpus);
+  const { resume = false } = options;
+  const manifest = await changeFolder(options.out, (change) => buildFirst(change, options), { resume });
+  return manifest as Manifest;
+}
+
+async function checkReadable(path: string): Promise<void> {
+  await stat(path).catch((cause) => {
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
+  });
+}

@@ -1,0 +1,165 @@
+/** Finds passages in all segments at once. */
+import type { NativeHits } from "../base/addon.ts";
+import type { Passage } from "../corpus/passage.ts";
+import type { Embedder } from "../embed/embedder.ts";
+import type { Bm25Index } from "../search/bm25.ts";
+import { fuseRankings } from "../search/rank-fusion.ts";
+import type { Hit } from "../search/search.ts";
+import type { Segment } from "./segment.ts";
+
+/** How an index is searched: by words, by vectors, or by both, their rankings fused. */
+export type SearchMode = "bm25" | "dense" | "hybrid";
+
+/** A passage by its number, counted through all segments. */
+export interface RowHit {
+  readonly row: number;
+  readonly score: number;
+}
+
+/** Something that numbers passages from `first` on, and the passages of it that are not to be found. */
+interface Source {
+  readonly first: number;
+  readonly count: number;
+  readonly numRemoved: number;
+  isRemoved(row: number): boolean;
+  /** The `topK` best for each query, numbered from 0. */
+  search(topK: number): Promise<NativeHits>;
+}
+
+/** The best of each ranking that are fused, at least. */
+const fusedDepth = 50;
+
+// Removed passages take places in the answer, so more are asked for until enough live ones are among them.
+async function findLive(source: Source, numQueries: number, topK: number): Promise<RowHit[][]> {
+  const { first, count, numRemoved } = source;
+  const wanted = Math.min(topK, count - numRemoved);
+  if (wanted === 0) return Array.from({ length: numQueries }, () => []);
+  let asked = Math.min(count, wanted + Math.min(numRemoved, wanted));
+  for (;;) {
+    const { ids, scores } = await source.search(asked);
+    const isLast = (query: number): boolean => (ids[(query + 1) * asked - 1] ?? -1) < 0;
+    const hits = Array.from({ length: numQueries }, (_, query) => {
+      const rows: RowHit[] = [];
+      for (let i = query * asked; i < (query + 1) * asked && rows.length < wanted; i += 1) {
+        const row = ids[i] ?? -1;
+        if (row >= 0 && !source.isRemoved(row)) rows.push({ row: first + row, score: scores[i] ?? 0 });
+      }
+      return rows;
+    });
+    if (asked === count || hits.every((rows, query) => rows.length === wanted || isLast(query))) return hits;
+    asked = Math.min(count, 2 * asked);
+  }
+}
+
+const byScore = (a: RowHit, b: RowHit): number => b.score - a.score || a.row - b.row;
+
+async function findInAll(sources: readonly Source[], numQueries: number, topK: number): Promise<RowHit[][]> {
+  const found = await Promise.all(sources.map((source) => findLive(source, numQueries, topK)));
+  if (found.length === 1 && found[0]) return found[0];
+  return Array.from({ length: numQueries }, (_, query) =>
+    found
+      .flatMap((each) => each[query] ?? [])
+      .sort(byScore)
+      .slice(0, topK),
+  );
+}
+
+/** What a search needs. */
+export interface Finder {
+  readonly segments: readonly Segment[];
+  /** The segments' indexes by words as one; absent when they are not searched. */
+  readonly bm25?: Bm25Index;
+  /** Absent when the vectors are not searched. */
+  readonly embedder?: Embedder;
+  readonly mode: SearchMode;
+}
+
+/** The number of each segment's first passage. */
+function firstRows(segments: readonly Segment[]): number[] {
+  let first = 0;
+  return segments.map(({ entry }) => {
+    first += entry.count;
+    return first - entry.count;
+  });
+}
+
+/** The place of the segment that a passage stands in. */
+function placeOf(firsts: readonly number[], row: number): number {
+  let [low, high] = [0, firsts.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((firsts[middle] ?? 0) <= row) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+async function findByWords({ segments, bm25 }: Finder, queries: readonly string[], topK: number) {
+  if (bm25 === undefined) return queries.map(() => []);
+  const firsts = firstRows(segments);
+  const source: Source = {
+    ...{ first: 0, count: bm25.size },
+    numRemoved: segments.reduce((sum, { removed }) => sum + removed.length, 0),
+    isRemoved: (row) => {
+      const place = placeOf(firsts, row);
+      return segments[place]?.isRemoved(row - (firsts[place] ?? 0)) ?? false;
+    },
+    search: (k) => bm25.search(queries, { topK: k }),
+  };
+  return findInAll([source], queries.length, topK);
+}
+
+async function findByVectors({ segments, embedder }: Finder, queries: readonly string[], topK: number) {
+  if (embedder === undefined) return queries.map(() => []);
+  const embedded = await embedder.embedQueries(queries);
+  const firsts = firstRows(segments);
+  const sources = segments.flatMap((segment, place): Source[] => {
+    const { vectors } = segment;
+    if (vectors === undefined) return [];
+    const source = {
+      ...{ first: firsts[place] ?? 0, count: segment.entry.count, numRemoved: segment.removed.length },
+      isRemoved: (row: number) => segment.isRemoved(row),
+      search: (k: number) => vectors.search(embedded, { topK: k }),
+    };
+    return [source];
+  });
+  return findInAll(sources, queries.length, topK);
+}
+
+/** The best passages of each query by their numbers. */
+export async function findRows(
+  finder: Finder,
+  queries: readonly string[],
+  topK: number,
+): Promise<RowHit[][]> {
+  if (finder.mode === "bm25") return findByWords(finder, queries, topK);
+  if (finder.mode === "dense") return findByVectors(finder, queries, topK);
+  const depth = Math.max(topK, fusedDepth);
+  const [words, vectors] = await Promise.all([
+    findByWords(finder, queries, depth),
+    findByVectors(finder, queries, depth),
+  ]);
+  return queries.map((_, query) =>
+    fuseRankings([words[query] ?? [], vectors[query] ?? []], ({ row }) => String(row))
+      .slice(0, topK)
+      .map(({ item, score }) => ({ ...item, score })),
+  );
+}
+
+/** The passages with these numbers, each read once. */
+export async function readHits(
+  segments: readonly Segment[],
+  found: readonly (readonly RowHit[])[],
+): Promise<Hit[][]> {
+  const firsts = firstRows(segments);
+  const rows = [...new Set(found.flatMap((hits) => hits.map(({ row }) => row)))];
+  const passages = new Map<number, Passage>();
+  const readFrom = async (segment: Segment, place: number): Promise<void> => {
+    const own = rows.filter((row) => placeOf(firsts, row) === place);
+    if (own.length === 0) return;
+    const read = await segment.passages.getMany(Int32Array.from(own, (row) => row - (firsts[place] ?? 0)));
+    for (const [i, row] of own.entries()) passages.set(row, read[i] as Passage);
+  };
+  await Promise.all(segments.map(readFrom));
+  return found.map((hits) => hits.map(({ row, score }) => ({ ...(passages.get(row) as Passage), score })));
+}

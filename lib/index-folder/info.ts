@@ -1,0 +1,77 @@
+/** What an index folder holds, and whether it is sound. */
+import { codeOf } from "../base/errors.ts";
+import type { Verify } from "./file-checks.ts";
+import { countLive, type IndexSettings, listFiles, type SegmentEntry } from "./manifest.ts";
+import { needManifest, openFiles } from "./open.ts";
+
+/** One segment. */
+export interface SegmentInfo {
+  readonly name: string;
+  /** Passages that can be found. */
+  readonly passages: number;
+  readonly removed: number;
+  readonly bytes: number;
+  /** How its vectors are searched; undefined without vectors. */
+  readonly vectors: "exact" | "hnsw" | undefined;
+}
+
+/** A folder's description. */
+export interface IndexInfo {
+  /** Passages that can be found. */
+  readonly passages: number;
+  readonly removed: number;
+  readonly bytes: number;
+  readonly settings: IndexSettings;
+  readonly segments: readonly SegmentInfo[];
+  /** How much was read to check it. */
+  readonly checkedBytes: number;
+  /** What is wrong, one line for each segment with a fault; empty for a sound index. */
+  readonly problems: readonly string[];
+}
+
+function infoOf(entry: SegmentEntry): SegmentInfo {
+  const removed = entry.removed?.count ?? 0;
+  const bytes = listFiles({ segments: [entry] }).reduce((sum, [, size]) => sum + size, 0);
+  return { name: entry.name, passages: entry.count - removed, removed, bytes, vectors: entry.vectors };
+}
+
+/**
+ * Describes an index and checks it.
+ *
+ * @param folder the index
+ * @param options `verify`: whose every byte is read, `@default "touched"`
+ * @returns what it holds; faults of its files are reported, not thrown
+ * @throws ERR_IO when there is no index, ERR_FORMAT when its manifest is damaged
+ * @example
+ * const { passages, problems } = await indexInfo("index", { verify: "all" });
+ */
+export async function indexInfo(
+  folder: string,
+  { verify = "touched" }: { readonly verify?: Verify } = {},
+): Promise<IndexInfo> {
+  const manifest = await needManifest(folder);
+  const { settings } = manifest;
+  const wanted = { bm25: settings.bm25 !== undefined, dense: settings.dense !== undefined };
+  const problems: string[] = [];
+  let checkedBytes = 0;
+  // One by one, so that a fault in one does not hide the others'.
+  for (const entry of manifest.segments) {
+    try {
+      const files = await openFiles(folder, { ...manifest, segments: [entry] }, wanted, verify);
+      checkedBytes += files.checkedBytes;
+      files.close();
+    } catch (error) {
+      if (codeOf(error) === undefined) throw error;
+      problems.push((error as Error).message);
+    }
+  }
+  const segments = manifest.segments.map(infoOf);
+  const sum = (value: (segment: SegmentInfo) => number): number =>
+    segments.reduce((total, segment) => total + value(segment), 0);
+  return {
+    passages: countLive(manifest),
+    removed: sum(({ removed }) => removed),
+    bytes: sum(({ bytes }) => bytes),
+    ...{ settings, segments, checkedBytes, problems },
+  };
+}

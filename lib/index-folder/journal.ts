@@ -1,0 +1,51 @@
+/** What a build under way is about, so that it can go on after a kill. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { SeekError } from "../base/errors.ts";
+import { writeFileAtomic } from "../base/files.ts";
+import { settingsSchema } from "./manifest.ts";
+
+/** The file's name, in the folder of the segment that is being written; no manifest ever names it. */
+const journalFile = "journal.json";
+
+/** A contiguous share of a corpus: `index` of `count`, from 1. */
+export interface Part {
+  readonly index: number;
+  readonly count: number;
+}
+
+const journalSchema = z.strictObject({
+  format: z.literal("seekrl-build"),
+  version: z.literal(1),
+  /** The corpus's path; null when it was no file. */
+  corpus: z.string().nullable(),
+  part: z.strictObject({ index: z.int().positive(), count: z.int().positive() }).nullable(),
+  settings: settingsSchema,
+});
+
+/** A build's beginnings. */
+export type Journal = z.infer<typeof journalSchema>;
+
+/** Begins a build. @throws ERR_IO */
+export async function writeJournal(path: string, journal: Journal): Promise<void> {
+  await writeFileAtomic(join(path, journalFile), `${JSON.stringify(journal, null, 2)}\n`);
+}
+
+/** The build that a folder's segment was left in; undefined when there is none that can go on. */
+export async function findJournal(path: string): Promise<Journal | undefined> {
+  try {
+    return journalSchema.parse(JSON.parse(await readFile(join(path, journalFile), "utf8")));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Refuses to go on with other options than the build was begun with. @throws ERR_ARGUMENT */
+export function checkSame(path: string, begun: object, asked: object): void {
+  if (JSON.stringify(begun) === JSON.stringify(asked)) return;
+  throw new SeekError(
+    "ERR_ARGUMENT",
+    `${path}: expected the options that the build was begun with, ${JSON.stringify(begun)}, got ${JSON.stringify(asked)}`,
+  );
+}

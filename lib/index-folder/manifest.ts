@@ -1,0 +1,126 @@
+/** What an index folder says about itself: how it was built, and the segments that hold its passages. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { SeekError } from "../base/errors.ts";
+import { writeFileAtomic } from "../base/files.ts";
+
+/** The file's name. Renaming it into its place is the commit of every change. */
+export const manifestFile = "manifest.json";
+
+// Names that lead out of their folder are refused: a manifest from elsewhere must not name other files.
+const fileName = z.string().regex(/^[\w-]+(\.[\w-]+)*$/);
+
+const segmentName = z.string().regex(/^\d+$/);
+
+/** Sizes in bytes, by name. */
+const filesSchema = z.record(fileName, z.int().nonnegative());
+
+const graphSchema = z.strictObject({
+  connectivity: z.int().positive(),
+  expansionAdd: z.int().positive(),
+  expansionSearch: z.int().positive(),
+});
+
+const bm25Schema = z.strictObject({ k1: z.number().min(0), b: z.number().min(0).max(1) });
+
+/** The hashed embedder stands in one of the segments' folders. */
+const embedderSchema = z.strictObject({
+  kind: z.literal("hashed"),
+  dim: z.int().positive(),
+  segment: segmentName,
+});
+
+const denseSchema = z.strictObject({
+  embedder: embedderSchema,
+  kind: z.enum(["auto", "exact", "hnsw"]),
+  metric: z.enum(["cos", "ip"]),
+  dtype: z.enum(["f32", "bf16", "i8", "b1"]),
+  graph: graphSchema,
+});
+
+const segmentSchema = z.strictObject({
+  /** Its folder below `segments`; a later segment has a higher number. */
+  name: segmentName,
+  /** Passages, removed ones included. */
+  count: z.int().nonnegative(),
+  /** Which passages are removed stands in a file of its own. */
+  removed: z.strictObject({ count: z.int().positive(), file: fileName }).optional(),
+  /** How its vectors are searched. */
+  vectors: z.enum(["exact", "hnsw"]).optional(),
+  files: filesSchema,
+});
+
+/** What an index holds of its passages. */
+export const settingsSchema = z.strictObject({ bm25: bm25Schema.optional(), dense: denseSchema.optional() });
+
+const manifestSchema = z.strictObject({
+  format: z.literal("seekrl-index"),
+  version: z.literal(2),
+  settings: settingsSchema,
+  segments: z.array(segmentSchema),
+});
+
+/** The content of manifest.json. */
+export type Manifest = z.infer<typeof manifestSchema>;
+/** How a folder's passages are indexed; the same for all of its segments. */
+export type IndexSettings = Manifest["settings"];
+/** How passages become vectors, and how those are searched. */
+export type DenseSettings = z.infer<typeof denseSchema>;
+/** A part of the index that was written at once. */
+export type SegmentEntry = z.infer<typeof segmentSchema>;
+
+/** Passages that searches can return. */
+export function countLive({ segments }: Pick<Manifest, "segments">): number {
+  return segments.reduce((sum, { count, removed }) => sum + count - (removed?.count ?? 0), 0);
+}
+
+/** The folder of a segment, relative to the index. */
+export function segmentFolder({ name }: Pick<SegmentEntry, "name">): string {
+  return join("segments", name);
+}
+
+/** Every file that a manifest names, relative to the index, with its size. */
+export function listFiles({ segments }: Pick<Manifest, "segments">): [path: string, bytes: number][] {
+  return segments.flatMap((segment) =>
+    Object.entries(segment.files).map(
+      ([name, bytes]) => [join(segmentFolder(segment), name), bytes] as [string, number],
+    ),
+  );
+}
+
+/** Commits a change. @throws ERR_IO */
+export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
+  await writeFileAtomic(join(folder, manifestFile), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+function parse(path: string, text: string): Manifest {
+  try {
+    const value = JSON.parse(text) as { format?: unknown; version?: unknown } | null;
+    if (value?.format === "seekrl-index" && value.version !== 2)
+      throw new Error(
+        `expected format version 2, got ${JSON.stringify(value.version)}; build the index again`,
+      );
+    return manifestSchema.parse(value);
+  } catch (cause) {
+    const what = cause instanceof z.ZodError ? z.prettifyError(cause) : (cause as Error).message;
+    throw new SeekError("ERR_FORMAT", `${path}: not the manifest of an index: ${what}`, { cause });
+  }
+}
+
+/**
+ * Reads a folder's manifest, if it has one.
+ *
+ * @throws ERR_IO when it cannot be read, ERR_FORMAT when it is no manifest of an index
+ */
+export async function findManifest(folder: string): Promise<Manifest | undefined> {
+  const path = join(folder, manifestFile);
+  try {
+    return parse(path, await readFile(path, "utf8"));
+  } catch (cause) {
+    if (cause instanceof SeekError) throw cause;
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${message}`, { cause });
+  }
+}

@@ -1,0 +1,177 @@
+/** From an index folder to a search. */
+import { join } from "node:path";
+import { SeekError, throwIfAborted } from "../base/errors.ts";
+import { HashedEmbedder } from "../embed/hashed-embedder.ts";
+import { Bm25Index } from "../search/bm25.ts";
+import type { Search } from "../search/search.ts";
+import { nextSegment } from "./change.ts";
+import { FileChecks, type Verify } from "./file-checks.ts";
+import { findRows, readHits, type SearchMode } from "./find.ts";
+import { findJournal } from "./journal.ts";
+import { countLive, findManifest, type Manifest, manifestFile, segmentFolder } from "./manifest.ts";
+import { Segment, segmentFiles, type Wanted } from "./segment.ts";
+
+/** How to open an index. */
+export interface OpenIndexOptions {
+  /** @default "hybrid" for an index with both words and vectors, else whichever it has */
+  readonly mode?: SearchMode;
+  /** Whose every byte is checked first. @default "touched" */
+  readonly verify?: Verify;
+}
+
+/** A search over an index folder, to be closed when it is no longer needed. */
+export type IndexSearch = Search & {
+  /** The index as it was when it was opened; later changes of the folder are not seen. */
+  readonly manifest: Manifest;
+  readonly mode: SearchMode;
+  /** Passages that can be found. */
+  readonly size: number;
+  /** How much of the files opening had to read to check them; 0 for an index that nobody has touched. */
+  readonly checkedBytes: number;
+  /** Unmaps the files once running searches have ended; later searches reject with ERR_STATE. */
+  close(): void;
+};
+
+/** An index's files, opened. */
+export interface OpenedIndex {
+  readonly segments: readonly Segment[];
+  readonly bm25: Bm25Index | undefined;
+  readonly embedder: HashedEmbedder | undefined;
+  readonly checkedBytes: number;
+  close(): void;
+}
+
+async function openEmbedder(manifest: Manifest, checks: FileChecks): Promise<HashedEmbedder | undefined> {
+  const { dense } = manifest.settings;
+  const entry = manifest.segments.find(({ name }) => name === dense?.embedder.segment);
+  if (dense === undefined || entry === undefined) return undefined;
+  const file = join(segmentFolder(entry), segmentFiles.embedder);
+  return checks.open(file, entry.files[segmentFiles.embedder], (path, verify) =>
+    HashedEmbedder.open(path, { verify }),
+  );
+}
+
+/** Opens all files of a manifest that are wanted. @throws ERR_IO, ERR_FORMAT naming the file */
+export async function openFiles(
+  folder: string,
+  manifest: Manifest,
+  wanted: Wanted,
+  verify: Verify,
+): Promise<OpenedIndex> {
+  const checks = await FileChecks.begin(folder, verify);
+  const segments: Segment[] = [];
+  let embedder: HashedEmbedder | undefined;
+  let bm25: Bm25Index | undefined;
+  const close = (): void => {
+    for (const part of [...segments, embedder, bm25]) part?.close();
+  };
+  try {
+    if (wanted.dense) embedder = await openEmbedder(manifest, checks);
+    for (const entry of manifest.segments) segments.push(await Segment.open(entry, checks, wanted));
+    const lexical = segments.flatMap((segment) => segment.bm25 ?? []);
+    if (wanted.bm25) bm25 = Bm25Index.join(lexical);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  await checks.end(manifest);
+  return { segments, bm25, embedder, checkedBytes: checks.checkedBytes, close };
+}
+
+/** How an index is searched unless somebody says otherwise. */
+export function defaultMode({ settings }: Manifest): SearchMode {
+  if (settings.dense === undefined) return "bm25";
+  return settings.bm25 === undefined ? "dense" : "hybrid";
+}
+
+function checkMode(folder: string, mode: SearchMode, { settings }: Manifest): void {
+  const missing = (["bm25", "dense"] as const).find((each) => {
+    return (mode === each || mode === "hybrid") && settings[each] === undefined;
+  });
+  if (missing === undefined) return;
+  throw new SeekError(
+    "ERR_ARGUMENT",
+    `mode: expected one that ${folder} holds, got ${mode} without ${missing}`,
+  );
+}
+
+/** The manifest of a folder that must have one. @throws ERR_IO, ERR_FORMAT */
+export async function needManifest(folder: string): Promise<Manifest> {
+  const manifest = await findManifest(folder);
+  if (manifest) return manifest;
+  const begun = await findJournal(join(folder, segmentFolder({ name: nextSegment(undefined) })));
+  const state = begun ? "no index yet: its build was interrupted, and can be resumed" : "no index";
+  throw new SeekError("ERR_IO", `${folder}: ${state}; expected a ${manifestFile}`);
+}
+
+/** How often a change may get in the way of opening before that counts as a failure. */
+const maxTries = 5;
+
+// Between reading the manifest and opening its files a change may have replaced them.
+async function openLatest(
+  folder: string,
+  { mode, verify = "touched" }: OpenIndexOptions,
+): Promise<{ manifest: Manifest; mode: SearchMode; files: OpenedIndex }> {
+  let manifest = await needManifest(folder);
+  for (let tries = 1; ; tries += 1) {
+    const chosen = mode ?? defaultMode(manifest);
+    checkMode(folder, chosen, manifest);
+    const wanted = { bm25: chosen !== "dense", dense: chosen !== "bm25" };
+    try {
+      return { manifest, mode: chosen, files: await openFiles(folder, manifest, wanted, verify) };
+    } catch (error) {
+      const latest = await needManifest(folder);
+      if (tries === maxTries || JSON.stringify(latest) === JSON.stringify(manifest)) throw error;
+      manifest = latest;
+    }
+  }
+}
+
+function checkTopK(topK: number): void {
+  if (Number.isInteger(topK) && topK >= 1) return;
+  throw new SeekError("ERR_RANGE", `topK: expected a whole number of at least 1, got ${topK}`);
+}
+
+/**
+ * Opens an index folder: its files are mapped, in milliseconds when nobody has touched them since they were written or
+ * checked here. All segments are searched at once; a query that has no word of the corpus has no hits by words.
+ *
+ * @param folder what {@link buildIndex} wrote
+ * @param options how to search, what to check
+ * @returns a {@link Search} with the manifest and `close()`; its scores are BM25's, cosines or inner products, or the
+ * fused ranks' of mode `hybrid`
+ * @throws ERR_IO when there is no index or a file cannot be read, ERR_FORMAT naming the file when one is damaged,
+ * ERR_ARGUMENT for a mode that the index does not hold; the search: ERR_RANGE, ERR_ABORTED, ERR_STATE
+ * @example
+ * const search = await openIndex("index");
+ * const [hits] = await search(["who told the story of the prodigal son"], { topK: 3 });
+ * search.close();
+ */
+export async function openIndex(folder: string, options: OpenIndexOptions = {}): Promise<IndexSearch> {
+  const { manifest, mode, files } = await openLatest(folder, options);
+  const { segments, bm25, embedder, checkedBytes, close } = files;
+  const finder = { segments, mode, ...(bm25 ? { bm25 } : {}), ...(embedder ? { embedder } : {}) };
+  let [isOpen, numRunning] = [true, 0];
+  const closeWhenIdle = (): void => {
+    if (!isOpen && numRunning === 0) close();
+  };
+  const search: Search = async (queries, { topK, signal }) => {
+    checkTopK(topK);
+    throwIfAborted(signal, "search");
+    if (!isOpen) throw new SeekError("ERR_STATE", `${folder}: the index is closed`);
+    numRunning += 1;
+    try {
+      const found = await findRows(finder, queries, topK);
+      throwIfAborted(signal, "search");
+      return await readHits(segments, found);
+    } finally {
+      numRunning -= 1;
+      closeWhenIdle();
+    }
+  };
+  const closeOnce = (): void => {
+    isOpen = false;
+    closeWhenIdle();
+  };
+  return Object.assign(search, { manifest, mode, size: countLive(manifest), checkedBytes, close: closeOnce });
+}

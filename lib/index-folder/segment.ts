@@ -1,0 +1,98 @@
+/** One segment of an index, opened: passages, their indexes, and which of them are removed. */
+import { join } from "node:path";
+import { PassageStore } from "../corpus/passage-store.ts";
+import { Bm25Index } from "../search/bm25.ts";
+import { VectorIndex } from "../search/vector-index.ts";
+import type { FileChecks } from "./file-checks.ts";
+import { type SegmentEntry, segmentFolder } from "./manifest.ts";
+import { readRemovedRows } from "./removed-rows.ts";
+
+/** The files of a segment, beside the one that lists removed passages. */
+export const segmentFiles = {
+  passages: "passages.bin",
+  bm25: "bm25.bin",
+  vectors: "vectors.bin",
+  embedder: "embedder.bin",
+} as const;
+
+/** Which of its indexes are opened. */
+export interface Wanted {
+  readonly bm25: boolean;
+  readonly dense: boolean;
+}
+
+/** A segment that is ready to be searched. */
+export class Segment {
+  readonly entry: SegmentEntry;
+  readonly passages: PassageStore;
+  readonly bm25: Bm25Index | undefined;
+  readonly vectors: VectorIndex | undefined;
+  /** Numbers of removed passages, ascending. */
+  readonly removed: Int32Array;
+  readonly #removed: ReadonlySet<number>;
+
+  private constructor(parts: Pick<Segment, "entry" | "passages" | "bm25" | "vectors" | "removed">) {
+    this.entry = parts.entry;
+    this.passages = parts.passages;
+    this.bm25 = parts.bm25;
+    this.vectors = parts.vectors;
+    this.removed = parts.removed;
+    this.#removed = new Set(parts.removed);
+  }
+
+  /** Maps a segment's files. @throws ERR_IO, ERR_FORMAT naming the file */
+  static async open(entry: SegmentEntry, checks: FileChecks, wanted: Wanted): Promise<Segment> {
+    const opened: { close(): void }[] = [];
+    const open = async <T extends { close(): void }>(
+      name: string,
+      how: (path: string, verify: boolean) => Promise<T>,
+    ): Promise<T> => {
+      const part = await checks.open(join(segmentFolder(entry), name), entry.files[name], how);
+      opened.push(part);
+      return part;
+    };
+    try {
+      const passages = await open(segmentFiles.passages, (path, verify) =>
+        PassageStore.open(path, { verify }),
+      );
+      const { vectors: kind } = entry;
+      const bm25 = wanted.bm25
+        ? await open(segmentFiles.bm25, (path, verify) => Bm25Index.open(path, { verify }))
+        : undefined;
+      const vectors =
+        wanted.dense && kind
+          ? await open(segmentFiles.vectors, (path, verify) => VectorIndex.open(path, { kind, verify }))
+          : undefined;
+      const removed = await openRemoved(entry, checks);
+      checks.same(entry, [passages.size, bm25?.size, vectors?.size]);
+      return new Segment({ entry, passages, bm25, vectors, removed });
+    } catch (error) {
+      for (const part of opened) part.close();
+      throw error;
+    }
+  }
+
+  /** Passages that can be found. */
+  get numLive(): number {
+    return this.entry.count - this.removed.length;
+  }
+
+  /** Whether a passage is removed. */
+  isRemoved(row: number): boolean {
+    return this.#removed.has(row);
+  }
+
+  /** Unmaps the files once running searches have ended. */
+  close(): void {
+    for (const part of [this.passages, this.bm25, this.vectors]) part?.close();
+  }
+}
+
+async function openRemoved(entry: SegmentEntry, checks: FileChecks): Promise<Int32Array> {
+  const { removed } = entry;
+  if (removed === undefined) return new Int32Array();
+  const path = join(segmentFolder(entry), removed.file);
+  const rows = await checks.open(path, entry.files[removed.file], readRemovedRows);
+  checks.same({ ...entry, count: removed.count }, [rows.length]);
+  return rows;
+}

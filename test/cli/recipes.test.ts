@@ -1,0 +1,89 @@
+/** Every recipe of the command line trains a tiny model for a step, and refuses choices that are not its own. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { runCli } from "./run-cli.ts";
+import { writeTinyModel } from "./tiny-folder.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+after(() => rm(folder, { recursive: true }));
+const path = (name: string): string => join(folder, name);
+
+await writeTinyModel(path("model"));
+const lines = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+await writeFile(path("corpus.jsonl"), lines([{ id: "1", title: "Rome", text: "a city" }]));
+await writeFile(path("questions.jsonl"), lines([{ question: "which city?", answers: ["Rome"] }]));
+await writeFile(path("prompt.txt"), "Answer {{briefly}}. {prompt}");
+await runCli("index", "build", "--corpus", path("corpus.jsonl"), "--out", path("index"));
+
+const common = {
+  ...{ model: path("model"), index: path("index"), questions: path("questions.jsonl") },
+  ...{ steps: 1, batchQuestions: 1, samples: 2, maxTurns: 2, maxResponseTokens: 4 },
+};
+await writeFile(path("train.json"), JSON.stringify(common));
+
+async function train(...args: string[]) {
+  return runCli(
+    "train",
+    "--config",
+    path("train.json"),
+    "--out",
+    path(`run${args.join("")}`.replace(/\W/g, "")),
+    ...args,
+  );
+}
+
+const choices = [
+  ["--recipe", "rag-r1", "--queries", "single", "--faithful"],
+  ["--recipe", "search-r1", "--algorithm", "grpo", "--format-reward"],
+  [
+    "--recipe",
+    "research",
+    "--template",
+    "base",
+    "--reward-variant",
+    "paper",
+    "--prompt-file",
+    path("prompt.txt"),
+  ],
+  ["--recipe", "r1-searcher", "--stage", "zero", "--few-searches"],
+  ["--recipe", "world"],
+];
+
+for (const choice of choices) {
+  test(`a model is trained with ${choice.slice(0, 4).join(" ")}`, async () => {
+    const { code, stdout, stderr } = await train(...choice, "--json");
+    assert.equal(code, 0, stderr);
+    const { steps, metrics } = JSON.parse(stdout) as { steps: number; metrics: Record<string, number> };
+    assert.equal(steps, 1);
+    assert.ok(Number(metrics["tokens/policy"]) > 0);
+  });
+}
+
+test("a choice that the recipe does not have is refused with those it has", async () => {
+  const refusals = [
+    [
+      ["--recipe", "rag-r1", "--stage", "1"],
+      /--stage: the recipe rag-r1 has no such choice; it has --queries/,
+    ],
+    [
+      ["--recipe", "world", "--faithful"],
+      /--faithful: the recipe world has no such choice; it has --queries$/m,
+    ],
+    [["--recipe", "search-r1", "--queries", "multi"], /--queries: the recipe search-r1/],
+    [["--recipe", "r1searcher"], /--recipe/],
+  ] as const;
+  for (const [args, message] of refusals) {
+    const { code, stderr } = await train(...args);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, message);
+  }
+});
+
+test("a prompt file that cannot be read is named", async () => {
+  const { code, stderr } = await train("--recipe", "research", "--prompt-file", path("none.txt"));
+  assert.equal(code, 1);
+  assert.match(stderr, /ERR_IO: .*none\.txt: cannot be read/);
+});

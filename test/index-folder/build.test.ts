@@ -1,0 +1,191 @@
+/** From a corpus to hits through an index folder. */
+import assert from "node:assert/strict";
+import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { buildIndex } from "../../lib/index-folder/build.ts";
+import { openIndex } from "../../lib/index-folder/open.ts";
+import { peoplePassages } from "../search/people.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-index-"));
+after(() => rm(folder, { recursive: true }));
+const passages = peoplePassages(2000);
+const shapes = {
+  bm25: { dense: false },
+  exact: { bm25: false, dense: { kind: "exact" } },
+  hnsw: { bm25: false, dense: { kind: "hnsw" } },
+  hybrid: {},
+} as const;
+
+for (const [shape, options] of Object.entries(shapes)) {
+  test(`a ${shape} folder finds each person's passage first by name and attribute`, async () => {
+    const out = join(folder, shape);
+    await buildIndex({ corpus: passages, out, ...options });
+    const search = await openIndex(out);
+    assert.equal(search.size, passages.length);
+    const asked = passages.filter((_, i) => i % 40 === 0);
+    const hits = await search(
+      asked.map(({ title }) => `${title} birthplace`),
+      { topK: 3 },
+    );
+    const wrong = asked.filter((passage, i) => hits[i]?.[0]?.id !== passage.id);
+    assert.deepEqual(wrong, []);
+    assert.equal(hits[0]?.[0]?.text, asked[0]?.text);
+    search.close();
+  });
+
+  test(`a ${shape} search after close is an ERR_STATE, one under way ends well`, async () => {
+    const search = await openIndex(join(folder, shape));
+    const running = search(["anyone"], { topK: 1 });
+    search.close();
+    search.close();
+    await running;
+    await assert.rejects(search(["anyone"], { topK: 1 }), { code: "ERR_STATE" });
+  });
+}
+
+test("an index with words and vectors is searched by either alone or by both", async () => {
+  const out = join(folder, "hybrid");
+  const query = `${passages[7]?.title} birthplace`;
+  const ranked = async (mode: "bm25" | "dense" | "hybrid", of: string): Promise<string[]> => {
+    const search = await openIndex(of, { mode });
+    const [hits = []] = await search([query], { topK: 50 });
+    search.close();
+    return hits.map(({ id }) => id);
+  };
+  const [words, vectors] = [await ranked("bm25", out), await ranked("dense", out)];
+  assert.deepEqual(words, await ranked("bm25", join(folder, "bm25")));
+  assert.deepEqual(vectors, await ranked("dense", join(folder, "exact")));
+  const score = (id: string): number =>
+    [words, vectors].reduce((sum, list) => sum + (list.includes(id) ? 1 / (61 + list.indexOf(id)) : 0), 0);
+  const fused = await ranked("hybrid", out);
+  const best = [...new Set([...words, ...vectors])].map(score).sort((a, b) => b - a);
+  assert.deepEqual(fused.map(score), best.slice(0, 50));
+  const wrong = openIndex(join(folder, "bm25"), { mode: "hybrid" });
+  await assert.rejects(wrong, { code: "ERR_ARGUMENT", message: /hybrid without dense/ });
+});
+
+test("a damaged, cut or missing file is refused by its name", async () => {
+  const out = join(folder, "damaged");
+  await buildIndex({ corpus: passages.slice(0, 50), out });
+  const within = (await readdir(join(out, "segments", "1"))).map((name) => join("segments", "1", name));
+  assert.equal(within.length, 4);
+  for (const name of ["manifest.json", ...within]) {
+    const path = join(out, name);
+    const bytes = await readFile(path);
+    const flipped = Buffer.from(bytes);
+    flipped[bytes.length >> 1] = (flipped[bytes.length >> 1] ?? 0) ^ 1;
+    await writeFile(path, flipped);
+    const refused = { code: "ERR_FORMAT", message: new RegExp(name) };
+    // A flipped bit within a string of the manifest may leave it readable; then a file is missing or has another size.
+    if (name === "manifest.json") await assert.rejects(openIndex(out), { code: /ERR_FORMAT|ERR_IO/ });
+    else await assert.rejects(openIndex(out), refused, `${name} with a flipped bit`);
+    await truncate(path, bytes.length >> 1);
+    await assert.rejects(openIndex(out), refused, `${name} cut in half`);
+    await rm(path);
+    await assert.rejects(openIndex(out), { code: "ERR_IO", message: new RegExp(name) });
+    await writeFile(path, bytes);
+  }
+  (await openIndex(out)).close();
+});
+
+test("an index that nobody has touched is opened without reading its contents, a copy is checked once", async () => {
+  const out = join(folder, "hybrid");
+  const opened = async (at: string, verify?: "all" | "none"): Promise<number> => {
+    const search = await openIndex(at, verify ? { verify } : {});
+    search.close();
+    return search.checkedBytes;
+  };
+  assert.equal(await opened(out), 0);
+  const copy = join(folder, "copy");
+  await cp(out, copy, { recursive: true });
+  const { segments } = (await openIndex(copy, { verify: "none" })).manifest;
+  const all = Object.values(segments[0]?.files ?? {}).reduce((sum, bytes) => sum + bytes, 0);
+  assert.equal(await opened(copy, "none"), 0);
+  assert.equal(await opened(copy), all);
+  assert.equal(await opened(copy), 0);
+  const vectors = join(copy, "segments", "1", "vectors.bin");
+  await writeFile(vectors, await readFile(vectors));
+  assert.equal(await opened(copy), segments[0]?.files["vectors.bin"], "only the file that was written again");
+  assert.equal(await opened(copy, "all"), all);
+});
+
+test("a build stops at the signal and leaves no index; resumed it ends with the same bytes", async () => {
+  for (const stage of ["passages", "embedder", "bm25", "vectors"] as const) {
+    const stop = new AbortController();
+    const out = join(folder, `stopped-${stage}`);
+    const build = buildIndex({
+      ...{ corpus: passages, out, signal: stop.signal },
+      onProgress: (progress) => progress.stage === stage && stop.abort(),
+    });
+    await assert.rejects(build, { code: "ERR_ABORTED" });
+    await assert.rejects(openIndex(out), { code: "ERR_IO", message: /interrupted, and can be resumed/ });
+    const other = buildIndex({ corpus: passages, out, dense: false, resume: true });
+    await assert.rejects(other, { code: "ERR_ARGUMENT", message: /options that the build was begun with/ });
+    const stages = new Set<string>();
+    await buildIndex({
+      ...{ corpus: passages, out, resume: true },
+      onProgress: (progress) => stages.add(progress.stage),
+    });
+    assert.equal(stages.has("passages"), stage === "passages", "stored passages are kept");
+    await sameFiles(out, join(folder, "hybrid"));
+    await buildIndex({ corpus: passages, out, resume: true, onProgress: () => assert.fail("it is done") });
+  }
+});
+
+async function sameFiles(a: string, b: string): Promise<void> {
+  for (const name of [
+    "manifest.json",
+    ...(await readdir(join(a, "segments", "1"))).map((each) => join("segments", "1", each)),
+  ])
+    assert.ok((await readFile(join(a, name))).equals(await readFile(join(b, name))), name);
+}
+
+test("progress counts every passage in every stage, with a rate", async () => {
+  const last = new Map<string, number>();
+  const out = join(folder, "progress");
+  await buildIndex({
+    ...{ corpus: passages, out },
+    onProgress: ({ stage, done, total, perSecond, remainingSeconds }) => {
+      assert.ok(done > (last.get(stage) ?? 0) && perSecond > 0);
+      assert.equal(total === undefined, stage === "passages");
+      assert.equal(remainingSeconds === undefined, stage === "passages");
+      last.set(stage, done);
+    },
+  });
+  assert.deepEqual(
+    [...last],
+    ["passages", "embedder", "bm25", "vectors"].map((stage) => [stage, 2000]),
+  );
+});
+
+test("an empty corpus builds an index that finds nothing", async () => {
+  for (const [shape, options] of Object.entries(shapes)) {
+    const out = join(folder, `empty-${shape}`);
+    await buildIndex({ corpus: [], out, ...options });
+    const search = await openIndex(out);
+    assert.deepEqual(await search(["anything"], { topK: 3 }), [[]]);
+    search.close();
+  }
+});
+
+test("an id that stands for two passages is refused by name", async () => {
+  const corpus = [...passages.slice(0, 10), { id: passages[3]?.id ?? "", title: "", text: "again" }];
+  const build = buildIndex({ corpus, out: join(folder, "repeated") });
+  await assert.rejects(build, { code: "ERR_ARGUMENT", message: new RegExp(`"${passages[3]?.id}"`) });
+});
+
+test("a build replaces an index at its end; searches that have the old one open go on", async () => {
+  const out = join(folder, "replaced");
+  await buildIndex({ corpus: passages.slice(0, 10), out });
+  const before = await openIndex(out);
+  await buildIndex({ corpus: passages.slice(10, 15), out, dense: false });
+  const query = [`${passages[2]?.title}`];
+  assert.equal((await before(query, { topK: 1 }))[0]?.[0]?.id, passages[2]?.id);
+  before.close();
+  const now = await openIndex(out);
+  assert.deepEqual([now.size, now.mode], [5, "bm25"]);
+  now.close();
+  assert.deepEqual(await readdir(join(out, "segments")), ["2"]);
+});

@@ -1,0 +1,139 @@
+/** Whole conversations of each recipe: what the model reads, what it is asked, what its answer earns. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
+import { ragR1 } from "../../lib/recipes/rag-r1.ts";
+import { reSearch } from "../../lib/recipes/re-search.ts";
+import type { Recipe } from "../../lib/recipes/recipe.ts";
+import { searchR1 } from "../../lib/recipes/search-r1.ts";
+import { worldRecipe } from "../../lib/recipes/world.ts";
+import { type PromptTemplate, rolloutGroup } from "../../lib/rollout/agent.ts";
+import { characters, recordedSearch, ScriptedSequence } from "../rollout/doubles.ts";
+
+const question = { id: "q", question: "capital of Italy?", answers: ["Rome"] };
+
+const chatTemplate: PromptTemplate = {
+  render: (messages) => `${messages.map(({ role, content }) => `[${role}]${content}`).join("")}[assistant]`,
+};
+
+async function play({ format, limits, sampling, reward }: Recipe, ...turns: string[]) {
+  const sequence = new ScriptedSequence(...turns);
+  const engine = { open: () => sequence };
+  // One character is one token here, so prompts are long.
+  const roomy = { ...limits, maxTokens: 100_000, maxResponseTokens: 10_000, maxObservationTokens: 10_000 };
+  const asked: (readonly string[])[] = [];
+  const search = recordedSearch(asked);
+  const parts = { format, limits: roomy, sampling, engine, tokenizer: characters, chatTemplate, search };
+  const [trajectory] = await rolloutGroup(parts, question);
+  assert.ok(trajectory);
+  const earned = await reward(trajectory, question);
+  return { trajectory, asked, earned, prompt: trajectory.segments[0]?.text ?? "", sequence };
+}
+
+const rag = ["<think> ? </think><search> Italy </search>", "<think> ! </think><answer> Rome </answer>"];
+const boxed = "<think> ! </think><answer> It is \\[ \\boxed{Rome} \\] </answer>";
+const searcher = [" ? <|begin_of_query|> Italy <|end_of_query|>", " ! </think><answer> Rome </answer>"];
+
+const scripts: readonly [name: string, recipe: Recipe, turns: readonly string[], earned: number][] = [
+  ["rag-r1 single", ragR1({ queries: "single" }), rag, 1],
+  ["rag-r1 multi", ragR1({ queries: "multi" }), rag, 1],
+  ["rag-r1 faithful", ragR1({ queries: "multi", faithful: true }), rag, 1],
+  ["search-r1", searchR1(), rag, 1],
+  ["search-r1 with format", searchR1({ algorithm: "grpo", format: true }), rag, 1],
+  ["search-r1 faithful", searchR1({ faithful: true }), rag, 1],
+  ["research", reSearch(), [rag[0] ?? "", boxed], 1],
+  ["research base", reSearch({ template: "base" }), [rag[0] ?? "", boxed], 1],
+  [
+    "research faithful",
+    reSearch({ template: "base", faithful: true }),
+    [rag[0] ?? "", `${boxed}<|endoftext|>`],
+    1,
+  ],
+  ["r1-searcher stage 1", rSearcher({ stage: 1 }), searcher, 1],
+  ["r1-searcher stage 2", rSearcher({ stage: 2 }), searcher, 1],
+  ["r1-searcher zero", rSearcher({ stage: "zero" }), searcher, 1],
+  ["r1-searcher faithful", rSearcher({ stage: 1, faithful: true }), searcher, 2],
+  ["world", worldRecipe({ queries: "multi" }), rag, 1],
+];
+
+test("a conversation that searches and answers right earns the whole reward in every recipe", async () => {
+  for (const [name, recipe, turns, expected] of scripts) {
+    const { trajectory, asked, earned } = await play(recipe, ...turns);
+    assert.deepEqual(asked, [["Italy"]], name);
+    const { stop, answer, rounds, invalidActions } = trajectory;
+    assert.deepEqual([stop, answer?.trim(), rounds, invalidActions], ["answer", "Rome", 1, 0], name);
+    assert.equal(earned, expected, name);
+  }
+});
+
+test("a turn without an action is answered and counted by default, and ends the conversation faithfully where it did", async () => {
+  const silent = "I do not know.";
+  for (const recipe of [ragR1({ queries: "single" }), searchR1(), reSearch(), rSearcher({ stage: 2 })]) {
+    const { trajectory, sequence } = await play(
+      { ...recipe, limits: { ...recipe.limits, maxTurns: 2 } },
+      silent,
+      silent,
+    );
+    assert.deepEqual([trajectory.invalidActions, trajectory.stop, trajectory.turns], [2, "eos", 2]);
+    assert.deepEqual(sequence.appended, [recipe.format.invalid + recipe.format.lastTurn]);
+  }
+  for (const recipe of [reSearch({ faithful: true }), rSearcher({ stage: 2, faithful: true })]) {
+    const { trajectory } = await play(recipe, silent);
+    assert.deepEqual([trajectory.invalidActions, trajectory.stop, trajectory.turns], [0, "eos", 1]);
+  }
+});
+
+test("instruct prompts go through the chat template, base prompts stand alone, and a thought may be begun", async () => {
+  const instruct = (await play(reSearch(), boxed)).prompt;
+  assert.match(instruct, /^\[system\]You are a helpful assistant.*\[user\]capital of Italy\?\[assistant\]$/s);
+  const base = (await play(reSearch({ template: "base" }), boxed)).prompt;
+  assert.match(base, /^The following.* User: capital of Italy\?\. Assistant:$/s);
+  assert.ok(!base.includes("{{") && base.includes("\\boxed{the answer}"));
+  assert.match(
+    (await play(rSearcher({ stage: 1 }), ...searcher)).prompt,
+    /\[user\]capital of Italy\?\[assistant\]<think>$/,
+  );
+  const zero = (await play(rSearcher({ stage: "zero" }), ...searcher)).prompt;
+  assert.match(zero, /^The User asks.*\n\nUser:capital of Italy\?\nAssistant: <think>$/s);
+});
+
+test("nothing in any prompt earns a reward by default", async () => {
+  for (const [name, recipe] of scripts) {
+    if (name.includes("faithful") || name.includes("stage") || name.includes("zero")) continue;
+    const { earned } = await play({ ...recipe, limits: { ...recipe.limits, maxTurns: 1 } }, "I do not know.");
+    assert.equal(earned, 0, name);
+  }
+});
+
+test("R1-Searcher stops after eight searches, and says before the last turn that none is left", async () => {
+  const recipe = rSearcher({ stage: 2 });
+  const { trajectory, sequence } = await play(recipe, ...Array.from({ length: 9 }, () => searcher[0] ?? ""));
+  assert.deepEqual([trajectory.stop, trajectory.rounds], ["max_turns", 8]);
+  assert.ok(sequence.appended.at(-1)?.endsWith(recipe.format.lastTurn));
+});
+
+test("each recipe has the published algorithm and sizes", () => {
+  const short = ({ algorithm, training }: Recipe) => [
+    algorithm.advantage,
+    training.samples,
+    training.batchQuestions,
+  ];
+  assert.deepEqual(short(ragR1({ queries: "multi" })), ["gae", 1, 512]);
+  assert.deepEqual(short(searchR1()), ["gae", 1, 512]);
+  assert.deepEqual(short(searchR1({ algorithm: "grpo" })), ["grpo", 5, 512]);
+  assert.deepEqual(short(reSearch()), ["grpo", 5, 256]);
+  assert.deepEqual(short(rSearcher({ stage: 1 })), ["grpo", 16, 15]);
+  assert.deepEqual(short(rSearcher({ stage: 2 })), ["reinforce++", 16, 65]);
+  assert.equal(rSearcher({ stage: "zero" }).algorithm.kl, undefined);
+  for (const recipe of [
+    ragR1({ queries: "single", faithful: true }),
+    rSearcher({ stage: 1, faithful: true }),
+  ]) {
+    assert.equal(recipe.sampling.topP, 0.95);
+  }
+});
+
+test("the bonus for few searches is an option of R1-Searcher", () => {
+  assert.equal(rSearcher({ stage: 2 }).groupReward, undefined);
+  assert.equal(typeof rSearcher({ stage: 2, fewSearches: true }).groupReward, "function");
+});
