@@ -57,4 +57,6 @@ export { schedule } from "./train/schedule.ts";
 export { sftSequence } from "./train/sequence.ts";
 export { epochs, sft } from "./train/sft.ts";
 export { Trainer } from "./train/trainer.ts";
+export { type PageReaderOptions, pageReader, withPages } from "./web/page-reader.ts";
+export { webSearch } from "./web/web-search.ts";
 export { createWorld } from "./world/world.ts";

@@ -10,6 +10,7 @@ import { projectRoot } from "./project.ts";
 import { retrieveReply, startFaultServer } from "./remote/fault-server.ts";
 import { elasticsearchReply, qdrantReply } from "./stores/doubles.ts";
 import { startPglite } from "./stores/pglite-server.ts";
+import { article, html, startSite } from "./web/site.ts";
 
 const passages = [
   { id: "1", title: "Paris", text: "Paris is the capital of France." },
@@ -43,6 +44,7 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
   const [retriever, database] = [await startFaultServer(retrieveReply), await startPglite()];
   const elasticsearch = await startFaultServer(elasticsearchReply());
   const qdrant = await startFaultServer(qdrantReply());
+  const site = await startSite({ "/paris": html(article("Paris", "Paris is the capital of France.")) });
   const embedder = await HashedEmbedder.fit(["Paris France", "prodigal son"], { dim: 64 });
   const tokens = Int32Array.of(65, 66, 67, 68);
   const [rows, weights] = [Int32Array.of(1, 2), Float32Array.of(0.5, 0.5)];
@@ -68,11 +70,12 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
     process: { stdout: { write: () => {} } },
     ...values,
     ...training,
-    ...{ embedder, servers: [retriever, database, elasticsearch, qdrant] },
+    ...{ embedder, servers: [retriever, database, elasticsearch, qdrant, site] },
     retrieverUrl: retriever.url,
     databaseUrl: database.url,
     elasticsearchUrl: elasticsearch.url,
     qdrantUrl: qdrant.url,
+    pageUrl: `${site.url}/paris`,
   };
 }
 

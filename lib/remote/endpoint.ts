@@ -15,6 +15,8 @@ export interface EndpointRequest<Answer> {
   readonly body?: unknown;
   /** @default "application/json" */
   readonly contentType?: string;
+  /** Besides the endpoint's. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** What the answer must be. */
   readonly expect: z.ZodType<Answer>;
   /** Throws a Fault when an answer of the right shape says that something failed. */
@@ -93,9 +95,10 @@ export class Endpoint {
     method = "POST",
     body,
     contentType = "application/json",
+    headers: own = {},
   }: Omit<EndpointRequest<unknown>, "expect" | "judge">): WireRequest {
     const common = { url, method, timeoutMs: this.#guard.options.timeoutMs, secrets: this.#secrets };
-    const headers = { accept: "application/json", ...this.#headers };
+    const headers = { accept: "application/json", ...this.#headers, ...own };
     if (body === undefined) return { ...common, headers };
     const text = typeof body === "string" ? body : JSON.stringify(body);
     return { ...common, headers: { ...headers, "content-type": contentType }, body: text };

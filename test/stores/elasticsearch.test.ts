@@ -40,7 +40,7 @@ test("the request is ArtSearch's: multi_match over title and text, size k; the h
   const [first] = server.asked;
   assert.deepEqual([first?.method, first?.url], ["POST", "/wiki_en/_search"]);
   assert.equal(first?.headers.authorization, `Basic ${btoa("elastic:secret")}`);
-  const { query, size } = first?.body as Record<string, unknown>;
+  const { query, size } = first!.body as Record<string, unknown>;
   assert.deepEqual(
     { query, size },
     { size: 5, query: { multi_match: { query: "capital of France", fields: ["title", "text"] } } },
@@ -87,7 +87,7 @@ test("passages that were brought in are found, by words and by vectors", async (
     ],
   );
   assert.equal(server.asked[0]?.headers.authorization, "ApiKey a2V5");
-  const { mappings } = server.asked[0]?.body as { mappings: unknown };
+  const { mappings } = server.asked[0]!.body as { mappings: unknown };
   const embedding = { type: "dense_vector", dims: 16, index: true, similarity: "cosine" };
   assert.deepEqual(mappings, { properties: { title: { type: "text" }, text: { type: "text" }, embedding } });
   const bulk = server.asked.find(({ url }) => url.endsWith("_bulk"));

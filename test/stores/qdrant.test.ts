@@ -25,7 +25,7 @@ test("passages that were brought in are found, all queries in one request", asyn
   );
   assert.deepEqual(create?.body, { vectors: { size: 16, distance: "Cosine" } });
   assert.deepEqual([upsert?.method, upsert?.url], ["PUT", "/collections/people/points?wait=true"]);
-  const { points } = upsert?.body as { points: { id: string; payload: object }[] };
+  const { points } = upsert!.body as { points: { id: string; payload: object }[] };
   assert.deepEqual(points[0]?.payload, passages[0]);
   assert.match(points[0]?.id ?? "", /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   const titles = [3, 9].map((i) => passages[i]?.title ?? "");
@@ -39,7 +39,7 @@ test("passages that were brought in are found, all queries in one request", asyn
   );
   const asked = server.asked.at(-1);
   assert.deepEqual([asked?.method, asked?.url], ["POST", "/collections/people/points/query/batch"]);
-  const { searches } = asked?.body as { searches: Record<string, unknown>[] };
+  const { searches } = asked!.body as { searches: Record<string, unknown>[] };
   const { query, ...rest } = searches[1] ?? {};
   assert.deepEqual(rest, { limit: 2, with_payload: true, params: { hnsw_ef: 64 } });
   assert.equal((query as number[]).length, 16);

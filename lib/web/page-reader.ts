@@ -1,0 +1,213 @@
+/** Reads pages of the web as text: politely, safely, and each only once in a while. */
+import { z } from "zod";
+import { SeekError, throwIfAborted } from "../base/errors.ts";
+import type { Search } from "../search/search.ts";
+import { DiskCache, type DiskCacheOptions } from "./disk-cache.ts";
+import { type Download, type DownloadLimits, download } from "./download.ts";
+import { type HostLimits, HostQueue } from "./host-queue.ts";
+import { allowAll, allowNone, parseRobots, type Robots } from "./robots.ts";
+import { TextExtractor } from "./text-extractor.ts";
+
+/** How pages are read. */
+export interface PageReaderOptions {
+  /** Keeps pages on disk. @default none is kept */
+  readonly cache?: DiskCacheOptions;
+  /** Characters of a page that are kept. @default 35_000, as R1-Searcher's online search */
+  readonly maxChars?: number;
+  readonly download?: DownloadLimits;
+  readonly hosts?: HostLimits;
+  /** Heeds robots.txt. @default true */
+  readonly robots?: boolean;
+  /** Pages of private networks too. @default false */
+  readonly allowPrivate?: boolean;
+  /** Who asks; the first word is the name in robots.txt. Sites like to find an address to write to. @default "SeekRL" */
+  readonly userAgent?: string;
+}
+
+/** A page, or why there is none. */
+export type WebPage =
+  | { readonly url: string; readonly title: string; readonly text: string }
+  | { readonly url: string; readonly failure: string };
+
+/** Reads pages; it rejects only when the signal fires. */
+export type ReadPages = (
+  urls: readonly string[],
+  options?: { readonly signal?: AbortSignal },
+) => Promise<WebPage[]>;
+
+/** What a site says of programs is asked again after a day (RFC 9309, 2.4). */
+const robotsMaxAgeMs = 24 * 3_600_000;
+const kinds = new Set(["text/html", "application/xhtml+xml", "text/plain"]);
+const pageSchema = z.object({ title: z.string(), text: z.string() });
+type PageContent = z.output<typeof pageSchema>;
+
+/**
+ * A reader of web pages: HTML and plain text, the article without its menus. Hosts are asked one page after the other
+ * with pauses, robots.txt is heeded, private addresses are refused, and bytes, redirects and time are bounded. A page
+ * that is asked for by many at once is fetched once.
+ *
+ * @param options - cache, limits, politeness
+ * @returns a function from addresses to pages, in order; a page that cannot be had says why instead of throwing
+ * @example
+ * const read = pageReader({ allowPrivate: true, robots: false });
+ * const [page] = await read([pageUrl]);
+ * assert.equal(page.title, "Paris");
+ */
+export function pageReader(options: PageReaderOptions = {}): ReadPages {
+  const reader = new PageReader(options);
+  return async (urls, { signal } = {}) => {
+    throwIfAborted(signal, "pages");
+    return beforeAbort(Promise.all(urls.map((url) => reader.read(url))), signal);
+  };
+}
+
+/**
+ * A search whose hits have the text of the pages they name; a page that cannot be read keeps the search's own text.
+ *
+ * @param search - its hits' ids are addresses, as those of `webSearch`
+ * @param read - of `pageReader`
+ * @returns a search
+ * @example
+ * const search = withPages(async () => [[{ id: pageUrl, title: "?", text: "A city", score: 1 }]], pageReader({ allowPrivate: true }));
+ * const [[hit]] = await search(["Paris"], { topK: 1 });
+ * assert.match(hit.text, /capital/);
+ */
+export function withPages(search: Search, read: ReadPages): Search {
+  return async (queries, options) => {
+    const found = await search(queries, options);
+    const urls = [...new Set(found.flat().map(({ id }) => id))];
+    const pages = await read(urls, options.signal ? { signal: options.signal } : {});
+    const byUrl = new Map(urls.map((url, i) => [url, pages[i]]));
+    return found.map((hits) =>
+      hits.map((hit) => {
+        const page = byUrl.get(hit.id);
+        if (page === undefined || "failure" in page || page.text === "") return hit;
+        return { ...hit, title: page.title || hit.title, text: page.text };
+      }),
+    );
+  };
+}
+
+class PageReader {
+  readonly #options: PageReaderOptions;
+  readonly #userAgent: string;
+  readonly #hosts: HostQueue;
+  readonly #extractor = new TextExtractor();
+  readonly #cache: DiskCache<PageContent> | undefined;
+  readonly #robots = new Map<string, { readonly robots: Promise<Robots>; readonly time: number }>();
+  readonly #underWay = new Map<string, Promise<WebPage>>();
+
+  constructor(options: PageReaderOptions) {
+    this.#options = options;
+    this.#userAgent = options.userAgent ?? "SeekRL";
+    this.#hosts = new HostQueue(options.hosts);
+    this.#cache = options.cache && new DiskCache(options.cache, pageSchema);
+  }
+
+  read(url: string): Promise<WebPage> {
+    const known = this.#underWay.get(url);
+    if (known) return known;
+    const page = this.#page(url).finally(() => this.#underWay.delete(url));
+    this.#underWay.set(url, page);
+    return page;
+  }
+
+  async #page(url: string): Promise<WebPage> {
+    try {
+      const kept = await this.#cache?.get(url);
+      const content = kept ?? (await this.#fetch(url));
+      if (kept === undefined) await this.#cache?.set(url, content);
+      return { url, ...content };
+    } catch (error) {
+      return { url, failure: `${url}: ${error instanceof Error ? error.message : String(error)}` };
+    }
+  }
+
+  async #fetch(address: string): Promise<PageContent> {
+    const url = URL.canParse(address) ? new URL(address) : undefined;
+    if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+      throw new SeekError("ERR_ARGUMENT", "expected an address of http or https");
+    }
+    const { text, contentType } = await this.#get(url, (status, type) => {
+      if (status !== 200) throw new SeekError("ERR_REMOTE", `expected status 200, got ${status}`);
+      if (kinds.has(type)) return true;
+      throw new SeekError("ERR_FORMAT", `expected HTML or plain text, got ${type || "no type"}`);
+    });
+    const isPlain = contentType === "text/plain";
+    const page = isPlain ? { title: "", text: text.trim() } : await this.#extractor.extract(text);
+    return { title: page.title, text: cut(page.text, this.#options.maxChars ?? 35_000) };
+  }
+
+  /** Follows redirects; each address on the way is asked for like the first. */
+  async #get(url: URL, accepts: Accepts, isRobots = false): Promise<Download> {
+    const { maxRedirects = 5 } = this.#options.download ?? {};
+    let next = url;
+    for (let hops = 0; hops <= maxRedirects; hops += 1) {
+      if (!isRobots && !(await this.#mayFetch(next))) {
+        throw new SeekError("ERR_REMOTE", `${next.host}: robots.txt keeps programs out`);
+      }
+      const answer = await this.#download(next, accepts);
+      if (answer.location === undefined) return answer;
+      next = answer.location;
+    }
+    throw new SeekError("ERR_REMOTE", `expected at most ${maxRedirects} redirects, got more`);
+  }
+
+  async #mayFetch({ origin, pathname, search }: URL): Promise<boolean> {
+    if (this.#options.robots === false) return true;
+    let known = this.#robots.get(origin);
+    if (known === undefined || Date.now() - known.time > robotsMaxAgeMs) {
+      known = { robots: this.#readRobots(origin), time: Date.now() };
+      this.#robots.set(origin, known);
+    }
+    return (await known.robots).allows(`${pathname}${search}`);
+  }
+
+  async #readRobots(origin: string): Promise<Robots> {
+    try {
+      const { status, text } = await this.#get(new URL("/robots.txt", origin), (code) => code === 200, true);
+      if (status === 200) return parseRobots(text, this.#userAgent.split(/[\s/]/)[0] ?? "");
+      if (status < 500) return allowAll;
+    } catch (error) {
+      // A page of a private address is refused for that, not for what it says of programs.
+      if (error instanceof SeekError && error.code === "ERR_ARGUMENT") return allowAll;
+    }
+    // Not for a day: the site may be back for the next page.
+    this.#robots.delete(origin);
+    return allowNone;
+  }
+
+  #download(url: URL, accepts: Accepts): Promise<Download> {
+    const { timeoutMs = 15_000, maxBytes = 2 << 20 } = this.#options.download ?? {};
+    const { allowPrivate = false } = this.#options;
+    return this.#hosts.run(url.host, async () => {
+      const signal = AbortSignal.timeout(timeoutMs);
+      try {
+        return await download(url, { userAgent: this.#userAgent, allowPrivate, maxBytes, signal }, accepts);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        throw new SeekError("ERR_REMOTE", `no whole page within ${timeoutMs} ms`, { cause: error });
+      }
+    });
+  }
+}
+
+/** Whether the body of an answer is wanted. */
+type Accepts = (status: number, contentType: string) => boolean;
+
+/** Whoever leaves does not stop the others: a page goes on being fetched, within its own time. */
+async function beforeAbort<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return work;
+  let leave = (): void => {};
+  const left = new Promise<never>((_, reject) => {
+    leave = () => reject(new SeekError("ERR_ABORTED", "pages: aborted", { cause: signal.reason }));
+    signal.addEventListener("abort", leave, { once: true });
+  });
+  return Promise.race([work, left]).finally(() => signal.removeEventListener("abort", leave));
+}
+
+/** Never inside of a character. */
+function cut(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  return text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, "");
+}

@@ -1,0 +1,16 @@
+/** The thread that turns pages into text: a large page takes a second, which must not stop everybody else. */
+import { parentPort } from "node:worker_threads";
+import { type PageText, pageText } from "./page-text.ts";
+
+/** What came of a page. */
+export type TextReply = { readonly page: PageText } | { readonly failure: string };
+
+parentPort?.on("message", (html: string) => {
+  let reply: TextReply;
+  try {
+    reply = { page: pageText(html) };
+  } catch (error) {
+    reply = { failure: error instanceof Error ? error.message : String(error) };
+  }
+  parentPort?.postMessage(reply);
+});
