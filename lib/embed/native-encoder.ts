@@ -70,7 +70,10 @@ export class NativeEncoder {
     const maxTokens = maxTokensOf(kind.maxTokens);
     if (!Number.isInteger(maxTokens) || maxTokens < 8 || maxTokens > kind.maxTokens)
       throw new SeekError("ERR_RANGE", `maxTokens: expected 8 to ${kind.maxTokens}, got ${maxTokens}`);
-    const tokenizer = await Tokenizer.load(folder);
+    // RoBERTa's ids are not those of its SentencePiece file, so that file alone would give wrong ones.
+    const tokenizer = await Tokenizer.load(
+      kind.family === "decoder" ? folder : join(folder, "tokenizer.json"),
+    );
     const handle = await openHandle(folder, kind, options);
     return new NativeEncoder(folder, handle, tokenizer, maxTokens);
   }

@@ -153,6 +153,12 @@ test("what is not supported is refused by name", async () => {
   await refuses(join(golden, "bert-cls"), /maxTokens: expected 8 to 64, got 65/, { maxTokens: 65 });
 });
 
+test("an encoder without tokenizer.json is refused, whatever else lies there", async () => {
+  const folder = await copyOf("xlm-roberta");
+  await rename(join(folder, "tokenizer.json"), join(folder, "sentencepiece.bpe.model"));
+  await assert.rejects(Encoder.open(folder), { code: "ERR_IO", message: /tokenizer\.json/ });
+});
+
 test("a decoder's weights may carry the prefix of a generator", async () => {
   const folder = await copyOf("qwen3-last");
   const path = join(folder, "model.safetensors");
