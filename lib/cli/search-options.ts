@@ -21,6 +21,8 @@ export const searchOptions = {
   retriever: z.string().optional().describe("address of a retrieval server to search on instead"),
   protocol: z.enum(protocols).default("retrieve").describe("the server's language"),
   retrieverKeyEnv: z.string().optional().describe("environment variable with the server's API key"),
+  reranker: z.string().optional().describe("folder of a cross-encoder that puts the hits in order"),
+  rerankFrom: z.int().min(1).default(50).describe("hits per query that the re-ranker reads"),
 };
 
 const schema = z.object(searchOptions);
@@ -33,8 +35,7 @@ export interface OpenedSearch extends Disposable {
   readonly search: Search;
 }
 
-/** A search whose queries are gathered into batches; disposing of it closes an index. */
-export async function openSearch({ index, mode, retriever, ...server }: SearchChoice): Promise<OpenedSearch> {
+async function openFirst({ index, mode, retriever, ...server }: SearchChoice): Promise<OpenedSearch> {
   const { batched } = await import("../search/batched.ts");
   if (index !== undefined && retriever === undefined) {
     const { openIndex } = await import("../index-folder/open.ts");
@@ -48,4 +49,22 @@ export async function openSearch({ index, mode, retriever, ...server }: SearchCh
     return { search: batched(search), [Symbol.dispose]: () => {} };
   }
   throw new UsageError(`expected --index or --retriever, got ${index === undefined ? "neither" : "both"}`);
+}
+
+/** A search whose queries are gathered into batches; disposing of it closes an index and a re-ranker. */
+export async function openSearch(choice: SearchChoice): Promise<OpenedSearch> {
+  const first = await openFirst(choice);
+  if (choice.reranker === undefined) return first;
+  const { Reranker } = await import("../embed/reranker.ts");
+  const { reranked } = await import("../search/reranked.ts");
+  const reranker = await Reranker.open(choice.reranker).catch((error: unknown) => {
+    first[Symbol.dispose]();
+    throw error;
+  });
+  const close = (): void => {
+    first[Symbol.dispose]();
+    reranker.close();
+  };
+  const search = reranked(first.search, reranker, { topK: choice.rerankFrom });
+  return { search, [Symbol.dispose]: close };
 }

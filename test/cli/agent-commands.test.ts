@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { Reranker } from "../../lib/embed/reranker.ts";
 import { projectRoot } from "../project.ts";
 import { retrieveReply, startFaultServer } from "../remote/fault-server.ts";
 import { runCli } from "./run-cli.ts";
@@ -64,6 +65,30 @@ test("an index is built, searched, and evaluated over", async () => {
       ["France", "Paris"],
     ],
   );
+
+  const ranker = join(projectRoot, "test", "golden", "embed", "bert-rank");
+  const asked = ["--query", "Italy", "--top-k", "2", "--rerank-from", "2"];
+  const ranked = (await runJson(
+    "search",
+    "--index",
+    index,
+    ...asked,
+    "--reranker",
+    ranker,
+  )) as typeof built & {
+    results: { hits: { title: string; score: number }[] }[];
+  };
+  await using reranker = await Reranker.open(ranker);
+  const hits = ranked.results[0]?.hits ?? [];
+  const texts = hits.map(
+    ({ title }) => `${title}\n${title} is the capital of ${title === "Rome" ? "Italy" : "France"}.`,
+  );
+  const scores = await reranker.score("Italy", texts);
+  assert.deepEqual(
+    hits.map(({ score }) => score),
+    [...scores],
+  );
+  assert.ok((scores[0] ?? 0) >= (scores[1] ?? 0));
 
   const config = join(folder, "eval.yaml");
   await writeFile(config, `model: ${model}\nindex: ${index}\nquestions: ${questions}\nmaxTurns: 2\n`);
