@@ -2,8 +2,11 @@
 import { z } from "zod";
 import { writeJsonLines } from "../data/jsonl.ts";
 import { meanScores, type ScoredAnswer, scoreAnswers } from "../evaluate/score-answers.ts";
+import type { Verdict } from "../reward/judge.ts";
 import { answerRules, type RulesName } from "../reward/rules.ts";
 import { command } from "./command.ts";
+import { judgeAll, judgeOptions } from "./judge-options.ts";
+import { progressLine } from "./progress.ts";
 
 const rulesNames = Object.keys(answerRules) as RulesName[];
 
@@ -17,15 +20,39 @@ export const scoreAnswersCommand = command({
       .describe("JSON Lines or a JSON array of {question, answer or golden_answers, pred_ans or prediction}"),
     rules: z.enum(rulesNames).default("flashrag").describe("whose metric rules"),
     out: z.string().optional().describe("file for one JSON line of scores per prediction"),
+    ...judgeOptions,
   }),
-  run: async ({ predictions, rules, out }, io) => {
+  run: async ({ predictions, rules, out, ...judge }, io) => {
     const scored: ScoredAnswer[] = [];
     for await (const answer of scoreAnswers(predictions, rules)) scored.push(answer);
     const means = meanScores(scored);
-    if (out !== undefined) await writeJsonLines(out, scored);
-    for (const [name, value] of Object.entries(means)) {
-      io.write(`${name}: ${name === "n" ? value : value.toFixed(4)}\n`);
-    }
-    io.result(means);
+    const progress = progressLine(io);
+    const judged = await judgeAll(scored, judge, {
+      signal: io.signal,
+      onVerdict: (done) => progress.show(`${done} of ${scored.length} answers judged`),
+    });
+    progress.end();
+    const failure = judged?.verdicts.find((verdict) => "failure" in verdict);
+    if (failure !== undefined) io.log(unjudged(judged?.means.judgeFailures ?? 0, failure.failure));
+    const rows = scored.map((answer, i) => ({ ...answer, ...verdictRow(judged?.verdicts[i]) }));
+    if (out !== undefined) await writeJsonLines(out, rows);
+    const all = { ...means, ...judged?.means };
+    for (const [name, value] of Object.entries(all)) io.write(`${name}: ${formatScore(name, value)}\n`);
+    io.result(all);
   },
 });
+
+function unjudged(count: number, reason: string): string {
+  return count === 1
+    ? `1 answer was not judged: ${reason}`
+    : `${count} answers were not judged, the first: ${reason}`;
+}
+
+function verdictRow(verdict: Verdict | undefined): object {
+  return verdict === undefined ? {} : { judge: verdict };
+}
+
+function formatScore(name: string, value: number): string {
+  const isCount = name === "n" || name === "judged" || name === "judgeFailures";
+  return isCount ? String(value) : value.toFixed(4);
+}

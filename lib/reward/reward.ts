@@ -4,8 +4,14 @@ import { lastAnswer } from "../rollout/grammar.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { exactMatch, f1 } from "./metrics.ts";
 
-/** The worth of one trajectory as an answer to its question. */
-export type Reward = (trajectory: Trajectory, question: Question) => number | Promise<number>;
+/**
+ * The worth of one trajectory as an answer to its question; undefined where it cannot be told, as when a judge fails:
+ * such a trajectory is left out and counted.
+ */
+export type Reward = (
+  trajectory: Trajectory,
+  question: Question,
+) => number | undefined | Promise<number | undefined>;
 
 /**
  * The last complete answer among the policy's segments. Prompt and observations are never read.
@@ -62,8 +68,9 @@ export interface RewardPart {
 
 /** A reward and how it came about. */
 export interface ScoredReward {
-  readonly total: number;
-  /** The unweighted value of each part, by name. */
+  /** Undefined when a part could not be told. */
+  readonly total: number | undefined;
+  /** The unweighted value of each part that could be told, by name. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 
@@ -82,7 +89,10 @@ export function weightedReward(
 ): (trajectory: Trajectory, question: Question) => Promise<ScoredReward> {
   return async (trajectory, question) => {
     const values = await Promise.all(parts.map(async ({ reward }) => reward(trajectory, question)));
-    const total = parts.reduce((sum, { weight }, i) => sum + weight * (values[i] ?? 0), 0);
-    return { total, reasons: Object.fromEntries(parts.map(({ name }, i) => [name, values[i] ?? 0])) };
+    const reasons = Object.fromEntries(
+      parts.flatMap(({ name }, i) => (values[i] === undefined ? [] : [[name, values[i]]])),
+    );
+    if (values.includes(undefined)) return { total: undefined, reasons };
+    return { total: parts.reduce((sum, { weight }, i) => sum + weight * (values[i] ?? 0), 0), reasons };
   };
 }

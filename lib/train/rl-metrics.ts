@@ -1,6 +1,6 @@
 /** What a step's trajectories say in the run log. */
 import { exactMatch } from "../reward/metrics.ts";
-import type { Played } from "./rl.ts";
+import type { Played, Rolled } from "./rl.ts";
 
 /** The arithmetic mean; 0 of nothing. */
 export function mean(values: readonly number[]): number {
@@ -40,14 +40,14 @@ export function rolloutMetrics(played: readonly Played[]): Record<string, number
 }
 
 /** One line of `trajectories.jsonl` per trajectory; text instead of ids, to be read by people. */
-export function trajectoryRows(step: number, played: readonly Played[]): object[] {
-  return played.map(({ trajectory, question, reward }) => ({
+export function trajectoryRows(step: number, rolled: readonly Rolled[]): object[] {
+  return rolled.map(({ trajectory, question, reward }) => ({
     step,
     id: trajectory.id,
     question: question.question,
     answers: question.answers,
     answer: trajectory.answer ?? null,
-    reward,
+    reward: reward ?? null,
     stop: trajectory.stop,
     turns: trajectory.turns,
     rounds: trajectory.rounds,

@@ -107,24 +107,36 @@ export interface Played {
   readonly group: number;
 }
 
+/** A trajectory that may have no reward: then it is logged and counted, not trained on. */
+export type Rolled = Omit<Played, "reward"> & Partial<Pick<Played, "reward">>;
+
 async function playGroup(
   group: number,
   question: Question,
-  { task, batch }: RlOptions,
+  { task, batch, algorithm }: RlOptions,
   run: { readonly seed: number; readonly signal: AbortSignal },
-): Promise<Played[]> {
+): Promise<Rolled[]> {
   const trajectories = await task.rollout(question, { samples: batch.samples ?? 1, ...run });
-  const members = await Promise.all(
-    trajectories.map(async (trajectory) => ({ trajectory, reward: await task.reward(trajectory, question) })),
-  );
+  const rewards = await Promise.all(trajectories.map(async (each) => task.reward(each, question)));
+  const members = trajectories.flatMap((trajectory, i) => {
+    const reward = rewards[i];
+    return reward === undefined ? [] : [{ trajectory, reward }];
+  });
+  // One that is left alone has nothing to be compared with.
+  const isAlone = algorithm.advantage !== "gae" && members.length === 1;
   const bonus = task.groupReward?.(members, question);
-  return members.map(({ trajectory, reward }, i) => {
-    return { question, trajectory, group, reward: reward + (bonus?.[i] ?? 0) };
+  const scored = members.map(
+    ({ trajectory, reward }, i) => [trajectory, reward + (bonus?.[i] ?? 0)] as const,
+  );
+  const known = new Map(isAlone ? [] : scored);
+  return trajectories.map((trajectory) => {
+    const reward = known.get(trajectory);
+    return { question, trajectory, group, ...(reward === undefined ? {} : { reward }) };
   });
 }
 
 /** All rollouts of a step at once, so that the engine batches them. When one throws, the others are told to stop. */
-async function play(step: number, options: RlOptions): Promise<Played[]> {
+async function play(step: number, options: RlOptions): Promise<Rolled[]> {
   const { task, batch, seed = 0 } = options;
   const order = { count: task.questions.length, perStep: batch.questions, seed };
   const failed = new AbortController();
@@ -167,24 +179,33 @@ async function evaluation(step: number, { evaluation: hook, steps }: RlOptions) 
   return hook.evaluate(step);
 }
 
+function scoredOf(rolled: readonly Rolled[], step: number): Played[] {
+  const played = rolled.filter((each): each is Played => each.reward !== undefined);
+  if (played.length > 0 || rolled.length === 0) return played;
+  const what = `step ${step}: expected rewards, got none for any of ${rolled.length} trajectories`;
+  throw new SeekError("ERR_REMOTE", what);
+}
+
 async function rlStep(index: number, options: RlOptions, run: Run | undefined): Promise<RlMetrics> {
   const step = index + 1;
   const started = performance.now();
-  const played = await play(index, options);
+  const rolled = await play(index, options);
   throwIfAborted(options.signal, "rl");
+  const played = scoredOf(rolled, step);
   const between = performance.now();
   const learnt = await learn(index, played, options);
   const metrics = {
     step,
     ...rolloutMetrics(played),
+    "reward/unscored": rolled.length - played.length,
     ...learnt,
     "seconds/rollout": (between - started) / 1000,
     "seconds/train": (performance.now() - between) / 1000,
     ...(await evaluation(step, options)),
   };
-  await run?.logTrajectories(trajectoryRows(step, played));
+  await run?.logTrajectories(trajectoryRows(step, rolled));
   await run?.logMetrics(metrics);
-  const trajectories = played.map(({ trajectory }) => trajectory);
+  const trajectories = rolled.map(({ trajectory }) => trajectory);
   await options.onStep?.(metrics, trajectories);
   return metrics;
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import { fewSearchesBonus } from "../../lib/reward/group.ts";
+import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 import { type Algorithm, algorithms } from "../../lib/train/algorithm.ts";
 import { type RlMetrics, type Rollout, rl } from "../../lib/train/rl.ts";
 import { policySequence } from "../../lib/train/sequence.ts";
@@ -119,6 +120,55 @@ test("the rollouts of one question add to each other's rewards", async () => {
   });
   assert.equal(metrics?.["reward/mean"], (1 + 2 + 1) / 2);
 });
+
+test("trajectories without a reward are counted and logged, and the others are learnt from", async () => {
+  await withFolder(async (folder) => {
+    const options = await unscoredRun((_, i) => (i === 0 ? undefined : i));
+    const seen: RlMetrics[] = [];
+    await rl({
+      ...options,
+      run: { folder, checkpointEvery: 1 },
+      onStep: (metrics) => void seen.push(metrics),
+    });
+    assert.deepEqual([seen[0]?.["reward/unscored"], seen[0]?.["reward/mean"]], [1, 1.5]);
+    const lines = (await readFile(join(folder, "trajectories.jsonl"), "utf8")).trim().split("\n");
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).reward),
+      [null, 1, 2],
+    );
+  });
+});
+
+test("a group of which one reward is left is not learnt from, and a step without rewards is refused", async () => {
+  const alone = await unscoredRun((_, i) => (i === 0 ? 1 : undefined));
+  await assert.rejects(rl(alone), {
+    code: "ERR_REMOTE",
+    message: /step 1: expected rewards, got none for any of 3/,
+  });
+});
+
+/** One step on one question with three fixed rollouts, rewarded by their number. */
+async function unscoredRun(reward: (trajectory: Trajectory, index: number) => number | undefined) {
+  const trainer = await Trainer.open(await tinyModel());
+  const segments = [
+    { kind: "prompt", tokens: Int32Array.of(1, 2), text: "" },
+    { kind: "policy", tokens: Int32Array.of(3, 4), text: "" },
+  ] as const;
+  const rollout: Rollout = async () =>
+    [0, 1, 2].map((turns) => ({ ...emptyTrajectory, segments, rounds: 0, turns }));
+  return {
+    learners: { trainer },
+    task: {
+      questions: [question],
+      rollout,
+      reward: (trajectory: Trajectory) => reward(trajectory, trajectory.turns),
+    },
+    algorithm: algorithms.rloo,
+    batch: { questions: 1, samples: 3 },
+    steps: 1,
+    learningRate: { policy: () => 1e-3 },
+  };
+}
 
 test("the weights' version moves by one per optimiser step", async () => {
   const versions: number[] = [];

@@ -1,0 +1,96 @@
+/** Options of commands that may ask a language model to judge answers. */
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import { SeekError } from "../base/errors.ts";
+import { mapConcurrently } from "../base/map-concurrently.ts";
+import type { ScoredAnswer } from "../evaluate/score-answers.ts";
+import { Chat } from "../remote/chat.ts";
+import { judgeAnswer, type Verdict } from "../reward/judge.ts";
+import { UsageError } from "./command.ts";
+
+/** The judge's address and manners. */
+export const judgeOptions = {
+  judgeUrl: z
+    .string()
+    .optional()
+    .describe("OpenAI-compatible server that judges answers, such as http://host/v1"),
+  judgeModel: z.string().optional().describe("its model"),
+  judgeKeyEnv: z.string().optional().describe("environment variable with its key"),
+  judgeCache: z.string().optional().describe("file of its replies; what stands there is not asked again"),
+  judgePrompt: z
+    .string()
+    .optional()
+    .describe("file of instructions with {question}, {answers}, {prediction}"),
+  judgeConcurrency: z.int().min(1).default(16).describe("requests under way at once"),
+};
+
+const schema = z.object(judgeOptions);
+
+/** What the options say. */
+export type JudgeChoice = z.output<typeof schema>;
+
+/** The judge's share of right answers, and how many it could judge. */
+export interface JudgeMeans {
+  /** Among the judged. */
+  readonly judge: number;
+  readonly judged: number;
+  readonly judgeFailures: number;
+}
+
+/**
+ * Lets a judge judge answers; one that it cannot judge is left out of its mean and counted.
+ *
+ * @param scored - questions, accepted answers, predictions
+ * @param choice - the judge
+ * @param io - `signal` ends it, `onVerdict` is told of each
+ * @returns the verdicts in order and their means; undefined when no judge was named
+ * @throws UsageError when only half of a judge was named; ERR_IO, ERR_ARGUMENT, ERR_ABORTED
+ */
+export async function judgeAll(
+  scored: readonly ScoredAnswer[],
+  choice: JudgeChoice,
+  { signal, onVerdict }: { readonly signal: AbortSignal; readonly onVerdict?: (done: number) => void },
+): Promise<{ readonly verdicts: readonly Verdict[]; readonly means: JudgeMeans } | undefined> {
+  const { judgeUrl, judgeModel, judgeKeyEnv, judgeCache, judgePrompt, judgeConcurrency } = choice;
+  if (judgeUrl === undefined && judgeModel === undefined) return undefined;
+  if (judgeUrl === undefined) throw new UsageError("--judge-url: a judge needs an address");
+  if (judgeModel === undefined) throw new UsageError("--judge-model: a judge needs a model");
+  const prompt = judgePrompt === undefined ? {} : { prompt: await readPrompt(judgePrompt) };
+  await using chat = await Chat.open({
+    url: judgeUrl,
+    model: judgeModel,
+    apiKeyEnv: judgeKeyEnv,
+    ...(judgeCache === undefined ? {} : { cache: judgeCache }),
+    transport: { maxConcurrent: judgeConcurrency },
+  });
+  let done = 0;
+  const verdicts = await mapConcurrently(scored, judgeConcurrency, async (answer) => {
+    const verdict = await judgeAnswer(chat, answer, answer.prediction, { ...prompt, signal });
+    done += 1;
+    onVerdict?.(done);
+    return verdict;
+  });
+  const means = meansOf(verdicts);
+  const failure = verdicts.find((verdict) => "failure" in verdict);
+  if (failure !== undefined && means.judged === 0) {
+    throw new SeekError("ERR_REMOTE", `no answer could be judged; the first: ${failure.failure}`);
+  }
+  return { verdicts, means };
+}
+
+function meansOf(verdicts: readonly Verdict[]): JudgeMeans {
+  const judged = verdicts.filter((verdict) => !("failure" in verdict));
+  const right = judged.filter((verdict) => "isRight" in verdict && verdict.isRight).length;
+  const judge = judged.length === 0 ? 0 : right / judged.length;
+  return { judge, judged: judged.length, judgeFailures: verdicts.length - judged.length };
+}
+
+async function readPrompt(path: string): Promise<string> {
+  const text = await readFile(path, "utf8").catch((cause: Error) => {
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
+  });
+  for (const name of ["{question}", "{prediction}"]) {
+    if (!text.includes(name)) throw new SeekError("ERR_FORMAT", `${path}: expected ${name}, got none`);
+  }
+  return text;
+}
