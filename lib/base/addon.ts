@@ -269,21 +269,27 @@ export interface NativeFolders {
 
 /** Words and terms, the exports of native/node/lexicon_api.cpp. */
 export interface NativeLexicon {
-  lexiconCreate(): Handle<"lexicon">;
+  lexiconCreate(separators: "words" | "spaces"): Handle<"lexicon">;
   lexiconBytes(lexicon: Handle<"lexicon">): number;
   lexiconCut(lexicon: Handle<"lexicon">, texts: readonly string[]): Promise<NativeCut>;
-  /** `count` passages from `first` on, title before text. */
+  /** `count` passages from `first` on: title before text, or the text alone. */
   lexiconCutPassages(
     lexicon: Handle<"lexicon">,
     store: Handle<"passageStore">,
     first: number,
     count: number,
+    hasTitle: boolean,
   ): Promise<NativeCut>;
   /** One line for each unknown token, in its order, with spaces between words and between terms. */
   cutLearn(cut: Handle<"cutTexts">, words: string, terms: string): Promise<void>;
   /** The words of each text, with spaces between. */
   cutWords(cut: Handle<"cutTexts">): string[];
   cutClose(cut: Handle<"cutTexts">): void;
+  phrasesCreate(phrases: Handle<"cutTexts">): Handle<"phrases">;
+  phrasesMark(phrases: Handle<"phrases">, texts: Handle<"cutTexts">): Promise<void>;
+  phrasesMarked(phrases: Handle<"phrases">): Uint8Array;
+  /** Pairs of a text's number and a phrase's. */
+  phrasesIn(phrases: Handle<"phrases">, texts: Handle<"cutTexts">): Promise<Int32Array>;
 }
 
 /** Texts that are cut, and the tokens that must be learnt before they can be used: a line each. */

@@ -1,6 +1,6 @@
 /** Scores of one answer against the accepted ones; several accepted answers count by the best. */
 import { SeekError } from "../base/errors.ts";
-import { answerWords, normalizeAnswer } from "./normalize.ts";
+import { answerWords, normalizeAnswer } from "../text/normalize.ts";
 
 /** How the words of an answer and of an accepted answer overlap. */
 export interface Overlap {

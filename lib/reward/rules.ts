@@ -1,6 +1,7 @@
 /** The rules by which each system scores an answer against the accepted ones. */
+
+import { answerWords, spacedWords } from "../text/normalize.ts";
 import { overlapOf } from "./metrics.ts";
-import { answerWords, spacedWords } from "./normalize.ts";
 
 /** All scores of one answer, each 0 to 1 and each the best over the accepted answers. */
 export interface AnswerScores {

@@ -1,4 +1,4 @@
-/** Cuts many texts into words and terms natively; the rules stay in words.ts, which is asked once for each raw token. */
+/** Cuts many texts into words natively; the rules stay in TypeScript, which is asked once for each raw token. */
 import { setImmediate } from "node:timers/promises";
 import type { Handle } from "../base/addon.ts";
 import { batchesOf } from "../base/batches.ts";
@@ -34,15 +34,6 @@ const maxLexiconBytes = 2 ** 27;
 /** As many as take a millisecond. */
 const tokensPerTurn = 400;
 
-let lexicon: Handle<"lexicon"> | undefined;
-
-/** Cuts that are under way keep the lexicon they began with, so a full one is left to them. */
-function currentLexicon(): Handle<"lexicon"> {
-  if (lexicon === undefined || native.lexiconBytes(lexicon) > maxLexiconBytes)
-    lexicon = native.lexiconCreate();
-  return lexicon;
-}
-
 /** Texts as words and terms, for native code; `using` frees them. */
 export class CutTexts implements Disposable {
   readonly handle: Handle<"cutTexts">;
@@ -64,33 +55,80 @@ export class CutTexts implements Disposable {
   }
 }
 
-async function learn(cut: Handle<"cutTexts">, unknown: string): Promise<void> {
-  const words: string[] = [];
-  const terms: string[] = [];
-  for (const [i, token] of unknown.split("\n").entries()) {
-    // The event loop must not wait for thousands of stems.
-    if (i % tokensPerTurn === tokensPerTurn - 1) await setImmediate();
-    const folded = wordsOf(token);
-    words.push(folded.join(" "));
-    terms.push(termsOf(folded).join(" "));
-  }
-  await native.cutLearn(cut, words.join("\n"), terms.join("\n"));
+/** How texts become words. */
+interface Rules {
+  /** Where raw tokens end, see native/search/lexicon.h; what lies on one side must not change the words on the other. */
+  readonly separators: "words" | "spaces";
+  /** Whether a passage's title counts, as a line before its text. */
+  readonly hasTitle: boolean;
+  /** The words of a raw token, and the terms that are looked for. */
+  readonly meaningOf: (token: string) => readonly [words: readonly string[], terms: readonly string[]];
 }
 
+/** Native tables of what raw tokens mean, in bounded memory. */
+export class Lexicon {
+  readonly #rules: Rules;
+  #handle: Handle<"lexicon"> | undefined;
+
+  constructor(rules: Rules) {
+    this.#rules = rules;
+  }
+
+  /**
+   * Cuts texts on the search threads.
+   *
+   * @param texts strings, or passages of a store, which never cross into JavaScript
+   * @returns the texts in the same order, to be disposed of
+   * @throws ERR_RANGE for passages that are not there, ERR_STATE for a closed store
+   */
+  async cut(texts: TextSource): Promise<CutTexts> {
+    const into = this.#current();
+    const { cut, unknown } = await ("store" in texts
+      ? native.lexiconCutPassages(into, texts.store.handle, texts.first, texts.count, this.#rules.hasTitle)
+      : native.lexiconCut(into, texts));
+    if (unknown !== "") await this.#learn(cut, unknown);
+    return new CutTexts(cut, "store" in texts ? texts.count : texts.length);
+  }
+
+  /** Cuts that are under way keep the table they began with, so a full one is left to them. */
+  #current(): Handle<"lexicon"> {
+    const isFull = this.#handle !== undefined && native.lexiconBytes(this.#handle) > maxLexiconBytes;
+    if (this.#handle === undefined || isFull) this.#handle = native.lexiconCreate(this.#rules.separators);
+    return this.#handle;
+  }
+
+  async #learn(cut: Handle<"cutTexts">, unknown: string): Promise<void> {
+    const words: string[] = [];
+    const terms: string[] = [];
+    for (const [i, token] of unknown.split("\n").entries()) {
+      // The event loop must not wait for thousands of stems.
+      if (i % tokensPerTurn === tokensPerTurn - 1) await setImmediate();
+      const [ownWords, ownTerms] = this.#rules.meaningOf(token);
+      words.push(ownWords.join(" "));
+      terms.push(ownTerms.join(" "));
+    }
+    await native.cutLearn(cut, words.join("\n"), terms.join("\n"));
+  }
+}
+
+const searchLexicon = new Lexicon({
+  separators: "words",
+  hasTitle: true,
+  meaningOf: (token) => {
+    const words = wordsOf(token);
+    return [words, termsOf(words)];
+  },
+});
+
 /**
- * Cuts texts on the search threads.
+ * Cuts texts into the words and terms of search, on the search threads.
  *
  * @param texts strings, or passages of a store, which never cross into JavaScript
  * @returns what BM25 and the hashed embedder take, in the same order; to be disposed of
  * @throws ERR_RANGE for passages that are not there, ERR_STATE for a closed store
  */
-export async function cutTexts(texts: TextSource): Promise<CutTexts> {
-  const into = currentLexicon();
-  const { cut, unknown } = await ("store" in texts
-    ? native.lexiconCutPassages(into, texts.store.handle, texts.first, texts.count)
-    : native.lexiconCut(into, texts));
-  if (unknown !== "") await learn(cut, unknown);
-  return new CutTexts(cut, "store" in texts ? texts.count : texts.length);
+export function cutTexts(texts: TextSource): Promise<CutTexts> {
+  return searchLexicon.cut(texts);
 }
 
 async function* batchesIn(texts: TextStream): AsyncGenerator<TextSource> {
@@ -104,20 +142,23 @@ async function* batchesIn(texts: TextStream): AsyncGenerator<TextSource> {
  * Cuts a corpus of any size in batches; while one is in use the next is cut.
  *
  * @param texts read once
- * @param options `signal`: heeded before every batch
+ * @param options `signal`: heeded before every batch; `cut`: into what, `@default cutTexts`
  * @returns the texts in order; a batch is freed when the next one is asked for
  * @throws ERR_ABORTED, and what {@link cutTexts} and `texts` throw
  */
 export async function* cutBatches(
   texts: TextStream,
-  { signal }: Pick<StreamOptions, "signal"> = {},
+  {
+    signal,
+    cut: cutInto = cutTexts,
+  }: Pick<StreamOptions, "signal"> & { readonly cut?: (texts: TextSource) => Promise<CutTexts> } = {},
 ): AsyncGenerator<CutTexts> {
   let next: Promise<CutTexts> | undefined;
   try {
     for await (const batch of batchesIn(texts)) {
       throwIfAborted(signal, "texts");
       const current = next;
-      next = cutTexts(batch);
+      next = cutInto(batch);
       // Reported where it is awaited, which may be later than it fails.
       next.catch(() => undefined);
       if (current === undefined) continue;

@@ -3,6 +3,7 @@
 #include "node/search_work.h"
 #include "search/lexicon.h"
 #include "search/passage_store.h"
+#include "search/phrase_table.h"
 
 namespace seekrl::node {
 
@@ -11,6 +12,8 @@ namespace {
 using search::CutTexts;
 using search::Lexicon;
 using search::PassageStore;
+using search::PhraseTable;
+using search::Separators;
 
 constexpr int64_t kTextsPerTask = 64;
 
@@ -31,7 +34,10 @@ Napi::Value post_cut(Napi::Env env, const std::shared_ptr<CutTexts>& cut, CutOne
 }
 
 Napi::Value lexicon_create(const Napi::CallbackInfo& info) {
-  return guard(info.Env(), [&] { return wrap(info.Env(), std::make_shared<Lexicon>()); });
+  return guard(info.Env(), [&] {
+    const bool is_words = to_text(info[0], "separators") == "words";
+    return wrap(info.Env(), std::make_shared<Lexicon>(is_words ? Separators::kWords : Separators::kSpaces));
+  });
 }
 
 Napi::Value lexicon_bytes(const Napi::CallbackInfo& info) {
@@ -47,17 +53,18 @@ Napi::Value lexicon_cut(const Napi::CallbackInfo& info) {
   });
 }
 
-// (lexicon, store, first, count): passages as they are indexed, the title before the text.
+// (lexicon, store, first, count, has_title): the text, behind its title as it is indexed or alone.
 Napi::Value lexicon_cut_passages(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     auto store = held<PassageStore>(info[1]);
     const int64_t first = to_integer(info[2], "first"), count = to_integer(info[3], "count");
     require(first >= 0 && count >= 0 && count <= store->count() - first, ErrorCode::kRange, "passages: expected ",
             count, " from ", first, " on, got a store of ", store->count());
+    const bool has_title = to_bool(info[4], "hasTitle");
     auto cut = std::make_shared<CutTexts>(held<Lexicon>(info[0]), count);
     return post_cut(info.Env(), cut, [=](int64_t i) {
       const auto passage = store->at(first + i);
-      cut->cut(i, passage.title);
+      if (has_title) cut->cut(i, passage.title);
       cut->cut(i, passage.text);
     });
   });
@@ -89,6 +96,47 @@ Napi::Value cut_words(const Napi::CallbackInfo& info) {
   });
 }
 
+Napi::Value phrases_create(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] { return wrap(info.Env(), std::make_shared<PhraseTable>(*held<CutTexts>(info[0]))); });
+}
+
+Napi::Value phrases_mark(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    auto phrases = held<PhraseTable>(info[0]);
+    auto texts = held<CutTexts>(info[1]);
+    return post_ranges(
+        info.Env(), texts->count(), kTextsPerTask,
+        [=](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) phrases->mark(texts->meanings(i));
+        },
+        nothing);
+  });
+}
+
+Napi::Value phrases_marked(const Napi::CallbackInfo& info) {
+  return guard(info.Env(),
+               [&] { return to_typed_array<Napi::Uint8Array>(info.Env(), held<PhraseTable>(info[0])->marked()); });
+}
+
+// Pairs of a text's number and a phrase's.
+Napi::Value phrases_in(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    return post(
+        info.Env(), search_queue(),
+        [phrases = held<PhraseTable>(info[0]), texts = held<CutTexts>(info[1])] {
+          std::vector<int32_t> pairs;
+          for (int64_t i = 0; i < texts->count(); ++i) {
+            for (const uint32_t phrase : phrases->find(texts->meanings(i))) {
+              pairs.push_back(static_cast<int32_t>(i));
+              pairs.push_back(static_cast<int32_t>(phrase));
+            }
+          }
+          return pairs;
+        },
+        [](Napi::Env env, const std::vector<int32_t>& pairs) { return to_typed_array<Napi::Int32Array>(env, pairs); });
+  });
+}
+
 }  // namespace
 
 void export_lexicon(Napi::Env env, Napi::Object exports) {
@@ -102,6 +150,10 @@ void export_lexicon(Napi::Env env, Napi::Object exports) {
   add("cutLearn", cut_learn);
   add("cutWords", cut_words);
   add("cutClose", close_handle<CutTexts>);
+  add("phrasesCreate", phrases_create);
+  add("phrasesMark", phrases_mark);
+  add("phrasesMarked", phrases_marked);
+  add("phrasesIn", phrases_in);
 }
 
 }  // namespace seekrl::node

@@ -26,6 +26,8 @@ constexpr std::array<uint8_t, 256> kByteKinds = [] {
   return kinds;
 }();
 
+bool is_space(unsigned char c) { return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20); }
+
 bool is_wide_separator(const unsigned char* c) {
   if (c[0] == 0xe2) return c[1] == 0x80 && c[2] >= 0x90 && c[2] <= 0xa7 && c[2] != 0x99;
   if (c[0] == 0xe3) return c[1] == 0x80 && (c[2] == 0x81 || c[2] == 0x82);
@@ -42,14 +44,15 @@ std::string_view take_line(std::string_view& text) {
 
 }  // namespace
 
-size_t separator_bytes(std::string_view text) {
+size_t separator_bytes(std::string_view text, Separators separators) {
   auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+  if (separators == Separators::kSpaces) return is_space(bytes[0]) ? 1 : 0;
   const uint8_t kind = kByteKinds[bytes[0]];
   if (kind != 3) return kind;
   return text.size() >= 3 && is_wide_separator(bytes) ? 3 : 0;
 }
 
-Lexicon::Lexicon() {
+Lexicon::Lexicon(Separators separators) : separators_(separators) {
   tables_.push_back(std::make_unique<Slots>(kFirstSlots));
   slots_ = tables_.back().get();
 }
@@ -123,7 +126,7 @@ CutTexts::CutTexts(std::shared_ptr<Lexicon> lexicon, int64_t num_texts)
 
 void CutTexts::cut(int64_t i, std::string_view text) {
   auto& meanings = texts_[static_cast<size_t>(i)];
-  for_each_token(text, [&](std::string_view token) {
+  for_each_token(text, lexicon_->separators(), [&](std::string_view token) {
     meanings.push_back(lexicon_->find(token));
     if (meanings.back() != nullptr) return;
     std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
 // What the raw tokens of text mean: folded words and search terms, learnt once from TypeScript, where the rules are.
 //
-// A raw token is a run of bytes between separators. Folding (compatibility decomposition, accents, case) never looks
+// A raw token is a run of bytes between separators. The rules (folding accents and case, dropping articles) never look
 // across a separator, so the words of a text are the words of its raw tokens, one after another.
 #pragma once
 
@@ -16,16 +16,19 @@
 
 namespace seekrl::search {
 
-// The bytes of the separator at the front of non-empty UTF-8, or 0. Separators: ASCII other than letters, digits and
-// the apostrophe; U+2010 to U+2027 (dashes, quotation marks, ellipses) but for the apostrophe U+2019; the Chinese and
-// Japanese comma and full stop U+3001, U+3002, U+FF0C.
-size_t separator_bytes(std::string_view text);
+// Where raw tokens end. kWords: ASCII other than letters, digits and the apostrophe; U+2010 to U+2027 (dashes,
+// quotation marks, ellipses) but for the apostrophe U+2019; the Chinese and Japanese comma and full stop U+3001,
+// U+3002, U+FF0C. kSpaces: ASCII's white space and the separators U+001C to U+001F.
+enum class Separators { kWords, kSpaces };
+
+// The bytes of the separator at the front of non-empty UTF-8, or 0.
+size_t separator_bytes(std::string_view text, Separators separators);
 
 template <class Use>
-void for_each_token(std::string_view text, Use use) {
+void for_each_token(std::string_view text, Separators separators, Use use) {
   size_t begin = 0, at = 0;
   while (at < text.size()) {
-    const size_t num_bytes = separator_bytes(text.substr(at));
+    const size_t num_bytes = separator_bytes(text.substr(at), separators);
     if (num_bytes > 0 && at > begin) use(text.substr(begin, at - begin));
     at += std::max<size_t>(num_bytes, 1);
     if (num_bytes > 0) begin = at;
@@ -50,7 +53,9 @@ void for_each_term(const std::vector<const Meaning*>& text, Use use) {
 // Grows only. Any number of threads may read while others learn.
 class Lexicon {
  public:
-  Lexicon();
+  explicit Lexicon(Separators separators);
+
+  Separators separators() const { return separators_; }
 
   // Null for a token that nobody has learnt.
   const Meaning* find(std::string_view token) const;
@@ -71,6 +76,7 @@ class Lexicon {
   const Meaning* copy(std::string_view token, std::string_view words, std::string_view terms, uint64_t hash);
   void grow();
 
+  const Separators separators_;
   std::atomic<const Slots*> slots_;
   std::atomic<size_t> num_bytes_{0};
   std::mutex mutex_;                                  // of everything below

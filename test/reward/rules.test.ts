@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { bleu, bleuTokens } from "../../lib/reward/bleu.ts";
-import { spacedWords } from "../../lib/reward/normalize.ts";
 import { answerRules, type RulesName, scoreAnswer } from "../../lib/reward/rules.ts";
+import { spacedWords } from "../../lib/text/normalize.ts";
 import { projectRoot } from "../project.ts";
 
 function golden<T>(file: string): T {
