@@ -2,10 +2,10 @@
 import { z } from "zod";
 import type { BuildIndexOptions } from "../index-folder/build.ts";
 import { command, UsageError } from "./command.ts";
-import { withIndexProgress } from "./index-options.ts";
+import { embedderOf, encoderOptions, splitOf, splitOptions, withIndexProgress } from "./index-options.ts";
 
 const options = z.strictObject({
-  corpus: z.string().describe("file or folder of passages: JSON Lines, JSON, TSV, parquet, text; gzip too"),
+  corpus: z.string().describe("file or folder: JSON Lines, JSON, TSV, parquet, text; gzip too"),
   out: z.string().describe("folder to write"),
   bm25: z.boolean().default(true).describe("leaves out the index by words"),
   k1: z.number().min(0).default(1.2).describe("BM25: how soon repetitions stop counting"),
@@ -14,8 +14,11 @@ const options = z.strictObject({
     .enum(["none", "auto", "exact", "hnsw"])
     .default("auto")
     .describe("index by vectors; auto: hnsw beyond 100,000 passages"),
-  dim: z.int().min(1).default(512).describe("vectors: width"),
+  embedder: z.string().default("hashed").describe("hashed, which needs no model, or an encoder's folder"),
+  ...encoderOptions,
+  dim: z.int().min(1).default(512).describe("hashed embedder: width of a vector"),
   dtype: z.enum(["f32", "bf16", "i8", "b1"]).default("bf16").describe("vectors: stored form"),
+  ...splitOptions,
   part: z.string().optional().describe("i/n: builds the i-th of n shares of the corpus, for index merge"),
   resume: z.boolean().default(false).describe("goes on with a build that was interrupted"),
 });
@@ -32,14 +35,15 @@ export const indexBuildCommand = command({
   name: "index build",
   summary: "builds a search index from a corpus: by words, by vectors, or both",
   options,
-  run: async ({ corpus, out, bm25, k1, b, dense, dim, dtype, part, resume }, io) => {
+  run: async ({ corpus, out, bm25, k1, b, dense, dim, dtype, part, resume, ...given }, io) => {
     const { buildIndex } = await import("../index-folder/build.ts");
     const { countLive } = await import("../index-folder/manifest.ts");
+    const embedder = embedderOf(given);
     const [manifest, seconds] = await withIndexProgress(io, (listener) =>
       buildIndex({
-        ...{ corpus, out, resume, ...listener, ...partOf(part) },
+        ...{ corpus, out, resume, ...listener, ...partOf(part), ...splitOf(given) },
         bm25: bm25 && { k1, b },
-        dense: dense !== "none" && { kind: dense, dim, dtype },
+        dense: dense !== "none" && { embedder, kind: dense, dim, dtype },
       }),
     );
     const passages = countLive(manifest);

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { command, UsageError } from "./command.ts";
-import { withIndexProgress } from "./index-options.ts";
+import { splitOf, splitOptions, withIndexProgress } from "./index-options.ts";
 
 /** The command that adds. */
 export const indexAddCommand = command({
@@ -12,12 +12,15 @@ export const indexAddCommand = command({
   options: z.strictObject({
     index: z.string().describe("index folder"),
     corpus: z.string().describe("file or folder of passages, whose ids the index does not have"),
+    ...splitOptions,
+    encoder: z.string().optional().describe("encoder's folder, if it is not where it was"),
+    device: z.string().default("cpu").describe("what an encoder runs on"),
   }),
-  run: async ({ index, corpus }, io) => {
+  run: async ({ index, corpus, encoder, device, ...given }, io) => {
     const { addToIndex } = await import("../index-folder/edit.ts");
     const { countLive } = await import("../index-folder/manifest.ts");
     const [manifest, seconds] = await withIndexProgress(io, (listener) =>
-      addToIndex(index, corpus, listener),
+      addToIndex(index, corpus, { ...listener, ...splitOf(given), device, ...(encoder ? { encoder } : {}) }),
     );
     const passages = countLive(manifest);
     io.write(`${passages} passages in ${index}, in ${manifest.segments.length} segments\n`);

@@ -10,7 +10,7 @@ function describe({ passages, removed, bytes, settings, segments }: IndexInfo): 
     `passages  ${passages}${removed === 0 ? "" : `, and ${removed} removed`}`,
     `size      ${(bytes / 1e6).toFixed(1)} MB`,
     `by words  ${bm25 ? `BM25, k1 ${bm25.k1}, b ${bm25.b}` : "no"}`,
-    `vectors   ${dense ? `${dense.embedder.kind}, width ${dense.embedder.dim}, ${dense.dtype}, ${dense.metric}` : "no"}`,
+    `vectors   ${dense ? `${dense.embedder.kind === "hashed" ? "hashed" : dense.embedder.path}, width ${dense.embedder.dim}, ${dense.dtype}, ${dense.metric}` : "no"}`,
     ...segments.map((each) => {
       const parts = [
         `${each.passages} passages`,

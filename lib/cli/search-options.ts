@@ -18,6 +18,7 @@ export const searchOptions = {
     .enum(["bm25", "dense", "hybrid"])
     .optional()
     .describe("by words, by vectors, by both (if it has both)"),
+  indexEncoder: z.string().optional().describe("folder of the index's encoder, if that was moved"),
   retriever: z.string().optional().describe("address of a retrieval server to search on instead"),
   protocol: z.enum(protocols).default("retrieve").describe("the server's language"),
   retrieverKeyEnv: z.string().optional().describe("environment variable with the server's API key"),
@@ -35,11 +36,20 @@ export interface OpenedSearch extends Disposable {
   readonly search: Search;
 }
 
-async function openFirst({ index, mode, retriever, ...server }: SearchChoice): Promise<OpenedSearch> {
+async function openFirst({
+  index,
+  mode,
+  indexEncoder,
+  retriever,
+  ...server
+}: SearchChoice): Promise<OpenedSearch> {
   const { batched } = await import("../search/batched.ts");
   if (index !== undefined && retriever === undefined) {
     const { openIndex } = await import("../index-folder/open.ts");
-    const search = await openIndex(index, mode ? { mode } : {});
+    const search = await openIndex(index, {
+      ...(mode ? { mode } : {}),
+      ...(indexEncoder ? { encoder: indexEncoder } : {}),
+    });
     return { search: batched(search, { aloneAfterMs: 0 }), [Symbol.dispose]: () => search.close() };
   }
   if (retriever !== undefined && index === undefined) {

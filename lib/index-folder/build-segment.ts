@@ -2,14 +2,14 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { throwIfAborted } from "../base/errors.ts";
-import { indexedText, type Passage } from "../corpus/passage.ts";
+import type { Passage } from "../corpus/passage.ts";
 import { type PassageStore, writePassageStore } from "../corpus/passage-store.ts";
 import { HashedEmbedder } from "../embed/hashed-embedder.ts";
 import { Bm25Builder } from "../search/bm25.ts";
 import { VectorIndex } from "../search/vector-index.ts";
-import type { PassageRange } from "../text/lexicon.ts";
 import { sizesOf } from "./change.ts";
-import type { DenseSettings, IndexSettings, SegmentEntry } from "./manifest.ts";
+import { type EmbedderPlace, type FolderEmbedder, openEmbedder, type StoredRange } from "./embedders.ts";
+import { type DenseSettings, embedderSegment, type IndexSettings, type SegmentEntry } from "./manifest.ts";
 import { type IndexStage, type OnIndexProgress, trackStage } from "./progress.ts";
 import { segmentFiles } from "./segment.ts";
 import { kindFor } from "./settings.ts";
@@ -61,7 +61,7 @@ export async function storePassages(
 async function eachRange(
   { store, onProgress, signal }: SegmentWork,
   stage: IndexStage,
-  use: (range: PassageRange) => Promise<void>,
+  use: (range: StoredRange) => Promise<void>,
 ): Promise<void> {
   const track = trackStage(onProgress, stage, { total: store.size });
   for (let first = 0; first < store.size; first += batchSize) {
@@ -72,29 +72,25 @@ async function eachRange(
   }
 }
 
+const everyPassage = ({ store }: SegmentWork): StoredRange => ({ store, first: 0, count: store.size });
+
 async function buildBm25(work: SegmentWork, settings: NonNullable<IndexSettings["bm25"]>): Promise<void> {
-  const builder = new Bm25Builder({ ...settings, scratch: work.path });
+  const { path, store, signal } = work;
+  const builder = new Bm25Builder({ ...settings, scratch: path });
   try {
-    await eachRange(work, "bm25", (range) => builder.add(range));
-    await builder.save(join(work.path, segmentFiles.bm25));
+    const onProgress = trackStage(work.onProgress, "bm25", { total: store.size });
+    await builder.add(everyPassage(work), { onProgress, signal });
+    await builder.save(join(path, segmentFiles.bm25));
   } finally {
     builder.close();
   }
 }
 
 /** Learns the embedder from the passages. */
-export async function fitEmbedder(work: SegmentWork, { embedder: { dim } }: DenseSettings): Promise<void> {
-  async function* texts(): AsyncGenerator<string> {
-    const track = trackStage(work.onProgress, "embedder", { total: work.store.size });
-    let done = 0;
-    for await (const passage of work.store) {
-      yield indexedText(passage);
-      done += 1;
-      if (done % batchSize === 0 || done === work.store.size) track(done);
-    }
-  }
+export async function fitEmbedder(work: SegmentWork, dim: number): Promise<void> {
+  const onProgress = trackStage(work.onProgress, "embedder", { total: work.store.size });
   const { signal } = work;
-  const embedder = await HashedEmbedder.fit(texts(), { dim, ...(signal ? { signal } : {}) });
+  const embedder = await HashedEmbedder.fit(everyPassage(work), { dim, onProgress, signal });
   try {
     await embedder.save(join(work.path, segmentFiles.embedder));
   } finally {
@@ -105,32 +101,41 @@ export async function fitEmbedder(work: SegmentWork, { embedder: { dim } }: Dens
 async function buildVectors(
   work: SegmentWork,
   dense: DenseSettings,
-  embedder: HashedEmbedder,
+  embedder: FolderEmbedder,
 ): Promise<void> {
   const { metric, dtype, graph } = dense;
   const index = VectorIndex.create(kindFor(dense, work.store.size), {
     ...{ metric, dtype, graph, dim: embedder.dim, capacity: work.store.size },
   });
   try {
-    await eachRange(work, "vectors", async (range) => index.add(await embedder.embedPassages(range)));
+    const { signal } = work;
+    const heeded = signal ? { signal } : {};
+    await eachRange(work, "vectors", async (range) => index.add(await embedder.embedRange(range, heeded)));
     await index.save(join(work.path, segmentFiles.vectors));
   } finally {
     index.close();
   }
 }
 
+/** The index that a segment belongs to. */
+export interface SegmentIndex {
+  readonly settings: IndexSettings;
+  /** Its embedder, which is opened only when there are vectors to make. */
+  readonly place: EmbedderPlace;
+}
+
 /**
  * Writes the indexes of a segment whose passages are stored, those that are missing.
  *
- * @param work the segment
- * @param settings the index's
- * @param embedder opens the embedder, which the caller does not close; called only when there are vectors to make
+ * @param name the segment's
+ * @param work its passages
+ * @param index settings and embedder
  * @returns what the manifest says of the segment
  */
 export async function buildSegment(
   name: string,
   work: SegmentWork,
-  { settings, openEmbedder }: { settings: IndexSettings; openEmbedder: () => Promise<HashedEmbedder> },
+  { settings, place }: SegmentIndex,
 ): Promise<SegmentEntry> {
   const { path, store } = work;
   const { bm25, dense } = settings;
@@ -141,11 +146,11 @@ export async function buildSegment(
   }
   if (dense) {
     if (!(await isThere(join(path, segmentFiles.vectors)))) {
-      const embedder = await openEmbedder();
+      const embedder = await openEmbedder(dense.embedder, place);
       await buildVectors(work, dense, embedder).finally(() => embedder.close());
     }
     names.push(segmentFiles.vectors);
-    if (dense.embedder.segment === name) names.push(segmentFiles.embedder);
+    if (embedderSegment(settings) === name) names.push(segmentFiles.embedder);
   }
   const vectors = dense ? { vectors: kindFor(dense, store.size) } : {};
   return { name, count: store.size, ...vectors, files: await sizesOf(path, names) };

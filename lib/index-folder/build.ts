@@ -1,28 +1,26 @@
 /** From a corpus to an index folder. */
-import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { indexedText, type Passage } from "../corpus/passage.ts";
 import { PassageStore } from "../corpus/passage-store.ts";
-import { readDocuments } from "../corpus/read-documents.ts";
 import { HashedEmbedder } from "../embed/hashed-embedder.ts";
-import { buildSegment, fitEmbedder, isThere, type Listener, storePassages } from "./build-segment.ts";
+import { buildSegment, fitEmbedder, isThere, storePassages } from "./build-segment.ts";
 import { type Change, changeFolder } from "./change.ts";
+import { type Corpus, type CorpusOptions, checkReadable, passagesOf, type Split } from "./corpus.ts";
 import { checkSame, findJournal, type Journal, type Part, writeJournal } from "./journal.ts";
-import type { Manifest } from "./manifest.ts";
+import { embedderSegment, type Manifest } from "./manifest.ts";
 import type { OnIndexProgress } from "./progress.ts";
 import { segmentFiles } from "./segment.ts";
 import { type SettingsOptions, settingsOf } from "./settings.ts";
 import { checkUniqueIds } from "./unique-ids.ts";
-
-/** Passages, or a file or folder of them that `readDocuments` reads. */
-export type Corpus = string | Iterable<Passage> | AsyncIterable<Passage>;
 
 /** What to build. */
 export interface BuildIndexOptions extends SettingsOptions {
   readonly corpus: Corpus;
   /** The folder to write; an index in it is replaced when the build is done. */
   readonly out: string;
+  /** How documents are cut into passages. @default "auto" */
+  readonly split?: Split;
   /** Builds a contiguous share of the corpus, to be merged with the others; the corpus must be a path. */
   readonly part?: Part;
   /** Goes on with a build that was interrupted; one that is done is left as it is. @default false */
@@ -30,11 +28,6 @@ export interface BuildIndexOptions extends SettingsOptions {
   /** Called after every batch. */
   readonly onProgress?: OnIndexProgress;
   readonly signal?: AbortSignal;
-}
-
-/** The passages of a corpus in their order. */
-export function passagesOf(corpus: Corpus, signal?: AbortSignal): Iterable<Passage> | AsyncIterable<Passage> {
-  return typeof corpus === "string" ? readDocuments(corpus, { signal }) : corpus;
 }
 
 /** Opens stored passages. */
@@ -51,26 +44,29 @@ function checkPart({ corpus, part }: BuildIndexOptions): void {
     throw new SeekError("ERR_ARGUMENT", "part: expected a corpus that is a path, since it is read twice");
 }
 
-/** The passages of a part, and for a hashed embedder the whole corpus, so that all parts share one. */
-async function* partOf(corpus: Corpus, { index, count }: Part, listener: Listener): AsyncGenerator<Passage> {
+/** The passages of a part. */
+async function* partOf(
+  corpus: Corpus,
+  { index, count }: Part,
+  options: CorpusOptions,
+): AsyncGenerator<Passage> {
   let total = 0;
-  for await (const _ of passagesOf(corpus, listener.signal)) total += 1;
+  for await (const _ of passagesOf(corpus, options)) total += 1;
   const [begin, end] = [Math.floor((total * (index - 1)) / count), Math.floor((total * index) / count)];
   let at = 0;
-  for await (const passage of passagesOf(corpus, listener.signal)) {
+  for await (const passage of passagesOf(corpus, options)) {
     if (at >= end) return;
     if (at >= begin) yield passage;
     at += 1;
   }
 }
 
-async function fitOn(
-  corpus: Corpus,
-  { path, dim, signal }: { path: string; dim: number; signal: AbortSignal | undefined },
-): Promise<void> {
+// The parts of a corpus are merged later, so all of them learn from the whole corpus and share one embedder.
+async function fitOnAll({ corpus, ...options }: BuildIndexOptions, path: string, dim: number): Promise<void> {
   async function* texts(): AsyncGenerator<string> {
-    for await (const passage of passagesOf(corpus, signal)) yield indexedText(passage);
+    for await (const passage of passagesOf(corpus, options)) yield indexedText(passage);
   }
+  const { signal } = options;
   const embedder = await HashedEmbedder.fit(texts(), { dim, ...(signal ? { signal } : {}) });
   await embedder.save(path).finally(() => embedder.close());
 }
@@ -80,11 +76,12 @@ async function buildFirst(
   options: BuildIndexOptions,
 ): Promise<Manifest | undefined> {
   const { corpus, part, resume = false, signal } = options;
-  const settings = settingsOf(options, name);
+  const settings = await settingsOf(options, name);
   const journal: Journal = {
     ...{ format: "seekrl-build", version: 1 },
     corpus: typeof corpus === "string" ? resolve(corpus) : null,
     part: part ?? null,
+    split: JSON.stringify(splitPlan(options)),
     settings,
   };
   const begun = resume ? await findJournal(path) : undefined;
@@ -92,30 +89,43 @@ async function buildFirst(
   else if (resume && current) return checkDone(current, options);
   else await writeJournal(path, journal);
   if (!(await isThere(join(path, segmentFiles.passages)))) {
-    await storePassages(path, part ? partOf(corpus, part, options) : passagesOf(corpus, signal), options);
+    const passages = part ? partOf(corpus, part, options) : passagesOf(corpus, options);
+    await storePassages(path, passages, options);
   }
   const store = await openStore(path);
   try {
     await checkUniqueIds([{ passages: store, removed: new Int32Array() }]);
     const work = { path, store, onProgress: options.onProgress, signal };
     const { dense } = settings;
-    const embedderPath = join(path, segmentFiles.embedder);
-    if (dense && !(await isThere(embedderPath))) {
-      if (part) await fitOn(corpus, { path: embedderPath, dim: dense.embedder.dim, signal });
-      else await fitEmbedder(work, dense);
+    const hashed = join(path, segmentFiles.embedder);
+    if (dense?.embedder.kind === "hashed" && !(await isThere(hashed))) {
+      if (part) await fitOnAll(options, hashed, dense.embedder.dim);
+      else await fitEmbedder(work, dense.embedder.dim);
     }
-    const openEmbedder = (): Promise<HashedEmbedder> => HashedEmbedder.open(embedderPath);
-    const segment = await buildSegment(name, work, { settings, openEmbedder });
+    const place = { hashed, verify: true, device: deviceOf(options) };
+    const segment = await buildSegment(name, work, { settings, place });
     return { format: "seekrl-index", version: 2, settings, segments: [segment] };
   } finally {
     store.close();
   }
 }
 
+/** What of the options decides how documents are cut. */
+function splitPlan({ split = "auto" }: BuildIndexOptions): unknown {
+  if (typeof split === "string" || split === false) return split;
+  const { tokenizer, ...plan } = split;
+  return { ...plan, vocabulary: tokenizer?.vocabSize ?? 0 };
+}
+
+function deviceOf({ dense }: SettingsOptions): string | undefined {
+  const embedder = dense ? dense.embedder : undefined;
+  return typeof embedder === "object" ? embedder.device : undefined;
+}
+
 // The first build of a folder writes segment 1, or a later one where it replaced another index.
-function checkDone(current: Manifest, options: BuildIndexOptions): undefined {
-  const segment = current.settings.dense?.embedder.segment ?? "1";
-  checkSame(options.out, current.settings, settingsOf(options, segment));
+async function checkDone(current: Manifest, options: BuildIndexOptions): Promise<undefined> {
+  const segment = embedderSegment(current.settings) ?? "1";
+  checkSame(options.out, current.settings, await settingsOf(options, segment));
 }
 
 /**
@@ -134,16 +144,9 @@ function checkDone(current: Manifest, options: BuildIndexOptions): undefined {
  */
 export async function buildIndex(options: BuildIndexOptions): Promise<Manifest> {
   checkPart(options);
-  settingsOf(options, "1");
   throwIfAborted(options.signal, "index");
-  if (typeof options.corpus === "string") await checkReadable(options.corpus);
+  await checkReadable(options.corpus);
   const { resume = false } = options;
   const manifest = await changeFolder(options.out, (change) => buildFirst(change, options), { resume });
   return manifest as Manifest;
-}
-
-async function checkReadable(path: string): Promise<void> {
-  await stat(path).catch((cause) => {
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
-  });
 }

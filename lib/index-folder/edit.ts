@@ -1,21 +1,27 @@
 /** Adds passages to an index and removes passages from it. */
 import { join } from "node:path";
 import { throwIfAborted } from "../base/errors.ts";
-import { HashedEmbedder } from "../embed/hashed-embedder.ts";
-import { type Corpus, openStore, passagesOf } from "./build.ts";
+import { openStore } from "./build.ts";
 import { buildSegment, type Listener, storePassages } from "./build-segment.ts";
 import { changeFolder, sizesOf } from "./change.ts";
-import { type Manifest, type SegmentEntry, segmentFolder } from "./manifest.ts";
+import { type Corpus, checkReadable, passagesOf, type Split } from "./corpus.ts";
+import { embedderSegment, type Manifest, type SegmentEntry, segmentFolder } from "./manifest.ts";
 import { needManifest, openFiles } from "./open.ts";
 import { writeRemovedRows } from "./removed-rows.ts";
 import { type Segment, segmentFiles } from "./segment.ts";
 import { checkUniqueIds } from "./unique-ids.ts";
 
-/** How a change speaks and when it must stop. */
-export interface EditOptions {
+/** How passages are added. */
+export interface AddOptions {
+  /** How documents are cut into passages. @default "auto" */
+  readonly split?: Split;
   /** Called after every batch. */
   readonly onProgress?: Listener["onProgress"];
   readonly signal?: AbortSignal;
+  /** The folder of the encoder, if it is not where it was when the index was built. */
+  readonly encoder?: string;
+  /** What an encoder runs on. @default "cpu" */
+  readonly device?: string;
 }
 
 /** Uses the segments' passages without their indexes. */
@@ -24,7 +30,7 @@ async function withPassages<T>(
   manifest: Manifest,
   use: (segments: readonly Segment[]) => Promise<T>,
 ): Promise<T> {
-  const files = await openFiles(folder, manifest, { bm25: false, dense: false }, "touched");
+  const files = await openFiles(folder, manifest, { bm25: false, dense: false });
   try {
     return await use(files.segments);
   } finally {
@@ -38,7 +44,7 @@ async function withPassages<T>(
  *
  * @param folder the index
  * @param corpus the new passages, whose ids are in none of the index
- * @param options progress and signal
+ * @param options how to cut, progress, signal, and where an encoder is
  * @returns the manifest
  * @throws ERR_ARGUMENT for an id that the index has; ERR_IO, ERR_FORMAT, ERR_STATE, ERR_ABORTED
  * @example
@@ -47,12 +53,13 @@ async function withPassages<T>(
 export async function addToIndex(
   folder: string,
   corpus: Corpus,
-  options: EditOptions = {},
+  options: AddOptions = {},
 ): Promise<Manifest> {
   await needManifest(folder);
+  await checkReadable(corpus);
   const manifest = await changeFolder(folder, async ({ name, path }) => {
     const current = await needManifest(folder);
-    await storePassages(path, passagesOf(corpus, options.signal), options);
+    await storePassages(path, passagesOf(corpus, options), options);
     const store = await openStore(path);
     try {
       if (store.size === 0) return undefined;
@@ -60,13 +67,10 @@ export async function addToIndex(
         checkUniqueIds([...segments, { passages: store, removed: new Int32Array() }]),
       );
       const { settings } = current;
-      const embedder = join(
-        folder,
-        segmentFolder({ name: settings.dense?.embedder.segment ?? "" }),
-        segmentFiles.embedder,
-      );
-      const openEmbedder = (): Promise<HashedEmbedder> => HashedEmbedder.open(embedder);
-      const segment = await buildSegment(name, { path, store, ...options }, { settings, openEmbedder });
+      const fitted = segmentFolder({ name: embedderSegment(settings) ?? "" });
+      const { encoder, device } = options;
+      const place = { hashed: join(folder, fitted, segmentFiles.embedder), verify: true, encoder, device };
+      const segment = await buildSegment(name, { path, store, ...options }, { settings, place });
       return { ...current, segments: [...current.segments, segment] };
     } finally {
       store.close();
@@ -123,7 +127,7 @@ async function removeRows(
 export async function removeFromIndex(
   folder: string,
   ids: readonly string[],
-  { signal }: Pick<EditOptions, "signal"> = {},
+  { signal }: Pick<AddOptions, "signal"> = {},
 ): Promise<Removal> {
   const wanted = [...new Set(ids)];
   const there = new Set<string>();

@@ -1,10 +1,10 @@
 /** Finds passages in all segments at once. */
 import type { NativeHits } from "../base/addon.ts";
 import type { Passage } from "../corpus/passage.ts";
-import type { Embedder } from "../embed/embedder.ts";
 import type { Bm25Index } from "../search/bm25.ts";
 import { fuseRankings } from "../search/rank-fusion.ts";
 import type { Hit } from "../search/search.ts";
+import type { FolderEmbedder } from "./embedders.ts";
 import type { Segment } from "./segment.ts";
 
 /** How an index is searched: by words, by vectors, or by both, their rankings fused. */
@@ -70,7 +70,7 @@ export interface Finder {
   /** The segments' indexes by words as one; absent when they are not searched. */
   readonly bm25?: Bm25Index;
   /** Absent when the vectors are not searched. */
-  readonly embedder?: Embedder;
+  readonly embedder?: FolderEmbedder;
   readonly mode: SearchMode;
 }
 

@@ -1,8 +1,9 @@
 /** What an index folder holds, and whether it is sound. */
 import { codeOf } from "../base/errors.ts";
-import type { Verify } from "./file-checks.ts";
-import { countLive, type IndexSettings, listFiles, type SegmentEntry } from "./manifest.ts";
-import { needManifest, openFiles } from "./open.ts";
+import { FileChecks, type Verify } from "./file-checks.ts";
+import { countLive, embedderSegment, type IndexSettings, listFiles, type SegmentEntry } from "./manifest.ts";
+import { needManifest, openOwnEmbedder } from "./open.ts";
+import { Segment } from "./segment.ts";
 
 /** One segment. */
 export interface SegmentInfo {
@@ -25,7 +26,7 @@ export interface IndexInfo {
   readonly segments: readonly SegmentInfo[];
   /** How much was read to check it. */
   readonly checkedBytes: number;
-  /** What is wrong, one line for each segment with a fault; empty for a sound index. */
+  /** What is wrong, one line for the first fault of each segment; empty for a sound index. */
   readonly problems: readonly string[];
 }
 
@@ -51,20 +52,23 @@ export async function indexInfo(
 ): Promise<IndexInfo> {
   const manifest = await needManifest(folder);
   const { settings } = manifest;
-  const wanted = { bm25: settings.bm25 !== undefined, dense: settings.dense !== undefined };
+  const checks = await FileChecks.begin(folder, verify);
   const problems: string[] = [];
-  let checkedBytes = 0;
   // One by one, so that a fault in one does not hide the others'.
-  for (const entry of manifest.segments) {
+  const check = async (open: () => Promise<{ close(): void } | undefined>): Promise<void> => {
     try {
-      const files = await openFiles(folder, { ...manifest, segments: [entry] }, wanted, verify);
-      checkedBytes += files.checkedBytes;
-      files.close();
+      (await open())?.close();
     } catch (error) {
       if (codeOf(error) === undefined) throw error;
       problems.push((error as Error).message);
     }
-  }
+  };
+  const wanted = { bm25: settings.bm25 !== undefined, dense: settings.dense !== undefined };
+  for (const entry of manifest.segments) await check(() => Segment.open(entry, checks, wanted));
+  // An encoder's weights are read only when everything is.
+  if (verify === "all" || embedderSegment(settings) !== undefined)
+    await check(() => openOwnEmbedder(manifest, checks, { verify }));
+  await checks.end(manifest);
   const segments = manifest.segments.map(infoOf);
   const sum = (value: (segment: SegmentInfo) => number): number =>
     segments.reduce((total, segment) => total + value(segment), 0);
@@ -72,6 +76,6 @@ export async function indexInfo(
     passages: countLive(manifest),
     removed: sum(({ removed }) => removed),
     bytes: sum(({ bytes }) => bytes),
-    ...{ settings, segments, checkedBytes, problems },
+    ...{ settings, segments, problems, checkedBytes: checks.checkedBytes },
   };
 }

@@ -21,6 +21,8 @@ const journalSchema = z.strictObject({
   /** The corpus's path; null when it was no file. */
   corpus: z.string().nullable(),
   part: z.strictObject({ index: z.int().positive(), count: z.int().positive() }).nullable(),
+  /** How documents were to be cut, as JSON. */
+  split: z.string(),
   settings: settingsSchema,
 });
 

@@ -24,12 +24,19 @@ const graphSchema = z.strictObject({
 
 const bm25Schema = z.strictObject({ k1: z.number().min(0), b: z.number().min(0).max(1) });
 
-/** The hashed embedder stands in one of the segments' folders. */
-const embedderSchema = z.strictObject({
-  kind: z.literal("hashed"),
-  dim: z.int().positive(),
-  segment: segmentName,
-});
+/** A hashed embedder stands in one of the segments' folders; an encoder stays where it is and is named by its content. */
+const embedderSchema = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("hashed"), dim: z.int().positive(), segment: segmentName }),
+  z.strictObject({
+    ...{ kind: z.literal("encoder"), path: z.string(), dim: z.int().positive(), fingerprint: z.string() },
+    dtype: z.enum(["float32", "bfloat16"]),
+    pooling: z.enum(["cls", "mean", "last"]),
+    normalise: z.boolean(),
+    queryPrefix: z.string(),
+    passagePrefix: z.string(),
+    maxTokens: z.int().positive(),
+  }),
+]);
 
 const denseSchema = z.strictObject({
   embedder: embedderSchema,
@@ -65,6 +72,8 @@ const manifestSchema = z.strictObject({
 export type Manifest = z.infer<typeof manifestSchema>;
 /** How a folder's passages are indexed; the same for all of its segments. */
 export type IndexSettings = Manifest["settings"];
+/** What turns passages and queries into vectors. */
+export type EmbedderSettings = z.infer<typeof embedderSchema>;
 /** How passages become vectors, and how those are searched. */
 export type DenseSettings = z.infer<typeof denseSchema>;
 /** A part of the index that was written at once. */
@@ -123,4 +132,9 @@ export async function findManifest(folder: string): Promise<Manifest | undefined
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw new SeekError("ERR_IO", `${path}: cannot be read: ${message}`, { cause });
   }
+}
+
+/** The segment that holds the hashed embedder; undefined without one. */
+export function embedderSegment({ dense }: IndexSettings): string | undefined {
+  return dense?.embedder.kind === "hashed" ? dense.embedder.segment : undefined;
 }

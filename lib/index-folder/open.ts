@@ -1,14 +1,21 @@
 /** From an index folder to a search. */
 import { join } from "node:path";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
-import { HashedEmbedder } from "../embed/hashed-embedder.ts";
 import { Bm25Index } from "../search/bm25.ts";
 import type { Search } from "../search/search.ts";
 import { nextSegment } from "./change.ts";
+import { type FolderEmbedder, openEmbedder } from "./embedders.ts";
 import { FileChecks, type Verify } from "./file-checks.ts";
 import { findRows, readHits, type SearchMode } from "./find.ts";
 import { findJournal } from "./journal.ts";
-import { countLive, findManifest, type Manifest, manifestFile, segmentFolder } from "./manifest.ts";
+import {
+  countLive,
+  embedderSegment,
+  findManifest,
+  type Manifest,
+  manifestFile,
+  segmentFolder,
+} from "./manifest.ts";
 import { Segment, segmentFiles, type Wanted } from "./segment.ts";
 
 /** How to open an index. */
@@ -17,6 +24,10 @@ export interface OpenIndexOptions {
   readonly mode?: SearchMode;
   /** Whose every byte is checked first. @default "touched" */
   readonly verify?: Verify;
+  /** The folder of the encoder, if it is not where it was when the index was built. */
+  readonly encoder?: string;
+  /** What an encoder runs on. @default "cpu" */
+  readonly device?: string;
 }
 
 /** A search over an index folder, to be closed when it is no longer needed. */
@@ -36,18 +47,26 @@ export type IndexSearch = Search & {
 export interface OpenedIndex {
   readonly segments: readonly Segment[];
   readonly bm25: Bm25Index | undefined;
-  readonly embedder: HashedEmbedder | undefined;
+  readonly embedder: FolderEmbedder | undefined;
   readonly checkedBytes: number;
   close(): void;
 }
 
-async function openEmbedder(manifest: Manifest, checks: FileChecks): Promise<HashedEmbedder | undefined> {
-  const { dense } = manifest.settings;
-  const entry = manifest.segments.find(({ name }) => name === dense?.embedder.segment);
-  if (dense === undefined || entry === undefined) return undefined;
-  const file = join(segmentFolder(entry), segmentFiles.embedder);
-  return checks.open(file, entry.files[segmentFiles.embedder], (path, verify) =>
-    HashedEmbedder.open(path, { verify }),
+/** Opens the embedder of an index; undefined where that has no vectors. @throws as {@link openEmbedder} */
+export async function openOwnEmbedder(
+  { settings, segments }: Manifest,
+  checks: FileChecks,
+  { encoder, device, verify }: OpenIndexOptions,
+): Promise<FolderEmbedder | undefined> {
+  const { dense } = settings;
+  if (dense === undefined) return undefined;
+  const place = { encoder, device };
+  if (dense.embedder.kind === "encoder")
+    return openEmbedder(dense.embedder, { ...place, hashed: "", verify: verify !== "none" });
+  const entry = segments.find(({ name }) => name === embedderSegment(settings));
+  const file = join(segmentFolder({ name: dense.embedder.segment }), segmentFiles.embedder);
+  return checks.open(file, entry?.files[segmentFiles.embedder], (path, check) =>
+    openEmbedder(dense.embedder, { ...place, hashed: path, verify: check }),
   );
 }
 
@@ -56,17 +75,17 @@ export async function openFiles(
   folder: string,
   manifest: Manifest,
   wanted: Wanted,
-  verify: Verify,
+  options: OpenIndexOptions = {},
 ): Promise<OpenedIndex> {
-  const checks = await FileChecks.begin(folder, verify);
+  const checks = await FileChecks.begin(folder, options.verify ?? "touched");
   const segments: Segment[] = [];
-  let embedder: HashedEmbedder | undefined;
+  let embedder: FolderEmbedder | undefined;
   let bm25: Bm25Index | undefined;
   const close = (): void => {
     for (const part of [...segments, embedder, bm25]) part?.close();
   };
   try {
-    if (wanted.dense) embedder = await openEmbedder(manifest, checks);
+    if (wanted.dense) embedder = await openOwnEmbedder(manifest, checks, options);
     for (const entry of manifest.segments) segments.push(await Segment.open(entry, checks, wanted));
     const lexical = segments.flatMap((segment) => segment.bm25 ?? []);
     if (wanted.bm25) bm25 = Bm25Index.join(lexical);
@@ -110,15 +129,15 @@ const maxTries = 5;
 // Between reading the manifest and opening its files a change may have replaced them.
 async function openLatest(
   folder: string,
-  { mode, verify = "touched" }: OpenIndexOptions,
+  options: OpenIndexOptions,
 ): Promise<{ manifest: Manifest; mode: SearchMode; files: OpenedIndex }> {
   let manifest = await needManifest(folder);
   for (let tries = 1; ; tries += 1) {
-    const chosen = mode ?? defaultMode(manifest);
+    const chosen = options.mode ?? defaultMode(manifest);
     checkMode(folder, chosen, manifest);
     const wanted = { bm25: chosen !== "dense", dense: chosen !== "bm25" };
     try {
-      return { manifest, mode: chosen, files: await openFiles(folder, manifest, wanted, verify) };
+      return { manifest, mode: chosen, files: await openFiles(folder, manifest, wanted, options) };
     } catch (error) {
       const latest = await needManifest(folder);
       if (tries === maxTries || JSON.stringify(latest) === JSON.stringify(manifest)) throw error;

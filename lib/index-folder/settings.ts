@@ -7,10 +7,13 @@ import {
   VectorIndex,
   type VectorIndexKind,
 } from "../search/vector-index.ts";
-import type { DenseSettings, IndexSettings } from "./manifest.ts";
+import { type EncoderChoice, encoderSettings } from "./embedders.ts";
+import type { DenseSettings, EmbedderSettings, IndexSettings } from "./manifest.ts";
 
 /** How to embed the passages and to search the vectors. */
 export interface DenseOptions {
+  /** `hashed` needs no model; an encoder is a Hugging Face folder. @default "hashed" */
+  readonly embedder?: "hashed" | EncoderChoice;
   /** Width of the hashed embedder's vectors. @default 512 */
   readonly dim?: number;
   /** `auto`: `exact` for a segment of up to 100,000 passages, `hnsw` for a larger one. @default "auto" */
@@ -40,14 +43,18 @@ export function kindFor({ kind }: DenseSettings, count: number): VectorIndexKind
   return count <= maxExact ? "exact" : "hnsw";
 }
 
-function denseSettings(options: DenseOptions, segment: string): DenseSettings {
-  const { dim = 512, kind = "auto", metric = "cos", dtype = "bf16", graph } = options;
-  const embedder = { kind: "hashed", dim, segment } as const;
-  const dense = { embedder, kind, metric, dtype, graph: { ...graphDefaults, ...graph } };
+function hashedSettings(dim: number, segment: string): EmbedderSettings {
   HashedEmbedder.create({ dim }).close();
+  return { kind: "hashed", dim, segment };
+}
+
+async function denseSettings(options: DenseOptions, segment: string): Promise<DenseSettings> {
+  const { embedder: choice = "hashed", dim = 512, kind = "auto", metric = "cos", dtype = "bf16" } = options;
+  const graph = { ...graphDefaults, ...options.graph };
+  const embedder = choice === "hashed" ? hashedSettings(dim, segment) : await encoderSettings(choice);
   for (const each of ["exact", "hnsw"] as const)
-    VectorIndex.create(each, { ...dense, dim, capacity: 0 }).close();
-  return dense;
+    VectorIndex.create(each, { metric, dtype, graph, dim: embedder.dim, capacity: 0 }).close();
+  return { embedder, kind, metric, dtype, graph };
 }
 
 /**
@@ -55,14 +62,17 @@ function denseSettings(options: DenseOptions, segment: string): DenseSettings {
  *
  * @param options what to build
  * @param segment the segment that will hold the embedder
- * @throws ERR_RANGE, ERR_ARGUMENT for options that cannot be
+ * @throws ERR_RANGE, ERR_ARGUMENT for options that cannot be; for an encoder what opening it throws
  */
-export function settingsOf({ bm25 = {}, dense = {} }: SettingsOptions, segment: string): IndexSettings {
+export async function settingsOf(
+  { bm25 = {}, dense = {} }: SettingsOptions,
+  segment: string,
+): Promise<IndexSettings> {
   const settings: IndexSettings = {};
   if (bm25 !== false) {
     new Bm25Builder(bm25).close();
     settings.bm25 = { k1: bm25.k1 ?? 1.2, b: bm25.b ?? 0.75 };
   }
-  if (dense !== false) settings.dense = denseSettings(dense, segment);
+  if (dense !== false) settings.dense = await denseSettings(dense, segment);
   return settings;
 }

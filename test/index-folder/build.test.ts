@@ -1,6 +1,6 @@
 /** From a corpus to hits through an index folder. */
 import assert from "node:assert/strict";
-import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -188,4 +188,32 @@ test("a build replaces an index at its end; searches that have the old one open 
   assert.deepEqual([now.size, now.mode], [5, "bm25"]);
   now.close();
   assert.deepEqual(await readdir(join(out, "segments")), ["2"]);
+});
+
+test("a folder of text files is cut into passages, JSON Lines are not unless one says so", async () => {
+  const documents = join(folder, "documents");
+  await mkdir(documents);
+  const paragraphs = Array.from({ length: 9 }, (_, i) =>
+    `${passages[i]?.title} lives here. `.repeat(20).trim(),
+  );
+  await writeFile(join(documents, "a.txt"), paragraphs.slice(0, 5).join("\n\n"));
+  await writeFile(join(documents, "b.md"), paragraphs.slice(5).join("\n\n"));
+  const out = join(folder, "of-documents");
+  await buildIndex({ corpus: documents, out });
+  const search = await openIndex(out);
+  assert.ok(search.size > 4);
+  const [[hit] = []] = await search([passages[7]?.title ?? ""], { topK: 1 });
+  search.close();
+  assert.match(hit?.id ?? "", /^b\.md-\d+$/);
+  assert.equal(hit?.title, "b");
+  const lines = join(folder, "lines.jsonl");
+  await writeFile(lines, `${JSON.stringify({ id: "long", title: "", text: paragraphs.join(" ") })}\n`);
+  const sizes: number[] = [];
+  for (const split of ["auto", { by: "words", size: 100 }] as const) {
+    await buildIndex({ corpus: lines, out, split });
+    const opened = await openIndex(out);
+    sizes.push(opened.size);
+    opened.close();
+  }
+  assert.deepEqual(sizes, [1, Math.ceil(paragraphs.join(" ").split(" ").length / 100)]);
 });

@@ -1,0 +1,50 @@
+/** What is indexed: passages as they come, or files of documents, cut into passages where they are texts. */
+import { stat } from "node:fs/promises";
+import { SeekError } from "../base/errors.ts";
+import { formatOf } from "../corpus/format.ts";
+import type { Passage } from "../corpus/passage.ts";
+import { corpusFiles, readDocuments } from "../corpus/read-documents.ts";
+import { type SplitOptions, splitDocuments } from "../corpus/split-documents.ts";
+
+/** Passages, or a file or folder that `readDocuments` reads. */
+export type Corpus = string | Iterable<Passage> | AsyncIterable<Passage>;
+
+/**
+ * How documents are cut into passages. `auto`: a file or folder of plain text into paragraphs of about 100 words, all
+ * else not at all, since tables and JSON Lines mostly hold passages already.
+ */
+export type Split = "auto" | false | Omit<SplitOptions, "signal">;
+
+/** What `auto` does to plain text. */
+const textSplit = { by: "paragraphs", size: 100 } as const;
+
+/** How to read a corpus. */
+export interface CorpusOptions {
+  /** @default "auto" */
+  readonly split?: Split | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+async function isPlainText(corpus: Corpus): Promise<boolean> {
+  if (typeof corpus !== "string") return false;
+  for (const { path } of await corpusFiles(corpus)) if ((await formatOf(path)) !== "text") return false;
+  return true;
+}
+
+/** @throws ERR_IO when a corpus that is a path is not there */
+export async function checkReadable(corpus: Corpus): Promise<void> {
+  if (typeof corpus !== "string") return;
+  await stat(corpus).catch((cause) => {
+    throw new SeekError("ERR_IO", `${corpus}: cannot be read: ${cause.message}`, { cause });
+  });
+}
+
+/** The passages of a corpus in their order. @throws as `readDocuments` and `splitDocuments` */
+export async function* passagesOf(
+  corpus: Corpus,
+  { split = "auto", signal }: CorpusOptions,
+): AsyncGenerator<Passage> {
+  const documents = typeof corpus === "string" ? readDocuments(corpus, { signal }) : corpus;
+  const chosen = split === "auto" ? (await isPlainText(corpus)) && textSplit : split;
+  yield* chosen === false ? documents : splitDocuments(documents, { ...chosen, signal });
+}
