@@ -4,7 +4,7 @@ import { readChunks } from "../data/text-file.ts";
 import { headerOf, isKiltLine } from "./tsv.ts";
 
 /** `json` is one list or object, `text` a document by itself. */
-export type CorpusFormat = "jsonl" | "json" | "table" | "parquet" | "text";
+export type CorpusFormat = "jsonl" | "json" | "table" | "parquet" | "store" | "text";
 
 const kHeadBytes = 1 << 16;
 
@@ -46,6 +46,7 @@ export async function formatOf(path: string): Promise<CorpusFormat> {
   const name = path.toLowerCase().replace(/\.gz$/, "");
   const head = await headOf(path);
   if (head.subarray(0, 4).toString("latin1") === "PAR1") return "parquet";
+  if (head.subarray(0, 8).toString("latin1") === "SEEKBLOB") return "store";
   if (/\.(txt|md)$/.test(name)) return "text";
   const text = head.toString("utf8").replace(/^\uFEFF/, "");
   const begin = text.trimStart();

@@ -1,13 +1,15 @@
 /** Documents from a file or a folder of files in any known form, as a stream. */
 import { readdir, stat } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
-import { SeekError } from "../base/errors.ts";
+import { batchesOf } from "../base/batches.ts";
+import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { readElements } from "../data/json-elements.ts";
 import { type JsonRow, parseRow } from "../data/jsonl.ts";
 import { type ReadFileOptions, readChunks, readLines } from "../data/text-file.ts";
 import { type Document, documentFromRow } from "./document.ts";
 import { formatOf } from "./format.ts";
 import { readParquet } from "./parquet.ts";
+import { PassageStore } from "./passage-store.ts";
 import { readTable } from "./tsv.ts";
 
 /** How far reading has come. */
@@ -70,6 +72,27 @@ async function* readText(path: string, id: string, options: ReadFileOptions): As
   }
 }
 
+/** The passages of a store, whole as they are. */
+async function* readStore(path: string, { signal, onBytes }: ReadFileOptions): AsyncGenerator<JsonRow[]> {
+  const store = await PassageStore.open(path);
+  const { size: numBytes } = await stat(path);
+  try {
+    let index = 0;
+    for await (const passages of batchesOf(store, 1024)) {
+      throwIfAborted(signal, path);
+      yield passages.map((value, i) => ({
+        value: { ...value },
+        index: index + i,
+        where: `${path}[${index + i}]`,
+      }));
+      index += passages.length;
+      onBytes?.(Math.round((numBytes * index) / store.size));
+    }
+  } finally {
+    store.close();
+  }
+}
+
 async function readRows(
   path: string,
   id: string,
@@ -77,7 +100,13 @@ async function readRows(
 ): Promise<AsyncGenerator<JsonRow[]>> {
   const format = await formatOf(path);
   if (format === "text") return readText(path, id, options);
-  const readers = { jsonl: readJsonLines, json: readJson, table: readTable, parquet: readParquet };
+  const readers = {
+    jsonl: readJsonLines,
+    json: readJson,
+    table: readTable,
+    parquet: readParquet,
+    store: readStore,
+  };
   return readers[format](path, options);
 }
 
@@ -109,7 +138,7 @@ export async function corpusFiles(path: string): Promise<CorpusFile[]> {
 
 /**
  * Reads documents one by one, whatever the size of the corpus: JSON Lines, a JSON list, a JSON object from titles to
- * texts, TSV, parquet, KILT's knowledge source, text files; each also as gzip. The form is found from the bytes.
+ * texts, TSV, parquet, KILT's knowledge source, text files (each also as gzip) and passage stores. The form is found from the bytes.
  *
  * @param path a file, or a folder whose files are read by name
  * @param options `signal` ends the reading, `onProgress` hears of it

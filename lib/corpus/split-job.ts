@@ -3,6 +3,7 @@ import { type FileHandle, open, readFile, rename, rm, stat } from "node:fs/promi
 import { batchesOf } from "../base/batches.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files.ts";
+import { native } from "../base/native.ts";
 import type { Passage } from "./passage.ts";
 import { writePassageStore } from "./passage-store.ts";
 import { type CorpusFile, corpusFiles, type ReadProgress, readDocuments } from "./read-documents.ts";
@@ -191,41 +192,57 @@ async function publish(partial: string, { out, form, signal }: SplitCorpusOption
   await rm(partial);
 }
 
+/** Splits from the beginning, or from where a stopped split came to. */
+async function runSplit(options: SplitCorpusOptions, plan: unknown): Promise<SplitResult> {
+  const { out, resume = false, flushBytes = 1 << 24 } = options;
+  const partial = `${out}.partial`;
+  const journalPath = `${out}.journal`;
+  // A kill after the output got its place can leave a journal alone.
+  const isStopped = resume && (await stat(partial).catch(() => undefined)) !== undefined;
+  const journal = isStopped ? await readJournal(journalPath, plan) : undefined;
+  if (journal === undefined) await rm(journalPath, { force: true });
+  const counter = new CorpusCounter(options.report);
+  const file = await open(partial, journal === undefined ? "w" : "r+").catch((cause) => {
+    counter.close();
+    throw cause;
+  });
+  try {
+    const lines = new PassageLines(file, { journalPath, plan, flushBytes, counter });
+    if (journal !== undefined) await lines.resume(partial, journal);
+    await splitRest(lines, options);
+    await publish(partial, options);
+    await rm(journalPath, { force: true });
+    return { numDocuments: lines.numDocuments, report: await counter.report() };
+  } finally {
+    await file.close();
+    counter.close();
+  }
+}
+
 /**
  * Splits a corpus of any size into one file of passages. What is done lies in `OUT.partial` with `OUT.journal`, flushed
  * now and then: a split that was stopped or killed goes on from there with `resume` and ends with the same bytes.
  *
  * @param options what to split, how, and into what
  * @returns how many documents there were, and the report on the passages
- * @throws ERR_IO, ERR_FORMAT, ERR_RANGE, ERR_ARGUMENT; ERR_STATE for `resume` after another split; ERR_ABORTED
+ * @throws ERR_IO, ERR_FORMAT, ERR_RANGE, ERR_ARGUMENT; ERR_STATE for `resume` after another split, or while another
+ * process splits into the same file; ERR_ABORTED
  * @example
  * const { report } = await splitCorpus({ input: "passages.jsonl", out: "split.jsonl", size: 100 });
  */
 export async function splitCorpus(options: SplitCorpusOptions): Promise<SplitResult> {
-  const { input, out, resume = false, flushBytes = 1 << 24, signal } = options;
+  const { input, out, signal } = options;
   throwIfAborted(signal, "split");
-  const partial = `${out}.partial`;
-  const journalPath = `${out}.journal`;
   const plan = await planOf(await corpusFiles(input), options);
-  const journal = resume ? await readJournal(journalPath, plan) : undefined;
-  const counter = new CorpusCounter(options.report);
+  const lock = native.fileLockTake(`${out}.lock`);
   try {
-    if (journal === undefined) await rm(journalPath, { force: true });
-    const file = await open(partial, journal === undefined ? "w" : "r+");
-    const lines = new PassageLines(file, { journalPath, plan, flushBytes, counter });
-    try {
-      if (journal !== undefined) await lines.resume(partial, journal);
-      await splitRest(lines, options);
-    } finally {
-      await file.close();
-    }
-    await publish(partial, options);
-    await rm(journalPath, { force: true });
-    return { numDocuments: lines.numDocuments, report: await counter.report() };
+    const result = await runSplit(options, plan);
+    await rm(`${out}.lock`, { force: true });
+    return result;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
     throw new SeekError("ERR_IO", `${out}: cannot be written: ${(cause as Error).message}`, { cause });
   } finally {
-    counter.close();
+    native.fileLockClose(lock);
   }
 }

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { Document } from "../../lib/corpus/document.ts";
+import { writePassageStore } from "../../lib/corpus/passage-store.ts";
 import { type ReadProgress, readDocuments } from "../../lib/corpus/read-documents.ts";
 import { projectRoot } from "../project.ts";
 
@@ -98,6 +99,13 @@ test("parquet written by pyarrow is read, numbers as ids and lists of paragraphs
       text: `Paragraph one of ${i}.\nParagraph two of ${i}.`,
     })),
   );
+});
+
+test("a passage store is read as its passages", async () => {
+  const passages = Array.from({ length: 3000 }, (_, i) => ({ id: `p${i}`, title: "T", text: `text ${i}` }));
+  const path = join(folder, "passages.bin");
+  await writePassageStore(path, passages);
+  assert.deepEqual(await all(path), passages);
 });
 
 test("a folder is its files by name, those in folders inside included, documents without id numbered through", async () => {

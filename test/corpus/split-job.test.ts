@@ -95,6 +95,23 @@ test("a split stopped by the signal goes on; with other options it is an ERR_STA
   assert.ok(size > 0 && size < wholeBytes.length);
 });
 
+test("a file that another split writes is an ERR_STATE; a journal alone is nothing to go on from", async () => {
+  const out = join(folder, "twice.jsonl");
+  const first = splitCorpus({ ...options, out });
+  const second = splitCorpus({ ...options, out });
+  const [one, two] = await Promise.allSettled([first, second]);
+  assert.deepEqual([one.status, two.status].sort(), ["fulfilled", "rejected"]);
+  const { reason } = [one, two].find(({ status }) => status === "rejected") as PromiseRejectedResult;
+  assert.equal(reason.code, "ERR_STATE");
+  await writeFile(`${out}.journal`, '{"numBytes":1');
+  await splitCorpus({ ...options, out, resume: true });
+  assert.ok((await readFile(out)).equals(wholeBytes));
+  assert.deepEqual(
+    (await readdir(folder)).filter((name) => name.startsWith("twice.jsonl")),
+    ["twice.jsonl"],
+  );
+});
+
 test("a partial file shorter than its journal says is refused", async () => {
   const out = join(folder, "short.jsonl");
   await killed(out, 1);
