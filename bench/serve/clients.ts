@@ -3,8 +3,9 @@
  * that searches for each alone?
  *
  * `npm run bench -- serve/clients [--kind exact|hnsw] [--passages 200000] [--dim 384] [--clients 32] [--seconds 3]
- * [--rounds 5] [--python PATH]`: the clients are this process, the servers are others. No query repeats and nothing is
- * cached. With `--python`, bench/serve/server_peer.py (faiss, one search per request) is measured too.
+ * [--rounds 5] [--encoder FOLDER] [--python PATH]`: the clients are this process, the servers are others. No query
+ * repeats and nothing is cached. Queries are hashed, or encoded by `--encoder` in bfloat16. With `--python`,
+ * bench/serve/server_peer.py (faiss, one search per request) is measured too.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     clients: { type: "string", default: "32" },
     seconds: { type: "string", default: "3" },
     rounds: { type: "string", default: "5" },
+    encoder: { type: "string" },
     python: { type: "string" },
   },
 });
@@ -64,6 +66,7 @@ function startOurs(name: string, batch: ServerChoice["batch"]): Promise<Server> 
     kind: values.kind === "hnsw" ? "hnsw" : "exact",
     ...{ numPassages, dim },
     batch: { maxCached: 0, ...batch },
+    ...(values.encoder ? { encoder: values.encoder } : {}),
   };
   return start(name, process.execPath, join(here, "server.js"), JSON.stringify(choice));
 }

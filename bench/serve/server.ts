@@ -1,4 +1,6 @@
 /** The server of the benchmark, in a process of its own: random vectors, an index over them, passages of 100 words. */
+import type { Embedder } from "../../lib/embed/embedder.ts";
+import { Encoder } from "../../lib/embed/encoder.ts";
 import { HashedEmbedder } from "../../lib/embed/hashed-embedder.ts";
 import type { BatchOptions } from "../../lib/search/batcher.ts";
 import type { Search } from "../../lib/search/search.ts";
@@ -11,19 +13,24 @@ export interface ServerChoice {
   readonly kind: VectorIndexKind;
   readonly numPassages: number;
   readonly dim: number;
+  /** Encodes the queries; without it words are hashed. */
+  readonly encoder?: string;
   readonly batch: BatchOptions;
 }
 
 const text = Array.from({ length: 100 }, (_, i) => `word${i}`).join(" ");
 
-async function openSearch({ kind, numPassages, dim }: ServerChoice): Promise<Search> {
+async function openSearch({ kind, numPassages, dim: hashedDim, encoder }: ServerChoice): Promise<Search> {
+  const embedder: Embedder = encoder
+    ? await Encoder.open(encoder, { dtype: "bfloat16" })
+    : HashedEmbedder.create({ dim: hashedDim });
+  const { dim } = embedder;
   const index = VectorIndex.create(kind, { dim, capacity: numPassages, dtype: "bf16" });
   const dice = new Dice(1, 0);
   const numPart = 10_000;
   for (let done = 0; done < numPassages; done += numPart) {
     await index.add(Float32Array.from({ length: numPart * dim }, () => dice.next() - 0.5));
   }
-  const embedder = HashedEmbedder.create({ dim });
   return async (queries, { topK }) => {
     const { ids, scores } = await index.search(await embedder.embedQueries(queries), { topK });
     return queries.map((_, q) =>

@@ -33,10 +33,12 @@ VectorSearch::VectorSearch(std::shared_ptr<const VectorIndex> index, std::shared
   options_ = {num_candidates(), request_.expansion, request_.excluded ? &*request_.excluded : removed_.get()};
   const bool is_divisible = request_.is_exact || index_->is_divisible();
   const int64_t most = is_divisible ? 32 : index_->queries_per_task();
-  // Several tasks a thread: one that was interrupted does not hold up the rest.
-  tile_queries_ = std::clamp<int64_t>(ceil_div(num_queries_, 4 * num_threads), 1, most);
+  // Several tasks a thread: one that was interrupted does not hold up the rest. Where rows can be divided they are, and
+  // queries share passes over them.
+  const int64_t num_tasks = 4 * num_threads;
+  tile_queries_ = std::clamp<int64_t>(is_divisible ? num_queries_ : ceil_div(num_queries_, num_tasks), 1, most);
   num_tiles_ = ceil_div(num_queries_, tile_queries_);
-  const int64_t num_wanted = is_divisible && num_tiles_ > 0 ? ceil_div(2 * num_threads, num_tiles_) : 1;
+  const int64_t num_wanted = is_divisible && num_tiles_ > 0 ? ceil_div(num_tasks, num_tiles_) : 1;
   num_ranges_ = std::clamp<int64_t>(num_wanted, 1, std::max<int64_t>(1, num_rows_ / kMinRangeRows));
   tiles_ = std::vector<Tile>(static_cast<size_t>(num_tiles_));
   for (Tile& tile : tiles_) tile.num_left = num_ranges_;
