@@ -25,6 +25,7 @@ export type { Recipe } from "./recipes/recipe.ts";
 export { searchR1 } from "./recipes/search-r1.ts";
 export { withWorldPrompt, worldRecipe } from "./recipes/world.ts";
 export { Chat } from "./remote/chat.ts";
+export { remoteEmbedder } from "./remote/remote-embedder.ts";
 export { remoteSearch } from "./remote/remote-search.ts";
 export { agenticAccuracyReward, agenticFormatReward } from "./reward/agentic-rag.ts";
 export { fewSearchesBonus, type GroupReward } from "./reward/group.ts";

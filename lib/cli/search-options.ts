@@ -36,6 +36,9 @@ export interface OpenedSearch extends Disposable {
   readonly search: Search;
 }
 
+/** A server may restart while a training asks it: within the deadline of a search, nothing is lost. */
+const patient = { retries: 10 };
+
 async function openFirst({
   index,
   mode,
@@ -55,7 +58,8 @@ async function openFirst({
   if (retriever !== undefined && index === undefined) {
     const { remoteSearch } = await import("../remote/remote-search.ts");
     const { protocol, retrieverKeyEnv: apiKeyEnv } = server;
-    const search = remoteSearch({ url: retriever, protocol, apiKeyEnv });
+    if (mode !== undefined) throw new UsageError("--mode: the server chooses its own, expected none");
+    const search = remoteSearch({ url: retriever, protocol, apiKeyEnv, transport: patient });
     return { search: batched(search), [Symbol.dispose]: () => {} };
   }
   throw new UsageError(`expected --index or --retriever, got ${index === undefined ? "neither" : "both"}`);

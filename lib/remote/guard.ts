@@ -20,7 +20,7 @@ export interface TransportOptions {
   readonly timeoutMs?: number;
   /** A call with all its attempts and waits, milliseconds. @default 25_000 */
   readonly deadlineMs?: number;
-  /** Attempts after the first, made only after network errors, time-outs, 408, 429 and 5xx. @default 2 */
+  /** Attempts after the first, made only after network errors, time-outs, 408, 429, 5xx and while nothing is sent. @default 2 */
   readonly retries?: number;
   /** Requests under way at once; others wait for their turn. @default 16 */
   readonly maxConcurrent?: number;
@@ -108,7 +108,9 @@ export class Guard {
       if (!(error instanceof BrokenCircuitError)) throw error;
       const { breakAfter, coolMs } = this.options;
       const rule = `${breakAfter} failures in a row, so nothing is sent for ${coolMs} ms`;
-      throw new Fault(`${this.name}: ${rule}; the last: ${this.#lastFault}`, { cause: error });
+      const message = `${this.name}: ${rule}; the last: ${this.#lastFault}`;
+      // Waiting costs the server nothing, and whoever has retries and time left may outlast its restart.
+      throw new Fault(message, { cause: error, mayRetry: true, retryAfterMs: coolMs });
     }
   }
 

@@ -13,6 +13,7 @@ import { worldRecipe } from "../../lib/recipes/world.ts";
 import { remoteSearch } from "../../lib/remote/remote-search.ts";
 import { type AgentParts, rolloutGroup } from "../../lib/rollout/agent.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
+import { batched } from "../../lib/search/batched.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { Tokenizer } from "../../lib/text/tokenizer.ts";
 import { algorithms } from "../../lib/train/algorithm.ts";
@@ -33,7 +34,6 @@ const faults: Behaviour[] = [
   "shape",
   { status: 503 },
 ];
-const searchTimeoutMs = 600;
 const recipe = worldRecipe({ queries: "multi" });
 
 /** Retries would hide faults, and the breaker would keep most requests from being sent. */
@@ -67,21 +67,22 @@ interface Outcome {
   readonly trajectories: Trajectory[];
 }
 
-/** Three steps on 8 questions; when the third begins the server is away, and it comes back after four searches. */
-async function train(world: World, server: FaultServer, folder: string): Promise<Outcome> {
+interface Course {
+  readonly steps: number;
+  readonly search: Search;
+  /** @default 20 s, longer than any search here */
+  readonly searchTimeoutMs?: number;
+  readonly onStep?: (step: number) => Promise<void>;
+}
+
+/** Steps on 8 questions, 4 rollouts each. */
+async function train(world: World, folder: string, course: Course): Promise<Outcome> {
+  const { steps, search, searchTimeoutMs = 20_000, onStep } = course;
   const start = join(packageRoot, "world", "checkpoint");
   const tokenizer = await Tokenizer.load(start);
   await using model = await Model.load(start);
   await using engine = await Engine.open(model, { tokenizer });
   await using trainer = await Trainer.open(model);
-  // A request for each search, so that each fault meets one.
-  const remote = remoteSearch({ url: server.url, transport });
-  let numWhileAway = Number.NaN;
-  const search: Search = (queries, options) => {
-    numWhileAway += 1;
-    if (numWhileAway === 4) setTimeout(() => void server.start(), 50);
-    return remote(queries, options);
-  };
   const limits = { ...recipe.limits, searchTimeoutMs };
   const parts: AgentParts = { engine, tokenizer, search, ...recipe, limits };
   const outcome: Outcome = { steps: [], trajectories: [] };
@@ -94,18 +95,36 @@ async function train(world: World, server: FaultServer, folder: string): Promise
     },
     algorithm: algorithms.rloo,
     batch: { questions: 8, samples: 4 },
-    steps: 3,
+    steps,
     learningRate: { policy: schedule({ peak: 1e-4 }) },
     run: { folder, checkpointEvery: 0 },
     onStep: async (metrics, trajectories) => {
       outcome.steps.push(metrics);
       outcome.trajectories.push(...trajectories);
-      if (metrics.step !== 2) return;
-      await server.stop();
-      numWhileAway = 0;
+      await onStep?.(metrics.step);
     },
   });
   return outcome;
+}
+
+/** When the third step begins the server is away, and it comes back after four searches. */
+function faultyCourse(server: FaultServer): Course {
+  // A request for each search, so that each fault meets one.
+  const remote = remoteSearch({ url: server.url, transport });
+  let numWhileAway = Number.NaN;
+  return {
+    steps: 3,
+    search: (queries, options) => {
+      numWhileAway += 1;
+      if (numWhileAway === 4) setTimeout(() => void server.start(), 50);
+      return remote(queries, options);
+    },
+    onStep: async (step) => {
+      if (step !== 2) return;
+      await server.stop();
+      numWhileAway = 0;
+    },
+  };
 }
 
 test("a retriever that restarts, hangs and errs costs masked, counted failure observations and nothing else", async () => {
@@ -113,7 +132,7 @@ test("a retriever that restarts, hangs and errs costs masked, counted failure ob
   const world = createWorld({ seed: 3, numTrain: 40, numValidation: 1, numTest: 1 });
   await using server = await startWorldServer(world, join(folder, "index"));
   server.script.push(...faultyScript(400));
-  const { steps, trajectories } = await train(world, server, join(folder, "run"));
+  const { steps, trajectories } = await train(world, join(folder, "run"), faultyCourse(server));
 
   assert.equal(steps.length, 3, "training went on to its end");
   assert.equal(trajectories.length, 3 * 8 * 4);
@@ -141,7 +160,7 @@ test("a retriever that restarts, hangs and errs costs masked, counted failure ob
       .filter(({ kind }) => kind === "policy")
       .flatMap(({ tokens }) => [...tokens]).length;
     assert.equal(policySequence(trajectory).rows.length, numPolicy, "only the policy's tokens are trained");
-    const bound = trajectory.queries.length * (searchTimeoutMs + 2_000);
+    const bound = trajectory.queries.length * (transport.deadlineMs + 2_000);
     assert.ok(timings.searchMs <= bound, `${timings.searchMs} ms in ${trajectory.queries.length} searches`);
   }
   const reasons = trajectories.flatMap(({ failureReasons = [] }) => failureReasons).join("\n");
@@ -162,5 +181,40 @@ test("a retriever that restarts, hangs and errs costs masked, counted failure ob
   const rows = (await readFile(join(folder, "run", "trajectories.jsonl"), "utf8")).trim().split("\n");
   const logged = rows.flatMap((line) => (JSON.parse(line) as { failures: string[] }).failures);
   assert.equal(logged.length, observed.length);
+  await rm(folder, { recursive: true });
+});
+
+test("a restart within the deadline of a search costs nothing at all", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+  const world = createWorld({ seed: 4, numTrain: 40, numValidation: 1, numTest: 1 });
+  await using server = await startWorldServer(world, join(folder, "index"));
+  const patient = { retries: 10, breakAfter: 3, coolMs: 200 };
+  const remote = batched(remoteSearch({ url: server.url, transport: patient }));
+  let isUp = false;
+  await server.stop();
+  const search: Search = (queries, options) => {
+    // Down for long enough that the breaker opens and closes again.
+    if (!isUp) setTimeout(() => void server.start(), 700);
+    isUp = true;
+    return remote(queries, options);
+  };
+  const { steps, trajectories } = await train(world, join(folder, "run"), { steps: 1, search });
+  assert.equal(steps[0]?.["search/failures"], 0);
+  assert.ok(trajectories.some(({ timings }) => timings.searchMs > 500));
+  await rm(folder, { recursive: true });
+});
+
+test("a server that never answers costs each search its deadline and no more", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+  const world = createWorld({ seed: 5, numTrain: 40, numValidation: 1, numTest: 1 });
+  await using server = await startFaultServer(() => null);
+  server.otherwise = "hang";
+  const search = batched(remoteSearch({ url: server.url }));
+  const course = { steps: 1, search, searchTimeoutMs: 250 };
+  const { steps, trajectories } = await train(world, join(folder, "run"), course);
+  const rounds = trajectories.flatMap(({ queries }) => queries).length;
+  assert.ok(rounds > 0);
+  assert.equal(steps[0]?.["search/failures"], rounds);
+  for (const { timings, queries } of trajectories) assert.ok(timings.searchMs <= queries.length * 1_500);
   await rm(folder, { recursive: true });
 });
