@@ -14,10 +14,12 @@ import { searchCommand } from "./search.ts";
 import { sftCommand } from "./sft.ts";
 import { tokenizeCommand } from "./tokenize.ts";
 import { trainCommand } from "./train.ts";
+import { worldCommand } from "./world.ts";
 
 /** Every command of the program. */
 export const commands: readonly Command[] = [
   demoCommand,
+  worldCommand,
   generateCommand,
   scoreCommand,
   tokenizeCommand,

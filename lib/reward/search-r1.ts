@@ -100,8 +100,11 @@ export function isWellFormed({ segments }: Spoken): boolean {
 function afterSegment(state: State, { kind, text }: Segment): State | undefined {
   if (kind === "observation") return state === "searched" ? "informed" : undefined;
   const isFabricated = text.includes("<information>") || text.includes("</information>");
-  return isFabricated ? undefined : afterText(state, text);
+  return isFabricated ? undefined : afterText(state, text.replace(endMark, ""));
 }
+
+// A model may end its turn behind the answer, as it was taught to.
+const endMark = /(?:<\|[^|<>]{1,40}\|>|<\/s>)\s*$/;
 
 function afterText(start: State, text: string): State | undefined {
   let state: State | undefined = start;

@@ -7,6 +7,7 @@ import { type Kind, kNames } from "./names.ts";
 import { writePassages } from "./passages.ts";
 import { askQuestion, type QuestionKind } from "./questions.ts";
 import { Dice } from "./random.ts";
+import type { Speech } from "./speech.ts";
 import { type DemonstrationSegment, demonstrate, type Habits, kCarefulHabits, kHabits } from "./teacher.ts";
 
 /** One scripted trajectory. */
@@ -37,6 +38,8 @@ export interface DemonstrationOptions {
    * learnt where every word can be known, and manners last. @default 0
    */
   readonly careful?: number;
+  /** The tags and observations of the agents to be taught. @default RAG-R1's */
+  readonly speech?: Speech;
 }
 
 // A teacher to learn reading from: only what every student can know is not looked up.
@@ -69,15 +72,16 @@ function namesInUse(progress: number): Cast {
  * assert.equal(batch.length, 24);
  */
 export function demonstrationBatch(index: number, options: DemonstrationOptions): Demonstration[] {
-  const { seed, mode, perWorld = 24, topK = 2, warmUp = 0, careful = 0 } = options;
+  const { seed, mode, perWorld = 24, topK = 2, warmUp = 0, careful = 0, speech } = options;
   const habits = index * perWorld < careful ? kReader : (options.habits ?? kHabits);
   const dice = new Dice(seed, index);
   const facts = inventFacts(dice, drawCast(dice, kCensus, namesInUse((index * perWorld) / warmUp)));
   const library = new Library(writePassages(dice, facts));
+  const how = (chosen: QueryMode) => ({ mode: chosen, topK, habits, ...(speech ? { speech } : {}) });
   return Array.from({ length: perWorld }, (_, i) => {
     const asked = askQuestion(dice, facts, "");
     const chosen = mode ?? (i % 2 === 0 ? "single" : "multi");
-    const segments = demonstrate(dice, { facts, library }, asked, { mode: chosen, topK, habits });
+    const segments = demonstrate(dice, { facts, library }, asked, how(chosen));
     return { segments, mode: chosen, kind: asked.kind, answer: asked.answers[0]! };
   });
 }

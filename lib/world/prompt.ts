@@ -23,7 +23,10 @@ export const kChatTemplate =
   "{% if message['role'] == 'assistant' %}{{ '<|end|>' }}{% endif %}{% endfor %}" +
   "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}";
 
+/** The template's marks. */
+export const kChatMarks = { user: "<|user|>", assistant: "<|assistant|>", end: "<|end|>" } as const;
+
 /** The prompt as the model reads it: what the chat template makes of one user message. */
 export function renderPrompt(question: string, mode: QueryMode): string {
-  return `<|user|>${worldPrompt(question, mode)}<|assistant|>`;
+  return `${kChatMarks.user}${worldPrompt(question, mode)}${kChatMarks.assistant}`;
 }

@@ -1,13 +1,12 @@
 /** The scripted teacher: thinks, searches and answers, and relies on its own memory more than a student should. */
-
-import { observationText, type QueryMode } from "../text/observation.ts";
+import type { QueryMode } from "../text/observation.ts";
 import { type Facts, lookUp } from "./facts.ts";
 import type { Library } from "./library.ts";
 import { kFamousCities } from "./names.ts";
 import type { WorldPassage } from "./passages.ts";
-import { renderPrompt } from "./prompt.ts";
 import type { QuestionKind, WorldQuestion } from "./questions.ts";
 import type { Dice } from "./random.ts";
+import { ragSpeech, type Speech } from "./speech.ts";
 import { type Fact, queryFor, statementOf } from "./wording.ts";
 
 /** A piece of a demonstration: only the policy's pieces are trained. */
@@ -127,6 +126,8 @@ export interface DemonstrateOptions {
   readonly habits: Habits;
   /** Shows other passages beside the right one than the library would, and in other orders. @default true */
   readonly varied?: boolean;
+  /** @default RAG-R1's */
+  readonly speech?: Speech;
 }
 
 /** What the teacher knows, and where it looks things up. */
@@ -142,14 +143,14 @@ export function demonstrate(
   asked: WorldQuestion,
   options: DemonstrateOptions,
 ): DemonstrationSegment[] {
-  const { mode, topK, habits, varied = true } = options;
+  const { mode, topK, habits, varied = true, speech = ragSpeech } = options;
   const chains = decideRecall(
     dice,
     trace(world.facts, asked.program),
     habits.byKind[asked.kind],
     habits.recallsFamous,
   );
-  const segments: DemonstrationSegment[] = [{ kind: "prompt", text: renderPrompt(asked.question, mode) }];
+  const segments: DemonstrationSegment[] = [{ kind: "prompt", text: speech.prompt(asked.question, mode) }];
   let thought = "";
   let remembering = false;
   const say = (step: Step): void => {
@@ -160,19 +161,17 @@ export function demonstrate(
     const wanted = round.filter((step) => !step.recalled);
     if (wanted.length > 0) {
       const queries = wanted.map(queryFor);
-      const text = `<think>${thought} I will search. </think>\n<search> ${queries.join(", ")} </search>`;
-      segments.push({ kind: "policy", text });
+      segments.push({ kind: "policy", text: speech.search(`${thought} I will search.`, queries) });
       const hits = queries.map((query) =>
         varied ? find(dice, world, query, topK) : world.library.search(query, topK),
       );
-      segments.push({ kind: "observation", text: observationText(queries, hits, mode) });
+      segments.push({ kind: "observation", text: speech.observation(queries, hits, mode) });
       thought = "";
       remembering = false;
     }
     for (const step of round) say(step);
   }
   const { remark, answer } = conclude(chains);
-  const text = `<think>${thought}${remark} </think>\n<answer> ${answer} </answer><|end|>`;
-  segments.push({ kind: "policy", text });
+  segments.push({ kind: "policy", text: speech.answer(`${thought}${remark}`, answer) });
   return segments;
 }

@@ -47,6 +47,12 @@ test("only thought, search and observation in turn, then thought and answer, are
   for (const texts of wrong) assert.equal(isWellFormed(spoken(...texts)), false, texts.join("|"));
 });
 
+test("a mark that ends the turn may follow the answer", () => {
+  for (const mark of ["<|im_end|>", "<|end|>\n", "</s>"]) {
+    assert.equal(isWellFormed(spoken(answer("Rome") + mark)), true, mark);
+  }
+});
+
 test("tags in an observation break the form only when the whole text is read", () => {
   const spiked = [
     search,

@@ -1,0 +1,52 @@
+/** `seekrl world`: the built-in world as files, with demonstrations in the words of any recipe. */
+import { join } from "node:path";
+import { z } from "zod";
+import { writeJsonLines } from "../data/jsonl.ts";
+import { writeQuestions } from "../data/question.ts";
+import { type SpeechFamily, worldSpeech } from "../recipes/world-speech.ts";
+import { demonstrations } from "../world/demonstrations.ts";
+import { createWorld } from "../world/world.ts";
+import { command } from "./command.ts";
+import { chooseRecipe, type RecipeOptions, recipeOptions } from "./recipe-options.ts";
+
+const families: Readonly<Record<RecipeOptions["recipe"], SpeechFamily>> = {
+  "rag-r1": "rag",
+  "search-r1": "rag",
+  world: "rag",
+  research: "research",
+  "r1-searcher": "r1-searcher",
+};
+
+/** The command. */
+export const worldCommand = command({
+  name: "world",
+  summary: "writes the built-in world: passages, questions, and demonstrations for a recipe",
+  options: z.strictObject({
+    out: z.string().describe("folder to write"),
+    recipe: recipeOptions.recipe,
+    queries: recipeOptions.queries,
+    demonstrations: z.int().min(0).default(2400).describe("conversations of a teacher, for sft"),
+    seed: z.int().min(0).default(0).describe("of the world and the demonstrations"),
+  }),
+  run: async ({ out, recipe: name, queries, demonstrations: count, seed }, io) => {
+    const { passages, questions } = createWorld({ seed });
+    const file = (base: string): string => join(out, `${base}.jsonl`);
+    await writeJsonLines(file("corpus"), passages);
+    for (const [split, list] of Object.entries(questions)) await writeQuestions(file(split), list);
+    const recipe = chooseRecipe({ ...defaults, recipe: name, queries });
+    const speech = worldSpeech(recipe, families[name]);
+    const shown = demonstrations({ seed: seed + 1, count, mode: recipe.format.mode, speech });
+    await writeJsonLines(file("demonstrations"), segmentsOf(shown));
+    const counts = { passages: passages.length, questions: Object.values(questions).flat().length };
+    io.write(
+      `${counts.passages} passages, ${counts.questions} questions, ${count} demonstrations in ${out}\n`,
+    );
+    io.result({ out, ...counts, demonstrations: count });
+  },
+});
+
+const defaults = { formatReward: false, fewSearches: false, worldPrompt: false, faithful: false } as const;
+
+function* segmentsOf(shown: ReturnType<typeof demonstrations>): Generator<object> {
+  for (const { segments } of shown) yield { segments };
+}
