@@ -9,6 +9,13 @@ import type { ReadFileOptions } from "./text-file.ts";
 /** Which columns of those present are read; it may refuse the file. */
 export type ChooseColumns = (present: readonly string[]) => readonly string[];
 
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** hyparquet itself would put U+FFFD where the bytes are no UTF-8. */
+const parsers = {
+  stringFromBytes: (bytes: Uint8Array | undefined): string | undefined => bytes && utf8.decode(bytes),
+};
+
 function damaged(path: string, cause: unknown): unknown {
   if (cause instanceof SeekError) return cause;
   const { syscall, message } = cause as NodeJS.ErrnoException;
@@ -29,7 +36,15 @@ async function* readGroups(
   for (const group of metadata.row_groups) {
     throwIfAborted(signal, path);
     const rowEnd = index + Number(group.num_rows);
-    const rows = await parquetReadObjects({ file, metadata, columns, rowStart: index, rowEnd, compressors });
+    const rows = await parquetReadObjects({
+      file,
+      metadata,
+      columns,
+      rowStart: index,
+      rowEnd,
+      compressors,
+      parsers,
+    });
     yield rows.map((value, i) => ({ value, index: index + i, where: `${path}[${index + i}]` }));
     index = rowEnd;
     onBytes?.(Math.round((size * index) / Number(metadata.num_rows)));

@@ -5,10 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { parquetWriteBuffer } from "hyparquet-writer";
 import type { Document } from "../../lib/corpus/document.ts";
 import { writePassageStore } from "../../lib/corpus/passage-store.ts";
 import { type ReadProgress, readDocuments } from "../../lib/corpus/read-documents.ts";
 import { projectRoot } from "../project.ts";
+
+type ParquetColumns = Parameters<typeof parquetWriteBuffer>[0]["columnData"];
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-documents-"));
 after(() => rm(folder, { recursive: true }));
@@ -99,6 +102,24 @@ test("parquet written by pyarrow is read, numbers as ids and lists of paragraphs
       text: `Paragraph one of ${i}.\nParagraph two of ${i}.`,
     })),
   );
+});
+
+test("parquet of many row groups is read in order, and bytes that are no UTF-8 are refused", async () => {
+  const texts = Array.from({ length: 2500 }, (_, i) => `text ${i}`);
+  const columns = (data: (string | Uint8Array)[]): ParquetColumns => [
+    { name: "contents", data, type: "BYTE_ARRAY" },
+  ];
+  const many = parquetWriteBuffer({
+    columnData: columns(texts.map((text) => `"T"\n${text}`)),
+    rowGroupSize: 400,
+  });
+  const documents = await all(await file("many.parquet", new Uint8Array(many)));
+  assert.deepEqual(
+    documents,
+    texts.map((text, i) => ({ id: `${i}`, title: "T", text })),
+  );
+  const wrong = parquetWriteBuffer({ columnData: columns([Uint8Array.of(0x61, 0xff)]) });
+  await assert.rejects(all(await file("bytes.parquet", new Uint8Array(wrong))), { code: "ERR_FORMAT" });
 });
 
 test("a passage store is read as its passages", async () => {
