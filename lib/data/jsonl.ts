@@ -2,7 +2,7 @@
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files.ts";
 import { readElements } from "./json-elements.ts";
-import { readLines } from "./text-file.ts";
+import { readChunks, readLines } from "./text-file.ts";
 
 /** A JSON object and its place. */
 export interface JsonRow {
@@ -76,14 +76,26 @@ async function* readArray(path: string): AsyncGenerator<JsonRow> {
   }
 }
 
+/** Whether the first byte that is no white space opens a list; a byte order mark may stand before it. */
+async function beginsAsList(path: string): Promise<boolean> {
+  for await (const chunk of readChunks(path)) {
+    const begin = chunk
+      .toString("latin1")
+      .replace(/^\xef\xbb\xbf/, "")
+      .trimStart();
+    if (begin !== "") return begin.startsWith("[");
+  }
+  return false;
+}
+
 /**
- * Reads the objects of a JSON Lines file as a stream, or those of a `.json` file that holds one array. Empty lines are
- * skipped; a byte order mark and CRLF are accepted.
+ * Reads the objects of a JSON Lines file, or those of a file that holds one array, as a stream; the first letter decides.
+ * Empty lines are skipped; a byte order mark and CRLF are accepted.
  *
  * @throws ERR_IO when the file cannot be read, ERR_FORMAT (with its place) when a row is no JSON object
  */
 export async function* readJsonRows(path: string): AsyncGenerator<JsonRow> {
-  yield* path.endsWith(".json") ? readArray(path) : readRows(path);
+  yield* (await beginsAsList(path)) ? readArray(path) : readRows(path);
 }
 
 /**

@@ -61,7 +61,7 @@ async function* readRows(path: string): AsyncGenerator<JsonRow> {
  * Reads questions one by one from a JSON Lines file, from one JSON array, or from a parquet file with the same columns,
  * as those of RAG-R1, Search-R1 and ASearcher.
  *
- * @param path the file; `.json` holds one array, `.parquet` is parquet, everything else has one object per line
+ * @param path the file; one array, or one object per line; `.parquet` is parquet
  * @returns the questions in file order
  * @throws ERR_IO when the file cannot be read, ERR_FORMAT (with its place) when a row is not a question
  * @example

@@ -21,7 +21,7 @@ export interface AnswerMeans extends AnswerScores {
 const predictionColumns = ["pred_ans", "prediction", "pred"] as const;
 
 /**
- * Scores every prediction of a JSON Lines file, or of a `.json` file that holds one array. A row has a `question`, the
+ * Scores every prediction of a JSON Lines file, or of one array. A row has a `question`, the
  * accepted answers as `answer`, `answers` or `golden_answers` (a text or a list), and the prediction as `pred_ans`,
  * `prediction` or `pred`; rows that `seekrl eval` wrote have it as `answer`. A prediction of null is an empty answer.
  *

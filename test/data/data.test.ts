@@ -45,6 +45,23 @@ test("RAG-R1's shape is read from an array, its answer a string or a list", asyn
   ]);
 });
 
+test("a list is read as one whatever the file is called, and lines are too", async () => {
+  for (const text of [' [{"a":1},\n{"a":2}]', '\uFEFF\n{"a":1}\n{"a":2}', '{"a":1}\r\n\r\n{"a":2}']) {
+    for (const name of ["x.json", "x.jsonl", "x"]) {
+      const rows = await all(readJsonRows(await file(name, text)));
+      assert.deepEqual(
+        rows.map(({ value, index }) => [value, index]),
+        [
+          [{ a: 1 }, 0],
+          [{ a: 2 }, 1],
+        ],
+        text,
+      );
+    }
+  }
+  assert.deepEqual(await all(readJsonRows(await file("empty.json", ""))), []);
+});
+
 test("a missing column is refused with file, line and the columns there are", async () => {
   const path = await file("q.jsonl", '{"question":"a?","answers":["x"]}\n\n{"query":"b?","answers":["x"]}\n');
   await assert.rejects(all(readQuestions(path)), {
@@ -69,16 +86,12 @@ test("a line that is not JSON, or no object, is refused with its place", async (
     code: "ERR_FORMAT",
     message: /a\.jsonl:2: expected JSON, got/,
   });
-  const list = await file("b.jsonl", "[1]");
-  await assert.rejects(all(readJsonRows(list)), { code: "ERR_FORMAT", message: /b\.jsonl:1: .* got a list/ });
-  const object = await file("c.json", "{}");
-  await assert.rejects(all(readJsonRows(object)), {
+  const list = await file("b.jsonl", '{"id":1}\n[1]');
+  await assert.rejects(all(readJsonRows(list)), { code: "ERR_FORMAT", message: /b\.jsonl:2: .* got a list/ });
+  const numbers = await file("c.json", "[1]");
+  await assert.rejects(all(readJsonRows(numbers)), {
     code: "ERR_FORMAT",
-    message: /c\.json: expected a list/,
-  });
-  await assert.rejects(all(readJsonRows(join(folder, "none"))), {
-    code: "ERR_IO",
-    message: /none: cannot be read/,
+    message: /c\.json\[0\]: expected a JSON object, got number/,
   });
 });
 

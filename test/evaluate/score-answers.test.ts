@@ -34,7 +34,9 @@ test("predictions are read under every name they go by, from lines and from an a
   ];
   const lines = await write("lines.jsonl", rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
   const array = await write("array.json", JSON.stringify(rows));
-  for (const path of [lines, array]) {
+  const misnamed = await write("lines.json", `\n\uFEFF${await readFile(lines, "utf8")}`.slice(1));
+  const unnamed = await write("array.jsonl", ` \n${JSON.stringify(rows, null, 2)}`);
+  for (const path of [lines, array, misnamed, unnamed]) {
     const { n, em, acc } = meanScores(await score(path));
     assert.deepEqual([n, em, acc], [5, 2 / 5, 3 / 5]);
   }

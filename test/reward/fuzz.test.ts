@@ -1,0 +1,100 @@
+/** Every reward on any conversation: a number within its bounds, in time linear in the text. */
+import assert from "node:assert/strict";
+import { performance } from "node:perf_hooks";
+import { test } from "node:test";
+import { agenticAccuracyReward, agenticFormatReward } from "../../lib/reward/agentic-rag.ts";
+import { overlongPenalty, repetitionPenalty } from "../../lib/reward/penalties.ts";
+import { searcherReward } from "../../lib/reward/r1-searcher.ts";
+import { reSearchReward } from "../../lib/reward/re-search.ts";
+import { emReward, f1Reward } from "../../lib/reward/reward.ts";
+import { answerRules, type RulesName, scoreAnswer } from "../../lib/reward/rules.ts";
+import { formatReward, retrievalReward, wholeTextEmReward } from "../../lib/reward/search-r1.ts";
+import type { Segment, Trajectory } from "../../lib/rollout/trajectory.ts";
+import { asks, segment, trajectory } from "./spoken.ts";
+
+type Fuzzed = readonly [name: string, score: (each: Trajectory) => number, least: number, most: number];
+const question = asks("Rome", "a", "");
+const rewards: readonly Fuzzed[] = [
+  ["em", (each) => emReward(each, question), 0, 1],
+  ["f1", (each) => f1Reward(each, question), 0, 1],
+  ["whole-text em", (each) => wholeTextEmReward(each, question), 0, 1],
+  ["retrieval", (each) => retrievalReward(each, question), 0, 1],
+  ...[false, true].flatMap((faithful): Fuzzed[] => [
+    [`format ${faithful}`, (each) => formatReward({ faithful })(each, question), 0, 1],
+    [`research ${faithful}`, (each) => reSearchReward({ faithful })(each, question), 0, 1],
+    [
+      `stage 1 ${faithful}`,
+      (each) => searcherReward({ stage: 1, variant: "code", faithful })(each, question),
+      -1,
+      2,
+    ],
+    [
+      `zero ${faithful}`,
+      (each) => searcherReward({ stage: "zero", variant: "code", faithful })(each, question),
+      -2,
+      1,
+    ],
+  ]),
+  ["research paper", (each) => reSearchReward({ variant: "paper" })(each, question), 0, 1],
+  ["agentic form", agenticFormatReward, Number.NEGATIVE_INFINITY, 2.2],
+  ["agentic accuracy", (each) => agenticAccuracyReward(each, question), 0, 3],
+  ["overlong", overlongPenalty({ maxTokens: 50 }), -1, 0],
+  ["repetition", repetitionPenalty(), -1, 0],
+];
+
+const pieces = [
+  ..."<think> </think> <search> </search> <result> </result> <answer> </answer> <information> </information>".split(
+    " ",
+  ),
+  ..."<reasoning> <backtrack> <|begin_of_query|> <|end_of_query|> <|begin_of_documents|> <|end_of_documents|>".split(
+    " ",
+  ),
+  ..."\\boxed{ \\boxed } { $ Rome a 之 assistant Assistant: <|im_end|> <|im_start|>assistant".split(" "),
+  ...[" ", "\n", "\n\n", "(1)", "\ud800", "\u0000"],
+];
+
+function dice(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+test("every reward of any conversation is a number within its bounds", () => {
+  const roll = dice(9);
+  const kinds: readonly Segment["kind"][] = ["prompt", "policy", "observation"];
+  for (let i = 0; i < 4000; i++) {
+    const segments = Array.from({ length: 1 + roll(4) }, () => {
+      const text = Array.from({ length: roll(12) }, () => pieces[roll(pieces.length)]).join("");
+      return segment(kinds[roll(3)] ?? "policy", text);
+    });
+    for (const [name, score, least, most] of rewards) {
+      const value = score(trajectory(...segments));
+      const isWithin = value >= least && value <= most + 1e-12;
+      assert.ok(
+        isWithin,
+        `${name}: ${value} for ${JSON.stringify(segments.map(({ kind, text }) => [kind, text]))}`,
+      );
+    }
+  }
+});
+
+test("every reward and every rule reads a text in time linear in its length", () => {
+  for (const piece of pieces) {
+    const text = piece.repeat(Math.ceil(100_000 / piece.length));
+    const each = trajectory(segment("prompt", text), segment("policy", text), segment("observation", text));
+    for (const [name, score] of rewards) {
+      const started = performance.now();
+      score(each);
+      const spent = performance.now() - started;
+      assert.ok(spent < 1500, `${name}: ${JSON.stringify(piece)} took ${spent} ms`);
+    }
+    for (const name of Object.keys(answerRules) as RulesName[]) {
+      const started = performance.now();
+      scoreAnswer(text, [text, "Rome"], name);
+      const spent = performance.now() - started;
+      assert.ok(spent < 1500, `${name}: ${JSON.stringify(piece)} took ${spent} ms`);
+    }
+  }
+});
