@@ -14,6 +14,7 @@ const libLayers = [
   ["embed"],
   ["search"],
   ["index-folder"],
+  ["doctor"],
   ["remote", "world"],
   ["stores", "web"],
   ["engine"],

@@ -1,5 +1,6 @@
 /** The list of commands, in the order in which a newcomer needs them. */
 import type { Command } from "./command.ts";
+import { corpusCheckCommand } from "./corpus-check.ts";
 import { corpusSplitCommand } from "./corpus-split.ts";
 import { demoCommand } from "./demo.ts";
 import { evalCommand } from "./eval.ts";
@@ -28,6 +29,7 @@ export const commands: readonly Command[] = [
   indexAddCommand,
   indexRemoveCommand,
   indexInfoCommand,
+  corpusCheckCommand,
   searchCommand,
   retrieverServeCommand,
   sftCommand,

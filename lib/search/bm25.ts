@@ -85,7 +85,11 @@ export class Bm25Index {
    * @returns the whole, to be closed
    * @throws ERR_ARGUMENT for no index and for indexes with different options
    * @example
-   * const whole = Bm25Index.join([await Bm25Index.open("a/bm25.bin"), await Bm25Index.open("b/bm25.bin")]);
+   * const builder = new Bm25Builder();
+   * await builder.add(["the capital of France", "the capital of Peru"]);
+   * await builder.save("bm25.bin");
+   * const index = await Bm25Index.open("bm25.bin");
+   * const { ids } = await Bm25Index.join([index, index]).search(["Peru"], { topK: 2 }); // 1 and 3
    */
   static join(indexes: readonly Bm25Index[]): Bm25Index {
     return new Bm25Index(native.bm25IndexJoin(indexes.map((index) => index.#handle)));

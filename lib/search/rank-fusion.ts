@@ -10,10 +10,11 @@ export interface Fused<Item> {
 const rankOffset = 60;
 
 /**
- * Adds up `1 / (60 + rank)` over the rankings that hold an item, ranks counted from 1.
+ * Adds up `weight / (60 + rank)` over the rankings that hold an item, ranks counted from 1.
  *
  * @param rankings - each best first, without repeats
  * @param keyOf - two items with the same key are one
+ * @param options - `weights` of the rankings, `@default` 1 each
  * @returns all items, best first; equal scores in the order of the first ranking, then of the next
  * @example
  * const fused = fuseRankings([["a", "b"], ["b", "c"]], (item) => item); // "b" stands in both, and first
@@ -21,13 +22,15 @@ const rankOffset = 60;
 export function fuseRankings<Item>(
   rankings: readonly (readonly Item[])[],
   keyOf: (item: Item) => string,
+  { weights }: { readonly weights?: readonly number[] | undefined } = {},
 ): Fused<Item>[] {
   const scores = new Map<string, { readonly item: Item; score: number }>();
-  for (const ranking of rankings) {
+  for (const [r, ranking] of rankings.entries()) {
+    const weight = weights?.[r] ?? 1;
     for (const [i, item] of ranking.entries()) {
       const key = keyOf(item);
       const fused = scores.get(key) ?? { item, score: 0 };
-      fused.score += 1 / (rankOffset + i + 1);
+      fused.score += weight / (rankOffset + i + 1);
       scores.set(key, fused);
     }
   }

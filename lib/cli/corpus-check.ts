@@ -1,0 +1,93 @@
+/** `seekrl corpus check`: what a corpus can do for questions, before anybody trains on them. */
+import { basename } from "node:path";
+import { z } from "zod";
+import type { CheckProgress, CorpusCheck, QuestionReport } from "../doctor/check-corpus.ts";
+import { loadQuestions } from "./agent-options.ts";
+import { command } from "./command.ts";
+import { progressLine } from "./progress.ts";
+
+const stageNames: Readonly<Record<CheckProgress["stage"], string>> = {
+  build: "index built over",
+  passages: "counted",
+  answers: "read for answers",
+  bm25: "searched by words",
+  dense: "searched by vectors",
+  hybrid: "searched by both",
+};
+
+function progressText({ stage, done, total }: CheckProgress): string {
+  const what = stage === "build" || stage === "passages" || stage === "answers" ? "passages" : "questions";
+  return `${stageNames[stage]}: ${done}${total === undefined ? "" : ` of ${total}`} ${what}`;
+}
+
+const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+
+/** One row for each way to search, the counts on the first. */
+function rowsOf(name: string, report: QuestionReport): string[][] {
+  const { questions, answerable, emCeiling, recall } = report;
+  const counts = [name, String(questions), String(answerable), percent(emCeiling)];
+  return Object.entries(recall).map(([mode, at], i) => [
+    ...(i === 0 ? counts : counts.map(() => "")),
+    mode,
+    ...Object.values(at).map(percent),
+  ]);
+}
+
+function tableOf(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const isText = (column: number): boolean => column === 0 || column === 4;
+  const lines = rows.map((row) =>
+    row
+      .map((cell, c) => (isText(c) ? cell.padEnd(widths[c] ?? 0) : cell.padStart(widths[c] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+function questionTable(check: CorpusCheck, depths: readonly number[]): string {
+  const head = ["questions", "all", "answerable", "EM at most", "search", ...depths.map((k) => `@${k}`)];
+  const sets = check.sets.flatMap(({ name, ...report }) => rowsOf(name, report));
+  return tableOf([head, ...sets, ...(check.sets.length > 1 ? rowsOf("all sets", check) : [])]);
+}
+
+/** Two files of one name are told apart by their paths. */
+function nameOf(path: string, paths: readonly string[]): string {
+  const short = (each: string): string => basename(each).replace(/\.jsonl?$/, "");
+  return paths.filter((each) => short(each) === short(path)).length > 1 ? path : short(path);
+}
+
+/** The command. */
+export const corpusCheckCommand = command({
+  name: "corpus check",
+  summary: "how many questions a corpus can answer, and how many of them searching finds",
+  options: z.strictObject({
+    corpus: z.string().describe("index folder; or passages, for which an index is built and thrown away"),
+    questions: z.array(z.string()).min(1).describe("JSON Lines of {question, answers or golden_answers}"),
+    topK: z.array(z.int().min(1)).min(1).default([1, 5, 20]).describe("depths of recall"),
+    maxWords: z.int().min(1).default(350).describe("longer passages are reported"),
+  }),
+  run: async ({ corpus, questions: paths, topK, maxWords }, io) => {
+    const { checkCorpus } = await import("../doctor/check-corpus.ts");
+    const { reportLines } = await import("../corpus/report.ts");
+    const depths = [...new Set(topK)].sort((a, b) => a - b);
+    const load = async (path: string) => ({
+      name: nameOf(path, paths),
+      questions: await loadQuestions(path),
+    });
+    const progress = progressLine(io);
+    const check = await checkCorpus({
+      ...{ corpus, depths, maxWords },
+      sets: await Promise.all(paths.map(load)),
+      onProgress: (done) => progress.show(progressText(done)),
+      signal: io.signal,
+    });
+    progress.end();
+    for (const line of reportLines(check.corpus)) io.write(`${line}\n`);
+    io.write(`\n${questionTable(check, depths)}\n`);
+    io.write("answerable: an answer, normalised as by SQuAD, stands word for word in a passage's text.\n");
+    io.write("@k: the share of all questions with an answer among the first k hits.\n");
+    const { sets, ...totals } = check;
+    io.result(sets.length === 1 ? totals : { ...totals, sets });
+  },
+});
