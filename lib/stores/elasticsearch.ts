@@ -126,6 +126,9 @@ const bulkSchema = z.looseObject({
 
 const anything = z.unknown();
 
+/** Of OpenSearch's engines the one that has known the cosine in every version since 2.2. */
+const openSearchGraph = { name: "hnsw", engine: "lucene", space_type: "cosinesimil" };
+
 /**
  * Brings passages into an index by `_bulk`, and makes the index unless it is there. A passage whose id is there
  * already is replaced.
@@ -171,7 +174,7 @@ async function createIndex(endpoint: Endpoint, options: ElasticsearchImportOptio
   const { index, embedder, engine = "elasticsearch", vectorField = "embedding", signal } = options;
   const vector =
     engine === "opensearch"
-      ? { type: "knn_vector", dimension: embedder?.dim, space_type: "cosinesimil" }
+      ? { type: "knn_vector", dimension: embedder?.dim, method: openSearchGraph }
       : { type: "dense_vector", dims: embedder?.dim, index: true, similarity: "cosine" };
   const words = { title: { type: "text" }, text: { type: "text" } };
   const properties = embedder === undefined ? words : { ...words, [vectorField]: vector };

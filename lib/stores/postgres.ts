@@ -24,6 +24,9 @@ export interface Statement {
  */
 const passing = /^(08|53|57P0|40)/;
 
+/** A statement may be given a day; a server that is there answers sooner. */
+const maxConnectMs = 30_000;
+
 /** A pool of connections to one database. */
 export class Postgres {
   readonly #config: pg.ClientConfig;
@@ -32,7 +35,8 @@ export class Postgres {
 
   constructor({ connection = process.env.DATABASE_URL, transport = {} }: PostgresOptions) {
     const { maxConcurrent = 4, timeoutMs = 10_000 } = transport;
-    const timeouts = { connectionTimeoutMillis: timeoutMs, statement_timeout: timeoutMs };
+    const connectionTimeoutMillis = Math.min(timeoutMs, maxConnectMs);
+    const timeouts = { connectionTimeoutMillis, statement_timeout: timeoutMs };
     this.#config = { ...(connection === undefined ? {} : { connectionString: connection }), ...timeouts };
     this.#guard = new Guard(shownDatabase(connection), { ...transport, maxConcurrent });
     this.#pool = new pg.Pool({ ...this.#config, max: maxConcurrent, allowExitOnIdle: true });

@@ -40,10 +40,10 @@ export class HostQueue {
     };
     this.#lines.set(host, line);
     return line.slots.execute(async () => {
-      const now = performance.now();
-      const begin = Math.max(now, line.next);
-      line.next = begin + this.#delayMs;
-      if (begin > now) await delay(begin - now);
+      // Others may have begun while this one slept.
+      for (let ms = line.next - performance.now(); ms > 0; ms = line.next - performance.now())
+        await delay(ms);
+      line.next = performance.now() + this.#delayMs;
       return this.#all.execute(request);
     });
   }

@@ -117,7 +117,7 @@ class PageReader {
       const kept = await this.#cache?.get(url);
       const content = kept ?? (await this.#fetch(url));
       if (kept === undefined) await this.#cache?.set(url, content);
-      return { url, ...content };
+      return { url, title: content.title, text: cut(content.text, this.#options.maxChars ?? 35_000) };
     } catch (error) {
       return { url, failure: `${url}: ${error instanceof Error ? error.message : String(error)}` };
     }
@@ -134,8 +134,7 @@ class PageReader {
       throw new SeekError("ERR_FORMAT", `expected HTML or plain text, got ${type || "no type"}`);
     });
     const isPlain = contentType === "text/plain";
-    const page = isPlain ? { title: "", text: text.trim() } : await this.#extractor.extract(text);
-    return { title: page.title, text: cut(page.text, this.#options.maxChars ?? 35_000) };
+    return isPlain ? { title: "", text: text.trim() } : this.#extractor.extract(text);
   }
 
   /** Follows redirects; each address on the way is asked for like the first. */

@@ -24,26 +24,27 @@ export class TextExtractor {
     worker.ref();
     const reply = await ask(worker, html);
     worker.unref();
-    if (reply !== undefined && "page" in reply) return reply.page;
-    if (reply === undefined) {
+    if ("page" in reply) return reply.page;
+    if ("death" in reply) {
       this.#worker = undefined;
       await worker.terminate();
     }
-    throw new SeekError("ERR_FORMAT", reply?.failure ?? `page: not read within ${timeoutMs} ms`);
+    throw new SeekError("ERR_FORMAT", "death" in reply ? `page: ${reply.death}` : reply.failure);
   }
 }
 
-/** Undefined when the thread takes too long or dies. */
-function ask(worker: Worker, html: string): Promise<TextReply | undefined> {
+/** `death`: the thread takes too long, ran out of memory, or ended. */
+function ask(worker: Worker, html: string): Promise<TextReply | { readonly death: string }> {
   return new Promise((resolve) => {
-    const end = (reply?: TextReply): void => {
+    const end = (reply: TextReply | { readonly death: string }): void => {
       clearTimeout(timer);
-      worker.off("message", end).off("error", die).off("exit", die);
+      worker.off("message", end).off("error", fail).off("exit", exit);
       resolve(reply);
     };
-    const die = (): void => end();
-    const timer = setTimeout(die, timeoutMs);
-    worker.on("message", end).on("error", die).on("exit", die);
+    const fail = ({ message }: Error): void => end({ death: message });
+    const exit = (code: number): void => end({ death: `the reading thread ended with code ${code}` });
+    const timer = setTimeout(() => end({ death: `not read within ${timeoutMs} ms` }), timeoutMs);
+    worker.on("message", end).on("error", fail).on("exit", exit);
     worker.postMessage(html);
   });
 }

@@ -103,6 +103,18 @@ test("passages that were brought in are found, by words and by vectors", async (
   }
 });
 
+test("OpenSearch's index is made as its documentation says", async () => {
+  await using server = await startFaultServer(elasticsearchReply());
+  const into = { url: server.url, index: "i", embedder, engine: "opensearch" } as const;
+  await importToElasticsearch(passages.slice(0, 1), into);
+  const method = { name: "hnsw", engine: "lucene", space_type: "cosinesimil" };
+  const embedding = { type: "knn_vector", dimension: 16, method };
+  assert.deepEqual(server.asked[0]?.body, {
+    settings: { index: { knn: true } },
+    mappings: { properties: { title: { type: "text" }, text: { type: "text" }, embedding } },
+  });
+});
+
 test("a full queue is asked again, a refused passage is named, an index that is there stays", async () => {
   const reply = elasticsearchReply();
   const item = (status: number, type: string) => ({
