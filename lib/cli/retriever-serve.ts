@@ -4,6 +4,7 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { defaultLimits, type RetrieverOptions, type ServedEmbedder } from "../serve/options.ts";
 import { command } from "./command.ts";
+import { openUnbatchedSearch, searchOptions } from "./search-options.ts";
 
 /** Holds the key that clients must send; an option would show it to every user of the machine. */
 const keyVariable = "SEEKRL_API_KEY";
@@ -12,11 +13,7 @@ const limit = (key: keyof typeof defaultLimits, help: string): z.ZodDefault<z.Zo
   z.int().min(1).default(defaultLimits[key]).describe(help);
 
 const options = z.strictObject({
-  index: z.string().describe("index folder"),
-  mode: z
-    .enum(["bm25", "dense", "hybrid"])
-    .optional()
-    .describe("by words, by vectors, by both (if it has both)"),
+  ...searchOptions,
   encoder: z.string().optional().describe("encoder folder to serve under /v1/embeddings"),
   encoderName: z.string().optional().describe("its name there; the folder's unless given"),
   encoderDtype: z.enum(["float32", "bfloat16"]).default("float32").describe("form of its weights"),
@@ -74,14 +71,14 @@ async function openEmbedding({
 /** The command. */
 export const retrieverServeCommand = command({
   name: "retriever serve",
-  summary: `serves an index over HTTP until it is told to stop; a key in ${keyVariable} is asked of every client`,
+  summary: `serves an index, or another server, over HTTP until it is told to stop; a key in ${keyVariable} is asked of every client`,
   options,
   isService: true,
   run: async (given, io) => {
-    const { openIndex } = await import("../index-folder/open.ts");
     const { serveRetriever } = await import("../serve/retriever-server.ts");
     const { embedding, close } = await openEmbedding(given);
-    const search = openIndex(given.index, given.mode ? { mode: given.mode } : {});
+    const opened = openUnbatchedSearch(given);
+    const search = opened.then((each) => each.search);
     // A port that cannot be had is reported first.
     search.catch(() => {});
     const server = await serveRetriever({
@@ -92,14 +89,14 @@ export const retrieverServeCommand = command({
     try {
       await server.ready;
       const { url, host, port } = server;
-      io.write(`${given.index} at ${url}\n`);
+      io.write(`${given.index ?? given.retriever} at ${url}\n`);
       io.result({ url, host, port });
       if (!io.signal.aborted) await once(io.signal, "abort");
       io.log("stopping");
     } finally {
       await server.close({ graceMs: given.graceMs });
       await close();
-      (await search).close();
+      (await opened)[Symbol.dispose]();
     }
   },
 });

@@ -46,27 +46,26 @@ async function openFirst({
   retriever,
   ...server
 }: SearchChoice): Promise<OpenedSearch> {
-  const { batched } = await import("../search/batched.ts");
   if (index !== undefined && retriever === undefined) {
     const { openIndex } = await import("../index-folder/open.ts");
     const search = await openIndex(index, {
       ...(mode ? { mode } : {}),
       ...(indexEncoder ? { encoder: indexEncoder } : {}),
     });
-    return { search: batched(search, { aloneAfterMs: 0 }), [Symbol.dispose]: () => search.close() };
+    return { search, [Symbol.dispose]: () => search.close() };
   }
   if (retriever !== undefined && index === undefined) {
     const { remoteSearch } = await import("../remote/remote-search.ts");
     const { protocol, retrieverKeyEnv: apiKeyEnv } = server;
     if (mode !== undefined) throw new UsageError("--mode: the server chooses its own, expected none");
     const search = remoteSearch({ url: retriever, protocol, apiKeyEnv, transport: patient });
-    return { search: batched(search), [Symbol.dispose]: () => {} };
+    return { search, [Symbol.dispose]: () => {} };
   }
   throw new UsageError(`expected --index or --retriever, got ${index === undefined ? "neither" : "both"}`);
 }
 
-/** A search whose queries are gathered into batches; disposing of it closes an index and a re-ranker. */
-export async function openSearch(choice: SearchChoice): Promise<OpenedSearch> {
+/** A search, each call as it comes; disposing of it closes an index and a re-ranker. */
+export async function openUnbatchedSearch(choice: SearchChoice): Promise<OpenedSearch> {
   const first = await openFirst(choice);
   if (choice.reranker === undefined) return first;
   const { Reranker } = await import("../embed/reranker.ts");
@@ -81,4 +80,13 @@ export async function openSearch(choice: SearchChoice): Promise<OpenedSearch> {
   };
   const search = reranked(first.search, reranker, { topK: choice.rerankFrom });
   return { search, [Symbol.dispose]: close };
+}
+
+/** The same with its queries gathered into batches. */
+export async function openSearch(choice: SearchChoice): Promise<OpenedSearch> {
+  const { batched } = await import("../search/batched.ts");
+  const opened = await openUnbatchedSearch(choice);
+  // One query cannot hold up a batch of this machine's.
+  const search = batched(opened.search, choice.index === undefined ? {} : { aloneAfterMs: 0 });
+  return { search, [Symbol.dispose]: () => opened[Symbol.dispose]() };
 }

@@ -15,6 +15,9 @@ import { Retriever } from "./retriever.ts";
 /** How long answers that were cut short have to reach their clients, milliseconds. */
 const lastAnswersMs = 500;
 
+/** Longer than proxies and clients keep connections for a next request, or one would be sent into a closing one. */
+const keepAliveMs = 75_000;
+
 function listen(server: Server, { host = "127.0.0.1", port = 8000 }: RetrieverOptions): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause) => {
@@ -86,7 +89,10 @@ export class RetrieverServer {
     const { fetch } = retrieverApp({ retriever, metrics, options, batch, calls });
     // The process's own Request and Response stay as they are.
     const listener = getRequestListener(fetch, { overrideGlobalObjects: false, errorHandler: badTarget });
-    const server = createServer(listener);
+    const server = createServer(
+      { keepAliveTimeout: keepAliveMs, headersTimeout: keepAliveMs + 5000 },
+      listener,
+    );
     const ready = openSearch(retriever, options, metrics);
     // Whoever does not wait for it learns it from /health.
     ready.catch(() => {});

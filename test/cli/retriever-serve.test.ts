@@ -28,9 +28,13 @@ interface Served {
 }
 
 /** Starts the program and waits for the address it prints. */
-async function serve(env: NodeJS.ProcessEnv, ...args: string[]): Promise<Served> {
+function serve(env: NodeJS.ProcessEnv, ...args: string[]): Promise<Served> {
+  return serveOn(["--index", index], env, ...args);
+}
+
+async function serveOn(where: readonly string[], env: NodeJS.ProcessEnv, ...args: string[]): Promise<Served> {
   const program = join(projectRoot, "bin", "seekrl.mjs");
-  const all = [program, "retriever", "serve", "--index", index, "--port", "0", "--json", ...args];
+  const all = [program, "retriever", "serve", ...where, "--port", "0", "--json", ...args];
   const child = spawn(process.execPath, all, { env: { ...process.env, ...env } });
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   return { child, url: (JSON.parse(String(line)) as { url: string }).url };
@@ -76,6 +80,18 @@ test("an encoder is served beside the index", async () => {
   assert.equal(await stop(child, "SIGTERM"), 0);
   await using same = await Encoder.open(encoder);
   assert.deepEqual(data[0]?.embedding, [...(await same.embedQueries(["Rome"]))]);
+});
+
+test("another server is served in every protocol, its answers kept", async () => {
+  const behind = await serve({});
+  const gateway = await serveOn(["--retriever", behind.url], {});
+  const ask = (): Promise<Response> =>
+    fetch(`${gateway.url}/queries`, { method: "POST", body: JSON.stringify({ queries: ["Italy"], k: 1 }) });
+  const expected = { queries: ["Italy"], answers: [["Rome   Rome is the capital of Italy."]] };
+  assert.deepEqual(await (await ask()).json(), expected);
+  assert.equal(await stop(behind.child, "SIGTERM"), 0);
+  assert.deepEqual(await (await ask()).json(), expected);
+  assert.equal(await stop(gateway.child, "SIGTERM"), 0);
 });
 
 test("an index that is not there is a failure", async () => {
