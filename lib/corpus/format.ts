@@ -7,17 +7,23 @@ import { headerOf, isKiltLine } from "./tsv.ts";
 export type CorpusFormat = "jsonl" | "json" | "table" | "parquet" | "store" | "text";
 
 const kHeadBytes = 1 << 16;
+/** A page of KILT, the first line of its file, can be longer than the usual head. */
+const kMaxLineBytes = 1 << 26;
 
-/** The beginning of a file, decompressed. */
-async function headOf(path: string): Promise<Buffer> {
+/** The beginning of a file, decompressed: for an object its whole first line. */
+async function headOf(path: string): Promise<{ head: Buffer; isAll: boolean }> {
   const chunks: Buffer[] = [];
   let numBytes = 0;
+  let hasLine = false;
   for await (const chunk of readChunks(path)) {
     chunks.push(chunk);
     numBytes += chunk.length;
-    if (numBytes >= kHeadBytes) break;
+    hasLine ||= chunk.includes(10);
+    const isObject = /^(\xef\xbb\xbf)?\s*\{/.test(chunks[0]?.toString("latin1", 0, 64) ?? "");
+    if (numBytes >= (isObject && !hasLine ? kMaxLineBytes : kHeadBytes))
+      return { head: Buffer.concat(chunks), isAll: false };
   }
-  return Buffer.concat(chunks).subarray(0, kHeadBytes);
+  return { head: Buffer.concat(chunks), isAll: true };
 }
 
 function parsed(line: string): Record<string, unknown> | undefined {
@@ -44,16 +50,16 @@ function objectFormat(name: string, line: string, isWhole: boolean): CorpusForma
  */
 export async function formatOf(path: string): Promise<CorpusFormat> {
   const name = path.toLowerCase().replace(/\.gz$/, "");
-  const head = await headOf(path);
+  const { head, isAll } = await headOf(path);
   if (head.subarray(0, 4).toString("latin1") === "PAR1") return "parquet";
   if (head.subarray(0, 8).toString("latin1") === "SEEKBLOB") return "store";
   if (/\.(txt|md)$/.test(name)) return "text";
   const text = head.toString("utf8").replace(/^\uFEFF/, "");
   const begin = text.trimStart();
-  if (begin === "" && head.length < kHeadBytes) return "jsonl";
+  if (begin === "" && isAll) return "jsonl";
   if (begin.startsWith("[")) return "json";
   const end = begin.indexOf("\n");
-  const isWhole = end >= 0 || head.length < kHeadBytes;
+  const isWhole = end >= 0 || isAll;
   const line = (end < 0 ? begin : begin.slice(0, end)).replace(/\r$/, "");
   if (begin.startsWith("{")) return objectFormat(name, line, isWhole);
   if (headerOf(line) !== undefined || isKiltLine(line)) return "table";

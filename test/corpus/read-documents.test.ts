@@ -55,6 +55,20 @@ test("KILT's knowledge source gives its paragraphs joined, without the marks of 
   ]);
 });
 
+test("KILT's file is read line by line although its name ends in .json and its lines are long", async () => {
+  const page = (i: number): string =>
+    JSON.stringify({
+      wikipedia_id: `${i}`,
+      history: "x".repeat(3_000_000),
+      wikipedia_title: "T",
+      text: [`${i}`],
+    });
+  assert.deepEqual(await all(await file("kilt_knowledgesource.json", `${page(0)}\n${page(1)}\n`)), [
+    { id: "0", title: "T", text: "0" },
+    { id: "1", title: "T", text: "1" },
+  ]);
+});
+
 test("one JSON list, or an object from titles to texts, is read element by element", async () => {
   const list = [ada, { title: 'brackets ]}[{," in \\ strings', text: ["a ", "b"] }, bob];
   const expected = [ada, { id: "1", title: list[1]?.title, text: "a b" }, bob];
