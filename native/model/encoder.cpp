@@ -72,12 +72,25 @@ void check(const EncoderConfig& config) {
 
 }  // namespace
 
-// Activations of one batch.
+// Activations of one batch. A thread keeps them for its next one, unless they are those of uncommonly long texts.
 struct Encoder::Work {
-  int64_t num_tokens;
-  int num_helpers;
+  int64_t num_tokens = 0;
+  int num_helpers = 0;
   std::vector<float> x_TD, mixed_TD, query_key_value, inner_TI;
   ops::PackedScratch scratch;
+
+  void fit(const EncoderConfig& config, int64_t tokens) {
+    num_tokens = tokens;
+    const auto grow = [&](std::vector<float>& values, int64_t width) {
+      const auto size = static_cast<size_t>(tokens * width);
+      if (values.size() < size) values.resize(size);
+    };
+    grow(x_TD, config.hidden_size);
+    grow(mixed_TD, config.hidden_size);
+    grow(query_key_value, 3 * config.hidden_size);
+    grow(inner_TI, config.intermediate_size);
+  }
+  bool is_large() const { return inner_TI.size() > size_t{1} << 23; }
 };
 
 Encoder::Encoder(const EncoderConfig& config, at::ScalarType dtype, Pooling pooling, bool is_normalised,
@@ -129,18 +142,13 @@ Encoder::Encoder(const EncoderConfig& config, at::ScalarType dtype, Pooling pool
 
 void Encoder::encode(const TextBatch& batch, float* out, int num_helpers) const {
   model::check(batch);
-  const auto num_tokens = static_cast<int64_t>(batch.ids.size());
-  const auto size = [&](int64_t width) { return static_cast<size_t>(num_tokens * width); };
-  Work work = {num_tokens,
-               num_helpers,
-               std::vector<float>(size(config_.hidden_size)),
-               std::vector<float>(size(config_.hidden_size)),
-               std::vector<float>(size(3 * config_.hidden_size)),
-               std::vector<float>(size(config_.intermediate_size)),
-               {}};
+  thread_local Work work;
+  work.fit(config_, static_cast<int64_t>(batch.ids.size()));
+  work.num_helpers = num_helpers;
   embed(batch, work);
   for (const Layer& layer : layers_) run_layer(layer, batch, work);
   pool(batch, work, out);
+  if (work.is_large()) work = Work();
 }
 
 void Encoder::embed(const TextBatch& batch, Work& work) const {
@@ -155,6 +163,7 @@ void Encoder::embed(const TextBatch& batch, Work& work) const {
       require(type >= 0 && type < config_.num_types, ErrorCode::kRange, "encoder: expected types below ",
               config_.num_types, ", got ", type);
       float* x = work.x_TD.data() + t * config_.hidden_size;
+      std::fill_n(x, config_.hidden_size, 0.0f);
       add_row(x, words_VD_, id);
       add_row(x, types_YD_, type);
       add_row(x, positions_PD_, config_.position_offset + t - batch.starts[text]);

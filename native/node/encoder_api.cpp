@@ -26,7 +26,7 @@ using model::TextBatch;
 using model::TextEncoder;
 
 // Tokens of a part: enough to repay reading the weights, few enough for a short wait.
-constexpr int64_t kMostPartTokens = 512;
+constexpr int64_t kMostPartTokens = 256;
 constexpr int64_t kFewestPartTokens = 128;
 
 model::Pooling to_pooling(const std::string& name) {

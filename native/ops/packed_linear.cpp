@@ -47,7 +47,7 @@ PackedLinear::PackedLinear(const at::Tensor& weight_NK, const at::Tensor& bias_N
 void PackedLinear::apply(float* y, int64_t y_stride, const float* x, int64_t x_stride, int64_t m, Activation activation,
                          int num_helpers, PackedScratch& scratch) const {
   if (packed_bf16_ != nullptr) {
-    scratch.rounded.resize(static_cast<size_t>(m * k_));
+    if (scratch.rounded.size() < static_cast<size_t>(m * k_)) scratch.rounded.resize(static_cast<size_t>(m * k_));
     for (int64_t row = 0; row < m; ++row) kernels::to_bf16(scratch.rounded.data() + row * k_, x + row * x_stride, k_);
   }
   const int64_t num_panels = kernels::num_packed_panels(n_), num_blocks = (m + kBlockRows - 1) / kBlockRows;
