@@ -17,6 +17,8 @@ export type { GenerateOptions, Span } from "./engine/span.ts";
 export { type Evaluation, evaluate } from "./evaluate/evaluate.ts";
 export { buildIndex } from "./index-folder/build.ts";
 export { addToIndex, removeFromIndex } from "./index-folder/edit.ts";
+export { indexInfo } from "./index-folder/info.ts";
+export { mergeIndexes } from "./index-folder/merge.ts";
 export { openIndex } from "./index-folder/open.ts";
 export { Model } from "./model/model.ts";
 export { rSearcher } from "./recipes/r1-searcher.ts";

@@ -8,6 +8,7 @@ import { generateCommand } from "./generate.ts";
 import { indexBuildCommand } from "./index-build.ts";
 import { indexAddCommand, indexRemoveCommand } from "./index-edit.ts";
 import { indexInfoCommand } from "./index-info.ts";
+import { indexMergeCommand } from "./index-merge.ts";
 import { retrieverServeCommand } from "./retriever-serve.ts";
 import { scoreCommand } from "./score.ts";
 import { scoreAnswersCommand } from "./score-answers.ts";
@@ -28,6 +29,7 @@ export const commands: readonly Command[] = [
   indexBuildCommand,
   indexAddCommand,
   indexRemoveCommand,
+  indexMergeCommand,
   indexInfoCommand,
   corpusCheckCommand,
   searchCommand,

@@ -47,7 +47,9 @@ export const indexBuildCommand = command({
       }),
     );
     const passages = countLive(manifest);
-    io.write(`${passages} passages in ${out} (${seconds.toFixed(1)} s)\n`);
-    io.result({ out, passages, settings: manifest.settings, seconds });
+    const { recall } = manifest.segments[0] ?? {};
+    const found = recall === undefined ? "" : `, recall@10 of the vectors ${recall.toFixed(3)}`;
+    io.write(`${passages} passages in ${out} (${seconds.toFixed(1)} s)${found}\n`);
+    io.result({ out, passages, settings: manifest.settings, recall: recall ?? null, seconds });
   },
 });

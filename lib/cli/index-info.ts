@@ -16,6 +16,7 @@ function describe({ passages, removed, bytes, settings, segments }: IndexInfo): 
         `${each.passages} passages`,
         each.removed > 0 ? `${each.removed} removed` : "",
         each.vectors,
+        each.recall === undefined ? "" : `recall ${each.recall.toFixed(3)}`,
       ];
       return `segment ${each.name}: ${parts.filter((part) => part).join(", ")}, ${(each.bytes / 1e6).toFixed(1)} MB`;
     }),

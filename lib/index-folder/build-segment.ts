@@ -1,42 +1,19 @@
 /** Writes the files of one segment; a file that is there is whole, and a build that goes on takes it as it is. */
-import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { throwIfAborted } from "../base/errors.ts";
 import type { Passage } from "../corpus/passage.ts";
-import { type PassageStore, writePassageStore } from "../corpus/passage-store.ts";
+import { writePassageStore } from "../corpus/passage-store.ts";
 import { HashedEmbedder } from "../embed/hashed-embedder.ts";
 import { Bm25Builder } from "../search/bm25.ts";
-import { VectorIndex } from "../search/vector-index.ts";
+import { isThere, type Listener, type SegmentWork } from "./build-steps.ts";
+import { buildVectors, filesOf, layoutOf, recallOf } from "./build-vectors.ts";
 import { sizesOf } from "./change.ts";
-import { type EmbedderPlace, type FolderEmbedder, openEmbedder, type StoredRange } from "./embedders.ts";
-import { type DenseSettings, embedderSegment, type IndexSettings, type SegmentEntry } from "./manifest.ts";
-import { type IndexStage, type OnIndexProgress, trackStage } from "./progress.ts";
+import type { EmbedderPlace, StoredRange } from "./embedders.ts";
+import { embedderSegment, type IndexSettings, type SegmentEntry } from "./manifest.ts";
+import { trackStage } from "./progress.ts";
 import { segmentFiles } from "./segment.ts";
-import { kindFor } from "./settings.ts";
 
-/** What every step of building hears and heeds. */
-export interface Listener {
-  readonly onProgress?: OnIndexProgress | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** A segment whose passages are stored. */
-export interface SegmentWork extends Listener {
-  /** Its folder. */
-  readonly path: string;
-  readonly store: PassageStore;
-}
-
-/** As many passages as are cut and embedded in some milliseconds. */
-const batchSize = 1024;
-
-/** Whether a step's file is there; it appears whole or not at all. */
-export async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
-}
+/** How often storing passages is reported. */
+const reportEvery = 1024;
 
 /** Stores passages as they come. */
 export async function storePassages(
@@ -50,31 +27,20 @@ export async function storePassages(
     for await (const passage of passages) {
       yield passage;
       done += 1;
-      if (done % batchSize === 0) track(done);
+      if (done % reportEvery === 0) track(done);
     }
     track(done);
   }
   await writePassageStore(join(path, segmentFiles.passages), counted(), signal ? { signal } : {});
 }
 
-/** Runs a step over all passages, a range at a time. */
-async function eachRange(
-  { store, onProgress, signal }: SegmentWork,
-  stage: IndexStage,
-  use: (range: StoredRange) => Promise<void>,
-): Promise<void> {
-  const track = trackStage(onProgress, stage, { total: store.size });
-  for (let first = 0; first < store.size; first += batchSize) {
-    throwIfAborted(signal, "index");
-    const count = Math.min(batchSize, store.size - first);
-    await use({ store, first, count });
-    track(first + count);
-  }
-}
-
 const everyPassage = ({ store }: SegmentWork): StoredRange => ({ store, first: 0, count: store.size });
 
-async function buildBm25(work: SegmentWork, settings: NonNullable<IndexSettings["bm25"]>): Promise<void> {
+/** Indexes the passages by words. */
+export async function buildBm25(
+  work: SegmentWork,
+  settings: NonNullable<IndexSettings["bm25"]>,
+): Promise<void> {
   const { path, store, signal } = work;
   const builder = new Bm25Builder({ ...settings, scratch: path });
   try {
@@ -98,30 +64,28 @@ export async function fitEmbedder(work: SegmentWork, dim: number): Promise<void>
   }
 }
 
-async function buildVectors(
-  work: SegmentWork,
-  dense: DenseSettings,
-  embedder: FolderEmbedder,
-): Promise<void> {
-  const { metric, dtype, graph } = dense;
-  const index = VectorIndex.create(kindFor(dense, work.store.size), {
-    ...{ metric, dtype, graph, dim: embedder.dim, capacity: work.store.size },
-  });
-  try {
-    const { signal } = work;
-    const heeded = signal ? { signal } : {};
-    await eachRange(work, "vectors", async (range) => index.add(await embedder.embedRange(range, heeded)));
-    await index.save(join(work.path, segmentFiles.vectors));
-  } finally {
-    index.close();
-  }
-}
-
 /** The index that a segment belongs to. */
 export interface SegmentIndex {
   readonly settings: IndexSettings;
   /** Its embedder, which is opened only when there are vectors to make. */
   readonly place: EmbedderPlace;
+}
+
+/** What the manifest says of a segment whose files are all there. */
+export async function describeSegment(
+  name: string,
+  { path, store }: Pick<SegmentWork, "path" | "store">,
+  settings: IndexSettings,
+): Promise<SegmentEntry> {
+  const { bm25, dense } = settings;
+  const names: string[] = [segmentFiles.passages, ...(bm25 ? [segmentFiles.bm25] : [])];
+  const common = { name, count: store.size };
+  if (dense === undefined) return { ...common, files: await sizesOf(path, names) };
+  const layout = layoutOf(dense, store.size);
+  const recall = await recallOf(path, layout);
+  const embedder = embedderSegment(settings) === name ? [segmentFiles.embedder] : [];
+  const files = await sizesOf(path, [...names, ...filesOf(layout), ...embedder]);
+  return { ...common, vectors: layout.kind, ...(recall === undefined ? {} : { recall }), files };
 }
 
 /**
@@ -137,21 +101,8 @@ export async function buildSegment(
   work: SegmentWork,
   { settings, place }: SegmentIndex,
 ): Promise<SegmentEntry> {
-  const { path, store } = work;
   const { bm25, dense } = settings;
-  const names: string[] = [segmentFiles.passages];
-  if (bm25) {
-    if (!(await isThere(join(path, segmentFiles.bm25)))) await buildBm25(work, bm25);
-    names.push(segmentFiles.bm25);
-  }
-  if (dense) {
-    if (!(await isThere(join(path, segmentFiles.vectors)))) {
-      const embedder = await openEmbedder(dense.embedder, place);
-      await buildVectors(work, dense, embedder).finally(() => embedder.close());
-    }
-    names.push(segmentFiles.vectors);
-    if (embedderSegment(settings) === name) names.push(segmentFiles.embedder);
-  }
-  const vectors = dense ? { vectors: kindFor(dense, store.size) } : {};
-  return { name, count: store.size, ...vectors, files: await sizesOf(path, names) };
+  if (bm25 && !(await isThere(join(work.path, segmentFiles.bm25)))) await buildBm25(work, bm25);
+  if (dense) await buildVectors(work, dense, place);
+  return describeSegment(name, work, settings);
 }

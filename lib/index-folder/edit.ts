@@ -2,7 +2,8 @@
 import { join } from "node:path";
 import { throwIfAborted } from "../base/errors.ts";
 import { openStore } from "./build.ts";
-import { buildSegment, type Listener, storePassages } from "./build-segment.ts";
+import { buildSegment, storePassages } from "./build-segment.ts";
+import type { Listener } from "./build-steps.ts";
 import { changeFolder, sizesOf } from "./change.ts";
 import { type Corpus, checkReadable, passagesOf, type Split } from "./corpus.ts";
 import { embedderSegment, type Manifest, type SegmentEntry, segmentFolder } from "./manifest.ts";
@@ -30,7 +31,7 @@ async function withPassages<T>(
   manifest: Manifest,
   use: (segments: readonly Segment[]) => Promise<T>,
 ): Promise<T> {
-  const files = await openFiles(folder, manifest, { bm25: false, dense: false });
+  const files = await openFiles(folder, manifest, { bm25: false, dense: false, embedder: false });
   try {
     return await use(files.segments);
   } finally {

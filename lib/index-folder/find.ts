@@ -117,8 +117,8 @@ async function findByVectors({ segments, embedder }: Finder, queries: readonly s
     const { vectors } = segment;
     if (vectors === undefined) return [];
     const source = {
-      ...{ first: firsts[place] ?? 0, count: segment.entry.count, numRemoved: segment.removed.length },
-      isRemoved: (row: number) => segment.isRemoved(row),
+      // The index itself leaves removed vectors out.
+      ...{ first: firsts[place] ?? 0, count: segment.numLive, numRemoved: 0, isRemoved: () => false },
       search: (k: number) => vectors.search(embedded, { topK: k }),
     };
     return [source];

@@ -14,6 +14,8 @@ export interface SegmentInfo {
   readonly bytes: number;
   /** How its vectors are searched; undefined without vectors. */
   readonly vectors: "exact" | "hnsw" | undefined;
+  /** Share of the true ten nearest that a search finds; undefined where all are compared exactly. */
+  readonly recall: number | undefined;
 }
 
 /** A folder's description. */
@@ -33,7 +35,8 @@ export interface IndexInfo {
 function infoOf(entry: SegmentEntry): SegmentInfo {
   const removed = entry.removed?.count ?? 0;
   const bytes = listFiles({ segments: [entry] }).reduce((sum, [, size]) => sum + size, 0);
-  return { name: entry.name, passages: entry.count - removed, removed, bytes, vectors: entry.vectors };
+  const { name, count, vectors, recall } = entry;
+  return { name, passages: count - removed, removed, bytes, vectors, recall };
 }
 
 /**

@@ -43,6 +43,8 @@ const denseSchema = z.strictObject({
   kind: z.enum(["auto", "exact", "hnsw"]),
   metric: z.enum(["cos", "ip"]),
   dtype: z.enum(["f32", "bf16", "i8", "b1"]),
+  /** Rows in a finer form are kept, by which candidates are scored again. */
+  rescore: z.boolean(),
   graph: graphSchema,
 });
 
@@ -55,6 +57,8 @@ const segmentSchema = z.strictObject({
   removed: z.strictObject({ count: z.int().positive(), file: fileName }).optional(),
   /** How its vectors are searched. */
   vectors: z.enum(["exact", "hnsw"]).optional(),
+  /** Share of the true ten nearest that a search finds, measured when the segment was written; unless it is exact. */
+  recall: z.number().min(0).max(1).optional(),
   files: filesSchema,
 });
 

@@ -85,7 +85,7 @@ export async function openFiles(
     for (const part of [...segments, embedder, bm25]) part?.close();
   };
   try {
-    if (wanted.dense) embedder = await openOwnEmbedder(manifest, checks, options);
+    if (wanted.embedder) embedder = await openOwnEmbedder(manifest, checks, options);
     for (const entry of manifest.segments) segments.push(await Segment.open(entry, checks, wanted));
     const lexical = segments.flatMap((segment) => segment.bm25 ?? []);
     if (wanted.bm25) bm25 = Bm25Index.join(lexical);
@@ -135,7 +135,8 @@ async function openLatest(
   for (let tries = 1; ; tries += 1) {
     const chosen = options.mode ?? defaultMode(manifest);
     checkMode(folder, chosen, manifest);
-    const wanted = { bm25: chosen !== "dense", dense: chosen !== "bm25" };
+    const [bm25, dense] = [chosen !== "dense", chosen !== "bm25"];
+    const wanted = { bm25, dense, embedder: dense };
     try {
       return { manifest, mode: chosen, files: await openFiles(folder, manifest, wanted, options) };
     } catch (error) {

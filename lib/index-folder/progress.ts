@@ -1,7 +1,7 @@
 /** How far the building of an index has come, how fast it goes and how long it will take. */
 
 /** The steps of building, in their order. */
-export type IndexStage = "passages" | "embedder" | "bm25" | "vectors";
+export type IndexStage = "passages" | "embedder" | "bm25" | "vectors" | "graph";
 
 /** A step under way. */
 export interface IndexProgress {

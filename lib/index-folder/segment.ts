@@ -12,13 +12,15 @@ export const segmentFiles = {
   passages: "passages.bin",
   bm25: "bm25.bin",
   vectors: "vectors.bin",
+  rows: "rows.bin",
   embedder: "embedder.bin",
 } as const;
 
-/** Which of its indexes are opened. */
+/** What of an index is opened beside its passages. */
 export interface Wanted {
   readonly bm25: boolean;
   readonly dense: boolean;
+  readonly embedder: boolean;
 }
 
 /** A segment that is ready to be searched. */
@@ -27,21 +29,28 @@ export class Segment {
   readonly passages: PassageStore;
   readonly bm25: Bm25Index | undefined;
   readonly vectors: VectorIndex | undefined;
+  /** The vectors in the finest form that is kept. */
+  readonly rows: VectorIndex | undefined;
   /** Numbers of removed passages, ascending. */
   readonly removed: Int32Array;
   readonly #removed: ReadonlySet<number>;
 
-  private constructor(parts: Pick<Segment, "entry" | "passages" | "bm25" | "vectors" | "removed">) {
+  private constructor(parts: Pick<Segment, "entry" | "passages" | "bm25" | "vectors" | "rows" | "removed">) {
     this.entry = parts.entry;
     this.passages = parts.passages;
     this.bm25 = parts.bm25;
     this.vectors = parts.vectors;
+    this.rows = parts.rows;
     this.removed = parts.removed;
     this.#removed = new Set(parts.removed);
   }
 
   /** Maps a segment's files. @throws ERR_IO, ERR_FORMAT naming the file */
-  static async open(entry: SegmentEntry, checks: FileChecks, wanted: Wanted): Promise<Segment> {
+  static async open(
+    entry: SegmentEntry,
+    checks: FileChecks,
+    wanted: Omit<Wanted, "embedder">,
+  ): Promise<Segment> {
     const opened: { close(): void }[] = [];
     const open = async <T extends { close(): void }>(
       name: string,
@@ -59,13 +68,20 @@ export class Segment {
       const bm25 = wanted.bm25
         ? await open(segmentFiles.bm25, (path, verify) => Bm25Index.open(path, { verify }))
         : undefined;
+      const finer =
+        wanted.dense && entry.files[segmentFiles.rows] !== undefined
+          ? await open(segmentFiles.rows, (path, verify) => VectorIndex.open(path, { kind: "exact", verify }))
+          : undefined;
       const vectors =
         wanted.dense && kind
-          ? await open(segmentFiles.vectors, (path, verify) => VectorIndex.open(path, { kind, verify }))
+          ? await open(segmentFiles.vectors, (path, verify) =>
+              VectorIndex.open(path, { kind, verify, ...(finer ? { rescore: finer } : {}) }),
+            )
           : undefined;
       const removed = await openRemoved(entry, checks);
-      checks.same(entry, [passages.size, bm25?.size, vectors?.size]);
-      return new Segment({ entry, passages, bm25, vectors, removed });
+      checks.same(entry, [passages.size, bm25?.size, vectors?.size, finer?.size]);
+      for (const index of [vectors, finer]) index?.remove(removed);
+      return new Segment({ entry, passages, bm25, vectors, rows: finer ?? vectors, removed });
     } catch (error) {
       for (const part of opened) part.close();
       throw error;
@@ -84,7 +100,7 @@ export class Segment {
 
   /** Unmaps the files once running searches have ended. */
   close(): void {
-    for (const part of [this.passages, this.bm25, this.vectors]) part?.close();
+    for (const part of [this.passages, this.bm25, this.vectors, this.rows]) part?.close();
   }
 }
 

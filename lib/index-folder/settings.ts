@@ -4,6 +4,7 @@ import { Bm25Builder, type Bm25Options } from "../search/bm25.ts";
 import {
   type GraphOptions,
   graphDefaults,
+  type VectorDtype,
   VectorIndex,
   type VectorIndexKind,
 } from "../search/vector-index.ts";
@@ -21,7 +22,9 @@ export interface DenseOptions {
   /** The cosine or the inner product. @default "cos" */
   readonly metric?: DenseSettings["metric"];
   /** How vectors are stored. @default "bf16" */
-  readonly dtype?: DenseSettings["dtype"];
+  readonly dtype?: VectorDtype;
+  /** Keeps `bf16` rows too, by which candidates are scored again. @default true for `i8` and `b1` */
+  readonly rescore?: boolean;
   /** Of `hnsw`. */
   readonly graph?: GraphOptions;
 }
@@ -50,11 +53,12 @@ function hashedSettings(dim: number, segment: string): EmbedderSettings {
 
 async function denseSettings(options: DenseOptions, segment: string): Promise<DenseSettings> {
   const { embedder: choice = "hashed", dim = 512, kind = "auto", metric = "cos", dtype = "bf16" } = options;
+  const { rescore = dtype === "i8" || dtype === "b1" } = options;
   const graph = { ...graphDefaults, ...options.graph };
   const embedder = choice === "hashed" ? hashedSettings(dim, segment) : await encoderSettings(choice);
   for (const each of ["exact", "hnsw"] as const)
     VectorIndex.create(each, { metric, dtype, graph, dim: embedder.dim, capacity: 0 }).close();
-  return { embedder, kind, metric, dtype, graph };
+  return { embedder, kind, metric, dtype, rescore, graph };
 }
 
 /**

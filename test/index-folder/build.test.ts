@@ -124,11 +124,16 @@ test("a build stops at the signal and leaves no index; resumed it ends with the 
     const other = buildIndex({ corpus: passages, out, dense: false, resume: true });
     await assert.rejects(other, { code: "ERR_ARGUMENT", message: /options that the build was begun with/ });
     const stages = new Set<string>();
+    const embedded: number[] = [];
     await buildIndex({
       ...{ corpus: passages, out, resume: true },
-      onProgress: (progress) => stages.add(progress.stage),
+      onProgress: (progress) => {
+        stages.add(progress.stage);
+        if (progress.stage === "vectors") embedded.push(progress.done);
+      },
     });
     assert.equal(stages.has("passages"), stage === "passages", "stored passages are kept");
+    assert.equal(embedded[0], stage === "vectors" ? 2000 : 1024, "the first batch of vectors is kept");
     await sameFiles(out, join(folder, "hybrid"));
     await buildIndex({ corpus: passages, out, resume: true, onProgress: () => assert.fail("it is done") });
   }

@@ -1,6 +1,7 @@
 /** A program that changes an index folder and may kill itself on the way: `change-run.js OPERATION FOLDER [STAGE]`. */
 import { buildIndex } from "../../lib/index-folder/build.ts";
 import { addToIndex, removeFromIndex } from "../../lib/index-folder/edit.ts";
+import { mergeIndexes } from "../../lib/index-folder/merge.ts";
 import type { IndexProgress } from "../../lib/index-folder/progress.ts";
 import { killedPassages } from "./killed.ts";
 
@@ -14,6 +15,7 @@ const onProgress = ({ stage }: IndexProgress): void => {
 process.stdout.write("begin\n");
 if (operation === "build") await buildIndex({ corpus: first, out: folder, onProgress });
 if (operation === "add") await addToIndex(folder, second, { onProgress });
+if (operation === "merge") await mergeIndexes([folder], folder, { onProgress });
 if (operation === "remove")
   await removeFromIndex(
     folder,

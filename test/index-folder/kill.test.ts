@@ -7,6 +7,7 @@ import { after, test } from "node:test";
 import { buildIndex } from "../../lib/index-folder/build.ts";
 import { addToIndex, removeFromIndex } from "../../lib/index-folder/edit.ts";
 import { indexInfo } from "../../lib/index-folder/info.ts";
+import { mergeIndexes } from "../../lib/index-folder/merge.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { killedPassages, type Moment, runAndKill } from "./killed.ts";
 
@@ -70,6 +71,15 @@ test("a killed addition leaves the index as it was, and can be done again", asyn
     search.close();
     assert.equal(hit?.id, second[3]?.id, at);
     assert.deepEqual(await readdir(join(folder, "segments")), ["1", "2"], at);
+  });
+});
+
+test("a killed merge leaves the segments as they were, and can be done again", async () => {
+  await afterEach(["passages", "bm25", "graph", ...delays], "merge", async (folder, at) => {
+    assert.equal(await sizeOf(folder), first.length, at);
+    await mergeIndexes([folder], folder);
+    assert.equal(await sizeOf(folder), first.length, at);
+    assert.equal((await readdir(join(folder, "segments"))).length, 1, at);
   });
 });
 
