@@ -74,7 +74,11 @@ function* liveRanges({ passages: store, removed }: Segment): Generator<PassageRa
 /** Every passage's text is read twice, natively: for its own sake, and for answers. */
 async function readPassages(work: Work, finder: AnswerFinder): Promise<CorpusReport> {
   const { folder, maxWords = 350, onProgress, signal } = work;
-  const files = await openFiles(folder, await needManifest(folder), { bm25: false, dense: false });
+  const files = await openFiles(folder, await needManifest(folder), {
+    bm25: false,
+    dense: false,
+    embedder: false,
+  });
   const counter = new CorpusCounter({ maxWords });
   const total = files.segments.reduce((sum, { passages }) => sum + passages.size, 0);
   let before = 0;
