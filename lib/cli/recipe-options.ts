@@ -21,7 +21,10 @@ export const recipeOptions = {
     .enum(["single", "multi"])
     .optional()
     .describe("of rag-r1 and world: one query a turn, or several in parallel (the default)"),
-  stage: z.enum(["1", "2", "zero"]).optional().describe("of r1-searcher; 2 unless given"),
+  stage: z
+    .enum(["1", "2", "zero", "auto"])
+    .optional()
+    .describe("of r1-searcher; auto trains stage 1, then stage 2 (2 unless given)"),
   template: z
     .enum(["base", "instruct"])
     .optional()

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { evaluate } from "../evaluate/evaluate.ts";
 import type { Recipe, Training } from "../recipes/recipe.ts";
 import { type AgentParts, rolloutGroup, searchAgent } from "../rollout/agent.ts";
+import type { Search } from "../search/search.ts";
 import { copyTokenizer } from "../text/copy-tokenizer.ts";
 import { type Algorithm, algorithms } from "../train/algorithm.ts";
 import type { RlMetrics, RlOptions } from "../train/rl.ts";
@@ -14,7 +15,7 @@ import { openLearners, runRl } from "./learners.ts";
 import { modelOptions, runOptions } from "./model-options.ts";
 import { progressLine } from "./progress.ts";
 import { openSearch } from "./search-options.ts";
-import { openSession } from "./session.ts";
+import { openSession, type Session } from "./session.ts";
 
 const algorithmNames = Object.keys(algorithms) as (keyof typeof algorithms)[];
 
@@ -35,6 +36,12 @@ const options = z.strictObject({
   criticWarmupSteps: z.int().min(0).optional().describe("the critic's"),
   weightDecay: z.number().min(0).optional().describe("AdamW's"),
   evalQuestions: z.string().optional().describe("evaluates on these, greedily"),
+  searchShare: z
+    .number()
+    .gt(0)
+    .lte(1)
+    .default(0.9)
+    .describe("with --stage auto: share of rollouts that search at which stage 1 ends"),
   evalEvery: z.int().min(1).default(50).describe("steps between evaluations"),
 });
 
@@ -46,20 +53,51 @@ export const trainCommand = command({
   summary: "improves a search agent by reinforcement learning",
   options,
   run: async (given, io) => {
-    const recipe = chooseRecipe(given);
     using index = await openSearch(given);
     await using session = await openSession(given);
-    await using opened = await openLearners(session.model, recipe.algorithm, recipe.training);
-    const parts = agentParts(session, index.search, recipe);
     const last: { metrics?: RlMetrics } = {};
-    await runRl(await plan(given, recipe, parts, { opened, io, last }));
+    for (const stage of stagesOf(given)) await trainStage(stage, { session, search: index.search, io, last });
+    const { steps } = chooseRecipe(given).training;
     const folder = join(given.out, "model");
     await session.model.save(folder);
     await copyTokenizer(given.model, folder);
-    io.write(`${recipe.training.steps} steps; model in ${folder}\n`);
-    io.result({ steps: recipe.training.steps, model: folder, metrics: last.metrics ?? null });
+    io.write(`${steps} steps; model in ${folder}\n`);
+    io.result({ steps, model: folder, metrics: last.metrics ?? null });
   },
 });
+
+/** One run of a training, in a folder of its own. */
+interface Stage {
+  readonly given: Options;
+  readonly endWhen?: RlOptions["endWhen"];
+}
+
+// A stage starts from the weights that the stage before has left in the model; so it does when it is resumed.
+function stagesOf(given: Options): Stage[] {
+  if (given.stage !== "auto") return [{ given }];
+  const stage = (number: "1" | "2"): Options => ({
+    ...given,
+    stage: number,
+    out: join(given.out, `stage${number}`),
+  });
+  const endWhen = (metrics: RlMetrics): boolean => (metrics["search/share"] ?? 0) >= given.searchShare;
+  return [{ given: stage("1"), endWhen }, { given: stage("2") }];
+}
+
+async function trainStage(
+  { given, endWhen }: Stage,
+  {
+    session,
+    search,
+    ...around
+  }: { readonly session: Session; readonly search: Search } & Omit<Around, "opened">,
+): Promise<void> {
+  const recipe = chooseRecipe(given);
+  await using opened = await openLearners(session.model, recipe.algorithm, recipe.training);
+  const parts = agentParts(session, search, recipe);
+  const planned = await plan(given, recipe, parts, { ...around, opened });
+  await runRl(endWhen ? { ...planned, endWhen } : planned);
+}
 
 function chooseRecipe(given: Options): Recipe {
   const recipe = recipeOf(given, given.algorithm);

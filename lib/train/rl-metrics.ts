@@ -30,6 +30,7 @@ export function rolloutMetrics(played: readonly Played[]): Record<string, number
     "reward/mean": mean(rewards),
     "reward/std": deviation(rewards),
     "em/mean": mean(played.map(isRight)),
+    "search/share": mean(trajectories.map(({ rounds }) => (rounds > 0 ? 1 : 0))),
     "search/rounds": mean(trajectories.map(({ rounds }) => rounds)),
     "search/failures": trajectories.reduce((sum, { failures }) => sum + failures, 0),
     "turns/mean": mean(trajectories.map(({ turns }) => turns)),

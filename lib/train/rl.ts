@@ -83,6 +83,8 @@ export interface RlOptions {
     readonly every: number;
     readonly evaluate: (step: number) => Promise<Readonly<Record<string, number>>>;
   };
+  /** Ends the run after the step of these metrics; a resumed run stays ended. @default after `steps` */
+  readonly endWhen?: (metrics: RlMetrics) => boolean;
   readonly onStep?: (metrics: RlMetrics, trajectories: readonly Trajectory[]) => void | Promise<void>;
   readonly signal?: AbortSignal;
 }
@@ -237,10 +239,12 @@ export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
   const run = options.run && (await Run.open(options.run, subject));
   let last: RlMetrics | undefined;
   try {
-    for (let step = run?.resumedStep ?? 0; step < steps; step += 1) {
+    let hasEnded = run?.hasEnded ?? false;
+    for (let step = run?.resumedStep ?? 0; step < steps && !hasEnded; step += 1) {
       throwIfAborted(signal, "rl");
       last = await rlStep(step, options, run);
-      await run?.finishStep(step + 1, { isLast: step + 1 === steps });
+      hasEnded = options.endWhen?.(last) ?? false;
+      await run?.finishStep(step + 1, { isLast: step + 1 === steps, hasEnded });
     }
   } finally {
     await run?.close();

@@ -38,6 +38,7 @@ const savedState = z.object({
   criticSteps: z.number().int().optional(),
   metricsBytes: z.number().int(),
   trajectoriesBytes: z.number().int(),
+  hasEnded: z.boolean().optional(),
 });
 
 const policyState = "trainer.safetensors";
@@ -78,6 +79,8 @@ async function restore(checkpoint: Checkpoint, subject: RunSubject) {
 export class Run {
   /** Steps finished before this process began. */
   readonly resumedStep: number;
+  /** Whether the run had ended before its last step, having reached what it was for. */
+  readonly hasEnded: boolean;
   readonly #options: RunOptions;
   readonly #subject: RunSubject;
   readonly #metrics: LineLog;
@@ -86,12 +89,13 @@ export class Run {
   private constructor(
     options: RunOptions,
     subject: RunSubject,
-    resumedStep: number,
+    resumed: { readonly step: number; readonly hasEnded?: boolean | undefined },
     logs: [LineLog, LineLog],
   ) {
     this.#options = options;
     this.#subject = subject;
-    this.resumedStep = resumedStep;
+    this.resumedStep = resumed.step;
+    this.hasEnded = resumed.hasEnded ?? false;
     [this.#metrics, this.#trajectories] = logs;
   }
 
@@ -113,7 +117,7 @@ export class Run {
       join(options.folder, "trajectories.jsonl"),
       saved?.trajectoriesBytes ?? 0,
     );
-    return new Run(options, subject, saved?.step ?? 0, [metrics, trajectories]);
+    return new Run(options, subject, saved ?? { step: 0 }, [metrics, trajectories]);
   }
 
   /** Adds a line to `metrics.jsonl`. @throws ERR_IO */
@@ -127,12 +131,16 @@ export class Run {
   }
 
   /** Writes a checkpoint after `step` steps when one is due. @throws ERR_IO */
-  async finishStep(step: number, { isLast }: { readonly isLast: boolean }): Promise<void> {
+  async finishStep(
+    step: number,
+    { isLast, hasEnded = false }: { readonly isLast: boolean; readonly hasEnded?: boolean },
+  ): Promise<void> {
     const { checkpointEvery = 50 } = this.#options;
-    if (isLast || (checkpointEvery > 0 && step % checkpointEvery === 0)) await this.#checkpoint(step);
+    const isDue = isLast || hasEnded || (checkpointEvery > 0 && step % checkpointEvery === 0);
+    if (isDue) await this.#checkpoint(step, hasEnded);
   }
 
-  async #checkpoint(step: number): Promise<void> {
+  async #checkpoint(step: number, hasEnded: boolean): Promise<void> {
     await this.#metrics.sync();
     await this.#trajectories.sync();
     const { kind, seed, trainer, critic } = this.#subject;
@@ -143,6 +151,7 @@ export class Run {
       ...(critic === undefined ? {} : { criticSteps: critic.numSteps }),
       metricsBytes: this.#metrics.bytes,
       trajectoriesBytes: this.#trajectories.bytes,
+      ...(hasEnded ? { hasEnded } : {}),
     };
     const { keep = 2, folder } = this.#options;
     const write = (to: string): Promise<void> => this.#write(to);

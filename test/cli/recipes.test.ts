@@ -1,8 +1,8 @@
 /** Every recipe of the command line trains a tiny model for a step, and refuses choices that are not its own. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { runCli } from "./run-cli.ts";
 import { writeTinyModel } from "./tiny-folder.ts";
@@ -61,6 +61,23 @@ for (const choice of choices) {
     assert.ok(Number(metrics["tokens/policy"]) > 0);
   });
 }
+
+test("R1-Searcher changes its stage by itself, and a finished training is not run again", async () => {
+  const args = ["--recipe", "r1-searcher", "--stage", "auto", "--json"];
+  const first = await train(...args);
+  assert.equal(first.code, 0, first.stderr);
+  const { model, metrics } = JSON.parse(first.stdout) as { model: string; metrics: Record<string, number> };
+  const rows = async (stage: string): Promise<number> => {
+    return (await readFile(join(dirname(model), stage, "metrics.jsonl"), "utf8")).trim().split("\n").length;
+  };
+  // One step each: a tiny random model never searches, so stage 1 ends after its last step.
+  assert.deepEqual(
+    [metrics.step, metrics["search/share"], await rows("stage1"), await rows("stage2")],
+    [1, 0, 1, 1],
+  );
+  const again = await train(...args);
+  assert.equal((JSON.parse(again.stdout) as { metrics: null }).metrics, null);
+});
 
 test("a choice that the recipe does not have is refused with those it has", async () => {
   const refusals = [

@@ -93,6 +93,10 @@ test("a line that is not JSON, or no object, is refused with its place", async (
     code: "ERR_FORMAT",
     message: /c\.json\[0\]: expected a JSON object, got number/,
   });
+  await assert.rejects(all(readJsonRows(join(folder, "none"))), {
+    code: "ERR_IO",
+    message: /none: cannot be read/,
+  });
 });
 
 test("lines longer than a chunk of the stream stay whole", async () => {

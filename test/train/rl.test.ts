@@ -147,6 +147,21 @@ test("a group of which one reward is left is not learnt from, and a step without
   });
 });
 
+test("a run that has reached what it was for ends, and stays ended when it is resumed", async () => {
+  await withFolder(async (folder) => {
+    const options = await unscoredRun((_, i) => i);
+    const seen: number[] = [];
+    const run = {
+      ...{ ...options, steps: 5, run: { folder, checkpointEvery: 0 } },
+      endWhen: ({ step }: RlMetrics) => step === 2,
+      onStep: ({ step }: RlMetrics) => void seen.push(step),
+    };
+    assert.equal((await rl(run))?.step, 2);
+    assert.equal(await rl(run), undefined);
+    assert.deepEqual(seen, [1, 2]);
+  });
+});
+
 /** One step on one question with three fixed rollouts, rewarded by their number. */
 async function unscoredRun(reward: (trajectory: Trajectory, index: number) => number | undefined) {
   const trainer = await Trainer.open(await tinyModel());
