@@ -2,13 +2,15 @@
  * How many tokens a second does an encoder embed, and how long does one query take, against sentence-transformers and
  * transformers.js on the same texts?
  *
- * `node dist/bench/embed/embed.js MODEL_FOLDER TEXTS_JSON [--passages 512] [--rounds 3] [--queries 20] [--peers st,st-bf16,js]`; the
+ * `node dist/bench/embed/embed.js MODEL_FOLDER TEXTS_JSON [--sample 1] [--rounds 3] [--queries 20] [--peers st,st-bf16,js]`; the
  * folder is what make_models.py writes. SEEKRL_PYTHON names a Python with sentence-transformers, SEEKRL_PEER_MODULES a
  * node_modules with @huggingface/transformers. One thread for all: run it under `taskset -c 0` with OMP_NUM_THREADS=1.
+ * `--sample 4` takes every fourth batch of 32 in order of length, which leaves the peers' padding as it is with all.
  * Rounds are interleaved; the ratio of processor time is the one that other work on the machine leaves alone.
  */
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
@@ -19,14 +21,23 @@ import { Tokenizer } from "../../lib/text/tokenizer.ts";
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    passages: { type: "string", default: "512" },
+    sample: { type: "string", default: "1" },
     rounds: { type: "string", default: "3" },
     queries: { type: "string", default: "20" },
     peers: { type: "string", default: "st,st-bf16,js" },
   },
 });
 const [folder = "", textsFile = ""] = positionals;
-const texts = JSON.parse(readFileSync(textsFile, "utf8")) as { passages: string[]; queries: string[] };
+const all = JSON.parse(readFileSync(textsFile, "utf8")) as { passages: string[]; queries: string[] };
+const batchSize = 32;
+const byLength = [...all.passages].sort((a, b) => b.length - a.length);
+const texts = {
+  queries: all.queries,
+  passages: byLength.filter((_, i) => Math.floor(i / batchSize) % Number(values.sample) === 0),
+};
+const scratch = mkdtempSync(join(tmpdir(), "seekrl-bench-"));
+const chosenFile = join(scratch, "texts.json");
+writeFileSync(chosenFile, JSON.stringify(texts));
 
 interface Timing {
   readonly seconds: number;
@@ -73,15 +84,15 @@ function peer(name: string, command: string, options: readonly string[]): Conten
 const here = join(process.cwd(), "bench", "embed");
 const python = process.env.SEEKRL_PYTHON ?? "python3";
 const makers: Readonly<Record<string, () => Contender>> = {
-  st: () => peer("sentence-transformers f32", python, [join(here, "peer.py"), folder, textsFile, "float32"]),
+  st: () => peer("sentence-transformers f32", python, [join(here, "peer.py"), folder, chosenFile, "float32"]),
   "st-bf16": () =>
-    peer("sentence-transformers bf16", python, [join(here, "peer.py"), folder, textsFile, "bfloat16"]),
+    peer("sentence-transformers bf16", python, [join(here, "peer.py"), folder, chosenFile, "bfloat16"]),
   js: () =>
     peer("transformers.js f32", process.execPath, [
       join(here, "peer.mjs"),
       process.env.SEEKRL_PEER_MODULES ?? "node_modules",
       folder,
-      textsFile,
+      chosenFile,
     ]),
 };
 
@@ -93,7 +104,7 @@ async function measure(
   lines: readonly string[],
 ): Promise<Map<string, Timing[]>> {
   const timings = new Map(contenders.map(({ name }) => [name, [] as Timing[]]));
-  for (const contender of contenders) await contender.run(lines[0] ?? "");
+  for (const contender of contenders) await contender.run("passages 16");
   for (const line of lines) {
     for (const contender of contenders) timings.get(contender.name)?.push(await contender.run(line));
   }
@@ -103,9 +114,7 @@ async function measure(
 async function tokenCount(): Promise<number> {
   const tokenizer = await Tokenizer.load(folder);
   const started = performance.now();
-  const count = texts.passages
-    .slice(0, Number(values.passages))
-    .reduce((sum, text) => sum + textRow(tokenizer, text, 512).ids.length, 0);
+  const count = texts.passages.reduce((sum, text) => sum + textRow(tokenizer, text, 512).ids.length, 0);
   const seconds = (performance.now() - started) / 1000;
   process.stdout.write(
     `${count} tokens; tokenized at ${Math.round(count / seconds / 1000)}k tokens/s in JavaScript\n`,
@@ -121,7 +130,7 @@ const contenders = [
 ].filter((each) => each !== undefined);
 const passages = await measure(
   contenders,
-  Array.from({ length: Number(values.rounds) }, () => `passages ${values.passages}`),
+  Array.from({ length: Number(values.rounds) }, () => `passages ${texts.passages.length}`),
 );
 const queries = await measure(
   contenders,
@@ -143,3 +152,4 @@ for (const { name } of contenders) {
   process.stdout.write(`| ${name} | ${cells.join(" | ")} |\n`);
 }
 for (const contender of contenders) contender.close();
+rmSync(scratch, { recursive: true });
