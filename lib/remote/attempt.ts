@@ -1,4 +1,6 @@
 /** One HTTP request, once: sent, read within a time and a size, and judged by its status. */
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { Fault } from "./fault.ts";
 
 /** A request as it goes over the wire. */
@@ -51,40 +53,54 @@ export async function attempt(request: WireRequest, signal: AbortSignal): Promis
   }
 }
 
-async function send(
-  { url, method, headers, body, secrets }: WireRequest,
-  signal: AbortSignal,
-): Promise<string> {
-  // A redirect could carry the key to another host.
-  const answer = await fetch(url, {
-    method,
-    headers,
-    ...(body === undefined ? {} : { body }),
-    signal,
-    redirect: "manual",
-  });
+async function send(asked: WireRequest, signal: AbortSignal): Promise<string> {
+  const { url, secrets } = asked;
+  const answer = await open(asked, signal);
   const text = await readText(answer, shownUrl(url));
-  if (answer.ok) return text;
+  // Redirects are not followed: one could carry the key to another host.
+  const { statusCode: status = 0, headers } = answer;
+  if (status >= 200 && status < 300) return text;
   const said = excerpt(text, secrets);
-  const where = `${shownUrl(url)}: expected status 200, got ${answer.status}`;
+  const where = `${shownUrl(url)}: expected status 200, got ${status}`;
   throw new Fault(said === "" ? where : `${where}: ${said}`, {
-    mayRetry: answer.status === 429 || answer.status === 408 || answer.status >= 500,
-    isRefusal: answer.status < 500,
-    status: answer.status,
-    retryAfterMs: retryAfter(answer.headers.get("retry-after")),
+    mayRetry: status === 429 || status === 408 || status >= 500,
+    isRefusal: status < 500,
+    status,
+    retryAfterMs: retryAfter(headers["retry-after"]),
   });
 }
 
-async function readText(answer: Response, where: string): Promise<string> {
-  if (answer.body === null) return "";
-  const parts: Uint8Array[] = [];
+/** Connections are kept for the next request; idle ones do not keep the process alive. */
+const agents = {
+  "http:": new HttpAgent({ keepAlive: true }),
+  "https:": new HttpsAgent({ keepAlive: true }),
+} as const;
+
+// Less than half the processor time of fetch, see bench/remote/client.ts.
+function open({ url, method, headers, body }: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  const isSecure = url.protocol === "https:";
+  const request = isSecure ? httpsRequest : httpRequest;
+  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  const how = {
+    method,
+    headers: { ...headers, ...length },
+    signal,
+    agent: agents[isSecure ? "https:" : "http:"],
+  };
+  return new Promise((resolve, reject) => {
+    request(url, how, resolve).on("error", reject).end(body);
+  });
+}
+
+async function readText(answer: IncomingMessage, where: string): Promise<string> {
+  const parts: Buffer[] = [];
   let numBytes = 0;
-  for await (const part of answer.body) {
-    numBytes += part.byteLength;
+  for await (const part of answer) {
+    numBytes += (part as Buffer).byteLength;
     if (numBytes > maxResponseBytes) {
       throw new Fault(`${where}: expected at most ${maxResponseBytes} bytes, got more`);
     }
-    parts.push(part);
+    parts.push(part as Buffer);
   }
   return Buffer.concat(parts).toString("utf8");
 }
@@ -97,15 +113,14 @@ export function excerpt(text: string, secrets: readonly string[]): string {
 }
 
 /** `Retry-After` is a number of seconds or a date. */
-function retryAfter(header: string | null): number | undefined {
-  if (header === null) return undefined;
+function retryAfter(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
-/** fetch says "fetch failed" and keeps the reason for itself. */
+/** A host with several addresses fails with an error for each. */
 function networkMessage(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  if (cause instanceof AggregateError && cause.errors[0] instanceof Error) return cause.errors[0].message;
-  return cause instanceof Error ? cause.message : String(cause);
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return error.errors[0].message;
+  return error instanceof Error ? error.message : String(error);
 }

@@ -123,7 +123,7 @@ export function httpUrl(address: string, path = "/"): URL {
   return url;
 }
 
-/** User and password leave the address for a header: fetch wants it so, and error messages never show them. */
+/** User and password leave the address for a header, so that no error message shows them. */
 function takeUser(url: URL): EndpointParts {
   if (url.username === "" && url.password === "") return {};
   const pair = [url.username, url.password].map(decodeURIComponent).join(":");

@@ -32,7 +32,7 @@ test("a signal cancels the statement on the server", { skip }, async () => {
   const database = new Postgres({ connection });
   const started = performance.now();
   await assert.rejects(database.run(sleep, AbortSignal.timeout(150)), { code: "ERR_ABORTED" });
-  assert.ok(performance.now() - started < 1000);
+  assert.ok(performance.now() - started < 5000);
   for (let i = 0; i < 40 && (await numSleeping(database)) > 0; i += 1) await delay(25);
   assert.equal(await numSleeping(database), 0);
   await database.close();
