@@ -44,8 +44,7 @@ void dots(const std::byte* const* rows, int64_t num_rows, const std::byte* const
 
 }  // namespace
 
-Dots dots_of(Scalar scalar) {
-  if (avx512::is_supported()) return avx512::dots_of(scalar);
+Dots pairs::dots_of(Scalar scalar) {
   nk_capabilities();  // fills NumKong's table of kernels
   switch (scalar) {
     case Scalar::kF32: return dots<nk_f32_t>;
@@ -55,5 +54,7 @@ Dots dots_of(Scalar scalar) {
   }
   return dots<nk_u1x8_t>;
 }
+
+Dots dots_of(Scalar scalar) { return avx512::is_supported() ? avx512::dots_of(scalar) : pairs::dots_of(scalar); }
 
 }  // namespace seekrl::search

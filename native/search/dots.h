@@ -17,6 +17,12 @@ using Dots = void (*)(const std::byte* const* rows, int64_t num_rows, const std:
 // The fastest of this processor: our own tiles where there is AVX-512 with VNNI and BF16, NumKong's kernels elsewhere.
 Dots dots_of(Scalar scalar);
 
+// One pair at a time, at any instruction set.
+namespace pairs {
+Dots dots_of(Scalar scalar);
+}
+
+// Tiles of four by four; only where `is_supported`.
 namespace avx512 {
 bool is_supported();
 Dots dots_of(Scalar scalar);

@@ -14,7 +14,26 @@ namespace {
 constexpr int64_t kTile = 4;
 constexpr size_t kStep = 64;
 
-// Each kind of component: how a step is accumulated and what the sum means. `fix` depends on the query alone.
+// Four sums at once; each is added up in the same order whatever the other three are.
+__m128 totals(__m512 a, __m512 b, __m512 c, __m512 d) {
+  const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+  const __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+  const __m512 low = _mm512_shuffle_ps(ab, cd, _MM_SHUFFLE(1, 0, 1, 0));
+  const __m512 high = _mm512_shuffle_ps(ab, cd, _MM_SHUFFLE(3, 2, 3, 2));
+  const __m512 quarters = _mm512_add_ps(low, high);
+  const __m256 halves = _mm256_add_ps(_mm512_castps512_ps256(quarters), _mm512_extractf32x8_ps(quarters, 1));
+  return _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps(halves, 1));
+}
+
+__m128i totals(__m512i a, __m512i b, __m512i c, __m512i d) {
+  const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+  const __m512i cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+  const __m512i quarters = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+  const __m256i halves = _mm256_add_epi32(_mm512_castsi512_si256(quarters), _mm512_extracti64x4_epi64(quarters, 1));
+  return _mm_add_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
+}
+
+// Each kind of component: how a step is accumulated and what the sums mean. `fix` depends on a query alone.
 struct F32 {
   using Sum = __m512;
   static size_t bytes(int64_t dim) { return static_cast<size_t>(dim) * 4; }
@@ -23,8 +42,8 @@ struct F32 {
   static Sum add(Sum sum, __m512i row, __m512i query) {
     return _mm512_fmadd_ps(_mm512_castsi512_ps(row), _mm512_castsi512_ps(query), sum);
   }
-  static int64_t fix(const std::byte*, int64_t) { return 0; }
-  static float total(Sum sum, int64_t) { return _mm512_reduce_add_ps(sum); }
+  static int32_t fix(const std::byte*, int64_t) { return 0; }
+  static __m128 products(__m128 sums, __m128i) { return sums; }
 };
 
 struct Bf16 : F32 {
@@ -41,28 +60,31 @@ struct I8 {
   static Sum zero() { return _mm512_setzero_si512(); }
   static __m512i ready(__m512i row) { return _mm512_xor_si512(row, _mm512_set1_epi8(static_cast<char>(0x80))); }
   static Sum add(Sum sum, __m512i row, __m512i query) { return _mm512_dpbusd_epi32(sum, row, query); }
-  static int64_t fix(const std::byte* query, int64_t dim) {
-    int64_t sum = 0;
+  static int32_t fix(const std::byte* query, int64_t dim) {
+    int32_t sum = 0;
     for (int64_t i = 0; i < dim; ++i) sum += reinterpret_cast<const int8_t*>(query)[i];
     return 128 * sum;
   }
-  static float total(Sum sum, int64_t fix) { return static_cast<float>(_mm512_reduce_add_epi32(sum) - fix); }
+  static __m128 products(__m128i sums, __m128i fixes) { return _mm_cvtepi32_ps(_mm_sub_epi32(sums, fixes)); }
 };
 
+// Of `dim` signs so many differ: the others count 1, these -1.
 struct B1 {
   using Sum = __m512i;
   static size_t bytes(int64_t dim) { return static_cast<size_t>(dim + 63) / 64 * 8; }
   static Sum zero() { return _mm512_setzero_si512(); }
   static __m512i ready(__m512i row) { return row; }
   static Sum add(Sum sum, __m512i row, __m512i query) {
-    return _mm512_add_epi64(sum, _mm512_popcnt_epi64(_mm512_xor_si512(row, query)));
+    return _mm512_add_epi32(sum, _mm512_popcnt_epi32(_mm512_xor_si512(row, query)));
   }
-  static int64_t fix(const std::byte*, int64_t dim) { return dim; }
-  static float total(Sum sum, int64_t fix) { return static_cast<float>(fix - 2 * _mm512_reduce_add_epi64(sum)); }
+  static int32_t fix(const std::byte*, int64_t dim) { return static_cast<int32_t>(dim); }
+  static __m128 products(__m128i sums, __m128i fixes) {
+    return _mm_cvtepi32_ps(_mm_sub_epi32(fixes, _mm_slli_epi32(sums, 1)));
+  }
 };
 
 template <class Kind, int R, int Q>
-void tile(const std::byte* const* rows, const std::byte* const* queries, const int64_t* fixes, size_t num_bytes,
+void tile(const std::byte* const* rows, const std::byte* const* queries, const int32_t* fixes, size_t num_bytes,
           int64_t stride, float* products) {
   typename Kind::Sum sums[R][Q];
   for (auto& row : sums) std::fill_n(row, Q, Kind::zero());
@@ -76,13 +98,23 @@ void tile(const std::byte* const* rows, const std::byte* const* queries, const i
       for (int q = 0; q < Q; ++q) sums[r][q] = Kind::add(sums[r][q], part[r], asked[q]);
     }
   }
-  for (int r = 0; r < R; ++r) {
-    for (int q = 0; q < Q; ++q) products[r * stride + q] = Kind::total(sums[r][q], fixes[q]);
+  const auto sum = [&](int r, int q) { return r < R && q < Q ? sums[r < R ? r : 0][q < Q ? q : 0] : Kind::zero(); };
+  if constexpr (Q == 1) {
+    const auto all = totals(sum(0, 0), sum(1, 0), sum(2, 0), sum(3, 0));
+    alignas(16) float of_rows[4];
+    _mm_store_ps(of_rows, Kind::products(all, _mm_set1_epi32(fixes[0])));
+    for (int r = 0; r < R; ++r) products[r * stride] = of_rows[r];
+  } else {
+    const __m128i fix = _mm_loadu_si128(reinterpret_cast<const __m128i*>(fixes));
+    for (int r = 0; r < R; ++r) {
+      const auto all = totals(sum(r, 0), sum(r, 1), sum(r, 2), sum(r, 3));
+      _mm_mask_storeu_ps(products + r * stride, (1 << Q) - 1, Kind::products(all, fix));
+    }
   }
 }
 
 template <class Kind, int R>
-void rows_tile(const std::byte* const* rows, const std::byte* const* queries, const int64_t* fixes, int64_t num_queries,
+void rows_tile(const std::byte* const* rows, const std::byte* const* queries, const int32_t* fixes, int64_t num_queries,
                size_t num_bytes, int64_t stride, float* products) {
   switch (num_queries) {
     case 1: return tile<Kind, R, 1>(rows, queries, fixes, num_bytes, stride, products);
@@ -104,7 +136,7 @@ void dots(const std::byte* const* rows, int64_t num_rows, const std::byte* const
   const size_t num_bytes = Kind::bytes(dim);
   for (int64_t first = 0; first < num_queries; first += kTile) {
     const int64_t num_asked = std::min(kTile, num_queries - first);
-    int64_t fixes[kTile] = {};
+    int32_t fixes[kTile] = {};
     for (int64_t q = 0; q < num_asked; ++q) fixes[q] = Kind::fix(queries[first + q], dim);
     if (first == 0) prefetch(rows, std::min(kTile, num_rows), num_bytes);
     for (int64_t row = 0; row < num_rows; row += kTile) {

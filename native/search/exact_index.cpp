@@ -12,6 +12,14 @@ namespace {
 
 constexpr int64_t kBlockRows = 64;
 
+// Whether a row enters the list of any query; almost none does, and this is the loop that says so.
+bool reaches_any(const float* products_Q, float row_scale, const float* scales_Q, const float* thresholds_Q,
+                 int64_t num_queries) {
+  int is_any = 0;
+  for (int64_t q = 0; q < num_queries; ++q) is_any |= products_Q[q] * row_scale * scales_Q[q] >= thresholds_Q[q];
+  return is_any != 0;
+}
+
 }  // namespace
 
 void scan_rows(const VectorRows& rows, Dots dots, const float* queries_QD, int64_t num_queries, int64_t begin,
@@ -20,7 +28,9 @@ void scan_rows(const VectorRows& rows, Dots dots, const float* queries_QD, int64
   std::vector<StoredQuery> stored;
   std::vector<const std::byte*> queries;
   for (int64_t q = 0; q < num_queries; ++q) stored.emplace_back(format, queries_QD + q * format.dim);
-  for (const StoredQuery& query : stored) queries.push_back(query.data());
+  std::vector<float> scales, thresholds;
+  for (const StoredQuery& query : stored) queries.push_back(query.data()), scales.push_back(query.scale);
+  for (int64_t q = 0; q < num_queries; ++q) thresholds.push_back(best_Q[q].threshold());
   std::array<const std::byte*, kBlockRows> block;
   std::vector<float> products(static_cast<size_t>(kBlockRows * num_queries));
   for (int64_t first = begin; first < end; first += kBlockRows) {
@@ -29,11 +39,15 @@ void scan_rows(const VectorRows& rows, Dots dots, const float* queries_QD, int64
     dots(block.data(), num_block, queries.data(), num_queries, format.dim, products.data());
     for (int64_t i = 0; i < num_block; ++i) {
       if (options.excluded != nullptr && options.excluded->has(first + i)) continue;
+      const float* row_products = products.data() + i * num_queries;
       const float row_scale = rows.scale(first + i);
+      if (!reaches_any(row_products, row_scale, scales.data(), thresholds.data(), num_queries)) continue;
       for (int64_t q = 0; q < num_queries; ++q) {
-        const float score =
-            products[static_cast<size_t>(i * num_queries + q)] * row_scale * stored[static_cast<size_t>(q)].scale;
-        if (score >= best_Q[q].threshold()) best_Q[q].offer({score, static_cast<int32_t>(first + i)});
+        const auto at = static_cast<size_t>(q);
+        const float score = row_products[q] * row_scale * scales[at];
+        if (!(score >= thresholds[at])) continue;
+        best_Q[q].offer({score, static_cast<int32_t>(first + i)});
+        thresholds[at] = best_Q[q].threshold();
       }
     }
   }

@@ -171,6 +171,7 @@ class HnswGraph::Walk {
         continue;
       }
       candidates[at].is_open = 0;
+      if (at + 1 < candidates.size()) prefetch_links(candidates[at + 1].row, level);
       gather(candidates[at].row, level, [this](uint32_t node) { return own_.visited.insert(node); });
       size_t lowest = candidates.size();
       for (size_t i = 0; i < own_.nodes.size(); ++i) {
@@ -182,6 +183,12 @@ class HnswGraph::Walk {
   }
 
  private:
+  // The next candidate is likely to be the one whose links are followed next.
+  void prefetch_links(uint32_t node, int level) const {
+    const auto links = graph_.links_of(node, level);
+    for (size_t i = 0; i < links.size(); i += 16) __builtin_prefetch(&links[i]);
+  }
+
   void score() { score_nodes(query_, scale_, rows_, dots_, own_.nodes, own_); }
 
   template <class Admit>

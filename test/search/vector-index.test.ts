@@ -78,7 +78,7 @@ test("a query's result does not depend on its batch, bit for bit, in either kind
     for (const kind of ["exact", "hnsw"] as const) {
       const index = await built(kind, { dtype }, vectors.subarray(0, 1000 * dim));
       const together = await index.search(queries.subarray(0, 50 * dim), { topK });
-      for (const size of [1, 3, 16, 17]) {
+      for (const size of [1, 3, 16, 17, 33]) {
         for (let q = 0; q + size <= 50; q += size) {
           const part = await index.search(queries.subarray(q * dim, (q + size) * dim), { topK });
           assert.deepEqual(part.ids, together.ids.slice(q * topK, (q + size) * topK));

@@ -1,0 +1,66 @@
+"""The faiss side of bench/search/peers.ts: answers one JSON command a line on standard input with one on standard output.
+
+Commands: {"build": "flat" | "hnsw", "vectors": FILE, "dim": D, "threads": T}, {"search": NAME, "queries": FILE,
+"batch": B, "ef": E, "topK": K, "count": N} which also writes the ids to QUERIES.ids. Files are raw f32, row-major.
+"""
+import json
+import os
+import resource
+import sys
+import time
+
+import faiss
+import numpy as np
+
+indexes = {}
+
+
+def clock():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return time.perf_counter(), usage.ru_utime + usage.ru_stime
+
+
+def unit(path, dim):
+    vectors = np.fromfile(path, dtype=np.float32).reshape(-1, dim)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def build(command):
+    faiss.omp_set_num_threads(command["threads"])
+    dim = command["dim"]
+    vectors = unit(command["vectors"], dim)
+    if command["build"] == "flat":
+        index = faiss.IndexFlatIP(dim)
+    else:
+        index = faiss.IndexHNSWFlat(dim, command["connectivity"])
+        index.hnsw.efConstruction = command["expansionAdd"]
+    path = command["vectors"] + ".faiss-" + command["build"]
+    wall, cpu = clock()
+    if command["build"] == "hnsw" and os.path.exists(path):
+        index = faiss.read_index(path)
+    else:
+        index.add(vectors)
+    done = clock()
+    if command["build"] == "hnsw" and not os.path.exists(path):
+        faiss.write_index(index, path)
+    indexes[command["build"]] = index
+    return {"seconds": done[0] - wall, "cpuSeconds": done[1] - cpu}
+
+
+def search(command):
+    index = indexes[command["search"]]
+    if command["search"] == "hnsw":
+        index.hnsw.efSearch = command["ef"]
+    queries = unit(command["queries"], index.d)[: command["count"]]
+    wall, cpu = clock()
+    found = [index.search(queries[at : at + command["batch"]], command["topK"])[1]
+             for at in range(0, len(queries), command["batch"])]
+    done = clock()
+    np.concatenate(found).astype(np.int32).tofile(command["queries"] + ".ids")
+    return {"seconds": done[0] - wall, "cpuSeconds": done[1] - cpu}
+
+
+print(json.dumps({"version": faiss.__version__}), flush=True)
+for line in sys.stdin:
+    command = json.loads(line)
+    print(json.dumps(build(command) if "build" in command else search(command)), flush=True)
