@@ -31,11 +31,21 @@ constexpr uint64_t mix(uint64_t x) {
   return x ^ (x >> 32);
 }
 
-// FNV-1a with a final mix.
+// FNV-1a with a final mix; byte by byte, so that longer strings go on from shorter ones.
+class StringHash {
+ public:
+  constexpr explicit StringHash(uint64_t seed = 0) : state_(0xcbf29ce484222325u ^ seed) {}
+  constexpr void add(char c) { state_ = (state_ ^ static_cast<unsigned char>(c)) * 0x100000001b3u; }
+  constexpr uint64_t value() const { return mix(state_); }
+
+ private:
+  uint64_t state_;
+};
+
 constexpr uint64_t hash_string(std::string_view text, uint64_t seed = 0) {
-  uint64_t hash = 0xcbf29ce484222325u ^ seed;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return mix(hash);
+  StringHash hash(seed);
+  for (const char c : text) hash.add(c);
+  return hash.value();
 }
 
 }  // namespace seekrl::search

@@ -19,57 +19,92 @@ constexpr size_t kMinPiece = 3, kMaxPiece = 5;
 constexpr int kIdfBits = 20;
 constexpr uint64_t kPairSeed = 0x70616972, kPieceSeed = 0x70696563;
 
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
 struct Feature {
   uint64_t hash;
   float weight;
+  uint32_t frequency;  // 0 in an empty slot
 };
 
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
-// The runs of kMinPiece to kMaxPiece characters (UTF-8) of "<word>".
-void add_pieces(std::string_view word, std::vector<Feature>& features) {
-  std::string framed = "<";
-  framed.append(word).push_back('>');
-  std::vector<size_t> starts;
-  for (size_t i = 0; i < framed.size(); ++i) {
-    if (!continues_character(framed[i])) starts.push_back(i);
+// The different features of one text, counted; a thread keeps its own.
+class FeatureCounts {
+ public:
+  static FeatureCounts& of(const std::vector<const Meaning*>& text) {
+    thread_local FeatureCounts own;
+    for (const uint32_t slot : own.used_) own.slots_[slot] = {};
+    own.used_.clear();
+    own.count(text);
+    return own;
   }
-  const size_t num_characters = starts.size();
-  starts.push_back(framed.size());
-  for (size_t begin = 0; begin < num_characters; ++begin) {
-    for (size_t length = kMinPiece; length <= kMaxPiece && begin + length <= num_characters; ++length) {
-      const auto piece = std::string_view(framed).substr(starts[begin], starts[begin + length] - starts[begin]);
-      features.push_back({hash_string(piece, kPieceSeed), kPieceWeight});
+
+  // Calls use(feature), in the order in which they first stand in the text.
+  template <class Use>
+  void for_each(Use use) const {
+    for (const uint32_t slot : used_) use(slots_[slot]);
+  }
+
+ private:
+  void count(const std::vector<const Meaning*>& text) {
+    uint64_t previous = 0;
+    const auto count_word = [&](std::string_view word) {
+      const uint64_t hash = hash_term(word);
+      add(hash, kWordWeight);
+      if (previous != 0) add(mix(previous ^ mix(hash ^ kPairSeed)), kPairWeight);
+      previous = hash;
+      count_pieces(word);
+    };
+    for (const Meaning* meaning : text) for_each_word(meaning->words, count_word);
+  }
+
+  // The runs of kMinPiece to kMaxPiece characters (UTF-8) of "<word>".
+  void count_pieces(std::string_view word) {
+    framed_.assign(1, '<');
+    framed_.insert(framed_.end(), word.begin(), word.end());
+    framed_.push_back('>');
+    for (size_t begin = 0; begin < framed_.size(); ++begin) {
+      if (continues_character(framed_[begin])) continue;
+      StringHash hash(kPieceSeed);
+      size_t length = 0;
+      for (size_t at = begin; at < framed_.size() && length < kMaxPiece; ++at) {
+        hash.add(framed_[at]);
+        if (at + 1 < framed_.size() && continues_character(framed_[at + 1])) continue;
+        if (++length >= kMinPiece) add(hash.value(), kPieceWeight);
+      }
     }
   }
-}
 
-// All features of a text, sorted by hash so that equal ones are neighbours.
-std::vector<Feature> features_of(const std::vector<const Meaning*>& text) {
-  std::vector<Feature> features;
-  uint64_t previous = 0;
-  const auto add = [&](std::string_view word) {
-    const uint64_t hash = hash_term(word);
-    features.push_back({hash, kWordWeight});
-    if (previous != 0) features.push_back({mix(previous ^ mix(hash ^ kPairSeed)), kPairWeight});
-    previous = hash;
-    add_pieces(word, features);
-  };
-  for (const Meaning* meaning : text) for_each_word(meaning->words, add);
-  std::sort(features.begin(), features.end(), [](const Feature& a, const Feature& b) { return a.hash < b.hash; });
-  return features;
-}
-
-// Calls use(feature, tf) once for each different feature.
-template <class Use>
-void for_each_feature(const std::vector<const Meaning*>& text, Use use) {
-  const auto features = features_of(text);
-  for (size_t i = 0; i < features.size();) {
-    const size_t first = i;
-    while (i < features.size() && features[i].hash == features[first].hash) ++i;
-    use(features[first], i - first);
+  void add(uint64_t hash, float weight) {
+    if (2 * used_.size() >= slots_.size()) grow();
+    Feature& feature = slots_[slot_of(hash)];
+    if (feature.frequency++ > 0) return;
+    feature.hash = hash;
+    feature.weight = weight;
+    used_.push_back(static_cast<uint32_t>(&feature - slots_.data()));
   }
-}
+
+  size_t slot_of(uint64_t hash) const {
+    size_t slot = hash & (slots_.size() - 1);
+    while (slots_[slot].frequency > 0 && slots_[slot].hash != hash) slot = (slot + 1) & (slots_.size() - 1);
+    return slot;
+  }
+
+  void grow() {
+    const auto old = std::exchange(slots_, std::vector<Feature>(2 * slots_.size()));
+    for (uint32_t& used : used_) {
+      const size_t slot = slot_of(old[used].hash);
+      slots_[slot] = old[used];
+      used = static_cast<uint32_t>(slot);
+    }
+  }
+
+  std::vector<Feature> slots_ = std::vector<Feature>(4096);
+  std::vector<uint32_t> used_;
+  std::vector<char> framed_;
+};
+
+// 1 + ln tf
+float dampened(uint32_t frequency) { return frequency == 1 ? 1.0f : 1 + std::log(static_cast<float>(frequency)); }
 
 size_t idf_bucket(uint64_t hash) { return hash >> (64 - kIdfBits); }
 
@@ -98,9 +133,9 @@ HashedEmbedder HashedEmbedder::open(const std::string& path, Verify verify) {
 
 void HashedEmbedder::embed(const std::vector<const Meaning*>& text, float* vector_D) const {
   std::fill_n(vector_D, dim_, 0.0f);
-  for_each_feature(text, [&](const Feature& feature, size_t frequency) {
+  FeatureCounts::of(text).for_each([&](const Feature& feature) {
     const float idf = idf_.empty() ? 1 : idf_[idf_bucket(feature.hash)];
-    const float value = feature.weight * (1 + std::log(static_cast<float>(frequency))) * idf;
+    const float value = feature.weight * dampened(feature.frequency) * idf;
     const auto component = static_cast<int64_t>((feature.hash >> 1) % static_cast<uint64_t>(dim_));
     vector_D[component] += (feature.hash & 1) != 0 ? value : -value;
   });
@@ -116,7 +151,7 @@ void HashedEmbedder::save(const std::string& path) const {
 IdfCounter::IdfCounter() : counts_(size_t{1} << kIdfBits) {}
 
 void IdfCounter::add(const std::vector<const Meaning*>& text) {
-  for_each_feature(text, [&](const Feature& feature, size_t) {
+  FeatureCounts::of(text).for_each([&](const Feature& feature) {
     std::atomic_ref(counts_[idf_bucket(feature.hash)]).fetch_add(1, std::memory_order_relaxed);
   });
   ++num_texts_;
