@@ -2,8 +2,8 @@
  * How many single-query requests a second does a server answer that gathers them into batches, against the same server
  * that searches for each alone?
  *
- * `npm run bench -- serve/clients [--kind exact|hnsw] [--passages 200000] [--dim 384] [--clients 32] [--seconds 3]
- * [--rounds 5] [--encoder FOLDER] [--python PATH]`: the clients are this process, the servers are others. No query
+ * `npm run bench -- serve/clients [--kind exact|hnsw] [--passages 200000] [--dim 384] [--dtype bf16|f32|i8]
+ * [--clients 32] [--seconds 3] [--rounds 5] [--encoder FOLDER] [--python PATH]`: the clients are this process, the servers are others. No query
  * repeats and nothing is cached. Queries are hashed, or encoded by `--encoder` in bfloat16. With `--python`,
  * bench/serve/server_peer.py (faiss, one search per request) is measured too.
  */
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     kind: { type: "string", default: "exact" },
     passages: { type: "string", default: "200000" },
     dim: { type: "string", default: "384" },
+    dtype: { type: "string", default: "bf16" },
     clients: { type: "string", default: "32" },
     seconds: { type: "string", default: "3" },
     rounds: { type: "string", default: "5" },
@@ -64,7 +65,7 @@ async function start(name: string, program: string, ...args: string[]): Promise<
 function startOurs(name: string, batch: ServerChoice["batch"]): Promise<Server> {
   const choice: ServerChoice = {
     kind: values.kind === "hnsw" ? "hnsw" : "exact",
-    ...{ numPassages, dim },
+    ...{ numPassages, dim, dtype: values.dtype as ServerChoice["dtype"] },
     batch: { maxCached: 0, ...batch },
     ...(values.encoder ? { encoder: values.encoder } : {}),
   };

@@ -13,6 +13,7 @@ export interface ServerChoice {
   readonly kind: VectorIndexKind;
   readonly numPassages: number;
   readonly dim: number;
+  readonly dtype: "f32" | "bf16" | "i8";
   /** Encodes the queries; without it words are hashed. */
   readonly encoder?: string;
   readonly batch: BatchOptions;
@@ -20,12 +21,18 @@ export interface ServerChoice {
 
 const text = Array.from({ length: 100 }, (_, i) => `word${i}`).join(" ");
 
-async function openSearch({ kind, numPassages, dim: hashedDim, encoder }: ServerChoice): Promise<Search> {
+async function openSearch({
+  kind,
+  numPassages,
+  dim: hashedDim,
+  dtype,
+  encoder,
+}: ServerChoice): Promise<Search> {
   const embedder: Embedder = encoder
     ? await Encoder.open(encoder, { dtype: "bfloat16" })
     : HashedEmbedder.create({ dim: hashedDim });
   const { dim } = embedder;
-  const index = VectorIndex.create(kind, { dim, capacity: numPassages, dtype: "bf16" });
+  const index = VectorIndex.create(kind, { dim, capacity: numPassages, dtype });
   const dice = new Dice(1, 0);
   const numPart = 10_000;
   for (let done = 0; done < numPassages; done += numPart) {

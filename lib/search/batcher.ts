@@ -73,6 +73,7 @@ interface Flight {
   /** Whether the next batch waits for it, and until when. */
   isCounted: boolean;
   readonly patience: NodeJS.Timeout;
+  hasEnded: boolean;
 }
 
 /** Nothing waits for less long than this for a batch that is under way, milliseconds. */
@@ -252,11 +253,13 @@ export class Batcher<Result> {
       if (results.length !== batch.length)
         throw new SeekError("ERR_REMOTE", `search: expected ${batch.length} results, got ${results.length}`);
       isFailed = false;
+      flight.hasEnded = true;
       for (const [i, pending] of batch.entries()) this.#settle(pending, { result: results[i] as Result });
     } finally {
       const ms = performance.now() - started;
       // Bounded, so that one call that hung does not change the pace.
       this.#meanMs += (Math.min(ms, this.#patienceMs()) - this.#meanMs) * meanShare;
+      flight.hasEnded = true;
       this.#land(flight);
       this.#onEvent({ kind: "batch", size: batch.length, seconds: ms / 1000, isFailed });
     }
@@ -264,7 +267,13 @@ export class Batcher<Result> {
 
   #start(batch: readonly Pending<Result>[]): Flight {
     const patience = setTimeout(() => this.#land(flight), this.#patienceMs());
-    const flight: Flight = { stop: new AbortController(), numLive: batch.length, isCounted: true, patience };
+    const flight: Flight = {
+      stop: new AbortController(),
+      numLive: batch.length,
+      isCounted: true,
+      patience,
+      hasEnded: false,
+    };
     for (const pending of batch) pending.flights.add(flight);
     this.#numFlights += 1;
     return flight;
@@ -304,7 +313,7 @@ export class Batcher<Result> {
 
   #release(flight: Flight): void {
     flight.numLive -= 1;
-    if (flight.numLive > 0) return;
+    if (flight.numLive > 0 || flight.hasEnded) return;
     flight.stop.abort();
     this.#land(flight);
   }
