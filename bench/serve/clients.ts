@@ -3,9 +3,9 @@
  * that searches for each alone?
  *
  * `npm run bench -- serve/clients [--kind exact|hnsw] [--passages 200000] [--dim 384] [--dtype bf16|f32|i8]
- * [--clients 32] [--seconds 3] [--rounds 5] [--encoder FOLDER] [--python PATH]`: the clients are this process, the servers are others. No query
- * repeats and nothing is cached. Queries are hashed, or encoded by `--encoder` in bfloat16. With `--python`,
- * bench/serve/server_peer.py (faiss, one search per request) is measured too.
+ * [--clients 32] [--seconds 3] [--rounds 5] [--encoder FOLDER] [--python PATH]`: the clients are this process, the
+ * servers are others. No query repeats and nothing is cached. Queries are hashed, or encoded by `--encoder` in bfloat16.
+ * With `--python`, bench/serve/server_peer.py (faiss, one search per request) is measured too.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
