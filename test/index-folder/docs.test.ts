@@ -1,0 +1,107 @@
+/** docs/retrieval.md: its five commands lead from documents to answers, and its program prints what it says. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import ts from "typescript";
+import * as lib from "../../lib/index.ts";
+import { projectRoot } from "../project.ts";
+
+const page = readFileSync(join(projectRoot, "docs", "retrieval.md"), "utf8");
+const root = await mkdtemp(join(tmpdir(), "seekrl-docs-"));
+after(() => rm(root, { recursive: true }));
+
+/** The words of a command line; quotes hold some together. */
+function wordsOf(line: string): string[] {
+  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
+}
+
+function begin(args: readonly string[]) {
+  const program = join(projectRoot, "bin", "seekrl.mjs");
+  return spawn(process.execPath, [program, ...args, "--json"], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+}
+
+async function run(args: readonly string[]): Promise<Record<string, unknown>> {
+  const child = begin(args);
+  let text = "";
+  child.stdout.on("data", (chunk) => {
+    text += chunk;
+  });
+  const [code] = await once(child, "close");
+  assert.equal(code, 0, args.join(" "));
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+test("the five commands lead from a folder of documents to a served retriever", async () => {
+  const tale =
+    "Ada keeps the lighthouse of Perrin. She trims the lamp at dusk and writes the log at dawn.\n\n";
+  await mkdir(join(root, "documents"));
+  await mkdir(join(root, "more"));
+  await writeFile(
+    join(root, "documents", "perrin.txt"),
+    tale + "The harbour has room for nine boats. ".repeat(30),
+  );
+  await writeFile(join(root, "more", "ferry.txt"), "The ferry to Oban leaves at noon, if the fog allows.");
+  await writeFile(
+    join(root, "questions.jsonl"),
+    `${JSON.stringify({ question: "who keeps the lighthouse", answers: ["Ada"] })}\n`,
+  );
+  const [, block = ""] = /```\n(npx seekrl index build[\s\S]*?)```/.exec(page) ?? [];
+  const commands = block
+    .trim()
+    .split("\n")
+    .map((line) => wordsOf(line).slice(2));
+  assert.equal(commands.length, 5);
+  const [build, check, search, add, serve] = commands as [string[], string[], string[], string[], string[]];
+  assert.ok(Number((await run(build)).passages) >= 2);
+  assert.equal((await run(check)).answerable, 1);
+  const { results } = (await run(search)) as { results: { hits: { text: string }[] }[] };
+  assert.match(results[0]?.hits[0]?.text ?? "", /Ada keeps/);
+  assert.equal((await run(add)).segments, 2);
+  // Any free port instead of the page's.
+  const server = begin(serve.map((word, i) => (serve[i - 1] === "--port" ? "0" : word)));
+  try {
+    const [line] = (await once(server.stdout, "data")) as [Buffer];
+    const { url } = JSON.parse(line.toString()) as { url: string };
+    const body = JSON.stringify({ queries: ["when does the ferry leave"], topk: 1 });
+    const response = await fetch(`${url}/retrieve`, { method: "POST", body });
+    assert.match(await response.text(), /leaves at noon/);
+  } finally {
+    server.kill("SIGTERM");
+    await once(server, "close");
+  }
+});
+
+test("the program of the page prints what stands behind its lines", async () => {
+  const [, code = ""] = /```ts\n([\s\S]*?)```/.exec(page) ?? [];
+  const expected = [...code.matchAll(/console\.log.*\/\/ (.*)$/gm)].map(([, text]) => text);
+  assert.equal(expected.length, 2);
+  const printed: string[] = [];
+  const console = { log: (...values: unknown[]) => printed.push(values.join(" ")) };
+  const options = { compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext } };
+  const { outputText } = ts.transpileModule(
+    `const run = async () => {\n${code.replaceAll('"lamps"', "folder")}\n};`,
+    options,
+  );
+  const names = [
+    "addToIndex",
+    "buildIndex",
+    "indexInfo",
+    "mergeIndexes",
+    "openIndex",
+    "removeFromIndex",
+  ] as const;
+  const AsyncFunction = (async () => {}).constructor as new (
+    ...parts: string[]
+  ) => (...values: unknown[]) => Promise<void>;
+  const program = new AsyncFunction("console", "folder", ...names, `${outputText}\nawait run();`);
+  await program(console, join(root, "lamps"), ...names.map((name) => lib[name]));
+  assert.deepEqual(printed, expected);
+});
