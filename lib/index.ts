@@ -50,6 +50,7 @@ export { reranked } from "./search/reranked.ts";
 export type { Hit, Search } from "./search/search.ts";
 export type { RetrieverOptions } from "./serve/options.ts";
 export { type RetrieverServer, serveRetriever } from "./serve/retriever-server.ts";
+export { serveRewards } from "./serve/reward-server.ts";
 export { elasticsearchSearch, importToElasticsearch } from "./stores/elasticsearch.ts";
 export { importToPg } from "./stores/pg-import.ts";
 export { openPgSearch } from "./stores/pg-search.ts";

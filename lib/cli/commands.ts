@@ -10,6 +10,7 @@ import { indexAddCommand, indexRemoveCommand } from "./index-edit.ts";
 import { indexInfoCommand } from "./index-info.ts";
 import { indexMergeCommand } from "./index-merge.ts";
 import { retrieverServeCommand } from "./retriever-serve.ts";
+import { rewardServeCommand } from "./reward-serve.ts";
 import { scoreCommand } from "./score.ts";
 import { scoreAnswersCommand } from "./score-answers.ts";
 import { searchCommand } from "./search.ts";
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   trainCommand,
   evalCommand,
   scoreAnswersCommand,
+  rewardServeCommand,
 ];
 
 /** What the commands whose names begin with one of these words are about. */
@@ -45,4 +47,5 @@ export const groups: Readonly<Record<string, string>> = {
   corpus: "document collections",
   index: "index folders",
   retriever: "retrieval as a service",
+  reward: "rewards as a service",
 };

@@ -1,0 +1,52 @@
+/** `seekrl reward serve`: a recipe's reward for other trainers. */
+import { once } from "node:events";
+import { z } from "zod";
+import type { TextFamily } from "../reward/text-trajectory.ts";
+import type { RewardServer, RewardServerOptions } from "../serve/reward-server.ts";
+import { loadQuestions } from "./agent-options.ts";
+import { command } from "./command.ts";
+import { chooseRecipe, type RecipeOptions, recipeOptions } from "./recipe-options.ts";
+
+const families: Readonly<Record<RecipeOptions["recipe"], TextFamily>> = {
+  "rag-r1": "rag",
+  "search-r1": "rag",
+  world: "rag",
+  research: "research",
+  "r1-searcher": "r1-searcher",
+};
+
+/** The command. */
+export const rewardServeCommand = command({
+  name: "reward serve",
+  summary: "serves a recipe's reward as POST /get_reward until it is told to stop",
+  isService: true,
+  options: z.strictObject({
+    questions: z
+      .string()
+      .describe("JSON Lines or parquet of {question, answers}: whose answers are accepted"),
+    ...recipeOptions,
+    host: z.string().default("127.0.0.1").describe("address to listen on; 0.0.0.0 for every one"),
+    port: z.int().min(0).max(65535).default(1278).describe("port; 0 takes a free one"),
+  }),
+  run: async ({ questions: path, host, port, ...choice }, io) => {
+    const { reward } = chooseRecipe(choice);
+    const questions = await loadQuestions(path);
+    await using server = await openServer({
+      reward,
+      questions,
+      family: families[choice.recipe],
+      host,
+      port,
+    });
+    io.write(`rewards of ${choice.recipe} for ${questions.length} questions at ${server.url}\n`);
+    io.result({ url: server.url, questions: questions.length });
+    if (!io.signal.aborted) await once(io.signal, "abort");
+    io.log("stopping");
+  },
+});
+
+// Apart from `await using`, beside which the compiler leaves the name of the imported file as it is.
+async function openServer(options: RewardServerOptions): Promise<RewardServer> {
+  const { serveRewards } = await import("../serve/reward-server.ts");
+  return serveRewards(options);
+}

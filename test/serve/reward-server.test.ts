@@ -1,0 +1,109 @@
+/** Rewards over HTTP: texts in, numbers out, faults named. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { searcherReward } from "../../lib/reward/r1-searcher.ts";
+import { reSearchScore } from "../../lib/reward/re-search.ts";
+import { emReward } from "../../lib/reward/reward.ts";
+import { questionFinder, trajectoryOfText } from "../../lib/reward/text-trajectory.ts";
+import { originalRagFormat } from "../../lib/rollout/original-rag.ts";
+import { searcherFormat } from "../../lib/rollout/r1-searcher.ts";
+import { type RewardServerOptions, serveRewards } from "../../lib/serve/reward-server.ts";
+import { projectRoot } from "../project.ts";
+
+const questions = [
+  { id: "1", question: "Capital of Italy?", answers: ["Rome"] },
+  { id: "2", question: "Who wrote the play Hamlet", answers: ["Shakespeare"] },
+];
+const options: RewardServerOptions = { reward: emReward, questions, family: "rag", port: 0 };
+
+async function post(url: string, body: string, path = "/get_reward", method = "POST") {
+  const answer = await fetch(`${url}${path}`, { method, ...(method === "POST" ? { body } : {}) });
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+}
+
+const { prompt } = originalRagFormat("single", "rag-r1");
+const found = "\n<information>\n<answer> Oslo </answer>\n</information>\n";
+
+test("texts of several questions get their rewards in order, read from the policy's words", async () => {
+  const scored: string[] = [];
+  await using server = await serveRewards({ ...options, onScore: ({ question }) => scored.push(question) });
+  const chat = (question: string, said: string): string =>
+    `<|im_start|>user\n${prompt(question)}<|im_end|>\n<|im_start|>assistant\n${said}<|im_end|>`;
+  const query = [
+    chat("capital of Italy", `<search> q </search>${found}<answer> Rome </answer>`),
+    chat("capital of Italy", `<search> q </search>${found}`),
+    chat("who wrote the play Hamlet", "<answer> Shakespeare </answer>"),
+  ];
+  const { status, body } = await post(server.url, JSON.stringify({ query }));
+  assert.deepEqual([status, body], [200, { rewards: [1, 0, 1] }]);
+  assert.equal(scored.length, 3);
+  assert.deepEqual((await post(server.url, '{"query": []}')).body, { rewards: [] });
+  assert.deepEqual((await post(server.url, "", "/health", "GET")).body, { status: "healthy", questions: 2 });
+});
+
+test("a recipe's reward of a text is that of its trajectory", async () => {
+  const { prompt: ask, prefix, observation } = searcherFormat({ template: "base" });
+  const documents = observation(["q"], [[{ title: "Rome", text: "capital" }]], (text) => text);
+  const said = ` ? <|begin_of_query|> q <|end_of_query|>${documents} ! </think><answer> Rome </answer>`;
+  const text = ask("Capital of Italy?") + prefix + said;
+  for (const faithful of [false, true]) {
+    const reward = searcherReward({ stage: 1, variant: "code", faithful });
+    await using server = await serveRewards({ ...options, reward, family: "r1-searcher" });
+    assert.deepEqual((await post(server.url, JSON.stringify({ query: [text] }))).body, { rewards: [2] });
+  }
+});
+
+test("texts that ReSearch scores keep their score and reason", () => {
+  const file = join(projectRoot, "test/golden/reward/research_reward.json");
+  for (const { eos, solution, gold, score, reason } of JSON.parse(readFileSync(file, "utf8"))) {
+    const trajectory = trajectoryOfText(solution, "research");
+    const answers = typeof gold === "string" ? [gold] : gold;
+    const given = reSearchScore(trajectory, { answers }, { faithful: true, endOfText: eos });
+    assert.deepEqual(given, { score, reason });
+  }
+});
+
+test("a question is found in chat and base prompts, whatever its case and punctuation", () => {
+  const find = questionFinder(questions);
+  const texts = [
+    "<|im_start|>system\nsearch<|im_end|>\n<|im_start|>user\ncapital of italy<|im_end|>\n",
+    "<|start_header_id|>user<|end_header_id|>\n\nCapital of Italy?<|eot_id|>",
+    "A conversation. User: Capital of Italy?. Assistant:",
+    "rules\n\nUser:Capital of Italy?\nAssistant: <think>",
+  ];
+  for (const text of texts) assert.equal(find(text)?.id, "1", text);
+  assert.equal(find("User: capital of Peru? Assistant:"), undefined);
+});
+
+test("unknown questions, rewards that cannot be told, and broken requests are refused by name", async () => {
+  await using server = await serveRewards(options);
+  await using silent = await serveRewards({ ...options, reward: () => undefined });
+  const known = prompt("capital of Italy");
+  const cases: [string, number, RegExp, string?][] = [
+    [
+      JSON.stringify({ query: [known, "User: capital of Peru? Assistant:"] }),
+      422,
+      /"query",1\].*known question/,
+    ],
+    ['{"query": "text"}', 422, /"query"\]/],
+    ['{"query": [1]}', 422, /"query",0\]/],
+    ['{"query', 422, /JSON decode error/],
+    ["", 404, /no such path/, "/rewards"],
+  ];
+  for (const [sent, status, message, path] of cases) {
+    const refused = await post(server.url, sent, path);
+    assert.equal(refused.status, status, sent);
+    assert.match(JSON.stringify(refused.body), message);
+  }
+  assert.match(
+    JSON.stringify(await post(silent.url, JSON.stringify({ query: [known] }))),
+    /422.*could not be told/,
+  );
+  assert.equal((await post(server.url, "", "/get_reward", "GET")).status, 405);
+  await using small = await serveRewards({ ...options, maxBodyBytes: 10 });
+  assert.equal((await post(small.url, JSON.stringify({ query: [known] }))).status, 413);
+  const port = Number(new URL(server.url).port);
+  await assert.rejects(serveRewards({ ...options, port }), { code: "ERR_IO" });
+});
