@@ -19,6 +19,11 @@ namespace {
 
 constexpr int64_t kBlockRows = 64;
 
+// A weight and the bias that goes with it.
+struct Affine {
+  at::Tensor weight, bias;
+};
+
 // Tensors by name while the weights are read.
 class Reader {
  public:
@@ -28,9 +33,6 @@ class Reader {
     wanted_.push_back({name, at::empty(shape, at::TensorOptions().dtype(dtype_))});
     return wanted_.back().value;
   }
-  struct Affine {
-    at::Tensor weight, bias;
-  };
   Affine affine(const std::string& name, int64_t n, int64_t k) {
     return {add(name + ".weight", {n, k}), add(name + ".bias", {n})};
   }
@@ -93,48 +95,56 @@ struct Encoder::Work {
   bool is_large() const { return inner_TI.size() > size_t{1} << 23; }
 };
 
+// A layer as stored, before it is laid out for the product.
+struct Encoder::StoredLayer {
+  Affine query, key, value, attention_out, attention_norm, inner, outer, out_norm;
+
+  StoredLayer(Reader& reader, const std::string& name, int64_t width, int64_t inner_width)
+      : query(reader.affine(name + "attention.self.query", width, width)),
+        key(reader.affine(name + "attention.self.key", width, width)),
+        value(reader.affine(name + "attention.self.value", width, width)),
+        attention_out(reader.affine(name + "attention.output.dense", width, width)),
+        attention_norm(reader.norm(name + "attention.output.LayerNorm", width)),
+        inner(reader.affine(name + "intermediate.dense", inner_width, width)),
+        outer(reader.affine(name + "output.dense", width, inner_width)),
+        out_norm(reader.norm(name + "output.LayerNorm", width)) {}
+};
+
+Encoder::Layer Encoder::laid_out(const StoredLayer& stored) {
+  const auto linear = [](const Affine& affine) { return ops::PackedLinear(affine.weight, affine.bias); };
+  const auto norm = [](const Affine& affine) { return Norm{floats_of(affine.weight), floats_of(affine.bias)}; };
+  return {ops::PackedLinear(at::cat({stored.query.weight, stored.key.weight, stored.value.weight}),
+                            at::cat({stored.query.bias, stored.key.bias, stored.value.bias})),
+          linear(stored.attention_out),
+          linear(stored.inner),
+          linear(stored.outer),
+          norm(stored.attention_norm),
+          norm(stored.out_norm)};
+}
+
 Encoder::Encoder(const EncoderConfig& config, at::ScalarType dtype, Pooling pooling, bool is_normalised,
                  const std::vector<StoredTensor>& stored)
     : config_(config), pooling_(pooling), is_normalised_(is_normalised) {
   check(config);
   at::NoGradGuard no_grad;
-  const int64_t width = config.hidden_size, inner = config.intermediate_size;
+  const int64_t width = config.hidden_size;
   Reader reader(dtype, stored);
   words_VD_ = reader.add("embeddings.word_embeddings.weight", {config.vocab_size, width});
   positions_PD_ = reader.add("embeddings.position_embeddings.weight", {config.num_positions, width});
   types_YD_ = reader.add("embeddings.token_type_embeddings.weight", {config.num_types, width});
-  const Reader::Affine norm = reader.norm("embeddings.LayerNorm", width);
-  struct Read {
-    Reader::Affine query, key, value, attention_out, attention_norm, inner, outer, out_norm;
-  };
-  std::vector<Read> read;
+  const Affine norm = reader.norm("embeddings.LayerNorm", width);
+  std::vector<StoredLayer> layers;
   for (int64_t i = 0; i < config.num_layers; ++i) {
-    const std::string layer = "encoder.layer." + std::to_string(i) + ".";
-    read.push_back({reader.affine(layer + "attention.self.query", width, width),
-                    reader.affine(layer + "attention.self.key", width, width),
-                    reader.affine(layer + "attention.self.value", width, width),
-                    reader.affine(layer + "attention.output.dense", width, width),
-                    reader.norm(layer + "attention.output.LayerNorm", width),
-                    reader.affine(layer + "intermediate.dense", inner, width),
-                    reader.affine(layer + "output.dense", width, inner),
-                    reader.norm(layer + "output.LayerNorm", width)});
+    layers.emplace_back(reader, "encoder.layer." + std::to_string(i) + ".", width, config.intermediate_size);
   }
-  Reader::Affine dense, out;
+  Affine dense, out;
   if (config.has_classifier) {
     dense = reader.affine("classifier.dense", width, width);
     out = reader.affine("classifier.out", 1, width);
   }
   reader.read();
   embedding_norm_ = {floats_of(norm.weight), floats_of(norm.bias)};
-  for (const Read& layer : read) {
-    layers_.push_back({ops::PackedLinear(at::cat({layer.query.weight, layer.key.weight, layer.value.weight}),
-                                         at::cat({layer.query.bias, layer.key.bias, layer.value.bias})),
-                       ops::PackedLinear(layer.attention_out.weight, layer.attention_out.bias),
-                       ops::PackedLinear(layer.inner.weight, layer.inner.bias),
-                       ops::PackedLinear(layer.outer.weight, layer.outer.bias),
-                       {floats_of(layer.attention_norm.weight), floats_of(layer.attention_norm.bias)},
-                       {floats_of(layer.out_norm.weight), floats_of(layer.out_norm.bias)}});
-  }
+  for (const StoredLayer& layer : layers) layers_.push_back(laid_out(layer));
   if (!config.has_classifier) return;
   classifier_dense_ = ops::PackedLinear(dense.weight, dense.bias);
   classifier_out_ = ops::PackedLinear(out.weight, out.bias);

@@ -46,8 +46,10 @@ class Encoder : public TextEncoder {
     ops::PackedLinear query_key_value, attention_out, inner, outer;
     Norm attention_norm, out_norm;
   };
+  struct StoredLayer;
   struct Work;
 
+  static Layer laid_out(const StoredLayer& stored);
   void embed(const TextBatch& batch, Work& work) const;
   void attend(const TextBatch& batch, Work& work) const;
   void run_layer(const Layer& layer, const TextBatch& batch, Work& work) const;
