@@ -5,7 +5,7 @@ import type { Call } from "./call.ts";
 import type { ServedEmbedder } from "./options.ts";
 import { Refusal } from "./refusal.ts";
 import { forCall, type Retriever } from "./retriever.ts";
-import { listOf } from "./slices.ts";
+import { inParts, listOf } from "./slices.ts";
 
 /** Passages and queries are embedded apart, since many encoders have a prefix for each. */
 const groups = { passage: 0, query: 1 } as const;
@@ -72,8 +72,10 @@ export function embeddingsRoute(
     if ((dimensions ?? dim) !== dim) throw notServed(String(dimensions), String(dim), "dimensions");
     const leave = gate.enter(input.length);
     try {
-      const found = Promise.all(input.map((each) => batcher.find(each, groups[input_type], call.signal)));
-      const vectors = await forCall(call, found);
+      const find = (text: string): Promise<Float32Array> =>
+        batcher.find(text, groups[input_type], call.signal);
+      const work = inParts(input, (part) => Promise.all(part.map(find)));
+      const vectors = await forCall(call, work);
       const data = listOf(vectors, (vector, index) => ({
         object: "embedding",
         index,

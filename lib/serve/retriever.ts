@@ -9,10 +9,7 @@ import { Gate } from "./gate.ts";
 import type { RetrieverLimits } from "./options.ts";
 import { Refusal } from "./refusal.ts";
 import { readBody } from "./request-body.ts";
-import { Pace } from "./slices.ts";
-
-/** Queries of a request that are queued at once. */
-const partSize = 128;
+import { inParts } from "./slices.ts";
 
 /** What a request asks for, whatever its protocol. */
 export interface Question {
@@ -52,7 +49,7 @@ export class Retriever {
     readonly queries: z.ZodArray<z.ZodString>;
     readonly topK: z.ZodInt;
   };
-  #batched: Search | undefined;
+  #search: Search | undefined;
 
   constructor(limits: RetrieverLimits) {
     this.limits = limits;
@@ -64,7 +61,7 @@ export class Retriever {
 
   /** Answers from now on. */
   open(search: Search, options: BatchOptions): void {
-    this.#batched = batched(search, options);
+    this.#search = batched(search, options);
     if (this.gate.state === "loading") this.gate.state = "ready";
   }
 
@@ -81,25 +78,13 @@ export class Retriever {
     const asked = queries.filter((query) => !isBlank(query));
     const leave = this.gate.enter(asked.length);
     try {
-      const found = (await forCall(call, this.#search(asked, topK, call.signal))).values();
+      const search = this.#search as Search;
+      const work = inParts(asked, (part) => search(part, { topK, signal: call.signal }));
+      const found = (await forCall(call, work)).values();
       return queries.map((query) => (isBlank(query) ? [] : (found.next().value as Hit[])));
     } finally {
       leave();
     }
-  }
-
-  /** Queries in parts, since even to queue them takes time. */
-  async #search(queries: readonly string[], topK: number, signal: AbortSignal): Promise<Hit[][]> {
-    const [pace, search] = [new Pace(), this.#batched as Search];
-    const parts: Promise<Hit[][]>[] = [];
-    for (let at = 0; at < queries.length; at += partSize) {
-      const part = search(queries.slice(at, at + partSize), { topK, signal });
-      // Until all are waited for together.
-      part.catch(() => {});
-      parts.push(part);
-      await pace.breathe();
-    }
-    return (await Promise.all(parts)).flat();
   }
 
   #check({ queries, topK, names, mayBeBlank }: Question): void {

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 const sliceMs = 4;
 
 /** Lets others have their turn now and then. */
-export class Pace {
+class Pace {
   #since = performance.now();
 
   /** Waits for one turn of the event loop, if the last one is long enough ago. */
@@ -14,6 +14,31 @@ export class Pace {
     await nextTurn();
     this.#since = performance.now();
   }
+}
+
+/** Items that are asked for at once. */
+const partSize = 128;
+
+/**
+ * Asks for the items of a list part by part, since even to queue them takes time, and waits for all answers.
+ *
+ * @param items - what to ask for
+ * @param ask - one answer per item
+ * @returns the answers in order
+ */
+export async function inParts<Item, Answer>(
+  items: readonly Item[],
+  ask: (part: readonly Item[]) => Promise<Answer[]>,
+): Promise<Answer[]> {
+  const [pace, answers] = [new Pace(), [] as Promise<Answer[]>[]];
+  for (let at = 0; at < items.length; at += partSize) {
+    const answer = ask(items.slice(at, at + partSize));
+    // A failure is noticed below, when all are waited for.
+    answer.catch(() => {});
+    answers.push(answer);
+    await pace.breathe();
+  }
+  return (await Promise.all(answers)).flat();
 }
 
 /** A list of an answer, each of whose items becomes JSON when its turn has come. */
