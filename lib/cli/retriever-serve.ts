@@ -71,7 +71,7 @@ async function openEmbedding({
 /** The command. */
 export const retrieverServeCommand = command({
   name: "retriever serve",
-  summary: `serves an index, or another server, over HTTP until it is told to stop; a key in ${keyVariable} is asked of every client`,
+  summary: `serves an index, another server or a web search over HTTP until it is told to stop; a key in ${keyVariable} is asked of every client`,
   options,
   isService: true,
   run: async (given, io) => {
@@ -89,7 +89,7 @@ export const retrieverServeCommand = command({
     try {
       await server.ready;
       const { url, host, port } = server;
-      io.write(`${given.index ?? given.retriever} at ${url}\n`);
+      io.write(`${given.index ?? given.retriever ?? given.web} at ${url}\n`);
       io.result({ url, host, port });
       if (!io.signal.aborted) await once(io.signal, "abort");
       io.log("stopping");

@@ -1,8 +1,11 @@
-/** Where a command searches: an index folder of this machine, or a server. */
+/** Where a command searches: an index folder of this machine, a server, or the web. */
+import { join } from "node:path";
 import { z } from "zod";
 import type { RetrieverProtocol } from "../remote/protocols.ts";
 import type { Search } from "../search/search.ts";
+import type { WebEngine } from "../web/engines.ts";
 import { UsageError } from "./command.ts";
+import { flagName } from "./flags.ts";
 
 const protocols = [
   "retrieve",
@@ -11,7 +14,16 @@ const protocols = [
   "queries",
 ] as const satisfies readonly RetrieverProtocol[];
 
-/** One of `index` and `retriever` must be given. */
+const engines = [
+  "serper",
+  "serpapi",
+  "google",
+  "brave",
+  "tavily",
+  "bocha",
+] as const satisfies readonly WebEngine[];
+
+/** One of `index`, `retriever` and `web` must be given. */
 export const searchOptions = {
   index: z.string().optional().describe("index folder to search in"),
   mode: z
@@ -22,6 +34,11 @@ export const searchOptions = {
   retriever: z.string().optional().describe("address of a retrieval server to search on instead"),
   protocol: z.enum(protocols).default("retrieve").describe("the server's language"),
   retrieverKeyEnv: z.string().optional().describe("environment variable with the server's API key"),
+  web: z.enum(engines).optional().describe("search engine of the web to ask instead"),
+  webUrl: z.string().optional().describe("address in place of the engine's own"),
+  webCache: z.string().optional().describe("folder that keeps the engine's answers and the pages"),
+  site: z.string().optional().describe("pages of this site only"),
+  pages: z.boolean().optional().describe("reads the pages instead of the engine's excerpts"),
   reranker: z.string().optional().describe("folder of a cross-encoder that puts the hits in order"),
   rerankFrom: z.int().min(1).default(50).describe("hits per query that the re-ranker reads"),
 };
@@ -39,29 +56,67 @@ export interface OpenedSearch extends Disposable {
 /** A server may restart while a training asks it: within the deadline of a search, nothing is lost. */
 const patient = { retries: 10 };
 
-async function openFirst({
-  index,
-  mode,
-  indexEncoder,
-  retriever,
-  ...server
+/** What each place to search needs of the options; what belongs to another place is refused. */
+const places = {
+  index: { own: ["mode", "indexEncoder"], open: openFolder },
+  retriever: { own: ["retrieverKeyEnv"], open: openRetriever },
+  web: { own: ["webUrl", "webCache", "site", "pages"], open: openWeb },
+} as const;
+
+async function openFirst(choice: SearchChoice): Promise<OpenedSearch> {
+  const names = Object.keys(places) as (keyof typeof places)[];
+  const given = names.filter((name) => choice[name] !== undefined);
+  const [place] = given;
+  if (place === undefined || given.length > 1) {
+    const got = given.map(flagName).join(" and ") || "none";
+    throw new UsageError(`expected one of ${names.map(flagName).join(", ")}, got ${got}`);
+  }
+  for (const name of names.filter((each) => each !== place)) {
+    const stray = places[name].own.find((key) => choice[key] !== undefined);
+    if (stray !== undefined) throw new UsageError(`${flagName(stray)}: expected only with ${flagName(name)}`);
+  }
+  return places[place].open(choice);
+}
+
+async function openFolder({ index = "", mode, indexEncoder }: SearchChoice): Promise<OpenedSearch> {
+  const { openIndex } = await import("../index-folder/open.ts");
+  const search = await openIndex(index, {
+    ...(mode ? { mode } : {}),
+    ...(indexEncoder ? { encoder: indexEncoder } : {}),
+  });
+  return { search, [Symbol.dispose]: () => search.close() };
+}
+
+async function openRetriever({
+  retriever = "",
+  protocol,
+  retrieverKeyEnv,
 }: SearchChoice): Promise<OpenedSearch> {
-  if (index !== undefined && retriever === undefined) {
-    const { openIndex } = await import("../index-folder/open.ts");
-    const search = await openIndex(index, {
-      ...(mode ? { mode } : {}),
-      ...(indexEncoder ? { encoder: indexEncoder } : {}),
-    });
-    return { search, [Symbol.dispose]: () => search.close() };
-  }
-  if (retriever !== undefined && index === undefined) {
-    const { remoteSearch } = await import("../remote/remote-search.ts");
-    const { protocol, retrieverKeyEnv: apiKeyEnv } = server;
-    if (mode !== undefined) throw new UsageError("--mode: the server chooses its own, expected none");
-    const search = remoteSearch({ url: retriever, protocol, apiKeyEnv, transport: patient });
-    return { search, [Symbol.dispose]: () => {} };
-  }
-  throw new UsageError(`expected --index or --retriever, got ${index === undefined ? "neither" : "both"}`);
+  const { remoteSearch } = await import("../remote/remote-search.ts");
+  const search = remoteSearch({ url: retriever, protocol, apiKeyEnv: retrieverKeyEnv, transport: patient });
+  return { search, [Symbol.dispose]: () => {} };
+}
+
+async function openWeb({
+  web = "serper",
+  webUrl,
+  webCache,
+  site,
+  pages,
+}: SearchChoice): Promise<OpenedSearch> {
+  const { webSearch } = await import("../web/web-search.ts");
+  const { pageReader, withPages } = await import("../web/page-reader.ts");
+  const cacheIn = (folder: string) =>
+    webCache === undefined ? {} : { cache: { folder: join(webCache, folder) } };
+  const search = webSearch({
+    engine: web,
+    ...(webUrl === undefined ? {} : { url: webUrl }),
+    ...(site === undefined ? {} : { site }),
+    ...cacheIn("answers"),
+    transport: patient,
+  });
+  const read = pages === true ? withPages(search, pageReader(cacheIn("pages"))) : search;
+  return { search: read, [Symbol.dispose]: () => {} };
 }
 
 /** A search, each call as it comes; disposing of it closes an index and a re-ranker. */

@@ -191,8 +191,34 @@ test("search and eval ask a retrieval server in place of an index", async () => 
   for (const both of [[], ["--index", index, "--retriever", server.url]]) {
     const { code, stderr } = await runCli("search", "--query", "x", ...both);
     assert.equal(code, 2);
-    assert.match(stderr, /expected --index or --retriever, got (neither|both)/);
+    assert.match(stderr, /expected one of --index, --retriever, --web, got (none|--index and --retriever)/);
   }
+  const stray = await runCli("search", "--query", "x", "--retriever", server.url, "--mode", "bm25");
+  assert.equal(stray.code, 2);
+  assert.match(stray.stderr, /--mode: expected only with --index/);
+});
+
+test("search asks an engine of the web, and the engine once for a question", async () => {
+  const found = {
+    organic: [{ title: "Paris", link: "http://127.0.0.1:1/", snippet: "The capital of France." }],
+  };
+  await using engine = await startFaultServer(() => found);
+  process.env.SERPER_API_KEY = "k";
+  const cache = ["--web-cache", join(folder, "web"), "--site", "en.wikipedia.org"];
+  const given = ["--web", "serper", "--web-url", engine.url, "--query", "France", "--top-k", "2", ...cache];
+  const hit = { id: "http://127.0.0.1:1/", title: "Paris", text: "The capital of France.", score: 1 };
+  for (const pages of [[], ["--pages"]]) {
+    const searched = await runJson("search", ...given, ...pages);
+    assert.deepEqual(searched, { results: [{ query: "France", hits: [hit] }] });
+  }
+  delete process.env.SERPER_API_KEY;
+  assert.deepEqual(
+    engine.asked.map(({ body }) => body),
+    [{ q: "France site:en.wikipedia.org", num: 2 }],
+  );
+  const without = await runCli("search", ...given);
+  assert.equal(without.code, 1);
+  assert.match(without.stderr, /SERPER_API_KEY: expected an API key in this environment variable, got none/);
 });
 
 test("an unknown key in the config file is refused with the nearest spelling", async () => {
