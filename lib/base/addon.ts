@@ -341,8 +341,8 @@ export interface NativeSearch {
   bm25BuilderSave(builder: Handle<"bm25Builder">, path: string): Promise<void>;
   bm25BuilderClose(builder: Handle<"bm25Builder">): void;
   bm25IndexOpen(path: string, verify: boolean): Promise<Handle<"bm25Index">>;
-  /** Several as one: passages are numbered on from index to index. */
-  bm25IndexJoin(indexes: readonly Handle<"bm25Index">[]): Handle<"bm25Index">;
+  /** Several as one: passages are numbered on from index to index; those in `excluded` are never found. */
+  bm25IndexJoin(indexes: readonly Handle<"bm25Index">[], excluded: Int32Array): Handle<"bm25Index">;
   bm25IndexSearch(index: Handle<"bm25Index">, queries: Handle<"cutTexts">, topK: number): Promise<NativeHits>;
   bm25IndexCount(index: Handle<"bm25Index">): number;
   bm25IndexClose(index: Handle<"bm25Index">): void;

@@ -58,7 +58,7 @@ Napi::Value bm25_index_join(const Napi::CallbackInfo& info) {
       const auto own = held<Bm25Search>(list.Get(i))->indexes();
       indexes.insert(indexes.end(), own.begin(), own.end());
     }
-    return wrap(info.Env(), std::make_shared<Bm25Search>(indexes));
+    return wrap(info.Env(), std::make_shared<Bm25Search>(indexes, to_ids(info[1], "excluded")));
   });
 }
 

@@ -117,8 +117,13 @@ Window& own_window() {
 template <class Pair>
 class IndexSearch {
  public:
-  IndexSearch(const Query& query, const Impacts& impacts, int64_t first, Best& best)
-      : query_(query), impacts_(impacts), first_(first), best_(best), contributions_(query.terms.size()) {}
+  IndexSearch(const Query& query, const Impacts& impacts, int64_t first, const RowSet* excluded, Best& best)
+      : query_(query),
+        impacts_(impacts),
+        first_(first),
+        excluded_(excluded),
+        best_(best),
+        contributions_(query.terms.size()) {}
 
   void add(const Postings& postings, uint32_t term, double bound_factor) {
     const double weight = query_.idf[term] * query_.counts[term];
@@ -182,6 +187,7 @@ class IndexSearch {
     }
     if (num_optional == cursors_.size()) return;
     for (size_t i = num_optional; i < cursors_.size(); ++i) sum(cursors_[i], begin, end);
+    if (excluded_ != nullptr) drop_excluded(begin);
     score_candidates(begin, num_optional);
     window_.clear();
   }
@@ -199,6 +205,15 @@ class IndexSearch {
       has_sum[offset / 64] |= uint64_t{1} << (offset % 64);
     }
     cursor.next = i;
+  }
+
+  // As if no term had been found in them.
+  void drop_excluded(uint32_t begin) {
+    window_.for_each([&](uint32_t offset) {
+      if (!excluded_->has(first_ + begin + offset)) return;
+      window_.sums[offset] = 0;
+      window_.has_sum[offset / 64] &= ~(uint64_t{1} << (offset % 64));
+    });
   }
 
   // The cursors before `num_optional` are not in the sums.
@@ -250,6 +265,7 @@ class IndexSearch {
   const Query& query_;
   const Impacts& impacts_;
   const int64_t first_;
+  const RowSet* excluded_;
   Best& best_;
   std::vector<Cursor> cursors_;
   std::vector<double> contributions_;  // to the passage that is being scored, by term of the query
@@ -263,8 +279,9 @@ double inverse_frequency(double num_passages, double passage_frequency) {
 }
 
 template <class Pair, class Part>
-void search_part(const Part& part, const Query& query, const std::vector<Postings>& postings, Best& best) {
-  IndexSearch<Pair> search(query, part.impacts, part.first, best);
+void search_part(const Part& part, const Query& query, const std::vector<Postings>& postings, const RowSet* excluded,
+                 Best& best) {
+  IndexSearch<Pair> search(query, part.impacts, part.first, excluded, best);
   for (uint32_t term = 0; term < postings.size(); ++term) {
     if (postings[term].count > 0) search.add(postings[term], term, part.bound_factor);
   }
@@ -273,7 +290,7 @@ void search_part(const Part& part, const Query& query, const std::vector<Posting
 
 }  // namespace
 
-Bm25Search::Bm25Search(const Indexes& indexes) {
+Bm25Search::Bm25Search(const Indexes& indexes, const std::vector<int64_t>& excluded) {
   require(!indexes.empty(), ErrorCode::kArgument, "bm25: expected at least one index");
   const Bm25Options options = indexes.front()->options();
   int64_t num_terms = 0;
@@ -286,6 +303,12 @@ Bm25Search::Bm25Search(const Indexes& indexes) {
     num_terms += index->num_terms();
   }
   require(num_passages_ <= std::numeric_limits<int32_t>::max(), ErrorCode::kRange, "bm25: too many passages");
+  if (!excluded.empty()) excluded_.emplace(num_passages_);
+  for (const int64_t passage : excluded) {
+    require(passage >= 0 && passage < num_passages_, ErrorCode::kRange, "excluded: expected 0 to ", num_passages_ - 1,
+            ", got ", passage);
+    excluded_->insert(passage);
+  }
   const double average = average_length(num_passages_, num_terms);
   for (auto& part : parts_) {
     for (int64_t i = 0; i < part.index->num_pairs(); ++i) {
@@ -315,11 +338,12 @@ void Bm25Search::search(const std::vector<const Meaning*>& text, int64_t top_k, 
     query.idf.push_back(inverse_frequency(static_cast<double>(num_passages_), frequency));
   }
   Best best(static_cast<size_t>(top_k));
+  const RowSet* excluded = excluded_ ? &*excluded_ : nullptr;
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].index->has_wide_pairs()) {
-      search_part<uint32_t>(parts_[i], query, postings[i], best);
+      search_part<uint32_t>(parts_[i], query, postings[i], excluded, best);
     } else {
-      search_part<uint16_t>(parts_[i], query, postings[i], best);
+      search_part<uint16_t>(parts_[i], query, postings[i], excluded, best);
     }
   }
   best.take(ids, scores);

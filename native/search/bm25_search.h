@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "search/bm25.h"
+#include "search/row_set.h"
 
 namespace seekrl::search {
 
@@ -20,7 +22,8 @@ class Bm25Search {
   using Indexes = std::vector<std::shared_ptr<const Bm25Index>>;
 
   // At least one index, all with the same options: else ERR_ARGUMENT.
-  explicit Bm25Search(const Indexes& indexes);
+  // `excluded`: numbers of passages that are never found; document frequencies and lengths count them all the same.
+  explicit Bm25Search(const Indexes& indexes, const std::vector<int64_t>& excluded = {});
 
   // Sums over the query's terms in double, in their order, a repeated term as often as it stands there. Writes `top_k`
   // ids and scores, best first, among equal scores the lower id; -1 and 0 where fewer passages hold a term of the
@@ -40,6 +43,7 @@ class Bm25Search {
 
   std::vector<Part> parts_;
   int64_t num_passages_ = 0;
+  std::optional<RowSet> excluded_;  // absent when it would be empty
 };
 
 }  // namespace seekrl::search

@@ -8,7 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import ts from "typescript";
-import * as lib from "../../lib/index.ts";
+import {
+  addToIndex,
+  buildIndex,
+  indexInfo,
+  mergeIndexes,
+  openIndex,
+  removeFromIndex,
+} from "../../lib/index.ts";
 import { projectRoot } from "../project.ts";
 
 const page = readFileSync(join(projectRoot, "docs", "retrieval.md"), "utf8");
@@ -90,18 +97,16 @@ test("the program of the page prints what stands behind its lines", async () => 
     `const run = async () => {\n${code.replaceAll('"lamps"', "folder")}\n};`,
     options,
   );
-  const names = [
-    "addToIndex",
-    "buildIndex",
-    "indexInfo",
-    "mergeIndexes",
-    "openIndex",
-    "removeFromIndex",
-  ] as const;
+  const known = { addToIndex, buildIndex, indexInfo, mergeIndexes, openIndex, removeFromIndex };
   const AsyncFunction = (async () => {}).constructor as new (
     ...parts: string[]
   ) => (...values: unknown[]) => Promise<void>;
-  const program = new AsyncFunction("console", "folder", ...names, `${outputText}\nawait run();`);
-  await program(console, join(root, "lamps"), ...names.map((name) => lib[name]));
+  const program = new AsyncFunction(
+    "console",
+    "folder",
+    ...Object.keys(known),
+    `${outputText}\nawait run();`,
+  );
+  await program(console, join(root, "lamps"), ...Object.values(known));
   assert.deepEqual(printed, expected);
 });
