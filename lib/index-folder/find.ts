@@ -16,12 +16,11 @@ export interface RowHit {
   readonly score: number;
 }
 
-/** Something that numbers passages from `first` on, and the passages of it that are not to be found. */
+/** Something that numbers passages from `first` on and leaves removed ones out. */
 interface Source {
   readonly first: number;
-  readonly count: number;
-  readonly numRemoved: number;
-  isRemoved(row: number): boolean;
+  /** Passages that can be found. */
+  readonly numLive: number;
   /** The `topK` best for each query, numbered from 0. */
   search(topK: number): Promise<NativeHits>;
 }
@@ -29,32 +28,28 @@ interface Source {
 /** The best of each ranking that are fused, at least. */
 const fusedDepth = 50;
 
-// Removed passages take places in the answer, so more are asked for until enough live ones are among them.
-async function findLive(source: Source, numQueries: number, topK: number): Promise<RowHit[][]> {
-  const { first, count, numRemoved } = source;
-  const wanted = Math.min(topK, count - numRemoved);
-  if (wanted === 0) return Array.from({ length: numQueries }, () => []);
-  let asked = Math.min(count, wanted + Math.min(numRemoved, wanted));
-  for (;;) {
-    const { ids, scores } = await source.search(asked);
-    const isLast = (query: number): boolean => (ids[(query + 1) * asked - 1] ?? -1) < 0;
-    const hits = Array.from({ length: numQueries }, (_, query) => {
-      const rows: RowHit[] = [];
-      for (let i = query * asked; i < (query + 1) * asked && rows.length < wanted; i += 1) {
-        const row = ids[i] ?? -1;
-        if (row >= 0 && !source.isRemoved(row)) rows.push({ row: first + row, score: scores[i] ?? 0 });
-      }
-      return rows;
-    });
-    if (asked === count || hits.every((rows, query) => rows.length === wanted || isLast(query))) return hits;
-    asked = Math.min(count, 2 * asked);
-  }
+async function findIn(
+  { first, numLive, search }: Source,
+  numQueries: number,
+  topK: number,
+): Promise<RowHit[][]> {
+  const asked = Math.min(topK, numLive);
+  if (asked === 0) return Array.from({ length: numQueries }, () => []);
+  const { ids, scores } = await search(asked);
+  return Array.from({ length: numQueries }, (_, query) => {
+    const hits: RowHit[] = [];
+    for (let i = query * asked; i < (query + 1) * asked; i += 1) {
+      const row = ids[i] ?? -1;
+      if (row >= 0) hits.push({ row: first + row, score: scores[i] ?? 0 });
+    }
+    return hits;
+  });
 }
 
 const byScore = (a: RowHit, b: RowHit): number => b.score - a.score || a.row - b.row;
 
 async function findInAll(sources: readonly Source[], numQueries: number, topK: number): Promise<RowHit[][]> {
-  const found = await Promise.all(sources.map((source) => findLive(source, numQueries, topK)));
+  const found = await Promise.all(sources.map((source) => findIn(source, numQueries, topK)));
   if (found.length === 1 && found[0]) return found[0];
   return Array.from({ length: numQueries }, (_, query) =>
     found
@@ -75,7 +70,7 @@ export interface Finder {
 }
 
 /** The number of each segment's first passage. */
-function firstRows(segments: readonly Segment[]): number[] {
+export function firstRows(segments: readonly Segment[]): number[] {
   let first = 0;
   return segments.map(({ entry }) => {
     first += entry.count;
@@ -96,16 +91,8 @@ function placeOf(firsts: readonly number[], row: number): number {
 
 async function findByWords({ segments, bm25 }: Finder, queries: readonly string[], topK: number) {
   if (bm25 === undefined) return queries.map(() => []);
-  const firsts = firstRows(segments);
-  const source: Source = {
-    ...{ first: 0, count: bm25.size },
-    numRemoved: segments.reduce((sum, { removed }) => sum + removed.length, 0),
-    isRemoved: (row) => {
-      const place = placeOf(firsts, row);
-      return segments[place]?.isRemoved(row - (firsts[place] ?? 0)) ?? false;
-    },
-    search: (k) => bm25.search(queries, { topK: k }),
-  };
+  const numLive = segments.reduce((sum, segment) => sum + segment.numLive, 0);
+  const source = { first: 0, numLive, search: (k: number) => bm25.search(queries, { topK: k }) };
   return findInAll([source], queries.length, topK);
 }
 
@@ -116,11 +103,8 @@ async function findByVectors({ segments, embedder }: Finder, queries: readonly s
   const sources = segments.flatMap((segment, place): Source[] => {
     const { vectors } = segment;
     if (vectors === undefined) return [];
-    const source = {
-      // The index itself leaves removed vectors out.
-      ...{ first: firsts[place] ?? 0, count: segment.numLive, numRemoved: 0, isRemoved: () => false },
-      search: (k: number) => vectors.search(embedded, { topK: k }),
-    };
+    const search = (k: number): Promise<NativeHits> => vectors.search(embedded, { topK: k });
+    const source = { first: firsts[place] ?? 0, numLive: segment.numLive, search };
     return [source];
   });
   return findInAll(sources, queries.length, topK);

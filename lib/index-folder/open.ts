@@ -6,7 +6,7 @@ import type { Search } from "../search/search.ts";
 import { nextSegment } from "./change.ts";
 import { type FolderEmbedder, openEmbedder } from "./embedders.ts";
 import { FileChecks, type Verify } from "./file-checks.ts";
-import { findRows, readHits, type SearchMode } from "./find.ts";
+import { findRows, firstRows, readHits, type SearchMode } from "./find.ts";
 import { findJournal } from "./journal.ts";
 import {
   countLive,
@@ -70,6 +70,16 @@ export async function openOwnEmbedder(
   );
 }
 
+function joinBm25(segments: readonly Segment[]): Bm25Index {
+  const firsts = firstRows(segments);
+  const removed = segments.map((segment, place) => segment.removed.map((row) => row + (firsts[place] ?? 0)));
+  const excluded = Int32Array.from(removed.flatMap((rows) => [...rows]));
+  return Bm25Index.join(
+    segments.flatMap((segment) => segment.bm25 ?? []),
+    { excluded },
+  );
+}
+
 /** Opens all files of a manifest that are wanted. @throws ERR_IO, ERR_FORMAT naming the file */
 export async function openFiles(
   folder: string,
@@ -87,8 +97,7 @@ export async function openFiles(
   try {
     if (wanted.embedder) embedder = await openOwnEmbedder(manifest, checks, options);
     for (const entry of manifest.segments) segments.push(await Segment.open(entry, checks, wanted));
-    const lexical = segments.flatMap((segment) => segment.bm25 ?? []);
-    if (wanted.bm25) bm25 = Bm25Index.join(lexical);
+    if (wanted.bm25) bm25 = joinBm25(segments);
   } catch (error) {
     close();
     throw error;

@@ -82,8 +82,9 @@ export class Bm25Index {
    * and their scores are exactly those of one index over the same passages.
    *
    * @param indexes in the order in which their passages are numbered on; they may be closed afterwards
+   * @param options `excluded`: numbers of passages, in the whole, that are never found, though frequencies count them
    * @returns the whole, to be closed
-   * @throws ERR_ARGUMENT for no index and for indexes with different options
+   * @throws ERR_ARGUMENT for no index and for indexes with different options, ERR_RANGE for a number out of range
    * @example
    * const builder = new Bm25Builder();
    * await builder.add(["the capital of France", "the capital of Peru"]);
@@ -91,8 +92,12 @@ export class Bm25Index {
    * const index = await Bm25Index.open("bm25.bin");
    * const { ids } = await Bm25Index.join([index, index]).search(["Peru"], { topK: 2 }); // 1 and 3
    */
-  static join(indexes: readonly Bm25Index[]): Bm25Index {
-    return new Bm25Index(native.bm25IndexJoin(indexes.map((index) => index.#handle)));
+  static join(
+    indexes: readonly Bm25Index[],
+    { excluded = new Int32Array() }: { readonly excluded?: Int32Array } = {},
+  ): Bm25Index {
+    const handles = indexes.map((index) => index.#handle);
+    return new Bm25Index(native.bm25IndexJoin(handles, excluded));
   }
 
   /** How many passages it holds. @throws ERR_STATE after close */

@@ -134,6 +134,36 @@ test("indexes joined give the hits and scores of one index over all passages", a
   assert.throws(() => Bm25Index.join([]), { code: "ERR_ARGUMENT" });
 });
 
+test("excluded passages are not found, and the others have the scores and the order that they had", async () => {
+  const corpus = wordyTexts(9000, 5);
+  const queries = ["w1 w5 w600", "w2 w2 w7000", "w11", "w19999 w3", "none"];
+  const whole = await built(corpus);
+  const parts = await Promise.all([corpus.slice(0, 3001), corpus.slice(3001)].map((texts) => built(texts)));
+  const all = await whole.search(queries, { topK: 9000 });
+  for (const isOut of [(id: number) => id % 3 === 0, (id: number) => id > 40, () => true]) {
+    const excluded = Int32Array.from({ length: 9000 }, (_, id) => id).filter(isOut);
+    const joined = Bm25Index.join(parts, { excluded });
+    for (const topK of [1, 20, 9000]) {
+      const { ids, scores } = await joined.search(queries, { topK });
+      const expected = queries.flatMap((_, q) => {
+        const places = Array.from({ length: 9000 }, (_, i) => q * 9000 + i);
+        const live = places.filter((at) => (all.ids[at] ?? -1) >= 0 && !isOut(all.ids[at] ?? -1));
+        return Array.from({ length: topK }, (_, i) => live[i] ?? -1);
+      });
+      assert.deepEqual(
+        [...ids],
+        expected.map((at) => all.ids[at] ?? -1),
+      );
+      assert.deepEqual(
+        [...scores],
+        expected.map((at) => all.scores[at] ?? 0),
+      );
+    }
+    joined.close();
+  }
+  assert.throws(() => Bm25Index.join(parts, { excluded: Int32Array.of(9000) }), { code: "ERR_RANGE" });
+});
+
 test("passages longer and terms more frequent than usual keep their own scores", async () => {
   const corpus = Array.from({ length: 700 }, (_, i) => `${"x ".repeat(i + 1)}${"y ".repeat(700 - i)}z`);
   const index = await built(corpus);
