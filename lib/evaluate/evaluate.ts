@@ -42,6 +42,8 @@ export interface QuestionResult {
   readonly f1: number;
   readonly rounds: number;
   readonly queries: readonly (readonly string[])[];
+  /** Turns without an action. */
+  readonly invalidActions: number;
   readonly failures: number;
   /** What failed searches said. */
   readonly failureReasons?: readonly string[];
@@ -118,6 +120,7 @@ function scoreAnswer(question: Question, trajectory: Trajectory): QuestionResult
     f1: answer === undefined ? 0 : f1(answer, question.answers),
     rounds: trajectory.rounds,
     queries: trajectory.queries,
+    invalidActions: trajectory.invalidActions,
     failures: trajectory.failures,
     ...(trajectory.failureReasons ? { failureReasons: trajectory.failureReasons } : {}),
     stop: trajectory.stop,

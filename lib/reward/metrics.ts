@@ -1,6 +1,6 @@
 /** Scores of one answer against the accepted ones; several accepted answers count by the best. */
-import { SeekError } from "../base/errors.ts";
 import { answerWords, normalizeAnswer } from "../text/normalize.ts";
+import { pythonPattern } from "../text/python-pattern.ts";
 
 /** How the words of an answer and of an accepted answer overlap. */
 export interface Overlap {
@@ -66,7 +66,7 @@ export function recall(answer: string, accepted: readonly string[]): number {
  * assert.equal(patternMatch("1969", ["19\\d\\d"]), 1);
  */
 export function patternMatch(answer: string, accepted: readonly string[]): number {
-  return matchesAny(answer, accepted, (pattern) => `^(?:${pattern})$`);
+  return matchesAny(answer, accepted, (pattern) => `\\A(?:${pattern})\\Z`);
 }
 
 /** Like {@link patternMatch}, for a pattern anywhere inside of the answer. */
@@ -76,16 +76,7 @@ export function patternCoverage(answer: string, accepted: readonly string[]): nu
 
 function matchesAny(answer: string, accepted: readonly string[], frame: (pattern: string) => string): number {
   const given = normalizeAnswer(answer);
-  return accepted.some((pattern) => compile(frame(pattern)).test(given)) ? 1 : 0;
-}
-
-function compile(pattern: string): RegExp {
-  try {
-    return new RegExp(pattern, "i");
-  } catch (cause) {
-    const message = `accepted answer: expected a regular expression, got ${JSON.stringify(pattern)}`;
-    throw new SeekError("ERR_FORMAT", message, { cause });
-  }
+  return accepted.some((pattern) => pythonPattern(frame(pattern)).test(given)) ? 1 : 0;
 }
 
 const closedAnswers = new Set(["yes", "no", "noanswer"]);

@@ -130,6 +130,7 @@ class Rollout {
   #numTokens = 0;
   #turns = 0;
   #invalidActions = 0;
+  #droppedQueries = 0;
   #generateMs = 0;
   #searchMs = 0;
   #weightsVersion = 0;
@@ -180,6 +181,7 @@ class Rollout {
       rounds: this.#queries.length,
       queries: this.#queries,
       invalidActions: this.#invalidActions,
+      ...(this.#droppedQueries > 0 ? { droppedQueries: this.#droppedQueries } : {}),
       failures: this.#failureReasons.length,
       ...(this.#failureReasons.length > 0 ? { failureReasons: this.#failureReasons } : {}),
       timings: {
@@ -217,6 +219,7 @@ class Rollout {
     const { format } = this.#environment;
     if (action.kind === "invalid") return format.invalid;
     this.#queries.push(action.queries);
+    this.#droppedQueries += action.dropped;
     const started = performance.now();
     const { topK, searchTimeoutMs } = this.#environment.limits;
     if (action.queries.length === 0) return format.observation([], [], (text) => this.#shorten(text));

@@ -33,6 +33,8 @@ export function rolloutMetrics(played: readonly Played[]): Record<string, number
     "search/share": mean(trajectories.map(({ rounds }) => (rounds > 0 ? 1 : 0))),
     "search/rounds": mean(trajectories.map(({ rounds }) => rounds)),
     "search/failures": trajectories.reduce((sum, { failures }) => sum + failures, 0),
+    "search/dropped": trajectories.reduce((sum, { droppedQueries = 0 }) => sum + droppedQueries, 0),
+    "turns/invalid": mean(trajectories.map(({ invalidActions }) => invalidActions)),
     "turns/mean": mean(trajectories.map(({ turns }) => turns)),
     "stop/answer": mean(trajectories.map(({ stop }) => (stop === "answer" ? 1 : 0))),
     tokens: played.reduce((sum, one) => sum + countTokens(one), 0),

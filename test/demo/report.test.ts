@@ -7,7 +7,15 @@ import type { Evaluation, QuestionResult } from "../../lib/evaluate/evaluate.ts"
 function result(id: string, em: number, numQueries = 1): QuestionResult {
   const queries = [Array.from({ length: numQueries }, (_, i) => `q${i}`)];
   const segments = [{ kind: "policy" as const, text: ` says ${id} ` }];
-  const plain = { id, question: `${id}?`, answers: ["gold"], answer: "x", failures: 0, seconds: 1 };
+  const plain = {
+    id,
+    question: `${id}?`,
+    answers: ["gold"],
+    answer: "x",
+    invalidActions: 0,
+    failures: 0,
+    seconds: 1,
+  };
   return { ...plain, em, f1: em, rounds: 1, queries, stop: "answer", segments };
 }
 

@@ -248,6 +248,14 @@ test("an agent reads the chat template's rendering of the prompt", async () => {
   assert.match(segments[0]?.text ?? "", /^USER Answer the given question\. .* Question: who\?\n BOT$/s);
 });
 
+test("queries beyond the third of a turn are not searched for, and counted", async () => {
+  const asked: (readonly string[])[] = [];
+  const sequence = new ScriptedSequence("<search> a, b, c, d, e </search>", "<answer> x </answer>");
+  const around = environment({ format: ragFormat("multi"), search: recordedSearch(asked) });
+  assert.equal((await play(sequence, around)).droppedQueries, 2);
+  assert.deepEqual(asked, [["a", "b", "c"]]);
+});
+
 test("the prompt of parallel queries says how many there may be", () => {
   assert.match(ragFormat("multi").prompt("who"), /with up to three queries each time/);
   assert.match(ragFormat("multi", { maxQueries: 5 }).prompt("who"), /with up to 5 queries each time/);
