@@ -60,9 +60,17 @@ function* passages(): Generator<{ id: string; title: string; text: string }> {
   for (let i = 0; i < numPassages; i += 1) yield { id: String(i), title: "", text: textOf(wordsIn(i)) };
 }
 
-async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
-  const started = performance.now();
-  return [await work(), (performance.now() - started) / 1000];
+/** Seconds on the clock and of all threads. */
+interface Times {
+  readonly wall: number;
+  readonly cpu: number;
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<[T, Times]> {
+  const [started, before] = [performance.now(), process.cpuUsage()];
+  const result = await work();
+  const { user, system } = process.cpuUsage(before);
+  return [result, { wall: (performance.now() - started) / 1000, cpu: (user + system) / 1e6 }];
 }
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -75,17 +83,19 @@ await writeFile(join(folder, "queries.json"), JSON.stringify(queries.map((query)
 const store = await PassageStore.open(join(folder, "passages.bin"));
 const path = join(folder, "bm25.bin");
 
-const [, buildSeconds] = await timed(async () => {
+const [, build] = await timed(async () => {
   const builder = new Bm25Builder({ scratch: folder });
   await builder.add({ store, first: 0, count: numPassages });
   await builder.save(path);
   builder.close();
 });
 const bytes = (await stat(path)).size;
+const perSecond = ({ wall, cpu }: Times, count: number): string =>
+  `${rate(count, wall)} a second, ${rate(count, cpu)} a second of one core`;
+say(`build from text: ${perSecond(build, numPassages)}, ${(bytes / numPassages).toFixed(0)} bytes a passage`);
 say(
-  `build: ${rate(numPassages, buildSeconds)} passages/s, ${(bytes / numPassages).toFixed(0)} bytes a passage on disk`,
+  `peak memory, the generated words included: ${(process.resourceUsage().maxRSS / 2 ** 20).toFixed(2)} GiB`,
 );
-say(`peak memory of this process: ${(process.resourceUsage().maxRSS / 2 ** 20).toFixed(2)} GiB`);
 
 const peer = spawn(values.python, [join("bench", "search", "bm25_peer.py"), folder, String(topK)], {
   stdio: ["pipe", "pipe", "inherit"],
@@ -95,12 +105,11 @@ const ask = async (line: string): Promise<Record<string, number>> => {
   peer.stdin.write(`${line}\n`);
   return JSON.parse((await lines.next()).value as string) as Record<string, number>;
 };
+const timesOf = ({ seconds = 0, cpu = 0 }: Record<string, number>): Times => ({ wall: seconds, cpu });
 const theirs = await ask("build");
-say(
-  `peer's build, from numbers: ${rate(numPassages, theirs.seconds ?? 0)} passages/s, ${theirs.gib?.toFixed(2)} GiB`,
-);
+say(`peer's build from numbers: ${perSecond(timesOf(theirs), numPassages)}, ${theirs.gib?.toFixed(2)} GiB`);
 
-const [index, openSeconds] = await timed(() => Bm25Index.open(path, { verify: false }));
+const [index, { wall: openSeconds }] = await timed(() => Bm25Index.open(path, { verify: false }));
 say(`open, of a file known to be good: ${(1000 * openSeconds).toFixed(1)} ms`);
 const texts = queries.map(textOf);
 await index.search(texts.slice(0, 100), { topK });
@@ -108,13 +117,14 @@ for (let round = 0; round < Number(values.rounds); round += 1) {
   const [, together] = await timed(() => index.search(texts, { topK }));
   const times: number[] = [];
   for (const text of texts.slice(0, 500))
-    times.push(1000 * (await timed(() => index.search([text], { topK })))[1]);
+    times.push(1000 * (await timed(() => index.search([text], { topK })))[1].wall);
   times.sort((a, b) => a - b);
-  const { seconds = 0, single = 0 } = await ask("search");
+  const answer = await ask("search");
+  const ratio = (answer.cpu ?? 0) / together.cpu;
+  say(`round ${round}: ${perSecond(together, numQueries)}; peer ${perSecond(timesOf(answer), numQueries)}`);
   say(
-    `round ${round}: ${rate(numQueries, together)} queries/s, peer ${rate(numQueries, seconds)}: ` +
-      `${(seconds / together).toFixed(1)} times; one query: median ${times[250]?.toFixed(2)} ms, ` +
-      `99th percentile ${times[495]?.toFixed(2)} ms, peer's mean ${(1000 * single).toFixed(2)} ms`,
+    `  ${ratio.toFixed(1)} times by processor time; one query alone: median ${times[250]?.toFixed(2)} ms, 99th percentile ` +
+      `${times[495]?.toFixed(2)} ms, peer's median ${(1000 * (answer.single ?? 0)).toFixed(2)} ms`,
   );
 }
 const { overlap } = await ask(`overlap ${JSON.stringify([...(await index.search(texts, { topK })).ids])}`);
@@ -122,10 +132,9 @@ say(`top-${topK} shared with the peer: ${((overlap ?? 0) * 100).toFixed(2)} %`);
 
 const numEmbedded = Math.min(numPassages, Number(values.embed));
 const range = { store, first: 0, count: numEmbedded };
-const [embedder, fitSeconds] = await timed(() => HashedEmbedder.fit(range));
-const [, embedSeconds] = await timed(() => embedder.embedPassages(range));
-say(
-  `hashed embedder, width 512: fitted on ${rate(numEmbedded, fitSeconds)} passages/s, embeds ${rate(numEmbedded, embedSeconds)}/s`,
-);
+const [embedder, fit] = await timed(() => HashedEmbedder.fit(range));
+const [, embed] = await timed(() => embedder.embedPassages(range));
+say(`hashed embedder, width 512, fitted: ${perSecond(fit, numEmbedded)}`);
+say(`  embeds: ${perSecond(embed, numEmbedded)}`);
 peer.stdin.end();
 await rm(folder, { recursive: true });

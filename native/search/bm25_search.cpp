@@ -16,6 +16,8 @@ namespace seekrl::search {
 namespace {
 
 constexpr uint32_t kWindow = 8192;
+// Looking a passage up in the postings of a term costs about as much as summing so many of them.
+constexpr double kProbeCost = 6;
 
 struct Exact {
   double score;
@@ -108,7 +110,8 @@ struct Window {
   }
 };
 
-Window& own_window() {
+// Not inlined: what it returns is looked up once for each search and then kept.
+[[gnu::noinline]] Window& own_window() {
   thread_local Window window;
   return window;
 }
@@ -186,10 +189,23 @@ class IndexSearch {
       if (below * slack_ <= best_.threshold()) ++num_optional;
     }
     if (num_optional == cursors_.size()) return;
+    num_optional = sum_cheap_ones(num_optional);
     for (size_t i = num_optional; i < cursors_.size(); ++i) sum(cursors_[i], begin, end);
     if (excluded_ != nullptr) drop_excluded(begin);
     score_candidates(begin, num_optional);
     window_.clear();
+  }
+
+  // How many terms remain to be looked up when those are summed that cost less so.
+  size_t sum_cheap_ones(size_t num_optional) const {
+    double num_summed = 0;
+    for (size_t i = num_optional; i < cursors_.size(); ++i) num_summed += cursors_[i].postings.count;
+    for (; num_optional > 0; --num_optional) {
+      const double count = cursors_[num_optional - 1].postings.count;
+      if (count > kProbeCost * num_summed) break;
+      num_summed += count;
+    }
+    return num_optional;
   }
 
   void sum(Cursor& cursor, uint32_t begin, uint32_t end) {
