@@ -1,5 +1,5 @@
 /**
- * What do schema, retries, breaker and deadlines cost a client of a retrieval server, against a bare `fetch` of the same?
+ * What do schema, retries, breaker and deadlines cost a client of a retrieval server, against a bare `fetch`?
  *
  * `npm run bench -- remote/client [--clients 32] [--seconds 2] [--rounds 5] [--top-k 5]`: single queries by so many at
  * once to a server in another process, which answers from memory. The processor time of this process per query is the

@@ -20,7 +20,11 @@ export interface TransportOptions {
   readonly timeoutMs?: number;
   /** A call with all its attempts and waits, milliseconds. @default 25_000 */
   readonly deadlineMs?: number;
-  /** Attempts after the first, made only after network errors, time-outs, 408, 429, 5xx and while nothing is sent. @default 2 */
+  /**
+   * Attempts after the first, made only after network errors, time-outs, 408, 429, 5xx and while nothing is sent.
+   *
+   * @default 2
+   */
   readonly retries?: number;
   /** Requests under way at once; others wait for their turn. @default 16 */
   readonly maxConcurrent?: number;

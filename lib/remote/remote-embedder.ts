@@ -1,4 +1,4 @@
-/** Vectors from a server that speaks OpenAI's `/v1/embeddings`: SeekRL's own, vLLM, text-embeddings-inference, others. */
+/** Vectors from a server that speaks OpenAI's `/v1/embeddings`: SeekRL's own, vLLM and others. */
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";

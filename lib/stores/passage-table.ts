@@ -1,4 +1,5 @@
 /** The table that holds passages in PostgreSQL: its columns, its indexes, the SQL that asks it. */
+import { createHash } from "node:crypto";
 import pg from "pg";
 import { SeekError } from "../base/errors.ts";
 import type { Statement } from "./postgres.ts";
@@ -35,25 +36,27 @@ export function quoted(table: string): string {
 
 /** Makes extension and table unless they are there. */
 export function createStatements({ table, dim, dtype, language }: PassageTable): Statement[] {
-  const words =
-    language === undefined
-      ? ""
-      : `, words tsvector generated always as (to_tsvector(${pg.escapeLiteral(language)}::regconfig, title || ' ' || text)) stored`;
-  const columns = `id text primary key, title text not null, text text not null, embedding ${types[dtype]}(${dim}) not null`;
+  const columns = [
+    "id text primary key, title text not null, text text not null",
+    `embedding ${types[dtype]}(${dim}) not null`,
+  ];
+  if (language !== undefined) {
+    const words = `to_tsvector(${pg.escapeLiteral(language)}::regconfig, title || ' ' || text)`;
+    columns.push(`words tsvector generated always as (${words}) stored`);
+  }
   return [
     { text: "create extension if not exists vector" },
-    { text: `create table if not exists ${quoted(table)} (${columns}${words})` },
+    { text: `create table if not exists ${quoted(table)} (${columns.join(", ")})` },
   ];
 }
 
 /** Makes the indexes unless they are there: best after the passages, when building them is fastest. */
 export function indexStatements({ table, metric, dtype, language }: PassageTable): Statement[] {
-  const name = (column: string): string => {
-    const own = table.split(".").at(-1) ?? table;
-    return pg.escapeIdentifier(`${own.slice(0, 40)}_${column}_idx`);
-  };
+  // PostgreSQL cuts names at 63 bytes, and an index of another table with the same name would count as there.
+  const hash = createHash("sha256").update(table).digest("hex").slice(0, 16);
+  const name = (suffix: string): string => pg.escapeIdentifier(`seekrl_${hash}_${suffix}`);
   const dense = `using hnsw (embedding ${types[dtype]}_${operatorClasses[metric]}_ops)`;
-  const statements = [`create index if not exists ${name("embedding")} on ${quoted(table)} ${dense}`];
+  const statements = [`create index if not exists ${name(metric)} on ${quoted(table)} ${dense}`];
   if (language !== undefined) {
     statements.push(`create index if not exists ${name("words")} on ${quoted(table)} using gin (words)`);
   }

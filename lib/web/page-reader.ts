@@ -20,7 +20,7 @@ export interface PageReaderOptions {
   readonly robots?: boolean;
   /** Pages of private networks too. @default false */
   readonly allowPrivate?: boolean;
-  /** Who asks; the first word is the name in robots.txt. Sites like to find an address to write to. @default "SeekRL" */
+  /** Who asks, best with an address to write to; the first word is the name in robots.txt. @default "SeekRL" */
   readonly userAgent?: string;
 }
 
@@ -68,7 +68,8 @@ export function pageReader(options: PageReaderOptions = {}): ReadPages {
  * @param read - of `pageReader`
  * @returns a search
  * @example
- * const search = withPages(async () => [[{ id: pageUrl, title: "?", text: "A city", score: 1 }]], pageReader({ allowPrivate: true }));
+ * const excerpts = async () => [[{ id: pageUrl, title: "?", text: "A city", score: 1 }]];
+ * const search = withPages(excerpts, pageReader({ allowPrivate: true }));
  * const [[hit]] = await search(["Paris"], { topK: 1 });
  * assert.match(hit.text, /capital/);
  */

@@ -10,11 +10,40 @@ export interface PageText {
 }
 
 /** Elements that begin and end a line. */
-const blocks = new Set(
-  "ADDRESS ARTICLE ASIDE BLOCKQUOTE BR CAPTION DD DIV DL DT FIGCAPTION FIGURE FOOTER H1 H2 H3 H4 H5 H6 HEADER HR LI MAIN OL P PRE SECTION TABLE TR UL".split(
-    " ",
-  ),
-);
+const blocks = new Set([
+  ...[
+    "ADDRESS",
+    "ARTICLE",
+    "ASIDE",
+    "BLOCKQUOTE",
+    "BR",
+    "CAPTION",
+    "DD",
+    "DIV",
+    "DL",
+    "DT",
+    "FIGCAPTION",
+    "FIGURE",
+  ],
+  ...[
+    "FOOTER",
+    "H1",
+    "H2",
+    "H3",
+    "H4",
+    "H5",
+    "H6",
+    "HEADER",
+    "HR",
+    "LI",
+    "MAIN",
+    "OL",
+    "P",
+    "PRE",
+    "SECTION",
+  ],
+  ...["TABLE", "TR", "UL"],
+]);
 const cells = new Set(["TD", "TH"]);
 const silent = new Set(["HEAD", "TITLE", "SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE"]);
 

@@ -50,7 +50,7 @@ export function isPublicAddress(address: string): boolean {
   return family === 6 && !reserved6.check(address, "ipv6");
 }
 
-/** @throws ERR_ARGUMENT for an address that is written as a number and is not public; names are checked by `publicLookup` */
+/** Names are checked by `publicLookup`. @throws ERR_ARGUMENT for an address in numbers that is not public */
 export function checkHost({ hostname }: URL): void {
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   if (isIP(host) !== 0 && !isPublicAddress(host)) throw refusal(host, host);
