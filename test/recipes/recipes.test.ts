@@ -133,6 +133,12 @@ test("each recipe has the published algorithm and sizes", () => {
   }
 });
 
+test("ReSearch has ten turns, and faithfully no limit but tokens", () => {
+  assert.equal(reSearch().limits.maxTurns, 10);
+  const { maxTurns, maxTokens } = reSearch({ faithful: true }).limits;
+  assert.deepEqual([maxTurns, maxTokens], [Number.POSITIVE_INFINITY, 512 + 8192]);
+});
+
 test("the bonus for few searches is an option of R1-Searcher", () => {
   assert.equal(rSearcher({ stage: 2 }).groupReward, undefined);
   assert.equal(typeof rSearcher({ stage: 2, fewSearches: true }).groupReward, "function");
