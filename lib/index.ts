@@ -66,5 +66,6 @@ export { sftSequence } from "./train/sequence.ts";
 export { epochs, sft } from "./train/sft.ts";
 export { Trainer } from "./train/trainer.ts";
 export { type PageReaderOptions, pageReader, withPages } from "./web/page-reader.ts";
+export { withSummaries } from "./web/summaries.ts";
 export { webSearch } from "./web/web-search.ts";
 export { createWorld } from "./world/world.ts";
