@@ -170,9 +170,7 @@ search::RowSet others_of(const Napi::Value& allowed, int64_t num_rows) {
   require(static_cast<int64_t>(bits.size()) == (num_rows + 7) / 8, ErrorCode::kShape, "allowed: expected ",
           (num_rows + 7) / 8, " bytes, got ", bits.size());
   search::RowSet others(num_rows);
-  for (int64_t row = 0; row < num_rows; ++row) {
-    if ((bits[static_cast<size_t>(row / 8)] >> (row % 8) & 1) == 0) others.insert(row);
-  }
+  others.assign(bits.data(), true);
   return others;
 }
 

@@ -10,7 +10,7 @@ namespace seekrl::search {
 
 // products_RQ[r * num_queries + q] = the sum over `dim` components of rows[r] times queries[q], both in the stored
 // form; b1 counts as -1 and 1. f32 and bf16 are added up in f32, i8 and b1 exactly. A product's bits depend on its two
-// vectors only. 2 R Q D FLOP; rows are fetched into the cache ahead of their use.
+// vectors only. 2 R Q D FLOP.
 using Dots = void (*)(const std::byte* const* rows, int64_t num_rows, const std::byte* const* queries,
                       int64_t num_queries, int64_t dim, float* products_RQ);
 

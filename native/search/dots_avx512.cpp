@@ -124,12 +124,6 @@ void rows_tile(const std::byte* const* rows, const std::byte* const* queries, co
   }
 }
 
-void prefetch(const std::byte* const* rows, int64_t num_rows, size_t num_bytes) {
-  for (int64_t r = 0; r < num_rows; ++r) {
-    for (size_t at = 0; at < num_bytes; at += kStep) _mm_prefetch(rows[r] + at, _MM_HINT_T0);
-  }
-}
-
 template <class Kind>
 void dots(const std::byte* const* rows, int64_t num_rows, const std::byte* const* queries, int64_t num_queries,
           int64_t dim, float* products_RQ) {
@@ -138,10 +132,8 @@ void dots(const std::byte* const* rows, int64_t num_rows, const std::byte* const
     const int64_t num_asked = std::min(kTile, num_queries - first);
     int32_t fixes[kTile] = {};
     for (int64_t q = 0; q < num_asked; ++q) fixes[q] = Kind::fix(queries[first + q], dim);
-    if (first == 0) prefetch(rows, std::min(kTile, num_rows), num_bytes);
     for (int64_t row = 0; row < num_rows; row += kTile) {
       const int64_t num_left = num_rows - row;
-      if (first == 0 && num_left > kTile) prefetch(rows + row + kTile, std::min(kTile, num_left - kTile), num_bytes);
       float* products = products_RQ + row * num_queries + first;
       const auto run = [&](auto rows_tile) {
         rows_tile(rows + row, queries + first, fixes, num_asked, num_bytes, num_queries, products);

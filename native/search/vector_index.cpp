@@ -1,7 +1,6 @@
 // Rows, removed rows, and what the files of both indexes say about their vectors.
 #include "search/vector_index.h"
 
-#include <cstring>
 #include <utility>
 
 #include "base/error.h"
@@ -73,7 +72,9 @@ void VectorIndex::read_removed(const std::string& path, const Blob& blob, size_t
   require(blob.payload_bytes() == offset + num_bytes, ErrorCode::kFormat, path, ": expected ", offset + num_bytes,
           " bytes after the header, got ", blob.payload_bytes());
   if (num_removed == 0) return;
-  std::memcpy(set->words().data(), blob.payload() + offset, num_bytes);
+  set->assign(blob.payload() + offset, false);
+  require(set->count() == num_removed, ErrorCode::kFormat, path, ": expected ", num_removed, " removed rows, got ",
+          set->count());
   removed_ = std::move(set);
 }
 
