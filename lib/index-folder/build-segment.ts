@@ -15,21 +15,30 @@ import { segmentFiles } from "./segment.ts";
 /** How often storing passages is reported. */
 const reportEvery = 1024;
 
-/** Stores passages as they come. */
+/**
+ * Stores passages as they come.
+ *
+ * @param path the segment's folder
+ * @param read gives the passages, and tells what share of their source is read if it knows
+ * @param listener progress and signal
+ */
 export async function storePassages(
   path: string,
-  passages: Iterable<Passage> | AsyncIterable<Passage>,
+  read: (onShare: (share: number) => void) => AsyncIterable<Passage>,
   { onProgress, signal }: Listener,
 ): Promise<void> {
   const track = trackStage(onProgress, "passages");
   async function* counted(): AsyncGenerator<Passage> {
-    let done = 0;
+    let [done, share] = [0, 0];
+    const passages = read((now) => {
+      share = now;
+    });
     for await (const passage of passages) {
       yield passage;
       done += 1;
-      if (done % reportEvery === 0) track(done);
+      if (done % reportEvery === 0) track(done, share);
     }
-    track(done);
+    track(done, share);
   }
   await writePassageStore(join(path, segmentFiles.passages), counted(), signal ? { signal } : {});
 }

@@ -90,8 +90,9 @@ async function buildFirst(
   else if (resume && current) return checkDone(current, options);
   else await writeJournal(path, journal);
   if (!(await isThere(join(path, segmentFiles.passages)))) {
-    const passages = part ? partOf(corpus, part, options) : passagesOf(corpus, options);
-    await storePassages(path, passages, options);
+    const read = (onShare: (share: number) => void): AsyncGenerator<Passage> =>
+      part ? partOf(corpus, part, options) : passagesOf(corpus, { ...options, onShare });
+    await storePassages(path, read, options);
   }
   const store = await openStore(path);
   try {

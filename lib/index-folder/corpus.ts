@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { SeekError } from "../base/errors.ts";
 import { formatOf } from "../corpus/format.ts";
 import type { Passage } from "../corpus/passage.ts";
-import { corpusFiles, readDocuments } from "../corpus/read-documents.ts";
+import { corpusFiles, type ReadProgress, readDocuments } from "../corpus/read-documents.ts";
 import { type SplitOptions, splitDocuments } from "../corpus/split-documents.ts";
 
 /** Passages, or a file or folder that `readDocuments` reads. */
@@ -23,6 +23,8 @@ export interface CorpusOptions {
   /** @default "auto" */
   readonly split?: Split | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Told what share of the corpus is read, where that is a path. */
+  readonly onShare?: ((share: number) => void) | undefined;
 }
 
 async function isPlainText(corpus: Corpus): Promise<boolean> {
@@ -42,9 +44,10 @@ export async function checkReadable(corpus: Corpus): Promise<void> {
 /** The passages of a corpus in their order. @throws as `readDocuments` and `splitDocuments` */
 export async function* passagesOf(
   corpus: Corpus,
-  { split = "auto", signal }: CorpusOptions,
+  { split = "auto", signal, onShare }: CorpusOptions,
 ): AsyncGenerator<Passage> {
-  const documents = typeof corpus === "string" ? readDocuments(corpus, { signal }) : corpus;
+  const onProgress = ({ numBytes, totalBytes }: ReadProgress): void => onShare?.(numBytes / totalBytes);
+  const documents = typeof corpus === "string" ? readDocuments(corpus, { signal, onProgress }) : corpus;
   const chosen = split === "auto" ? (await isPlainText(corpus)) && textSplit : split;
   yield* chosen === false ? documents : splitDocuments(documents, { ...chosen, signal });
 }

@@ -60,7 +60,7 @@ export async function addToIndex(
   await checkReadable(corpus);
   const manifest = await changeFolder(folder, async ({ name, path }) => {
     const current = await needManifest(folder);
-    await storePassages(path, passagesOf(corpus, options), options);
+    await storePassages(path, (onShare) => passagesOf(corpus, { ...options, onShare }), options);
     const store = await openStore(path);
     try {
       if (store.size === 0) return undefined;

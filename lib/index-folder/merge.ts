@@ -8,6 +8,7 @@ import { buildBm25, describeSegment, storePassages } from "./build-segment.ts";
 import type { Listener } from "./build-steps.ts";
 import { mergeVectors } from "./build-vectors.ts";
 import { type Change, changeFolder } from "./change.ts";
+import type { CorpusOptions } from "./corpus.ts";
 import { embedderSegment, type IndexSettings, type Manifest, segmentFolder } from "./manifest.ts";
 import { needManifest, openFiles } from "./open.ts";
 import { type Segment, segmentFiles } from "./segment.ts";
@@ -71,8 +72,10 @@ async function checkAlike(sources: readonly Source[]): Promise<void> {
 /** The passages that are not removed, in their order. */
 async function* liveOf(
   segments: readonly Segment[],
-  signal: AbortSignal | undefined,
+  { onShare, signal }: Pick<CorpusOptions, "onShare" | "signal">,
 ): AsyncGenerator<Passage> {
+  const total = segments.reduce((sum, { entry }) => sum + entry.count, 0);
+  let before = 0;
   for (const segment of segments) {
     for (let first = 0; first < segment.entry.count; first += batchSize) {
       throwIfAborted(signal, "index");
@@ -81,7 +84,9 @@ async function* liveOf(
         (row) => !segment.isRemoved(row),
       );
       yield* await segment.passages.getMany(Int32Array.from(rows));
+      onShare?.((before + first + count) / total);
     }
+    before += segment.entry.count;
   }
 }
 
@@ -107,7 +112,7 @@ async function writeMerged(
   const { name, path } = change;
   const segments = sources.flatMap((source) => source.segments);
   const settings = await takeSettings(first, change);
-  await storePassages(path, liveOf(segments, signal), { onProgress, signal });
+  await storePassages(path, (onShare) => liveOf(segments, { onShare, signal }), { onProgress, signal });
   const store = await PassageStore.open(join(path, segmentFiles.passages));
   try {
     const work = { path, store, onProgress, signal };

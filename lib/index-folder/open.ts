@@ -128,7 +128,9 @@ export async function needManifest(folder: string): Promise<Manifest> {
   const manifest = await findManifest(folder);
   if (manifest) return manifest;
   const begun = await findJournal(join(folder, segmentFolder({ name: nextSegment(undefined) })));
-  const state = begun ? "no index yet: its build was interrupted, and can be resumed" : "no index";
+  const state = begun
+    ? "no index yet: a build is under way, or was interrupted and can be resumed"
+    : "no index";
   throw new SeekError("ERR_IO", `${folder}: ${state}; expected a ${manifestFile}`);
 }
 

@@ -12,24 +12,28 @@ export interface IndexProgress {
   readonly total: number | undefined;
   /** Passages a second, from the beginning of the step. */
   readonly perSecond: number;
-  /** Undefined like `total`. */
+  /** Undefined where nobody knows: for passages that come from no file. */
   readonly remainingSeconds: number | undefined;
 }
 
 /** Who wants to know. */
 export type OnIndexProgress = (progress: IndexProgress) => void;
 
-/** Begins a step; what it returns is called with the number of passages that are done. */
+/** Notes how far a step has come; `share` of the whole, 0 to 1, where the number of passages is not known. */
+export type Track = (done: number, share?: number) => void;
+
+/** Begins a step. */
 export function trackStage(
   onProgress: OnIndexProgress | undefined,
   stage: IndexStage,
   { total, from = 0 }: { readonly total?: number; readonly from?: number } = {},
-): (done: number) => void {
+): Track {
   const started = performance.now();
-  return (done) => {
+  return (done, share = 0) => {
     const seconds = Math.max(1e-3, (performance.now() - started) / 1000);
     const perSecond = (done - from) / seconds;
-    const remainingSeconds = total === undefined ? undefined : (total - done) / Math.max(1e-9, perSecond);
+    const byShare = share > 0 ? (seconds * (1 - share)) / share : undefined;
+    const remainingSeconds = total === undefined ? byShare : (total - done) / Math.max(1e-9, perSecond);
     onProgress?.({ stage, done, total, perSecond, remainingSeconds });
   };
 }

@@ -7,6 +7,7 @@ import { after, test } from "node:test";
 import { buildIndex } from "../../lib/index-folder/build.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { peoplePassages } from "../search/people.ts";
+import { jsonLinesFile } from "./corpus-file.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-index-"));
 after(() => rm(folder, { recursive: true }));
@@ -120,7 +121,7 @@ test("a build stops at the signal and leaves no index; resumed it ends with the 
       onProgress: (progress) => progress.stage === stage && stop.abort(),
     });
     await assert.rejects(build, { code: "ERR_ABORTED" });
-    await assert.rejects(openIndex(out), { code: "ERR_IO", message: /interrupted, and can be resumed/ });
+    await assert.rejects(openIndex(out), { code: "ERR_IO", message: /interrupted and can be resumed/ });
     const other = buildIndex({ corpus: passages, out, dense: false, resume: true });
     await assert.rejects(other, { code: "ERR_ARGUMENT", message: /options that the build was begun with/ });
     const stages = new Set<string>();
@@ -221,4 +222,16 @@ test("a folder of text files is cut into passages, JSON Lines are not unless one
     opened.close();
   }
   assert.deepEqual(sizes, [1, Math.ceil(paragraphs.join(" ").split(" ").length / 100)]);
+});
+
+test("how long reading a file of passages will take is told from the share of its bytes", async () => {
+  const corpus = await jsonLinesFile(join(folder, "people.jsonl"), peoplePassages(20_000));
+  const remaining: (number | undefined)[] = [];
+  await buildIndex({
+    ...{ corpus, out: join(folder, "of-file"), dense: false },
+    onProgress: ({ stage, remainingSeconds }) => stage === "passages" && remaining.push(remainingSeconds),
+  });
+  const told = remaining.filter((seconds) => seconds !== undefined);
+  assert.ok(told.length >= 5 && told.every((seconds) => seconds >= 0));
+  assert.equal(told.at(-1), 0);
 });
