@@ -5,6 +5,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { HashedEmbedder } from "../lib/embed/hashed-embedder.ts";
 import type * as seekrl from "../lib/index.ts";
+import { VectorIndex } from "../lib/search/vector-index.ts";
 import { writeTinyModel } from "./cli/tiny-folder.ts";
 import { projectRoot } from "./project.ts";
 import { retrieveReply, startFaultServer } from "./remote/fault-server.ts";
@@ -45,6 +46,8 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
   const elasticsearch = await startFaultServer(elasticsearchReply());
   const qdrant = await startFaultServer(qdrantReply());
   const site = await startSite({ "/paris": html(article("Paris", "Paris is the capital of France.")) });
+  const index = VectorIndex.create("hnsw", { dim: 4, capacity: 16 });
+  await index.add(Float32Array.from({ length: 64 }, (_, i) => Math.sin(i * i)));
   const embedder = await HashedEmbedder.fit(["Paris France", "prodigal son"], { dim: 64 });
   const tokens = Int32Array.of(65, 66, 67, 68);
   const [rows, weights] = [Int32Array.of(1, 2), Float32Array.of(0.5, 0.5)];
@@ -70,7 +73,7 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
     process: { stdout: { write: () => {} } },
     ...values,
     ...training,
-    ...{ embedder, servers: [retriever, database, elasticsearch, qdrant, site] },
+    ...{ embedder, index, servers: [retriever, database, elasticsearch, qdrant, site] },
     retrieverUrl: retriever.url,
     databaseUrl: database.url,
     elasticsearchUrl: elasticsearch.url,
@@ -81,10 +84,10 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
 
 /** Closes what `prepareExamples` opened. */
 export async function closeExamples(scope: Readonly<Record<string, unknown>>): Promise<void> {
-  const { engine, trainer, model, search, embedder } = scope as Record<string, { close(): unknown }>;
+  const { engine, trainer, model, search, embedder, index } = scope as Record<string, { close(): unknown }>;
   await engine?.close();
   for (const server of scope.servers as AsyncDisposable[]) await server[Symbol.asyncDispose]();
-  for (const part of [trainer, search, model, embedder]) part?.close();
+  for (const part of [trainer, search, model, embedder, index]) part?.close();
 }
 
 /** The code of every `@example` of a source file. */
