@@ -4,7 +4,7 @@
  * `npm run bench -- search/peers [--count 200000] [--dim 384] [--folder DIR] [--rounds 5]`: the mixture of
  * mixture.ts, top 10. Needs a Python with faiss (`pip install faiss-cpu numpy`), named by SEEKRL_PYTHON. For every graph
  * the smallest expansion that reaches a recall is sought; then all are asked in turns, several rounds.
- * `--folder` keeps what was built.
+ * `--folder` keeps what was built, `--only REGEX` chooses among the indexes named below.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,6 +22,7 @@ const { values } = parseArgs({
     folder: { type: "string" },
     rounds: { type: "string", default: "5" },
     queries: { type: "string", default: "1024" },
+    only: { type: "string" },
   },
 });
 const [count, dim, numQueries] = [Number(values.count), Number(values.dim), Number(values.queries)];
@@ -101,22 +102,29 @@ const finer = await finerRows(data.rows, "bf16");
 const truth = (await data.rows.search(data.queries, { topK })).ids;
 print(`${count} vectors of width ${dim}, ${numQueries} queries, top ${topK}; faiss ${version}\n`);
 
-const flat = [
-  await faiss.contender(data, "flat"),
-  await seekrl(data, "exact", "f32"),
-  await seekrl(data, "exact", "bf16"),
-  await seekrl(data, "exact", "i8"),
-  await seekrl(data, "exact", "i8", { finer, overFetch: 4 }),
-  await seekrl(data, "exact", "b1", { finer, overFetch: 20 }),
-];
-const graphs = [
-  await faiss.contender(data, "hnsw"),
-  await usearch(data, "bf16"),
-  await seekrl(data, "hnsw", "bf16"),
-  await seekrl(data, "hnsw", "i8"),
-  await seekrl(data, "hnsw", "i8", { finer, overFetch: 2 }),
-  await seekrl(data, "hnsw", "b1", { finer, overFetch: 20 }),
-];
+type Make = () => Promise<Contender>;
+const only = new RegExp(values.only ?? "");
+async function made(all: Readonly<Record<string, Make>>): Promise<Contender[]> {
+  const chosen: Contender[] = [];
+  for (const [name, make] of Object.entries(all)) if (only.test(name)) chosen.push(await make());
+  return chosen;
+}
+const flat = await made({
+  "faiss exact": () => faiss.contender(data, "flat"),
+  "seekrl exact f32": () => seekrl(data, "exact", "f32"),
+  "seekrl exact bf16": () => seekrl(data, "exact", "bf16"),
+  "seekrl exact i8": () => seekrl(data, "exact", "i8"),
+  "seekrl exact i8 again": () => seekrl(data, "exact", "i8", { finer, overFetch: 4 }),
+  "seekrl exact b1 again": () => seekrl(data, "exact", "b1", { finer, overFetch: 20 }),
+});
+const graphs = await made({
+  "faiss hnsw": () => faiss.contender(data, "hnsw"),
+  "usearch hnsw bf16": () => usearch(data, "bf16"),
+  "seekrl hnsw i8": () => seekrl(data, "hnsw", "i8"),
+  "seekrl hnsw i8 again": () => seekrl(data, "hnsw", "i8", { finer, overFetch: 2 }),
+  "seekrl hnsw bf16": () => seekrl(data, "hnsw", "bf16"),
+  "seekrl hnsw b1 again": () => seekrl(data, "hnsw", "b1", { finer, overFetch: 20 }),
+});
 
 print(
   "| built | wall s | processor s | vectors a processor second | bytes a vector |\n|---|---|---|---|---|",
@@ -160,6 +168,7 @@ await report("graph, recall 0.99", graphs, 0.99);
 
 print("\n| opened | verified, ms | known to be good, ms |\n|---|---|---|");
 for (const name of ["exact-bf16", "hnsw-bf16", "hnsw-i8"]) {
+  if (!existsSync(join(folder, name))) continue;
   const kind = name.startsWith("exact") ? "exact" : "hnsw";
   const open = (verify: boolean) =>
     timed(async () => (await VectorIndex.open(join(folder, name), { kind, verify })).close());
