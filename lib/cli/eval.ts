@@ -1,6 +1,7 @@
 /** `seekrl eval`: lets an agent answer questions and scores it. */
 import { z } from "zod";
 import { evaluate } from "../evaluate/evaluate.ts";
+import { answerRules, type RulesName } from "../reward/rules.ts";
 import { searchAgent } from "../rollout/agent.ts";
 import { agentOptions, agentParts, loadQuestions, recipeOf } from "./agent-options.ts";
 import { command } from "./command.ts";
@@ -9,16 +10,20 @@ import { progressLine } from "./progress.ts";
 import { openSearch } from "./search-options.ts";
 import { openSession } from "./session.ts";
 
+const rulesNames = Object.keys(answerRules) as RulesName[];
+
 /** The command. */
 export const evalCommand = command({
   name: "eval",
-  summary: "answers questions with an agent: EM, F1, rounds of retrieval, seconds per question",
+  summary:
+    "answers questions with an agent: EM, F1, accuracy, precision, recall, rounds of retrieval, seconds per question",
   options: z.strictObject({
     ...modelOptions,
     questions: z.string().describe("JSON Lines of {id, question, answers}"),
     ...agentOptions,
     temperature: samplingOptions.temperature.default(0),
     topP: samplingOptions.topP,
+    rules: z.enum(rulesNames).default("flashrag").describe("whose metric rules"),
     numQuestions: z.int().min(1).optional().describe("takes the first ones only"),
     concurrency: z.int().min(1).default(256).describe("questions under way at once"),
     seed: z.int().min(0).default(0).describe("fixes every sampled token"),
@@ -26,7 +31,7 @@ export const evalCommand = command({
   }),
   run: async (options, io) => {
     const questions = await loadQuestions(options.questions, options.numQuestions);
-    const { temperature, topP, seed, concurrency, out } = options;
+    const { temperature, topP, seed, rules, concurrency, out } = options;
     const recipe = { ...recipeOf(options), sampling: { temperature, topP } };
     using index = await openSearch(options);
     await using session = await openSession(options);
@@ -36,6 +41,7 @@ export const evalCommand = command({
       questions,
       agent,
       seed,
+      rules,
       concurrency,
       ...(out === undefined ? {} : { output: out }),
       onProgress: ({ done, total, em }) =>

@@ -4,7 +4,7 @@ import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
 import { writeJsonLines } from "../data/jsonl.ts";
 import type { Question } from "../data/question.ts";
-import { exactMatch, f1 } from "../reward/metrics.ts";
+import { type RulesName, scoreAnswer } from "../reward/rules.ts";
 import type { Agent } from "../rollout/agent.ts";
 import type { Segment, StopReason, Trajectory } from "../rollout/trajectory.ts";
 
@@ -14,6 +14,8 @@ export interface EvaluateOptions {
   readonly agent: Agent;
   /** Fixes every sampled token. @default 0 */
   readonly seed?: number;
+  /** Whose metric rules. @default "flashrag" */
+  readonly rules?: RulesName;
   /** Questions under way at once; the engine batches them. @default 256 */
   readonly concurrency?: number;
   /** A file for one JSON line per question; written whole, at the end. */
@@ -40,6 +42,10 @@ export interface QuestionResult {
   readonly answer: string | null;
   readonly em: number;
   readonly f1: number;
+  /** What the rules call accuracy. */
+  readonly acc: number;
+  readonly precision: number;
+  readonly recall: number;
   readonly rounds: number;
   readonly queries: readonly (readonly string[])[];
   /** Turns without an action. */
@@ -58,6 +64,9 @@ export interface QuestionResult {
 export interface Evaluation {
   readonly em: number;
   readonly f1: number;
+  readonly acc: number;
+  readonly precision: number;
+  readonly recall: number;
   /** Searches per question; parallel queries are one round. */
   readonly rounds: number;
   /** Wall-clock time of the whole evaluation divided by the number of questions. */
@@ -101,23 +110,29 @@ export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
 
 async function evaluateOne(
   question: Question,
-  { agent, seed = 0, signal }: EvaluateOptions,
+  { agent, seed = 0, rules = "flashrag", signal }: EvaluateOptions,
 ): Promise<QuestionResult> {
   throwIfAborted(signal, "evaluation");
   const trajectory = await agent(question, signal ? { seed, signal } : { seed });
   throwIfAborted(signal, "evaluation");
-  return scoreAnswer(question, trajectory);
+  return resultOf(question, trajectory, rules);
 }
 
-function scoreAnswer(question: Question, trajectory: Trajectory): QuestionResult {
+const noScores = { em: 0, f1: 0, acc: 0, precision: 0, recall: 0 };
+
+function resultOf(question: Question, trajectory: Trajectory, rules: RulesName): QuestionResult {
   const { answer } = trajectory;
+  const scores = answer === undefined ? noScores : scoreAnswer(answer, question.answers, rules);
   return {
     id: question.id,
     question: question.question,
     answers: question.answers,
     answer: answer ?? null,
-    em: answer === undefined ? 0 : exactMatch(answer, question.answers),
-    f1: answer === undefined ? 0 : f1(answer, question.answers),
+    em: scores.em,
+    f1: scores.f1,
+    acc: scores.acc,
+    precision: scores.precision,
+    recall: scores.recall,
     rounds: trajectory.rounds,
     queries: trajectory.queries,
     invalidActions: trajectory.invalidActions,
@@ -137,6 +152,9 @@ function summarize(perQuestion: readonly QuestionResult[], seconds: number): Eva
   return {
     em: sum((result) => result.em) / questions,
     f1: sum((result) => result.f1) / questions,
+    acc: sum((result) => result.acc) / questions,
+    precision: sum((result) => result.precision) / questions,
+    recall: sum((result) => result.recall) / questions,
     rounds: sum((result) => result.rounds) / questions,
     secondsPerQuestion: seconds / questions,
     latencySeconds: sum((result) => result.seconds) / questions,

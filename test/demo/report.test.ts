@@ -16,12 +16,33 @@ function result(id: string, em: number, numQueries = 1): QuestionResult {
     failures: 0,
     seconds: 1,
   };
-  return { ...plain, em, f1: em, rounds: 1, queries, stop: "answer", segments };
+  return {
+    ...plain,
+    em,
+    f1: em,
+    acc: em,
+    precision: em,
+    recall: em,
+    rounds: 1,
+    queries,
+    stop: "answer",
+    segments,
+  };
 }
 
 function evaluation(perQuestion: readonly QuestionResult[]): Evaluation {
   const em = perQuestion.reduce((sum, one) => sum + one.em, 0) / perQuestion.length;
-  const means = { em, f1: em, rounds: 1.5, secondsPerQuestion: 0.01, latencySeconds: 0.1, failures: 0 };
+  const means = {
+    em,
+    f1: em,
+    acc: em,
+    precision: em,
+    recall: em,
+    rounds: 1.5,
+    secondsPerQuestion: 0.01,
+    latencySeconds: 0.1,
+    failures: 0,
+  };
   return { ...means, questions: perQuestion.length, perQuestion };
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type EvaluationProgress, evaluate } from "../../lib/evaluate/evaluate.ts";
+import type { RulesName } from "../../lib/reward/rules.ts";
 import { type Agent, searchAgent } from "../../lib/rollout/agent.ts";
 import { ragFormat } from "../../lib/rollout/format.ts";
 import { defaultLimits } from "../../lib/rollout/rollout.ts";
@@ -39,6 +40,7 @@ test("the means are over all questions, answered or not", async () => {
   const result = await evaluate({ questions, agent });
   assert.equal(result.em, 1 / 3);
   assert.equal(result.f1, (1 + 2 / 3) / 3);
+  assert.deepEqual([result.acc, result.precision, result.recall], [2 / 3, (1 + 1 / 2) / 3, 2 / 3]);
   assert.equal(result.rounds, 1 / 3);
   assert.deepEqual([result.questions, result.failures], [3, 0]);
   assert.ok(result.secondsPerQuestion > 0 && result.latencySeconds > 0);
@@ -50,6 +52,15 @@ test("the means are over all questions, answered or not", async () => {
       ["c", null, 0, "eos"],
     ],
   );
+});
+
+test("answers are scored by the rules of the system that is named", async () => {
+  const asked = [{ id: "a", question: "who?", answers: ["Madison James"] }];
+  const says: Agent = async (question) => ({ ...(await agent(question)), answer: "James Madison" });
+  const accuracy = async (rules: RulesName): Promise<number> => {
+    return (await evaluate({ questions: asked, agent: says, rules })).acc;
+  };
+  assert.deepEqual([await accuracy("flashrag"), await accuracy("r1-searcher")], [0, 1]);
 });
 
 test("one JSON line per question is written", async () => {
