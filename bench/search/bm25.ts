@@ -127,8 +127,12 @@ for (let round = 0; round < Number(values.rounds); round += 1) {
       `${times[495]?.toFixed(2)} ms, peer's median ${(1000 * (answer.single ?? 0)).toFixed(2)} ms`,
   );
 }
-const { overlap } = await ask(`overlap ${JSON.stringify([...(await index.search(texts, { topK })).ids])}`);
-say(`top-${topK} shared with the peer: ${((overlap ?? 0) * 100).toFixed(2)} %`);
+const { ids, scores } = await index.search(texts, { topK });
+const { shared = 0, difference = 0 } = await ask(`compare ${JSON.stringify([[...ids], [...scores]])}`);
+say(
+  `top-${topK} shared with the peer: ${(100 * shared).toFixed(2)} %; scores at equal ranks differ by at most ` +
+    `${difference.toExponential(1)} of themselves`,
+);
 
 const numEmbedded = Math.min(numPassages, Number(values.embed));
 const range = { store, first: 0, count: numEmbedded };

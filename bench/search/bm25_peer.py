@@ -1,6 +1,6 @@
 """The peer of bench/search/bm25.ts, which starts it: bm25s (numba backend, Lucene's formula) over the same words.
 
-Commands on standard input: build; search; overlap <our ids>. One JSON object a line answers.
+Commands on standard input: build; search; compare <our ids and scores>. One JSON object a line answers.
 """
 import json
 import resource
@@ -30,7 +30,7 @@ def build():
 
 def retrieve(some, num_threads):
     tokens = [[f"w{word}" for word in query] for query in some]
-    return model.retrieve(tokens, k=top_k, n_threads=num_threads, show_progress=False).documents
+    return model.retrieve(tokens, k=top_k, n_threads=num_threads, show_progress=False)
 
 
 def search():
@@ -46,12 +46,14 @@ def search():
     return {**times, "single": float(np.median(singles))}
 
 
-def overlap(ids):
-    ours = np.array(ids).reshape(len(queries), top_k)
-    return {"overlap": float(np.mean([len(set(a) & set(b)) / top_k for a, b in zip(ours.tolist(), found.tolist())]))}
+def compare(ids, scores):
+    pairs = zip(np.array(ids).reshape(len(queries), top_k).tolist(), found.documents.tolist())
+    theirs = found.scores.ravel()
+    difference = np.abs(np.array(scores) - theirs) / np.maximum(theirs, 1e-9)
+    return {"shared": float(np.mean([len(set(a) & set(b)) / top_k for a, b in pairs])), "difference": float(difference.max())}
 
 
 for line in sys.stdin:
     name, _, argument = line.strip().partition(" ")
-    result = build() if name == "build" else search() if name == "search" else overlap(json.loads(argument))
+    result = build() if name == "build" else search() if name == "search" else compare(*json.loads(argument))
     print(json.dumps(result), flush=True)
