@@ -1,10 +1,15 @@
 /** BM25 against independent float64 implementations. */
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { indexedText } from "../../lib/corpus/passage.ts";
+import { readDocuments } from "../../lib/corpus/read-documents.ts";
+import { readQuestions } from "../../lib/data/question.ts";
 import { Bm25Builder, type Bm25BuildOptions, Bm25Index } from "../../lib/search/bm25.ts";
+import { termsOf, wordsOf } from "../../lib/text/words.ts";
 import { projectRoot } from "../project.ts";
 import { randomFrom } from "./people.ts";
 
@@ -224,4 +229,58 @@ test("parameters out of range are refused", () => {
   assert.throws(() => new Bm25Builder({ k1: -1 }), { code: "ERR_RANGE", message: /^k1/ });
   assert.throws(() => new Bm25Builder({ b: 1.5 }), { code: "ERR_RANGE", message: /^b/ });
   assert.throws(() => new Bm25Builder({ maxBytes: 1000 }), { code: "ERR_RANGE", message: /^maxBytes/ });
+});
+
+const shared = process.env.SEEKRL_SHARED_DATA ?? "";
+const skip = existsSync(join(shared, "corpora/wiki18"))
+  ? false
+  : "SEEKRL_SHARED_DATA names no folder with wiki18";
+
+/** The ten best of each query by the formula in float64, term by term over all passages that hold it. */
+function plainTopTen(
+  passages: readonly (readonly string[])[],
+  queries: readonly (readonly string[])[],
+): number[][] {
+  const postings = new Map<string, Map<number, number>>();
+  for (const [i, terms] of passages.entries()) {
+    for (const term of terms) {
+      const own = postings.get(term) ?? new Map<number, number>();
+      postings.set(term, own.set(i, (own.get(i) ?? 0) + 1));
+    }
+  }
+  const average = passages.reduce((sum, { length }) => sum + length, 0) / passages.length;
+  return queries.map((query) => {
+    const scores = new Map<number, number>();
+    for (const term of query) {
+      const own = postings.get(term) ?? new Map<number, number>();
+      const idf = Math.log(1 + (passages.length - own.size + 0.5) / (own.size + 0.5));
+      for (const [i, tf] of own) {
+        const length = passages[i]?.length ?? 0;
+        const gain = idf * (tf / (tf + 1.2 * (1 - 0.75 + (0.75 * length) / average)));
+        scores.set(i, (scores.get(i) ?? 0) + gain);
+      }
+    }
+    const ranked = [...scores].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+    return ranked.slice(0, 10).map(([i]) => i);
+  });
+}
+
+test("3,125 real questions have the ten hits of the plain formula over 9,733 passages", {
+  skip,
+}, async () => {
+  const texts: string[] = [];
+  for await (const passage of readDocuments(join(shared, "corpora/wiki18/passages.jsonl")))
+    texts.push(indexedText(passage));
+  const queries: string[] = [];
+  for (const name of ["nq", "triviaqa", "popqa", "bamboogle"]) {
+    const path = join(shared, `qa/flashrag-format/${name}_test.jsonl`);
+    for await (const { question } of readQuestions(path)) queries.push(question);
+  }
+  const termsIn = (text: string): string[] => termsOf(wordsOf(text));
+  const expected = plainTopTen(texts.map(termsIn), queries.map(termsIn));
+  const index = await built(texts);
+  const { ids } = await index.search(queries, { topK: 10 });
+  const found = queries.map((_, q) => [...ids.subarray(q * 10, q * 10 + 10)].filter((id) => id >= 0));
+  assert.deepEqual(found, expected);
+  index.close();
 });
