@@ -149,6 +149,9 @@ export async function buildIndex(options: BuildIndexOptions): Promise<Manifest> 
   throwIfAborted(options.signal, "index");
   await checkReadable(options.corpus);
   const { resume = false } = options;
-  const manifest = await changeFolder(options.out, (change) => buildFirst(change, options), { resume });
+  const manifest = await changeFolder(options.out, (change) => buildFirst(change, options), {
+    resume,
+    replace: true,
+  });
   return manifest as Manifest;
 }

@@ -6,6 +6,7 @@ import { native } from "../base/native.ts";
 import { KnownFiles, knownFilesFile } from "./known-files.ts";
 import {
   findManifest,
+  isOfIndex,
   listFiles,
   type Manifest,
   manifestFile,
@@ -31,6 +32,18 @@ export interface Change {
 export interface ChangeOptions {
   /** What a kill has left of the next segment is kept for `change` to go on with. @default false */
   readonly resume?: boolean;
+  /** An index that cannot be read, of another version for example, counts as none. @default false */
+  readonly replace?: boolean;
+}
+
+// Somebody else's manifest.json is not ours to replace.
+async function findReplaced(folder: string): Promise<Manifest | undefined> {
+  try {
+    return await findManifest(folder);
+  } catch (error) {
+    if (await isOfIndex(folder)) return undefined;
+    throw error;
+  }
 }
 
 /** The name of the segment that the next change adds. */
@@ -87,14 +100,14 @@ async function rememberFiles(
 export async function changeFolder(
   folder: string,
   change: (from: Change) => Promise<Manifest | undefined>,
-  { resume = false }: ChangeOptions = {},
+  { resume = false, replace = false }: ChangeOptions = {},
 ): Promise<Manifest | undefined> {
   await mkdir(folder, { recursive: true }).catch((cause) => {
     throw new SeekError("ERR_IO", `${folder}: cannot be made: ${cause.message}`, { cause });
   });
   const lock = native.fileLockTake(join(folder, lockFile));
   try {
-    const current = await findManifest(folder);
+    const current = await (replace ? findReplaced(folder) : findManifest(folder));
     const name = nextSegment(current);
     await removeGarbage(folder, current, resume ? name : undefined);
     const path = join(folder, segmentFolder({ name }));

@@ -69,6 +69,12 @@ export interface Finder {
   readonly mode: SearchMode;
 }
 
+/** What is looked for. */
+interface Asked {
+  readonly queries: readonly string[];
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** The number of each segment's first passage. */
 export function firstRows(segments: readonly Segment[]): number[] {
   let first = 0;
@@ -89,16 +95,16 @@ function placeOf(firsts: readonly number[], row: number): number {
   return low;
 }
 
-async function findByWords({ segments, bm25 }: Finder, queries: readonly string[], topK: number) {
+async function findByWords({ segments, bm25 }: Finder, { queries }: Asked, topK: number) {
   if (bm25 === undefined) return queries.map(() => []);
   const numLive = segments.reduce((sum, segment) => sum + segment.numLive, 0);
   const source = { first: 0, numLive, search: (k: number) => bm25.search(queries, { topK: k }) };
   return findInAll([source], queries.length, topK);
 }
 
-async function findByVectors({ segments, embedder }: Finder, queries: readonly string[], topK: number) {
+async function findByVectors({ segments, embedder }: Finder, { queries, signal }: Asked, topK: number) {
   if (embedder === undefined) return queries.map(() => []);
-  const embedded = await embedder.embedQueries(queries);
+  const embedded = await embedder.embedQueries(queries, signal ? { signal } : {});
   const firsts = firstRows(segments);
   const sources = segments.flatMap((segment, place): Source[] => {
     const { vectors } = segment;
@@ -111,19 +117,15 @@ async function findByVectors({ segments, embedder }: Finder, queries: readonly s
 }
 
 /** The best passages of each query by their numbers. */
-export async function findRows(
-  finder: Finder,
-  queries: readonly string[],
-  topK: number,
-): Promise<RowHit[][]> {
-  if (finder.mode === "bm25") return findByWords(finder, queries, topK);
-  if (finder.mode === "dense") return findByVectors(finder, queries, topK);
+export async function findRows(finder: Finder, asked: Asked, topK: number): Promise<RowHit[][]> {
+  if (finder.mode === "bm25") return findByWords(finder, asked, topK);
+  if (finder.mode === "dense") return findByVectors(finder, asked, topK);
   const depth = Math.max(topK, fusedDepth);
   const [words, vectors] = await Promise.all([
-    findByWords(finder, queries, depth),
-    findByVectors(finder, queries, depth),
+    findByWords(finder, asked, depth),
+    findByVectors(finder, asked, depth),
   ]);
-  return queries.map((_, query) =>
+  return asked.queries.map((_, query) =>
     fuseRankings([words[query] ?? [], vectors[query] ?? []], ({ row }) => String(row))
       .slice(0, topK)
       .map(({ item, score }) => ({ ...item, score })),

@@ -142,3 +142,15 @@ export async function findManifest(folder: string): Promise<Manifest | undefined
 export function embedderSegment({ dense }: IndexSettings): string | undefined {
   return dense?.embedder.kind === "hashed" ? dense.embedder.segment : undefined;
 }
+
+/** Whether a manifest, though it cannot be used, is of an index: of another version, for example. */
+export async function isOfIndex(folder: string): Promise<boolean> {
+  try {
+    const value = JSON.parse(await readFile(join(folder, manifestFile), "utf8")) as {
+      format?: unknown;
+    } | null;
+    return value?.format === "seekrl-index";
+  } catch {
+    return false;
+  }
+}

@@ -192,7 +192,7 @@ export async function openIndex(folder: string, options: OpenIndexOptions = {}):
     if (!isOpen) throw new SeekError("ERR_STATE", `${folder}: the index is closed`);
     numRunning += 1;
     try {
-      const found = await findRows(finder, queries, topK);
+      const found = await findRows(finder, { queries, signal }, topK);
       throwIfAborted(signal, "search");
       return await readHits(segments, found);
     } finally {

@@ -33,7 +33,6 @@ export class Segment {
   readonly rows: VectorIndex | undefined;
   /** Numbers of removed passages, ascending. */
   readonly removed: Int32Array;
-  readonly #removed: ReadonlySet<number>;
 
   private constructor(parts: Pick<Segment, "entry" | "passages" | "bm25" | "vectors" | "rows" | "removed">) {
     this.entry = parts.entry;
@@ -42,7 +41,6 @@ export class Segment {
     this.vectors = parts.vectors;
     this.rows = parts.rows;
     this.removed = parts.removed;
-    this.#removed = new Set(parts.removed);
   }
 
   /** Maps a segment's files. @throws ERR_IO, ERR_FORMAT naming the file */
@@ -95,7 +93,13 @@ export class Segment {
 
   /** Whether a passage is removed. */
   isRemoved(row: number): boolean {
-    return this.#removed.has(row);
+    let [low, high] = [0, this.removed.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.removed[middle] ?? 0) < row) low = middle + 1;
+      else high = middle;
+    }
+    return this.removed[low] === row;
   }
 
   /** Unmaps the files once running searches have ended. */

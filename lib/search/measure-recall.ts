@@ -42,8 +42,6 @@ function withoutSelf(
  * @param options queries, `topK`, the truth, and the search's own settings
  * @returns 0 to 1; 1 for an index that holds nothing to find
  * @throws ERR_ARGUMENT when the truth is of another size; as {@link VectorIndex.search}
- * @example
- * const recall = await measureRecall(index, { numQueries: 100, topK: 10 });
  */
 export async function measureRecall(index: VectorIndex, options: RecallOptions = {}): Promise<number> {
   const { queries: given, numQueries = 200, topK = 10, truth = index.rescore ?? index, ...search } = options;

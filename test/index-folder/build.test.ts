@@ -182,6 +182,22 @@ test("an id that stands for two passages is refused by name", async () => {
   await assert.rejects(build, { code: "ERR_ARGUMENT", message: new RegExp(`"${passages[3]?.id}"`) });
 });
 
+test("an index of another version is replaced, somebody else's manifest is not", async () => {
+  const out = join(folder, "other-version");
+  await mkdir(out);
+  await writeFile(join(out, "manifest.json"), JSON.stringify({ format: "seekrl-index", version: 1 }));
+  await assert.rejects(openIndex(out), {
+    code: "ERR_FORMAT",
+    message: /version 2, got 1; build the index again/,
+  });
+  await buildIndex({ corpus: passages.slice(0, 5), out });
+  (await openIndex(out)).close();
+  const foreign = JSON.stringify({ name: "a web page", icons: [] });
+  await writeFile(join(out, "manifest.json"), foreign);
+  await assert.rejects(buildIndex({ corpus: passages.slice(0, 5), out }), { code: "ERR_FORMAT" });
+  assert.equal(await readFile(join(out, "manifest.json"), "utf8"), foreign);
+});
+
 test("a build replaces an index at its end; searches that have the old one open go on", async () => {
   const out = join(folder, "replaced");
   await buildIndex({ corpus: passages.slice(0, 10), out });
