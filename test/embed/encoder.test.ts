@@ -225,18 +225,14 @@ test("a signal ends a long call, a closed encoder refuses, and marks in a text a
   await assert.rejects(encoder.embedQueries(["a"]), { code: "ERR_STATE" });
 });
 
-test("the event loop stays free while a corpus is embedded", async () => {
+test("other work has its turns while a corpus is tokenized and embedded", async () => {
   await using encoder = await Encoder.open(join(golden, "bert-cls"));
-  const delays: number[] = [];
-  let last = performance.now();
+  let turns = 0;
   const timer = setInterval(() => {
-    delays.push(performance.now() - last);
-    last = performance.now();
-  }, 2);
+    turns += 1;
+  }, 1);
   await encoder.embedPassages(Array.from({ length: 3000 }, (_, i) => `${texts.passages[1]} ${i}`));
   clearInterval(timer);
-  delays.sort((a, b) => a - b);
-  assert.ok(delays.length > 10);
-  // Turns of 4 ms; the bound leaves room for a busy machine.
-  assert.ok((delays[Math.floor(delays.length * 0.9)] ?? 0) < 50);
+  // Tokenizing alone takes about 100 ms: one turn if it were done at once, however busy the machine is.
+  assert.ok(turns > 10, `${turns} turns`);
 });
