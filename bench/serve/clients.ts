@@ -5,11 +5,9 @@
  * `npm run bench -- serve/clients [--kind exact|hnsw] [--passages 200000] [--dim 384] [--dtype bf16|f32|i8]
  * [--clients 32] [--seconds 3] [--rounds 5] [--encoder FOLDER] [--python PATH]`: the clients are this process, the
  * servers are others. No query repeats and nothing is cached. Queries are hashed, or encoded by `--encoder` in bfloat16.
- * With `--python`, bench/serve/server_peer.py (faiss, one search per request) is measured too. `--realtime` puts the
- * servers' main threads, which run JavaScript, before all other work of the machine (Linux, as root), so that what else
- * runs there does not count as delay of their event loops.
+ * With `--python`, bench/serve/server_peer.py (faiss, one search per request) is measured too.
  */
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { dirname, join } from "node:path";
@@ -27,7 +25,6 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "3" },
     rounds: { type: "string", default: "5" },
     encoder: { type: "string" },
-    realtime: { type: "boolean", default: false },
     python: { type: "string" },
   },
 });
@@ -62,7 +59,6 @@ interface Round {
 async function start(name: string, program: string, ...args: string[]): Promise<Server> {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(child.stdout, "data")) as [Buffer];
-  if (values.realtime) execFileSync("chrt", ["--rr", "--pid", "1", `${child.pid}`]);
   return { name, child, url: new URL(String(line).trim()), rounds: [] };
 }
 

@@ -6,8 +6,8 @@ import { ResultCache } from "./result-cache.ts";
 export interface BatchOptions {
   /**
    * How long the first question of a batch waits for others, milliseconds. `adaptive`: not at all when nothing is under
-   * way and nothing has just ended; else as long as two batches are under way, or one for less than half of its time, so
-   * that a slow search is asked for many at once. A batch that takes twice the usual time is not waited for.
+   * way; else until the batch that is under way has ended, and a sixth of its time more for those who ask again, so that
+   * a slow search is asked for many at once. A batch that takes twice the usual time is not waited for.
    * @default "adaptive"
    */
   readonly windowMs?: number | "adaptive";
@@ -76,9 +76,6 @@ interface Flight {
   hasEnded: boolean;
 }
 
-/** Batches under way in the adaptive mode: while one is searched for, the results of the other are handed out. */
-const maxFlights = 2;
-
 /** Nothing waits for less long than this for a batch that is under way, milliseconds. */
 const leastPatienceMs = 50;
 
@@ -124,7 +121,6 @@ export class Batcher<Result> {
   #numFlights = 0;
   /** What a batch takes, a running mean. */
   #meanMs = 0;
-  #sentAt = 0;
   #landedAt = 0;
 
   constructor(ask: AskMany<Result>, options: BatchOptions, bytesOf: (result: Result) => number) {
@@ -210,15 +206,11 @@ export class Batcher<Result> {
     else if (Number.isFinite(waitMs)) this.#timer ??= setTimeout(() => this.#send(), waitMs);
   }
 
-  /** Until a batch is due; without end while enough are under way, whose end comes here again. */
+  /** Until a batch is due; without end while another one is under way, whose end comes here again. */
   #waitMs(): number {
     if (this.#windowMs !== "adaptive") return this.#windowMs;
-    if (this.#numFlights >= maxFlights) return Number.POSITIVE_INFINITY;
-    const dueAt =
-      this.#numFlights > 0
-        ? this.#sentAt + this.#meanMs / maxFlights
-        : this.#landedAt + this.#meanMs * waitShare;
-    return dueAt - performance.now();
+    if (this.#numFlights > 0) return Number.POSITIVE_INFINITY;
+    return this.#landedAt + this.#meanMs * waitShare - performance.now();
   }
 
   #send(): void {
@@ -284,7 +276,6 @@ export class Batcher<Result> {
     };
     for (const pending of batch) pending.flights.add(flight);
     this.#numFlights += 1;
-    this.#sentAt = performance.now();
     return flight;
   }
 
