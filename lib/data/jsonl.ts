@@ -50,7 +50,10 @@ function parse(text: string, where: string): unknown {
 
 /** The JSON object that `text` is. @throws ERR_FORMAT naming `where` */
 export function parseRow(text: string, index: number, where: string): JsonRow {
-  const value = parse(text, where);
+  return objectRow(parse(text, where), index, where);
+}
+
+function objectRow(value: unknown, index: number, where: string): JsonRow {
   if (value !== null && typeof value === "object" && !Array.isArray(value)) {
     return { value: value as Record<string, unknown>, index, where };
   }
@@ -76,16 +79,34 @@ async function* readArray(path: string): AsyncGenerator<JsonRow> {
   }
 }
 
-/** Whether the first byte that is no white space opens a list; a byte order mark may stand before it. */
-async function beginsAsList(path: string): Promise<boolean> {
-  for await (const chunk of readChunks(path)) {
-    const begin = chunk
-      .toString("latin1")
-      .replace(/^\xef\xbb\xbf/, "")
-      .trimStart();
-    if (begin !== "") return begin.startsWith("[");
+async function* readMember(path: string, member: string): AsyncGenerator<JsonRow> {
+  for await (const { texts } of readElements(path)) {
+    for (const text of texts) {
+      const list = parseRow(text, 0, path).value[member];
+      if (list === undefined) continue;
+      if (!Array.isArray(list))
+        throw new SeekError("ERR_FORMAT", `${path}: expected "${member}" to be a list`);
+      for (const [index, value] of list.entries())
+        yield objectRow(value, index, `${path}, ${member}[${index}]`);
+    }
   }
-  return false;
+}
+
+/** The first letters that are no white space; a byte order mark may stand before them. */
+async function beginning(path: string): Promise<string> {
+  let begin = "";
+  for await (const chunk of readChunks(path)) {
+    begin += chunk.toString("latin1");
+    begin = begin.replace(/^\xef\xbb\xbf/, "").trimStart();
+    if (begin.length >= 64) break;
+  }
+  return begin;
+}
+
+/** How the file of a data set is laid out. */
+export interface JsonLayout {
+  /** The file may be one object whose first member, of this name, is the list. */
+  readonly list?: string | undefined;
 }
 
 /**
@@ -94,8 +115,11 @@ async function beginsAsList(path: string): Promise<boolean> {
  *
  * @throws ERR_IO when the file cannot be read, ERR_FORMAT (with its place) when a row is no JSON object
  */
-export async function* readJsonRows(path: string): AsyncGenerator<JsonRow> {
-  yield* (await beginsAsList(path)) ? readArray(path) : readRows(path);
+export async function* readJsonRows(path: string, { list }: JsonLayout = {}): AsyncGenerator<JsonRow> {
+  const begin = await beginning(path);
+  if (begin.startsWith("[")) return yield* readArray(path);
+  const [, member] = /^\{\s*"(\w+)"\s*:\s*\[/.exec(begin) ?? [];
+  yield* list !== undefined && member === list ? readMember(path, list) : readRows(path);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Questions with their accepted answers, and the JSON shapes they come in. */
-import { type JsonRow, readJsonRows, rowError, textColumn, writeJsonLines } from "./jsonl.ts";
-import { readParquetGroups } from "./parquet.ts";
+import { type JsonRow, rowError, textColumn, writeJsonLines } from "./jsonl.ts";
+import { readDataRows } from "./rows.ts";
 
 /** One question. `answers` are the accepted strings (aliases), at least one. */
 export interface Question {
@@ -11,6 +11,8 @@ export interface Question {
   readonly kind?: string;
   /** Which part of a data set it belongs to, for example "train". */
   readonly split?: string;
+  /** Which data set it comes from, for example "nq". */
+  readonly source?: string;
 }
 
 const kAnswerColumns = ["answers", "golden_answers", "answer"] as const;
@@ -27,7 +29,7 @@ function answersOf(row: JsonRow): string[] {
   return answers;
 }
 
-function optional(row: JsonRow, column: "kind" | "split"): string | undefined {
+function optional(row: JsonRow, column: "kind" | "split" | "source"): string | undefined {
   return row.value[column] === undefined || row.value[column] === null ? undefined : textColumn(row, column);
 }
 
@@ -40,35 +42,32 @@ function optional(row: JsonRow, column: "kind" | "split"): string | undefined {
 export function questionFromRow(row: JsonRow, prefix = "q"): Question {
   const kind = optional(row, "kind");
   const split = optional(row, "split");
+  const source = optional(row, "source");
   return {
     id: row.value.id === undefined ? `${prefix}${row.index}` : textColumn(row, "id"),
     question: textColumn(row, "question"),
     answers: answersOf(row),
     ...(kind === undefined ? {} : { kind }),
     ...(split === undefined ? {} : { split }),
+    ...(source === undefined ? {} : { source }),
   };
 }
 
-const kColumns = ["id", "question", ...kAnswerColumns, "kind", "split"];
-
-async function* readRows(path: string): AsyncGenerator<JsonRow> {
-  if (!path.endsWith(".parquet")) return yield* readJsonRows(path);
-  const choose = (present: readonly string[]) => kColumns.filter((name) => present.includes(name));
-  for await (const rows of readParquetGroups(path, choose)) yield* rows;
-}
+/** The columns that {@link questionFromRow} looks at. */
+export const questionColumns = ["id", "question", ...kAnswerColumns, "kind", "split", "source"];
 
 /**
- * Reads questions one by one from a JSON Lines file, from one JSON array, or from a parquet file with the same columns,
- * as those of RAG-R1, Search-R1 and ASearcher.
+ * Reads questions one by one from a JSON Lines file, from one JSON array, or from a parquet, CSV or TSV file with the
+ * same columns, as those of RAG-R1, Search-R1 and ASearcher.
  *
- * @param path the file; one array, or one object per line; `.parquet` is parquet
+ * @param path the file; one array, or one object per line; `.parquet`, `.csv` and `.tsv` are what they say
  * @returns the questions in file order
  * @throws ERR_IO when the file cannot be read, ERR_FORMAT (with its place) when a row is not a question
  * @example
  * for await (const { question, answers } of readQuestions("questions.jsonl")) console.log(question, answers);
  */
 export async function* readQuestions(path: string): AsyncGenerator<Question> {
-  for await (const row of readRows(path)) yield questionFromRow(row);
+  for await (const row of readDataRows(path, questionColumns)) yield questionFromRow(row);
 }
 
 /** Writes questions as JSON Lines, whole or not at all. @throws ERR_IO */

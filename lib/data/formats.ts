@@ -1,0 +1,278 @@
+/** The formats of the published data sets, one row of a table each: where question, answers and id stand. */
+import { SeekError } from "../base/errors.ts";
+import { has, idColumn, isObject, memberRow, shown, textsColumn } from "./columns.ts";
+import { type JsonRow, rowError, textColumn } from "./jsonl.ts";
+import { type Question, questionColumns, questionFromRow } from "./question.ts";
+import { verlAnswers, verlId, verlQuestion, verlSplit } from "./verl.ts";
+
+/** How the rows of a format become questions. */
+export interface Format {
+  /** Whose files these are. */
+  readonly about: string;
+  /** The columns that are looked at; of a parquet file no others are read. */
+  readonly columns: readonly string[];
+  readonly question: (row: JsonRow) => string;
+  /** The answer and its aliases; blank ones and repetitions are dropped by the caller. */
+  readonly answers: (row: JsonRow) => readonly string[];
+  /** Undefined when the row has none. @default no row has one */
+  readonly id?: (row: JsonRow) => string | undefined;
+  readonly kind?: (row: JsonRow) => string | undefined;
+  readonly split?: (row: JsonRow) => string | undefined;
+  /** The data set, where the rows say it. */
+  readonly source?: (row: JsonRow) => string | undefined;
+  /** The member that holds the rows when a JSON file is one object. */
+  readonly list?: string;
+  /** Why a row is no question to train or evaluate on. */
+  readonly leftOut?: (row: JsonRow) => string | undefined;
+}
+
+const text =
+  (column: string) =>
+  (row: JsonRow): string =>
+    textColumn(row, column);
+
+const optional =
+  (column: string) =>
+  (row: JsonRow): string | undefined =>
+    has(row, column) ? textColumn(row, column) : undefined;
+
+const firstOf =
+  (...columns: string[]) =>
+  (row: JsonRow): string | undefined =>
+    idColumn(row, columns);
+
+/** The texts of the first column, which must be there, and of the others where they are. */
+const texts =
+  (first: string, ...others: string[]) =>
+  (row: JsonRow): readonly string[] => [
+    ...textsColumn(row, first),
+    ...others.filter((column) => has(row, column)).flatMap((column) => textsColumn(row, column)),
+  ];
+
+/** HotpotQA and, with the same columns, 2WikiMultiHopQA. */
+const hotpot = {
+  columns: ["_id", "id", "question", "answer", "type"],
+  id: firstOf("_id", "id"),
+  question: text("question"),
+  answers: texts("answer"),
+  kind: optional("type"),
+};
+
+function triviaAnswers(row: JsonRow): readonly string[] {
+  const answer = memberRow(row, has(row, "Answer") ? "Answer" : "answer");
+  return has(answer, "Value") ? texts("Value", "Aliases")(answer) : texts("value", "aliases")(answer);
+}
+
+/** PopQA keeps its aliases as a JSON list inside of a text. */
+function popAnswers(row: JsonRow): readonly string[] {
+  const written = textColumn(row, "possible_answers");
+  let answers: unknown;
+  try {
+    answers = JSON.parse(written);
+  } catch {
+    throw rowError(row, `column "possible_answers": a JSON list`, shown(written));
+  }
+  return textsColumn({ ...row, value: { possible_answers: answers } }, "possible_answers");
+}
+
+const letterOf = (index: number): string => String.fromCharCode(65 + index);
+
+/** The choices of a row with their letters: MedQA's own files have an object, BigBio's a list. */
+function choicesOf(row: JsonRow): readonly (readonly [letter: string, choice: string])[] {
+  if (has(row, "options")) {
+    const options = memberRow(row, "options");
+    return Object.keys(options.value).map((letter) => [letter, textColumn(options, letter)]);
+  }
+  return textsColumn(row, "choices").map((choice, index) => [letterOf(index), choice]);
+}
+
+function medQuestion(row: JsonRow): string {
+  const lines = choicesOf(row).map(([letter, choice]) => `${letter}. ${choice}`);
+  return [textColumn(row, "question"), "Options:", ...lines].join("\n");
+}
+
+/** The right choice, alone and with its letter; a letter alone would cover too many wrong answers. */
+function medAnswers(row: JsonRow): readonly string[] {
+  const choices = choicesOf(row);
+  return textsColumn(row, "answer").flatMap((answer) => {
+    const choice = choices.find(([, each]) => each === answer);
+    if (choice === undefined) throw rowError(row, `column "answer": one of the choices`, shown(answer));
+    return [answer, `${choice[0]}. ${answer}`];
+  });
+}
+
+/** FlashRAG's multiple-choice sets say which choices are right, the others what the answers are. */
+function flashragAnswers(row: JsonRow): readonly string[] {
+  if (!has(row, "choices")) return textsColumn(row, "golden_answers");
+  const choices = textsColumn(row, "choices");
+  const value = row.value.golden_answers;
+  const indices: unknown[] = Array.isArray(value) ? value : [value];
+  return indices.map((index) => {
+    const choice = choices[Number(index)];
+    if (choice !== undefined) return choice;
+    throw rowError(row, `column "golden_answers": indices below ${choices.length}`, shown(value));
+  });
+}
+
+function flashragKind({ value }: JsonRow): string | undefined {
+  const type = isObject(value.metadata) ? value.metadata.type : undefined;
+  return typeof type === "string" ? type : undefined;
+}
+
+/** The question answering subsets of LongBench. */
+const longBenchSets = [
+  "narrativeqa",
+  "qasper",
+  "multifieldqa_en",
+  "multifieldqa_zh",
+  "hotpotqa",
+  "2wikimqa",
+  "musique",
+  "dureader",
+];
+
+function longBenchSet(row: JsonRow): string {
+  const set = textColumn(row, "dataset");
+  if (longBenchSets.includes(set)) return set;
+  throw rowError(row, `column "dataset": one of ${longBenchSets.join(", ")}`, set);
+}
+
+/** Every format by its name. */
+export const formats = {
+  seekrl: {
+    about: "SeekRL's own questions",
+    columns: questionColumns,
+    id: firstOf("id"),
+    question: text("question"),
+    answers: (row) => questionFromRow(row).answers,
+    kind: optional("kind"),
+    split: optional("split"),
+    source: optional("source"),
+  },
+  hotpotqa: { about: "HotpotQA's JSON files, and their parquet on the hub", ...hotpot },
+  "2wikimultihopqa": { about: "2WikiMultiHopQA's JSON files", ...hotpot },
+  musique: {
+    about: "MuSiQue's JSON Lines, with aliases; questions without an answer are left out",
+    columns: ["id", "question", "answer", "answer_aliases", "answerable"],
+    id: firstOf("id"),
+    question: text("question"),
+    answers: texts("answer", "answer_aliases"),
+    leftOut: ({ value }) => (value.answerable === false ? "unanswerable" : undefined),
+  },
+  bamboogle: {
+    about: "Bamboogle's CSV",
+    columns: ["Question", "Answer"],
+    question: text("Question"),
+    answers: texts("Answer"),
+  },
+  nq: {
+    about: "Natural Questions in the open form: a question and a list of answers",
+    columns: ["id", "question", "answer"],
+    id: firstOf("id"),
+    question: text("question"),
+    answers: texts("answer"),
+  },
+  triviaqa: {
+    about: "TriviaQA's JSON files, and their parquet on the hub, with aliases",
+    columns: ["QuestionId", "question_id", "Question", "question", "Answer", "answer"],
+    id: firstOf("QuestionId", "question_id"),
+    list: "Data",
+    question: (row) => textColumn(row, has(row, "Question") ? "Question" : "question"),
+    answers: triviaAnswers,
+    leftOut: ({ value }) =>
+      isObject(value.answer) && value.answer.value === "<unk>" ? "answer not published" : undefined,
+  },
+  popqa: {
+    about: "PopQA's TSV, with aliases",
+    columns: ["id", "question", "possible_answers", "prop"],
+    id: firstOf("id"),
+    question: text("question"),
+    answers: popAnswers,
+    kind: optional("prop"),
+  },
+  medqa: {
+    about: "MedQA's JSON Lines, and BigBio's form of them; the question ends with its choices",
+    columns: ["id", "question_id", "question", "options", "choices", "answer"],
+    id: firstOf("id", "question_id"),
+    question: medQuestion,
+    answers: medAnswers,
+  },
+  longbench: {
+    about: "LongBench's eight sets of question answering; the context is not kept",
+    columns: ["_id", "input", "answers", "dataset"],
+    id: firstOf("_id"),
+    question: text("input"),
+    answers: texts("answers"),
+    source: longBenchSet,
+  },
+  asearcher: {
+    about: "ASearcher's parquet and JSON Lines",
+    columns: ["id", "qid", "idx", "question", "answer", "source"],
+    id: firstOf("id", "qid", "idx"),
+    question: text("question"),
+    answers: texts("answer"),
+    source: optional("source"),
+  },
+  flashrag: {
+    about: "FlashRAG's JSON Lines; of choices, those that are right",
+    columns: ["id", "question", "golden_answers", "choices", "metadata"],
+    id: firstOf("id"),
+    question: text("question"),
+    answers: flashragAnswers,
+    kind: flashragKind,
+  },
+  verl: {
+    about: "parquet for verl: RAG-R1's, Search-R1's and ReSearch's",
+    columns: ["id", "question", "golden_answers", "data_source", "prompt", "reward_model", "extra_info"],
+    id: verlId,
+    question: verlQuestion,
+    answers: verlAnswers,
+    split: verlSplit,
+    source: optional("data_source"),
+  },
+  "r1-searcher": {
+    about: "R1-Searcher's JSON Lines",
+    columns: ["idx", "question", "answer"],
+    id: firstOf("idx"),
+    question: text("question"),
+    answers: texts("answer"),
+  },
+} as const satisfies Readonly<Record<string, Format>>;
+
+/** The name of a format. */
+export type FormatName = keyof typeof formats;
+
+/** The names, in the order of the table. */
+export const formatNames = Object.keys(formats) as [FormatName, ...FormatName[]];
+
+/** The format of that name. @throws ERR_ARGUMENT listing those there are */
+export function formatOf(name: string): Format {
+  const format: Format | undefined = Object.hasOwn(formats, name) ? formats[name as FormatName] : undefined;
+  if (format !== undefined) return format;
+  throw new SeekError("ERR_ARGUMENT", `format: expected one of ${formatNames.join(", ")}, got ${name}`);
+}
+
+const given = <Key extends string>(key: Key, value: string | undefined): { readonly [K in Key]?: string } =>
+  (value === undefined ? {} : { [key]: value }) as { readonly [K in Key]?: string };
+
+/**
+ * The question that a row of a format is.
+ *
+ * @param row - with its place
+ * @param format - of the file
+ * @throws ERR_FORMAT naming file, row and column; also when question or answers are blank
+ */
+export function readRow(row: JsonRow, format: Format): Question {
+  const question = format.question(row);
+  if (question.trim() === "") throw rowError(row, "a question", "an empty one");
+  const answers = [...new Set(format.answers(row))].filter((answer) => answer.trim() !== "");
+  if (answers.length === 0) throw rowError(row, "at least one answer", "none, or empty ones");
+  return {
+    id: format.id?.(row) ?? `q${row.index}`,
+    question,
+    answers,
+    ...given("kind", format.kind?.(row)),
+    ...given("split", format.split?.(row)),
+    ...given("source", format.source?.(row)),
+  };
+}

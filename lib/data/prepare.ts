@@ -1,0 +1,126 @@
+/** The files of a data set, in its own format, become one list of questions. */
+import { SeekError, throwIfAborted } from "../base/errors.ts";
+import { mixSeed } from "../base/seed.ts";
+import { type FormatName, formatOf, readRow } from "./formats.ts";
+import type { Question } from "./question.ts";
+import { readDataRows } from "./rows.ts";
+
+/** One file. */
+export interface DataFile {
+  readonly path: string;
+  /** The name of the data set; with more than one file ids begin with it. */
+  readonly source?: string | undefined;
+  /** The format's rows go by this name of the part, for example "dev". */
+  readonly split?: string | undefined;
+}
+
+/** How files become questions. */
+export interface PrepareOptions {
+  readonly format: FormatName;
+  /** Take so many questions, drawn by the seed; their order stays. @default all */
+  readonly sample?: number | undefined;
+  /** @default 0 */
+  readonly seed?: number | undefined;
+  /** Rows that are no questions are left out and reported instead of ending the work. @default false */
+  readonly skipInvalid?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A row that is not among the questions. */
+export interface LeftOut {
+  /** `file:line` or `file[index]`. */
+  readonly where: string;
+  readonly reason: string;
+}
+
+/** The questions, and the rows that are none of them. */
+export interface Prepared {
+  readonly questions: readonly Question[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+function named(question: Question, { source, split }: DataFile, isOneOfMany: boolean): Question {
+  const set = source ?? question.source;
+  const isNamed = !isOneOfMany || set === undefined || question.id.startsWith(`${set}/`);
+  return {
+    ...question,
+    id: isNamed ? question.id : `${set}/${question.id}`,
+    ...(split === undefined ? {} : { split }),
+    ...(set === undefined ? {} : { source: set }),
+  };
+}
+
+/** Questions of any number of files, each id once. */
+class Collection {
+  readonly questions: Question[] = [];
+  readonly leftOut: LeftOut[] = [];
+  readonly #places = new Map<string, string>();
+
+  add(question: Question, where: string): void {
+    const earlier = this.#places.get(question.id);
+    if (earlier !== undefined)
+      throw new SeekError(
+        "ERR_FORMAT",
+        `${where}: expected an id of its own, got "${question.id}" as ${earlier} has`,
+      );
+    this.#places.set(question.id, where);
+    this.questions.push(question);
+  }
+
+  async read(file: DataFile, options: PrepareOptions, isOneOfMany: boolean): Promise<void> {
+    const format = formatOf(options.format);
+    for await (const row of readDataRows(file.path, format.columns, { list: format.list })) {
+      throwIfAborted(options.signal, file.path);
+      try {
+        const reason = format.leftOut?.(row);
+        if (reason === undefined) this.add(named(readRow(row, format), file, isOneOfMany), row.where);
+        else this.leftOut.push({ where: row.where, reason });
+      } catch (error) {
+        if (options.skipInvalid !== true || !(error instanceof SeekError)) throw error;
+        this.leftOut.push({ where: row.where, reason: error.message });
+      }
+    }
+  }
+}
+
+/** The questions whose seeds are the smallest: the choice depends on ids, not on the order of files. */
+function sampled(questions: readonly Question[], count: number, seed: number): readonly Question[] {
+  const keys = questions.map(({ id }, index) => ({ index, key: mixSeed(seed, id, 0) }));
+  const chosen = keys.sort((a, b) => a.key - b.key || a.index - b.index).slice(0, count);
+  return chosen
+    .map(({ index }) => index)
+    .sort((a, b) => a - b)
+    .map((index) => questions[index] as Question);
+}
+
+/**
+ * Reads files of a data set's own format as questions.
+ *
+ * @param files - all of one format
+ * @param options - the format, and how many questions of all
+ * @returns the questions in the order of the files, and the rows that were left out
+ * @throws ERR_FORMAT naming file and row for a missing column, empty answers, an id that stands twice, or when no
+ *   question is left; ERR_ARGUMENT for an unknown format; ERR_RANGE; ERR_IO; ERR_ABORTED
+ * @example
+ * const { questions } = await prepareQuestions([{ path: "hotpot_dev_fullwiki_v1.json" }], { format: "hotpotqa" });
+ */
+export async function prepareQuestions(
+  files: readonly DataFile[],
+  options: PrepareOptions,
+): Promise<Prepared> {
+  const { sample, seed = 0 } = options;
+  if (sample !== undefined && !(Number.isInteger(sample) && sample > 0))
+    throw new SeekError("ERR_RANGE", `sample: expected an integer of at least 1, got ${sample}`);
+  const all = new Collection();
+  for (const file of files) await all.read(file, options, files.length > 1);
+  if (all.questions.length === 0) {
+    const left = all.leftOut[0] === undefined ? "" : `, the first because: ${all.leftOut[0].reason}`;
+    const paths = files.map(({ path }) => path).join(", ");
+    throw new SeekError(
+      "ERR_FORMAT",
+      `${paths}: expected questions, got none (${all.leftOut.length} left out${left})`,
+    );
+  }
+  const questions = sample === undefined ? all.questions : sampled(all.questions, sample, seed);
+  return { questions, leftOut: all.leftOut };
+}

@@ -1,0 +1,331 @@
+/** Every published format of questions becomes ours; what is wrong with a file is said with its place. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { parquetWriteBuffer } from "hyparquet-writer";
+import type { FormatName } from "../../lib/data/formats.ts";
+import { formatNames, formatOf } from "../../lib/data/formats.ts";
+import { type PrepareOptions, prepareQuestions } from "../../lib/data/prepare.ts";
+import { readQuestions } from "../../lib/data/question.ts";
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function file(name: string, content: string | Uint8Array): Promise<string> {
+  await writeFile(join(folder, name), content);
+  return join(folder, name);
+}
+
+const lines = (...rows: object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+
+async function prepared(
+  name: string,
+  content: string | Uint8Array,
+  format: FormatName,
+  more: Partial<PrepareOptions> = {},
+) {
+  return prepareQuestions([{ path: await file(name, content) }], { format, ...more });
+}
+
+const questionsOf = async (...args: Parameters<typeof prepared>) => (await prepared(...args)).questions;
+
+test("HotpotQA and 2WikiMultiHopQA keep their ids and kinds", async () => {
+  const rows = [
+    { _id: "5a7a", question: "Who?", answer: "Ada", type: "bridge", level: "hard", context: [["T", ["s"]]] },
+    { _id: "5ab3", question: "Same?", answer: "yes", type: "comparison", supporting_facts: [["T", 0]] },
+  ];
+  const expected = [
+    { id: "5a7a", question: "Who?", answers: ["Ada"], kind: "bridge" },
+    { id: "5ab3", question: "Same?", answers: ["yes"], kind: "comparison" },
+  ];
+  for (const format of ["hotpotqa", "2wikimultihopqa"] as const)
+    assert.deepEqual(await questionsOf("dev.json", JSON.stringify(rows), format), expected);
+});
+
+test("MuSiQue's aliases are answers, and unanswerable questions are left out and counted", async () => {
+  const row = { id: "2hop__1_2", question: "Where?", answer: "Rome", answer_aliases: ["Roma", "Rome", " "] };
+  const text = lines({ ...row, answerable: true }, { ...row, id: "2hop__3", answerable: false });
+  const { questions, leftOut } = await prepared("musique.jsonl", text, "musique");
+  assert.deepEqual(questions, [{ id: "2hop__1_2", question: "Where?", answers: ["Rome", "Roma"] }]);
+  assert.deepEqual(leftOut, [{ where: `${join(folder, "musique.jsonl")}:2`, reason: "unanswerable" }]);
+});
+
+test("Bamboogle is a CSV, whose quoted fields hold commas, quotes and line feeds", async () => {
+  const text = 'Question,Answer\r\n"Who said ""no"", and\nwhy?",Ada\r\nplain 5" pipe?,"1,000"\r\n';
+  const expected = [
+    { id: "q0", question: 'Who said "no", and\nwhy?', answers: ["Ada"] },
+    { id: "q1", question: 'plain 5" pipe?', answers: ["1,000"] },
+  ];
+  assert.deepEqual(await questionsOf("bamboogle.csv", text, "bamboogle"), expected);
+  assert.deepEqual(await questionsOf("b.csv.gz", gzipSync(text), "bamboogle"), expected);
+});
+
+test("NQ has lists of answers", async () => {
+  const text = lines({ question: "who told it", answer: ["Jesus", "Jesus Christ"] });
+  assert.deepEqual(await questionsOf("NQ-open.dev.jsonl", text, "nq"), [
+    { id: "q0", question: "who told it", answers: ["Jesus", "Jesus Christ"] },
+  ]);
+});
+
+test("TriviaQA's aliases are read from its own JSON and from the hub's form", async () => {
+  const own = {
+    Data: [{ QuestionId: "tc_2", Question: "Who?", Answer: { Value: "Sinclair", Aliases: ["S. Lewis"] } }],
+    Domain: "Web",
+  };
+  const hub = { question_id: "tc_2", question: "Who?", answer: { value: "Sinclair", aliases: ["S. Lewis"] } };
+  const expected = [{ id: "tc_2", question: "Who?", answers: ["Sinclair", "S. Lewis"] }];
+  assert.deepEqual(await questionsOf("own.json", JSON.stringify(own, null, 4), "triviaqa"), expected);
+  const secret = { ...hub, question_id: "tc_3", answer: { value: "<unk>", aliases: [] } };
+  const { questions, leftOut } = await prepared("hub.jsonl", lines(hub, secret), "triviaqa");
+  assert.deepEqual(questions, expected);
+  assert.deepEqual(
+    leftOut.map(({ reason }) => reason),
+    ["answer not published"],
+  );
+});
+
+test("PopQA's aliases are a JSON list in a field of a TSV", async () => {
+  const text = 'id\tprop\tquestion\tpossible_answers\n42\tcomposer\tWho?\t"[""Ralph Rainger"", ""R. R.""]"\n';
+  assert.deepEqual(await questionsOf("test.tsv", text, "popqa"), [
+    { id: "42", question: "Who?", answers: ["Ralph Rainger", "R. R."], kind: "composer" },
+  ]);
+  await assert.rejects(questionsOf("bad.tsv", text.replaceAll('"', ""), "popqa"), {
+    code: "ERR_FORMAT",
+    message: /bad\.tsv:2: expected column "possible_answers": a JSON list/,
+  });
+});
+
+test("MedQA's choices stand in the question, in both of its forms", async () => {
+  const own = { question: "Which?", answer: "Tell", options: { A: "Hide", B: "Tell" }, answer_idx: "B" };
+  const bigBio = { id: "0", question: "Which?", choices: ["Hide", "Tell"], answer: ["Tell"] };
+  const expected = { question: "Which?\nOptions:\nA. Hide\nB. Tell", answers: ["Tell", "B. Tell"] };
+  assert.deepEqual(await questionsOf("us.jsonl", lines(own), "medqa"), [{ id: "q0", ...expected }]);
+  assert.deepEqual(await questionsOf("zh.jsonl", lines(bigBio), "medqa"), [{ id: "0", ...expected }]);
+  const wrong = lines({ ...bigBio, answer: ["Ask"] });
+  await assert.rejects(questionsOf("w.jsonl", wrong, "medqa"), { message: /one of the choices, got "Ask"/ });
+});
+
+test("LongBench's sets of question answering are read, others refused", async () => {
+  const row = { _id: "a1", input: "Where?", context: "long", answers: ["Rome", "Roma"], dataset: "qasper" };
+  assert.deepEqual(await questionsOf("qasper.jsonl", lines(row), "longbench"), [
+    { id: "a1", question: "Where?", answers: ["Rome", "Roma"], source: "qasper" },
+  ]);
+  await assert.rejects(questionsOf("x.jsonl", lines({ ...row, dataset: "gov_report" }), "longbench"), {
+    code: "ERR_FORMAT",
+    message: /x\.jsonl:1: expected column "dataset": one of narrativeqa, .* got gov_report/,
+  });
+});
+
+test("ASearcher is read from parquet and from JSON Lines", async () => {
+  const columnData = [
+    { name: "question", data: ["a?", "b?"] },
+    { name: "answer", data: ["x", "y"] },
+  ];
+  const bytes = new Uint8Array(parquetWriteBuffer({ columnData }));
+  assert.deepEqual(await questionsOf("test.parquet", bytes, "asearcher"), [
+    { id: "q0", question: "a?", answers: ["x"] },
+    { id: "q1", question: "b?", answers: ["y"] },
+  ]);
+  const text = lines({ qid: "t1", question: "a?", answer: ["x", "z"], source: "base" });
+  assert.deepEqual(await questionsOf("train.jsonl", text, "asearcher"), [
+    { id: "t1", question: "a?", answers: ["x", "z"], source: "base" },
+  ]);
+});
+
+test("FlashRAG's right choices are answers, and its metadata may say the kind", async () => {
+  const text = lines(
+    { id: "dev_0", question: "a?", golden_answers: ["x"], metadata: { type: "bridge" } },
+    { id: "dev_1", question: "b?", golden_answers: [1], choices: ["no", "yes"], metadata: {} },
+  );
+  assert.deepEqual(await questionsOf("dev.jsonl", text, "flashrag"), [
+    { id: "dev_0", question: "a?", answers: ["x"], kind: "bridge" },
+    { id: "dev_1", question: "b?", answers: ["yes"] },
+  ]);
+  const wrong = lines({ id: "1", question: "b?", golden_answers: [2], choices: ["no", "yes"] });
+  await assert.rejects(questionsOf("w.jsonl", wrong, "flashrag"), { message: /indices below 2, got \[2\]/ });
+});
+
+test("verl's rows are read with ids after their data set, the question from the prompt where no column has it", async () => {
+  const prompt = [{ role: "user", content: "Say it. Question: none. Question: Who?\n" }];
+  const text = lines(
+    {
+      data_source: "nq",
+      prompt,
+      reward_model: { style: "rule", ground_truth: { target: ["Ada", "A. B."] } },
+      extra_info: { split: "test", index: 5 },
+    },
+    {
+      id: "2hop_1",
+      data_source: "musique",
+      question: "Where?",
+      reward_model: { style: "rule", ground_truth: ["Rome"] },
+      extra_info: { id: "2hop_1" },
+    },
+    {
+      data_source: "hotpotqa",
+      question: "When?",
+      reward_model: { ground_truth: "1902" },
+      extra_info: { index: 5 },
+    },
+  );
+  assert.deepEqual(await questionsOf("train.jsonl", text, "verl"), [
+    { id: "nq/test_5", question: "Who?", answers: ["Ada", "A. B."], split: "test", source: "nq" },
+    { id: "musique/2hop_1", question: "Where?", answers: ["Rome"], source: "musique" },
+    { id: "hotpotqa/5", question: "When?", answers: ["1902"], source: "hotpotqa" },
+  ]);
+});
+
+test("R1-Searcher's rows go by their idx", async () => {
+  const text = lines({ idx: 37653, question: "Which?", answer: "Route 22", pred_anses: [""] });
+  assert.deepEqual(await questionsOf("stage_1.jsonl", text, "r1-searcher"), [
+    { id: "37653", question: "Which?", answers: ["Route 22"] },
+  ]);
+});
+
+test("what is missing, empty or twice there is refused with file and row, in every format", async () => {
+  for (const name of formatNames) {
+    const path = await file(`${name}.jsonl`, lines({ foo: 1 }));
+    const refused = prepareQuestions([{ path }], { format: name });
+    await assert.rejects(refused, (error: Error & { code?: string }) => {
+      assert.equal(error.code, "ERR_FORMAT");
+      assert.ok(error.message.includes(path), error.message);
+      return true;
+    });
+  }
+  const cases: [string, RegExp][] = [
+    [
+      lines({ id: "1", question: "a?", golden_answers: [] }),
+      /x\.jsonl:1: expected at least one answer, got none/,
+    ],
+    [lines({ id: "1", question: "a?", golden_answers: [" "] }), /x\.jsonl:1: expected at least one answer/],
+    [
+      lines({ id: "1", question: " ", golden_answers: ["x"] }),
+      /x\.jsonl:1: expected a question, got an empty one/,
+    ],
+    [lines({ id: "1", question: "a?", golden_answers: [3] }), /x\.jsonl:1: .*"golden_answers".*got \[3\]/],
+    [
+      lines(
+        { id: "1", question: "a?", golden_answers: ["x"] },
+        { id: "1", question: "b?", golden_answers: ["y"] },
+      ),
+      /x\.jsonl:2: expected an id of its own, got "1" as .*x\.jsonl:1 has/,
+    ],
+    ["", /x\.jsonl: expected questions, got none/],
+  ];
+  for (const [text, message] of cases)
+    await assert.rejects(questionsOf("x.jsonl", text, "flashrag"), { code: "ERR_FORMAT", message });
+  assert.throws(() => formatOf("squad"), {
+    code: "ERR_ARGUMENT",
+    message: /one of seekrl, hotpotqa.* got squad/,
+  });
+});
+
+test("invalid rows can be left out, and are then reported with their places", async () => {
+  const text = lines(
+    { id: "1", question: "a?", golden_answers: [] },
+    { id: "2", question: "b?", golden_answers: ["y"] },
+  );
+  const { questions, leftOut } = await prepared("x.jsonl", text, "flashrag", { skipInvalid: true });
+  assert.deepEqual(
+    questions.map(({ id }) => id),
+    ["2"],
+  );
+  assert.equal(leftOut.length, 1);
+  assert.match(leftOut[0]?.reason ?? "", /x\.jsonl:1: expected at least one answer/);
+});
+
+test("a table with a quote that never closes, or a row of another width, is refused with its line", async () => {
+  await assert.rejects(questionsOf("a.csv", 'Question,Answer\nb?,y\n"a?,x\nc?,z\n', "bamboogle"), {
+    message: /a\.csv:3: a quote opens here and never closes/,
+  });
+  await assert.rejects(questionsOf("b.csv", "Question,Answer\na?,x,y\n", "bamboogle"), {
+    message: /b\.csv:2: expected 2 fields, got 3/,
+  });
+  await assert.rejects(questionsOf("c.csv", 'Question,Answer\n"a"?,x\n', "bamboogle"), {
+    message: /c\.csv:2: expected a separator behind a quoted field/,
+  });
+});
+
+test("files of several sets are merged in order, their ids after the names of the sets", async () => {
+  const row = { id: "train_0", question: "a?", golden_answers: ["x"] };
+  const files = [
+    { path: await file("nq.jsonl", lines(row)), source: "nq", split: "train" },
+    { path: await file("hotpotqa.jsonl", lines(row)), source: "hotpotqa", split: "train" },
+  ];
+  const { questions } = await prepareQuestions(files, { format: "flashrag" });
+  const rest = { question: "a?", answers: ["x"], split: "train" };
+  assert.deepEqual(questions, [
+    { ...rest, id: "nq/train_0", source: "nq" },
+    { ...rest, id: "hotpotqa/train_0", source: "hotpotqa" },
+  ]);
+});
+
+test("a sample follows from its seed, whatever the order of the rows, and keeps that order", async () => {
+  const rows = Array.from({ length: 50 }, (_, i) => ({ id: `${i}`, question: "a?", golden_answers: ["x"] }));
+  const ids = async (list: object[], seed: number) =>
+    (await questionsOf("x.jsonl", lines(...list), "flashrag", { sample: 10, seed })).map(({ id }) =>
+      Number(id),
+    );
+  const first = await ids(rows, 1);
+  assert.equal(first.length, 10);
+  assert.deepEqual(
+    first,
+    [...first].sort((a, b) => a - b),
+  );
+  assert.deepEqual((await ids([...rows].reverse(), 1)).reverse(), first);
+  assert.notDeepEqual(await ids(rows, 2), first);
+});
+
+const shared = process.env.SEEKRL_SHARED_DATA;
+const skip = shared === undefined && "SEEKRL_SHARED_DATA names no folder of real data";
+
+test("published files are read to the last row", { skip }, async () => {
+  const sets: [string, FormatName, number][] = [
+    ["hipporag/hotpotqa_train.json", "hotpotqa", 100],
+    ["flashrag-format/nq_test.jsonl", "flashrag", 1000],
+    ["flashrag-format/triviaqa_test.jsonl", "flashrag", 1000],
+    ["flashrag-format/popqa_test.jsonl", "flashrag", 1000],
+    ["flashrag-format/bamboogle_test.jsonl", "flashrag", 125],
+    ["medqa/medqa_US_4options_test.jsonl", "medqa", 1273],
+    ["medqa/medqa_zh_test.jsonl", "medqa", 3426],
+    ["asearcher/test_hotpotqa_rand1000.parquet", "asearcher", 1000],
+    ["asearcher/test_musique_rand1000.parquet", "asearcher", 1000],
+    ["rag-r1/hotpotqa_train_filter/test.parquet", "verl", 252],
+    ["rag-r1/hotpotqa_train_filter_mq/test.parquet", "verl", 351],
+    ["r1-searcher/train/stage_1.jsonl", "r1-searcher", 350],
+    ["r1-searcher/train/stage_2.jsonl", "r1-searcher", 8148],
+    ["r1-searcher/eval/2wiki_500.jsonl", "r1-searcher", 500],
+  ];
+  for (const [name, format, count] of sets) {
+    const { questions, leftOut } = await prepareQuestions([{ path: join(shared ?? "", "qa", name) }], {
+      format,
+    });
+    assert.deepEqual([name, questions.length, leftOut.length], [name, count, 0]);
+  }
+});
+
+test("RAG-R1's parquet has the questions of the JSON that it was made from", { skip }, async () => {
+  for (const name of ["hotpotqa_train_filter", "hotpotqa_train_filter_mq"]) {
+    const at = (base: string): string => join(shared ?? "", "qa", "rag-r1", name, base);
+    const { questions } = await prepareQuestions([{ path: at("test.parquet") }], { format: "verl" });
+    const expected = [];
+    for await (const { question: written, answers } of readQuestions(at("test_data.json"))) {
+      // Its script strips questions and ends each with a question mark.
+      const question = `${written.trim().replace(/\?$/, "")}?`;
+      expected.push({
+        question,
+        answers,
+        id: `${name}/test_${expected.length}`,
+        split: "test",
+        source: name,
+      });
+    }
+    assert.deepEqual(questions, expected);
+  }
+});
