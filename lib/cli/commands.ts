@@ -2,6 +2,7 @@
 import type { Command } from "./command.ts";
 import { corpusCheckCommand } from "./corpus-check.ts";
 import { corpusSplitCommand } from "./corpus-split.ts";
+import { dataPrepareCommand } from "./data-prepare.ts";
 import { demoCommand } from "./demo.ts";
 import { evalCommand } from "./eval.ts";
 import { generateCommand } from "./generate.ts";
@@ -26,6 +27,7 @@ export const commands: readonly Command[] = [
   generateCommand,
   scoreCommand,
   tokenizeCommand,
+  dataPrepareCommand,
   corpusSplitCommand,
   indexBuildCommand,
   indexAddCommand,
@@ -45,6 +47,7 @@ export const commands: readonly Command[] = [
 /** What the commands whose names begin with one of these words are about. */
 export const groups: Readonly<Record<string, string>> = {
   corpus: "document collections",
+  data: "question sets",
   index: "index folders",
   retriever: "retrieval as a service",
   reward: "rewards as a service",

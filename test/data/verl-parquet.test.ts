@@ -1,0 +1,108 @@
+/** Parquet for verl: the published columns and types, and questions that come back. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, type SchemaElement } from "hyparquet";
+import { compressors } from "hyparquet-compressors";
+import { prepareQuestions } from "../../lib/data/prepare.ts";
+import type { Question } from "../../lib/data/question.ts";
+import { writeVerlParquet } from "../../lib/data/verl-parquet.ts";
+import { ragR1 } from "../../lib/recipes/rag-r1.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+after(() => rm(folder, { recursive: true }));
+
+const questions: Question[] = [
+  { id: "nq/test_0", question: "Who?", answers: ["Ada", "A. B."], split: "test", source: "nq" },
+  { id: "musique/2hop_1", question: "Où ça\u2028?", answers: ["é"], split: "dev", source: "musique" },
+  { id: "nq/test_1", question: "When?", answers: ["1902"], source: "nq" },
+];
+
+async function rowsOf(path: string): Promise<Record<string, unknown>[]> {
+  return parquetReadObjects({ file: await asyncBufferFromFile(path), compressors });
+}
+
+test("questions written for Search-R1 come back, and each row has an index of its own", async () => {
+  const path = join(folder, "train.parquet");
+  await writeVerlParquet(path, questions, { prompt: (question) => `Question: ${question}\n` });
+  assert.deepEqual((await prepareQuestions([{ path }], { format: "verl" })).questions, questions);
+  const [first, ...others] = await rowsOf(path);
+  assert.deepEqual(first, {
+    id: "nq/test_0",
+    question: "Who?",
+    data_source: "nq",
+    golden_answers: ["Ada", "A. B."],
+    prompt: [{ content: "Question: Who?\n", role: "user" }],
+    ability: "fact-reasoning",
+    reward_model: { ground_truth: { target: ["Ada", "A. B."] }, style: "rule" },
+    extra_info: { index: 0n, split: "test" },
+  });
+  const indices = others.map((row) => (row.extra_info as { readonly index: bigint }).index);
+  assert.deepEqual(indices, [1n, 2n]);
+});
+
+test("questions written for ReSearch have no prompt, and come back", async () => {
+  const path = join(folder, "research.parquet");
+  await writeVerlParquet(path, questions, { layout: "research", prompt: (question) => question });
+  assert.deepEqual((await prepareQuestions([{ path }], { format: "verl" })).questions, questions);
+  assert.deepEqual((await rowsOf(path))[1], {
+    id: "musique/2hop_1",
+    question: "Où ça\u2028?",
+    data_source: "musique",
+    ability: "qa",
+    reward_model: { ground_truth: ["é"], style: "rule" },
+    extra_info: { id: "musique/2hop_1", split: "dev" },
+  });
+});
+
+test("a question without a source is refused, because verl's rows name their set", async () => {
+  const path = join(folder, "none.parquet");
+  const nameless = [{ id: "1", question: "a?", answers: ["x"] }];
+  await assert.rejects(writeVerlParquet(path, nameless, { prompt: (question) => question }), {
+    code: "ERR_ARGUMENT",
+    message: /question "1": expected a source/,
+  });
+});
+
+const shared = process.env.SEEKRL_SHARED_DATA;
+const skip = shared === undefined && "SEEKRL_SHARED_DATA names no folder of real data";
+
+/** A schema's columns as paths with their types, whatever their order; answers may be one text or a list of them. */
+async function columnsOf(path: string): Promise<string[]> {
+  const { schema } = await parquetMetadataAsync(await asyncBufferFromFile(path));
+  const found: string[] = [];
+  const walk = (at: number, prefix: string): number => {
+    const { name, type, num_children: count = 0 } = schema[at] as SchemaElement;
+    const here = at === 0 ? "" : `${prefix}/${name}`;
+    if (type !== undefined) found.push(`${here}: ${type}`);
+    let next = at + 1;
+    for (let i = 0; i < count; i += 1) next = walk(next, here);
+    return next;
+  };
+  walk(0, "");
+  const withoutId = found.filter((column) => !column.startsWith("/id:"));
+  return withoutId.map((column) => column.replace(/(golden_answers|target)\/list\/element/, "$1")).sort();
+}
+
+test("RAG-R1's JSON becomes RAG-R1's parquet: rows, prompts, columns and their types", { skip }, async () => {
+  for (const queries of ["single", "multi"] as const) {
+    const source = queries === "single" ? "hotpotqa_train_filter" : "hotpotqa_train_filter_mq";
+    const at = (base: string): string => join(shared ?? "", "qa", "rag-r1", source, base);
+    const files = [{ path: at("test_data.json"), source, split: "test" }];
+    const { questions } = await prepareQuestions(files, { format: "seekrl" });
+    const path = join(folder, `${queries}.parquet`);
+    await writeVerlParquet(path, questions, ragR1({ queries, faithful: true }).format);
+    assert.deepEqual(await columnsOf(path), await columnsOf(at("test.parquet")));
+    const theirs = await rowsOf(at("test.parquet"));
+    for (const [i, row] of (await rowsOf(path)).entries()) {
+      const { question: _, golden_answers: answers, reward_model: reward, ...rest } = theirs[i] ?? {};
+      for (const key of Object.keys(rest)) assert.deepEqual(row[key], rest[key]);
+      assert.deepEqual(row.golden_answers, [answers]);
+      const { target } = (reward as { ground_truth: { target: string } }).ground_truth;
+      assert.deepEqual(row.reward_model, { ground_truth: { target: [target] }, style: "rule" });
+    }
+    assert.equal(theirs.length, questions.length);
+  }
+});
