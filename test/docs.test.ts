@@ -16,7 +16,7 @@ const pages = ["README.md", "ARCHITECTURE.md", ...docs]
 
 const calls = pages.flatMap(({ file, text }) =>
   [...text.matchAll(/^npx seekrl (.*)$/gm)].map(([call, rest = ""]) => {
-    const command = commands.find(({ name }) => `${rest} `.startsWith(`${name} `));
+    const command = commands.findLast(({ name }) => `${rest} `.startsWith(`${name} `));
     return { call, command, rest, page: text, file };
   }),
 );

@@ -21,6 +21,8 @@ export interface Command {
   readonly name: string;
   readonly summary: string;
   readonly options: z.ZodObject;
+  /** Options that are given by their place, without a flag. */
+  readonly places?: readonly string[];
   /** It runs until it is told to stop, which is then no failure. */
   readonly isService?: boolean;
   run(options: unknown, io: CommandIo): Promise<void>;
@@ -33,6 +35,7 @@ export interface CommandParts<Options extends z.ZodObject> {
   readonly summary: string;
   /** Flat; every key is a flag and a key of the config file, and its description is the help text. */
   readonly options: Options;
+  readonly places?: readonly (keyof z.output<Options> & string)[];
   readonly isService?: boolean;
   readonly run: (options: z.output<Options>, io: CommandIo) => Promise<void>;
 }

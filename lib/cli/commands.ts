@@ -5,6 +5,7 @@ import { corpusSplitCommand } from "./corpus-split.ts";
 import { dataPrepareCommand } from "./data-prepare.ts";
 import { demoCommand } from "./demo.ts";
 import { evalCommand } from "./eval.ts";
+import { evalCompareCommand } from "./eval-compare.ts";
 import { generateCommand } from "./generate.ts";
 import { indexBuildCommand } from "./index-build.ts";
 import { indexAddCommand, indexRemoveCommand } from "./index-edit.ts";
@@ -40,6 +41,7 @@ export const commands: readonly Command[] = [
   sftCommand,
   trainCommand,
   evalCommand,
+  evalCompareCommand,
   scoreAnswersCommand,
   rewardServeCommand,
 ];

@@ -1,10 +1,10 @@
 /** `seekrl corpus check`: what a corpus can do for questions, before anybody trains on them. */
-import { basename } from "node:path";
 import { z } from "zod";
 import type { CheckProgress, CorpusCheck, QuestionReport } from "../doctor/check-corpus.ts";
-import { loadQuestions } from "./agent-options.ts";
 import { command } from "./command.ts";
 import { progressLine } from "./progress.ts";
+import { loadSets } from "./question-sets.ts";
+import { tableOf } from "./table.ts";
 
 const stageNames: Readonly<Record<CheckProgress["stage"], string>> = {
   build: "index built over",
@@ -33,28 +33,11 @@ function rowsOf(name: string, report: QuestionReport): string[][] {
   ]);
 }
 
-function tableOf(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const isText = (column: number): boolean => column === 0 || column === 4;
-  const lines = rows.map((row) =>
-    row
-      .map((cell, c) => (isText(c) ? cell.padEnd(widths[c] ?? 0) : cell.padStart(widths[c] ?? 0)))
-      .join("  ")
-      .trimEnd(),
-  );
-  return `${lines.join("\n")}\n`;
-}
-
 function questionTable(check: CorpusCheck, depths: readonly number[]): string {
   const head = ["questions", "all", "answerable", "EM at most", "search", ...depths.map((k) => `@${k}`)];
   const sets = check.sets.flatMap(({ name, ...report }) => rowsOf(name, report));
-  return tableOf([head, ...sets, ...(check.sets.length > 1 ? rowsOf("all sets", check) : [])]);
-}
-
-/** Two files of one name are told apart by their paths. */
-function nameOf(path: string, paths: readonly string[]): string {
-  const short = (each: string): string => basename(each).replace(/\.jsonl?$/, "");
-  return paths.filter((each) => short(each) === short(path)).length > 1 ? path : short(path);
+  const rows = [head, ...sets, ...(check.sets.length > 1 ? rowsOf("all sets", check) : [])];
+  return tableOf(rows, (column) => column === 0 || column === 4);
 }
 
 /** The command. */
@@ -71,14 +54,10 @@ export const corpusCheckCommand = command({
     const { checkCorpus } = await import("../doctor/check-corpus.ts");
     const { reportLines } = await import("../corpus/report.ts");
     const depths = [...new Set(topK)].sort((a, b) => a - b);
-    const load = async (path: string) => ({
-      name: nameOf(path, paths),
-      questions: await loadQuestions(path),
-    });
     const progress = progressLine(io);
     const check = await checkCorpus({
       ...{ corpus, depths, maxWords },
-      sets: await Promise.all(paths.map(load)),
+      sets: await loadSets(paths),
       onProgress: (done) => progress.show(progressText(done)),
       signal: io.signal,
     });

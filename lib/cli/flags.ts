@@ -29,6 +29,13 @@ export function flagsOf(schema: z.ZodObject): Option[] {
   return fieldsOf(schema).map(flagOf);
 }
 
+/** The options that are lists. */
+export function listKeys(schema: z.ZodObject): string[] {
+  return fieldsOf(schema)
+    .filter(({ isList }) => isList)
+    .map(({ key }) => key);
+}
+
 /**
  * The name of an option as it is typed.
  *

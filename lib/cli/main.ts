@@ -35,7 +35,11 @@ function programOf(list: readonly Command[], signal: AbortSignal): Program {
   const program = new Program("seekrl").description(
     "Trains and runs language models that reason with search.",
   );
-  program.exitOverride().configureHelp({ showGlobalOptions: true }).helpCommand(false);
+  program
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .helpCommand(false);
   for (const each of list) parentOf(program, each).addCommand(subcommandOf(each, signal));
   for (const group of program.commands) describeGroup(group);
   return program;
@@ -46,30 +50,37 @@ function parentOf(program: Program, { name }: Command): Program {
   const [group = "", word] = name.split(" ");
   if (word === undefined) return program;
   const known = program.commands.find((each) => each.name() === group);
-  if (known) return known;
+  // Its own flags end where the name of one of its commands stands.
+  if (known) return known.enablePositionalOptions();
   const made = new Program(group).usage("<command> [options]").exitOverride().helpCommand(false);
   program.addCommand(made);
   return made;
 }
 
 function describeGroup(group: Program): void {
-  if (group.commands.length === 0) return;
+  if (group.commands.length === 0 || groups[group.name()] === undefined) return;
   const words = group.commands.map((each) => each.name()).join(", ");
   group.description(`${groups[group.name()]}: ${words}`);
 }
 
 function subcommandOf(each: Command, signal: AbortSignal): Program {
   const subcommand = new Program(each.name.split(" ").at(-1)).description(each.summary).exitOverride();
-  for (const flag of flagsOf(each.options)) subcommand.addOption(flag);
+  const { places = [] } = each;
+  for (const place of places) subcommand.argument(`<${place}>`, each.options.shape[place]?.description);
+  for (const flag of flagsOf(each.options)) {
+    if (!places.includes(flag.attributeName())) subcommand.addOption(flag);
+  }
   subcommand.option(
     "--config <file>",
     "YAML or JSON file with these options (names without dashes, in camelCase)",
   );
   subcommand.option("--json", "one JSON object on standard output, all else on standard error");
-  return subcommand.action(async ({ config, json = false, ...flags }: Record<string, unknown>) => {
+  return subcommand.action(async () => {
+    const { config, json = false, ...flags } = subcommand.opts<Record<string, unknown>>();
+    const placed = Object.fromEntries(places.map((place, i) => [place, subcommand.args[i]]));
     const options = await readOptions(
       each.options,
-      givenFlags(subcommand, flags),
+      { ...givenFlags(subcommand, flags), ...placed },
       config as string | undefined,
     );
     await each.run(options, ioOf(json === true, signal));

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import type { z } from "zod";
 import { UsageError } from "./command.ts";
-import { flagName } from "./flags.ts";
+import { flagName, listKeys } from "./flags.ts";
 import { nearestWord } from "./spelling.ts";
 
 /**
@@ -35,7 +35,13 @@ async function readConfig(schema: z.ZodObject, path: string): Promise<Record<str
     const hint = meant === undefined ? `expected one of ${known.join(", ")}` : `did you mean "${meant}"?`;
     throw new UsageError(`${path}: unknown key "${key}"; ${hint}`);
   }
-  return config;
+  return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, asGiven(schema, key, value)]));
+}
+
+// A list of one may be written without brackets.
+function asGiven(schema: z.ZodObject, key: string, value: unknown): unknown {
+  const isList = listKeys(schema).includes(key);
+  return isList && value !== null && !Array.isArray(value) ? [value] : value;
 }
 
 async function readConfigText(path: string): Promise<string> {

@@ -1,5 +1,6 @@
 /** What the demo shows and writes: the table, readable traces, summary.json. */
-import type { Evaluation, QuestionResult } from "../evaluate/evaluate.ts";
+import type { Evaluation } from "../evaluate/evaluate.ts";
+import type { QuestionResult } from "../evaluate/question-result.ts";
 import type { QueryMode } from "../text/observation.ts";
 import type { ModeResult } from "./reinforce.ts";
 

@@ -1,82 +1,75 @@
-/** Evaluation: an agent over questions, scored by EM, F1, rounds of retrieval and seconds per question. */
+/** Evaluation: an agent over sets of questions, scored, timed, and written down question by question. */
 import { performance } from "node:perf_hooks";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
-import { writeJsonLines } from "../data/jsonl.ts";
 import type { Question } from "../data/question.ts";
-import { type RulesName, scoreAnswer } from "../reward/rules.ts";
+import type { RulesName } from "../reward/rules.ts";
 import type { Agent } from "../rollout/agent.ts";
-import type { Segment, StopReason, Trajectory } from "../rollout/trajectory.ts";
+import { type Intervals, intervalsOf, type Means, meansOf } from "./figures.ts";
+import { type QuestionResult, resultOf } from "./question-result.ts";
+import { keptOf, ResultLog } from "./result-log.ts";
 
-/** What to evaluate, and how. */
-export interface EvaluateOptions {
-  readonly questions: readonly Question[];
+/** How to evaluate. */
+export interface EvaluateSetsOptions {
   readonly agent: Agent;
-  /** Fixes every sampled token. @default 0 */
+  /** Fixes every sampled token and the intervals. @default 0 */
   readonly seed?: number;
   /** Whose metric rules. @default "flashrag" */
   readonly rules?: RulesName;
   /** Questions under way at once; the engine batches them. @default 256 */
   readonly concurrency?: number;
-  /** A file for one JSON line per question; written whole, at the end. */
+  /** A file for one JSON line per question, each written when the question is finished. */
   readonly output?: string;
+  /** Continues `output` where an earlier run was stopped. @default false */
+  readonly resume?: boolean;
+  /** What else decides the outcome, such as the model's name: a run of other settings is not continued. */
+  readonly settings?: object;
+  /** Asks the first questions of each set again, one at a time, for the time without batching. @default 0 */
+  readonly alone?: number;
   /** Called after every question. */
   readonly onProgress?: (progress: EvaluationProgress) => void;
   readonly signal?: AbortSignal;
 }
 
+/** What to evaluate, and how. */
+export interface EvaluateOptions extends EvaluateSetsOptions {
+  readonly questions: readonly Question[];
+}
+
+/** Questions with a name. */
+export interface EvaluationSet {
+  readonly name: string;
+  readonly questions: readonly Question[];
+}
+
 /** How far an evaluation has come. */
 export interface EvaluationProgress {
+  readonly set: string;
   readonly done: number;
   readonly total: number;
   /** Mean exact match so far. */
   readonly em: number;
 }
 
-/** One question's outcome. */
-export interface QuestionResult {
-  readonly id: string;
-  readonly question: string;
-  readonly answers: readonly string[];
-  /** What the policy answered; null when it did not. */
-  readonly answer: string | null;
-  readonly em: number;
-  readonly f1: number;
-  /** What the rules call accuracy. */
-  readonly acc: number;
-  readonly precision: number;
-  readonly recall: number;
-  readonly rounds: number;
-  readonly queries: readonly (readonly string[])[];
-  /** Turns without an action. */
-  readonly invalidActions: number;
-  readonly failures: number;
-  /** What failed searches said. */
-  readonly failureReasons?: readonly string[];
-  readonly stop: StopReason;
-  /** From the first token asked for to the last. */
-  readonly seconds: number;
-  /** The conversation, without token ids. */
-  readonly segments: readonly Pick<Segment, "kind" | "text">[];
-}
-
 /** Means over all questions. */
-export interface Evaluation {
-  readonly em: number;
-  readonly f1: number;
-  readonly acc: number;
-  readonly precision: number;
-  readonly recall: number;
-  /** Searches per question; parallel queries are one round. */
-  readonly rounds: number;
-  /** Wall-clock time of the whole evaluation divided by the number of questions. */
+export interface Evaluation extends Means {
+  /** Time at work on the whole set divided by the number of questions; over resumed runs the sum. */
   readonly secondsPerQuestion: number;
   /** Mean time one question was under way, waiting for others in its batch included. */
   readonly latencySeconds: number;
+  /** Mean time of one question with nothing else under way; null when it was not measured. */
+  readonly aloneSeconds: number | null;
   /** Searches that failed, in all. */
   readonly failures: number;
   readonly questions: number;
+  /** Percentile bootstrap over questions, 95 %, 1000 resamples. */
+  readonly intervals: Intervals;
   readonly perQuestion: readonly QuestionResult[];
+}
+
+/** One set's figures. */
+export interface SetEvaluation extends Evaluation {
+  readonly name: string;
 }
 
 /**
@@ -84,82 +77,147 @@ export interface Evaluation {
  *
  * @param options - questions and agent; see `EvaluateOptions`
  * @returns means, and each question's outcome in the order given
- * @throws ERR_ARGUMENT without questions, ERR_ABORTED when the signal fires, ERR_IO when `output` cannot be written
+ * @throws ERR_ARGUMENT without questions, ERR_ABORTED when the signal fires, ERR_IO when `output` cannot be written,
+ * ERR_FORMAT when a file to be resumed is of other settings
  * @example
  * const { em, rounds } = await evaluate({ questions, agent });
  * assert.ok(em >= 0 && em <= 1 && rounds >= 0);
  */
-export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
-  const { questions, concurrency = 256, output } = options;
-  if (questions.length === 0)
-    throw new SeekError("ERR_ARGUMENT", "questions: expected at least one, got none");
-  const started = performance.now();
-  const progress = { done: 0, right: 0 };
-  const perQuestion = await mapConcurrently(questions, concurrency, async (question) => {
-    const result = await evaluateOne(question, options);
+export async function evaluate({ questions, ...options }: EvaluateOptions): Promise<Evaluation> {
+  const { sets } = await evaluateSets([{ name: "questions", questions }], options);
+  const { name: _, ...evaluation } = sets[0] as SetEvaluation;
+  return evaluation;
+}
+
+/**
+ * Evaluates one set after the other.
+ *
+ * @param sets - questions with names
+ * @param options - agent, file, seed; see `EvaluateSetsOptions`
+ * @returns the figures of each set and over all questions together
+ * @throws as `evaluate`
+ * @example
+ * const { sets, all } = await evaluateSets([{ name: "mine", questions }], { agent });
+ * assert.equal(all.questions, sets[0]?.questions);
+ */
+export async function evaluateSets(
+  sets: readonly EvaluationSet[],
+  options: EvaluateSetsOptions,
+): Promise<{ readonly sets: readonly SetEvaluation[]; readonly all: Evaluation }> {
+  const empty = sets.find(({ questions }) => questions.length === 0);
+  if (empty) throw new SeekError("ERR_ARGUMENT", `${empty.name}: expected at least one question, got none`);
+  const { output, resume = false, settings, rules = "flashrag", seed = 0 } = options;
+  const log =
+    output === undefined
+      ? undefined
+      : await ResultLog.open(output, { resume, settings: { settings, rules, seed } });
+  try {
+    const done: SetEvaluation[] = [];
+    for (const set of sets) {
+      const { name } = set;
+      done.push({ name, ...(await evaluateSet(set, options, log)) });
+    }
+    return { sets: done, all: joined(done, seed) };
+  } finally {
+    await log?.close();
+  }
+}
+
+async function evaluateSet(
+  { name, questions }: EvaluationSet,
+  options: EvaluateSetsOptions,
+  log: ResultLog | undefined,
+): Promise<Evaluation> {
+  const { concurrency = 256, alone = 0, seed = 0 } = options;
+  const kept = keptOf(log?.kept ?? [], name, questions);
+  const before = Math.max(0, ...[...kept.values()].map(({ elapsedSeconds }) => elapsedSeconds));
+  const began = performance.now() - before * 1000;
+  const progress = { done: kept.size, right: 0 };
+  for (const { em } of kept.values()) progress.right += em;
+  const perQuestion = await mapConcurrently(questions, concurrency, async (question, index) => {
+    const known = kept.get(index);
+    if (known) return known;
+    const result = await evaluateOne(question, { set: name, index, began }, options);
+    await log?.add(result);
     progress.done += 1;
     progress.right += result.em;
     const em = progress.right / progress.done;
-    options.onProgress?.({ done: progress.done, total: questions.length, em });
+    options.onProgress?.({ set: name, done: progress.done, total: questions.length, em });
     return result;
   });
-  const seconds = (performance.now() - started) / 1000;
-  if (output !== undefined) await writeJsonLines(output, perQuestion);
-  return summarize(perQuestion, seconds);
+  const aloneSeconds = await timeAlone(questions.slice(0, alone), options);
+  const seconds = Math.max(...perQuestion.map(({ elapsedSeconds }) => elapsedSeconds));
+  return summarize(perQuestion, { seconds, aloneSeconds, seed });
 }
 
 async function evaluateOne(
   question: Question,
-  { agent, seed = 0, rules = "flashrag", signal }: EvaluateOptions,
+  { set, index, began }: { readonly set: string; readonly index: number; readonly began: number },
+  { agent, seed = 0, rules = "flashrag", signal }: EvaluateSetsOptions,
 ): Promise<QuestionResult> {
   throwIfAborted(signal, "evaluation");
-  const trajectory = await agent(question, signal ? { seed, signal } : { seed });
+  const found: string[] = [];
+  let hasTold = false;
+  const trajectory = await agent(question, {
+    ...(signal ? { seed, signal } : { seed }),
+    onDocuments: (lists) => {
+      hasTold = true;
+      for (const { text } of lists.flat()) found.push(text);
+    },
+  });
   throwIfAborted(signal, "evaluation");
-  return resultOf(question, trajectory, rules);
+  const tells = hasTold || trajectory.rounds === trajectory.failures;
+  const elapsedSeconds = (performance.now() - began) / 1000;
+  return resultOf(question, trajectory, {
+    ...{ set, index, rules, elapsedSeconds },
+    found: tells ? found : undefined,
+  });
 }
 
-const noScores = { em: 0, f1: 0, acc: 0, precision: 0, recall: 0 };
-
-function resultOf(question: Question, trajectory: Trajectory, rules: RulesName): QuestionResult {
-  const { answer } = trajectory;
-  const scores = answer === undefined ? noScores : scoreAnswer(answer, question.answers, rules);
-  return {
-    id: question.id,
-    question: question.question,
-    answers: question.answers,
-    answer: answer ?? null,
-    em: scores.em,
-    f1: scores.f1,
-    acc: scores.acc,
-    precision: scores.precision,
-    recall: scores.recall,
-    rounds: trajectory.rounds,
-    queries: trajectory.queries,
-    invalidActions: trajectory.invalidActions,
-    failures: trajectory.failures,
-    ...(trajectory.failureReasons ? { failureReasons: trajectory.failureReasons } : {}),
-    stop: trajectory.stop,
-    seconds: trajectory.timings.totalMs / 1000,
-    segments: trajectory.segments.map(({ kind, text }) => ({ kind, text })),
-  };
+async function timeAlone(
+  questions: readonly Question[],
+  { agent, seed = 0, signal }: EvaluateSetsOptions,
+): Promise<number | null> {
+  if (questions.length === 0) return null;
+  let totalMs = 0;
+  for (const question of questions) {
+    throwIfAborted(signal, "evaluation");
+    const { timings } = await agent(question, signal ? { seed, signal } : { seed });
+    totalMs += timings.totalMs;
+  }
+  throwIfAborted(signal, "evaluation");
+  return totalMs / 1000 / questions.length;
 }
 
-function summarize(perQuestion: readonly QuestionResult[], seconds: number): Evaluation {
+interface Times {
+  readonly seconds: number;
+  readonly aloneSeconds: number | null;
+  readonly seed: number;
+}
+
+function summarize(
+  perQuestion: readonly QuestionResult[],
+  { seconds, aloneSeconds, seed }: Times,
+): Evaluation {
   const questions = perQuestion.length;
-  const sum = (value: (result: QuestionResult) => number): number => {
-    return perQuestion.reduce((total, result) => total + value(result), 0);
-  };
   return {
-    em: sum((result) => result.em) / questions,
-    f1: sum((result) => result.f1) / questions,
-    acc: sum((result) => result.acc) / questions,
-    precision: sum((result) => result.precision) / questions,
-    recall: sum((result) => result.recall) / questions,
-    rounds: sum((result) => result.rounds) / questions,
+    ...meansOf(perQuestion),
     secondsPerQuestion: seconds / questions,
-    latencySeconds: sum((result) => result.seconds) / questions,
-    failures: sum((result) => result.failures),
+    latencySeconds: perQuestion.reduce((sum, each) => sum + each.seconds, 0) / questions,
+    aloneSeconds,
+    failures: perQuestion.reduce((sum, each) => sum + each.failures, 0),
     questions,
+    intervals: intervalsOf(perQuestion, { seed }),
     perQuestion,
   };
+}
+
+function joined(sets: readonly SetEvaluation[], seed: number): Evaluation {
+  const seconds = sets.reduce((sum, each) => sum + each.secondsPerQuestion * each.questions, 0);
+  const times = sets.map((each) => each.aloneSeconds).filter((time) => time !== null);
+  const aloneSeconds = times.length === 0 ? null : times.reduce((sum, time) => sum + time, 0) / times.length;
+  return summarize(
+    sets.flatMap(({ perQuestion }) => perQuestion),
+    { seconds, aloneSeconds, seed },
+  );
 }

@@ -3,7 +3,14 @@ import { setMaxListeners } from "node:events";
 import { mixSeed } from "../base/seed.ts";
 import type { Question } from "../data/question.ts";
 import type { Format } from "./format.ts";
-import { type Environment, type Limits, type OpenedPrompt, rollout, type TokenSequence } from "./rollout.ts";
+import {
+  type Environment,
+  type Limits,
+  type OpenedPrompt,
+  type RolloutSignals,
+  rollout,
+  type TokenSequence,
+} from "./rollout.ts";
 import type { Trajectory } from "./trajectory.ts";
 
 /** A sequence that can be shared and given back. */
@@ -36,10 +43,9 @@ export interface PromptTemplate {
 }
 
 /** Which of all possible runs to make. */
-export interface RolloutOptions {
+export interface RolloutOptions extends RolloutSignals {
   /** Together with the question's id and the sample's number it fixes the outcome. @default 0 */
   readonly seed?: number;
-  readonly signal?: AbortSignal;
 }
 
 /** Answers one question. */
@@ -78,7 +84,7 @@ export function searchAgent(parts: AgentParts): Agent {
 export async function rolloutGroup(
   parts: AgentParts,
   question: Pick<Question, "id" | "question">,
-  { samples = 1, seed = 0, signal }: RolloutOptions & { readonly samples?: number } = {},
+  { samples = 1, seed = 0, signal, ...hooks }: RolloutOptions & { readonly samples?: number } = {},
 ): Promise<Trajectory[]> {
   const prompt = openPrompt(parts, question);
   const around = { ...parts, limits: boundLimits(parts) };
@@ -89,7 +95,10 @@ export async function rolloutGroup(
     for (const forkSeed of seeds.slice(1)) forks.push(await root.fork({ seed: forkSeed }));
     return await allOrNone(signal, (stop) =>
       [root, ...forks].map((sequence, sample) => {
-        return rollout(sequence, { ...prompt, id: `${question.id}#${sample}` }, around, { signal: stop });
+        return rollout(sequence, { ...prompt, id: `${question.id}#${sample}` }, around, {
+          ...hooks,
+          signal: stop,
+        });
       }),
     );
   } finally {

@@ -91,13 +91,20 @@ export interface OpenedPrompt {
   readonly text: string;
 }
 
+/** Who ends a rollout, and who hears of it. */
+export interface RolloutSignals {
+  readonly signal?: AbortSignal;
+  /** Told of what each search brought, list by list, before anything is cut. */
+  readonly onDocuments?: (documents: readonly (readonly Document[])[]) => void;
+}
+
 /**
  * Lets the policy think, search and answer until it answers or meets a limit.
  *
  * @param sequence - holds the prompt and nothing more; it stays open
  * @param prompt - what the sequence holds
  * @param environment - tokenizer, search, format and limits
- * @param options - `signal` ends the trajectory with the stop reason `aborted`
+ * @param options - `signal` ends the trajectory with the stop reason `aborted`; `onDocuments` hears what is found
  * @returns the trajectory; its policy tokens are the sampled ones, unchanged (law 1)
  * @throws whatever the sequence throws; a failing search is an observation instead
  * @example
@@ -112,9 +119,9 @@ export async function rollout(
   sequence: TokenSequence,
   prompt: OpenedPrompt,
   environment: Environment,
-  { signal }: { readonly signal?: AbortSignal } = {},
+  signals: RolloutSignals = {},
 ): Promise<Trajectory> {
-  const run = new Rollout(sequence, prompt, environment, signal);
+  const run = new Rollout(sequence, prompt, environment, signals);
   return run.toTrajectory(await run.play());
 }
 
@@ -123,6 +130,7 @@ class Rollout {
   readonly #prompt: OpenedPrompt;
   readonly #environment: Environment;
   readonly #signal: AbortSignal | undefined;
+  readonly #onDocuments: NonNullable<RolloutSignals["onDocuments"]>;
   readonly #segments: Segment[] = [];
   readonly #queries: (readonly string[])[] = [];
   readonly #failureReasons: string[] = [];
@@ -140,12 +148,13 @@ class Rollout {
     sequence: TokenSequence,
     prompt: OpenedPrompt,
     environment: Environment,
-    signal: AbortSignal | undefined,
+    { signal, onDocuments = () => {} }: RolloutSignals,
   ) {
     this.#sequence = sequence;
     this.#prompt = prompt;
     this.#environment = environment;
     this.#signal = signal;
+    this.#onDocuments = onDocuments;
     this.#record({ kind: "prompt", tokens: prompt.tokens, text: prompt.text });
   }
 
@@ -222,7 +231,10 @@ class Rollout {
     this.#droppedQueries += action.dropped;
     const started = performance.now();
     const { topK, searchTimeoutMs } = this.#environment.limits;
-    if (action.queries.length === 0) return format.observation([], [], (text) => this.#shorten(text));
+    if (action.queries.length === 0) {
+      this.#onDocuments([]);
+      return format.observation([], [], (text) => this.#shorten(text));
+    }
     const outcome = await searchBefore(this.#environment.search, action.queries, {
       topK,
       timeoutMs: searchTimeoutMs,
@@ -233,6 +245,7 @@ class Rollout {
       if (!this.#signal?.aborted) this.#failureReasons.push(outcome.failure);
       return format.failure;
     }
+    this.#onDocuments(outcome.documents);
     return format.observation(action.queries, outcome.documents, (text) => this.#shorten(text));
   }
 

@@ -96,10 +96,53 @@ test("an index is built, searched, and evaluated over", async () => {
   await writeFile(config, `model: ${model}\nindex: ${index}\nquestions: ${questions}\nmaxTurns: 2\n`);
   const out = join(folder, "eval.jsonl");
   const given = ["--config", config, "--max-response-tokens", "8", "--num-questions", "2", "--out", out];
-  const { secondsPerQuestion, latencySeconds, ...means } = await runJson("eval", ...given);
-  assert.deepEqual(means, { ...noScores, rounds: 0, failures: 0, questions: 2 });
-  assert.ok(Number(secondsPerQuestion) > 0 && Number(latencySeconds) > 0);
+  const { secondsPerQuestion, latencySeconds, aloneSeconds, intervals, generatedTokens, ...means } =
+    await runJson(...["eval", ...given, "--alone", "1"]);
+  const noAnswers = { retrievalRecall: 0, formatAccuracy: 0, answerAccuracy: null };
+  const noSearches = { rounds: 0, failures: 0, questions: 2 };
+  const { observedTokens, ...others } = means;
+  assert.deepEqual(others, { ...noScores, ...noAnswers, ...noSearches });
+  assert.ok(Number(secondsPerQuestion) > 0 && Number(latencySeconds) > 0 && Number(aloneSeconds) > 0);
+  assert.ok(Number(generatedTokens) > 0 && Number(observedTokens) > 0);
+  assert.deepEqual((intervals as Record<string, unknown>).em, [0, 0]);
   assert.equal((await readFile(out, "utf8")).trim().split("\n").length, 2);
+});
+
+test("several sets are evaluated in one command, which goes on where it was stopped", async () => {
+  await runJson("index", "build", "--corpus", corpus, "--out", index);
+  const other = join(folder, "other.jsonl");
+  await writeFile(other, jsonLines([{ question: "capital of Chile?", answers: ["Santiago"] }]));
+  const out = join(folder, "sets.jsonl");
+  const options = ["--model", model, "--index", index, "--questions", questions, "--questions", other];
+  const given = ["eval", ...options, "--max-turns", "1", "--max-response-tokens", "8", "--out", out];
+  const whole = await runJson(...given);
+  const sets = whole.sets as { name: string; questions: number }[];
+  assert.deepEqual(
+    sets.map(({ name, questions: count }) => [name, count]),
+    [
+      ["questions", 3],
+      ["other", 1],
+    ],
+  );
+  assert.deepEqual([whole.questions, whole.meanOfSets], [4, { em: 0, f1: 0, acc: 0 }]);
+  const lines = await readFile(out, "utf8");
+  await writeFile(out, lines.slice(0, lines.indexOf("\n") + 20));
+  const { code, stdout, stderr } = await runCli(...given, "--resume");
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^mean of sets +0\.000 +0\.000 +0\.000$/m);
+  assert.match(stdout, /^em: 0 \(0 to 0\)$/m);
+  const again = await readFile(out, "utf8");
+  assert.equal(again.trim().split("\n").length, 4);
+  assert.ok(again.startsWith(lines.slice(0, lines.indexOf("\n") + 1)));
+
+  const warmer = await runCli(...given, "--resume", "--temperature", "1");
+  assert.deepEqual([warmer.code, warmer.stdout], [1, ""]);
+  assert.match(warmer.stderr, /^ERR_FORMAT: .*sets\.jsonl:1: expected "settings"/m);
+
+  const { questions: count, mcnemar } = await runJson("eval", "compare", out, out);
+  assert.deepEqual([count, mcnemar], [4, { onlyFirst: 0, onlySecond: 0, pValue: 1 }]);
+  const table = await runCli("eval", "compare", out, out);
+  assert.match(table.stdout, /^em +0\.0000 +0\.0000 +0\.0000 +0\.0000 +0\.0000 +1\.0000$/m);
 });
 
 test("a model is fine-tuned, and trained by its rewards; each result is a model folder", async () => {

@@ -42,6 +42,19 @@ test("a group of commands lists them, and hints at the one that was meant", asyn
   assert.match(help.stdout, /^Usage: seekrl index build /);
 });
 
+test("a command with a command of its own keeps its flags apart from that one's", async () => {
+  const [alone, inner, help] = await Promise.all([
+    runCli("eval", "compare", "one.jsonl"),
+    runCli("eval", "compare", "one.jsonl", "two.jsonl", "--recipe", "world"),
+    runCli("eval", "--help"),
+  ]);
+  assert.deepEqual([alone.code, inner.code, help.code], [2, 2, 0]);
+  assert.match(alone.stderr, /missing required argument 'second'/);
+  assert.match(inner.stderr, /unknown option '--recipe'/);
+  assert.match(help.stdout, /--recipe /);
+  assert.match(help.stdout, /^ {2}compare /m);
+});
+
 test("a failure is exit code 1 and says what failed", async () => {
   const { code, stdout, stderr } = await runCli(
     "tokenize",

@@ -2,12 +2,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chooseTraces, summarize, tableOf } from "../../lib/demo/report.ts";
-import type { Evaluation, QuestionResult } from "../../lib/evaluate/evaluate.ts";
+import type { Evaluation } from "../../lib/evaluate/evaluate.ts";
+import { intervalsOf, meansOf } from "../../lib/evaluate/figures.ts";
+import type { QuestionResult } from "../../lib/evaluate/question-result.ts";
 
 function result(id: string, em: number, numQueries = 1): QuestionResult {
   const queries = [Array.from({ length: numQueries }, (_, i) => `q${i}`)];
   const segments = [{ kind: "policy" as const, text: ` says ${id} ` }];
   const plain = {
+    ...{
+      set: "test",
+      index: 0,
+      retrievalRecall: null,
+      generatedTokens: 1,
+      observedTokens: 0,
+      elapsedSeconds: 1,
+    },
     id,
     question: `${id}?`,
     answers: ["gold"],
@@ -31,19 +41,13 @@ function result(id: string, em: number, numQueries = 1): QuestionResult {
 }
 
 function evaluation(perQuestion: readonly QuestionResult[]): Evaluation {
-  const em = perQuestion.reduce((sum, one) => sum + one.em, 0) / perQuestion.length;
-  const means = {
-    em,
-    f1: em,
-    acc: em,
-    precision: em,
-    recall: em,
-    rounds: 1.5,
-    secondsPerQuestion: 0.01,
-    latencySeconds: 0.1,
-    failures: 0,
+  return {
+    ...meansOf(perQuestion),
+    ...{ rounds: 1.5, secondsPerQuestion: 0.01, latencySeconds: 0.1, aloneSeconds: null, failures: 0 },
+    intervals: intervalsOf(perQuestion),
+    questions: perQuestion.length,
+    perQuestion,
   };
-  return { ...means, questions: perQuestion.length, perQuestion };
 }
 
 const single = {

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type EvaluationProgress, evaluate } from "../../lib/evaluate/evaluate.ts";
+import { type EvaluationProgress, evaluate, evaluateSets } from "../../lib/evaluate/evaluate.ts";
 import type { RulesName } from "../../lib/reward/rules.ts";
 import { type Agent, searchAgent } from "../../lib/rollout/agent.ts";
 import { ragFormat } from "../../lib/rollout/format.ts";
@@ -54,6 +54,85 @@ test("the means are over all questions, answered or not", async () => {
   );
 });
 
+test("format accuracy is the share of answered questions, answer accuracy that of right ones among them", async () => {
+  const result = await evaluate({ questions, agent });
+  assert.deepEqual([result.formatAccuracy, result.answerAccuracy, result.acc], [2 / 3, 1, 2 / 3]);
+  const silent: Agent = async (question) => agent({ ...question, id: "c" });
+  const { formatAccuracy, answerAccuracy, intervals } = await evaluate({ questions, agent: silent });
+  assert.deepEqual([formatAccuracy, answerAccuracy, intervals.answerAccuracy], [0, null, null]);
+});
+
+test("tokens are counted by author, the prompt not at all", async () => {
+  const { perQuestion, generatedTokens, observedTokens } = await evaluate({ questions, agent });
+  const numPolicy = Object.values(scripts).flat().join("").length;
+  assert.equal(Math.round(3 * generatedTokens), numPolicy);
+  const observed = perQuestion[0]?.segments.filter(({ kind }) => kind === "observation") ?? [];
+  assert.equal(Math.round(3 * observedTokens), observed.map(({ text }) => text).join("").length);
+  assert.ok(observedTokens > 0);
+});
+
+test("retrieval recall is about the passages that were found, not about queries or answers", async () => {
+  const asked = [
+    { id: "a", question: "?", answers: ["the about, France!"] },
+    { id: "a", question: "?", answers: ["Paris"] },
+    { id: "b", question: "?", answers: ["Rome Italy"] },
+  ];
+  const { perQuestion, retrievalRecall } = await evaluate({ questions: asked, agent });
+  assert.deepEqual(
+    perQuestion.map((each) => each.retrievalRecall),
+    [1, 0, 0],
+  );
+  assert.equal(retrievalRecall, 1 / 3);
+  const mute: Agent = (question) => agent(question);
+  assert.equal((await evaluate({ questions: asked, agent: mute })).perQuestion[0]?.retrievalRecall, null);
+});
+
+test("the interval of a figure is around it", async () => {
+  const { em, intervals } = await evaluate({ questions, agent, seed: 4 });
+  const [low, high] = intervals.em ?? [1, 0];
+  assert.ok(low < em && em < high && low >= 0 && high <= 1);
+  assert.deepEqual((await evaluate({ questions, agent, seed: 4 })).intervals.f1, intervals.f1);
+});
+
+test("several sets are evaluated one by one and together", async () => {
+  const sets = [
+    { name: "first", questions: questions.slice(0, 1) },
+    { name: "rest", questions: questions.slice(1) },
+  ];
+  const { sets: each, all } = await evaluateSets(sets, { agent });
+  assert.deepEqual(
+    each.map(({ name, questions: count, em }) => [name, count, em]),
+    [
+      ["first", 1, 1],
+      ["rest", 2, 0],
+    ],
+  );
+  assert.deepEqual([all.questions, all.em], [3, 1 / 3]);
+  assert.deepEqual(
+    all.perQuestion.map(({ set, index }) => [set, index]),
+    [
+      ["first", 0],
+      ["rest", 0],
+      ["rest", 1],
+    ],
+  );
+});
+
+test("the time without batching is that of one question after the other", async () => {
+  let [running, most] = [0, 0];
+  const asked: string[] = [];
+  const slow: Agent = async (question) => {
+    asked.push(question.id);
+    most = Math.max(most, ++running);
+    const trajectory = await agent(question);
+    running -= 1;
+    return { ...trajectory, timings: { generateMs: 0, searchMs: 0, totalMs: asked.length > 3 ? 2000 : 1 } };
+  };
+  const { aloneSeconds } = await evaluate({ questions, agent: slow, alone: 2, concurrency: 1 });
+  assert.deepEqual([asked, most, aloneSeconds], [["a", "b", "c", "a", "b"], 1, 2]);
+  assert.equal((await evaluate({ questions, agent })).aloneSeconds, null);
+});
+
 test("answers are scored by the rules of the system that is named", async () => {
   const asked = [{ id: "a", question: "who?", answers: ["Madison James"] }];
   const says: Agent = async (question) => ({ ...(await agent(question)), answer: "James Madison" });
@@ -68,8 +147,9 @@ test("one JSON line per question is written", async () => {
   const output = join(folder, "eval.jsonl");
   const { perQuestion } = await evaluate({ questions, agent, output });
   const lines = (await readFile(output, "utf8")).trim().split("\n");
+  const rows = lines.map((line) => JSON.parse(line)).sort((a, b) => a.index - b.index);
   assert.deepEqual(
-    lines.map((line) => JSON.parse(line)),
+    rows.map(({ settings, ...result }) => result),
     perQuestion,
   );
   await rm(folder, { recursive: true });

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { latestCheckpoint, removeLeftovers, writeCheckpoint } from "../../lib/train/checkpoint.ts";
-import { LineLog } from "../../lib/train/line-log.ts";
+import { LineLog } from "../../lib/data/line-log.ts";
 import { withFolder } from "./kill.ts";
 
 const content = (step: number, text = "weights") => ({

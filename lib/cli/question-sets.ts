@@ -1,0 +1,21 @@
+/** Question files as named sets. */
+import { basename } from "node:path";
+import type { Question } from "../data/question.ts";
+import { loadQuestions } from "./agent-options.ts";
+
+/** A file's questions under its name; two files of one name are told apart by their paths. */
+export async function loadSets(
+  paths: readonly string[],
+  limit?: number,
+): Promise<{ readonly name: string; readonly questions: readonly Question[] }[]> {
+  const load = async (path: string) => ({
+    name: nameOf(path, paths),
+    questions: await loadQuestions(path, limit),
+  });
+  return Promise.all(paths.map(load));
+}
+
+function nameOf(path: string, paths: readonly string[]): string {
+  const short = (each: string): string => basename(each).replace(/\.(jsonl?|parquet)$/, "");
+  return paths.filter((each) => short(each) === short(path)).length > 1 ? path : short(path);
+}

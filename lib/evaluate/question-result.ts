@@ -1,0 +1,107 @@
+/** What is kept of one question: scores, searches, tokens, times, and the conversation without token ids. */
+import type { Question } from "../data/question.ts";
+import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/rules.ts";
+import type { Segment, SegmentKind, StopReason, Trajectory } from "../rollout/trajectory.ts";
+import { answerWords } from "../text/normalize.ts";
+
+/** One question's outcome. */
+export interface QuestionResult {
+  /** The name of the set it is from. */
+  readonly set: string;
+  /** The place in the set, from 0. */
+  readonly index: number;
+  readonly id: string;
+  readonly question: string;
+  readonly answers: readonly string[];
+  /** What the policy answered; null when it did not. */
+  readonly answer: string | null;
+  readonly em: number;
+  readonly f1: number;
+  /** What the rules call accuracy. */
+  readonly acc: number;
+  readonly precision: number;
+  readonly recall: number;
+  /** 1 when an accepted answer stands in a passage that was found, else 0; null when the agent does not tell. */
+  readonly retrievalRecall: number | null;
+  readonly rounds: number;
+  readonly queries: readonly (readonly string[])[];
+  readonly generatedTokens: number;
+  /** Tokens of what the environment answered; the prompt is not counted. */
+  readonly observedTokens: number;
+  /** Turns without an action. */
+  readonly invalidActions: number;
+  readonly failures: number;
+  /** What failed searches said. */
+  readonly failureReasons?: readonly string[];
+  readonly stop: StopReason;
+  /** From the first token asked for to the last. */
+  readonly seconds: number;
+  /** How long the evaluation of the set had been at work when this question was finished. */
+  readonly elapsedSeconds: number;
+  /** The conversation, without token ids. */
+  readonly segments: readonly Pick<Segment, "kind" | "text">[];
+}
+
+/** What a result is made of besides the question and the trajectory. */
+export interface ResultContext {
+  readonly set: string;
+  readonly index: number;
+  readonly rules: RulesName;
+  /** The texts of the passages that were found; undefined when the agent tells of none. */
+  readonly found: readonly string[] | undefined;
+  readonly elapsedSeconds: number;
+}
+
+const noScores: AnswerScores = {
+  ...{ em: 0, f1: 0, acc: 0, precision: 0, recall: 0 },
+  ...{ coverEm1: 0, coverEm2: 0 },
+};
+
+/** Scores a trajectory as an answer to its question. */
+export function resultOf(
+  { id, question, answers }: Question,
+  trajectory: Trajectory,
+  { set, index, rules, found, elapsedSeconds }: ResultContext,
+): QuestionResult {
+  const { answer } = trajectory;
+  const scores = answer === undefined ? noScores : scoreAnswer(answer, answers, rules);
+  const { em, f1, acc, precision, recall } = scores;
+  return {
+    ...{ set, index, id, question, answers },
+    answer: answer ?? null,
+    ...{ em, f1, acc, precision, recall },
+    retrievalRecall: found === undefined ? null : Number(holdsAnswer(found, answers)),
+    rounds: trajectory.rounds,
+    queries: trajectory.queries,
+    generatedTokens: tokensOf(trajectory, "policy"),
+    observedTokens: tokensOf(trajectory, "observation"),
+    invalidActions: trajectory.invalidActions,
+    failures: trajectory.failures,
+    ...(trajectory.failureReasons ? { failureReasons: trajectory.failureReasons } : {}),
+    stop: trajectory.stop,
+    seconds: trajectory.timings.totalMs / 1000,
+    elapsedSeconds,
+    segments: trajectory.segments.map(({ kind, text }) => ({ kind, text })),
+  };
+}
+
+function tokensOf({ segments }: Trajectory, kind: SegmentKind): number {
+  return segments.reduce((sum, each) => sum + (each.kind === kind ? each.tokens.length : 0), 0);
+}
+
+/**
+ * Whether an accepted answer stands in one of some texts: its normalised words in a row, as the corpus doctor has it.
+ * An answer of which normalising leaves nothing stands nowhere.
+ *
+ * @param texts - of passages, without titles
+ * @param answers - the accepted ones
+ * @example
+ * assert.ok(holdsAnswer(["Born in the New York area."], ["new york"]));
+ */
+export function holdsAnswer(texts: readonly string[], answers: readonly string[]): boolean {
+  const phrases = answers.map((answer) => answerWords(answer).join(" ")).filter((phrase) => phrase !== "");
+  return texts.some((text) => {
+    const words = ` ${answerWords(text).join(" ")} `;
+    return phrases.some((phrase) => words.includes(` ${phrase} `));
+  });
+}
