@@ -49,6 +49,8 @@ type Run = ReadonlyMap<string, JsonRow>;
  * @returns differences and tests
  * @throws ERR_IO; ERR_FORMAT for a row without scores; ERR_ARGUMENT when the questions are not the same
  * @example
+ * await evaluate({ questions, agent, output: "before.jsonl" });
+ * await evaluate({ questions, agent, output: "after.jsonl", seed: 1 });
  * const { differences, mcnemar } = await compareRuns("before.jsonl", "after.jsonl");
  * console.log(differences.em?.difference, differences.em?.interval, mcnemar.pValue);
  */
