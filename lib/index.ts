@@ -6,6 +6,7 @@ export { readDocuments } from "./corpus/read-documents.ts";
 export { type CorpusReport, reportLines, reportOf } from "./corpus/report.ts";
 export { splitDocuments } from "./corpus/split-documents.ts";
 export { splitCorpus } from "./corpus/split-job.ts";
+export { prepareQuestions } from "./data/prepare.ts";
 export { type Question, readQuestions } from "./data/question.ts";
 export { checkCorpus } from "./doctor/check-corpus.ts";
 export type { Embedder } from "./embed/embedder.ts";

@@ -1,9 +1,11 @@
 /** `seekrl data prepare`: files of published question sets become SeekRL's questions, or parquet for verl. */
 import { z } from "zod";
+import { cacheFolder } from "../base/cache-folder.ts";
 import { formatNames, formats } from "../data/formats.ts";
 import { type DataFile, type LeftOut, prepareQuestions } from "../data/prepare.ts";
 import { type Question, writeQuestions } from "../data/question.ts";
 import { type CommandIo, command, UsageError } from "./command.ts";
+import { progressLine } from "./progress.ts";
 import { chooseRecipe, recipeOptions } from "./recipe-options.ts";
 
 /** `NAME=FILE`, or the file alone. */
@@ -15,7 +17,7 @@ function inputOf(given: string, split: string | undefined): DataFile {
 const noChoices = { formatReward: false, fewSearches: false, worldPrompt: false } as const;
 
 const schema = z.strictObject({
-  input: z.array(z.string()).min(1).describe("file, or NAME=FILE to name the data set"),
+  input: z.array(z.string()).min(1).describe("file or address (hf://datasets/...), or NAME=FILE"),
   format: z.enum(formatNames).describe("of the files; docs/data.md says what each is"),
   out: z.string().describe("file to write: .jsonl, or .parquet for verl"),
   split: z.string().optional().describe("name of the part, such as train"),
@@ -25,6 +27,7 @@ const schema = z.strictObject({
     .boolean()
     .default(false)
     .describe("leaves rows out that are no questions, instead of ending"),
+  cache: z.string().optional().describe("folder for files that are fetched"),
   recipe: recipeOptions.recipe.describe("whose parquet is written: its prompt and columns"),
   queries: recipeOptions.queries,
   faithful: recipeOptions.faithful,
@@ -43,6 +46,24 @@ async function write(questions: readonly Question[], options: Options): Promise<
     prompt,
     layout: recipe === "research" ? "research" : "search-r1",
   });
+}
+
+/** A file of the hub or of another server becomes one of the cache. */
+async function fetched(file: DataFile, cache: string | undefined, io: CommandIo): Promise<DataFile> {
+  const { isAddress, remoteFile } = await import("../remote/file-address.ts");
+  if (!isAddress(file.path)) return file;
+  const { downloadFile } = await import("../remote/download-file.ts");
+  const progress = progressLine(io);
+  const { path, sha256, checkedBy, isFromCache } = await downloadFile(remoteFile(file.path), {
+    folder: cache ?? cacheFolder("data"),
+    signal: io.signal,
+    onBytes: (numBytes, total) => progress.show(`fetch: ${numBytes} of ${total ?? "?"} bytes`),
+  });
+  progress.end();
+  const how =
+    checkedBy === "size" ? `checked by size only; #sha256=${sha256} pins it` : `${checkedBy} checked`;
+  io.log(isFromCache ? `from the cache: ${path}` : `fetched: ${path} (${how})`);
+  return { ...file, path };
 }
 
 const kShownRows = 5;
@@ -69,7 +90,9 @@ export const dataPrepareCommand = command({
   summary: `turns question sets (${Object.keys(formats).slice(1, 4).join(", ")}, ...) into questions`,
   options: schema,
   run: async (options, io) => {
-    const files = options.input.map((given) => inputOf(given, options.split));
+    const files: DataFile[] = [];
+    for (const given of options.input)
+      files.push(await fetched(inputOf(given, options.split), options.cache, io));
     const { questions, leftOut } = await prepareQuestions(files, { ...options, signal: io.signal });
     await write(questions, options);
     report(leftOut, io);

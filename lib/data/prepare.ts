@@ -102,7 +102,8 @@ function sampled(questions: readonly Question[], count: number, seed: number): r
  * @throws ERR_FORMAT naming file and row for a missing column, empty answers, an id that stands twice, or when no
  *   question is left; ERR_ARGUMENT for an unknown format; ERR_RANGE; ERR_IO; ERR_ABORTED
  * @example
- * const { questions } = await prepareQuestions([{ path: "hotpot_dev_fullwiki_v1.json" }], { format: "hotpotqa" });
+ * const { questions } = await prepareQuestions([{ path: "questions.jsonl", split: "dev" }], { format: "seekrl" });
+ * assert.equal(questions[0].split, "dev");
  */
 export async function prepareQuestions(
   files: readonly DataFile[],

@@ -113,7 +113,7 @@ export function excerpt(text: string, secrets: readonly string[]): string {
 }
 
 /** `Retry-After` is a number of seconds or a date. */
-function retryAfter(header: string | undefined): number | undefined {
+export function retryAfter(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { prepareQuestions } from "../../lib/data/prepare.ts";
+import { startHub } from "../remote/hub-server.ts";
 import { runCli } from "./run-cli.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -69,4 +70,27 @@ test("a row without answers, an unknown format, a file that is not there: each i
   assert.equal(missing.code, 1);
   assert.match(missing.stderr, /no\.jsonl: cannot be read/);
   await assert.rejects(readFile(out), { code: "ENOENT" });
+});
+
+test("a set is fetched from an address, and the second time from the cache", async () => {
+  await using hub = await startHub(Buffer.from(lines(row)));
+  const url = `${hub.storeUrl}/nq/test.jsonl`;
+  const args = [
+    "--input",
+    `nq=${url}`,
+    "--format",
+    "flashrag",
+    "--out",
+    at("nq-out.jsonl"),
+    "--cache",
+    at("cache"),
+  ];
+  const first = await runCli("data", "prepare", ...args);
+  assert.equal(first.code, 0, first.stderr);
+  assert.match(first.stderr, /fetched: .*test\.jsonl \(checked by size only; #sha256=[0-9a-f]{64} pins it\)/);
+  const second = await runCli("data", "prepare", ...args);
+  assert.match(second.stderr, /from the cache: .*test\.jsonl/);
+  assert.equal(hub.asked.length, 1);
+  const [only] = (await prepareQuestions([{ path: at("nq-out.jsonl") }], { format: "seekrl" })).questions;
+  assert.deepEqual(only, { id: "train_0", question: "Who?", answers: ["Ada", "A. B."], source: "nq" });
 });
