@@ -1,7 +1,8 @@
 /**
  * What `npm install` runs in a checkout: finds libtorch and builds the addons with cmake-js.
  *
- * SEEKRL_LIBTORCH names a libtorch folder to build against; SEEKRL_BUILD_JOBS bounds the compilers at work at once.
+ * SEEKRL_LIBTORCH names a libtorch folder to build against; SEEKRL_BUILD_JOBS bounds the compilers at work at once;
+ * SEEKRL_WERROR=ON makes warnings errors, as in the checks of every change.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -80,6 +81,7 @@ async function main() {
     SEEKRL_LIBTORCH: libtorch,
     SEEKRL_USEARCH: packageFolder("usearch"),
     SEEKRL_NODE_ADDON_API: packageFolder("node-addon-api"),
+    SEEKRL_WERROR: process.env.SEEKRL_WERROR ?? "OFF",
   };
   const options = ["--out", "build/cmake", "--parallel", parallel];
   for (const [name, value] of Object.entries(definitions)) options.push(`--CD${name}=${value}`);
