@@ -4,12 +4,13 @@ import { type Evaluation, evaluateSets, type SetEvaluation } from "../evaluate/e
 import { type FigureName, figureNames } from "../evaluate/figures.ts";
 import { answerRules, type RulesName } from "../reward/rules.ts";
 import { searchAgent } from "../rollout/agent.ts";
+import { baselineAgent, searchesFor } from "../rollout/baselines.ts";
 import { agentOptions, agentParts, recipeOf } from "./agent-options.ts";
 import { command, UsageError } from "./command.ts";
 import { modelOptions, samplingOptions } from "./model-options.ts";
 import { progressLine } from "./progress.ts";
 import { loadSets } from "./question-sets.ts";
-import { openSearch } from "./search-options.ts";
+import { type OpenedSearch, openSearch } from "./search-options.ts";
 import { openSession } from "./session.ts";
 import { tableOf } from "./table.ts";
 
@@ -19,6 +20,10 @@ const schema = z.strictObject({
   ...modelOptions,
   questions: z.array(z.string()).min(1).describe("JSON Lines of {id, question, answers}"),
   ...agentOptions,
+  baseline: z
+    .enum(["direct", "cot", "rag", "iter-retgen"])
+    .optional()
+    .describe("a plain way to answer in place of the recipe, which then gives the limits only"),
   temperature: samplingOptions.temperature.default(0),
   topP: samplingOptions.topP,
   rules: z.enum(rulesNames).default("flashrag").describe("whose metric rules"),
@@ -44,9 +49,11 @@ export const evalCommand = command({
     if (resume && out === undefined) throw new UsageError("--resume: expected only with --out");
     const sets = await loadSets(options.questions, options.numQuestions);
     const recipe = { ...recipeOf(options), sampling: { temperature, topP } };
-    using index = await openSearch(options);
+    const { baseline } = options;
+    using index = baseline !== undefined && !searchesFor(baseline) ? noSearch : await openSearch(options);
     await using session = await openSession(options);
-    const agent = searchAgent(agentParts(session, index.search, recipe));
+    const parts = agentParts(session, index.search, recipe);
+    const agent = baseline === undefined ? searchAgent(parts) : baselineAgent(parts, baseline);
     const progress = progressLine(io);
     const evaluated = await evaluateSets(sets, {
       ...{ agent, seed, rules, concurrency, alone, resume },
@@ -67,6 +74,8 @@ export const evalCommand = command({
     io.result(sets.length > 1 ? { ...all, ...macro(evaluated.sets), sets: evaluated.sets.map(brief) } : all);
   },
 });
+
+const noSearch: OpenedSearch = { search: async () => [], [Symbol.dispose]: () => {} };
 
 /** What decides the outcome; how fast it is reached does not belong to it, and the questions are compared one by one. */
 function outcomeSettings(options: z.output<typeof schema>): object {

@@ -133,7 +133,8 @@ export function promptText(
   return (rendered ?? messages.map(({ content }) => content).join("\n")) + prefix;
 }
 
-function boundLimits({ limits, engine }: AgentParts): Limits {
+/** The limits, no longer than a sequence of the engine can be. */
+export function boundLimits({ limits, engine }: Pick<AgentParts, "limits" | "engine">): Limits {
   return { ...limits, maxTokens: Math.min(limits.maxTokens, engine.maxTokens ?? limits.maxTokens) };
 }
 

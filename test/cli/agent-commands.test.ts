@@ -145,6 +145,17 @@ test("several sets are evaluated in one command, which goes on where it was stop
   assert.match(table.stdout, /^em +0\.0000 +0\.0000 +0\.0000 +0\.0000 +0\.0000 +1\.0000$/m);
 });
 
+test("baselines are evaluated by the same command, without an index where they do not search", async () => {
+  await runJson("index", "build", "--corpus", corpus, "--out", index);
+  const given = ["eval", "--model", model, "--questions", questions, "--max-response-tokens", "8"];
+  const direct = await runJson(...given, "--baseline", "direct");
+  assert.deepEqual([direct.questions, direct.rounds, direct.retrievalRecall], [3, 0, 0]);
+  const rag = await runJson(...given, "--baseline", "rag", "--index", index, "--documents", "1");
+  // Of Paris, Rome and Lima the corpus knows two.
+  assert.deepEqual([rag.questions, rag.rounds, rag.retrievalRecall], [3, 1, 2 / 3]);
+  assert.ok(Number(rag.observedTokens) > 0);
+});
+
 test("a model is fine-tuned, and trained by its rewards; each result is a model folder", async () => {
   await runJson("index", "build", "--corpus", corpus, "--out", index);
   const data = join(folder, "sft.jsonl");
