@@ -21,7 +21,7 @@ const schema = z.strictObject({
   questions: z.array(z.string()).min(1).describe("JSON Lines of {id, question, answers}"),
   ...agentOptions,
   baseline: z
-    .enum(["direct", "cot", "rag", "iter-retgen"])
+    .enum(["direct", "cot", "rag", "iter-retgen", "ircot"])
     .optional()
     .describe("a plain way to answer in place of the recipe, which then gives the limits only"),
   temperature: samplingOptions.temperature.default(0),

@@ -22,8 +22,9 @@ import type { Segment, Trajectory } from "./trajectory.ts";
  * - `cot` reasoning, then the answer, without a search
  * - `rag` one search for the question, then the answer
  * - `iter-retgen` three times over: a search for the question and what was said before, reasoning, an answer
+ * - `ircot` up to five times: a search for the last thought, one more thought, until a thought holds the answer
  */
-export type Baseline = "direct" | "cot" | "rag" | "iter-retgen";
+export type Baseline = "direct" | "cot" | "rag" | "iter-retgen" | "ircot";
 
 /** What a baseline needs; limits of turns do not apply to it. */
 export type BaselineParts = Omit<AgentParts, "format">;
@@ -41,9 +42,16 @@ const wordings: Readonly<Record<Baseline, string>> = {
   cot: `${reasoned} ${example}`,
   rag: `${withDocuments}${atOnce} ${example}`,
   "iter-retgen": `${withDocuments}${reasoned} ${example}`,
+  ircot: `${withDocuments}Reason step by step, one short sentence a line. ${atOnce.replace("Give", "As soon as you know it, give")} ${example}`,
 };
 
-const searches: Readonly<Record<Baseline, number>> = { direct: 0, cot: 0, rag: 1, "iter-retgen": 3 };
+const searches: Readonly<Record<Baseline, number>> = {
+  direct: 0,
+  cot: 0,
+  rag: 1,
+  "iter-retgen": 3,
+  ircot: 5,
+};
 
 const parseAnswer: ParseTurn = (turn) => {
   const block = firstBlock(turn, answerTags);
@@ -51,13 +59,19 @@ const parseAnswer: ParseTurn = (turn) => {
   return { kind: "answer", answer: block.content, end: block.end };
 };
 
+// A thought without an answer is nothing invalid.
+const parseThought: ParseTurn = (turn, options) => {
+  const action = parseAnswer(turn, options);
+  return action.kind === "invalid" ? { kind: "end" } : action;
+};
+
 function formatOf(baseline: Baseline): Format {
   return {
     ...ragFormat("single"),
     prompt: (question) =>
       `Answer the given question. ${wordings[baseline]}\nQuestion: ${asQuestion(question)}\n`,
-    turnEnds: [answerTags.close],
-    parse: parseAnswer,
+    turnEnds: baseline === "ircot" ? [answerTags.close, "\n"] : [answerTags.close],
+    parse: baseline === "ircot" ? parseThought : parseAnswer,
   };
 }
 
@@ -82,47 +96,78 @@ export function baselineAgent(parts: BaselineParts, baseline: Baseline): Agent {
   const limits = { ...parts.limits, maxTurns: 1 };
   const whole = { ...parts, limits, format: formatOf(baseline) };
   if (!searchesFor(baseline)) return searchAgent(whole);
+  const nextStep = baseline === "ircot" ? nextThought : nextDraft;
   return async (question, options = {}) => {
     const reads: Read[] = [];
     for (let round = 0; round < searches[baseline]; round++) {
-      reads.push(await searchAndRead(whole, { question, round, said: textOf(reads.at(-1)) }, options));
-      if (options.signal?.aborted) break;
+      reads.push(await searchAndRead(whole, { question, round, ...nextStep(question, reads) }, options));
+      if (options.signal?.aborted || (baseline === "ircot" && hasAnswer(reads))) break;
     }
-    return joined(question, reads);
+    const trajectory = joined(question, reads);
+    const isOut = baseline === "ircot" && (trajectory.stop === "invalid" || trajectory.stop === "eos");
+    return isOut ? { ...trajectory, stop: "max_turns" } : trajectory;
   };
+}
+
+/** What to search for next, and what of before is shown again. */
+interface Step {
+  readonly query: string;
+  /** Documents of earlier searches; new ones stand before them. */
+  readonly known: readonly Document[];
+  /** What the model goes on from. */
+  readonly prefix: string;
+}
+
+function nextDraft({ question }: Question, reads: readonly Read[]): Step {
+  return { query: `${question} ${saidIn(reads.at(-1)).trim()}`.trim(), known: [], prefix: "" };
+}
+
+function nextThought({ question }: Question, reads: readonly Read[]): Step {
+  const query = saidIn(reads.at(-1)).trim() || question;
+  const prefix = reads.map((read) => `${saidIn(read).trim()}\n`).join("");
+  return { query, known: reads.at(-1)?.documents ?? [], prefix };
+}
+
+function hasAnswer(reads: readonly Read[]): boolean {
+  return reads.at(-1)?.trajectory.answer !== undefined;
 }
 
 /** One search and what was made of it. */
 interface Read {
   readonly query: string;
   readonly failure: string | undefined;
+  /** All that were shown. */
+  readonly documents: readonly Document[];
   readonly searchMs: number;
   readonly trajectory: Trajectory;
 }
 
-function textOf(read: Read | undefined): string {
+function saidIn(read: Read | undefined): string {
   const said = read?.trajectory.segments.filter(({ kind }) => kind === "policy") ?? [];
   const text = said.map((segment) => segment.text).join("");
-  return text.replaceAll(answerTags.open, " ").replaceAll(answerTags.close, " ").trim();
+  return text.replaceAll(answerTags.open, " ").replaceAll(answerTags.close, " ");
 }
 
 async function searchAndRead(
   parts: AgentParts,
-  { question, round, said }: { readonly question: Question; readonly round: number; readonly said: string },
+  { question, round, query, known, prefix }: Step & { readonly question: Question; readonly round: number },
   { seed = 0, signal, onDocuments }: RolloutOptions,
 ): Promise<Read> {
-  const { engine, search, format } = parts;
+  const { engine, search } = parts;
   const limits = boundLimits(parts);
-  const query = `${question.question} ${said}`.trim();
+  const format = { ...parts.format, prefix };
   const started = performance.now();
   const outcome = await searchBefore(search, [query], {
     ...{ topK: limits.topK, timeoutMs: limits.searchTimeoutMs },
     ...(signal ? { signal } : {}),
   });
   const searchMs = performance.now() - started;
-  if ("documents" in outcome) onDocuments?.(outcome.documents);
-  const shown = "failure" in outcome ? format.failure : documentsText(query, outcome.documents, parts);
-  const opening = openingOf(parts, question.question, shown);
+  const found = "documents" in outcome ? outcome.documents : undefined;
+  if (found) onDocuments?.(found);
+  const documents = withoutRepeats([...(found?.flat() ?? []), ...known]);
+  const isLost = found === undefined && documents.length === 0;
+  const shown = isLost ? format.failure : documentsText(query, documents, parts);
+  const opening = openingOf({ ...parts, format }, question.question, shown);
   const tokens = Int32Array.from(opening.flatMap((segment) => [...segment.tokens]));
   const text = opening.map((segment) => segment.text).join("");
   const sequence = await engine.open(tokens, { seed: mixSeed(seed, question.id, round) });
@@ -131,18 +176,23 @@ async function searchAndRead(
     const trajectory = await rollout(sequence, prompt, { ...parts, limits }, signal ? { signal } : {});
     const segments = [...opening, ...trajectory.segments.slice(1)];
     const failure = "failure" in outcome ? outcome.failure : undefined;
-    return { query, failure, searchMs, trajectory: { ...trajectory, segments } };
+    return { query, failure, documents, searchMs, trajectory: { ...trajectory, segments } };
   } finally {
     await sequence.close();
   }
 }
 
+function withoutRepeats(documents: readonly Document[]): Document[] {
+  const byText = new Map(documents.map((each) => [`${each.title}\n${each.text}`, each]));
+  return [...byText.values()];
+}
+
 function documentsText(
   query: string,
-  documents: readonly (readonly Document[])[],
+  documents: readonly Document[],
   { tokenizer, limits }: AgentParts,
 ): string {
-  return observationText([query], documents, "single", (text) => {
+  return observationText([query], [documents], "single", (text) => {
     const ids = tokenizer.encode(text, { parseSpecialTokens: false });
     if (ids.length <= limits.maxObservationTokens) return text;
     return tokenizer.decode(ids.subarray(0, limits.maxObservationTokens)).replace(/\uFFFD+$/, "");

@@ -16,7 +16,7 @@ function scripted(baseline: Baseline, turns: readonly string[], search?: SearchD
     sequences.push(sequence);
     return sequence;
   };
-  const limits = { ...defaultLimits, maxObservationTokens: 120 };
+  const limits = { ...defaultLimits, maxObservationTokens: 200 };
   const parts = { engine: { open }, tokenizer: characters, search: search ?? recordedSearch(asked), limits };
   return { agent: baselineAgent({ ...parts, sampling: {} }, baseline), prompts, asked, sequences };
 }
@@ -70,6 +70,21 @@ test("Iter-RetGen searches with what was said before, and the last answer counts
   assert.equal(segments.filter(({ kind }) => kind === "policy").length, 3);
 });
 
+test("IRCoT searches for each thought, keeps what it found and thought, and ends with the answer", async () => {
+  const turns = ["It lies on the Seine.\n", "\n", "So it is <answer> Paris </answer>", "never asked"];
+  const { agent, prompts, asked } = scripted("ircot", turns);
+  const { answer, rounds, stop } = await agent(question);
+  assert.deepEqual([answer, rounds, stop, prompts.length], ["Paris", 3, "answer", 3]);
+  assert.deepEqual(asked, [["capital of France?"], ["It lies on the Seine."], ["capital of France?"]]);
+  assert.match(prompts[1] ?? "", /Doc 1: It lies on the Seine\.\n[\s\S]*Doc 2: capital of France\?\n/);
+  assert.ok(prompts[1]?.endsWith("Question: capital of France?\nIt lies on the Seine.\n"));
+  // The third search brings the first one's document again, which is shown once.
+  assert.equal(prompts[2]?.match(/Doc \d/g)?.length, 2);
+  const { agent: lost } = scripted("ircot", ["a\n", "b\n", "c\n", "d\n", "e\n"]);
+  const { answer: none, rounds: five, stop: end, invalidActions } = await lost(question);
+  assert.deepEqual([none, five, end, invalidActions], [undefined, 5, "max_turns", 0]);
+});
+
 test("a search that fails is told to the model and counted, and long documents are cut", async () => {
   const broken = scripted("rag", ["<answer> Paris </answer>"], async () => Promise.reject(new Error("down")));
   const { answer, failures, failureReasons, segments } = await broken.agent(question);
@@ -78,7 +93,7 @@ test("a search that fails is told to the model and counted, and long documents a
   const long = scripted("rag", ["none"], async () => [[{ title: "long", text: "x".repeat(999) }]]);
   const { segments: cut, answer: none, stop } = await long.agent(question);
   assert.deepEqual([none, stop], [undefined, "eos"]);
-  assert.ok((cut[1]?.tokens.length ?? 0) < 160);
+  assert.ok((cut[1]?.tokens.length ?? 0) < 240);
   assert.match(cut[1]?.text ?? "", /<\/information>\n$/);
 });
 
