@@ -23,6 +23,7 @@ const schema = z.strictObject({
   split: z.string().optional().describe("name of the part, such as train"),
   sample: z.int().min(1).optional().describe("take so many questions at random"),
   seed: z.int().min(0).default(0).describe("of the sample"),
+  aliases: z.string().optional().describe("of 2wikimultihopqa: its id_aliases.json"),
   skipInvalid: z
     .boolean()
     .default(false)

@@ -1,5 +1,6 @@
 /** The formats of the published data sets, one row of a table each: where question, answers and id stand. */
 import { SeekError } from "../base/errors.ts";
+import type { Aliases } from "./aliases.ts";
 import { has, idColumn, isObject, memberRow, shown, textsColumn } from "./columns.ts";
 import { type JsonRow, rowError, textColumn } from "./jsonl.ts";
 import { type Question, questionColumns, questionFromRow } from "./question.ts";
@@ -16,6 +17,8 @@ export interface Format {
   readonly answers: (row: JsonRow) => readonly string[];
   /** Undefined when the row has none. @default no row has one */
   readonly id?: (row: JsonRow) => string | undefined;
+  /** What the answer names, for aliases in a file of their own; undefined for a yes or a number. */
+  readonly answerId?: (row: JsonRow) => string | undefined;
   readonly kind?: (row: JsonRow) => string | undefined;
   readonly split?: (row: JsonRow) => string | undefined;
   /** The data set, where the rows say it. */
@@ -58,6 +61,11 @@ const hotpot = {
   kind: optional("type"),
 };
 
+/** Null, or empty, for a yes or a number; the set's first edition has no such column. */
+function wikiAnswerId(row: JsonRow): string | undefined {
+  return row.value.answer_id === null ? undefined : textColumn(row, "answer_id");
+}
+
 function triviaAnswers(row: JsonRow): readonly string[] {
   const answer = memberRow(row, has(row, "Answer") ? "Answer" : "answer");
   return has(answer, "Value") ? texts("Value", "Aliases")(answer) : texts("value", "aliases")(answer);
@@ -81,7 +89,9 @@ const letterOf = (index: number): string => String.fromCharCode(65 + index);
 function choicesOf(row: JsonRow): readonly (readonly [letter: string, choice: string])[] {
   if (has(row, "options")) {
     const options = memberRow(row, "options");
-    return Object.keys(options.value).map((letter) => [letter, textColumn(options, letter)]);
+    // Parquet has every letter in every row, where there may be fewer choices.
+    const letters = Object.keys(options.value).filter((letter) => has(options, letter));
+    return letters.map((letter) => [letter, textColumn(options, letter)]);
   }
   return textsColumn(row, "choices").map((choice, index) => [letterOf(index), choice]);
 }
@@ -150,7 +160,12 @@ export const formats = {
     source: optional("source"),
   },
   hotpotqa: { about: "HotpotQA's JSON files, and their parquet on the hub", ...hotpot },
-  "2wikimultihopqa": { about: "2WikiMultiHopQA's JSON files", ...hotpot },
+  "2wikimultihopqa": {
+    about: "2WikiMultiHopQA's JSON files; aliases stand in a file of their own",
+    ...hotpot,
+    columns: [...hotpot.columns, "answer_id"],
+    answerId: wikiAnswerId,
+  },
   musique: {
     about: "MuSiQue's JSON Lines, with aliases; questions without an answer are left out",
     columns: ["id", "question", "answer", "answer_aliases", "answerable"],
@@ -260,12 +275,14 @@ const given = <Key extends string>(key: Key, value: string | undefined): { reado
  *
  * @param row - with its place
  * @param format - of the file
+ * @param aliases - of the format's answers, where they stand in a file of their own
  * @throws ERR_FORMAT naming file, row and column; also when question or answers are blank
  */
-export function readRow(row: JsonRow, format: Format): Question {
+export function readRow(row: JsonRow, format: Format, aliases?: Aliases): Question {
   const question = format.question(row);
   if (question.trim() === "") throw rowError(row, "a question", "an empty one");
-  const answers = [...new Set(format.answers(row))].filter((answer) => answer.trim() !== "");
+  const others = aliases?.get(format.answerId?.(row) ?? "") ?? [];
+  const answers = [...new Set([...format.answers(row), ...others])].filter((answer) => answer.trim() !== "");
   if (answers.length === 0) throw rowError(row, "at least one answer", "none, or empty ones");
   return {
     id: format.id?.(row) ?? `q${row.index}`,

@@ -1,7 +1,8 @@
 /** The files of a data set, in its own format, become one list of questions. */
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { mixSeed } from "../base/seed.ts";
-import { type FormatName, formatOf, readRow } from "./formats.ts";
+import { type Aliases, readAliases } from "./aliases.ts";
+import { type Format, type FormatName, formatOf, readRow } from "./formats.ts";
 import type { Question } from "./question.ts";
 import { readDataRows } from "./rows.ts";
 
@@ -17,6 +18,8 @@ export interface DataFile {
 /** How files become questions. */
 export interface PrepareOptions {
   readonly format: FormatName;
+  /** The file of aliases that 2WikiMultiHopQA has beside its questions. @default none */
+  readonly aliases?: string | undefined;
   /** Take so many questions, drawn by the seed; their order stays. @default all */
   readonly sample?: number | undefined;
   /** @default 0 */
@@ -50,6 +53,21 @@ function named(question: Question, { source, split }: DataFile, isOneOfMany: boo
   };
 }
 
+interface ReadOptions extends Pick<PrepareOptions, "skipInvalid" | "signal"> {
+  readonly format: Format;
+  readonly aliases: Aliases | undefined;
+  readonly isOneOfMany: boolean;
+}
+
+async function aliasesOf({ aliases: path, format: name }: PrepareOptions): Promise<Aliases | undefined> {
+  if (path === undefined || formatOf(name).answerId !== undefined)
+    return path === undefined ? undefined : readAliases(path);
+  throw new SeekError(
+    "ERR_ARGUMENT",
+    `aliases: expected none, because ${name} has its aliases in its rows, got ${path}`,
+  );
+}
+
 /** Questions of any number of files, each id once. */
 class Collection {
   readonly questions: Question[] = [];
@@ -67,13 +85,13 @@ class Collection {
     this.questions.push(question);
   }
 
-  async read(file: DataFile, options: PrepareOptions, isOneOfMany: boolean): Promise<void> {
-    const format = formatOf(options.format);
+  async read(file: DataFile, { format, aliases, isOneOfMany, ...options }: ReadOptions): Promise<void> {
     for await (const row of readDataRows(file.path, format.columns, { list: format.list })) {
       throwIfAborted(options.signal, file.path);
       try {
         const reason = format.leftOut?.(row);
-        if (reason === undefined) this.add(named(readRow(row, format), file, isOneOfMany), row.where);
+        if (reason === undefined)
+          this.add(named(readRow(row, format, aliases), file, isOneOfMany), row.where);
         else this.leftOut.push({ where: row.where, reason });
       } catch (error) {
         if (options.skipInvalid !== true || !(error instanceof SeekError)) throw error;
@@ -113,7 +131,10 @@ export async function prepareQuestions(
   if (sample !== undefined && !(Number.isInteger(sample) && sample > 0))
     throw new SeekError("ERR_RANGE", `sample: expected an integer of at least 1, got ${sample}`);
   const all = new Collection();
-  for (const file of files) await all.read(file, options, files.length > 1);
+  const format = formatOf(options.format);
+  const aliases = await aliasesOf(options);
+  for (const file of files)
+    await all.read(file, { ...options, format, aliases, isOneOfMany: files.length > 1 });
   if (all.questions.length === 0) {
     const left = all.leftOut[0] === undefined ? "" : `, the first because: ${all.leftOut[0].reason}`;
     const paths = files.map(({ path }) => path).join(", ");

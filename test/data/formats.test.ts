@@ -10,6 +10,7 @@ import type { FormatName } from "../../lib/data/formats.ts";
 import { formatNames, formatOf } from "../../lib/data/formats.ts";
 import { type PrepareOptions, prepareQuestions } from "../../lib/data/prepare.ts";
 import { readQuestions } from "../../lib/data/question.ts";
+import { projectRoot } from "../project.ts";
 
 let folder = "";
 beforeEach(async () => {
@@ -46,6 +47,27 @@ test("HotpotQA and 2WikiMultiHopQA keep their ids and kinds", async () => {
   ];
   for (const format of ["hotpotqa", "2wikimultihopqa"] as const)
     assert.deepEqual(await questionsOf("dev.json", JSON.stringify(rows), format), expected);
+});
+
+test("2WikiMultiHopQA's aliases and demonyms come from their own file", async () => {
+  const rows = [
+    { _id: "a", question: "Where?", answer: "United States", type: "compositional", answer_id: "Q30" },
+    { _id: "b", question: "Same?", answer: "yes", type: "comparison", answer_id: null },
+  ];
+  const given = { Q_id: "Q30", aliases: ["USA", "United States"], demonyms: ["American"] };
+  const aliases = await file("id_aliases.json", lines(given, { Q_id: "Q1", aliases: [], demonyms: [] }));
+  const questions = await questionsOf("dev.json", JSON.stringify(rows), "2wikimultihopqa", { aliases });
+  assert.deepEqual(
+    questions.map(({ answers }) => answers),
+    [["United States", "USA", "American"], ["yes"]],
+  );
+  const { answer_id: _, ...older } = rows[0] ?? {};
+  await assert.rejects(questionsOf("old.jsonl", lines(older), "2wikimultihopqa", { aliases }), {
+    message: /old\.jsonl:1: expected column "answer_id"/,
+  });
+  await assert.rejects(questionsOf("x.jsonl", lines(older), "hotpotqa", { aliases }), {
+    code: "ERR_ARGUMENT",
+  });
 });
 
 test("MuSiQue's aliases are answers, and unanswerable questions are left out and counted", async () => {
@@ -107,6 +129,8 @@ test("MedQA's choices stand in the question, in both of its forms", async () => 
   const expected = { question: "Which?\nOptions:\nA. Hide\nB. Tell", answers: ["Tell", "B. Tell"] };
   assert.deepEqual(await questionsOf("us.jsonl", lines(own), "medqa"), [{ id: "q0", ...expected }]);
   assert.deepEqual(await questionsOf("zh.jsonl", lines(bigBio), "medqa"), [{ id: "0", ...expected }]);
+  const three = lines({ ...own, options: { ...own.options, C: null } });
+  assert.deepEqual(await questionsOf("p.jsonl", three, "medqa"), [{ id: "q0", ...expected }]);
   const wrong = lines({ ...bigBio, answer: ["Ask"] });
   await assert.rejects(questionsOf("w.jsonl", wrong, "medqa"), { message: /one of the choices, got "Ask"/ });
 });
@@ -179,6 +203,21 @@ test("verl's rows are read with ids after their data set, the question from the 
     { id: "musique/2hop_1", question: "Where?", answers: ["Rome"], source: "musique" },
     { id: "hotpotqa/5", question: "When?", answers: ["1902"], source: "hotpotqa" },
   ]);
+});
+
+test("Search-R1's columns are read as Arrow writes them, in several row groups", async () => {
+  const path = join(projectRoot, "test", "golden", "data", "verl.parquet");
+  const { questions } = await prepareQuestions([{ path }], { format: "verl" });
+  const answers = [["Ada", "A. B."], ["Où ça"], ["1902"], ["a", "b", "c"]];
+  const sources = ["nq", "nq", "hotpotqa", "hotpotqa"];
+  const expected = sources.map((source, i) => ({
+    id: `${source}/train_${i}`,
+    question: `Question ${i}?`,
+    answers: answers[i],
+    split: "train",
+    source,
+  }));
+  assert.deepEqual(questions, expected);
 });
 
 test("R1-Searcher's rows go by their idx", async () => {
