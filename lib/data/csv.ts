@@ -58,11 +58,10 @@ async function* readRecords(path: string, separator: string): AsyncGenerator<Csv
   let open: { record: string; where: string } | undefined;
   for await (const { texts, first } of readLines(path)) {
     for (const [i, text] of texts.entries()) {
-      const line = text.endsWith("\r") ? text.slice(0, -1) : text;
-      if (open === undefined && line === "") continue;
+      if (open === undefined && (text === "" || text === "\r")) continue;
       const where: string = open?.where ?? `${path}:${first + i}`;
-      const record: string = open === undefined ? line : `${open.record}\n${line}`;
-      const fields = fieldsOf(record, separator, where);
+      const record: string = open === undefined ? text : `${open.record}\n${text}`;
+      const fields = fieldsOf(record.replace(/\r$/, ""), separator, where);
       if (fields === undefined && record.length > kMaxOpenChars) throw neverCloses(where);
       open = fields === undefined ? { record, where } : undefined;
       if (fields !== undefined) yield { fields, where };

@@ -6,6 +6,7 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files.ts";
+import { withProcessLock } from "../base/process-lock.ts";
 import { shownUrl } from "./attempt.ts";
 import { Fault } from "./fault.ts";
 import type { RemoteFile } from "./file-address.ts";
@@ -89,6 +90,11 @@ class Download {
 
   get #entry(): string {
     return join(this.#folder, "file.json");
+  }
+
+  /** Held while the part grows. */
+  get lock(): string {
+    return join(this.#folder, "lock");
   }
 
   /** The file of an earlier call, if its bytes are still the same. */
@@ -190,7 +196,8 @@ const day = 24 * 3_600_000;
  * @param file - see `remoteFile`
  * @param options - the cache's folder, progress, patience
  * @returns where the file is, and what it was checked against
- * @throws ERR_REMOTE when it cannot be had or has another checksum, ERR_IO, ERR_ABORTED
+ * @throws ERR_REMOTE when it cannot be had or has another checksum, ERR_STATE when another process fetches it, ERR_IO,
+ *   ERR_ABORTED
  */
 export async function downloadFile(file: RemoteFile, options: DownloadFileOptions): Promise<DownloadedFile> {
   const name = shownUrl(file.url);
@@ -199,11 +206,12 @@ export async function downloadFile(file: RemoteFile, options: DownloadFileOption
   const found = await download.cached();
   if (found !== undefined) return found;
   const guard = new Guard(name, { deadlineMs: day, retries: options.retries ?? 5, breakAfter: 1000 });
-  return guard.run(async (signal) => {
+  const attempt = async (signal: AbortSignal): Promise<DownloadedFile> => {
     try {
       return await download.fetch(signal);
     } catch (cause) {
       throw fault(cause, name, signal);
     }
-  }, options.signal);
+  };
+  return withProcessLock(download.lock, () => guard.run(attempt, options.signal));
 }

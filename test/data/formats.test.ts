@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { parquetWriteBuffer } from "hyparquet-writer";
+import { mixSeed } from "../../lib/base/seed.ts";
+import { readCsvRows } from "../../lib/data/csv.ts";
 import type { FormatName } from "../../lib/data/formats.ts";
 import { formatNames, formatOf } from "../../lib/data/formats.ts";
 import { type PrepareOptions, prepareQuestions } from "../../lib/data/prepare.ts";
@@ -289,6 +291,28 @@ test("a table with a quote that never closes, or a row of another width, is refu
   await assert.rejects(questionsOf("c.csv", 'Question,Answer\n"a"?,x\n', "bamboogle"), {
     message: /c\.csv:2: expected a separator behind a quoted field/,
   });
+});
+
+test("every table written by the rules of RFC 4180 comes back, whatever its fields hold", async () => {
+  const letters = ['"', ",", "\t", "\n", "\r", "\r\n", "a", "é", " ", ""];
+  let drawn = 0;
+  const draw = (n: number): number => {
+    drawn += 1;
+    return mixSeed(1, "csv", drawn) % n;
+  };
+  const field = (): string => Array.from({ length: 1 + draw(6) }, () => letters[draw(10)]).join("");
+  const rows = Array.from({ length: 300 }, () => ({ question: `${field()}?`, answer: `${field()}.` }));
+  for (const separator of [",", "\t"] as const) {
+    const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+    const written = rows.map(
+      ({ question, answer }) => `${quoted(question)}${separator}${quoted(answer)}\r\n`,
+    );
+    const name = separator === "," ? "p.csv" : "p.tsv";
+    const path = await file(name, `question${separator}answer\r\n${written.join("")}`);
+    const read: object[] = [];
+    for await (const { value } of readCsvRows(path, separator)) read.push(value);
+    assert.deepEqual(read, rows);
+  }
 });
 
 test("files of several sets are merged in order, their ids after the names of the sets", async () => {

@@ -1,5 +1,6 @@
 /** Files of a hub: fetched once, resumed where they broke off, and never taken for whole when they are not. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -101,6 +102,22 @@ test("a file of the cache that was touched is fetched again", async () => {
   await writeFile(path, "other");
   assert.equal((await fetch(hub)).isFromCache, false);
   assert.deepEqual(await readFile(path), content);
+});
+
+test("two processes do not fetch a file at once, and a lock of a dead one is taken over", async () => {
+  await using hub = await startHub(content);
+  const { path } = await fetch(hub);
+  await rm(path);
+  const lock = join(path, "..", "lock");
+  await writeFile(lock, String(process.pid));
+  await assert.rejects(fetch(hub), {
+    code: "ERR_STATE",
+    message: new RegExp(`process ${process.pid} is at it`),
+  });
+  const { pid: dead } = spawnSync(process.execPath, ["--version"]);
+  await writeFile(lock, String(dead));
+  assert.deepEqual(await readFile((await fetch(hub)).path), content);
+  assert.deepEqual(await filesThere(), ["file.json", "test.jsonl"]);
 });
 
 test("the token goes to the hub and not to where it leads", async () => {
