@@ -83,31 +83,40 @@ struct B1 {
   }
 };
 
+// The sums live in registers as long as only constants index them and nothing takes their address: a loop that is not
+// unrolled, or a lambda that captures them, would store all of them at every step.
 template <class Kind, int R, int Q>
 void tile(const std::byte* const* rows, const std::byte* const* queries, const int32_t* fixes, size_t num_bytes,
           int64_t stride, float* products) {
-  typename Kind::Sum sums[R][Q];
-  for (auto& row : sums) std::fill_n(row, Q, Kind::zero());
+  typename Kind::Sum sums[4][4];
+#pragma GCC unroll 4
+  for (int r = 0; r < 4; ++r) {
+#pragma GCC unroll 4
+    for (int q = 0; q < 4; ++q) sums[r][q] = Kind::zero();
+  }
   for (size_t at = 0; at < num_bytes; at += kStep) {
     const size_t left = num_bytes - at;
     const __mmask64 mask = left >= kStep ? ~__mmask64{0} : (__mmask64{1} << left) - 1;
-    __m512i part[R], asked[Q];
-    for (int r = 0; r < R; ++r) part[r] = Kind::ready(_mm512_maskz_loadu_epi8(mask, rows[r] + at));
+    __m512i asked[Q];
+#pragma GCC unroll 4
     for (int q = 0; q < Q; ++q) asked[q] = _mm512_maskz_loadu_epi8(mask, queries[q] + at);
+#pragma GCC unroll 4
     for (int r = 0; r < R; ++r) {
-      for (int q = 0; q < Q; ++q) sums[r][q] = Kind::add(sums[r][q], part[r], asked[q]);
+      const __m512i part = Kind::ready(_mm512_maskz_loadu_epi8(mask, rows[r] + at));
+#pragma GCC unroll 4
+      for (int q = 0; q < Q; ++q) sums[r][q] = Kind::add(sums[r][q], part, asked[q]);
     }
   }
-  const auto sum = [&](int r, int q) { return r < R && q < Q ? sums[r < R ? r : 0][q < Q ? q : 0] : Kind::zero(); };
   if constexpr (Q == 1) {
-    const auto all = totals(sum(0, 0), sum(1, 0), sum(2, 0), sum(3, 0));
+    const auto all = totals(sums[0][0], sums[1][0], sums[2][0], sums[3][0]);
     alignas(16) float of_rows[4];
     _mm_store_ps(of_rows, Kind::products(all, _mm_set1_epi32(fixes[0])));
     for (int r = 0; r < R; ++r) products[r * stride] = of_rows[r];
   } else {
     const __m128i fix = _mm_loadu_si128(reinterpret_cast<const __m128i*>(fixes));
+#pragma GCC unroll 4
     for (int r = 0; r < R; ++r) {
-      const auto all = totals(sum(r, 0), sum(r, 1), sum(r, 2), sum(r, 3));
+      const auto all = totals(sums[r][0], sums[r][1], sums[r][2], sums[r][3]);
       _mm_mask_storeu_ps(products + r * stride, (1 << Q) - 1, Kind::products(all, fix));
     }
   }
