@@ -28,15 +28,12 @@ export class KeptAnswers {
     try {
       await mkdir(dirname(path), { recursive: true });
       const file = await open(path, "a+");
-      const bytes = await file.readFile();
-      const whole = bytes.lastIndexOf("\n") + 1;
-      await file.truncate(whole);
-      const lines = bytes.subarray(0, whole).toString("utf8").split("\n").slice(0, -1);
-      return new KeptAnswers(
-        path,
-        file,
-        new Map(lines.map((line, i) => parsePair(line, `${path}:${i + 1}`))),
-      );
+      try {
+        return new KeptAnswers(path, file, await readPairs(file, path));
+      } catch (cause) {
+        await file.close();
+        throw cause;
+      }
     } catch (cause) {
       if (cause instanceof SeekError) throw cause;
       throw new SeekError("ERR_IO", `${path}: cannot be opened: ${(cause as Error).message}`, { cause });
@@ -78,6 +75,15 @@ export class KeptAnswers {
 
 function hashOf(request: object): string {
   return createHash("sha256").update(JSON.stringify(request)).digest("hex");
+}
+
+/** What the whole lines say; the rest is cut off. */
+async function readPairs(file: FileHandle, path: string): Promise<Map<string, string>> {
+  const bytes = await file.readFile();
+  const whole = bytes.lastIndexOf("\n") + 1;
+  await file.truncate(whole);
+  const lines = bytes.subarray(0, whole).toString("utf8").split("\n").slice(0, -1);
+  return new Map(lines.map((line, i) => parsePair(line, `${path}:${i + 1}`)));
 }
 
 function parsePair(line: string, where: string): [string, string] {

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { native } from "../base/native.ts";
+import { LineLog } from "../data/line-log.ts";
 import type { Model } from "../model/model.ts";
 import { findWeights } from "../model/model-folder.ts";
 import { type Checkpoint, latestCheckpoint, removeLeftovers, writeCheckpoint } from "./checkpoint.ts";
 import type { Critic } from "./critic.ts";
-import { LineLog } from "../data/line-log.ts";
 import type { Trainer } from "./trainer.ts";
 
 /** Where a run is kept, and how often. */

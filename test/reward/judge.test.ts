@@ -1,6 +1,6 @@
 /** Judges on a server that misbehaves on command: verdicts, what is asked again, kept, left out. */
 import assert from "node:assert/strict";
-import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readFile, readlink, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -125,6 +125,17 @@ test("a file of answers that is no such file is refused by its line", async () =
   await assert.rejects(KeptAnswers.open(path), /wrong\.jsonl:2: expected a pair/);
   assert.equal((await readFile(path, "utf8")).split("\n").length, 3);
   await assert.rejects(KeptAnswers.open(folder), { code: "ERR_IO" });
+});
+
+test("a file of answers that was refused is not left open", async (t) => {
+  const descriptors = await readdir("/proc/self/fd").catch(() => undefined);
+  if (descriptors === undefined) return t.skip("this system does not list a process's open files");
+  const path = join(folder, "refused.jsonl");
+  await writeFile(path, '{"a": 1}\n');
+  await assert.rejects(KeptAnswers.open(path), { code: "ERR_FORMAT" });
+  const names = await readdir("/proc/self/fd");
+  const open = await Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => "")));
+  assert.ok(!open.includes(path));
 });
 
 test("no more requests are under way at once than allowed", async () => {
