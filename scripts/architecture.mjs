@@ -42,7 +42,8 @@ const folders = {
   "lib/recipes": "published systems as plain options",
   "lib/serve": "retrieval over HTTP, in the protocols of the published systems",
   "lib/demo": "the whole loop in one command",
-  "lib/cli": "the seekrl command",
+  "lib/cli": "the seekrl command: options, progress, what commands open",
+  "lib/cli/commands": "one file for each command",
 };
 
 function sources() {
@@ -54,7 +55,10 @@ function sources() {
       encoding: "utf8",
     },
   );
-  return [...new Set(listed.split("\n"))].filter((file) => /\.(ts|h|cpp|cu|cuh|cmake)$/.test(file)).sort();
+  const files = [...new Set(listed.split("\n"))].filter((file) => /\.(ts|h|cpp|cu|cuh|cmake)$/.test(file));
+  // A folder's own files stand before those of its folders.
+  const place = (file) => `${dirname(file)}/ ${file}`;
+  return files.sort((a, b) => (place(a) < place(b) ? -1 : 1));
 }
 
 /** The first sentence of the comment that opens a file. */

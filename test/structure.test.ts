@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { test } from "node:test";
 import { projectRoot } from "./project.ts";
 
@@ -66,8 +66,8 @@ test("a lib folder imports only itself and what stands left of it", () => {
   for (const file of trackedFiles("lib/*/**.ts")) {
     const folder = file.split("/")[1] ?? "";
     assert.notEqual(layerOf(folder), -1, `${file}: the folder ${folder} has no layer`);
-    for (const [, path] of read(file).matchAll(/from "\.\.\/([^"]+)"/g)) {
-      const used = path?.split("/")[0] ?? "";
+    for (const [, path = ""] of read(file).matchAll(/(?:from |import\()"(\.\.?\/[^"]+)"/g)) {
+      const used = posix.join(posix.dirname(file), path).split("/")[1] ?? "";
       const allowed = used === folder || layerOf(used) < layerOf(folder);
       if (!allowed || layerOf(used) === -1) wrong.push(`${file} imports ${path}`);
     }

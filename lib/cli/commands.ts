@@ -1,25 +1,25 @@
 /** The list of commands, in the order in which a newcomer needs them. */
 import type { Command } from "./command.ts";
-import { corpusCheckCommand } from "./corpus-check.ts";
-import { corpusSplitCommand } from "./corpus-split.ts";
-import { dataPrepareCommand } from "./data-prepare.ts";
-import { demoCommand } from "./demo.ts";
-import { evalCommand } from "./eval.ts";
-import { evalCompareCommand } from "./eval-compare.ts";
-import { generateCommand } from "./generate.ts";
-import { indexBuildCommand } from "./index-build.ts";
-import { indexAddCommand, indexRemoveCommand } from "./index-edit.ts";
-import { indexInfoCommand } from "./index-info.ts";
-import { indexMergeCommand } from "./index-merge.ts";
-import { retrieverServeCommand } from "./retriever-serve.ts";
-import { rewardServeCommand } from "./reward-serve.ts";
-import { scoreCommand } from "./score.ts";
-import { scoreAnswersCommand } from "./score-answers.ts";
-import { searchCommand } from "./search.ts";
-import { sftCommand } from "./sft.ts";
-import { tokenizeCommand } from "./tokenize.ts";
-import { trainCommand } from "./train.ts";
-import { worldCommand } from "./world.ts";
+import { corpusCheckCommand } from "./commands/corpus-check.ts";
+import { corpusSplitCommand } from "./commands/corpus-split.ts";
+import { dataPrepareCommand } from "./commands/data-prepare.ts";
+import { demoCommand } from "./commands/demo.ts";
+import { evalCommand } from "./commands/eval.ts";
+import { evalCompareCommand } from "./commands/eval-compare.ts";
+import { generateCommand } from "./commands/generate.ts";
+import { indexBuildCommand } from "./commands/index-build.ts";
+import { indexAddCommand, indexRemoveCommand } from "./commands/index-edit.ts";
+import { indexInfoCommand } from "./commands/index-info.ts";
+import { indexMergeCommand } from "./commands/index-merge.ts";
+import { retrieverServeCommand } from "./commands/retriever-serve.ts";
+import { rewardServeCommand } from "./commands/reward-serve.ts";
+import { scoreCommand } from "./commands/score.ts";
+import { scoreAnswersCommand } from "./commands/score-answers.ts";
+import { searchCommand } from "./commands/search.ts";
+import { sftCommand } from "./commands/sft.ts";
+import { tokenizeCommand } from "./commands/tokenize.ts";
+import { trainCommand } from "./commands/train.ts";
+import { worldCommand } from "./commands/world.ts";
 
 /** Every command of the program. */
 export const commands: readonly Command[] = [

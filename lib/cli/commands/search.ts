@@ -1,7 +1,7 @@
 /** `seekrl search`: asks an index or a retrieval server. */
 import { z } from "zod";
-import { command } from "./command.ts";
-import { openSearch, searchOptions } from "./search-options.ts";
+import { command } from "../command.ts";
+import { openSearch, searchOptions } from "../search-options.ts";
 
 /** The command. */
 export const searchCommand = command({

@@ -1,13 +1,13 @@
 /** `seekrl world`: the built-in world as files, with demonstrations in the words of any recipe. */
 import { join } from "node:path";
 import { z } from "zod";
-import { writeJsonLines } from "../data/jsonl.ts";
-import { writeQuestions } from "../data/question.ts";
-import { type SpeechFamily, worldSpeech } from "../recipes/world-speech.ts";
-import { demonstrations } from "../world/demonstrations.ts";
-import { createWorld } from "../world/world.ts";
-import { command } from "./command.ts";
-import { chooseRecipe, type RecipeOptions, recipeOptions } from "./recipe-options.ts";
+import { writeJsonLines } from "../../data/jsonl.ts";
+import { writeQuestions } from "../../data/question.ts";
+import { type SpeechFamily, worldSpeech } from "../../recipes/world-speech.ts";
+import { demonstrations } from "../../world/demonstrations.ts";
+import { createWorld } from "../../world/world.ts";
+import { command } from "../command.ts";
+import { chooseRecipe, type RecipeOptions, recipeOptions } from "../recipe-options.ts";
 
 const families: Readonly<Record<RecipeOptions["recipe"], SpeechFamily>> = {
   "rag-r1": "rag",

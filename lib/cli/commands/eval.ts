@@ -1,18 +1,18 @@
 /** `seekrl eval`: lets an agent answer sets of questions and scores it. */
 import { z } from "zod";
-import { type Evaluation, evaluateSets, type SetEvaluation } from "../evaluate/evaluate.ts";
-import { type FigureName, figureNames } from "../evaluate/figures.ts";
-import { answerRules, type RulesName } from "../reward/rules.ts";
-import { searchAgent } from "../rollout/agent.ts";
-import { baselineAgent, searchesFor } from "../rollout/baselines.ts";
-import { agentOptions, agentParts, recipeOf } from "./agent-options.ts";
-import { command, UsageError } from "./command.ts";
-import { modelOptions, samplingOptions } from "./model-options.ts";
-import { progressLine } from "./progress.ts";
-import { loadSets } from "./question-sets.ts";
-import { type OpenedSearch, openSearch } from "./search-options.ts";
-import { openSession } from "./session.ts";
-import { tableOf } from "./table.ts";
+import { type Evaluation, evaluateSets, type SetEvaluation } from "../../evaluate/evaluate.ts";
+import { type FigureName, figureNames } from "../../evaluate/figures.ts";
+import { answerRules, type RulesName } from "../../reward/rules.ts";
+import { searchAgent } from "../../rollout/agent.ts";
+import { baselineAgent, searchesFor } from "../../rollout/baselines.ts";
+import { agentOptions, agentParts, recipeOf } from "../agent-options.ts";
+import { command, UsageError } from "../command.ts";
+import { modelOptions, samplingOptions } from "../model-options.ts";
+import { progressLine } from "../progress.ts";
+import { loadSets } from "../question-sets.ts";
+import { type OpenedSearch, openSearch } from "../search-options.ts";
+import { openSession } from "../session.ts";
+import { tableOf } from "../table.ts";
 
 const rulesNames = Object.keys(answerRules) as RulesName[];
 

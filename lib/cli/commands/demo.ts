@@ -1,7 +1,7 @@
 /** `seekrl demo`: the whole loop on the built-in world. */
 import { z } from "zod";
-import { command } from "./command.ts";
-import { modelOptions } from "./model-options.ts";
+import { command } from "../command.ts";
+import { modelOptions } from "../model-options.ts";
 
 /** The command. */
 export const demoCommand = command({
@@ -16,7 +16,7 @@ export const demoCommand = command({
   }),
   run: async (options, io) => {
     // Everything native is loaded here: help and usage errors work without it.
-    const { runDemo } = await import("../demo/demo.ts");
+    const { runDemo } = await import("../../demo/demo.ts");
     const { summary, table, traces } = await runDemo({ ...options, onLine: io.log, signal: io.signal });
     for (const [title, trace] of traces) io.write(`\n--- ${title}\n${trace}\n`);
     io.write(`\n${table}\n`);

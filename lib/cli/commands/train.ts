@@ -1,21 +1,21 @@
 /** `seekrl train`: reinforcement learning of a search agent. */
 import { join } from "node:path";
 import { z } from "zod";
-import { evaluate } from "../evaluate/evaluate.ts";
-import type { Recipe, Training } from "../recipes/recipe.ts";
-import { type AgentParts, rolloutGroup, searchAgent } from "../rollout/agent.ts";
-import type { Search } from "../search/search.ts";
-import { copyTokenizer } from "../text/copy-tokenizer.ts";
-import { type Algorithm, algorithms } from "../train/algorithm.ts";
-import type { RlMetrics, RlOptions } from "../train/rl.ts";
-import { schedule } from "../train/schedule.ts";
-import { agentOptions, agentParts, loadQuestions, recipeOf } from "./agent-options.ts";
-import { type CommandIo, command } from "./command.ts";
-import { openLearners, runRl } from "./learners.ts";
-import { modelOptions, runOptions } from "./model-options.ts";
-import { progressLine } from "./progress.ts";
-import { openSearch } from "./search-options.ts";
-import { openSession, type Session } from "./session.ts";
+import { evaluate } from "../../evaluate/evaluate.ts";
+import type { Recipe, Training } from "../../recipes/recipe.ts";
+import { type AgentParts, rolloutGroup, searchAgent } from "../../rollout/agent.ts";
+import type { Search } from "../../search/search.ts";
+import { copyTokenizer } from "../../text/copy-tokenizer.ts";
+import { type Algorithm, algorithms } from "../../train/algorithm.ts";
+import type { RlMetrics, RlOptions } from "../../train/rl.ts";
+import { schedule } from "../../train/schedule.ts";
+import { agentOptions, agentParts, loadQuestions, recipeOf } from "../agent-options.ts";
+import { type CommandIo, command } from "../command.ts";
+import { openLearners, runRl } from "../learners.ts";
+import { modelOptions, runOptions } from "../model-options.ts";
+import { progressLine } from "../progress.ts";
+import { openSearch } from "../search-options.ts";
+import { openSession, type Session } from "../session.ts";
 
 const algorithmNames = Object.keys(algorithms) as (keyof typeof algorithms)[];
 

@@ -1,9 +1,9 @@
 /** `seekrl index add` and `seekrl index remove`: an index folder changes while searches go on. */
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { SeekError } from "../base/errors.ts";
-import { command, UsageError } from "./command.ts";
-import { splitOf, splitOptions, withIndexProgress } from "./index-options.ts";
+import { SeekError } from "../../base/errors.ts";
+import { command, UsageError } from "../command.ts";
+import { splitOf, splitOptions, withIndexProgress } from "../index-options.ts";
 
 /** The command that adds. */
 export const indexAddCommand = command({
@@ -17,8 +17,8 @@ export const indexAddCommand = command({
     device: z.string().default("cpu").describe("what an encoder runs on"),
   }),
   run: async ({ index, corpus, encoder, device, ...given }, io) => {
-    const { addToIndex } = await import("../index-folder/edit.ts");
-    const { countLive } = await import("../index-folder/manifest.ts");
+    const { addToIndex } = await import("../../index-folder/edit.ts");
+    const { countLive } = await import("../../index-folder/manifest.ts");
     const [manifest, seconds] = await withIndexProgress(io, (listener) =>
       addToIndex(index, corpus, { ...listener, ...splitOf(given), device, ...(encoder ? { encoder } : {}) }),
     );
@@ -46,7 +46,7 @@ export const indexRemoveCommand = command({
   }),
   run: async ({ index, id, ids }, io) => {
     if (id.length === 0 && ids === undefined) throw new UsageError("expected --id or --ids, got neither");
-    const { removeFromIndex } = await import("../index-folder/edit.ts");
+    const { removeFromIndex } = await import("../../index-folder/edit.ts");
     const all = [...id, ...(ids === undefined ? [] : await readIds(ids))];
     const { removed, missing } = await removeFromIndex(index, all, { signal: io.signal });
     for (const each of missing) io.log(`${each}: not in ${index}`);

@@ -1,7 +1,7 @@
 /** `seekrl index merge`: parts become one index, or an index that has changed often is made compact. */
 import { z } from "zod";
-import { command } from "./command.ts";
-import { withIndexProgress } from "./index-options.ts";
+import { command } from "../command.ts";
+import { withIndexProgress } from "../index-options.ts";
 
 /** The command. */
 export const indexMergeCommand = command({
@@ -12,8 +12,8 @@ export const indexMergeCommand = command({
     out: z.string().describe("folder to write; one of them, or one without an index"),
   }),
   run: async ({ index, out }, io) => {
-    const { mergeIndexes } = await import("../index-folder/merge.ts");
-    const { countLive } = await import("../index-folder/manifest.ts");
+    const { mergeIndexes } = await import("../../index-folder/merge.ts");
+    const { countLive } = await import("../../index-folder/manifest.ts");
     const [manifest, seconds] = await withIndexProgress(io, (listener) => mergeIndexes(index, out, listener));
     const passages = countLive(manifest);
     io.write(`${passages} passages in ${out} (${seconds.toFixed(1)} s)\n`);

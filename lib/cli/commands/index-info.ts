@@ -1,8 +1,8 @@
 /** `seekrl index info`: what an index folder holds, and whether it is sound. */
 import { z } from "zod";
-import { SeekError } from "../base/errors.ts";
-import type { IndexInfo } from "../index-folder/info.ts";
-import { command } from "./command.ts";
+import { SeekError } from "../../base/errors.ts";
+import type { IndexInfo } from "../../index-folder/info.ts";
+import { command } from "../command.ts";
 
 function describe({ passages, removed, bytes, settings, segments }: IndexInfo): string {
   const { bm25, dense } = settings;
@@ -33,7 +33,7 @@ export const indexInfoCommand = command({
     verify: z.boolean().default(false).describe("reads every byte, not only files that were touched"),
   }),
   run: async ({ index, verify }, io) => {
-    const { indexInfo } = await import("../index-folder/info.ts");
+    const { indexInfo } = await import("../../index-folder/info.ts");
     const info = await indexInfo(index, { verify: verify ? "all" : "touched" });
     io.write(describe(info));
     io.result(info);

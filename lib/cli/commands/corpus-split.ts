@@ -1,9 +1,9 @@
 /** `seekrl corpus split`: documents become passages. */
 import { z } from "zod";
-import type { SplitProgress } from "../corpus/split-job.ts";
-import { command } from "./command.ts";
-import { durationText, Pace } from "./pace.ts";
-import { progressLine } from "./progress.ts";
+import type { SplitProgress } from "../../corpus/split-job.ts";
+import { command } from "../command.ts";
+import { durationText, Pace } from "../pace.ts";
+import { progressLine } from "../progress.ts";
 
 const megabytes = (numBytes: number): string => `${(numBytes / 1e6).toFixed(1)} MB`;
 
@@ -40,9 +40,9 @@ export const corpusSplitCommand = command({
     resume: z.boolean().default(false).describe("go on where a stopped split ended"),
   }),
   run: async ({ tokenizer, maxWords, ...options }, io) => {
-    const { splitCorpus } = await import("../corpus/split-job.ts");
-    const { reportLines } = await import("../corpus/report.ts");
-    const { Tokenizer } = await import("../text/tokenizer.ts");
+    const { splitCorpus } = await import("../../corpus/split-job.ts");
+    const { reportLines } = await import("../../corpus/report.ts");
+    const { Tokenizer } = await import("../../text/tokenizer.ts");
     const started = performance.now();
     const progress = progressLine(io);
     const pace = new Pace();

@@ -1,12 +1,12 @@
 /** `seekrl score-answers`: a prediction file by a system's own metric rules. */
 import { z } from "zod";
-import { writeJsonLines } from "../data/jsonl.ts";
-import { meanScores, type ScoredAnswer, scoreAnswers } from "../evaluate/score-answers.ts";
-import type { Verdict } from "../reward/judge.ts";
-import { answerRules, type RulesName } from "../reward/rules.ts";
-import { command } from "./command.ts";
-import { judgeAll, judgeOptions } from "./judge-options.ts";
-import { progressLine } from "./progress.ts";
+import { writeJsonLines } from "../../data/jsonl.ts";
+import { meanScores, type ScoredAnswer, scoreAnswers } from "../../evaluate/score-answers.ts";
+import type { Verdict } from "../../reward/judge.ts";
+import { answerRules, type RulesName } from "../../reward/rules.ts";
+import { command } from "../command.ts";
+import { judgeAll, judgeOptions } from "../judge-options.ts";
+import { progressLine } from "../progress.ts";
 
 const rulesNames = Object.keys(answerRules) as RulesName[];
 

@@ -1,18 +1,18 @@
 /** `seekrl sft`: fine-tunes a model on written conversations. */
 import { join } from "node:path";
 import { z } from "zod";
-import { SeekError } from "../base/errors.ts";
-import { readJsonRows } from "../data/jsonl.ts";
-import { copyTokenizer } from "../text/copy-tokenizer.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
-import type { TrainSequence } from "../train/packing.ts";
-import { schedule } from "../train/schedule.ts";
-import { sftSequence } from "../train/sequence.ts";
-import { command } from "./command.ts";
-import { openTrainer, planEpochs, runSft } from "./learners.ts";
-import { modelOptions, runOptions } from "./model-options.ts";
-import { progressLine } from "./progress.ts";
-import { loadModel, loadTokenizer } from "./session.ts";
+import { SeekError } from "../../base/errors.ts";
+import { readJsonRows } from "../../data/jsonl.ts";
+import { copyTokenizer } from "../../text/copy-tokenizer.ts";
+import type { Tokenizer } from "../../text/tokenizer.ts";
+import type { TrainSequence } from "../../train/packing.ts";
+import { schedule } from "../../train/schedule.ts";
+import { sftSequence } from "../../train/sequence.ts";
+import { command } from "../command.ts";
+import { openTrainer, planEpochs, runSft } from "../learners.ts";
+import { modelOptions, runOptions } from "../model-options.ts";
+import { progressLine } from "../progress.ts";
+import { loadModel, loadTokenizer } from "../session.ts";
 
 const segment = z.strictObject({ kind: z.enum(["prompt", "policy", "observation"]), text: z.string() });
 const rowSchema = z.union([

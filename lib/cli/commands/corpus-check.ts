@@ -1,10 +1,10 @@
 /** `seekrl corpus check`: what a corpus can do for questions, before anybody trains on them. */
 import { z } from "zod";
-import type { CheckProgress, CorpusCheck, QuestionReport } from "../doctor/check-corpus.ts";
-import { command } from "./command.ts";
-import { progressLine } from "./progress.ts";
-import { loadSets } from "./question-sets.ts";
-import { tableOf } from "./table.ts";
+import type { CheckProgress, CorpusCheck, QuestionReport } from "../../doctor/check-corpus.ts";
+import { command } from "../command.ts";
+import { progressLine } from "../progress.ts";
+import { loadSets } from "../question-sets.ts";
+import { tableOf } from "../table.ts";
 
 const stageNames: Readonly<Record<CheckProgress["stage"], string>> = {
   build: "index built over",
@@ -51,8 +51,8 @@ export const corpusCheckCommand = command({
     maxWords: z.int().min(1).default(350).describe("longer passages are reported"),
   }),
   run: async ({ corpus, questions: paths, topK, maxWords }, io) => {
-    const { checkCorpus } = await import("../doctor/check-corpus.ts");
-    const { reportLines } = await import("../corpus/report.ts");
+    const { checkCorpus } = await import("../../doctor/check-corpus.ts");
+    const { reportLines } = await import("../../corpus/report.ts");
     const depths = [...new Set(topK)].sort((a, b) => a - b);
     const progress = progressLine(io);
     const check = await checkCorpus({

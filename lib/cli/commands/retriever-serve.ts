@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { basename } from "node:path";
 import { z } from "zod";
-import { defaultLimits, type RetrieverOptions, type ServedEmbedder } from "../serve/options.ts";
-import { command } from "./command.ts";
-import { openUnbatchedSearch, searchOptions } from "./search-options.ts";
+import { defaultLimits, type RetrieverOptions, type ServedEmbedder } from "../../serve/options.ts";
+import { command } from "../command.ts";
+import { openUnbatchedSearch, searchOptions } from "../search-options.ts";
 
 /** Holds the key that clients must send; an option would show it to every user of the machine. */
 const keyVariable = "SEEKRL_API_KEY";
@@ -60,7 +60,7 @@ async function openEmbedding({
   encoderDtype,
 }: z.output<typeof options>): Promise<{ embedding?: ServedEmbedder; close(): unknown }> {
   if (folder === undefined) return { close: () => undefined };
-  const { Encoder } = await import("../embed/encoder.ts");
+  const { Encoder } = await import("../../embed/encoder.ts");
   const embedder = await Encoder.open(folder, { dtype: encoderDtype });
   return {
     embedding: { model: encoderName ?? basename(folder), embedder },
@@ -75,7 +75,7 @@ export const retrieverServeCommand = command({
   options,
   isService: true,
   run: async (given, io) => {
-    const { serveRetriever } = await import("../serve/retriever-server.ts");
+    const { serveRetriever } = await import("../../serve/retriever-server.ts");
     const { embedding, close } = await openEmbedding(given);
     const opened = openUnbatchedSearch(given);
     const search = opened.then((each) => each.search);

@@ -1,8 +1,8 @@
 /** `seekrl score`: how likely a model finds each token of a text. */
 import { z } from "zod";
-import { command } from "./command.ts";
-import { idsOption, modelOptions } from "./model-options.ts";
-import { loadModel } from "./session.ts";
+import { command } from "../command.ts";
+import { idsOption, modelOptions } from "../model-options.ts";
+import { loadModel } from "../session.ts";
 
 /** The command. */
 export const scoreCommand = command({

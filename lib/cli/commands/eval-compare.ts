@@ -1,8 +1,8 @@
 /** `seekrl eval compare`: two runs over the same questions, and whether chance explains their difference. */
 import { z } from "zod";
-import { type Comparison, compareRuns } from "../evaluate/compare.ts";
-import { command } from "./command.ts";
-import { tableOf } from "./table.ts";
+import { type Comparison, compareRuns } from "../../evaluate/compare.ts";
+import { command } from "../command.ts";
+import { tableOf } from "../table.ts";
 
 const chance = (pValue: number): string => (pValue < 0.0001 ? "< 0.0001" : pValue.toFixed(4));
 

@@ -1,8 +1,8 @@
 /** `seekrl index build`: a corpus becomes an index folder. */
 import { z } from "zod";
-import type { BuildIndexOptions } from "../index-folder/build.ts";
-import { command, UsageError } from "./command.ts";
-import { embedderOf, encoderOptions, splitOf, splitOptions, withIndexProgress } from "./index-options.ts";
+import type { BuildIndexOptions } from "../../index-folder/build.ts";
+import { command, UsageError } from "../command.ts";
+import { embedderOf, encoderOptions, splitOf, splitOptions, withIndexProgress } from "../index-options.ts";
 
 const options = z.strictObject({
   corpus: z.string().describe("file or folder: JSON Lines, JSON, TSV, parquet, text; gzip too"),
@@ -36,8 +36,8 @@ export const indexBuildCommand = command({
   summary: "builds a search index from a corpus: by words, by vectors, or both",
   options,
   run: async ({ corpus, out, bm25, k1, b, dense, dim, dtype, part, resume, ...given }, io) => {
-    const { buildIndex } = await import("../index-folder/build.ts");
-    const { countLive } = await import("../index-folder/manifest.ts");
+    const { buildIndex } = await import("../../index-folder/build.ts");
+    const { countLive } = await import("../../index-folder/manifest.ts");
     const embedder = embedderOf(given);
     const [manifest, seconds] = await withIndexProgress(io, (listener) =>
       buildIndex({

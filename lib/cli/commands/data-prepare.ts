@@ -1,12 +1,12 @@
 /** `seekrl data prepare`: files of published question sets become SeekRL's questions, or parquet for verl. */
 import { z } from "zod";
-import { cacheFolder } from "../base/cache-folder.ts";
-import { formatNames, formats } from "../data/formats.ts";
-import { type DataFile, type LeftOut, prepareQuestions } from "../data/prepare.ts";
-import { type Question, writeQuestions } from "../data/question.ts";
-import { type CommandIo, command, UsageError } from "./command.ts";
-import { progressLine } from "./progress.ts";
-import { chooseRecipe, recipeOptions } from "./recipe-options.ts";
+import { cacheFolder } from "../../base/cache-folder.ts";
+import { formatNames, formats } from "../../data/formats.ts";
+import { type DataFile, type LeftOut, prepareQuestions } from "../../data/prepare.ts";
+import { type Question, writeQuestions } from "../../data/question.ts";
+import { type CommandIo, command, UsageError } from "../command.ts";
+import { progressLine } from "../progress.ts";
+import { chooseRecipe, recipeOptions } from "../recipe-options.ts";
 
 /** `NAME=FILE`, or the file alone. */
 function inputOf(given: string, split: string | undefined): DataFile {
@@ -42,7 +42,7 @@ async function write(questions: readonly Question[], options: Options): Promise<
   if (questions.some(({ source }) => source === undefined))
     throw new UsageError("--input: expected NAME=FILE, because rows of parquet for verl name their data set");
   const { prompt } = chooseRecipe({ ...noChoices, recipe, queries, faithful }).format;
-  const { writeVerlParquet } = await import("../data/verl-parquet.ts");
+  const { writeVerlParquet } = await import("../../data/verl-parquet.ts");
   await writeVerlParquet(out, questions, {
     prompt,
     layout: recipe === "research" ? "research" : "search-r1",
@@ -51,9 +51,9 @@ async function write(questions: readonly Question[], options: Options): Promise<
 
 /** A file of the hub or of another server becomes one of the cache. */
 async function fetched(file: DataFile, cache: string | undefined, io: CommandIo): Promise<DataFile> {
-  const { isAddress, remoteFile } = await import("../remote/file-address.ts");
+  const { isAddress, remoteFile } = await import("../../remote/file-address.ts");
   if (!isAddress(file.path)) return file;
-  const { downloadFile } = await import("../remote/download-file.ts");
+  const { downloadFile } = await import("../../remote/download-file.ts");
   const progress = progressLine(io);
   const { path, sha256, checkedBy, isFromCache } = await downloadFile(remoteFile(file.path), {
     folder: cache ?? cacheFolder("data"),

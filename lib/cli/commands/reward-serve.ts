@@ -1,11 +1,11 @@
 /** `seekrl reward serve`: a recipe's reward for other trainers. */
 import { once } from "node:events";
 import { z } from "zod";
-import type { TextFamily } from "../reward/text-trajectory.ts";
-import type { RewardServer, RewardServerOptions } from "../serve/reward-server.ts";
-import { loadQuestions } from "./agent-options.ts";
-import { command } from "./command.ts";
-import { chooseRecipe, type RecipeOptions, recipeOptions } from "./recipe-options.ts";
+import type { TextFamily } from "../../reward/text-trajectory.ts";
+import type { RewardServer, RewardServerOptions } from "../../serve/reward-server.ts";
+import { loadQuestions } from "../agent-options.ts";
+import { command } from "../command.ts";
+import { chooseRecipe, type RecipeOptions, recipeOptions } from "../recipe-options.ts";
 
 const families: Readonly<Record<RecipeOptions["recipe"], TextFamily>> = {
   "rag-r1": "rag",
@@ -47,6 +47,6 @@ export const rewardServeCommand = command({
 
 // Apart from `await using`, beside which the compiler leaves the name of the imported file as it is.
 async function openServer(options: RewardServerOptions): Promise<RewardServer> {
-  const { serveRewards } = await import("../serve/reward-server.ts");
+  const { serveRewards } = await import("../../serve/reward-server.ts");
   return serveRewards(options);
 }

@@ -1,7 +1,7 @@
 /** `seekrl tokenize`: text to token ids. */
 import { z } from "zod";
-import { command } from "./command.ts";
-import { loadTokenizer } from "./session.ts";
+import { command } from "../command.ts";
+import { loadTokenizer } from "../session.ts";
 
 /** The command. */
 export const tokenizeCommand = command({
