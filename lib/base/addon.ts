@@ -211,7 +211,7 @@ export interface NativeHits {
   readonly scores: Float32Array;
 }
 
-/** What native/search/corpus_stats.h counts; passages by number, repeats as pairs of first and again. */
+/** What native/search/passages/corpus_stats.h counts; passages by number, repeats as pairs of first and again. */
 export interface NativeCorpusSummary {
   readonly numPassages: number;
   readonly numWords: number;

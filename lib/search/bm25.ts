@@ -57,7 +57,7 @@ export class Bm25Builder {
   }
 }
 
-/** A saved BM25 index, or several as one. The formula stands in native/search/bm25.h. */
+/** A saved BM25 index, or several as one. The formula stands in native/search/words/bm25.h. */
 export class Bm25Index {
   #handle: Handle<"bm25Index">;
 

@@ -57,7 +57,7 @@ export class CutTexts implements Disposable {
 
 /** How texts become words. */
 interface Rules {
-  /** Where raw tokens end, see native/search/lexicon.h; what lies on one side must not change the words on the other. */
+  /** Where raw tokens end, see native/search/words/lexicon.h; what lies on one side must not change the words on the other. */
   readonly separators: "words" | "spaces";
   /** Whether a passage's title counts, as a line before its text. */
   readonly hasTitle: boolean;

@@ -1,8 +1,8 @@
 // BM25 for JavaScript: built by one task at a time, searched by one task a query.
 #include "node/search_api.h"
 #include "node/search_work.h"
-#include "search/bm25_builder.h"
-#include "search/bm25_search.h"
+#include "search/words/bm25_builder.h"
+#include "search/words/bm25_search.h"
 
 namespace seekrl::node {
 

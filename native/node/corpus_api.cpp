@@ -3,8 +3,8 @@
 
 #include "node/search_api.h"
 #include "node/search_work.h"
-#include "search/corpus_stats.h"
-#include "search/passage_store.h"
+#include "search/passages/corpus_stats.h"
+#include "search/passages/passage_store.h"
 
 namespace seekrl::node {
 

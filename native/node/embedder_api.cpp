@@ -1,8 +1,8 @@
 // The hashed embedder for JavaScript: a corpus is counted, and texts are embedded, in tasks of a few texts.
 #include "node/search_api.h"
 #include "node/search_work.h"
-#include "search/hashed_embedder.h"
-#include "search/lexicon.h"
+#include "search/words/hashed_embedder.h"
+#include "search/words/lexicon.h"
 
 namespace seekrl::node {
 

@@ -2,7 +2,7 @@
 #include "base/file_lock.h"
 #include "node/search_api.h"
 #include "node/search_work.h"
-#include "search/repeated_ids.h"
+#include "search/passages/repeated_ids.h"
 
 namespace seekrl::node {
 

@@ -6,7 +6,7 @@
 
 #include "node/search_api.h"
 #include "node/search_work.h"
-#include "search/passage_store.h"
+#include "search/passages/passage_store.h"
 
 namespace seekrl::node {
 

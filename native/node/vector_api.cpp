@@ -6,10 +6,10 @@
 
 #include "node/search_api.h"
 #include "node/search_work.h"
-#include "search/exact_index.h"
-#include "search/hnsw_index.h"
-#include "search/vector_rows_writer.h"
-#include "search/vector_search.h"
+#include "search/vectors/exact_index.h"
+#include "search/vectors/hnsw_index.h"
+#include "search/vectors/vector_rows_writer.h"
+#include "search/vectors/vector_search.h"
 
 namespace seekrl::node {
 

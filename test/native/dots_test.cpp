@@ -1,12 +1,12 @@
 // The products of every search against plain sums in double, at odd widths and odd numbers of rows and queries.
-#include "search/dots.h"
+#include "search/vectors/dots.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "base/random.h"
 #include "check.h"
-#include "search/vector_codec.h"
+#include "search/vectors/vector_codec.h"
 
 using namespace seekrl;
 using namespace seekrl::search;

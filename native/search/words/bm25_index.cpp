@@ -1,0 +1,70 @@
+// Reads the file; terms are found by binary search over their hashes.
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+#include "search/words/bm25.h"
+
+namespace seekrl::search {
+
+double average_length(int64_t num_passages, int64_t num_terms) {
+  return static_cast<double>(std::max<int64_t>(1, num_terms)) / static_cast<double>(std::max<int64_t>(1, num_passages));
+}
+
+double impact(const TermFrequency& pair, const Bm25Options& options, double average_length) {
+  const double tf = pair.frequency, dl = pair.length;
+  return tf / (tf + options.k1 * (1 - options.b + options.b * dl / average_length));
+}
+
+uint32_t Postings::find_further(uint32_t passage, uint32_t from) const {
+  uint32_t end = count;
+  if (blocks != nullptr) {
+    const uint32_t num_blocks = (count + kBlockSize - 1) / kBlockSize;
+    uint32_t block = from / kBlockSize, step = 1;
+    // Doubling steps until the passage is behind, then halving ones.
+    while (block + step < num_blocks && blocks[block + step - 1].last < passage) block += step, step *= 2;
+    const auto* first = blocks + block;
+    const auto* last = blocks + std::min(num_blocks, block + step);
+    const auto is_before = [](const Block& b, uint32_t p) { return b.last < p; };
+    block = static_cast<uint32_t>(std::lower_bound(first, last, passage, is_before) - blocks);
+    if (block == num_blocks) return count;
+    from = std::max(from, block * kBlockSize);
+    end = std::min(count, (block + 1) * kBlockSize);
+  }
+  return static_cast<uint32_t>(std::lower_bound(passages + from, passages + end, passage) - passages);
+}
+
+Bm25Index::Bm25Index(const std::string& path, Verify verify) : blob_(path, kKind, verify) {
+  const auto [num_passages, num_terms, k1, b, num_different, num_pairs] = blob_.numbers();
+  options_ = {std::bit_cast<double>(k1), std::bit_cast<double>(b)};
+  num_passages_ = num_passages, num_terms_ = num_terms, num_different_ = num_different, num_pairs_ = num_pairs;
+  const auto is_count = [](int64_t count) { return count >= 0 && count < int64_t{1} << 40; };
+  require(is_count(num_passages) && is_count(num_terms) && is_count(num_different) && is_count(num_pairs),
+          ErrorCode::kFormat, path, ": expected counts of at least 0");
+  const auto table_bytes = static_cast<size_t>(2 * num_different + num_pairs) * sizeof(uint64_t);
+  require(blob_.payload_bytes() >= table_bytes && blob_.payload_bytes() % sizeof(uint64_t) == 0, ErrorCode::kFormat,
+          path, ": the counts do not fit the size");
+  hashes_ = reinterpret_cast<const uint64_t*>(blob_.payload() + blob_.payload_bytes() - table_bytes);
+  starts_ = hashes_ + num_different;
+  pairs_ = reinterpret_cast<const TermFrequency*>(starts_ + num_different);
+}
+
+Postings Bm25Index::find(uint64_t term) const {
+  const uint64_t* end = hashes_ + num_different_;
+  const uint64_t* found = std::lower_bound(hashes_, end, term);
+  if (found == end || *found != term) return {};
+  const std::byte* at = blob_.payload() + starts_[found - hashes_];
+  Postings postings;
+  postings.count = *reinterpret_cast<const uint32_t*>(at);
+  postings.max_impact = *reinterpret_cast<const float*>(at + sizeof(uint32_t));
+  at += sizeof(uint32_t) + sizeof(float);
+  if (postings.count > Postings::kBlockSize) {
+    postings.blocks = reinterpret_cast<const Postings::Block*>(at);
+    at += (postings.count + Postings::kBlockSize - 1) / Postings::kBlockSize * sizeof(Postings::Block);
+  }
+  postings.passages = reinterpret_cast<const uint32_t*>(at);
+  postings.pairs = postings.passages + postings.count;
+  return postings;
+}
+
+}  // namespace seekrl::search
