@@ -36,6 +36,8 @@ export interface WorldModelOptions {
   readonly seed: number;
   /** @default worldSft.steps */
   readonly steps?: number;
+  /** The sequences of one step. @default sftBatch */
+  readonly batch?: (tokenizer: Tokenizer, seed: number, step: number) => TrainSequence[];
   /** @default "cpu" */
   readonly device?: string;
   readonly onStep?: (metrics: SftMetrics) => void;
@@ -61,6 +63,7 @@ export function sftBatch(tokenizer: Tokenizer, seed: number, step: number): Trai
  */
 export async function trainWorldModel(options: WorldModelOptions): Promise<void> {
   const { folder, seed, steps = worldSft.steps, device = "cpu", onStep, signal } = options;
+  const { batch = sftBatch } = options;
   await mkdir(folder, { recursive: true });
   writeWorldTokenizer(folder);
   const tokenizer = await Tokenizer.load(folder);
@@ -72,7 +75,7 @@ export async function trainWorldModel(options: WorldModelOptions): Promise<void>
     trainer,
     steps,
     seed,
-    batch: (step) => sftBatch(tokenizer, seed, step),
+    batch: (step) => batch(tokenizer, seed, step),
     learningRate: schedule({ peak, warmupSteps, floor, decay: "cosine", steps }),
     ...(onStep ? { onStep } : {}),
     ...(signal ? { signal } : {}),

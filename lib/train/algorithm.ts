@@ -1,6 +1,7 @@
 /** PPO, GRPO and their relatives as options of one loss and one loop. */
 import type { Discount, GroupBaseline } from "./advantage.ts";
 import type { TrainSequence } from "./packing.ts";
+import type { LossOn } from "./sequence.ts";
 import type { KlEstimator } from "./trainer.ts";
 
 /**
@@ -27,6 +28,13 @@ export interface Algorithm {
   readonly entropyCoef?: number;
   /** How far a value may move in one step's loss. @default 0.5 */
   readonly valueClip?: number;
+  /**
+   * `all` breaks law 2 on purpose: everything behind the prompt is trained on, what was retrieved included. It is there
+   * for the ablation of the mask of retrieved tokens and for nothing else.
+   *
+   * @default "policy"
+   */
+  readonly lossOn?: LossOn;
   /** Passes over the trajectories. @default 1 */
   readonly epochs?: number;
   /** Optimiser steps per pass. @default 1 */

@@ -149,7 +149,9 @@ export async function toExperience(
   algorithm: Algorithm,
   batch: ExperienceBatch,
 ): Promise<Experience> {
-  let sequences: readonly TrainSequence[] = rewarded.map(({ trajectory }) => policySequence(trajectory));
+  let sequences: readonly TrainSequence[] = rewarded.map(({ trajectory }) =>
+    policySequence(trajectory, algorithm.lossOn),
+  );
   const { kl } = algorithm;
   let gap: Experience["gap"];
   if (movesDuringUpdate(algorithm) || kl?.in === "reward") {

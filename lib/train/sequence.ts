@@ -6,26 +6,34 @@ import type { TrainSequence } from "./packing.ts";
 /** What training reads of a segment. */
 export type TrainSegment = Pick<Segment, "kind" | "tokens" | "logprobs">;
 
+/** Whose tokens are rows: the policy's, or everything behind the prompt (an ablation only; see `Algorithm.lossOn`). */
+export type LossOn = "policy" | "all";
+
 /**
  * The policy's tokens as rows, with the engine's log-probabilities where the trajectory has them. Observations and
  * prompt are context only (law 2); ids are taken as they are (law 1). A token that opens the sequence follows nothing
  * and is no row.
  *
  * @param trajectory - its segments
- * @returns a sequence with `rolloutLogprobs` when every policy segment has log-probabilities
+ * @param lossOn - whose tokens are rows, `@default` the policy's
+ * @returns a sequence with `rolloutLogprobs` when every row has a log-probability, which observations never have
  * @throws ERR_SHAPE when a segment has another number of log-probabilities than tokens
  */
-export function policySequence({ segments }: { readonly segments: readonly TrainSegment[] }): TrainSequence {
+export function policySequence(
+  { segments }: { readonly segments: readonly TrainSegment[] },
+  lossOn: LossOn = "policy",
+): TrainSequence {
   const tokens = trajectoryTokens({ segments });
   const rows: number[] = [];
   const logprobs: number[] = [];
   let position = 0;
   for (const segment of segments) {
-    if (segment.kind === "policy") {
-      checkLogprobs(segment);
+    const isPolicy = segment.kind === "policy";
+    if (isPolicy) checkLogprobs(segment);
+    if (isPolicy || (lossOn === "all" && segment.kind === "observation")) {
       for (let i = position === 0 ? 1 : 0; i < segment.tokens.length; i += 1) {
         rows.push(position + i - 1);
-        if (segment.logprobs) logprobs.push(segment.logprobs[i]!);
+        if (isPolicy && segment.logprobs) logprobs.push(segment.logprobs[i]!);
       }
     }
     position += segment.tokens.length;

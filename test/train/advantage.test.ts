@@ -86,6 +86,28 @@ test("the ids trained are the ids sampled, and only the policy's are rows", () =
   assert.deepEqual([...sequence.rolloutLogprobs!], [-1, -2, -3]);
 });
 
+test("for the ablation of the mask, everything behind the prompt is a row, and without the option nothing changes", () => {
+  const given = { segments: segments({ kind: "observation", tokens: Int32Array.of(6, 7) }) };
+  const { tokens, rows, rolloutLogprobs } = policySequence(given, "all");
+  assert.deepEqual(
+    [...rows].map((row) => tokens[row + 1]),
+    [4, 5, 6, 7, 9],
+  );
+  assert.equal(rolloutLogprobs, undefined);
+  assert.deepEqual(policySequence(given, "policy"), policySequence(given));
+});
+
+test("without the mask the score still falls on the last token, and goes back over what was retrieved", async () => {
+  await using model = await tinyModel();
+  await using trainer = await Trainer.open(model);
+  await using critic = await Critic.open(model);
+  const algorithm = { advantage: "gae", discount: { gamma: 0.5, lambda: 1 }, lossOn: "all" } as const;
+  const observation = { kind: "observation" as const, tokens: Int32Array.of(6, 7) };
+  const rewarded = { trajectory: { segments: segments(observation) } as never, reward: 1, group: 0 };
+  const { sequences } = await toExperience([rewarded], { trainer, critic }, algorithm, {});
+  assert.deepEqual([...sequences[0]!.returns!], [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1]);
+});
+
 test("log-probabilities that an observation carries change nothing in the experience", async () => {
   await using model = await tinyModel();
   await using trainer = await Trainer.open(model);

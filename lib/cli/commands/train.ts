@@ -25,6 +25,10 @@ const options = z.strictObject({
   ...agentOptions,
   ...runOptions,
   algorithm: z.enum(algorithmNames).optional().describe("instead of the recipe's"),
+  lossOn: z
+    .enum(["policy", "all"])
+    .default("policy")
+    .describe("all trains on what was retrieved too: for the ablation of the mask only"),
   temperature: z.number().gt(0).default(1).describe("of the rollouts"),
   steps: z.int().min(1).optional().describe("instead of the recipe's"),
   batchQuestions: z.int().min(1).optional().describe("questions of one step"),
@@ -109,7 +113,7 @@ function chooseRecipe(given: Options): Recipe {
   const training = Object.fromEntries(changes.map((key) => [key, given[key as keyof Training]]));
   return {
     ...recipe,
-    algorithm: named,
+    algorithm: given.lossOn === "policy" ? named : { ...named, lossOn: given.lossOn },
     training: { ...recipe.training, ...training },
     sampling: { ...recipe.sampling, temperature: given.temperature },
   };
