@@ -108,6 +108,31 @@ test("an index is built, searched, and evaluated over", async () => {
   assert.equal((await readFile(out, "utf8")).trim().split("\n").length, 2);
 });
 
+test("a file of questions is searched for in batches, and each line has its question's hits", async () => {
+  await runJson("index", "build", "--corpus", corpus, "--out", index);
+  const out = join(folder, "hits.jsonl");
+  const given = ["search", "--index", index, "--questions", questions];
+  const done = await runJson(...given, "--out", out, "--top-k", "1", "--batch", "2");
+  assert.deepEqual(done, { out, questions: 3 });
+  const rows = (await readFile(out, "utf8"))
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    rows.slice(0, 2).map(({ id, answers, hits }) => [id, answers, hits.length, hits[0]?.title]),
+    [
+      ["q0", ["Paris"], 1, "Paris"],
+      ["q1", ["Rome"], 1, "Rome"],
+    ],
+  );
+  assert.equal(rows.length, 3);
+  for (const wrong of [given, [...given, "--out", out, "--query", "Rome"]]) {
+    const { code, stderr } = await runCli(...wrong);
+    assert.equal(code, 2);
+    assert.match(stderr, /expected (either --query or --questions|--questions and --out together)/);
+  }
+});
+
 test("several sets are evaluated in one command, which goes on where it was stopped", async () => {
   await runJson("index", "build", "--corpus", corpus, "--out", index);
   const other = join(folder, "other.jsonl");

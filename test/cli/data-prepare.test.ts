@@ -94,3 +94,20 @@ test("a set is fetched from an address, and the second time from the cache", asy
   const [only] = (await prepareQuestions([{ path: at("nq-out.jsonl") }], { format: "seekrl" })).questions;
   assert.deepEqual(only, { id: "train_0", question: "Who?", answers: ["Ada", "A. B."], source: "nq" });
 });
+
+test("a corpus is fetched from an address, and cut or indexed", async () => {
+  const passages = lines({ id: "1", title: "Paris", text: "Paris is the capital of France." });
+  await using hub = await startHub(Buffer.from(passages));
+  const url = `${hub.storeUrl}/wiki/corpus.jsonl`;
+  process.env.XDG_CACHE_HOME = at("user-cache");
+  const built = await runCli("index", "build", "--corpus", url, "--out", at("index"), "--json");
+  assert.equal(built.code, 0, built.stderr);
+  assert.match(built.stderr, /fetched: .*corpus\.jsonl/);
+  assert.equal(JSON.parse(built.stdout).passages, 1);
+  const cut = await runCli("corpus", "split", "--input", url, "--out", at("cut.jsonl"), "--size", "3");
+  delete process.env.XDG_CACHE_HOME;
+  assert.equal(cut.code, 0, cut.stderr);
+  assert.match(cut.stderr, /from the cache: /);
+  assert.equal((await readFile(at("cut.jsonl"), "utf8")).trim().split("\n").length, 2);
+  assert.equal(hub.asked.length, 1);
+});

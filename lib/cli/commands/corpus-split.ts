@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { SplitProgress } from "../../corpus/split-job.ts";
 import { command } from "../command.ts";
+import { fetchedFile } from "../fetched-file.ts";
 import { durationText, Pace } from "../pace.ts";
 import { progressLine } from "../progress.ts";
 
@@ -22,7 +23,9 @@ export const corpusSplitCommand = command({
   name: "corpus split",
   summary: "cuts documents into passages",
   options: z.strictObject({
-    input: z.string().describe("file or folder: JSON Lines, JSON, TSV, parquet, KILT, text; gzip too"),
+    input: z
+      .string()
+      .describe("file or folder: JSON Lines, JSON, TSV, parquet, KILT, text; gzip too; an address is fetched"),
     out: z.string().describe("file to write"),
     form: z.enum(["jsonl", "store"]).default("jsonl").describe("JSON Lines, or a passage store"),
     by: z
@@ -43,11 +46,12 @@ export const corpusSplitCommand = command({
     const { splitCorpus } = await import("../../corpus/split-job.ts");
     const { reportLines } = await import("../../corpus/report.ts");
     const { Tokenizer } = await import("../../text/tokenizer.ts");
+    const input = await fetchedFile(options.input, io);
     const started = performance.now();
     const progress = progressLine(io);
     const pace = new Pace();
     const { numDocuments, report } = await splitCorpus({
-      ...options,
+      ...{ ...options, input },
       tokenizer: tokenizer === undefined ? undefined : await Tokenizer.load(tokenizer),
       report: { maxWords },
       onProgress: (done) => progress.show(progressText(done, pace)),

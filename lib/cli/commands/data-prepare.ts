@@ -1,11 +1,10 @@
 /** `seekrl data prepare`: files of published question sets become SeekRL's questions, or parquet for verl. */
 import { z } from "zod";
-import { cacheFolder } from "../../base/cache-folder.ts";
 import { formatNames, formats } from "../../data/formats.ts";
 import { type DataFile, type LeftOut, prepareQuestions } from "../../data/prepare.ts";
 import { type Question, writeQuestions } from "../../data/question.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
-import { progressLine } from "../progress.ts";
+import { fetchedFile } from "../fetched-file.ts";
 import { chooseRecipe, recipeOptions } from "../recipe-options.ts";
 
 /** `NAME=FILE`, or the file alone. */
@@ -49,24 +48,6 @@ async function write(questions: readonly Question[], options: Options): Promise<
   });
 }
 
-/** A file of the hub or of another server becomes one of the cache. */
-async function fetched(file: DataFile, cache: string | undefined, io: CommandIo): Promise<DataFile> {
-  const { isAddress, remoteFile } = await import("../../remote/file-address.ts");
-  if (!isAddress(file.path)) return file;
-  const { downloadFile } = await import("../../remote/download-file.ts");
-  const progress = progressLine(io);
-  const { path, sha256, checkedBy, isFromCache } = await downloadFile(remoteFile(file.path), {
-    folder: cache ?? cacheFolder("data"),
-    signal: io.signal,
-    onBytes: (numBytes, total) => progress.show(`fetch: ${numBytes} of ${total ?? "?"} bytes`),
-  });
-  progress.end();
-  const how =
-    checkedBy === "size" ? `checked by size only; #sha256=${sha256} pins it` : `${checkedBy} checked`;
-  io.log(isFromCache ? `from the cache: ${path}` : `fetched: ${path} (${how})`);
-  return { ...file, path };
-}
-
 const kShownRows = 5;
 
 function report(leftOut: readonly LeftOut[], io: CommandIo): void {
@@ -92,8 +73,10 @@ export const dataPrepareCommand = command({
   options: schema,
   run: async (options, io) => {
     const files: DataFile[] = [];
-    for (const given of options.input)
-      files.push(await fetched(inputOf(given, options.split), options.cache, io));
+    for (const given of options.input) {
+      const file = inputOf(given, options.split);
+      files.push({ ...file, path: await fetchedFile(file.path, io, options.cache) });
+    }
     const { questions, leftOut } = await prepareQuestions(files, { ...options, signal: io.signal });
     await write(questions, options);
     report(leftOut, io);

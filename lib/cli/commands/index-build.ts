@@ -2,10 +2,13 @@
 import { z } from "zod";
 import type { BuildIndexOptions } from "../../index-folder/build.ts";
 import { command, UsageError } from "../command.ts";
+import { fetchedFile } from "../fetched-file.ts";
 import { embedderOf, encoderOptions, splitOf, splitOptions, withIndexProgress } from "../index-options.ts";
 
 const options = z.strictObject({
-  corpus: z.string().describe("file or folder: JSON Lines, JSON, TSV, parquet, text; gzip too"),
+  corpus: z
+    .string()
+    .describe("file or folder: JSON Lines, JSON, TSV, parquet, text; gzip too; a file's address is fetched"),
   out: z.string().describe("folder to write"),
   bm25: z.boolean().default(true).describe("leaves out the index by words"),
   k1: z.number().min(0).default(1.2).describe("BM25: how soon repetitions stop counting"),
@@ -39,9 +42,10 @@ export const indexBuildCommand = command({
     const { buildIndex } = await import("../../index-folder/build.ts");
     const { countLive } = await import("../../index-folder/manifest.ts");
     const embedder = embedderOf(given);
+    const source = await fetchedFile(corpus, io);
     const [manifest, seconds] = await withIndexProgress(io, (listener) =>
       buildIndex({
-        ...{ corpus, out, resume, ...listener, ...partOf(part), ...splitOf(given) },
+        ...{ corpus: source, out, resume, ...listener, ...partOf(part), ...splitOf(given) },
         bm25: bm25 && { k1, b },
         dense: dense !== "none" && { embedder, kind: dense, dim, dtype },
       }),
