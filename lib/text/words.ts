@@ -29,14 +29,34 @@ export function wordsOf(text: string): string[] {
   return fold(text).match(wordPattern) ?? [];
 }
 
+// Chinese and Japanese put no spaces between words.
+const unspacedRun = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu;
+
+/** Every two neighbours of an unspaced run, and what stands between such runs as words of their own. */
+function cutUnspaced(word: string): string[] {
+  const terms: string[] = [];
+  let end = 0;
+  for (const { 0: run, index } of word.matchAll(unspacedRun)) {
+    if (index > end) terms.push(word.slice(end, index));
+    const letters = [...run];
+    if (letters.length === 1) terms.push(run);
+    for (let i = 1; i < letters.length; i += 1) terms.push(`${letters[i - 1]}${letters[i]}`);
+    end = index + run.length;
+  }
+  return end < word.length ? [...terms, word.slice(end)] : terms;
+}
+
 /**
- * The terms of words for lexical search: English stop words dropped, the others reduced to their Porter stems.
+ * The terms of words for lexical search: English stop words dropped, the others reduced to their Porter stems; of
+ * Chinese and Japanese every two neighbouring characters.
  *
  * @param words what {@link wordsOf} gave
  * @returns the terms in order
  * @example
  * assert.deepEqual(termsOf(wordsOf("the presidencies")), ["presid"]);
+ * assert.deepEqual(termsOf(wordsOf("日本の首都")), ["日本", "本の", "の首", "首都"]);
  */
 export function termsOf(words: readonly string[]): string[] {
-  return words.filter((word) => !stopWords.has(word)).map(stemmer);
+  const spaced = words.flatMap((word) => (word.search(unspacedRun) < 0 ? [word] : cutUnspaced(word)));
+  return spaced.filter((word) => !stopWords.has(word)).map(stemmer);
 }

@@ -81,6 +81,18 @@ function plainBm25(corpus: readonly string[], query: string, topK: number): [num
   return ranked.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, topK);
 }
 
+test("a Chinese or Japanese passage is found by words inside of its sentences", async () => {
+  const texts = [
+    "北京是中华人民共和国的首都。",
+    "東京は日本の首都である。",
+    "上海位于长江口，是中国最大的城市。",
+  ];
+  const index = await built(texts);
+  const { ids } = await index.search(["日本の首都", "中国最大的城市", "中华人民"], { topK: 1 });
+  assert.deepEqual([...ids], [1, 2, 0]);
+  index.close();
+});
+
 test("over many windows and blocks nothing that belongs to the best is skipped", async () => {
   const corpus = wordyTexts(12_000, 3);
   const index = await built(corpus, { maxBytes: 2 ** 20 });

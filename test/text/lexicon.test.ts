@@ -35,6 +35,13 @@ test("terms drop stop words and endings", () => {
   assert.deepEqual(termsOf(wordsOf("the of and")), []);
 });
 
+test("of Chinese and Japanese every two neighbouring characters are a term, of all else whole words", () => {
+  assert.deepEqual(termsOf(wordsOf("北京是首都")), ["北京", "京是", "是首", "首都"]);
+  assert.deepEqual(termsOf(wordsOf("2024年の大会 running")), ["2024", "年の", "の大", "大会", "run"]);
+  assert.deepEqual(termsOf(wordsOf("猫 ローマ")), ["猫", "ロー", "ーマ"]);
+  assert.equal(termsOf(wordsOf("서울은 수도")).length, 2);
+});
+
 test("characters of all planes, between letters and between words, are cut as wordsOf cuts them", async () => {
   const texts: string[] = [];
   for (let first = 0; first < 0x110000; first += 64) {

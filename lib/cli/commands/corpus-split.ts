@@ -25,7 +25,9 @@ export const corpusSplitCommand = command({
   options: z.strictObject({
     input: z
       .string()
-      .describe("file or folder: JSON Lines, JSON, TSV, parquet, KILT, text; gzip too; an address is fetched"),
+      .describe(
+        "file or folder: JSON Lines, JSON, TSV, parquet, KILT, text; gzip too; an address is fetched",
+      ),
     out: z.string().describe("file to write"),
     form: z.enum(["jsonl", "store"]).default("jsonl").describe("JSON Lines, or a passage store"),
     by: z
