@@ -38,6 +38,8 @@ const folders = {
   "lib/web": "search engines of the web, and the text of its pages",
   "lib/world": "the built-in fictional world",
   "lib/engine": "sequences that generate, append and fork",
+  "lib/tools":
+    "what agents may call: definitions, the box that runs calls, call grammars, built-in tools, MCP",
   "lib/rollout": "one agent on one question: turns, grammar, trajectory",
   "lib/reward": "from a trajectory to a number",
   "lib/evaluate": "a policy over a question set",

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import ts from "typescript";
+import { z } from "zod";
 import { HashedEmbedder } from "../lib/embed/hashed-embedder.ts";
 import type * as seekrl from "../lib/index.ts";
 import { VectorIndex } from "../lib/search/vector-index.ts";
@@ -69,6 +70,7 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
   return {
     assert,
     readFile,
+    z,
     console: { log: () => {} },
     process: { stdout: { write: () => {} } },
     ...values,

@@ -18,6 +18,7 @@ const libLayers = [
   ["remote", "world"],
   ["stores", "web"],
   ["engine"],
+  ["tools"],
   ["rollout"],
   ["reward"],
   ["evaluate"],

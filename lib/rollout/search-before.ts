@@ -1,12 +1,11 @@
 /** A search with a deadline: a tool that hangs or fails never holds a rollout (law 7). */
+import { beforeDeadline, type DeadlineLimits } from "../base/deadline.ts";
 import type { Document } from "../text/observation.ts";
 import type { SearchDocuments } from "./rollout.ts";
 
 /** What a bounded search is given. */
-export interface DeadlineOptions {
+export interface DeadlineOptions extends DeadlineLimits {
   readonly topK: number;
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal;
 }
 
 /** Documents per query, or the reason for having none. */
@@ -25,35 +24,20 @@ export type SearchOutcome =
 export async function searchBefore(
   search: SearchDocuments,
   queries: readonly string[],
-  { topK, timeoutMs, signal }: DeadlineOptions,
+  { topK, ...limits }: DeadlineOptions,
 ): Promise<SearchOutcome> {
-  const stop = new AbortController();
-  const giveUp = (): void => stop.abort();
-  const timer = setTimeout(giveUp, timeoutMs);
-  signal?.addEventListener("abort", giveUp, { once: true });
-  try {
-    const late = new Promise<SearchOutcome>((resolve) => {
-      const failure = `no answer within ${timeoutMs} ms`;
-      stop.signal.addEventListener("abort", () => resolve({ failure }), { once: true });
-    });
-    return await Promise.race([attempt(search, queries, topK, stop.signal), late]);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", giveUp);
-  }
-}
-
-async function attempt(
-  search: SearchDocuments,
-  queries: readonly string[],
-  topK: number,
-  signal: AbortSignal,
-): Promise<SearchOutcome> {
-  try {
-    const documents = await search(queries, { topK, signal });
-    if (documents.length === queries.length) return { documents };
-    return { failure: `expected ${queries.length} lists of documents, got ${documents.length}` };
-  } catch (error) {
-    return { failure: error instanceof Error ? error.message : String(error) };
+  const outcome = await beforeDeadline((signal) => search(queries, { topK, signal }), limits);
+  switch (outcome.kind) {
+    case "done": {
+      const documents = outcome.result;
+      if (documents.length === queries.length) return { documents };
+      return { failure: `expected ${queries.length} lists of documents, got ${documents.length}` };
+    }
+    case "failed":
+      return { failure: outcome.error instanceof Error ? outcome.error.message : String(outcome.error) };
+    case "timed out":
+      return { failure: `no answer within ${limits.timeoutMs} ms` };
+    case "aborted":
+      return { failure: "aborted" };
   }
 }

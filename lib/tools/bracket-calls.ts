@@ -1,0 +1,48 @@
+/** The call grammar of Agentic-RAG-R1: `[Name]: text`, one call a line. */
+import { shown } from "./tool.ts";
+import type { ToolCall } from "./tool-box.ts";
+
+/** How calls without a name are read. */
+export interface BracketOptions {
+  /** The tool of a text that names none. @default such a text cannot be read */
+  readonly fallback?: string;
+}
+
+const opening = /^\[([A-Za-z0-9_.-]{1,64})\]:?/;
+
+/**
+ * Reads calls of the form `[Name]: text` or `[Name] text`. Each call begins a line and goes on to the next one that
+ * begins so; double quotes around its whole text are removed. Never throws; takes time linear in the text.
+ *
+ * @param content - what the policy wrote between its tags, and nothing else (law 9)
+ * @param options - what becomes of a text without a name
+ * @returns the calls in order; none when there is nothing but space
+ * @example
+ * const calls = parseBracketCalls('[Wiki_RAG]: "Marie Curie"\n[KG_RAG] radium -> Paris');
+ * assert.deepEqual(calls.map(({ name, input }) => [name, input]), [["Wiki_RAG", "Marie Curie"], ["KG_RAG", "radium -> Paris"]]);
+ */
+export function parseBracketCalls(content: string, { fallback }: BracketOptions = {}): ToolCall[] {
+  const pieces: string[][] = [];
+  for (const line of content.split("\n").map((each) => each.trim())) {
+    if (pieces.length === 0 || opening.test(line)) pieces.push([line]);
+    else pieces.at(-1)?.push(line);
+  }
+  return pieces.flatMap((lines) => readCall(lines.join("\n").trim(), fallback));
+}
+
+function readCall(text: string, fallback: string | undefined): ToolCall[] {
+  if (text === "") return [];
+  const match = opening.exec(text);
+  const name = match?.[1] ?? fallback;
+  const input = unquoted(text.slice(match?.[0].length ?? 0).trim());
+  if (name === undefined) {
+    return [{ name: "", input, text, fault: `expected [Name] before the input, got ${shown(text)}` }];
+  }
+  if (input === "") return [{ name, input, text, fault: `expected an input behind [${name}], got nothing` }];
+  return [{ name, input, text }];
+}
+
+function unquoted(text: string): string {
+  const isQuoted = text.startsWith('"') && text.length >= 2 && text.indexOf('"', 1) === text.length - 1;
+  return isQuoted ? text.slice(1, -1).trim() : text;
+}

@@ -1,0 +1,33 @@
+/** A calculator as a tool. */
+import { z } from "zod";
+import { evaluateExpression, expressionNames, formatValue } from "./expression.ts";
+import { type Tool, tool } from "./tool.ts";
+
+/** What a built-in tool may be called and say of itself. */
+export interface ToolWording {
+  readonly name?: string;
+  readonly description?: string;
+}
+
+/**
+ * A tool that calculates. It evaluates arithmetic only, never code.
+ *
+ * @param wording - `name`, `@default` "calculator", and `description`
+ * @returns a tool with the input `{expression}`
+ * @example
+ * const { run } = toolBox([calculatorTool()]);
+ * const [{ text }] = await run([{ name: "calculator", input: "(1889 - 1789) / 4", text: "" }]);
+ * assert.equal(text, "25");
+ */
+export function calculatorTool({
+  name = "calculator",
+  description = "Calculates the value of an arithmetic expression.",
+}: ToolWording = {}): Tool {
+  const known = `numbers, + - * / % (remainder) ^ !, parentheses, ${expressionNames.join(", ")}`;
+  return tool({
+    name,
+    description,
+    input: z.object({ expression: z.string().min(1).describe(`may have ${known}; angles in radians`) }),
+    run: ({ expression }) => formatValue(evaluateExpression(expression)),
+  });
+}
