@@ -2,6 +2,7 @@
 
 import { type Document, informationText, observationText, type QueryMode } from "../text/observation.ts";
 import { type ParseTurn, parseTurn, turnEnds } from "./grammar.ts";
+import type { Memory } from "./memory.ts";
 
 /** Everything a rollout writes that the policy reads. Plain data and pure functions. */
 export interface Format {
@@ -33,6 +34,8 @@ export interface Format {
   readonly failure: string;
   /** Ends the observation before the last turn; empty for silence. */
   readonly lastTurn: string;
+  /** Makes the conversation a memory stack, each turn one action (`stackParser`). @default everything stays visible */
+  readonly memory?: Memory;
 }
 
 // Tags are named without their angle brackets where they would make a pair: a pair could be taken for an action.

@@ -16,7 +16,20 @@ export type Action =
       readonly dropped: number;
       readonly end: number;
     }
-  | { readonly kind: "answer"; readonly answer: string; readonly end: number }
+  | {
+      readonly kind: "answer";
+      readonly answer: string;
+      /** Where the text behind the opening tag begins. @default unknown */
+      readonly start?: number;
+      readonly end: number;
+    }
+  | {
+      /** Of agents with a memory stack alone. */
+      readonly kind: "plan" | "reasoning" | "backtrack" | "summary";
+      readonly content: string;
+      readonly start: number;
+      readonly end: number;
+    }
   | { readonly kind: "end"; readonly answer?: string }
   | { readonly kind: "invalid"; readonly reason: InvalidReason };
 

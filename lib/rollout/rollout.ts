@@ -3,7 +3,7 @@ import { performance } from "node:perf_hooks";
 import type { Document } from "../text/observation.ts";
 import type { Format } from "./format.ts";
 import type { Action } from "./grammar.ts";
-import { searchBefore } from "./search-before.ts";
+import { type PerformCalls, performSearch } from "./perform.ts";
 import type { Segment, StopReason, Trajectory } from "./trajectory.ts";
 
 /** What a rollout needs of the engine's sequence. */
@@ -11,12 +11,24 @@ export interface TokenSequence {
   generate(options: GenerateRequest): Promise<GeneratedSpan>;
   /** Adds tokens the model shall read; nothing before them is computed again. */
   append(ids: Int32Array): void | Promise<void>;
+  /** Forgets all tokens but the first `length`. Memory stacks need it; `seed` is that of the draws from here on. */
+  truncate?(length: number, options?: { readonly seed?: number }): void | Promise<void>;
+  /** Log-probabilities these tokens would have after the first `after` of the sequence. Needed for cppl. */
+  score?(ids: Int32Array, options?: { readonly after?: number }): Promise<Scores>;
+}
+
+/** How likely given tokens are. */
+export interface Scores {
+  /** Natural log-probability of each token at temperature 1. */
+  readonly logprobs: Float32Array;
 }
 
 /** One turn's request. */
 export interface GenerateRequest extends Sampling {
   readonly maxTokens: number;
   readonly stop: readonly string[];
+  /** Whether entropies are wanted. @default false */
+  readonly entropies?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -24,6 +36,8 @@ export interface GenerateRequest extends Sampling {
 export interface GeneratedSpan {
   readonly ids: Int32Array;
   readonly logprobs: Float32Array;
+  /** Entropy of the distribution of each token at temperature 1, in nats; when it was asked for. */
+  readonly entropies?: Float32Array;
   readonly stop: "stop" | "eos" | "length" | "aborted";
   readonly weightsVersion: number;
 }
@@ -78,6 +92,8 @@ export const defaultLimits: Limits = {
 export interface Environment {
   readonly tokenizer: TextCodec;
   readonly search: SearchDocuments;
+  /** Executes the calls of an action instead of one search for all of them. @default `performSearch(search)` */
+  readonly perform?: PerformCalls;
   readonly format: Format;
   readonly limits: Limits;
   readonly sampling: Sampling;
@@ -89,6 +105,8 @@ export interface OpenedPrompt {
   readonly questionId: string;
   readonly tokens: Int32Array;
   readonly text: string;
+  /** The seed of the sequence; after a memory stack has forgotten tokens, others follow from it. @default 0 */
+  readonly seed?: number;
 }
 
 /** Who ends a rollout, and who hears of it. */
@@ -167,11 +185,11 @@ class Rollout {
       if (stop === "aborted") return "aborted";
       const { format } = this.#environment;
       const action = format.parse(text, format);
-      if (action.kind === "invalid") this.#invalidActions += 1;
       if (action.kind === "answer" || action.kind === "end") {
         this.#answer = action.answer;
         return action.answer === undefined ? lastStop(stop) : "answer";
       }
+      if (action.kind !== "search") this.#invalidActions += 1;
       if (stop === "length" && this.#numTokens >= maxTokens) return "context";
       if (this.#turns === maxTurns) return action.kind === "search" ? "max_turns" : lastStop(stop);
       const ended = await this.#observe(await this.#respond(action));
@@ -224,9 +242,9 @@ class Rollout {
     return { stop, text };
   }
 
-  async #respond(action: Extract<Action, { kind: "search" | "invalid" }>): Promise<string> {
+  async #respond(action: Action): Promise<string> {
     const { format } = this.#environment;
-    if (action.kind === "invalid") return format.invalid;
+    if (action.kind !== "search") return format.invalid;
     this.#queries.push(action.queries);
     this.#droppedQueries += action.dropped;
     const started = performance.now();
@@ -235,18 +253,17 @@ class Rollout {
       this.#onDocuments([]);
       return format.observation([], [], (text) => this.#shorten(text));
     }
-    const outcome = await searchBefore(this.#environment.search, action.queries, {
+    const perform = this.#environment.perform ?? performSearch(this.#environment.search);
+    const { documents, failures } = await perform(action.queries, {
       topK,
       timeoutMs: searchTimeoutMs,
       ...(this.#signal ? { signal: this.#signal } : {}),
     });
     this.#searchMs += performance.now() - started;
-    if ("failure" in outcome) {
-      if (!this.#signal?.aborted) this.#failureReasons.push(outcome.failure);
-      return format.failure;
-    }
-    this.#onDocuments(outcome.documents);
-    return format.observation(action.queries, outcome.documents, (text) => this.#shorten(text));
+    if (!this.#signal?.aborted) this.#failureReasons.push(...failures);
+    if (documents === undefined) return format.failure;
+    this.#onDocuments(documents);
+    return format.observation(action.queries, documents, (text) => this.#shorten(text));
   }
 
   async #observe(text: string): Promise<StopReason | undefined> {

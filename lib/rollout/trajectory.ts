@@ -1,5 +1,7 @@
 /** What one agent did with one question: the token segments, in order, and how it ended. */
 
+import type { MemoryRecord } from "./memory.ts";
+
 /** Who wrote a segment: the caller (`prompt`), the model (`policy`), the environment (`observation`). */
 export type SegmentKind = "prompt" | "policy" | "observation";
 
@@ -12,6 +14,11 @@ export interface Segment {
   readonly logprobs?: Float32Array;
   /** The tokens as text, for parsing, scoring and reading. */
   readonly text: string;
+  /**
+   * On policy segments of agents that forget: the segments that were the context when this one was sampled, in the
+   * order in which they stood there, counted among all segments. @default all earlier ones
+   */
+  readonly visible?: readonly number[];
 }
 
 /**
@@ -57,6 +64,8 @@ export interface Trajectory {
   readonly failures: number;
   /** What each failed search said, for people. @default none failed */
   readonly failureReasons?: readonly string[];
+  /** What an agent with a memory stack did. @default it has none */
+  readonly memory?: MemoryRecord;
   readonly timings: Timings;
   /** Version of the weights that sampled the first policy token. */
   readonly weightsVersion: number;

@@ -86,9 +86,22 @@ export function groupAdvantages(
   groups: readonly (string | number)[],
   baseline: GroupBaseline,
 ): number[] {
+  const members = membersOf(groups);
+  return scores.map((score, i) => {
+    const group = members.get(groups[i]!)!.map((member) => scores[member]!);
+    return againstGroup(score, group, baseline);
+  });
+}
+
+/** The trajectories of each question. */
+function membersOf(groups: readonly (string | number)[]): Map<string | number, number[]> {
   const members = new Map<string | number, number[]>();
-  for (const [i, group] of groups.entries()) members.set(group, [...(members.get(group) ?? []), scores[i]!]);
-  return scores.map((score, i) => againstGroup(score, members.get(groups[i]!)!, baseline));
+  for (const [i, group] of groups.entries()) {
+    const known = members.get(group);
+    if (known === undefined) members.set(group, [i]);
+    else known.push(i);
+  }
+  return members;
 }
 
 function againstGroup(score: number, group: readonly number[], baseline: GroupBaseline): number {
@@ -100,6 +113,77 @@ function againstGroup(score: number, group: readonly number[], baseline: GroupBa
   const mean = score - centred;
   const variance = group.reduce((sum, other) => sum + (other - mean) ** 2, 0) / (size - 1);
   return centred / (Math.sqrt(variance) + 1e-6);
+}
+
+/** How rewards of single tokens are compared with a group; see `Algorithm.tokenRewards`. */
+export interface TokenCredit {
+  readonly baseline: GroupBaseline;
+  /** @default "to-go" */
+  readonly credit?: "to-go" | "ratio";
+}
+
+/**
+ * Advantages of single tokens against the trajectories of the same question, for rewards that fall on tokens.
+ *
+ * - `to-go` with `S` a trajectory's whole worth and `z` its advantage in the group: `z` less what the tokens before
+ *   have earned, plus what the group's tokens earn on average over as large a part of a trajectory, in the scale of `z`
+ * - `ratio` `r_t z / s`, of scores `s` that hold the tokens' rewards already (Agentic-RAG-R1); 0 where `s` is 0
+ *
+ * @param scores - one per trajectory
+ * @param rewards - one array per trajectory, one number per policy token
+ * @param groups - the question of each
+ * @param options - see {@link TokenCredit}
+ * @returns one array per trajectory, one advantage per policy token
+ * @example
+ * const [first] = tokenAdvantages([0, 0], [[1, 0], [0, 0]], ["a", "a"], { baseline: "dr-grpo" });
+ * assert.deepEqual([...first], [0.5, -0.25]);
+ */
+export function tokenAdvantages(
+  scores: readonly number[],
+  rewards: readonly ArrayLike<number>[],
+  groups: readonly (string | number)[],
+  { baseline, credit = "to-go" }: TokenCredit,
+): Float64Array[] {
+  if (credit === "ratio") {
+    const whole = groupAdvantages(scores, groups, baseline);
+    return rewards.map((rewards_R, i) => {
+      const scale = scores[i] === 0 ? 0 : whole[i]! / scores[i]!;
+      return Float64Array.from(rewards_R, (reward) => reward * scale);
+    });
+  }
+  const sums = rewards.map((rewards_R) => Array.from(rewards_R).reduce((sum, reward) => sum + reward, 0));
+  const totals = scores.map((score, i) => score + sums[i]!);
+  const members = membersOf(groups);
+  return rewards.map((rewards_R, i) => {
+    const group = members.get(groups[i]!)!;
+    const inGroup = group.map((member) => totals[member]!);
+    const expected = group.reduce((sum, member) => sum + sums[member]!, 0) / group.length;
+    return remaining(rewards_R, {
+      whole: againstGroup(totals[i]!, inGroup, baseline),
+      scale: scaleOf(inGroup, baseline),
+      expected: group.length === 1 ? 0 : expected,
+    });
+  });
+}
+
+function remaining(
+  rewards_R: ArrayLike<number>,
+  { whole, scale, expected }: { readonly whole: number; readonly scale: number; readonly expected: number },
+): Float64Array {
+  let earned = 0;
+  return Float64Array.from(rewards_R, (reward, t) => {
+    const advantage = whole - scale * (earned - (expected * t) / rewards_R.length);
+    earned += reward;
+    return advantage;
+  });
+}
+
+/** What a difference of scores is multiplied with to become an advantage. */
+function scaleOf(group: readonly number[], baseline: GroupBaseline): number {
+  const size = group.length;
+  if (size === 1 || baseline === "dr-grpo" || baseline === "reinforce++") return 1;
+  if (baseline === "rloo") return size / (size - 1);
+  return 1 / (Math.sqrt((variance(group) * size) / (size - 1)) + 1e-6);
 }
 
 /**

@@ -14,6 +14,15 @@ export type Aggregation = "token-mean" | "sequence-mean" | { readonly tokensPerS
 export interface Algorithm {
   /** `gae` needs a critic; the others compare the samples of one question. */
   readonly advantage: "gae" | GroupBaseline;
+  /**
+   * How rewards of single tokens enter the comparison with a group; GAE knows them anyway. `to-go`: a token's advantage
+   * is what its trajectory still earns from there on, less what the group earns on average over as much of it. `ratio`:
+   * Agentic-RAG-R1's `r_t z / R`, the advantage of the whole reward `R` by the token's share in it, which changes its
+   * sign where `R` is negative and grows without bound near 0.
+   *
+   * @default "to-go"
+   */
+  readonly tokenRewards?: "to-go" | "ratio";
   /** Of GAE. @default gamma 1, lambda 1 */
   readonly discount?: Discount;
   /** The ratio: per token, or per sequence (GSPO). @default "clipped" */

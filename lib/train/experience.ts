@@ -1,7 +1,7 @@
 /** Rewarded trajectories and all that the update needs to know about them before the weights move. */
 import { SeekError } from "../base/errors.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { explainedVariance, gae, groupAdvantages, whiten } from "./advantage.ts";
+import { explainedVariance, gae, groupAdvantages, tokenAdvantages, whiten } from "./advantage.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { TrainSequence } from "./packing.ts";
 import type { Learners, RlBatch } from "./rl.ts";
@@ -13,6 +13,11 @@ import { type KlEstimator, scoreSequences } from "./trainer.ts";
 export interface Rewarded {
   readonly trajectory: Pick<Trajectory, "segments">;
   readonly reward: number;
+  /**
+   * What single tokens are worth besides: one number for each policy token, in order. The reward itself falls on the
+   * last of them.
+   */
+  readonly tokenRewards?: ArrayLike<number>;
   readonly group: number;
 }
 
@@ -56,12 +61,28 @@ function gapOf(sequences: readonly TrainSequence[]): Experience["gap"] {
 }
 
 /** The score falls on the last policy token, the KL penalty on each (law 2: policy tokens only). */
-function tokenRewards(score: number, penalties: Float64Array | undefined, numRows: number): Float64Array {
+function rewardsOf(
+  { reward, tokenRewards }: Rewarded,
+  penalties: Float64Array | undefined,
+  numRows: number,
+): Float64Array {
   const rewards = new Float64Array(numRows);
   if (numRows === 0) return rewards;
   if (penalties !== undefined) for (let i = 0; i < numRows; i += 1) rewards[i] = -penalties[i]!;
-  rewards[numRows - 1]! += score;
+  if (tokenRewards !== undefined) for (let i = 0; i < numRows; i += 1) rewards[i]! += tokenRewards[i]!;
+  rewards[numRows - 1]! += reward;
   return rewards;
+}
+
+function checkTokenRewards(rewarded: readonly Rewarded[], sequences: readonly TrainSequence[]): void {
+  for (const [i, { tokenRewards }] of rewarded.entries()) {
+    const expected = sequences[i]!.rows.length;
+    if (tokenRewards === undefined || tokenRewards.length === expected) continue;
+    throw new SeekError(
+      "ERR_SHAPE",
+      `tokenRewards of trajectory ${i}: expected ${expected} numbers, got ${tokenRewards.length}`,
+    );
+  }
 }
 
 function criticAdvantages(
@@ -89,11 +110,17 @@ function criticAdvantages(
 function baselineAdvantages(
   sequences: readonly TrainSequence[],
   scores: readonly number[],
-  groups: readonly number[],
+  rewarded: readonly Rewarded[],
   baseline: Exclude<Algorithm["advantage"], "gae">,
+  credit: Algorithm["tokenRewards"],
 ) {
-  const whole = groupAdvantages(scores, groups, baseline);
-  const perToken = sequences.map(({ rows }, i) => new Float64Array(rows.length).fill(whole[i]!));
+  const groups = rewarded.map(({ group }) => group);
+  const hasTokenRewards = rewarded.some(({ tokenRewards }) => tokenRewards !== undefined);
+  const rewards = sequences.map(({ rows }, i) => rewarded[i]!.tokenRewards ?? new Float64Array(rows.length));
+  const whole = hasTokenRewards ? [] : groupAdvantages(scores, groups, baseline);
+  const perToken = hasTokenRewards
+    ? tokenAdvantages(scores, rewards, groups, { baseline, ...(credit === undefined ? {} : { credit }) })
+    : sequences.map(({ rows }, i) => new Float64Array(rows.length).fill(whole[i]!));
   const final = baseline === "reinforce++" ? whiten(perToken) : perToken;
   return sequences.map((sequence, i) => ({ ...sequence, advantages: Float32Array.from(final[i]!) }));
 }
@@ -152,6 +179,7 @@ export async function toExperience(
   let sequences: readonly TrainSequence[] = rewarded.map(({ trajectory }) =>
     policySequence(trajectory, algorithm.lossOn),
   );
+  checkTokenRewards(rewarded, sequences);
   const { kl } = algorithm;
   let gap: Experience["gap"];
   if (movesDuringUpdate(algorithm) || kl?.in === "reward") {
@@ -166,17 +194,15 @@ export async function toExperience(
     ...(penalties === undefined ? {} : { referenceKl: meanPenalty(penalties, kl?.coef ?? 1) }),
   };
   if (algorithm.advantage === "gae") {
-    const rewards = sequences.map(({ rows }, i) =>
-      tokenRewards(rewarded[i]!.reward, penalties?.[i], rows.length),
-    );
+    const rewards = sequences.map(({ rows }, i) => rewardsOf(rewarded[i]!, penalties?.[i], rows.length));
     const values = await learners.critic!.values(sequences, batch);
     return { ...known, ...criticAdvantages(sequences, rewards, values, algorithm) };
   }
   const scores = rewarded.map(
     ({ reward }, i) => reward - (penalties?.[i]?.reduce((sum, one) => sum + one, 0) ?? 0),
   );
-  const groups = rewarded.map(({ group }) => group);
-  return { ...known, sequences: baselineAdvantages(sequences, scores, groups, algorithm.advantage) };
+  const { advantage: baseline, tokenRewards: credit } = algorithm;
+  return { ...known, sequences: baselineAdvantages(sequences, scores, rewarded, baseline, credit) };
 }
 
 function meanPenalty(penalties: readonly Float64Array[], coef: number): number {

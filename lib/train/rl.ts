@@ -42,7 +42,15 @@ export interface Task {
   readonly reward: Reward;
   /** What the rollouts of one question add to each other's rewards. @default nothing */
   readonly groupReward?: GroupReward;
+  /** Worth of single tokens besides the reward: one number for each policy token, in order. @default nothing */
+  readonly tokenRewards?: TokenReward;
 }
+
+/** Rewards of a trajectory's policy tokens, in order. */
+export type TokenReward = (
+  trajectory: Trajectory,
+  question: Question,
+) => ArrayLike<number> | Promise<ArrayLike<number>>;
 
 /** The size of a step. */
 export interface RlBatch {
@@ -106,6 +114,7 @@ export interface Played {
   readonly question: Question;
   readonly trajectory: Trajectory;
   readonly reward: number;
+  readonly tokenRewards?: ArrayLike<number>;
   readonly group: number;
 }
 
@@ -131,10 +140,13 @@ async function playGroup(
     ({ trajectory, reward }, i) => [trajectory, reward + (bonus?.[i] ?? 0)] as const,
   );
   const known = new Map(isAlone ? [] : scored);
-  return trajectories.map((trajectory) => {
+  const rolled = trajectories.map(async (trajectory): Promise<Rolled> => {
     const reward = known.get(trajectory);
-    return { question, trajectory, group, ...(reward === undefined ? {} : { reward }) };
+    if (reward === undefined) return { question, trajectory, group };
+    const tokenRewards = await task.tokenRewards?.(trajectory, question);
+    return { question, trajectory, group, reward, ...(tokenRewards === undefined ? {} : { tokenRewards }) };
   });
+  return Promise.all(rolled);
 }
 
 /** All rollouts of a step at once, so that the engine batches them. When one throws, the others are told to stop. */
