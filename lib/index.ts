@@ -43,7 +43,7 @@ export { emReward, f1Reward, policyAnswer, type Reward, weightedReward } from ".
 export { scoreAnswer } from "./reward/rules.ts";
 export { formatReward, retrievalReward } from "./reward/search-r1.ts";
 export { type Agent, rolloutGroup, searchAgent } from "./rollout/agent.ts";
-export { type Baseline, baselineAgent } from "./rollout/baselines.ts";
+export { type Baseline, baselineAgent } from "./rollout/baselines/baselines.ts";
 export { type Format, ragFormat } from "./rollout/format.ts";
 export { rollout } from "./rollout/rollout.ts";
 export type { Trajectory } from "./rollout/trajectory.ts";

@@ -41,6 +41,7 @@ const folders = {
   "lib/tools":
     "what agents may call: definitions, the box that runs calls, call grammars, built-in tools, MCP",
   "lib/rollout": "one agent on one question: turns, grammar, trajectory",
+  "lib/rollout/baselines": "plain ways to answer, one a file, to compare agents with",
   "lib/reward": "from a trajectory to a number",
   "lib/evaluate": "a policy over a question set",
   "lib/train": "SFT and RL loops, advantages, checkpoints, run log",

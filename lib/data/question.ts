@@ -13,6 +13,14 @@ export interface Question {
   readonly split?: string;
   /** Which data set it comes from, for example "nq". */
   readonly source?: string;
+  /** Texts that stand with the question, for example HotpotQA's ten paragraphs or LongBench's context. */
+  readonly documents?: readonly TitledText[];
+}
+
+/** A text and its title, which may be empty. */
+export interface TitledText {
+  readonly title: string;
+  readonly text: string;
 }
 
 const kAnswerColumns = ["answers", "golden_answers", "answer"] as const;
@@ -33,6 +41,19 @@ function optional(row: JsonRow, column: "kind" | "split" | "source"): string | u
   return row.value[column] === undefined || row.value[column] === null ? undefined : textColumn(row, column);
 }
 
+function documentsOf(row: JsonRow): readonly TitledText[] | undefined {
+  const { documents } = row.value;
+  if (documents === undefined || documents === null) return undefined;
+  if (!Array.isArray(documents)) throw rowError(row, `column "documents": a list`, JSON.stringify(documents));
+  return documents.map((each: unknown, i) => {
+    if (typeof each !== "object" || each === null)
+      throw rowError(row, `column "documents": objects of title and text`, JSON.stringify(each));
+    const where = `${row.where}, documents[${i}]`;
+    const member = { value: each as Record<string, unknown>, index: row.index, where };
+    return { title: textColumn(member, "title"), text: textColumn(member, "text") };
+  });
+}
+
 /**
  * Turns one JSON row into a question: our own shape, or the `{question, golden_answers}` of RAG-R1 and FlashRAG, whose
  * answers are one string or a list. A row without `id` is named after its position: `<prefix><index>`.
@@ -43,6 +64,7 @@ export function questionFromRow(row: JsonRow, prefix = "q"): Question {
   const kind = optional(row, "kind");
   const split = optional(row, "split");
   const source = optional(row, "source");
+  const documents = documentsOf(row);
   return {
     id: row.value.id === undefined ? `${prefix}${row.index}` : textColumn(row, "id"),
     question: textColumn(row, "question"),
@@ -50,11 +72,12 @@ export function questionFromRow(row: JsonRow, prefix = "q"): Question {
     ...(kind === undefined ? {} : { kind }),
     ...(split === undefined ? {} : { split }),
     ...(source === undefined ? {} : { source }),
+    ...(documents === undefined ? {} : { documents }),
   };
 }
 
 /** The columns that {@link questionFromRow} looks at. */
-export const questionColumns = ["id", "question", ...kAnswerColumns, "kind", "split", "source"];
+export const questionColumns = ["id", "question", ...kAnswerColumns, "kind", "split", "source", "documents"];
 
 /**
  * Reads questions one by one from a JSON Lines file, from one JSON array, or from a parquet, CSV or TSV file with the

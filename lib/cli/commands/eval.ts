@@ -4,7 +4,7 @@ import { type Evaluation, evaluateSets, type SetEvaluation } from "../../evaluat
 import { type FigureName, figureNames } from "../../evaluate/figures.ts";
 import { answerRules, type RulesName } from "../../reward/rules.ts";
 import { searchAgent } from "../../rollout/agent.ts";
-import { baselineAgent, searchesFor } from "../../rollout/baselines.ts";
+import { baselineAgent, baselineNames, searchesFor } from "../../rollout/baselines/baselines.ts";
 import { agentOptions, agentParts, recipeOf } from "../agent-options.ts";
 import { command, UsageError } from "../command.ts";
 import { modelOptions, samplingOptions } from "../model-options.ts";
@@ -21,7 +21,7 @@ const schema = z.strictObject({
   questions: z.array(z.string()).min(1).describe("JSON Lines of {id, question, answers}"),
   ...agentOptions,
   baseline: z
-    .enum(["direct", "cot", "rag", "iter-retgen", "ircot"])
+    .enum(baselineNames)
     .optional()
     .describe("a plain way to answer in place of the recipe, which then gives the limits only"),
   temperature: samplingOptions.temperature.default(0),

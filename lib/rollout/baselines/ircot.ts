@@ -1,0 +1,34 @@
+/** IRCoT: each thought is searched for before the next one (Trivedi et al., 2023). */
+import type { Document } from "../../text/observation.ts";
+import {
+  answerEnds,
+  answerIn,
+  questionPrompt,
+  say,
+  shownDocuments,
+  withoutRepeats,
+  withoutTags,
+} from "./wording.ts";
+import type { Method } from "./work.ts";
+
+const kThoughts = 5;
+
+/** Up to five thoughts: a search for the last one, then the next, until one holds the answer. */
+export const ircot: Method = async (work, { question }) => {
+  const prompt = questionPrompt(`${say.documents}${say.byLines} ${say.example}`, question);
+  let known: Document[] | undefined;
+  let [thought, prefix] = ["", ""];
+  for (let step = 0; step < kThoughts && !work.isAborted; step++) {
+    const query = thought || question;
+    const found = await work.find(query);
+    if (found !== undefined) known = withoutRepeats([...found, ...(known ?? [])]);
+    const documents = shownDocuments(work, query, known);
+    const { text, stop } = await work.ask({ prompt, documents, prefix }, [...answerEnds, "\n"]);
+    const answer = answerIn(text);
+    if (answer !== undefined || stop === "length" || stop === "context") return answer;
+    thought = withoutTags(text).trim();
+    prefix += `${thought}\n`;
+  }
+  work.ranOut = true;
+  return undefined;
+};

@@ -1,0 +1,81 @@
+/** Search-o1: reasoning that searches; each document is first read by a conversation of its own (Li et al., 2025). */
+import type { Document } from "../../text/observation.ts";
+import { firstBlock, tagsOf } from "../blocks.ts";
+import { parseTurn, turnEnds } from "../grammar.ts";
+import { documentsHere, failedSearch, information, questionPrompt, say, shownDocuments } from "./wording.ts";
+import type { Method, Work } from "./work.ts";
+
+const kSearches = 10;
+const usefulTags = tagsOf("useful");
+
+const instructions = `\
+Reason step by step. Whenever you are unsure of a fact, search: write the query inside <search> and </search>. What is \
+useful in the documents then stands between <information> and </information>; go on reasoning from there. You can \
+search up to ${kSearches} times. ${say.atOnce} ${say.example}`;
+
+const notes = {
+  repeated: "This was searched for before. What was found then still holds.",
+  exhausted: "No search is left. Give the answer now.",
+  nothing: "Nothing useful was found.",
+} as const;
+
+/** Reasoning with up to ten searches; of what is found, only what a reader took from it enters the conversation. */
+export const searchO1: Method = async (work, { question }) => {
+  const talk = await work.open({ prompt: questionPrompt(instructions, question) });
+  const asked = new Set<string>();
+  let reasoning = "";
+  // One turn beyond the searches to be told that none is left, and one to answer.
+  for (let turn = 0; turn < kSearches + 2; turn++) {
+    const { text, stop } = await talk.say(turnEnds);
+    const action = parseTurn(text);
+    if (action.kind === "answer") return action.answer;
+    if (action.kind !== "search" || stop !== "stop") {
+      work.invalidActions += 1;
+      return undefined;
+    }
+    reasoning += text;
+    const observed = await observe(work, { question, reasoning, query: action.queries[0] ?? "", asked });
+    reasoning += observed;
+    await talk.hear(observed);
+  }
+  work.ranOut = true;
+  return undefined;
+};
+
+interface Step {
+  readonly question: string;
+  readonly reasoning: string;
+  readonly query: string;
+  readonly asked: Set<string>;
+}
+
+async function observe(work: Work, step: Step): Promise<string> {
+  const { query, asked } = step;
+  if (asked.has(query)) return information(notes.repeated);
+  if (asked.size === kSearches) return information(notes.exhausted);
+  asked.add(query);
+  const documents = await work.find(query);
+  if (documents === undefined) return failedSearch;
+  return information(await usefulPart(work, step, documents));
+}
+
+/** The reader: another conversation, which sees the reasoning so far, the query and the documents. */
+async function usefulPart(
+  work: Work,
+  { question, reasoning, query }: Step,
+  documents: readonly Document[],
+): Promise<string> {
+  const prompt = `\
+Somebody reasons about a question and has searched for something. Read the documents and write down what helps to go on \
+with the reasoning: facts that answer the query, in a few sentences, nothing else. Put them inside <useful> and \
+</useful>. If nothing helps, write <useful> nothing </useful>.
+Question: ${question}
+Reasoning so far:
+${work.lastPart(reasoning)}
+Query: ${query}
+Documents:${documentsHere}`;
+  const opening = { prompt, documents: shownDocuments(work, query, documents) };
+  const { text } = await work.ask(opening, [usefulTags.close]);
+  const useful = firstBlock(text, usefulTags)?.content ?? "";
+  return /^(nothing\b.{0,10})?$/i.test(useful) ? notes.nothing : work.shorten(useful);
+}

@@ -1,0 +1,78 @@
+/** SuRe, as TC-RAG compares with it: two candidates, a summary in favour of each, a choice (Kim et al., 2024). */
+import { asQuestion } from "../format.ts";
+import { answerEnds, answerIn, questionPrompt, say, shownDocuments } from "./wording.ts";
+import type { Method, Work } from "./work.ts";
+
+const kCandidates = 5;
+const letterOf = (index: number): string => String.fromCharCode("a".charCodeAt(0) + index);
+
+/** One search; candidates from what was found, a summary of it for each candidate, then the choice between them. */
+export const sure: Method = async (work, { question }) => {
+  const documents = shownDocuments(work, question, await work.find(question));
+  const candidates = await proposed(work, question, documents);
+  const [only, ...others] = candidates;
+  if (only === undefined) {
+    work.invalidActions += 1;
+    return undefined;
+  }
+  if (others.length === 0) return only;
+  const summaries = await Promise.all(
+    candidates.map((candidate) => summaryFor(work, { question, documents, candidates, candidate })),
+  );
+  return chosen(work, question, { candidates, summaries });
+};
+
+async function proposed(work: Work, question: string, documents: string): Promise<string[]> {
+  const wanted =
+    'Write down two likely answers on one line, in this form: "(a) first answer (b) second answer".';
+  const { text } = await work.ask({ prompt: questionPrompt(say.documents + wanted, question), documents }, [
+    "\n",
+  ]);
+  return candidatesIn(text);
+}
+
+/** What stands behind (a), (b), ... in order; a text without such marks is one candidate. */
+export function candidatesIn(text: string): string[] {
+  const parts = text.split(/\([a-e]\)/);
+  const marked = parts.length > 1 ? parts.slice(1) : parts;
+  const trimmed = marked.map((part) => part.replace(/^[\s,.;]+|[\s,.;]+$/g, ""));
+  return [...new Set(trimmed.filter((part) => part !== ""))].slice(0, kCandidates);
+}
+
+const listed = (candidates: readonly string[]): string =>
+  candidates.map((candidate, i) => `(${letterOf(i)}) ${candidate}`).join(" ");
+
+interface Case {
+  readonly question: string;
+  readonly documents: string;
+  readonly candidates: readonly string[];
+  readonly candidate: string;
+}
+
+async function summaryFor(work: Work, { question, documents, candidates, candidate }: Case): Promise<string> {
+  const wanted =
+    `${say.documents}Candidates: ${listed(candidates)}\nSuppose that the answer is "${candidate}". ` +
+    "Summarise in a few sentences on one line what in the documents speaks for it.";
+  const { text } = await work.ask({ prompt: questionPrompt(wanted, question), documents }, ["\n"]);
+  return text.trim();
+}
+
+async function chosen(
+  work: Work,
+  question: string,
+  {
+    candidates,
+    summaries,
+  }: { readonly candidates: readonly string[]; readonly summaries: readonly string[] },
+): Promise<string | undefined> {
+  const cases = summaries.map((summary, i) => `Summary for (${letterOf(i)}): ${summary}`).join("\n");
+  const prompt =
+    `Choose the best answer to the question.\nQuestion: ${asQuestion(question)}\n${cases}\n` +
+    `Candidates: ${listed(candidates)}\nWeigh the summaries against each other. ${say.atOnce} ${say.example}\n`;
+  const { text } = await work.ask({ prompt }, answerEnds);
+  const answer = answerIn(text);
+  if (answer === undefined) work.invalidActions += 1;
+  // A letter stands for its candidate.
+  const [, letter] = /^\(?([a-e])\)?$/.exec(answer ?? "") ?? [];
+  return letter === undefined ? answer : (candidates[letter.charCodeAt(0) - "a".charCodeAt(0)] ?? answer);
+}

@@ -1,0 +1,62 @@
+/** What the prompts of baselines have in common, and how documents stand in them. */
+import { type Document, informationText, observationText } from "../../text/observation.ts";
+import { firstBlock, tagsOf } from "../blocks.ts";
+import { asQuestion, ragFormat } from "../format.ts";
+import type { Work } from "./work.ts";
+
+/** Stands for the documents until the chat template has been applied; of Unicode's private use. */
+export const documentsHere = "\u{F5EE}";
+
+const answerTags = tagsOf("answer");
+
+/** Ends a turn that answers. */
+export const answerEnds: readonly string[] = [answerTags.close];
+
+/** How to answer. */
+export const say = {
+  atOnce: "Give the answer alone inside <answer> and </answer>, without explanation.",
+  reasoned:
+    "Reason step by step first. Then give the answer alone inside <answer> and </answer>, without explanation.",
+  byLines:
+    "Reason step by step, one short sentence a line. As soon as you know it, give the answer alone inside <answer> " +
+    "and </answer>, without explanation.",
+  example: "For example, <answer> Beijing </answer>.",
+  documents: `These documents were found for it; some may be of no use.\n${documentsHere}\n`,
+} as const;
+
+/** The user's message: instructions, then the question. */
+export function questionPrompt(instructions: string, question: string): string {
+  return `Answer the given question. ${instructions}\nQuestion: ${asQuestion(question)}\n`;
+}
+
+/** The first answer in what the model wrote. */
+export function answerIn(text: string): string | undefined {
+  return firstBlock(text, answerTags)?.content;
+}
+
+/** A text without the tags of answers. */
+export function withoutTags(text: string): string {
+  return text.replaceAll(answerTags.open, " ").replaceAll(answerTags.close, " ");
+}
+
+/** Documents, each once: those given first stand first. */
+export function withoutRepeats(documents: readonly Document[]): Document[] {
+  const byText = new Map(documents.map((each) => [`${each.title}\n${each.text}`, each]));
+  return [...byText.values()];
+}
+
+/** Documents as the model reads them, cut to what an observation may be; without any because the search failed, that. */
+export function shownDocuments(
+  work: Work,
+  query: string,
+  documents: readonly Document[] | undefined,
+): string {
+  if (documents === undefined) return failedSearch;
+  return observationText([query], [documents], "single", (text) => work.shorten(text));
+}
+
+/** What the model reads when a search has failed. */
+export const failedSearch: string = ragFormat("single").failure;
+
+/** A text between information tags. */
+export const information = informationText;
