@@ -2,15 +2,11 @@
 import type { Model } from "../model/model.ts";
 import type { Training } from "../recipes/recipe.ts";
 import type { Algorithm } from "../train/algorithm.ts";
+import type { OpenLearners } from "../train/open-learners.ts";
 import type { TrainSequence } from "../train/packing.ts";
 import type { RlOptions } from "../train/rl.ts";
 import type { SftOptions } from "../train/sft.ts";
 import type { Trainer } from "../train/trainer.ts";
-
-/** A trainer with the critic and the reference its algorithm needs, closed together. */
-export interface OpenLearners extends AsyncDisposable {
-  readonly learners: RlOptions["learners"];
-}
 
 /** Opens a trainer of a model. */
 export async function openTrainer(model: Model, weightDecay: number): Promise<Trainer> {
@@ -18,22 +14,14 @@ export async function openTrainer(model: Model, weightDecay: number): Promise<Tr
   return Trainer.open(model, { weightDecay });
 }
 
-/** Opens the learners of an algorithm: a critic for GAE, a frozen copy of the model for a KL term. */
+/** Opens the learners of an algorithm. */
 export async function openLearners(
   model: Model,
   algorithm: Algorithm,
-  { weightDecay }: Pick<Training, "weightDecay">,
+  training: Pick<Training, "weightDecay">,
 ): Promise<OpenLearners> {
-  const { Critic } = await import("../train/critic.ts");
-  const trainer = await openTrainer(model, weightDecay);
-  const critic = algorithm.advantage === "gae" ? await Critic.open(model, { weightDecay }) : undefined;
-  const reference = algorithm.kl === undefined ? undefined : await model.clone();
-  return {
-    learners: { trainer, ...(critic ? { critic } : {}), ...(reference ? { reference } : {}) },
-    [Symbol.asyncDispose]: async () => {
-      for (const part of [trainer, critic, reference]) part?.close();
-    },
-  };
+  const { openLearners: open } = await import("../train/open-learners.ts");
+  return open(model, algorithm, training);
 }
 
 /** Batches and number of steps for a fixed list of sequences. */

@@ -4,15 +4,13 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../base/files.ts";
 import { packageRoot } from "../base/package-root.ts";
 import type { Evaluation } from "../evaluate/evaluate.ts";
-import { buildIndex } from "../index-folder/build.ts";
-import { openIndex } from "../index-folder/open.ts";
 import { worldRecipe } from "../recipes/world.ts";
-import { batched } from "../search/batched.ts";
 import type { QueryMode } from "../text/observation.ts";
-import { createWorld } from "../world/world.ts";
-import { type ModeResult, type ReinforceOptions, reinforce } from "./reinforce.ts";
-import { chooseTraces, type DemoSummary, summarize, tableOf } from "./report.ts";
+import { openPlayer } from "./player.ts";
+import { type ReinforceOptions, reinforce } from "./reinforce.ts";
+import { chooseTraces, type DemoSummary, type ModeResult, stepLine, summarize, tableOf } from "./report.ts";
 import { trainWorldModel, worldSft } from "./world-model.ts";
+import { openWorld } from "./world-search.ts";
 
 /** How to run the demo. */
 export interface DemoOptions {
@@ -41,12 +39,8 @@ export interface DemoResult {
 
 const quickSizes = { sftSteps: 30, rlSteps: 4, numTest: 64 };
 
-/**
- * How long a search gathers queries of other trajectories. A retrieval service answers in tens of milliseconds; a
- * thousand passages in this process take a tenth of one, and a round of retrieval would cost almost nothing. Nothing is
- * cached, or the mode that is evaluated last would look faster.
- */
-const searchWindowMs = 10;
+/** One after the other, as one user waits: the time per question is then RAG-R1's own measure. */
+const concurrency = 1;
 
 /** The shipped start model's folder. */
 export const worldCheckpoint = join(packageRoot, "world", "checkpoint");
@@ -63,29 +57,17 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const { out, seed = 0, quick = false, fromScratch = false, device = "cpu" } = options;
   const { signal, onLine = () => {} } = options;
   await mkdir(out, { recursive: true });
-  const world = createWorld({ seed });
+  using opened = await openWorld(out, { seed, signal });
+  const { world, search } = opened;
   onLine(`world: ${world.passages.length} passages, ${world.questions.train.length} training questions`);
   const start = await startModel(options, onLine);
-  const folder = join(out, "index");
-  await buildIndex({
-    ...{ corpus: world.passages, out: folder, bm25: false, dense: { kind: "hnsw" } },
-    ...(signal ? { signal } : {}),
-  });
-  const index = await openIndex(folder);
-  try {
-    const common = {
-      ...{ start, world, search: batched(index, { windowMs: searchWindowMs, maxCached: 0 }), seed, device },
-      ...(quick ? { steps: quickSizes.rlSteps, numTest: quickSizes.numTest } : {}),
-      ...(signal ? { signal } : {}),
-    };
-    // A mode that was trained before a kill is not trained again; another seed, size or start has its own folders.
-    const name = `seed-${seed}${quick ? "-quick" : ""}${fromScratch ? "-from-scratch" : ""}`;
-    const single = await runMode("single", join(out, `single-${name}`), common, onLine);
-    const multi = await runMode("multi", join(out, `multi-${name}`), common, onLine);
-    return await report(out, { single, multi });
-  } finally {
-    index.close();
-  }
+  const numTest = quick ? quickSizes.numTest : undefined;
+  const common = { ...{ start, device, quick }, ...{ world, search, seed, numTest, concurrency, signal } };
+  // A mode that was trained before a kill is not trained again; another seed, size or start has its own folders.
+  const name = `seed-${seed}${quick ? "-quick" : ""}${fromScratch ? "-from-scratch" : ""}`;
+  const single = await runMode("single", join(out, `single-${name}`), common, onLine);
+  const multi = await runMode("multi", join(out, `multi-${name}`), common, onLine);
+  return report(out, { single, multi });
 }
 
 async function startModel(options: DemoOptions, onLine: (line: string) => void): Promise<string> {
@@ -117,23 +99,26 @@ function evaluationLine(
   return `${mode} ${moment}  EM ${(100 * em).toFixed(1)}%  rounds ${rounds.toFixed(2)}  ${time} ms/question`;
 }
 
+type Common = Omit<ReinforceOptions, "recipe" | "folder"> & {
+  readonly start: string;
+  readonly device: string;
+  readonly quick: boolean;
+};
+
 async function runMode(
   mode: QueryMode,
   folder: string,
-  common: Omit<ReinforceOptions, "mode" | "folder">,
+  { start, device, quick, ...common }: Common,
   onLine: (line: string) => void,
 ): Promise<ModeResult> {
-  const steps = common.steps ?? worldRecipe({ queries: mode }).training.steps;
-  return reinforce({
+  const recipe = worldRecipe({ queries: mode });
+  const steps = quick ? quickSizes.rlSteps : recipe.training.steps;
+  await using player = await openPlayer(start, { seed: common.seed, device });
+  return await reinforce(player, {
     ...common,
-    ...{ mode, folder },
+    ...{ recipe: { ...recipe, training: { ...recipe.training, steps } }, folder },
     onEvaluation: (moment, result) => onLine(evaluationLine(mode, moment, result)),
-    onStep: (metrics) => {
-      const show = (name: string, digits: number): string => (metrics[name] ?? 0).toFixed(digits);
-      const seconds = (metrics["seconds/rollout"] ?? 0) + (metrics["seconds/train"] ?? 0);
-      const figures = `reward ${show("reward/mean", 3)}  rounds ${show("search/rounds", 2)}  kl ${show("policy/kl_reference", 4)}`;
-      onLine(`${mode} ${metrics.step}/${steps}  ${figures}  ${seconds.toFixed(1)} s`);
-    },
+    onStep: (metrics) => onLine(`${mode} ${stepLine(metrics, steps)}`),
   });
 }
 

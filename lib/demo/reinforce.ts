@@ -1,118 +1,117 @@
-/** One mode of the demo: evaluate the start model, improve it by PPO, evaluate it again. */
+/** Reinforcement learning of one recipe on the world: evaluate on held-out questions, train, evaluate again. */
 import type { Question } from "../data/question.ts";
-import { Engine } from "../engine/engine.ts";
-import { type Evaluation, evaluate } from "../evaluate/evaluate.ts";
-import { Model } from "../model/model.ts";
 import type { Recipe } from "../recipes/recipe.ts";
-import { worldRecipe } from "../recipes/world.ts";
-import { type AgentParts, rolloutGroup, searchAgent } from "../rollout/agent.ts";
+import { type AgentParts, rolloutGroup } from "../rollout/agent.ts";
 import type { Search } from "../search/search.ts";
-import { ChatTemplate } from "../text/chat-template.ts";
 import { copyTokenizer } from "../text/copy-tokenizer.ts";
-import type { QueryMode } from "../text/observation.ts";
-import { Tokenizer } from "../text/tokenizer.ts";
-import { Critic } from "../train/critic.ts";
-import { type RlMetrics, rl } from "../train/rl.ts";
+import { openLearners } from "../train/open-learners.ts";
+import { type RlMetrics, type RlOptions, rl } from "../train/rl.ts";
 import { schedule } from "../train/schedule.ts";
-import { Trainer } from "../train/trainer.ts";
 import type { World } from "../world/world.ts";
+import { evaluateHeldOut, type HeldOut, loggedFigures } from "./held-out.ts";
+import { type Player, partsOf } from "./player.ts";
 
-/** One after the other, as one user waits: the time per question is then RAG-R1's own measure. */
-const evaluationConcurrency = 1;
-
-/** What one mode needs. */
+/** What one training needs. */
 export interface ReinforceOptions {
-  readonly mode: QueryMode;
-  /** The start model's folder. */
-  readonly start: string;
-  /** Where the run's logs and the final model go. */
+  readonly recipe: Recipe;
+  /** Where the run's logs and checkpoints go. */
   readonly folder: string;
   readonly world: World;
   readonly search: Search;
   readonly seed: number;
-  /** @default the recipe's */
-  readonly steps?: number;
   /** @default all test questions */
-  readonly numTest?: number;
-  /** @default "cpu" */
-  readonly device?: string;
+  readonly numTest?: number | undefined;
+  /** Held-out questions under way at once. */
+  readonly concurrency: number;
+  /** Steps between evaluations on the validation questions, for the log. @default none */
+  readonly evaluateEvery?: number;
+  /** Ends the training before its last step. @default never */
+  readonly endWhen?: RlOptions["endWhen"];
   readonly onStep?: (metrics: RlMetrics) => void;
-  readonly onEvaluation?: (moment: "before" | "after", result: Evaluation) => void;
-  readonly signal?: AbortSignal;
+  readonly onEvaluation?: (moment: "before" | "after", result: HeldOut) => void;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The same questions before and after. */
-export interface ModeResult {
-  readonly before: Evaluation;
-  readonly after: Evaluation;
+export interface BeforeAfter {
+  readonly before: HeldOut;
+  readonly after: HeldOut;
 }
 
 /**
- * Trains a copy of the start model on the world's training questions.
+ * Trains a model on the world's training questions. A run that was killed goes on in its folder.
  *
- * @param options - mode, folders, world, search
+ * @param player - the model; it keeps the weights it ends with
+ * @param options - recipe, folder, world, search
  * @returns greedy evaluations on held-out questions
  * @throws ERR_ABORTED when the signal fires
  */
-export async function reinforce(options: ReinforceOptions): Promise<ModeResult> {
-  const { start, world, seed, numTest, device = "cpu" } = options;
+export async function reinforce(player: Player, options: ReinforceOptions): Promise<BeforeAfter> {
+  const { recipe, world, search, numTest, onEvaluation } = options;
   const questions = world.questions.test.slice(0, numTest);
-  const tokenizer = await Tokenizer.load(start);
-  const chatTemplate = await ChatTemplate.load(start);
-  await using model = await Model.load(start, { device });
-  await using engine = await Engine.open(model, { tokenizer, seed });
-  const recipe = worldRecipe({ queries: options.mode });
-  const parts: AgentParts = {
-    ...{ engine, tokenizer, search: options.search, ...recipe },
-    ...(chatTemplate ? { chatTemplate } : {}),
+  const parts = partsOf(player, recipe, search);
+  const judge = async (moment: "before" | "after"): Promise<HeldOut> => {
+    const result = await evaluateWith(questions, parts, options);
+    onEvaluation?.(moment, result);
+    return result;
   };
-  const before = await evaluateGreedily("before", questions, parts, options);
-  await train(model, parts, recipe, options);
-  const after = await evaluateGreedily("after", questions, parts, options);
-  return { before, after };
+  const before = await judge("before");
+  await train(player, parts, options);
+  return { before, after: await judge("after") };
 }
 
-async function evaluateGreedily(
-  moment: "before" | "after",
+function evaluateWith(
   questions: readonly Question[],
   parts: AgentParts,
-  { seed, signal, onEvaluation }: ReinforceOptions,
-): Promise<Evaluation> {
-  const agent = searchAgent({ ...parts, sampling: { temperature: 0 } });
-  const concurrency = evaluationConcurrency;
-  const result = await evaluate({ questions, agent, seed, concurrency, ...(signal ? { signal } : {}) });
-  onEvaluation?.(moment, result);
-  return result;
+  { recipe, seed, concurrency, signal }: ReinforceOptions,
+): Promise<HeldOut> {
+  const { reward } = recipe;
+  return evaluateHeldOut(questions, parts, { reward, seed, concurrency, ...(signal ? { signal } : {}) });
 }
 
-async function train(
-  model: Model,
-  parts: AgentParts,
-  { algorithm, training, reward }: Recipe,
-  options: ReinforceOptions,
-): Promise<void> {
-  const { world, seed, folder, start, steps = training.steps, onStep, signal } = options;
-  const { weightDecay, batchQuestions, samples, learningRate, warmupSteps, decay } = training;
-  await using trainer = await Trainer.open(model, { weightDecay });
-  await using critic = await Critic.open(model, { weightDecay });
-  await using reference = await model.clone();
+async function train(player: Player, parts: AgentParts, options: ReinforceOptions): Promise<void> {
+  const { recipe, world, seed, endWhen, onStep, signal } = options;
+  const { algorithm, training, reward, groupReward } = recipe;
+  await using opened = await openLearners(player.model, algorithm, training);
   await rl({
-    learners: { trainer, critic, reference },
+    learners: opened.learners,
     task: {
       questions: world.questions.train,
       rollout: (question, how) => rolloutGroup(parts, question, how),
       reward,
+      ...(groupReward ? { groupReward } : {}),
     },
     algorithm,
-    batch: { questions: batchQuestions, samples },
-    steps,
-    seed,
+    batch: { questions: training.batchQuestions, samples: training.samples },
+    ...{ steps: training.steps, seed },
     learningRate: {
-      policy: schedule({ peak: learningRate, warmupSteps, decay, steps }),
+      policy: schedule({ ...training, peak: training.learningRate }),
       critic: schedule({ peak: training.criticLearningRate, warmupSteps: training.criticWarmupSteps }),
     },
-    run: { folder, checkpointEvery: 0, onCheckpoint: (to) => copyTokenizer(start, to) },
+    ...planRun(player, parts, options),
+    ...(endWhen ? { endWhen } : {}),
     ...(onStep ? { onStep } : {}),
     ...(signal ? { signal } : {}),
   });
+}
+
+/** Checkpoints are small and written often: what a kill costs are seconds. */
+const checkpointEvery = 10;
+
+function planRun(
+  player: Player,
+  parts: AgentParts,
+  options: ReinforceOptions,
+): Pick<RlOptions, "run" | "evaluation"> {
+  const { folder, world, evaluateEvery } = options;
+  const { validation } = world.questions;
+  const run = {
+    folder,
+    checkpointEvery,
+    keep: 1,
+    onCheckpoint: (to: string) => copyTokenizer(player.folder, to),
+  };
+  if (evaluateEvery === undefined) return { run };
+  const evaluate = async () => loggedFigures(await evaluateWith(validation, parts, options));
+  return { run, evaluation: { every: evaluateEvery, evaluate } };
 }

@@ -2,7 +2,13 @@
 import type { Evaluation } from "../evaluate/evaluate.ts";
 import type { QuestionResult } from "../evaluate/question-result.ts";
 import type { QueryMode } from "../text/observation.ts";
-import type { ModeResult } from "./reinforce.ts";
+import type { RlMetrics } from "../train/rl.ts";
+
+/** One mode's evaluations on the same questions. */
+export interface ModeResult {
+  readonly before: Evaluation;
+  readonly after: Evaluation;
+}
 
 /** The figures of one evaluation. */
 export interface Figures {
@@ -35,6 +41,14 @@ export function summarize(results: Readonly<Record<QueryMode, ModeResult>>): Dem
     multi: { before: figures(multi.before), after: figures(multi.after) },
     questions: single.before.questions,
   };
+}
+
+/** One step of training, as a line of progress. */
+export function stepLine(metrics: RlMetrics, steps: number): string {
+  const show = (name: string, digits: number): string => (metrics[name] ?? 0).toFixed(digits);
+  const seconds = (metrics["seconds/rollout"] ?? 0) + (metrics["seconds/train"] ?? 0);
+  const figures = `reward ${show("reward/mean", 3)}  rounds ${show("search/rounds", 2)}  kl ${show("policy/kl_reference", 4)}`;
+  return `${metrics.step}/${steps}  ${figures}  ${seconds.toFixed(1)} s`;
 }
 
 /** The final table, ready to print. */

@@ -8,7 +8,7 @@ import { schedule } from "../train/schedule.ts";
 import { sftSequence } from "../train/sequence.ts";
 import { type SftMetrics, sft } from "../train/sft.ts";
 import { Trainer } from "../train/trainer.ts";
-import { demonstrationBatch } from "../world/demonstrations.ts";
+import { type Demonstration, demonstrationBatch } from "../world/demonstrations.ts";
 import { worldModelConfig } from "../world/model-config.ts";
 import { writeWorldTokenizer } from "../world/tokenizer-files.ts";
 
@@ -44,15 +44,20 @@ export interface WorldModelOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The demonstrations of one step, as sequences. */
-export function sftBatch(tokenizer: Tokenizer, seed: number, step: number): TrainSequence[] {
-  const { batchSize, otherWeight, warmUp, careful } = worldSft;
-  return demonstrationBatch(step, { seed, perWorld: batchSize, warmUp, careful }).map(({ segments }) =>
+/** Demonstrations as sequences to train on. */
+export function sequencesOf(tokenizer: Tokenizer, shown: readonly Demonstration[]): TrainSequence[] {
+  return shown.map(({ segments }) =>
     sftSequence(
       segments.map(({ kind, text }) => ({ kind, tokens: tokenizer.encode(text) })),
-      { otherWeight },
+      { otherWeight: worldSft.otherWeight },
     ),
   );
+}
+
+/** The demonstrations of one step, as sequences. */
+export function sftBatch(tokenizer: Tokenizer, seed: number, step: number): TrainSequence[] {
+  const { batchSize, warmUp, careful } = worldSft;
+  return sequencesOf(tokenizer, demonstrationBatch(step, { seed, perWorld: batchSize, warmUp, careful }));
 }
 
 /**

@@ -15,8 +15,9 @@ const turns: Readonly<Record<SpeechFamily, Turns>> = {
   rag: ragSpeech,
   research: {
     search: ragSpeech.search,
+    // Blanks inside of the box: the world's tokenizer has a piece for a name behind a blank, and letters for others.
     answer: (thought, answer) =>
-      `<think>${thought} </think>\n<answer> The final answer is \\[ \\boxed{${answer}} \\] </answer>${kChatMarks.end}`,
+      `<think>${thought} </think>\n<answer> The final answer is \\[ \\boxed{ ${answer} } \\] </answer>${kChatMarks.end}`,
   },
   // The prompt has begun the thought.
   "r1-searcher": {

@@ -3,19 +3,12 @@ import { join } from "node:path";
 import { z } from "zod";
 import { writeJsonLines } from "../../data/jsonl.ts";
 import { writeQuestions } from "../../data/question.ts";
-import { type SpeechFamily, worldSpeech } from "../../recipes/world-speech.ts";
+import { worldSpeech } from "../../recipes/world-speech.ts";
+import { formatLearning } from "../../recipes/world-training.ts";
 import { demonstrations } from "../../world/demonstrations.ts";
 import { createWorld } from "../../world/world.ts";
 import { command } from "../command.ts";
-import { chooseRecipe, type RecipeOptions, recipeOptions } from "../recipe-options.ts";
-
-const families: Readonly<Record<RecipeOptions["recipe"], SpeechFamily>> = {
-  "rag-r1": "rag",
-  "search-r1": "rag",
-  world: "rag",
-  research: "research",
-  "r1-searcher": "r1-searcher",
-};
+import { chooseRecipe, recipeOptions } from "../recipe-options.ts";
 
 /** The command. */
 export const worldCommand = command({
@@ -34,7 +27,7 @@ export const worldCommand = command({
     await writeJsonLines(file("corpus"), passages);
     for (const [split, list] of Object.entries(questions)) await writeQuestions(file(split), list);
     const recipe = chooseRecipe({ ...defaults, recipe: name, queries });
-    const speech = worldSpeech(recipe, families[name]);
+    const speech = worldSpeech(recipe, formatLearning[name].family);
     const shown = demonstrations({ seed: seed + 1, count, mode: recipe.format.mode, speech });
     await writeJsonLines(file("demonstrations"), segmentsOf(shown));
     const counts = { passages: passages.length, questions: Object.values(questions).flat().length };

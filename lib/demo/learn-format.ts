@@ -1,0 +1,53 @@
+/** Format learning: the world's model is shown a recipe's tags by SFT, before it is rewarded for using them well. */
+import type { FormatLearning } from "../recipes/world-training.ts";
+import type { QueryMode } from "../text/observation.ts";
+import { schedule } from "../train/schedule.ts";
+import { type SftMetrics, sft } from "../train/sft.ts";
+import { Trainer } from "../train/trainer.ts";
+import { demonstrationBatch } from "../world/demonstrations.ts";
+import type { Speech } from "../world/speech.ts";
+import type { Player } from "./player.ts";
+import { sequencesOf, worldSft } from "./world-model.ts";
+
+/** What is shown, and where the run is kept. */
+export interface LearnFormatOptions extends Pick<FormatLearning, "steps" | "habits"> {
+  readonly speech: Speech;
+  readonly mode: QueryMode;
+  readonly folder: string;
+  readonly seed: number;
+  readonly onStep?: (metrics: SftMetrics) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The share of the steps whose teacher looks everything up: reading in other tags is learnt first, manners last. */
+const carefulShare = 0.5;
+
+// A model that can read already learns tags at a third of the rate that taught it reading.
+const rate = { peak: 1e-3, warmupSteps: 20, decay: "cosine", floor: 0.1 } as const;
+
+// The shipped model has seen the worlds of the small seeds.
+const seedOffset = 1000;
+
+/**
+ * Trains the player's model on demonstrations. A run that was killed goes on in its folder.
+ *
+ * @param player - the model; it keeps the weights it ends with
+ * @param options - what is shown
+ * @throws ERR_ABORTED when the signal fires
+ */
+export async function learnFormat({ model, tokenizer }: Player, options: LearnFormatOptions): Promise<void> {
+  const { steps, habits, speech, mode, folder, seed, onStep, signal } = options;
+  if (steps === 0) return;
+  const perWorld = worldSft.batchSize;
+  const careful = Math.round(steps * carefulShare) * perWorld;
+  const shown = { seed: seed + seedOffset, perWorld, careful, habits, speech, mode };
+  await using trainer = await Trainer.open(model, { beta2: 0.95 });
+  await sft({
+    ...{ trainer, steps, seed },
+    batch: (step) => sequencesOf(tokenizer, demonstrationBatch(step, shown)),
+    learningRate: schedule({ ...rate, steps }),
+    run: { folder, checkpointEvery: 50, keep: 1 },
+    ...(onStep ? { onStep } : {}),
+    ...(signal ? { signal } : {}),
+  });
+}

@@ -1,0 +1,36 @@
+/** Opens what an algorithm trains with: a trainer, and the critic and the reference it asks for, closed together. */
+import type { Model } from "../model/model.ts";
+import type { Algorithm } from "./algorithm.ts";
+import { Critic } from "./critic.ts";
+import type { Learners } from "./rl.ts";
+import { Trainer } from "./trainer.ts";
+
+/** Learners that are closed together. */
+export interface OpenLearners extends AsyncDisposable {
+  readonly learners: Learners;
+}
+
+/**
+ * Opens the learners of an algorithm: a critic for GAE, a frozen copy of the model for a KL term.
+ *
+ * @param model - the policy; the copies are of its weights as they are now
+ * @param algorithm - what asks for critic and reference
+ * @param options - AdamW's weight decay, of policy and critic
+ * @returns the learners, to be closed
+ * @throws ERR_MEMORY when the copies do not fit
+ */
+export async function openLearners(
+  model: Model,
+  algorithm: Algorithm,
+  { weightDecay }: { readonly weightDecay: number },
+): Promise<OpenLearners> {
+  const trainer = await Trainer.open(model, { weightDecay });
+  const critic = algorithm.advantage === "gae" ? await Critic.open(model, { weightDecay }) : undefined;
+  const reference = algorithm.kl === undefined ? undefined : await model.clone();
+  return {
+    learners: { trainer, ...(critic ? { critic } : {}), ...(reference ? { reference } : {}) },
+    [Symbol.asyncDispose]: async () => {
+      for (const part of [trainer, critic, reference]) part?.close();
+    },
+  };
+}

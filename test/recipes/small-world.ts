@@ -1,0 +1,68 @@
+/** A small world, its search and its tokenizer, and demonstrations replayed in it by a scripted policy. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Recipe } from "../../lib/recipes/recipe.ts";
+import { rolloutGroup } from "../../lib/rollout/agent.ts";
+import type { Trajectory } from "../../lib/rollout/trajectory.ts";
+import { ChatTemplate } from "../../lib/text/chat-template.ts";
+import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { drawCast, inventFacts } from "../../lib/world/facts.ts";
+import { Library } from "../../lib/world/library.ts";
+import { writePassages } from "../../lib/world/passages.ts";
+import { askQuestion, type WorldQuestion } from "../../lib/world/questions.ts";
+import { Dice } from "../../lib/world/random.ts";
+import type { Speech } from "../../lib/world/speech.ts";
+import { demonstrate, kCarefulHabits } from "../../lib/world/teacher.ts";
+import { writeWorldTokenizer } from "../../lib/world/tokenizer-files.ts";
+import { ScriptedSequence } from "../rollout/doubles.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+await writeWorldTokenizer(folder);
+const tokenizer = await Tokenizer.load(folder);
+const chatTemplate = await ChatTemplate.load(folder);
+await rm(folder, { recursive: true });
+
+const dice = new Dice(5, 0);
+const facts = inventFacts(dice, drawCast(dice, { person: 24, city: 16, country: 8, company: 8, work: 12 }));
+const library = new Library(writePassages(dice, facts));
+const search = async (queries: readonly string[], { topK }: { topK: number }) => {
+  return queries.map((query) => library.search(query, topK));
+};
+
+/** What was replayed. */
+export interface Replayed {
+  readonly asked: WorldQuestion;
+  readonly trajectory: Trajectory;
+  /** The policy's words. */
+  readonly said: string;
+}
+
+/**
+ * The policy says what the teacher said, the environment answers by itself: both must have the same tokens, an answer
+ * and no turn without an action.
+ */
+export async function replay(
+  { format, limits, sampling }: Recipe,
+  id: string,
+  speech?: Speech,
+): Promise<Replayed> {
+  const asked = askQuestion(dice, facts, id);
+  const shown = demonstrate(dice, { facts, library }, asked, {
+    ...{ mode: format.mode, topK: limits.topK, habits: kCarefulHabits, varied: false },
+    ...(speech ? { speech } : {}),
+  });
+  const policy = shown.filter(({ kind }) => kind === "policy");
+  const turns = policy.map(({ text }) => ({ ids: tokenizer.encode(text), stop: "stop" as const }));
+  const engine = { open: () => new ScriptedSequence(...turns) };
+  const parts = { format, limits, sampling, tokenizer, chatTemplate, search, engine };
+  const [trajectory] = await rolloutGroup(parts, asked);
+  assert.ok(trajectory);
+  assert.deepEqual(
+    trajectory.segments.map(({ kind, text, tokens }) => ({ kind, text, tokens })),
+    shown.map(({ kind, text }) => ({ kind, text, tokens: tokenizer.encode(text) })),
+  );
+  assert.deepEqual([trajectory.stop, trajectory.invalidActions], ["answer", 0]);
+  return { asked, trajectory, said: policy.map(({ text }) => text).join("\n") };
+}
