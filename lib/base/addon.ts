@@ -56,6 +56,8 @@ export interface NativeEngineEvent {
   readonly versions: Int32Array;
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
+  /** As many, when any entry has them, else none. */
+  readonly entropies: Float32Array;
   readonly error?: Error & { readonly code?: string };
 }
 
@@ -75,6 +77,7 @@ export interface NativeEngine {
   open(id: number, ids: Int32Array, seed: number): void;
   fork(id: number, child: number, seed: number): void;
   append(id: number, ids: Int32Array): void;
+  truncate(id: number, length: number, seed: number | undefined): void;
   generate(
     id: number,
     options: {
@@ -85,8 +88,10 @@ export interface NativeEngine {
       stop: readonly string[];
       stopIds: Int32Array;
       isStreamed: boolean;
+      entropies: boolean;
     },
   ): void;
+  score(id: number, ids: Int32Array): void;
   cancel(id: number): void;
   closeSequence(id: number): void;
   /** Counters by name, see lib/engine. */

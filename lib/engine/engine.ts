@@ -194,6 +194,7 @@ function deliver(event: NativeEngineEvent, sequences: ReadonlyMap<number, Sequen
     const news: News = {
       ids: event.tokens.slice(start, end),
       logprobs: event.logprobs.slice(start, end),
+      entropies: event.entropies.slice(start, end),
       finish: finishes[event.finishes[i]!],
       stopIndex: event.stopIndices[i]!,
       cutBytes: event.cutBytes[i]!,

@@ -7,6 +7,7 @@ import {
   type FullOptions,
   fullOptions,
   type GenerateOptions,
+  type Scores,
   type Span,
   type SpanChunk,
   type SpanStop,
@@ -37,10 +38,12 @@ export interface News extends SpanChunk {
 }
 
 interface Pending {
-  readonly options: FullOptions;
+  /** Whether the tokens are sampled, and so become the sequence's, rather than scored. */
+  readonly isSampled: boolean;
+  readonly hasEntropies: boolean;
   readonly chunks: SpanChunk[];
-  readonly onChunk: ((chunk: SpanChunk) => void) | undefined;
-  resolve(span: Span): void;
+  onChunk?(chunk: SpanChunk): void;
+  resolve(news: News): void;
   reject(error: SeekError): void;
 }
 
@@ -158,6 +161,51 @@ export class Sequence {
     return child;
   }
 
+  /**
+   * Forgets all tokens but the first ones, and gives back the cache of the others. What is generated from here on is
+   * what a new sequence of those tokens would generate; forks keep what they have.
+   *
+   * @param length tokens to keep, 0 to the sequence's length
+   * @param options `seed` of the draws from here on. With the old one a draw at a position repeats the chance of the
+   *   forgotten draw there: pass another where the two shall be independent; `@default` unchanged
+   * @throws ERR_STATE once closed or while a span is being sampled; ERR_RANGE for a length out of range
+   */
+  truncate(length: number, { seed }: { readonly seed?: number } = {}): void {
+    this.#requireIdle("truncate");
+    if (!(Number.isInteger(length) && length >= 0 && length <= this.#numTokens)) {
+      throw new SeekError("ERR_RANGE", `length: expected 0 to ${this.#numTokens}, got ${length}`);
+    }
+    if (seed !== undefined) checkSeed(seed);
+    this.#numTokens = length;
+    this.#home.native.truncate(this.#id, length, seed);
+  }
+
+  /**
+   * How likely given tokens are after the sequence's, batched with whatever else runs. The sequence stays as it is.
+   *
+   * @param ids i32 [T]
+   * @param options `after` counts the sequence's leading tokens that they are to follow, at least 1; `@default` all
+   * @returns one log-probability and one entropy for each token
+   * @throws ERR_STATE once closed or while a span is being sampled; ERR_RANGE for an id outside the vocabulary, an
+   *   `after` out of range or more tokens than the model allows; ERR_MEMORY when the cache cannot hold them;
+   *   ERR_ABORTED when the sequence is closed meanwhile
+   */
+  async score(
+    ids: Int32Array | readonly number[],
+    { after = this.#numTokens }: { readonly after?: number } = {},
+  ): Promise<Scores> {
+    this.#requireIdle("score");
+    const tokens = checkIds(ids, this.#home.vocabSize);
+    if (!(Number.isInteger(after) && after >= 1 && after <= this.#numTokens)) {
+      throw new SeekError("ERR_RANGE", `after: expected 1 to ${this.#numTokens}, got ${after}`);
+    }
+    if (tokens.length === 0) return { logprobs: new Float32Array(), entropies: new Float32Array() };
+    if (after === this.#numTokens) return this.#score(tokens);
+    using copy = this.fork();
+    copy.truncate(after);
+    return await copy.#score(tokens);
+  }
+
   /** Gives the cache back; idempotent. A span that is being sampled is rejected with ERR_ABORTED. */
   close(): void {
     if (this.#isClosed) return;
@@ -176,10 +224,11 @@ export class Sequence {
     const pending = this.#pending;
     if (pending === undefined) return;
     if (news.ids.length > 0) {
-      const { ids, logprobs } = news;
-      this.#add(ids);
-      pending.chunks.push({ ids, logprobs });
-      pending.onChunk?.({ ids, logprobs });
+      const { ids, logprobs, entropies } = news;
+      const chunk = { ids, logprobs, ...(pending.hasEntropies && entropies ? { entropies } : {}) };
+      if (pending.isSampled) this.#add(ids);
+      pending.chunks.push(chunk);
+      pending.onChunk?.(chunk);
     }
     if (news.finish === undefined) return;
     this.#pending = undefined;
@@ -189,25 +238,45 @@ export class Sequence {
     } else if (news.finish === "failed") {
       pending.reject(news.error ?? new SeekError("ERR_INTERNAL", "engine: a step failed"));
     } else {
-      pending.resolve(toSpan(pending, news, this.#home.vocabulary.eosIds));
+      pending.resolve(news);
     }
   }
 
   #start(options: GenerateOptions, onChunk: ((chunk: SpanChunk) => void) | undefined): Promise<Span> {
     this.#requireIdle("generate");
-    this.#requireRoom();
+    this.#requireRoom(1);
     const full = fullOptions(options, this.#home.vocabulary);
     const { signal } = options;
     if (signal?.aborted) return Promise.resolve(this.#emptySpan());
-    const promise = new Promise<Span>((resolve, reject) => {
-      this.#pending = { options: full, chunks: [], onChunk, resolve, reject };
-    });
+    const { eosIds } = this.#home.vocabulary;
+    const promise = this.#await({ isSampled: true, hasEntropies: full.entropies }, onChunk).then(
+      ([chunks, news]) => toSpan(chunks, full, news, eosIds),
+    );
     const stopIds = Int32Array.from(full.stopIds);
     this.#home.native.generate(this.#id, { ...full, stopIds, isStreamed: onChunk !== undefined });
     if (signal === undefined) return promise;
     const cancel = (): void => this.#home.native.cancel(this.#id);
     signal.addEventListener("abort", cancel, { once: true });
     return promise.finally(() => signal.removeEventListener("abort", cancel));
+  }
+
+  async #score(tokens: Int32Array): Promise<Scores> {
+    this.#requireRoom(tokens.length);
+    const ended = this.#await({ isSampled: false, hasEntropies: true });
+    this.#home.native.score(this.#id, tokens);
+    const [chunks] = await ended;
+    return { logprobs: join(chunks, "logprobs"), entropies: join(chunks, "entropies") };
+  }
+
+  #await(
+    kind: Pick<Pending, "isSampled" | "hasEntropies">,
+    onChunk?: (chunk: SpanChunk) => void,
+  ): Promise<[SpanChunk[], News]> {
+    const chunks: SpanChunk[] = [];
+    return new Promise((resolve, reject) => {
+      const done = (news: News): void => resolve([chunks, news]);
+      this.#pending = { ...kind, chunks, ...(onChunk ? { onChunk } : {}), resolve: done, reject };
+    });
   }
 
   #emptySpan(): Span {
@@ -236,25 +305,36 @@ export class Sequence {
     if (this.#pending !== undefined) throw new SeekError("ERR_STATE", `sequence: ${what} while it generates`);
   }
 
-  #requireRoom(): void {
+  #requireRoom(numMore: number): void {
     const { maxTokens, isBoundByCache } = this.#home;
-    if (this.#numTokens > 0 && this.#numTokens < maxTokens) return;
+    if (this.#numTokens > 0 && this.#numTokens + numMore <= maxTokens) return;
     const code = isBoundByCache && this.#numTokens > 0 ? "ERR_MEMORY" : "ERR_RANGE";
     const bound = isBoundByCache ? "the cache's blocks" : "the model's longest context";
     throw new SeekError(
       code,
-      `sequence: expected 1 to ${maxTokens - 1} tokens before generate (${bound}), got ${this.#numTokens}`,
+      `sequence: expected 1 to ${maxTokens - numMore} tokens before ${numMore} more (${bound}), got ${this.#numTokens}`,
     );
   }
 }
 
-function toSpan({ options, chunks }: Pending, news: News, eosIds: readonly number[]): Span {
-  const ids = chunks.length === 1 ? chunks[0]!.ids : joinIds(chunks);
-  const logprobs = chunks.length === 1 ? chunks[0]!.logprobs : joinLogprobs(chunks);
+function toSpan(
+  chunks: readonly SpanChunk[],
+  options: FullOptions,
+  news: News,
+  eosIds: readonly number[],
+): Span {
+  const ids = joinIds(chunks);
   const { cutBytes, weightsVersion } = news;
   const stopText = news.finish === "stopString" ? options.stop[news.stopIndex] : undefined;
-  const stop = stopOf(news, eosIds.includes(ids[ids.length - 1] ?? -1));
-  return { ids, logprobs, stop, cutBytes, weightsVersion, ...(stopText === undefined ? {} : { stopText }) };
+  return {
+    ids,
+    logprobs: join(chunks, "logprobs"),
+    ...(options.entropies ? { entropies: join(chunks, "entropies") } : {}),
+    stop: stopOf(news, eosIds.includes(ids[ids.length - 1] ?? -1)),
+    cutBytes,
+    weightsVersion,
+    ...(stopText === undefined ? {} : { stopText }),
+  };
 }
 
 function stopOf({ finish }: News, isEos: boolean): SpanStop {
@@ -264,9 +344,11 @@ function stopOf({ finish }: News, isEos: boolean): SpanStop {
 }
 
 function joinIds(chunks: readonly SpanChunk[]): Int32Array {
+  if (chunks.length === 1) return chunks[0]!.ids;
   return Int32Array.from(chunks.flatMap(({ ids }) => [...ids]));
 }
 
-function joinLogprobs(chunks: readonly SpanChunk[]): Float32Array {
-  return Float32Array.from(chunks.flatMap(({ logprobs }) => [...logprobs]));
+function join(chunks: readonly SpanChunk[], name: "logprobs" | "entropies"): Float32Array {
+  if (chunks.length === 1) return chunks[0]![name]!;
+  return Float32Array.from(chunks.flatMap((chunk) => [...chunk[name]!]));
 }

@@ -15,6 +15,8 @@ export interface GenerateOptions {
   readonly stop?: readonly string[];
   /** Ends the span with one of these tokens. @default the tokenizer's eosIds */
   readonly stopIds?: readonly number[];
+  /** Whether the span says how flat the distributions were that its tokens were drawn from. @default false */
+  readonly entropies?: boolean;
   /** Ends the span early, with `stop: "aborted"` and the tokens sampled so far. */
   readonly signal?: AbortSignal;
 }
@@ -34,6 +36,11 @@ export interface Span {
    * before topK and topP; the temperature counts as 1 when it is 0.
    */
   readonly logprobs: Float32Array;
+  /**
+   * f32 [T], when asked for: the entropy of softmax(logits) over the whole vocabulary, in nats, where each token was
+   * drawn; whatever the temperature, topK and topP of the draw.
+   */
+  readonly entropies?: Float32Array;
   readonly stop: SpanStop;
   /** The stop string that was met, if one was. */
   readonly stopText?: string;
@@ -49,6 +56,15 @@ export interface SpanChunk {
   readonly ids: Int32Array;
   /** f32 [t], as in {@link Span} */
   readonly logprobs: Float32Array;
+  readonly entropies?: Float32Array;
+}
+
+/** How likely given tokens are. */
+export interface Scores {
+  /** f32 [T]: natural log of each token's probability under softmax(logits). */
+  readonly logprobs: Float32Array;
+  /** f32 [T]: entropy of that distribution, in nats. */
+  readonly entropies: Float32Array;
 }
 
 /** Options with every default filled in. */
@@ -59,6 +75,7 @@ export interface FullOptions {
   readonly topK: number;
   readonly stop: readonly string[];
   readonly stopIds: readonly number[];
+  readonly entropies: boolean;
 }
 
 function check(name: string, value: number, isRight: boolean, expected: string): void {
@@ -70,7 +87,8 @@ export function fullOptions(
   options: GenerateOptions,
   vocabulary: { eosIds: readonly number[]; hasBytes: boolean },
 ): FullOptions {
-  const { maxTokens, temperature = 1, topP = 1, topK = 0, stop = [], stopIds = vocabulary.eosIds } = options;
+  const { maxTokens, temperature = 1, topP = 1, topK = 0, stop = [], entropies = false } = options;
+  const { stopIds = vocabulary.eosIds } = options;
   check(
     "maxTokens",
     maxTokens,
@@ -91,7 +109,7 @@ export function fullOptions(
   if (stop.length > 0 && !vocabulary.hasBytes) {
     throw new SeekError("ERR_ARGUMENT", "stop: strings need an engine that was opened with a tokenizer");
   }
-  return { maxTokens, temperature, topP, topK, stop, stopIds };
+  return { maxTokens, temperature, topP, topK, stop, stopIds, entropies };
 }
 
 /** Copies ids into an Int32Array. @throws ERR_RANGE for one outside the vocabulary */

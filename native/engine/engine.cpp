@@ -52,12 +52,35 @@ void Engine::append(int32_t id, const std::vector<int64_t>& tokens) {
   sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
 }
 
+void Engine::truncate(int32_t id, int64_t length, std::optional<uint64_t> seed) {
+  Sequence& sequence = open_sequence(id);
+  TORCH_INTERNAL_ASSERT(!sequence.is_generating() && length >= 0 && length <= sequence.num_tokens());
+  if (seed) sequence.seed = *seed;
+  scheduler_.truncate(sequence, length);
+  erase_closed();  // its parent may have waited for it
+}
+
 void Engine::generate(int32_t id, GenerateOptions options) {
   Sequence& sequence = open_sequence(id);
-  TORCH_INTERNAL_ASSERT(!sequence.is_generating() && sequence.num_tokens() > 0 &&
-                        sequence.num_tokens() < options_.max_tokens);
-  sequence.span = Span{};
-  sequence.span.options = std::move(options);
+  TORCH_INTERNAL_ASSERT(sequence.num_tokens() < options_.max_tokens);
+  Span span;
+  span.options = std::move(options);
+  start(sequence, std::move(span));
+}
+
+void Engine::score(int32_t id, const std::vector<int64_t>& tokens) {
+  Sequence& sequence = open_sequence(id);
+  Span span;
+  span.options.wants_entropies = true;
+  span.num_given = static_cast<int64_t>(tokens.size());
+  TORCH_INTERNAL_ASSERT(span.num_given > 0 && sequence.num_tokens() + span.num_given <= options_.max_tokens);
+  start(sequence, std::move(span));
+  sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
+}
+
+void Engine::start(Sequence& sequence, Span span) {
+  TORCH_INTERNAL_ASSERT(!sequence.is_generating() && sequence.num_tokens() > 0);
+  sequence.span = std::move(span);
   sequence.span.matcher.reset(sequence.span.options.stop_strings.get());
   sequence.state = SequenceState::kRunning;
   scheduler_.activate(sequence);
@@ -117,11 +140,12 @@ void Engine::step() {
   drop_stale_caches();
   const std::vector<Row>& rows = scheduler_.next();
   TORCH_INTERNAL_ASSERT(!rows.empty());
-  const at::Tensor logits_RV = runner_.run(rows);
+  const StepOutput output = runner_.run(rows);
   ++stats_.num_steps;
   stats_.num_rows += static_cast<int64_t>(rows.size());
   for (const Row& row : rows) stats_.num_prefilled += row.num_tokens - (row.samples ? 1 : 0);
-  if (logits_RV.defined()) sample_rows(rows, logits_RV);
+  if (output.logits_RV.defined()) sample_rows(rows, output.logits_RV);
+  if (output.logprob_N.defined()) take_scores(rows, output);
   erase_closed();
 }
 
@@ -129,7 +153,10 @@ void Engine::sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_
   std::vector<SampleRequest> requests;
   for (const Row& row : rows) {
     const Sequence& sequence = *row.sequence;
-    if (row.samples) requests.push_back({sequence.span.options.sampling, sequence.seed, sequence.num_tokens()});
+    const GenerateOptions& options = sequence.span.options;
+    if (row.samples) {
+      requests.push_back({options.sampling, sequence.seed, sequence.num_tokens(), options.wants_entropies});
+    }
   }
   const std::vector<Sample> samples = sample(logits_RV, requests);
   for (const Sample& each : samples) {
@@ -142,6 +169,21 @@ void Engine::sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_
   }
 }
 
+void Engine::take_scores(const std::vector<Row>& rows, const StepOutput& output) {
+  const float *logprob = output.logprob_N.const_data_ptr<float>(), *entropy = output.entropy_N.const_data_ptr<float>();
+  for (const Row& row : rows) {
+    Sequence& sequence = *row.sequence;
+    if (!sequence.is_scoring()) continue;
+    Span& span = sequence.span;
+    const int64_t count = sequence.num_scored(sequence.num_cached) - static_cast<int64_t>(span.logprobs.size());
+    span.logprobs.insert(span.logprobs.end(), logprob, logprob + count);
+    span.entropies.insert(span.entropies.end(), entropy, entropy + count);
+    logprob += count;
+    entropy += count;
+    if (sequence.num_pending() == 0) finish(sequence, {sequence.id, 0, Finish::kLength, -1, 0, 0});
+  }
+}
+
 void Engine::accept(Sequence& sequence, const Sample& sample) {
   Span& span = sequence.span;
   if (span.num_tokens++ == 0) span.weights_version = weights_version_;
@@ -149,6 +191,7 @@ void Engine::accept(Sequence& sequence, const Sample& sample) {
   sequence.tokens.push_back(sample.token);
   span.tokens.push_back(static_cast<int32_t>(sample.token));
   span.logprobs.push_back(sample.logprob);
+  if (span.options.wants_entropies) span.entropies.push_back(sample.entropy);
   News news{sequence.id, 0, Finish::kNone, -1, 0, 0};
   const auto& stop_ids = span.options.stop_ids;
   const bool is_last = span.num_tokens == span.options.max_tokens || sequence.num_tokens() >= options_.max_tokens;
@@ -169,6 +212,14 @@ void Engine::accept(Sequence& sequence, const Sample& sample) {
 }
 
 void Engine::finish(Sequence& sequence, News news) {
+  Span& span = sequence.span;
+  if (sequence.is_scoring()) {
+    const auto given = sequence.tokens.end() - span.num_given;
+    span.tokens.assign(given, given + static_cast<int64_t>(span.logprobs.size()));
+    span.num_tokens = static_cast<int64_t>(span.tokens.size());
+    span.weights_version = weights_version_;
+    scheduler_.truncate(sequence, sequence.num_tokens() - span.num_given);
+  }
   sequence.state = SequenceState::kWaiting;
   scheduler_.deactivate(sequence);
   --num_running_;
@@ -182,8 +233,13 @@ void Engine::tell(Sequence& sequence, News news) {
   report_.news.push_back(news);
   report_.tokens.insert(report_.tokens.end(), span.tokens.begin(), span.tokens.end());
   report_.logprobs.insert(report_.logprobs.end(), span.logprobs.begin(), span.logprobs.end());
+  if (span.options.wants_entropies) {
+    report_.entropies.resize(report_.tokens.size());
+    std::copy(span.entropies.begin(), span.entropies.end(), report_.entropies.end() - news.num_tokens);
+  }
   span.tokens.clear();
   span.logprobs.clear();
+  span.entropies.clear();
 }
 
 EngineStats Engine::stats() const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct Report {
   std::vector<News> news;
   std::vector<int32_t> tokens;
   std::vector<float> logprobs;
+  std::vector<float> entropies;  // as many, when any of the news has them, else none
 };
 
 struct EngineStats {
@@ -58,7 +60,11 @@ class Engine {
   void open(int32_t id, std::vector<int64_t> tokens, uint64_t seed);
   void fork(int32_t id, int32_t child, uint64_t seed);
   void append(int32_t id, const std::vector<int64_t>& tokens);
+  // All tokens but the first `length` go. With a seed, the draws from here on are its own.
+  void truncate(int32_t id, int64_t length, std::optional<uint64_t> seed);
   void generate(int32_t id, GenerateOptions options);
+  // How likely these tokens are after the sequence's; told of as a span of theirs. The sequence stays as it is.
+  void score(int32_t id, const std::vector<int64_t>& tokens);
   // Ends the span that is being sampled, if any.
   void cancel(int32_t id, Finish reason);
   void cancel_all();
@@ -77,7 +83,9 @@ class Engine {
  private:
   Sequence& open_sequence(int32_t id);
   void drop_stale_caches();
+  void start(Sequence& sequence, Span span);
   void sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_RV);
+  void take_scores(const std::vector<Row>& rows, const StepOutput& output);
   void accept(Sequence& sequence, const Sample& sample);
   void finish(Sequence& sequence, News news);
   void tell(Sequence& sequence, News news);

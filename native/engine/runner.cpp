@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "ops/linear.h"
+#include "ops/token_logprob.h"
 
 namespace seekrl::engine {
 
@@ -15,12 +16,11 @@ at::Tensor to_device(std::vector<int64_t>& values, at::Device device) {
 
 }  // namespace
 
-at::Tensor Runner::run(const std::vector<Row>& rows) {
-  tokens_T_.clear();
-  positions_T_.clear();
-  sampling_R_.clear();
+StepOutput Runner::run(const std::vector<Row>& rows) {
+  for (auto* list : {&tokens_T_, &positions_T_, &sampling_R_, &scored_N_, &targets_N_}) list->clear();
   for (const Row& row : rows) {
     const Sequence& sequence = *row.sequence;
+    if (sequence.is_scoring()) list_scored(row);
     for (int64_t position = sequence.num_cached; position < sequence.num_cached + row.num_tokens; ++position) {
       tokens_T_.push_back(sequence.tokens[position]);
       positions_T_.push_back(position);
@@ -29,14 +29,36 @@ at::Tensor Runner::run(const std::vector<Row>& rows) {
   }
   attention_.prepare(rows);
   const at::Device device = decoder_->device();
-  const bool needs_all = sampling_R_.size() == tokens_T_.size(), samples = !sampling_R_.empty();
-  // Without a row that samples, any one will do: the step is for its keys and values.
-  if (!samples) sampling_R_.push_back(0);
+  const auto num_sampling = static_cast<int64_t>(sampling_R_.size()),
+             num_scored = static_cast<int64_t>(scored_N_.size());
+  const bool needs_all = sampling_R_.size() == tokens_T_.size();
+  std::vector<int64_t> wanted = sampling_R_;
+  wanted.insert(wanted.end(), scored_N_.begin(), scored_N_.end());
+  // When nothing is wanted, any row will do: the step is for its keys and values.
+  if (wanted.empty()) wanted.push_back(0);
   const at::Tensor hidden = decoder_->forward(to_device(tokens_T_, device), to_device(positions_T_, device), attention_,
-                                              needs_all ? at::Tensor() : to_device(sampling_R_, device));
+                                              needs_all ? at::Tensor() : to_device(wanted, device));
   for (const Row& row : rows) row.sequence->num_cached += row.num_tokens;
-  if (!samples) return {};
-  return ops::linear(hidden, decoder_->head_VD(), {});
+  StepOutput output;
+  if (num_sampling > 0) output.logits_RV = ops::linear(hidden.narrow(0, 0, num_sampling), decoder_->head_VD(), {});
+  if (num_scored == 0) return output;
+  const auto scores = ops::token_logprob(hidden.narrow(0, num_sampling, num_scored), decoder_->head_VD(),
+                                         to_device(targets_N_, device), 1.0);
+  output.logprob_N = scores.logprob_R.to(at::kCPU);
+  output.entropy_N = scores.entropy_R.to(at::kCPU);
+  return output;
+}
+
+// The rows whose next token is given and has no score yet: none are run twice but after a loss of blocks.
+void Runner::list_scored(const Row& row) {
+  const Sequence& sequence = *row.sequence;
+  const auto flat = static_cast<int64_t>(tokens_T_.size());
+  const int64_t num_before = sequence.num_tokens() - sequence.span.num_given;
+  const int64_t end = sequence.num_scored(sequence.num_cached + row.num_tokens);
+  for (auto i = static_cast<int64_t>(sequence.span.logprobs.size()); i < end; ++i) {
+    scored_N_.push_back(flat + num_before + i - 1 - sequence.num_cached);
+    targets_N_.push_back(sequence.tokens[num_before + i]);
+  }
 }
 
 }  // namespace seekrl::engine

@@ -12,18 +12,27 @@
 
 namespace seekrl::engine {
 
+// What a step computed.
+struct StepOutput {
+  at::Tensor logits_RV;  // of the rows that sample, in their order; undefined for none
+  at::Tensor logprob_N;  // f32, CPU, of the tokens scored, row by row; undefined for none
+  at::Tensor entropy_N;  // of their distributions
+};
+
 class Runner {
  public:
   Runner(std::shared_ptr<const model::Decoder> decoder, const BlockPool& pool)
       : decoder_(std::move(decoder)), attention_(decoder_->config(), pool) {}
 
-  // Caches the rows' tokens and returns the logits [R, V] of those that sample, in their order; undefined for none.
-  at::Tensor run(const std::vector<Row>& rows);
+  // Caches the rows' tokens.
+  StepOutput run(const std::vector<Row>& rows);
 
  private:
+  void list_scored(const Row& row);
+
   std::shared_ptr<const model::Decoder> decoder_;
   PagedAttention attention_;
-  std::vector<int64_t> tokens_T_, positions_T_, sampling_R_;
+  std::vector<int64_t> tokens_T_, positions_T_, sampling_R_, scored_N_, targets_N_;
 };
 
 }  // namespace seekrl::engine

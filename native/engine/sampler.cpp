@@ -111,8 +111,12 @@ Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest
   const auto inverse_temperature = static_cast<float>(is_greedy ? 1 : 1 / request.options.temperature);
   const Distribution row{logits_V, vocab_size, inverse_temperature,
                          kernels::row_stats(logits_V, vocab_size, inverse_temperature)};
+  float entropy = 0;
+  if (request.wants_entropy) {
+    entropy = (inverse_temperature == 1 ? row.stats : kernels::row_stats(logits_V, vocab_size, 1)).entropy;
+  }
   const int64_t token = is_greedy ? std::max_element(logits_V, logits_V + vocab_size) - logits_V : draw(row, request);
-  return {token, row.logprob(token)};
+  return {token, row.logprob(token), entropy};
 }
 
 }  // namespace

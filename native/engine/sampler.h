@@ -19,6 +19,7 @@ struct SampleRequest {
   SamplingOptions options;
   uint64_t seed = 0;
   int64_t position = 0;  // of the token to be sampled
+  bool wants_entropy = false;
 };
 
 struct Sample {
@@ -26,6 +27,7 @@ struct Sample {
   // Natural log of the token's probability under softmax(logits / temperature) over the whole vocabulary, before
   // top-k and top-p; the temperature is 1 for a greedy row.
   float logprob;
+  float entropy;  // of softmax(logits), in nats, over the whole vocabulary; 0 unless wanted
 };
 
 // logits_RV: any floating dtype and device; one request per row.

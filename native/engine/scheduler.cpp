@@ -50,16 +50,39 @@ void Scheduler::leave_parent(Sequence& sequence) {
   deactivate(*parent);
 }
 
+// The leading tokens that the parent has cached become the fork's too; the rest it computes itself.
+void Scheduler::take_share(Sequence& sequence, int64_t num_tokens) {
+  const std::vector<int32_t>& blocks = sequence.parent->blocks;
+  sequence.num_cached = num_tokens;
+  sequence.blocks.assign(blocks.begin(), blocks.begin() + pool_.blocks_for(num_tokens));
+  for (int32_t block : sequence.blocks) pool_.share(block);
+  leave_parent(sequence);
+}
+
 // Before anything is reserved, else what a parent has just cached might be lost to others again.
 void Scheduler::hand_over() {
   for (const auto& [id, sequence] : active_) {
     if (sequence->parent == nullptr || sequence->parent->num_cached < sequence->num_shared) continue;
-    const std::vector<int32_t>& blocks = sequence->parent->blocks;
-    sequence->num_cached = sequence->num_shared;
-    sequence->blocks.assign(blocks.begin(), blocks.begin() + pool_.blocks_for(sequence->num_shared));
-    for (int32_t block : sequence->blocks) pool_.share(block);
-    leave_parent(*sequence);
+    take_share(*sequence, sequence->num_shared);
   }
+}
+
+void Scheduler::truncate(Sequence& sequence, int64_t length) {
+  const int64_t num_kept = std::max<int64_t>(0, length - 1);  // the last token is run again: it gives the next logits
+  for (const auto& [id, fork] : sequences_) {
+    if (sequence.num_forks == 0) break;
+    if (fork->parent.get() != &sequence || fork->num_shared <= num_kept) continue;
+    take_share(*fork, std::min(fork->num_shared, sequence.num_cached));
+  }
+  sequence.num_wanted = std::min(sequence.num_wanted, num_kept);
+  if (sequence.parent != nullptr) {
+    sequence.num_shared = std::min(sequence.num_shared, num_kept);
+    if (sequence.num_shared == 0) leave_parent(sequence);
+  }
+  sequence.tokens.resize(length);
+  sequence.num_cached = std::min(sequence.num_cached, num_kept);
+  const auto num_blocks = static_cast<size_t>(pool_.blocks_for(sequence.num_cached));
+  for (; sequence.blocks.size() > num_blocks; sequence.blocks.pop_back()) pool_.release(sequence.blocks.back());
 }
 
 const std::vector<Row>& Scheduler::next() {
@@ -84,7 +107,8 @@ bool Scheduler::is_full() const {
 }
 
 void Scheduler::add(Sequence& sequence, int64_t num_tokens) {
-  rows_.push_back({&sequence, num_tokens, sequence.is_generating() && num_tokens == sequence.num_pending()});
+  const bool is_whole = sequence.is_generating() && num_tokens == sequence.num_pending();
+  rows_.push_back({&sequence, num_tokens, is_whole && !sequence.is_scoring()});
   num_tokens_ += num_tokens;
   sequence.last_step = step_;
 }

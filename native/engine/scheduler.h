@@ -11,7 +11,7 @@
 
 namespace seekrl::engine {
 
-// The next `num_tokens` uncached tokens of a sequence; `samples` when the last of them is the sequence's last.
+// The next `num_tokens` uncached tokens of a sequence; `samples` when a token is to be drawn after the last of them.
 struct Row {
   Sequence* sequence;
   int64_t num_tokens;
@@ -43,6 +43,10 @@ class Scheduler {
   // The rows of the next step, their blocks reserved. Empty only when nothing is pending.
   const std::vector<Row>& next();
 
+  // Takes all tokens but the first `length` off a sequence, and gives back the blocks that held nothing else. Forks
+  // that were to share more take what is cached.
+  void truncate(Sequence& sequence, int64_t length);
+
   // Gives a sequence's blocks back; its tokens are recomputed when they are needed again.
   void drop_cache(Sequence& sequence);
 
@@ -51,6 +55,7 @@ class Scheduler {
 
  private:
   void leave_parent(Sequence& sequence);
+  void take_share(Sequence& sequence, int64_t num_tokens);
   void hand_over();
   void add_decoding();
   void add_prefill();

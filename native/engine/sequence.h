@@ -1,6 +1,7 @@
 // One growing list of tokens, its cached keys and values, and the span that is being sampled.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -23,16 +24,20 @@ struct GenerateOptions {
   std::vector<int64_t> stop_ids;
   std::shared_ptr<const StopStrings> stop_strings;  // null without
   bool is_streamed = false;                         // told of at each step, not only at the end
+  bool wants_entropies = false;
 };
 
-// The tokens of one generate call. Those already told of are gone from `tokens` and `logprobs`.
+// The tokens of one generate call; those already told of are gone from the lists. Or those of one score call, which
+// end the sequence while they are scored and are taken off it then; `logprobs` and `entropies` grow by those done.
 struct Span {
   GenerateOptions options;
   StopMatcher matcher;
   int64_t num_tokens = 0;
   std::vector<int32_t> tokens;
   std::vector<float> logprobs;
-  int64_t weights_version = 0;  // of the first token
+  std::vector<float> entropies;  // when they are wanted
+  int64_t num_given = 0;         // tokens to score; none are sampled then
+  int64_t weights_version = 0;   // of the first token
 };
 
 struct Sequence {
@@ -56,9 +61,16 @@ struct Sequence {
 
   int64_t num_tokens() const { return static_cast<int64_t>(tokens.size()); }
   bool is_generating() const { return state == SequenceState::kRunning; }
+  bool is_scoring() const { return is_generating() && span.num_given > 0; }
+  // Of the tokens to score, those that have their score once so many leading tokens are cached.
+  int64_t num_scored(int64_t num_cached_then) const {
+    const int64_t num_before = num_tokens() - span.num_given;
+    return std::max(static_cast<int64_t>(span.logprobs.size()), num_cached_then - num_before + 1);
+  }
   bool is_active() const { return is_generating() || num_waiting_forks > 0; }
-  // Leading tokens the next steps must cache: all of them to sample, else what forks wait for.
-  int64_t num_needed() const { return is_generating() ? num_tokens() : num_wanted; }
+  // Leading tokens the next steps must cache: all of them to sample, all but the last to score, else what forks wait
+  // for.
+  int64_t num_needed() const { return is_generating() ? num_tokens() - (is_scoring() ? 1 : 0) : num_wanted; }
   int64_t num_pending() const { return num_needed() - num_cached; }
   bool is_decoding() const { return is_generating() && num_pending() == 1; }
 };

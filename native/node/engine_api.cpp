@@ -73,7 +73,7 @@ void EngineHost::proceed() {
 
 namespace {
 
-// {sequences, counts, finishes, stopIndices, cutBytes, versions, tokens, logprobs, error?}
+// {sequences, counts, finishes, stopIndices, cutBytes, versions, tokens, logprobs, entropies, error?}
 Napi::Object to_event(Napi::Env env, const engine::Report& report, std::exception_ptr error) {
   using engine::News;
   const auto ints = [&](auto member) {
@@ -90,6 +90,9 @@ Napi::Object to_event(Napi::Env env, const engine::Report& report, std::exceptio
   event["versions"] = ints(&News::weights_version);
   event["tokens"] = to_typed_array<Napi::Int32Array>(env, report.tokens);
   event["logprobs"] = to_float32_array(env, report.logprobs);
+  std::vector<float> entropies = report.entropies;
+  if (!entropies.empty()) entropies.resize(report.tokens.size());  // later news may have had none
+  event["entropies"] = to_float32_array(env, entropies);
   if (error != nullptr) event["error"] = to_js_error(env, error).Value();
   return event;
 }
@@ -116,6 +119,7 @@ engine::GenerateOptions to_generate_options(const Napi::Object& object) {
   options.sampling = {number_of(object, "temperature"), number_of(object, "topP"), integer_of(object, "topK")};
   options.stop_ids = to_ids(object.Get("stopIds"), "stopIds");
   options.is_streamed = bool_of(object, "isStreamed");
+  options.wants_entropies = bool_of(object, "entropies");
   std::vector<std::string> strings = to_texts(object.Get("stop"), "stop");
   if (!strings.empty()) options.stop_strings = std::make_shared<const engine::StopStrings>(std::move(strings));
   return options;
@@ -177,7 +181,8 @@ Napi::Function EngineHandle::define(Napi::Env env) {
       env, "EngineHandle",
       {InstanceMethod("start", &EngineHandle::start), InstanceMethod("open", &EngineHandle::open),
        InstanceMethod("fork", &EngineHandle::fork), InstanceMethod("append", &EngineHandle::append),
-       InstanceMethod("generate", &EngineHandle::generate), InstanceMethod("cancel", &EngineHandle::cancel),
+       InstanceMethod("truncate", &EngineHandle::truncate), InstanceMethod("generate", &EngineHandle::generate),
+       InstanceMethod("score", &EngineHandle::score), InstanceMethod("cancel", &EngineHandle::cancel),
        InstanceMethod("closeSequence", &EngineHandle::close_sequence), InstanceMethod("stats", &EngineHandle::stats),
        InstanceMethod("close", &EngineHandle::close)});
 }
@@ -230,6 +235,27 @@ Napi::Value EngineHandle::generate(const Napi::CallbackInfo& info) {
     return host_->post_command(info.Env(), [id, options = std::move(options)](engine::Engine& engine) mutable {
       engine.generate(id, std::move(options));
     });
+  });
+}
+
+// truncate(id, length, seed?)
+Napi::Value EngineHandle::truncate(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    std::optional<uint64_t> seed;
+    if (!info[2].IsUndefined()) seed = seed_of(info[2]);
+    return host_->post_command(info.Env(), [id = id_of(info[0]), length = to_integer(info[1], "length"),
+                                            seed](engine::Engine& engine) { engine.truncate(id, length, seed); });
+  });
+}
+
+// score(id, ids)
+Napi::Value EngineHandle::score(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    const int32_t id = id_of(info[0]);
+    auto ids = to_ids(info[1], "ids");
+    host_->hold(info.Env());
+    return host_->post_command(info.Env(),
+                               [id, ids = std::move(ids)](engine::Engine& engine) { engine.score(id, ids); });
   });
 }
 

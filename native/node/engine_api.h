@@ -21,7 +21,9 @@ class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
   Napi::Value open(const Napi::CallbackInfo& info);
   Napi::Value fork(const Napi::CallbackInfo& info);
   Napi::Value append(const Napi::CallbackInfo& info);
+  Napi::Value truncate(const Napi::CallbackInfo& info);
   Napi::Value generate(const Napi::CallbackInfo& info);
+  Napi::Value score(const Napi::CallbackInfo& info);
   Napi::Value cancel(const Napi::CallbackInfo& info);
   Napi::Value close_sequence(const Napi::CallbackInfo& info);
   Napi::Value stats(const Napi::CallbackInfo& info);

@@ -1,8 +1,8 @@
 """Makes the tiny model folders of this directory with Hugging Face transformers, and what they should compute.
 
 Run: python make.py (torch 2.13, transformers 5.18). Weights are random; references are computed in float64 from the
-weights as saved. `reference.json`: ids; the natural log-probability of each id but the first given those before it;
-their mean, negated, as the loss; of each gradient of the loss its Euclidean norm and its first eight elements.
+weights as saved. `reference.json`: ids; the natural log-probability of each id but the first given those before it,
+and the entropy of the distribution it stands in; the mean log-probability, negated, as the loss; of each gradient of the loss its Euclidean norm and its first eight elements.
 """
 import json
 import pathlib
@@ -60,13 +60,20 @@ def write_reference(folder):
     ids = torch.randint(0, 96, (1, 90), generator=torch.Generator().manual_seed(3))
     logprobs = torch.log_softmax(model(ids).logits[0, :-1], -1)
     chosen = logprobs.gather(1, ids[0, 1:, None])[:, 0]
+    entropies = -(logprobs.exp() * logprobs).sum(-1)
     loss = -chosen.mean()
     loss.backward()
     gradients = {
         name: dict(norm=parameter.grad.norm().item(), first=parameter.grad.flatten()[:8].tolist())
         for name, parameter in model.named_parameters()
     }
-    reference = dict(ids=ids[0].tolist(), logprobs=chosen.tolist(), loss=loss.item(), gradients=gradients)
+    reference = dict(
+        ids=ids[0].tolist(),
+        logprobs=chosen.tolist(),
+        entropies=entropies.tolist(),
+        loss=loss.item(),
+        gradients=gradients,
+    )
     (folder / "reference.json").write_text(json.dumps(reference))
 
 
