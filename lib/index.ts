@@ -66,6 +66,7 @@ export { calculatorTool } from "./tools/calculator.ts";
 export { documentTool } from "./tools/document-tool.ts";
 export { graphTool } from "./tools/graph-tool.ts";
 export { Library } from "./tools/library.ts";
+export { McpServer } from "./tools/mcp.ts";
 export { pageTool } from "./tools/page-tool.ts";
 export { searchTool } from "./tools/search-tool.ts";
 export { type Tool, tool } from "./tools/tool.ts";

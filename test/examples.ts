@@ -81,6 +81,10 @@ export async function prepareExamples(folder: string, lib: typeof seekrl): Promi
     elasticsearchUrl: elasticsearch.url,
     qdrantUrl: qdrant.url,
     pageUrl: `${site.url}/paris`,
+    mcpPlace: {
+      command: process.execPath,
+      args: [join(projectRoot, "dist", "test", "tools", "mcp-server.js")],
+    },
   };
 }
 
