@@ -23,6 +23,7 @@ export { indexInfo } from "./index-folder/info.ts";
 export { mergeIndexes } from "./index-folder/merge.ts";
 export { openIndex } from "./index-folder/open.ts";
 export { Model } from "./model/model.ts";
+export { agenticRagR1 } from "./recipes/agentic-rag-r1.ts";
 export { rSearcher } from "./recipes/r1-searcher.ts";
 export { ragR1 } from "./recipes/rag-r1.ts";
 export { reSearch } from "./recipes/re-search.ts";
@@ -32,7 +33,12 @@ export { withWorldPrompt, worldRecipe } from "./recipes/world.ts";
 export { Chat } from "./remote/chat.ts";
 export { remoteEmbedder } from "./remote/remote-embedder.ts";
 export { remoteSearch } from "./remote/remote-search.ts";
-export { agenticAccuracyReward, agenticFormatReward } from "./reward/agentic-rag.ts";
+export {
+  agenticAccuracyReward,
+  agenticFormatReward,
+  agenticFormReward,
+  optionReward,
+} from "./reward/agentic-rag.ts";
 export { fewSearchesBonus, type GroupReward } from "./reward/group.ts";
 export { judgeReward, relevanceReward } from "./reward/judge.ts";
 export { exactMatch, f1 } from "./reward/metrics.ts";
@@ -45,6 +51,7 @@ export { formatReward, retrievalReward } from "./reward/search-r1.ts";
 export { type Agent, rolloutGroup, searchAgent } from "./rollout/agent.ts";
 export { type Baseline, baselineAgent } from "./rollout/baselines/baselines.ts";
 export { type Format, ragFormat } from "./rollout/format.ts";
+export { labelledSearch } from "./rollout/labelled-search.ts";
 export { rollout } from "./rollout/rollout.ts";
 export type { Trajectory } from "./rollout/trajectory.ts";
 export { batched } from "./search/batched.ts";

@@ -2,8 +2,9 @@
 import type { GroupReward } from "../reward/group.ts";
 import type { Reward } from "../reward/reward.ts";
 import type { Format } from "../rollout/format.ts";
-import type { Limits, Sampling } from "../rollout/rollout.ts";
+import type { Limits, Sampling, TextCodec } from "../rollout/rollout.ts";
 import type { Algorithm } from "../train/algorithm.ts";
+import type { TokenReward } from "../train/rl.ts";
 
 /** How an agent talks, how far it may go, what its work is worth, and how it learns from that. */
 export interface Recipe {
@@ -12,6 +13,8 @@ export interface Recipe {
   /** How tokens are drawn while training; evaluation is greedy. */
   readonly sampling: Sampling;
   readonly reward: Reward;
+  /** Worth of single tokens besides the reward; some need to know what a token says. @default nothing */
+  readonly tokenRewards?: (tokenizer: TextCodec) => TokenReward;
   /** What the rollouts of one question add to each other's rewards. @default nothing */
   readonly groupReward?: GroupReward;
   readonly algorithm: Algorithm;

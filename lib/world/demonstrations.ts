@@ -8,7 +8,14 @@ import { writePassages } from "./passages.ts";
 import { askQuestion, type QuestionKind } from "./questions.ts";
 import { Dice } from "./random.ts";
 import type { Speech } from "./speech.ts";
-import { type DemonstrationSegment, demonstrate, type Habits, kCarefulHabits, kHabits } from "./teacher.ts";
+import {
+  type DemonstrationSegment,
+  type DemonstrationWorld,
+  demonstrate,
+  type Habits,
+  kCarefulHabits,
+  kHabits,
+} from "./teacher.ts";
 
 /** One scripted trajectory. */
 export interface Demonstration {
@@ -72,18 +79,27 @@ function namesInUse(progress: number): Cast {
  * assert.equal(batch.length, 24);
  */
 export function demonstrationBatch(index: number, options: DemonstrationOptions): Demonstration[] {
-  const { seed, mode, perWorld = 24, topK = 2, warmUp = 0, careful = 0, speech } = options;
+  const { mode, perWorld = 24, topK = 2, speech } = options;
+  const { dice, habits, ...world } = worldOfBatch(index, options);
+  const how = (chosen: QueryMode) => ({ mode: chosen, topK, habits, ...(speech ? { speech } : {}) });
+  return Array.from({ length: perWorld }, (_, i) => {
+    const asked = askQuestion(dice, world.facts, "");
+    const chosen = mode ?? (i % 2 === 0 ? "single" : "multi");
+    const segments = demonstrate(dice, world, asked, how(chosen));
+    return { segments, mode: chosen, kind: asked.kind, answer: asked.answers[0]! };
+  });
+}
+
+/** The fresh world of one batch, the habits of its teacher, and the dice for what is asked and done in it. */
+export function worldOfBatch(
+  index: number,
+  options: Omit<DemonstrationOptions, "mode" | "topK" | "speech">,
+): DemonstrationWorld & { readonly dice: Dice; readonly habits: Habits } {
+  const { seed, perWorld = 24, warmUp = 0, careful = 0 } = options;
   const habits = index * perWorld < careful ? kReader : (options.habits ?? kHabits);
   const dice = new Dice(seed, index);
   const facts = inventFacts(dice, drawCast(dice, kCensus, namesInUse((index * perWorld) / warmUp)));
-  const library = new Library(writePassages(dice, facts));
-  const how = (chosen: QueryMode) => ({ mode: chosen, topK, habits, ...(speech ? { speech } : {}) });
-  return Array.from({ length: perWorld }, (_, i) => {
-    const asked = askQuestion(dice, facts, "");
-    const chosen = mode ?? (i % 2 === 0 ? "single" : "multi");
-    const segments = demonstrate(dice, { facts, library }, asked, how(chosen));
-    return { segments, mode: chosen, kind: asked.kind, answer: asked.answers[0]! };
-  });
+  return { dice, facts, habits, library: new Library(writePassages(dice, facts)) };
 }
 
 /** The demonstrations of one world after another, `count` in all. */

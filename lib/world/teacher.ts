@@ -57,9 +57,11 @@ export const kCarefulHabits: Habits = {
   },
 };
 
-type Step = Fact & { readonly recalled: boolean };
+/** A fact on the way to an answer, and whether the teacher knows it by heart. */
+export type Step = Fact & { readonly recalled: boolean };
 
-function trace(facts: Facts, { starts, path }: WorldQuestion["program"]): Fact[][] {
+/** The facts on the way from each start to its end. */
+export function trace(facts: Facts, { starts, path }: WorldQuestion["program"]): Fact[][] {
   return starts.map((start) => {
     let entity = start;
     return path.map((relation) => {
@@ -70,7 +72,8 @@ function trace(facts: Facts, { starts, path }: WorldQuestion["program"]): Fact[]
   });
 }
 
-function decideRecall(
+/** Decides which facts the teacher does not look up. */
+export function decideRecall(
   dice: Dice,
   chains: readonly (readonly Fact[])[],
   habit: Habit,
@@ -94,7 +97,8 @@ function roundsOf(chains: readonly (readonly Step[])[], mode: QueryMode): Step[]
   return chains[0]!.map((_, depth) => chains.map((chain) => chain[depth]!));
 }
 
-function conclude(chains: readonly (readonly Fact[])[]): { remark: string; answer: string } {
+/** What follows from the facts: a remark for comparisons, and the answer. */
+export function conclude(chains: readonly (readonly Fact[])[]): { remark: string; answer: string } {
   if (chains.length === 1) return { remark: "", answer: chains[0]!.at(-1)!.value };
   const ends = chains.map((chain) => ({ year: chain.at(-1)!.value, name: chain[0]!.entity }));
   const first = ends.reduce((a, b) => (b.year < a.year ? b : a));
