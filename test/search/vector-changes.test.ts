@@ -133,6 +133,30 @@ test("stored vectors are read back as exactly as they are stored", async () => {
   }
 });
 
+test("a vector's product with its bf16 form misses its square by a third of what rounding to nearest makes of it", async () => {
+  const [width, num] = [128, 500];
+  const data = randomVectors(num, width, 5);
+  const index = await built("exact", { dtype: "bf16", dim: width }, data);
+  const read = await index.read(0, num);
+  const [kept, nearest] = [[] as number[], [] as number[]];
+  for (let row = 0; row < num; row += 1) {
+    const original = data.subarray(row * width, (row + 1) * width);
+    const length = Math.sqrt(dot(original, original));
+    const unit = original.map((x) => x / length);
+    kept.push(dot(unit, read.subarray(row * width, (row + 1) * width)) - 1);
+    nearest.push(dot(unit, unit.map(toBf16)) - 1);
+  }
+  const rootMeanSquare = (errors: number[]): number => Math.hypot(...errors) / Math.sqrt(num);
+  const [ours, rounded] = [rootMeanSquare(kept), rootMeanSquare(nearest)];
+  assert.ok(ours < rounded / 3, `${ours} against ${rounded}`);
+});
+
+/** To 8 bits of precision, to nearest. */
+function toBf16(value: number): number {
+  const unit = 2 ** (Math.floor(Math.log2(Math.abs(value))) - 7);
+  return Math.round(value / unit) * unit;
+}
+
 for (const [dtype, overFetch] of [
   ["i8", 4],
   ["b1", 200],

@@ -22,9 +22,10 @@ struct VectorFormat {
 // Throws ERR_ARGUMENT or ERR_RANGE for a format that cannot be.
 void check_format(const VectorFormat& format);
 
-// Writes `vector_D` in the stored form, format.bytes() long. f32 and bf16: x / |x| for kCos, x for kIp, bf16 rounded to
-// nearest even. i8: x * 127 / max|x|, which leaves a component ten times the resolution that unit length would.
-// b1: one bit, x > 0, in words of 64. A zero vector stays zero. The values are finite.
+// Writes `vector_D` in the stored form, format.bytes() long. f32 and bf16: x / |x| for kCos, x for kIp. bf16 is rounded
+// to nearest but for a few components that lie between two: they are rounded such that the product of x with its stored
+// form is that of x with x. i8: x * 127 / max|x|, which leaves a component ten times the resolution that unit length
+// would. b1: one bit, x > 0, in words of 64. A zero vector stays zero. The values are finite.
 void encode_vector(const VectorFormat& format, const float* vector_D, void* stored);
 
 // What products with a stored vector are multiplied with: 1 for f32 and bf16; 1 / |stored| for i8, whose length
