@@ -82,7 +82,7 @@ export { type Triple, TripleStore } from "./tools/triples.ts";
 export { algorithms } from "./train/algorithm.ts";
 export { Critic } from "./train/critic.ts";
 export { rl } from "./train/rl.ts";
-export { schedule } from "./train/schedule.ts";
+export { countSchedule, schedule } from "./train/schedule.ts";
 export { sftSequence } from "./train/sequence.ts";
 export { epochs, sft } from "./train/sft.ts";
 export { Trainer } from "./train/trainer.ts";

@@ -9,6 +9,7 @@ import {
   type OpenedPrompt,
   type RolloutSignals,
   rollout,
+  type Sampling,
   type TokenSequence,
 } from "./rollout.ts";
 import type { Trajectory } from "./trajectory.ts";
@@ -46,6 +47,8 @@ export interface PromptTemplate {
 export interface RolloutOptions extends RolloutSignals {
   /** Together with the question's id and the sample's number it fixes the outcome. @default 0 */
   readonly seed?: number;
+  /** How tokens are drawn. @default the agent's own way */
+  readonly sampling?: Sampling;
 }
 
 /** Answers one question. */
@@ -84,10 +87,16 @@ export function searchAgent(parts: AgentParts): Agent {
 export async function rolloutGroup(
   parts: AgentParts,
   question: Pick<Question, "id" | "question">,
-  { samples = 1, seed = 0, signal, ...hooks }: RolloutOptions & { readonly samples?: number } = {},
+  {
+    samples = 1,
+    seed = 0,
+    signal,
+    sampling = parts.sampling,
+    ...hooks
+  }: RolloutOptions & { readonly samples?: number } = {},
 ): Promise<Trajectory[]> {
   const prompt = openPrompt(parts, question);
-  const around = { ...parts, limits: boundLimits(parts) };
+  const around = { ...parts, sampling, limits: boundLimits(parts) };
   const seeds = Array.from({ length: samples }, (_, sample) => mixSeed(seed, question.id, sample));
   const root = await parts.engine.open(prompt.tokens, { seed: seeds[0] ?? 0 });
   const forks: OpenSequence[] = [];

@@ -63,6 +63,26 @@ export function whiten(advantages: readonly Float64Array[]): Float64Array[] {
 }
 
 /**
+ * ReMax (Li et al., arXiv 2310.10505): what a trajectory earns from each token on, less what the greedy answer to the same
+ * question earns in all. There is no critic, and one sample of a question is enough.
+ *
+ * @param rewards - one per policy token, `[R]`
+ * @param baseline - the reward of the greedy trajectory
+ * @returns one advantage per policy token
+ * @example
+ * assert.deepEqual([...remaxAdvantages([-0.25, 1], 0.5)], [0.25, 0.5]);
+ */
+export function remaxAdvantages(rewards: ArrayLike<number>, baseline: number): Float64Array {
+  const advantages = new Float64Array(rewards.length);
+  let toGo = 0;
+  for (let t = rewards.length - 1; t >= 0; t -= 1) {
+    toGo += rewards[t]!;
+    advantages[t] = toGo - baseline;
+  }
+  return advantages;
+}
+
+/**
  * How a trajectory's score is set against its group's.
  *
  * - `grpo` `(s - mean) / (std + 1e-6)` with the unbiased deviation; alone in its group, `s` (DeepSeekMath, 2402.03300)

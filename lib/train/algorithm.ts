@@ -1,5 +1,6 @@
 /** PPO, GRPO and their relatives as options of one loss and one loop. */
 import type { Discount, GroupBaseline } from "./advantage.ts";
+import type { KlTarget } from "./kl-target.ts";
 import type { TrainSequence } from "./packing.ts";
 import type { LossOn } from "./sequence.ts";
 import type { KlEstimator } from "./trainer.ts";
@@ -10,10 +11,20 @@ import type { KlEstimator } from "./trainer.ts";
  */
 export type Aggregation = "token-mean" | "sequence-mean" | { readonly tokensPerSequence: number };
 
+/** How the distance to the reference counts. */
+export interface KlTerm {
+  readonly in: "loss" | "reward";
+  readonly estimator: KlEstimator;
+  /** With `adaptive`, the first step's. */
+  readonly coef: number;
+  /** Moves `coef` towards this distance; for `in: "reward"`. @default it stays */
+  readonly adaptive?: KlTarget;
+}
+
 /** What to learn from a batch of rewarded trajectories. */
 export interface Algorithm {
-  /** `gae` needs a critic; the others compare the samples of one question. */
-  readonly advantage: "gae" | GroupBaseline;
+  /** `gae` needs a critic; `remax` plays each question greedily too; the others compare the samples of one question. */
+  readonly advantage: "gae" | "remax" | GroupBaseline;
   /**
    * How rewards of single tokens enter the comparison with a group; GAE knows them anyway. `to-go`: a token's advantage
    * is what its trajectory still earns from there on, less what the group earns on average over as much of it. `ratio`:
@@ -32,7 +43,14 @@ export interface Algorithm {
   /** @default "token-mean" */
   readonly aggregation?: Aggregation;
   /** Distance to the reference, as a term of the loss or taken from each token's reward. @default none */
-  readonly kl?: { readonly in: "loss" | "reward"; readonly estimator: KlEstimator; readonly coef: number };
+  readonly kl?: KlTerm;
+  /**
+   * How often a step asks other questions in place of those whose rollouts all earned the same, which teach nothing
+   * (dynamic sampling of DAPO, arXiv 2503.14476). What is still missing then makes the step smaller.
+   *
+   * @default 0: they stay in the step
+   */
+  readonly refills?: number;
   /** @default 0 */
   readonly entropyCoef?: number;
   /** How far a value may move in one step's loss. @default 0.5 */
@@ -74,8 +92,8 @@ export const algorithms = {
   },
   /** Without the two length and difficulty biases of GRPO. */
   drGrpo: { advantage: "dr-grpo", aggregation: { tokensPerSequence: 1000 } },
-  /** Higher upper clip, token mean, no KL. */
-  dapo: { advantage: "grpo", clip: { low: 0.2, high: 0.28 } },
+  /** Higher upper clip, token mean, no KL, questions without a difference replaced. */
+  dapo: { advantage: "grpo", clip: { low: 0.2, high: 0.28 }, refills: 3 },
   /** One ratio per sequence, clipped closely. */
   gspo: {
     advantage: "grpo",
@@ -84,6 +102,8 @@ export const algorithms = {
     aggregation: "sequence-mean",
   },
   rloo: { advantage: "rloo" },
+  /** Against the greedy answer of each question; one sample is enough. */
+  remax: { advantage: "remax", kl: { in: "reward", estimator: "k1", coef: 0.001 } },
   /** With the group's mean as baseline: the default of new recipes. */
   reinforcePlusPlus: { advantage: "reinforce++", kl: { in: "loss", estimator: "k2", coef: 0.001 } },
 } as const satisfies Record<string, Algorithm>;

@@ -1,7 +1,15 @@
 /** Rewarded trajectories and all that the update needs to know about them before the weights move. */
 import { SeekError } from "../base/errors.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { explainedVariance, gae, groupAdvantages, tokenAdvantages, whiten } from "./advantage.ts";
+import {
+  explainedVariance,
+  type GroupBaseline,
+  gae,
+  groupAdvantages,
+  remaxAdvantages,
+  tokenAdvantages,
+  whiten,
+} from "./advantage.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { TrainSequence } from "./packing.ts";
 import type { Learners, RlBatch } from "./rl.ts";
@@ -18,6 +26,8 @@ export interface Rewarded {
    * last of them.
    */
   readonly tokenRewards?: ArrayLike<number>;
+  /** What the greedy trajectory of the same question earned, for ReMax. */
+  readonly baseline?: number;
   readonly group: number;
 }
 
@@ -27,8 +37,10 @@ export interface Experience {
   readonly sequences: readonly TrainSequence[];
   /** |log-prob of the engine - log-prob of the trainer| over policy tokens (law 4), when it was measured here. */
   readonly gap?: { readonly mean: number; readonly max: number };
-  /** Mean KL to the reference per token, when there is one. */
+  /** Mean KL to the reference per token, when it was taken from the rewards. */
   readonly referenceKl?: number;
+  /** The same, first over each trajectory's tokens, then over trajectories. */
+  readonly trajectoryKl?: number;
   readonly explainedVariance?: number;
   readonly meanValue?: number;
 }
@@ -111,7 +123,7 @@ function baselineAdvantages(
   sequences: readonly TrainSequence[],
   scores: readonly number[],
   rewarded: readonly Rewarded[],
-  baseline: Exclude<Algorithm["advantage"], "gae">,
+  baseline: GroupBaseline,
   credit: Algorithm["tokenRewards"],
 ) {
   const groups = rewarded.map(({ group }) => group);
@@ -153,10 +165,20 @@ async function withReference(
   return sequences.map((sequence, i) => ({ ...sequence, referenceLogprobs: logprobs[i]! }));
 }
 
-function penaltiesOf(sequences: readonly TrainSequence[], kl: NonNullable<Algorithm["kl"]>): Float64Array[] {
+function distancesOf(sequences: readonly TrainSequence[], estimator: KlEstimator): Float64Array[] {
   return sequences.map(({ oldLogprobs, referenceLogprobs }) =>
-    Float64Array.from(oldLogprobs!, (old, i) => kl.coef * klOf(kl.estimator, old, referenceLogprobs![i]!)),
+    Float64Array.from(oldLogprobs!, (old, i) => klOf(estimator, old, referenceLogprobs![i]!)),
   );
+}
+
+function meanDistances(distances: readonly Float64Array[]) {
+  const sums = distances.map((one) => one.reduce((sum, value) => sum + value, 0));
+  const numTokens = distances.reduce((count, { length }) => count + length, 0);
+  const means = sums.flatMap((sum, i) => (distances[i]!.length === 0 ? [] : [sum / distances[i]!.length]));
+  return {
+    referenceKl: sums.reduce((sum, value) => sum + value, 0) / Math.max(1, numTokens),
+    trajectoryKl: mean(means),
+  };
 }
 
 /**
@@ -188,25 +210,24 @@ export async function toExperience(
     if (!isFromRollout) gap = gapOf(sequences);
   }
   if (kl !== undefined) sequences = await withReference(sequences, learners, batch);
-  const penalties = kl?.in === "reward" ? penaltiesOf(sequences, kl) : undefined;
-  const known = {
-    ...(gap === undefined ? {} : { gap }),
-    ...(penalties === undefined ? {} : { referenceKl: meanPenalty(penalties, kl?.coef ?? 1) }),
-  };
+  const distances = kl?.in === "reward" ? distancesOf(sequences, kl.estimator) : undefined;
+  const penalties = distances?.map((one) => one.map((distance) => (kl?.coef ?? 0) * distance));
+  const known = { ...(gap === undefined ? {} : { gap }), ...(distances && meanDistances(distances)) };
   if (algorithm.advantage === "gae") {
     const rewards = sequences.map(({ rows }, i) => rewardsOf(rewarded[i]!, penalties?.[i], rows.length));
     const values = await learners.critic!.values(sequences, batch);
     return { ...known, ...criticAdvantages(sequences, rewards, values, algorithm) };
+  }
+  if (algorithm.advantage === "remax") {
+    const advantages = rewarded.map((each, i) => {
+      const rewards = rewardsOf(each, penalties?.[i], sequences[i]!.rows.length);
+      return Float32Array.from(remaxAdvantages(rewards, each.baseline ?? 0));
+    });
+    return { ...known, sequences: sequences.map((one, i) => ({ ...one, advantages: advantages[i]! })) };
   }
   const scores = rewarded.map(
     ({ reward }, i) => reward - (penalties?.[i]?.reduce((sum, one) => sum + one, 0) ?? 0),
   );
   const { advantage: baseline, tokenRewards: credit } = algorithm;
   return { ...known, sequences: baselineAdvantages(sequences, scores, rewarded, baseline, credit) };
-}
-
-function meanPenalty(penalties: readonly Float64Array[], coef: number): number {
-  let [count, sum] = [0, 0];
-  for (const one of penalties) for (const value of one) [count, sum] = [count + 1, sum + value];
-  return coef === 0 ? 0 : sum / coef / Math.max(1, count);
 }

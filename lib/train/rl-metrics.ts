@@ -1,6 +1,7 @@
 /** What a step's trajectories say in the run log. */
 import { exactMatch } from "../reward/metrics.ts";
-import type { Played, Rolled } from "./rl.ts";
+import type { Played, Rolled } from "./play.ts";
+import { differs } from "./refill.ts";
 
 /** The arithmetic mean; 0 of nothing. */
 export function mean(values: readonly number[]): number {
@@ -39,6 +40,33 @@ export function rolloutMetrics(played: readonly Played[]): Record<string, number
     "stop/answer": mean(trajectories.map(({ stop }) => (stop === "answer" ? 1 : 0))),
     tokens: played.reduce((sum, one) => sum + countTokens(one), 0),
     "tokens/policy": played.reduce((sum, one) => sum + countTokens(one, "policy"), 0),
+    ...metricsBySource(played),
+  };
+}
+
+/** Reward and exact match of each data set, where the questions come from several. */
+function metricsBySource(played: readonly Played[]): Record<string, number> {
+  const sources = [...new Set(played.map(({ question }) => question.source))];
+  if (sources.length < 2) return {};
+  return Object.fromEntries(
+    sources.flatMap((source) => {
+      const own = played.filter(({ question }) => question.source === source);
+      const name = source ?? "other";
+      return [
+        [`reward/mean/${name}`, mean(own.map(({ reward }) => reward))],
+        [`em/mean/${name}`, mean(own.map(isRight))],
+      ];
+    }),
+  );
+}
+
+/** What the rewards of a question's rollouts say of one another; means over questions. */
+export function groupMetrics(groups: readonly (readonly Rolled[])[]): Record<string, number> {
+  const greedy = groups.flatMap(([first]) => (first?.baseline === undefined ? [] : [first.baseline]));
+  return {
+    "groups/asked": groups.length,
+    "groups/equal": mean(groups.map((group) => (differs(group) ? 0 : 1))),
+    ...(greedy.length === 0 ? {} : { "reward/greedy": mean(greedy) }),
   };
 }
 

@@ -6,12 +6,14 @@ import type { Question } from "../data/question.ts";
 import type { Model } from "../model/model.ts";
 import type { GroupReward } from "../reward/group.ts";
 import type { Reward } from "../reward/reward.ts";
+import type { Sampling } from "../rollout/rollout.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { Critic } from "./critic.ts";
 import { toExperience } from "./experience.ts";
-import { itemsOfStep } from "./order.ts";
-import { rolloutMetrics, trajectoryRows } from "./rl-metrics.ts";
+import { nextKlCoef } from "./kl-target.ts";
+import { checkSamples, type Played, play, scoredOf } from "./play.ts";
+import { groupMetrics, rolloutMetrics, trajectoryRows } from "./rl-metrics.ts";
 import { Run, type RunOptions } from "./run.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Trainer } from "./trainer.ts";
@@ -32,7 +34,13 @@ export interface Learners {
  */
 export type Rollout = (
   question: Question,
-  options: { readonly samples: number; readonly seed: number; readonly signal?: AbortSignal },
+  options: {
+    readonly samples: number;
+    readonly seed: number;
+    readonly signal?: AbortSignal;
+    /** How tokens are drawn, in place of the agent's own way: ReMax also plays greedily. */
+    readonly sampling?: Sampling;
+  },
 ) => Promise<readonly Trajectory[]>;
 
 /** What is asked and what counts. */
@@ -55,8 +63,8 @@ export type TokenReward = (
 /** The size of a step. */
 export interface RlBatch {
   readonly questions: number;
-  /** Rollouts of each question; groups need at least 2. @default 1 */
-  readonly samples?: number;
+  /** Rollouts of each question, or their number by the step from 0; groups need at least 2. @default 1 */
+  readonly samples?: number | ((step: number) => number);
   /** The one the rollouts are drawn with. @default 1 */
   readonly temperature?: number;
   /** Tokens of one micro-batch. @default 4096 */
@@ -89,6 +97,8 @@ export interface RlOptions {
   /** Adds its numbers to the metrics after every `every` steps and after the last. */
   readonly evaluation?: {
     readonly every: number;
+    /** Also before the first step, as metrics of step 0. @default false */
+    readonly isFirst?: boolean;
     readonly evaluate: (step: number) => Promise<Readonly<Record<string, number>>>;
   };
   /** Ends the run after the step of these metrics; a resumed run stays ended. @default after `steps` */
@@ -102,68 +112,12 @@ function check({ learners, algorithm, batch, task }: RlOptions): void {
     throw new SeekError("ERR_ARGUMENT", message);
   };
   if (algorithm.advantage === "gae" && !learners.critic) wrong("learners.critic: GAE needs one, got none");
-  if (algorithm.advantage !== "gae" && (batch.samples ?? 1) < 2) {
-    wrong(`batch.samples: ${algorithm.advantage} compares at least 2 samples of a question`);
+  if (typeof batch.samples !== "function") checkSamples(batch.samples ?? 1, algorithm);
+  if (algorithm.kl?.adaptive && algorithm.kl.in !== "reward") {
+    wrong("algorithm.kl.adaptive: expected a KL in the reward, got one in the loss");
   }
   if (algorithm.kl !== undefined && !learners.reference) wrong("learners.reference: kl needs one, got none");
   if (task.questions.length === 0) wrong("task.questions: expected at least one");
-}
-
-/** A trajectory, what it answers and what it is worth. */
-export interface Played {
-  readonly question: Question;
-  readonly trajectory: Trajectory;
-  readonly reward: number;
-  readonly tokenRewards?: ArrayLike<number>;
-  readonly group: number;
-}
-
-/** A trajectory that may have no reward: then it is logged and counted, not trained on. */
-export type Rolled = Omit<Played, "reward"> & Partial<Pick<Played, "reward">>;
-
-async function playGroup(
-  group: number,
-  question: Question,
-  { task, batch, algorithm }: RlOptions,
-  run: { readonly seed: number; readonly signal: AbortSignal },
-): Promise<Rolled[]> {
-  const trajectories = await task.rollout(question, { samples: batch.samples ?? 1, ...run });
-  const rewards = await Promise.all(trajectories.map(async (each) => task.reward(each, question)));
-  const members = trajectories.flatMap((trajectory, i) => {
-    const reward = rewards[i];
-    return reward === undefined ? [] : [{ trajectory, reward }];
-  });
-  // One that is left alone has nothing to be compared with.
-  const isAlone = algorithm.advantage !== "gae" && members.length === 1;
-  const bonus = task.groupReward?.(members, question);
-  const scored = members.map(
-    ({ trajectory, reward }, i) => [trajectory, reward + (bonus?.[i] ?? 0)] as const,
-  );
-  const known = new Map(isAlone ? [] : scored);
-  const rolled = trajectories.map(async (trajectory): Promise<Rolled> => {
-    const reward = known.get(trajectory);
-    if (reward === undefined) return { question, trajectory, group };
-    const tokenRewards = await task.tokenRewards?.(trajectory, question);
-    return { question, trajectory, group, reward, ...(tokenRewards === undefined ? {} : { tokenRewards }) };
-  });
-  return Promise.all(rolled);
-}
-
-/** All rollouts of a step at once, so that the engine batches them. When one throws, the others are told to stop. */
-async function play(step: number, options: RlOptions): Promise<Rolled[]> {
-  const { task, batch, seed = 0 } = options;
-  const order = { count: task.questions.length, perStep: batch.questions, seed };
-  const failed = new AbortController();
-  const signal = options.signal ? AbortSignal.any([options.signal, failed.signal]) : failed.signal;
-  const groups = itemsOfStep(step, order).map((item, group) => {
-    const run = { seed: mixSeed(seed, `step ${step}`, group), signal };
-    return playGroup(group, task.questions[item]!, options, run);
-  });
-  for (const group of groups) group.catch(() => failed.abort());
-  const settled = await Promise.allSettled(groups);
-  const failure = settled.find((result) => result.status === "rejected");
-  if (failure) throw failure.reason;
-  return settled.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
 }
 
 async function learn(step: number, played: readonly Played[], options: RlOptions) {
@@ -175,17 +129,21 @@ async function learn(step: number, played: readonly Played[], options: RlOptions
     seed: mixSeed(seed, `update ${step}`, 0),
   };
   const metrics = await update(experience, learners, algorithm, batch, rates);
-  const { gap, referenceKl, explainedVariance, meanValue } = experience;
-  return {
+  const { gap, referenceKl, trajectoryKl = 0, explainedVariance, meanValue } = experience;
+  const { coef = 0, adaptive } = algorithm.kl ?? {};
+  const measured = { kl: trajectoryKl, trajectories: played.length };
+  const learnt = {
     ...metrics,
     ...(gap === undefined ? {} : { "logprob_gap/mean": gap.mean, "logprob_gap/max": gap.max }),
     ...(referenceKl === undefined ? {} : { "policy/kl_reference": referenceKl }),
+    ...(adaptive === undefined ? {} : { "policy/kl_coef": coef }),
     ...(explainedVariance === undefined ? {} : { "value/explained_variance": explainedVariance }),
     ...(meanValue === undefined ? {} : { "value/mean": meanValue }),
     lr: rates.policy,
     ...(learners.critic === undefined ? {} : { "value/lr": rates.critic }),
     weights_version: learners.trainer.model.weightsVersion,
   };
+  return { learnt, klCoef: adaptive && nextKlCoef(coef, measured, adaptive) };
 }
 
 async function evaluation(step: number, { evaluation: hook, steps }: RlOptions) {
@@ -193,24 +151,25 @@ async function evaluation(step: number, { evaluation: hook, steps }: RlOptions) 
   return hook.evaluate(step);
 }
 
-function scoredOf(rolled: readonly Rolled[], step: number): Played[] {
-  const played = rolled.filter((each): each is Played => each.reward !== undefined);
-  if (played.length > 0 || rolled.length === 0) return played;
-  const what = `step ${step}: expected rewards, got none for any of ${rolled.length} trajectories`;
-  throw new SeekError("ERR_REMOTE", what);
+async function evaluateFirst({ evaluation: hook, signal }: RlOptions, run: Run | undefined): Promise<void> {
+  if (!hook?.isFirst || (run?.resumedStep ?? 0) > 0) return;
+  throwIfAborted(signal, "rl");
+  await run?.logMetrics({ step: 0, ...(await hook.evaluate(0)) });
 }
 
-async function rlStep(index: number, options: RlOptions, run: Run | undefined): Promise<RlMetrics> {
+async function rlStep(index: number, options: RlOptions, run: Run | undefined) {
   const step = index + 1;
   const started = performance.now();
-  const rolled = await play(index, options);
+  const groups = await play(index, options);
   throwIfAborted(options.signal, "rl");
+  const rolled = groups.all.flat();
   const played = scoredOf(rolled, step);
   const between = performance.now();
-  const learnt = await learn(index, played, options);
+  const { learnt, klCoef } = await learn(index, scoredOf(groups.kept.flat(), step), options);
   const metrics = {
     step,
     ...rolloutMetrics(played),
+    ...groupMetrics(groups.all),
     "reward/unscored": rolled.length - played.length,
     ...learnt,
     "seconds/rollout": (between - started) / 1000,
@@ -221,7 +180,14 @@ async function rlStep(index: number, options: RlOptions, run: Run | undefined): 
   await run?.logMetrics(metrics);
   const trajectories = rolled.map(({ trajectory }) => trajectory);
   await options.onStep?.(metrics, trajectories);
-  return metrics;
+  return { metrics, klCoef };
+}
+
+/** The same options with the weight of the KL that an adaptive controller has come to. */
+function withKlCoef(options: RlOptions, coef: number | undefined): RlOptions {
+  const { kl, ...algorithm } = options.algorithm;
+  if (kl === undefined || coef === undefined) return options;
+  return { ...options, algorithm: { ...algorithm, kl: { ...kl, coef } } };
 }
 
 /**
@@ -252,11 +218,15 @@ export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
   let last: RlMetrics | undefined;
   try {
     let hasEnded = run?.hasEnded ?? false;
+    let klCoef = run?.resumedKlCoef;
+    await evaluateFirst(options, run);
     for (let step = run?.resumedStep ?? 0; step < steps && !hasEnded; step += 1) {
       throwIfAborted(signal, "rl");
-      last = await rlStep(step, options, run);
+      const done = await rlStep(step, withKlCoef(options, klCoef), run);
+      last = done.metrics;
+      klCoef = done.klCoef;
       hasEnded = options.endWhen?.(last) ?? false;
-      await run?.finishStep(step + 1, { isLast: step + 1 === steps, hasEnded });
+      await run?.finishStep(step + 1, { isLast: step + 1 === steps, hasEnded, klCoef });
     }
   } finally {
     await run?.close();

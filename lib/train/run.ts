@@ -39,7 +39,15 @@ const savedState = z.object({
   metricsBytes: z.number().int(),
   trajectoriesBytes: z.number().int(),
   hasEnded: z.boolean().optional(),
+  klCoef: z.number().optional(),
 });
+
+/** What a loop has come to besides its weights. */
+export interface LoopState {
+  readonly hasEnded?: boolean | undefined;
+  /** The next step's weight of the KL, where a controller moves it. */
+  readonly klCoef?: number | undefined;
+}
 
 const policyState = "trainer.safetensors";
 const criticFolder = "critic";
@@ -81,6 +89,8 @@ export class Run {
   readonly resumedStep: number;
   /** Whether the run had ended before its last step, having reached what it was for. */
   readonly hasEnded: boolean;
+  /** The weight of the KL that an adaptive controller had come to. */
+  readonly resumedKlCoef: number | undefined;
   readonly #options: RunOptions;
   readonly #subject: RunSubject;
   readonly #metrics: LineLog;
@@ -89,13 +99,14 @@ export class Run {
   private constructor(
     options: RunOptions,
     subject: RunSubject,
-    resumed: { readonly step: number; readonly hasEnded?: boolean | undefined },
+    resumed: { readonly step: number } & LoopState,
     logs: [LineLog, LineLog],
   ) {
     this.#options = options;
     this.#subject = subject;
     this.resumedStep = resumed.step;
     this.hasEnded = resumed.hasEnded ?? false;
+    this.resumedKlCoef = resumed.klCoef;
     [this.#metrics, this.#trajectories] = logs;
   }
 
@@ -133,14 +144,14 @@ export class Run {
   /** Writes a checkpoint after `step` steps when one is due. @throws ERR_IO */
   async finishStep(
     step: number,
-    { isLast, hasEnded = false }: { readonly isLast: boolean; readonly hasEnded?: boolean },
+    { isLast, ...loop }: LoopState & { readonly isLast: boolean },
   ): Promise<void> {
     const { checkpointEvery = 50 } = this.#options;
-    const isDue = isLast || hasEnded || (checkpointEvery > 0 && step % checkpointEvery === 0);
-    if (isDue) await this.#checkpoint(step, hasEnded);
+    const isDue = isLast || loop.hasEnded || (checkpointEvery > 0 && step % checkpointEvery === 0);
+    if (isDue) await this.#checkpoint(step, loop);
   }
 
-  async #checkpoint(step: number, hasEnded: boolean): Promise<void> {
+  async #checkpoint(step: number, loop: LoopState): Promise<void> {
     await this.#metrics.sync();
     await this.#trajectories.sync();
     const { kind, seed, trainer, critic } = this.#subject;
@@ -151,7 +162,8 @@ export class Run {
       ...(critic === undefined ? {} : { criticSteps: critic.numSteps }),
       metricsBytes: this.#metrics.bytes,
       trajectoriesBytes: this.#trajectories.bytes,
-      ...(hasEnded ? { hasEnded } : {}),
+      ...(loop.hasEnded ? { hasEnded: true } : {}),
+      ...(loop.klCoef === undefined ? {} : { klCoef: loop.klCoef }),
     };
     const { keep = 2, folder } = this.#options;
     const write = (to: string): Promise<void> => this.#write(to);

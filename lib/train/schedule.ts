@@ -1,4 +1,4 @@
-/** Learning rates as functions of the step: warm-up, then constant, linear or cosine decay. */
+/** Learning rates and counts as functions of the step. */
 
 /** The learning rate of step 0, 1, ... */
 export type Schedule = (step: number) => number;
@@ -35,4 +35,25 @@ export function schedule(options: ScheduleOptions): Schedule {
     const share = decay === "linear" ? 1 - done : (1 + Math.cos(Math.PI * done)) / 2;
     return peak * (floor + (1 - floor) * share);
   };
+}
+
+/**
+ * A whole number that moves in a line from one value to another, rounded down, as Agentic-RAG-R1 has its number of
+ * rollouts go from 8 to 4.
+ *
+ * @param options - `from` at the first step, towards `to` behind the last of `steps`
+ * @returns the number of each step, counted from 0
+ * @example
+ * assert.deepEqual([0, 1, 2, 3].map(countSchedule({ from: 8, to: 4, steps: 4 })), [8, 7, 6, 5]);
+ */
+export function countSchedule({
+  from,
+  to,
+  steps,
+}: {
+  readonly from: number;
+  readonly to: number;
+  readonly steps: number;
+}): Schedule {
+  return (step) => Math.floor(from + ((to - from) * Math.min(step, steps)) / steps);
 }

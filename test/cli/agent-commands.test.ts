@@ -246,6 +246,38 @@ test("a model is fine-tuned, and trained by its rewards; each result is a model 
   assert.equal((samples as unknown[]).length, 1);
 });
 
+test("train takes ReMax, an adaptive KL, refills and a changing number of rollouts; it evaluates first", async () => {
+  await runJson("index", "build", "--corpus", corpus, "--out", index);
+  const sources = join(folder, "sources.jsonl");
+  const rows = ["nq", "musique"].map((source) => ({ question: source, answers: ["x"], source }));
+  await writeFile(sources, jsonLines(rows));
+  const sizes = ["--batch-questions", "2", "--steps", "2", "--max-turns", "1", "--max-response-tokens", "4"];
+  const given = ["train", "--model", model, "--index", index, "--questions", questions, ...sizes];
+  const evaluation = ["--eval-questions", sources, "--eval-first"];
+  const kl = ["--algorithm", "remax", "--kl-target", "0.05", "--kl-horizon", "10"];
+  const counts = ["--samples", "2", "--samples-at-end", "1"];
+  const out = join(folder, "remax");
+  const { metrics } = await runJson(...given, ...kl, ...counts, ...evaluation, "--out", out);
+  const lines = (await readFile(join(out, "metrics.jsonl"), "utf8")).trim().split("\n");
+  const all = lines.map((line) => JSON.parse(line) as Record<string, number>);
+  assert.deepEqual(
+    all.map(({ step, "policy/kl_coef": coef }) => [step, coef]),
+    [
+      [0, undefined],
+      [1, 0.001],
+      [2, 0.001 * (1 - (0.2 * 4) / 10)],
+    ],
+  );
+  assert.deepEqual([all[0]?.["eval/em/nq"], all[0]?.["eval/em/musique"]], [0, 0]);
+  assert.equal((metrics as Record<string, number>)["reward/greedy"], 0);
+  const refilled = ["--algorithm", "dapo", "--refills", "1", "--samples", "2", "--out", join(folder, "dapo")];
+  const dapo = (await runJson(...given, ...refilled)).metrics as Record<string, number>;
+  assert.deepEqual([dapo["groups/asked"], dapo["groups/equal"]], [3, 1]);
+  const wrong = await runCli(...given, "--algorithm", "grpo", "--kl-target", "1", "--out", out);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /--kl-target: expected an algorithm with the KL in the reward/);
+});
+
 test("search and eval ask a retrieval server in place of an index", async () => {
   await using server = await startFaultServer(retrieveReply);
   const searched = await runJson("search", "--retriever", server.url, "--query", "Italy", "--top-k", "1");

@@ -1,6 +1,7 @@
 /** A small reinforcement-learning run; also a program of its own, so that a test can kill it: `node rl-run.js FOLDER`. */
 import { pathToFileURL } from "node:url";
 import { Engine } from "../../lib/engine/engine.ts";
+import type { Sampling } from "../../lib/rollout/rollout.ts";
 import type { Segment, Trajectory } from "../../lib/rollout/trajectory.ts";
 import { type Algorithm, algorithms } from "../../lib/train/algorithm.ts";
 import { Critic } from "../../lib/train/critic.ts";
@@ -16,12 +17,16 @@ const questions = [0, 1, 2, 3].map((i) => ({ id: `q${i}`, question: `${i}`, answ
 
 /** Two turns of three tokens with an observation between them; `onEnd` gets what the sequence held. */
 export function playOn(engine: Engine, onEnd?: (tokens: Int32Array) => void): Rollout {
-  const play = async (id: string, questionId: string, seed: number): Promise<Trajectory> => {
+  const play = async (
+    id: string,
+    questionId: string,
+    { seed, sampling }: { readonly seed: number; readonly sampling?: Sampling | undefined },
+  ): Promise<Trajectory> => {
     const prompt = Int32Array.of(1, 2, 10 + Number(questionId.slice(1)));
     const sequence = engine.open(prompt, { seed });
     const segments: Segment[] = [{ kind: "prompt", tokens: prompt, text: "" }];
     for (const observation of [Int32Array.of(20, wantedToken, 21), undefined]) {
-      const { ids, logprobs } = await sequence.generate({ maxTokens: 3 });
+      const { ids, logprobs } = await sequence.generate({ maxTokens: 3, ...sampling });
       segments.push({ kind: "policy", tokens: ids, logprobs, text: "" });
       if (observation === undefined) continue;
       sequence.append(observation);
@@ -33,8 +38,10 @@ export function playOn(engine: Engine, onEnd?: (tokens: Int32Array) => void): Ro
     const counts = { turns: 2, rounds: 1, queries: [], invalidActions: 0, failures: 0 };
     return { id, questionId, segments, stop: "eos", timings, weightsVersion: 0, ...counts };
   };
-  return ({ id }, { samples, seed }) =>
-    Promise.all(Array.from({ length: samples }, (_, i) => play(`${id}#${i}`, id, seed + i)));
+  return ({ id }, { samples, seed, sampling }) =>
+    Promise.all(
+      Array.from({ length: samples }, (_, i) => play(`${id}#${i}`, id, { seed: seed + i, sampling })),
+    );
 }
 
 /** Share of the policy's tokens that are the wanted one. */

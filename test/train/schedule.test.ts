@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { microBatches } from "../../lib/train/packing.ts";
-import { schedule } from "../../lib/train/schedule.ts";
+import { countSchedule, schedule } from "../../lib/train/schedule.ts";
 
 test("a constant rate follows a linear warm-up", () => {
   const rate = schedule({ peak: 2, warmupSteps: 4 });
@@ -14,6 +14,12 @@ test("a cosine decay ends at its floor and stays there", () => {
   assert.ok(Math.abs(rate(60) - 0.55) < 1e-12);
   assert.ok(Math.abs(rate(110) - 0.1) < 1e-12);
   assert.ok(Math.abs(rate(500) - 0.1) < 1e-12);
+});
+
+test("a number of rollouts falls from eight to four as in Agentic-RAG-R1", () => {
+  // int(8 - 4 * progress), progress = step / 300
+  const samples = countSchedule({ from: 8, to: 4, steps: 300 });
+  assert.deepEqual([0, 1, 75, 76, 150, 225, 299, 300].map(samples), [8, 7, 7, 6, 6, 5, 4, 4]);
 });
 
 test("micro-batches hold every sequence once and stay within the budget", () => {

@@ -1,44 +1,30 @@
 /** `seekrl train`: reinforcement learning of a search agent. */
 import { join } from "node:path";
 import { z } from "zod";
+import type { Question } from "../../data/question.ts";
 import { evaluate } from "../../evaluate/evaluate.ts";
-import type { Recipe, Training } from "../../recipes/recipe.ts";
+import type { Recipe } from "../../recipes/recipe.ts";
 import { type AgentParts, rolloutGroup, searchAgent } from "../../rollout/agent.ts";
 import type { Search } from "../../search/search.ts";
 import { copyTokenizer } from "../../text/copy-tokenizer.ts";
-import { type Algorithm, algorithms } from "../../train/algorithm.ts";
 import type { RlMetrics, RlOptions } from "../../train/rl.ts";
-import { schedule } from "../../train/schedule.ts";
-import { agentOptions, agentParts, loadQuestions, recipeOf } from "../agent-options.ts";
+import { countSchedule, schedule } from "../../train/schedule.ts";
+import { agentOptions, agentParts, loadQuestions } from "../agent-options.ts";
 import { type CommandIo, command } from "../command.ts";
 import { openLearners, runRl } from "../learners.ts";
 import { modelOptions, runOptions } from "../model-options.ts";
 import { progressLine } from "../progress.ts";
 import { openSearch } from "../search-options.ts";
 import { openSession, type Session } from "../session.ts";
-
-const algorithmNames = Object.keys(algorithms) as (keyof typeof algorithms)[];
+import { trainedRecipe, trainingOptions } from "../training-options.ts";
 
 const options = z.strictObject({
   ...modelOptions,
   questions: z.string().describe("JSON Lines of {id, question, answers}"),
   ...agentOptions,
   ...runOptions,
-  algorithm: z.enum(algorithmNames).optional().describe("instead of the recipe's"),
-  lossOn: z
-    .enum(["policy", "all"])
-    .default("policy")
-    .describe("all trains on what was retrieved too: for the ablation of the mask only"),
-  temperature: z.number().gt(0).default(1).describe("of the rollouts"),
-  steps: z.int().min(1).optional().describe("instead of the recipe's"),
-  batchQuestions: z.int().min(1).optional().describe("questions of one step"),
-  samples: z.int().min(1).optional().describe("rollouts of each question"),
-  learningRate: z.number().gt(0).optional().describe("the policy's"),
-  warmupSteps: z.int().min(0).optional().describe("steps of linear warm-up"),
-  decay: z.enum(["constant", "linear"]).optional().describe("what follows the policy's warm-up"),
-  criticLearningRate: z.number().gt(0).optional().describe("the critic's"),
-  criticWarmupSteps: z.int().min(0).optional().describe("the critic's"),
-  weightDecay: z.number().min(0).optional().describe("AdamW's"),
+  ...trainingOptions,
+  evalFirst: z.boolean().default(false).describe("evaluates before the first step too"),
   evalQuestions: z.string().optional().describe("evaluates on these, greedily"),
   searchShare: z
     .number()
@@ -61,7 +47,7 @@ export const trainCommand = command({
     await using session = await openSession(given);
     const last: { metrics?: RlMetrics } = {};
     for (const stage of stagesOf(given)) await trainStage(stage, { session, search: index.search, io, last });
-    const { steps } = chooseRecipe(given).training;
+    const { steps } = trainedRecipe(given).training;
     const folder = join(given.out, "model");
     await session.model.save(folder);
     await copyTokenizer(given.model, folder);
@@ -96,27 +82,11 @@ async function trainStage(
     ...around
   }: { readonly session: Session; readonly search: Search } & Omit<Around, "opened">,
 ): Promise<void> {
-  const recipe = chooseRecipe(given);
+  const recipe = trainedRecipe(given);
   await using opened = await openLearners(session.model, recipe.algorithm, recipe.training);
   const parts = agentParts(session, search, recipe);
   const planned = await plan(given, recipe, parts, { ...around, opened });
   await runRl(endWhen ? { ...planned, endWhen } : planned);
-}
-
-function chooseRecipe(given: Options): Recipe {
-  const recipe = recipeOf(given, given.algorithm);
-  // Search-R1 has settings of its own for both of its algorithms.
-  const isOwn = given.recipe === "search-r1" && (given.algorithm === "ppo" || given.algorithm === "grpo");
-  const named: Algorithm =
-    given.algorithm === undefined || isOwn ? recipe.algorithm : algorithms[given.algorithm];
-  const changes = Object.keys(recipe.training).filter((key) => given[key as keyof Training] !== undefined);
-  const training = Object.fromEntries(changes.map((key) => [key, given[key as keyof Training]]));
-  return {
-    ...recipe,
-    algorithm: given.lossOn === "policy" ? named : { ...named, lossOn: given.lossOn },
-    training: { ...recipe.training, ...training },
-    sampling: { ...recipe.sampling, temperature: given.temperature },
-  };
 }
 
 interface Around {
@@ -143,7 +113,8 @@ async function plan(
       ...(groupReward ? { groupReward } : {}),
     },
     batch: {
-      ...{ questions: batchQuestions, samples, temperature: given.temperature },
+      ...{ questions: batchQuestions, temperature: given.temperature },
+      samples: countSchedule({ from: samples, to: given.samplesAtEnd ?? samples, steps }),
       maxTokens: given.microBatchTokens,
     },
     learningRate: {
@@ -161,7 +132,7 @@ async function plan(
 }
 
 async function planEvaluation(
-  { evalQuestions, evalEvery, seed }: Options,
+  { evalQuestions, evalEvery, evalFirst: isFirst, seed }: Options,
   parts: AgentParts,
   { signal }: CommandIo,
 ): Promise<Pick<RlOptions, "evaluation">> {
@@ -170,16 +141,33 @@ async function planEvaluation(
   const agent = searchAgent({ ...parts, sampling: { temperature: 0 } });
   return {
     evaluation: {
-      every: evalEvery,
+      ...{ every: evalEvery, isFirst },
       evaluate: async () => {
-        const { em, f1, rounds, secondsPerQuestion } = await evaluate({ questions, agent, seed, signal });
+        const evaluation = await evaluate({ questions, agent, seed, signal });
+        const { em, f1, rounds, secondsPerQuestion, perQuestion } = evaluation;
         return {
           "eval/em": em,
           "eval/f1": f1,
           "eval/rounds": rounds,
           "eval/seconds_per_question": secondsPerQuestion,
+          ...emBySource(questions, perQuestion),
         };
       },
     },
   };
+}
+
+/** Exact match of each data set, where the questions come from several. */
+function emBySource(
+  questions: readonly Question[],
+  results: readonly { readonly em: number }[],
+): Record<string, number> {
+  const sources = [...new Set(questions.map(({ source }) => source))];
+  if (sources.length < 2) return {};
+  return Object.fromEntries(
+    sources.map((source) => {
+      const own = results.filter((_, i) => questions[i]?.source === source);
+      return [`eval/em/${source ?? "other"}`, own.reduce((sum, { em }) => sum + em, 0) / own.length];
+    }),
+  );
 }

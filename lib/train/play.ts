@@ -1,0 +1,137 @@
+/** The rollouts of a step: every question's at once, with their rewards, and which of them to learn from. */
+import { SeekError } from "../base/errors.ts";
+import { mixSeed } from "../base/seed.ts";
+import type { Question } from "../data/question.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import type { Algorithm } from "./algorithm.ts";
+import { itemsOfStep } from "./order.ts";
+import { playWithRefills } from "./refill.ts";
+import type { RlOptions, Task } from "./rl.ts";
+
+/**
+ * @throws ERR_ARGUMENT when an algorithm compares more rollouts of a question than there are
+ */
+export function checkSamples(samples: number, { advantage, refills = 0 }: Algorithm): void {
+  const isSingle = advantage === "gae" || advantage === "remax";
+  if ((isSingle && refills === 0) || samples >= 2) return;
+  const what = isSingle ? "refills compare" : `${advantage} compares`;
+  throw new SeekError("ERR_ARGUMENT", `batch.samples: ${what} at least 2 samples of a question`);
+}
+
+/** A trajectory, what it answers and what it is worth. */
+export interface Played {
+  readonly question: Question;
+  readonly trajectory: Trajectory;
+  readonly reward: number;
+  readonly tokenRewards?: ArrayLike<number>;
+  /** What the greedy trajectory of the same question earned, for ReMax. */
+  readonly baseline?: number;
+  readonly group: number;
+}
+
+/** A trajectory that may have no reward: then it is logged and counted, not trained on. */
+export type Rolled = Omit<Played, "reward"> & Partial<Pick<Played, "reward">>;
+
+/** What the environment pays for a trajectory as a whole, that of single tokens included; undefined where it cannot be told. */
+async function worthOf(
+  trajectory: Trajectory,
+  question: Question,
+  { reward, tokenRewards }: Task,
+): Promise<number | undefined> {
+  const whole = await reward(trajectory, question);
+  const each = await tokenRewards?.(trajectory, question);
+  if (whole === undefined || each === undefined) return whole;
+  return Array.from(each).reduce((sum, one) => sum + one, whole);
+}
+
+/** ReMax's baseline: what the greedy trajectory earns. */
+async function greedyWorth(
+  question: Question,
+  { task, algorithm }: RlOptions,
+  run: { readonly seed: number; readonly signal: AbortSignal },
+): Promise<number | undefined> {
+  if (algorithm.advantage !== "remax") return undefined;
+  const how = { ...run, samples: 1, sampling: { temperature: 0 } };
+  const [greedy] = await task.rollout(question, how);
+  return greedy && worthOf(greedy, question, task);
+}
+
+async function playGroup(
+  group: number,
+  question: Question,
+  options: RlOptions,
+  run: { readonly seed: number; readonly samples: number; readonly signal: AbortSignal },
+): Promise<Rolled[]> {
+  const { task, algorithm } = options;
+  const [trajectories, baseline] = await Promise.all([
+    task.rollout(question, run),
+    greedyWorth(question, options, run),
+  ]);
+  const rewards = await Promise.all(trajectories.map(async (each) => task.reward(each, question)));
+  const members = trajectories.flatMap((trajectory, i) => {
+    const reward = rewards[i];
+    return reward === undefined ? [] : [{ trajectory, reward }];
+  });
+  const bonus = task.groupReward?.(members, question);
+  const scored = members.map(
+    ({ trajectory, reward }, i) => [trajectory, reward + (bonus?.[i] ?? 0)] as const,
+  );
+  const known = new Map(isComparable(algorithm, members.length, baseline) ? scored : []);
+  const rolled = trajectories.map(async (trajectory): Promise<Rolled> => {
+    const reward = known.get(trajectory);
+    if (reward === undefined) return { question, trajectory, group };
+    const tokenRewards = await task.tokenRewards?.(trajectory, question);
+    const against = baseline === undefined ? {} : { baseline };
+    const perToken = tokenRewards === undefined ? {} : { tokenRewards };
+    return { question, trajectory, group, reward, ...against, ...perToken };
+  });
+  return Promise.all(rolled);
+}
+
+/** One that is left alone has nothing to be compared with. */
+function isComparable({ advantage }: Algorithm, members: number, baseline: number | undefined): boolean {
+  if (advantage === "remax") return baseline !== undefined;
+  return advantage === "gae" || members !== 1;
+}
+
+/** A step's rollouts, and those among them to learn from. */
+export function play(step: number, options: RlOptions) {
+  const { task, batch, algorithm, seed = 0 } = options;
+  const count = task.questions.length;
+  const items = itemsOfStep(step, { count, perStep: batch.questions, seed });
+  const { refills = 0 } = algorithm;
+  const playItems = (asked: readonly number[], first: number) => playGroups(step, asked, first, options);
+  return playWithRefills(items, playItems, { refills, count, seed, step });
+}
+
+/** Many questions at once, so that the engine batches them. When one throws, the others are told to stop. */
+async function playGroups(
+  step: number,
+  items: readonly number[],
+  first: number,
+  options: RlOptions,
+): Promise<Rolled[][]> {
+  const { task, batch, algorithm, seed = 0 } = options;
+  const samples = typeof batch.samples === "function" ? batch.samples(step) : (batch.samples ?? 1);
+  checkSamples(samples, algorithm);
+  const failed = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, failed.signal]) : failed.signal;
+  const groups = items.map((item, i) => {
+    const group = first + i;
+    const run = { seed: mixSeed(seed, `step ${step}`, group), samples, signal };
+    return playGroup(group, task.questions[item]!, options, run);
+  });
+  for (const group of groups) group.catch(() => failed.abort());
+  const settled = await Promise.allSettled(groups);
+  const failure = settled.find((result) => result.status === "rejected");
+  if (failure) throw failure.reason;
+  return settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+}
+
+/** Those with a reward. @throws ERR_REMOTE when there is none */
+export function scoredOf(rolled: readonly Rolled[], step: number): Played[] {
+  const played = rolled.filter((each): each is Played => each.reward !== undefined);
+  if (played.length > 0 || rolled.length === 0) return played;
+  const what = `step ${step}: expected rewards, got none for any of ${rolled.length} trajectories`;
+  throw new SeekError("ERR_REMOTE", what);
+}
