@@ -31,6 +31,7 @@ export type { Recipe } from "./recipes/recipe.ts";
 export { searchR1 } from "./recipes/search-r1.ts";
 export { withWorldPrompt, worldRecipe } from "./recipes/world.ts";
 export { Chat } from "./remote/chat.ts";
+export { Completions } from "./remote/completions.ts";
 export { remoteEmbedder } from "./remote/remote-embedder.ts";
 export { remoteSearch } from "./remote/remote-search.ts";
 export {
@@ -50,6 +51,8 @@ export { scoreAnswer } from "./reward/rules.ts";
 export { formatReward, retrievalReward } from "./reward/search-r1.ts";
 export { type Agent, rolloutGroup, searchAgent } from "./rollout/agent.ts";
 export { type Baseline, baselineAgent } from "./rollout/baselines/baselines.ts";
+export { messageMarks, wordCodec } from "./rollout/endpoint/messages.ts";
+export { endpointSource } from "./rollout/endpoint/text-sequence.ts";
 export { type Format, ragFormat } from "./rollout/format.ts";
 export { labelledSearch } from "./rollout/labelled-search.ts";
 export { rollout } from "./rollout/rollout.ts";

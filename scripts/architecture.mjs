@@ -42,6 +42,7 @@ const folders = {
     "what agents may call: definitions, the box that runs calls, call grammars, built-in tools, MCP",
   "lib/rollout": "one agent on one question: turns, grammar, trajectory",
   "lib/rollout/baselines": "plain ways to answer, one a file, to compare agents with",
+  "lib/rollout/endpoint": "a server of completions in place of the engine",
   "lib/reward": "from a trajectory to a number",
   "lib/evaluate": "a policy over a question set",
   "lib/train": "SFT and RL loops, advantages, checkpoints, run log",

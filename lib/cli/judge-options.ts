@@ -1,12 +1,15 @@
 /** Options of commands that may ask a language model to judge answers. */
 import { readFile } from "node:fs/promises";
+import { bulkhead } from "cockatiel";
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
+import type { Question } from "../data/question.ts";
 import type { ScoredAnswer } from "../evaluate/score-answers.ts";
 import { Chat } from "../remote/chat.ts";
 import { judgeAnswer, type Verdict } from "../reward/judge.ts";
 import { UsageError } from "./command.ts";
+import { flagName } from "./flags.ts";
 
 /** The judge's address and manners. */
 export const judgeOptions = {
@@ -37,6 +40,49 @@ export interface JudgeMeans {
   readonly judgeFailures: number;
 }
 
+/** A judge at work, so many requests at once as it may have. */
+export interface OpenedJudge extends AsyncDisposable {
+  readonly judge: (
+    question: Pick<Question, "question" | "answers">,
+    answer: string,
+    signal?: AbortSignal,
+  ) => Promise<Verdict>;
+}
+
+/**
+ * The judge that the options name.
+ *
+ * @returns undefined when they name none
+ * @throws UsageError when they name half of one; ERR_IO, ERR_FORMAT, ERR_ARGUMENT
+ */
+export async function openJudge(choice: JudgeChoice): Promise<OpenedJudge | undefined> {
+  const { judgeUrl, judgeModel, judgeKeyEnv, judgeCache, judgePrompt, judgeConcurrency } = choice;
+  if (judgeUrl === undefined && judgeModel === undefined) {
+    const stray = (["judgeKeyEnv", "judgeCache", "judgePrompt"] as const).find(
+      (key) => choice[key] !== undefined,
+    );
+    if (stray !== undefined) throw new UsageError(`${flagName(stray)}: expected only with --judge-url`);
+    return undefined;
+  }
+  if (judgeUrl === undefined) throw new UsageError("--judge-url: a judge needs an address");
+  if (judgeModel === undefined) throw new UsageError("--judge-model: a judge needs a model");
+  const prompt = judgePrompt === undefined ? {} : { prompt: await readPrompt(judgePrompt) };
+  const chat = await Chat.open({
+    url: judgeUrl,
+    model: judgeModel,
+    apiKeyEnv: judgeKeyEnv,
+    ...(judgeCache === undefined ? {} : { cache: judgeCache }),
+    transport: { maxConcurrent: judgeConcurrency },
+  });
+  // Waiting for a turn must not count against a request's deadline, as it would in the transport's own queue.
+  const turns = bulkhead(judgeConcurrency, Number.POSITIVE_INFINITY);
+  return {
+    judge: (question, answer, signal) =>
+      turns.execute(() => judgeAnswer(chat, question, answer, { ...prompt, signal })),
+    [Symbol.asyncDispose]: () => chat.close(),
+  };
+}
+
 /**
  * Lets a judge judge answers; one that it cannot judge is left out of its mean and counted.
  *
@@ -44,28 +90,18 @@ export interface JudgeMeans {
  * @param choice - the judge
  * @param io - `signal` ends it, `onVerdict` is told of each
  * @returns the verdicts in order and their means; undefined when no judge was named
- * @throws UsageError when only half of a judge was named; ERR_IO, ERR_ARGUMENT, ERR_ABORTED
+ * @throws as `openJudge`; ERR_REMOTE when no answer could be judged; ERR_ABORTED
  */
 export async function judgeAll(
   scored: readonly ScoredAnswer[],
   choice: JudgeChoice,
   { signal, onVerdict }: { readonly signal: AbortSignal; readonly onVerdict?: (done: number) => void },
 ): Promise<{ readonly verdicts: readonly Verdict[]; readonly means: JudgeMeans } | undefined> {
-  const { judgeUrl, judgeModel, judgeKeyEnv, judgeCache, judgePrompt, judgeConcurrency } = choice;
-  if (judgeUrl === undefined && judgeModel === undefined) return undefined;
-  if (judgeUrl === undefined) throw new UsageError("--judge-url: a judge needs an address");
-  if (judgeModel === undefined) throw new UsageError("--judge-model: a judge needs a model");
-  const prompt = judgePrompt === undefined ? {} : { prompt: await readPrompt(judgePrompt) };
-  await using chat = await Chat.open({
-    url: judgeUrl,
-    model: judgeModel,
-    apiKeyEnv: judgeKeyEnv,
-    ...(judgeCache === undefined ? {} : { cache: judgeCache }),
-    transport: { maxConcurrent: judgeConcurrency },
-  });
+  await using opened = await openJudge(choice);
+  if (opened === undefined) return undefined;
   let done = 0;
-  const verdicts = await mapConcurrently(scored, judgeConcurrency, async (answer) => {
-    const verdict = await judgeAnswer(chat, answer, answer.prediction, { ...prompt, signal });
+  const verdicts = await mapConcurrently(scored, choice.judgeConcurrency, async (answer) => {
+    const verdict = await opened.judge(answer, answer.prediction, signal);
     done += 1;
     onVerdict?.(done);
     return verdict;

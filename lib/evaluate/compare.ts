@@ -13,6 +13,8 @@ import { type SignTest, signTest } from "./sign-test.ts";
 
 /** Two runs by one measure. */
 export interface Difference {
+  /** How many questions have the measure in both runs; the judge may have failed on some. */
+  readonly questions: number;
   readonly first: number;
   readonly second: number;
   /** The second less the first. */
@@ -26,14 +28,14 @@ export interface Difference {
 /** What two runs have in common and what sets them apart. */
 export interface Comparison {
   readonly questions: number;
-  /** By measure: those that both runs have for every question. */
+  /** By measure: those that both runs have, each over the questions that have it in both. */
   readonly differences: Readonly<Record<string, Difference>>;
   /** Questions that only one run answers right, by EM, and the exact test on them. */
   readonly mcnemar: SignTest;
 }
 
 const measures = [
-  ...["em", "f1", "acc", "precision", "recall", "coverEm1", "coverEm2", "retrievalRecall"],
+  ...["em", "f1", "acc", "precision", "recall", "judge", "coverEm1", "coverEm2", "retrievalRecall"],
   ...["rounds", "generatedTokens", "observedTokens", "seconds"],
 ];
 
@@ -63,15 +65,20 @@ export async function compareRuns(
   refuseMissing(first, second, secondPath);
   refuseMissing(second, first, firstPath);
   const pairs = [...first].map(([key, row]) => [row, second.get(key) as JsonRow] as const);
-  const valuesOf = (measure: string, run: 0 | 1): number[] =>
-    pairs.map((pair) => pair[run].value[measure]).filter((value) => typeof value === "number");
+  const columnsOf = (measure: string): readonly [number[], number[]] => {
+    const values = pairs.map((pair) => pair.map(({ value }) => value[measure]));
+    // A null is a question that has no such value, such as one that the judge could not judge; without the key nobody asked.
+    if (values.some((each) => each.some((value) => typeof value !== "number" && value !== null)))
+      return [[], []];
+    const both = values.filter((each) => each.every((value) => typeof value === "number")) as number[][];
+    return [both.map(([value = 0]) => value), both.map(([, value = 0]) => value)];
+  };
   const differences: Record<string, Difference> = {};
   for (const measure of measures) {
-    const [a, b] = [valuesOf(measure, 0), valuesOf(measure, 1)];
-    if (a.length === pairs.length && b.length === pairs.length)
-      differences[measure] = differenceOf(a, b, options);
+    const [a, b] = columnsOf(measure);
+    if (a.length > 0) differences[measure] = differenceOf(a, b, options);
   }
-  return { questions: pairs.length, differences, mcnemar: signTest(valuesOf("em", 0), valuesOf("em", 1)) };
+  return { questions: pairs.length, differences, mcnemar: signTest(...columnsOf("em")) };
 }
 
 /**
@@ -89,6 +96,7 @@ export function differenceOf(
   const apart = first.map((value, i) => (second[i] ?? 0) - value);
   const [means = []] = resampledMeans([apart], options);
   return {
+    questions: first.length,
     first: meanOf(first) ?? 0,
     second: meanOf(second) ?? 0,
     difference: meanOf(apart) ?? 0,

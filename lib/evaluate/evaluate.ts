@@ -1,13 +1,13 @@
 /** Evaluation: an agent over sets of questions, scored, timed, and written down question by question. */
-import { performance } from "node:perf_hooks";
-import { SeekError, throwIfAborted } from "../base/errors.ts";
-import { mapConcurrently } from "../base/map-concurrently.ts";
+import { SeekError } from "../base/errors.ts";
 import type { Question } from "../data/question.ts";
+import type { Verdict } from "../reward/judge.ts";
 import type { RulesName } from "../reward/rules.ts";
 import type { Agent } from "../rollout/agent.ts";
 import { type Intervals, intervalsOf, type Means, meansOf } from "./figures.ts";
-import { type QuestionResult, resultOf } from "./question-result.ts";
-import { keptOf, ResultLog } from "./result-log.ts";
+import type { QuestionResult } from "./question-result.ts";
+import { ResultLog } from "./result-log.ts";
+import { type LostQuestion, runSet } from "./run-set.ts";
 
 /** How to evaluate. */
 export interface EvaluateSetsOptions {
@@ -24,6 +24,8 @@ export interface EvaluateSetsOptions {
   readonly resume?: boolean;
   /** What else decides the outcome, such as the model's name: a run of other settings is not continued. */
   readonly settings?: object;
+  /** Says whether an answer is right, besides the rules; what it cannot judge is left out of its mean. @default nobody */
+  readonly judge?: (question: Question, answer: string, signal?: AbortSignal) => Promise<Verdict>;
   /** Asks the first questions of each set again, one at a time, for the time without batching. @default 0 */
   readonly alone?: number;
   /** Called after every question. */
@@ -61,6 +63,12 @@ export interface Evaluation extends Means {
   readonly aloneSeconds: number | null;
   /** Searches that failed, in all. */
   readonly failures: number;
+  /** Answers that the judge judged, and those that it could not. */
+  readonly judged: number;
+  readonly judgeFailures: number;
+  /** Questions that a server of the policy gave no answer to: they count nowhere, and a resumed run asks them again. */
+  readonly lost: readonly LostQuestion[];
+  /** How many the means are over. */
   readonly questions: number;
   /** Percentile bootstrap over questions, 95 %, 1000 resamples. */
   readonly intervals: Intervals;
@@ -78,7 +86,7 @@ export interface SetEvaluation extends Evaluation {
  * @param options - questions and agent; see `EvaluateOptions`
  * @returns means, and each question's outcome in the order given
  * @throws ERR_ARGUMENT without questions, ERR_ABORTED when the signal fires, ERR_IO when `output` cannot be written,
- * ERR_FORMAT when a file to be resumed is of other settings
+ * ERR_FORMAT when a file to be resumed is of other settings, ERR_REMOTE when a server of the policy is gone
  * @example
  * const { em, rounds } = await evaluate({ questions, agent });
  * assert.ok(em >= 0 && em <= 1 && rounds >= 0);
@@ -115,7 +123,8 @@ export async function evaluateSets(
     const done: SetEvaluation[] = [];
     for (const set of sets) {
       const { name } = set;
-      done.push({ name, ...(await evaluateSet(set, options, log)) });
+      const run = await runSet(set, options, log);
+      done.push({ name, ...summarize(run.results, { ...run, seed }) });
     }
     return { sets: done, all: joined(done, seed) };
   } finally {
@@ -123,81 +132,16 @@ export async function evaluateSets(
   }
 }
 
-async function evaluateSet(
-  { name, questions }: EvaluationSet,
-  options: EvaluateSetsOptions,
-  log: ResultLog | undefined,
-): Promise<Evaluation> {
-  const { concurrency = 256, alone = 0, seed = 0 } = options;
-  const kept = keptOf(log?.kept ?? [], name, questions);
-  const before = Math.max(0, ...[...kept.values()].map(({ elapsedSeconds }) => elapsedSeconds));
-  const began = performance.now() - before * 1000;
-  const progress = { done: kept.size, right: 0 };
-  for (const { em } of kept.values()) progress.right += em;
-  const perQuestion = await mapConcurrently(questions, concurrency, async (question, index) => {
-    const known = kept.get(index);
-    if (known) return known;
-    const result = await evaluateOne(question, { set: name, index, began }, options);
-    await log?.add(result);
-    progress.done += 1;
-    progress.right += result.em;
-    const em = progress.right / progress.done;
-    options.onProgress?.({ set: name, done: progress.done, total: questions.length, em });
-    return result;
-  });
-  const aloneSeconds = await timeAlone(questions.slice(0, alone), options);
-  const seconds = Math.max(...perQuestion.map(({ elapsedSeconds }) => elapsedSeconds));
-  return summarize(perQuestion, { seconds, aloneSeconds, seed });
-}
-
-async function evaluateOne(
-  question: Question,
-  { set, index, began }: { readonly set: string; readonly index: number; readonly began: number },
-  { agent, seed = 0, rules = "flashrag", signal }: EvaluateSetsOptions,
-): Promise<QuestionResult> {
-  throwIfAborted(signal, "evaluation");
-  const found: string[] = [];
-  let hasTold = false;
-  const trajectory = await agent(question, {
-    ...(signal ? { seed, signal } : { seed }),
-    onDocuments: (lists) => {
-      hasTold = true;
-      for (const { text } of lists.flat()) found.push(text);
-    },
-  });
-  throwIfAborted(signal, "evaluation");
-  const tells = hasTold || trajectory.rounds === trajectory.failures;
-  const elapsedSeconds = (performance.now() - began) / 1000;
-  return resultOf(question, trajectory, {
-    ...{ set, index, rules, elapsedSeconds },
-    found: tells ? found : undefined,
-  });
-}
-
-async function timeAlone(
-  questions: readonly Question[],
-  { agent, seed = 0, signal }: EvaluateSetsOptions,
-): Promise<number | null> {
-  if (questions.length === 0) return null;
-  let totalMs = 0;
-  for (const question of questions) {
-    throwIfAborted(signal, "evaluation");
-    const { timings } = await agent(question, signal ? { seed, signal } : { seed });
-    totalMs += timings.totalMs;
-  }
-  throwIfAborted(signal, "evaluation");
-  return totalMs / 1000 / questions.length;
-}
-
-interface Times {
+interface Circumstances {
   readonly seconds: number;
   readonly aloneSeconds: number | null;
+  readonly lost: readonly LostQuestion[];
   readonly seed: number;
 }
 
 function summarize(
   perQuestion: readonly QuestionResult[],
-  { seconds, aloneSeconds, seed }: Times,
+  { seconds, aloneSeconds, lost, seed }: Circumstances,
 ): Evaluation {
   const questions = perQuestion.length;
   return {
@@ -206,6 +150,9 @@ function summarize(
     latencySeconds: perQuestion.reduce((sum, each) => sum + each.seconds, 0) / questions,
     aloneSeconds,
     failures: perQuestion.reduce((sum, each) => sum + each.failures, 0),
+    judged: perQuestion.filter(({ judge }) => typeof judge === "number").length,
+    judgeFailures: perQuestion.filter(({ judgeFailure }) => judgeFailure !== undefined).length,
+    lost,
     questions,
     intervals: intervalsOf(perQuestion, { seed }),
     perQuestion,
@@ -218,6 +165,6 @@ function joined(sets: readonly SetEvaluation[], seed: number): Evaluation {
   const aloneSeconds = times.length === 0 ? null : times.reduce((sum, time) => sum + time, 0) / times.length;
   return summarize(
     sets.flatMap(({ perQuestion }) => perQuestion),
-    { seconds, aloneSeconds, seed },
+    { seconds, aloneSeconds, lost: sets.flatMap(({ lost }) => lost), seed },
   );
 }

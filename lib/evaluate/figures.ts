@@ -18,6 +18,7 @@ const figures = {
   acc: (result) => result.acc,
   precision: (result) => result.precision,
   recall: (result) => result.recall,
+  judge: (result) => result.judge ?? null,
   retrievalRecall: (result) => result.retrievalRecall,
   formatAccuracy: ({ answer }) => Number(answer !== null),
   answerAccuracy: ({ answer, acc }) => (answer === null ? null : acc),
@@ -40,6 +41,8 @@ export interface Means {
   readonly acc: number;
   readonly precision: number;
   readonly recall: number;
+  /** The share of right answers by the judge, of those that it judged; null without any. */
+  readonly judge: number | null;
   /** The share of questions an accepted answer of which stands in a passage that was found; null when unknown. */
   readonly retrievalRecall: number | null;
   /** The share of questions out of whose conversation an answer could be read. */

@@ -21,6 +21,12 @@ export interface QuestionResult {
   readonly acc: number;
   readonly precision: number;
   readonly recall: number;
+  /** 1 when a judge found the answer right, else 0; null when there was no judge, or when it could not judge. */
+  readonly judge: number | null;
+  /** The judge's reasons. */
+  readonly judgeReason?: string;
+  /** Why the judge could not judge. */
+  readonly judgeFailure?: string;
   /** 1 when an accepted answer stands in a passage that was found, else 0; null when the agent does not tell. */
   readonly retrievalRecall: number | null;
   readonly rounds: number;
@@ -70,6 +76,7 @@ export function resultOf(
     ...{ set, index, id, question, answers },
     answer: answer ?? null,
     ...{ em, f1, acc, precision, recall },
+    judge: null,
     retrievalRecall: found === undefined ? null : Number(holdsAnswer(found, answers)),
     rounds: trajectory.rounds,
     queries: trajectory.queries,

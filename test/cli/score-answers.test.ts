@@ -64,11 +64,12 @@ test("a judge's share, its verdicts and its failures stand beside the rules' sco
   const lines = (await readFile(out, "utf8"))
     .trim()
     .split("\n")
-    .map((line) => JSON.parse(line).judge);
+    .map((line) => JSON.parse(line))
+    .map(({ judge: right, judgeReason, judgeFailure }) => [right, judgeReason, judgeFailure]);
   assert.deepEqual(lines, [
-    { isRight: true, rationale: "yes" },
-    { isRight: false, rationale: "no" },
-    { failure: "no judgement in hm" },
+    [1, "yes", undefined],
+    [0, "no", undefined],
+    [null, undefined, "no judgement in hm"],
   ]);
   // Two answers once, and the broken one three times in each run.
   assert.equal(server.asked.length, 2 + 3 + 3);

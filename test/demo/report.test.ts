@@ -13,6 +13,7 @@ function result(id: string, em: number, numQueries = 1): QuestionResult {
     ...{
       set: "test",
       index: 0,
+      judge: null,
       retrievalRecall: null,
       generatedTokens: 1,
       observedTokens: 0,
@@ -44,6 +45,7 @@ function evaluation(perQuestion: readonly QuestionResult[]): Evaluation {
   return {
     ...meansOf(perQuestion),
     ...{ rounds: 1.5, secondsPerQuestion: 0.01, latencySeconds: 0.1, aloneSeconds: null, failures: 0 },
+    ...{ judged: 0, judgeFailures: 0, lost: [] },
     intervals: intervalsOf(perQuestion),
     questions: perQuestion.length,
     perQuestion,

@@ -26,14 +26,19 @@ const row = (id: string, em: number, more: object = {}) => ({
 });
 
 test("runs are matched question by question, in any order, over the measures that both have", async () => {
-  const first = await write("first", [row("a", 1, { rounds: 1, f1: 1 }), row("b", 0, { rounds: 2, f1: 0 })]);
+  const first = await write("first", [
+    row("a", 1, { rounds: 1, f1: 1, acc: 1 }),
+    row("b", 0, { rounds: 2, f1: 0, acc: 1 }),
+  ]);
   const second = await write("second", [
     row("b", 1, { rounds: 2, f1: null }),
     row("a", 1, { rounds: 3, f1: 1 }),
   ]);
   const { questions, differences, mcnemar } = await compareRuns(first, second);
   assert.equal(questions, 2);
-  assert.deepEqual(Object.keys(differences), ["em", "rounds"]);
+  // One question has no F1 in the second run, and nobody measured accuracy there.
+  assert.deepEqual(Object.keys(differences), ["em", "f1", "rounds"]);
+  assert.deepEqual([differences.f1?.questions, differences.em?.questions], [1, 2]);
   assert.deepEqual(mcnemar, { onlyFirst: 0, onlySecond: 1, pValue: 1 });
   const { first: before, second: then, difference } = differences.rounds ?? {};
   assert.deepEqual([before, then, difference], [1.5, 2.5, 1]);

@@ -1,23 +1,38 @@
-/** `seekrl eval`: lets an agent answer sets of questions and scores it. */
+/** `seekrl eval`: lets agents answer sets of questions and scores them; several policies are compared. */
+import { parse } from "node:path";
 import { z } from "zod";
-import { type Evaluation, evaluateSets, type SetEvaluation } from "../../evaluate/evaluate.ts";
-import { type FigureName, figureNames } from "../../evaluate/figures.ts";
+import { type EvaluationSet, evaluateSets } from "../../evaluate/evaluate.ts";
 import { answerRules, type RulesName } from "../../reward/rules.ts";
-import { searchAgent } from "../../rollout/agent.ts";
-import { baselineAgent, baselineNames, searchesFor } from "../../rollout/baselines/baselines.ts";
-import { agentOptions, agentParts, recipeOf } from "../agent-options.ts";
-import { command, UsageError } from "../command.ts";
-import { modelOptions, samplingOptions } from "../model-options.ts";
+import { type Agent, searchAgent } from "../../rollout/agent.ts";
+import {
+  type Baseline,
+  baselineAgent,
+  baselineNames,
+  needsLogprobs,
+  searchesFor,
+} from "../../rollout/baselines/baselines.ts";
+import { agentOptions, recipeOf } from "../agent-options.ts";
+import { type CommandIo, command, UsageError } from "../command.ts";
+import {
+  differencesToFirst,
+  type Evaluated,
+  figureLines,
+  type PolicyOutcome,
+  policiesTable,
+  resultOf,
+  setsTable,
+} from "../eval-report.ts";
+import { judgeOptions, type OpenedJudge, openJudge } from "../judge-options.ts";
+import { samplingOptions } from "../model-options.ts";
+import { type OpenedPolicy, type Policy, policiesOf, policyOptions } from "../policies.ts";
 import { progressLine } from "../progress.ts";
 import { loadSets } from "../question-sets.ts";
 import { type OpenedSearch, openSearch } from "../search-options.ts";
-import { openSession } from "../session.ts";
-import { tableOf } from "../table.ts";
 
 const rulesNames = Object.keys(answerRules) as RulesName[];
 
 const schema = z.strictObject({
-  ...modelOptions,
+  ...policyOptions,
   questions: z.array(z.string()).min(1).describe("JSON Lines of {id, question, answers}"),
   ...agentOptions,
   baseline: z
@@ -27,6 +42,7 @@ const schema = z.strictObject({
   temperature: samplingOptions.temperature.default(0),
   topP: samplingOptions.topP,
   rules: z.enum(rulesNames).default("flashrag").describe("whose metric rules"),
+  ...judgeOptions,
   numQuestions: z.int().min(1).optional().describe("takes the first ones of each file only"),
   concurrency: z.int().min(1).default(256).describe("questions under way at once"),
   alone: z
@@ -39,89 +55,126 @@ const schema = z.strictObject({
   resume: z.boolean().default(false).describe("goes on with the file where an earlier run was stopped"),
 });
 
+type Options = z.output<typeof schema>;
+
 /** The command. */
 export const evalCommand = command({
   name: "eval",
-  summary: "answers questions with an agent: EM, F1, retrieval recall, rounds, tokens, time, with intervals",
+  summary:
+    "answers questions with an agent: EM, F1, a judge, retrieval recall, rounds, tokens, time, with intervals",
   options: schema,
   run: async (options, io) => {
-    const { temperature, topP, seed, rules, concurrency, alone, out, resume } = options;
+    const { baseline, resume, out } = options;
     if (resume && out === undefined) throw new UsageError("--resume: expected only with --out");
+    const policies = policiesOf(options);
+    if (options.endpoint !== undefined && baseline !== undefined && needsLogprobs(baseline)) {
+      throw new UsageError(
+        `--baseline ${baseline}: needs log-probabilities, which an endpoint does not give`,
+      );
+    }
     const sets = await loadSets(options.questions, options.numQuestions);
-    const recipe = { ...recipeOf(options), sampling: { temperature, topP } };
-    const { baseline } = options;
-    using index = baseline !== undefined && !searchesFor(baseline) ? noSearch : await openSearch(options);
-    await using session = await openSession(options);
-    const parts = agentParts(session, index.search, recipe);
-    const agent = baseline === undefined ? searchAgent(parts) : baselineAgent(parts, baseline);
-    const progress = progressLine(io);
-    const evaluated = await evaluateSets(sets, {
-      ...{ agent, seed, rules, concurrency, alone, resume },
-      ...(out === undefined ? {} : { output: out }),
-      settings: outcomeSettings(options),
-      onProgress: ({ set, done, total, em }) => {
-        const of = sets.length > 1 ? `${set}: ` : "";
-        progress.show(`${of}${done} of ${total} questions, EM ${em.toFixed(3)}`);
-      },
-      signal: io.signal,
-    });
-    progress.end();
-    const { perQuestion, ...all } = evaluated.all;
-    const [reason] = perQuestion.flatMap(({ failureReasons = [] }) => failureReasons);
-    if (reason !== undefined) io.log(`${all.failures} searches failed, the first one with: ${reason}`);
-    if (sets.length > 1) io.write(`${setsTable(evaluated.sets, evaluated.all)}\n`);
-    writeFigures(all, io.write);
-    io.result(sets.length > 1 ? { ...all, ...macro(evaluated.sets), sets: evaluated.sets.map(brief) } : all);
+    const needsSearch = baseline === undefined || searchesFor(baseline);
+    using index = needsSearch ? await openSearch(options) : noSearch;
+    await using judge = await openJudge(options);
+    const outcomes: PolicyOutcome[] = [];
+    for (const policy of policies) {
+      const around = { options, io, sets, index, judge, isOneOfMany: policies.length > 1 };
+      outcomes.push({ name: policy.name, evaluated: await evaluatePolicy(policy, around) });
+    }
+    tell(outcomes, io);
   },
 });
 
 const noSearch: OpenedSearch = { search: async () => [], [Symbol.dispose]: () => {} };
 
+interface Around {
+  readonly options: Options;
+  readonly io: CommandIo;
+  readonly sets: readonly EvaluationSet[];
+  readonly index: OpenedSearch;
+  readonly judge: OpenedJudge | undefined;
+  readonly isOneOfMany: boolean;
+}
+
+async function evaluatePolicy(policy: Policy, around: Around): Promise<Evaluated> {
+  const { options, io, sets, index, judge, isOneOfMany } = around;
+  const { seed, rules, concurrency, alone, resume } = options;
+  await using opened = await policy.open();
+  const progress = progressLine(io);
+  const out = outputOf(options.out, isOneOfMany ? policy.name : undefined);
+  const evaluated = await evaluateSets(sets, {
+    ...{ agent: agentOf(opened, index, options), seed, rules, concurrency, alone, resume },
+    ...(out === undefined ? {} : { output: out }),
+    ...(judge === undefined ? {} : { judge: judge.judge }),
+    settings: { ...outcomeSettings(options), ...policy.settings },
+    onProgress: ({ set, done, total, em }) => {
+      const of = [...(isOneOfMany ? [policy.name] : []), ...(sets.length > 1 ? [set] : [])];
+      const where = of.length > 0 ? `${of.join(", ")}: ` : "";
+      progress.show(`${where}${done} of ${total} questions, EM ${em.toFixed(3)}`);
+    },
+    signal: io.signal,
+  });
+  progress.end();
+  warn(evaluated, io);
+  return evaluated;
+}
+
+function agentOf(
+  { engine, tokenizer, chatTemplate }: OpenedPolicy,
+  { search }: OpenedSearch,
+  options: Options & { readonly baseline?: Baseline | undefined },
+): Agent {
+  const { temperature, topP, baseline } = options;
+  const { format, limits } = recipeOf(options);
+  const parts = { engine, tokenizer, chatTemplate, search, limits, sampling: { temperature, topP } };
+  return baseline === undefined ? searchAgent({ ...parts, format }) : baselineAgent(parts, baseline);
+}
+
+/** A file for each policy: its name stands before the ending. */
+function outputOf(out: string | undefined, name: string | undefined): string | undefined {
+  if (out === undefined || name === undefined) return out;
+  const { ext } = parse(out);
+  return `${out.slice(0, out.length - ext.length)}.${name}${ext}`;
+}
+
 /** What decides the outcome; how fast it is reached does not belong to it, and the questions are compared one by one. */
-function outcomeSettings(options: z.output<typeof schema>): object {
+function outcomeSettings(options: Options): object {
   const { questions: _, numQuestions, concurrency, alone, out, resume, ...settings } = options;
-  return settings;
+  const { model, dtype, device, endpoint, endpointModel, endpointApi, tokenizer, ...others } = settings;
+  const { endpointKeyEnv, endpointConcurrency, judgeUrl, judgeKeyEnv, judgeCache, ...rest } = others;
+  const { judgeConcurrency, ...deciding } = rest;
+  return deciding;
 }
 
-type Figures = Omit<Evaluation, "perQuestion">;
-
-function brief({ perQuestion: _, ...figures }: SetEvaluation): Figures & { readonly name: string } {
-  return figures;
-}
-
-/** Means of the sets' means, as papers give them. */
-function macro(sets: readonly SetEvaluation[]): { readonly meanOfSets: Record<"em" | "f1" | "acc", number> } {
-  const mean = (name: "em" | "f1" | "acc"): number =>
-    sets.reduce((sum, each) => sum + each[name], 0) / sets.length;
-  return { meanOfSets: { em: mean("em"), f1: mean("f1"), acc: mean("acc") } };
-}
-
-function writeFigures(all: Figures, write: (text: string) => void): void {
-  const { intervals, ...figures } = all;
-  for (const [name, value] of Object.entries(figures)) {
-    const ends = figureNames.includes(name as FigureName) ? intervals[name as FigureName] : null;
-    const around = ends === null ? "" : ` (${ends.map(formatNumber).join(" to ")})`;
-    write(`${name}: ${formatNumber(value)}${around}\n`);
+function warn({ all }: Evaluated, io: CommandIo): void {
+  const [search] = all.perQuestion.flatMap(({ failureReasons = [] }) => failureReasons);
+  if (search !== undefined) io.log(`${all.failures} searches failed, the first one with: ${search}`);
+  const unjudged = all.perQuestion.find(({ judgeFailure }) => judgeFailure !== undefined);
+  if (unjudged !== undefined) {
+    io.log(`${all.judgeFailures} answers were not judged, the first: ${unjudged.judgeFailure}`);
   }
+  const [lost] = all.lost;
+  if (lost !== undefined) io.log(`${all.lost.length} questions were lost, the first: ${lost.reason}`);
 }
 
-function setsTable(sets: readonly SetEvaluation[], all: Evaluation): string {
-  const head = ["", "questions", "EM", "F1", "acc", "retrieval", "rounds", "tokens", "seconds"];
-  const rowOf = (name: string, each: Evaluation): string[] => [
-    name,
-    String(each.questions),
-    ...[each.em, each.f1, each.acc, each.retrievalRecall, each.rounds].map((value) =>
-      value === null ? "-" : value.toFixed(3),
-    ),
-    each.generatedTokens.toFixed(1),
-    each.secondsPerQuestion.toFixed(3),
-  ];
-  const { em, f1, acc } = macro(sets).meanOfSets;
-  const mean = ["mean of sets", "", ...[em, f1, acc].map((value) => value.toFixed(3)), "", "", "", ""];
-  return tableOf([head, ...sets.map((each) => rowOf(each.name, each)), mean, rowOf("all", all)]);
-}
-
-function formatNumber(value: number | null): string {
-  if (value === null) return "-";
-  return Number.isInteger(value) ? String(value) : value.toFixed(4);
+function tell(outcomes: readonly PolicyOutcome[], io: CommandIo): void {
+  for (const { name, evaluated } of outcomes) {
+    const isOneOfMany = outcomes.length > 1;
+    if (isOneOfMany) io.write(`${name}\n`);
+    if (evaluated.sets.length > 1) io.write(`${setsTable(evaluated)}\n`);
+    if (!isOneOfMany) io.write(figureLines(evaluated.all));
+  }
+  const [only, ...others] = outcomes;
+  if (only !== undefined && others.length === 0) {
+    io.result(resultOf(only.evaluated));
+    return;
+  }
+  io.write(`${policiesTable(outcomes)}\nEM gained: over the first, with its interval; paired bootstrap.\n`);
+  io.result({
+    policies: outcomes.map((outcome, i) => ({
+      name: outcome.name,
+      ...resultOf(outcome.evaluated),
+      ...(i === 0 ? {} : { versusFirst: differencesToFirst(outcomes, outcome) }),
+    })),
+  });
 }

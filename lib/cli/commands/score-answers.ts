@@ -48,8 +48,11 @@ function unjudged(count: number, reason: string): string {
     : `${count} answers were not judged, the first: ${reason}`;
 }
 
+/** As the lines of `seekrl eval` have it. */
 function verdictRow(verdict: Verdict | undefined): object {
-  return verdict === undefined ? {} : { judge: verdict };
+  if (verdict === undefined) return {};
+  if ("failure" in verdict) return { judge: null, judgeFailure: verdict.failure };
+  return { judge: Number(verdict.isRight), judgeReason: verdict.rationale };
 }
 
 function formatScore(name: string, value: number): string {

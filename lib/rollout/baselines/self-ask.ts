@@ -23,8 +23,9 @@ export const selfAsk: Method = async (work, { question }) => {
   for (let step = 0; step <= kQuestions; step++) {
     const { text, stop } = await talk.say([...answerEnds, answers]);
     const answer = answerIn(text);
-    if (answer !== undefined || stop !== "stop") return answer;
     const smaller = lastQuestion(text);
+    // A server may leave out what ended the turn; a question says enough.
+    if (answer !== undefined || (stop !== "stop" && smaller === undefined)) return answer;
     if (smaller === undefined) work.invalidActions += 1;
     if (step === kQuestions) break;
     const query = smaller ?? question;

@@ -1,0 +1,144 @@
+/** Text that goes on, from a language model behind an OpenAI-compatible server: bare completions, or chat messages. */
+import { bulkhead } from "cockatiel";
+import { z } from "zod";
+import { Endpoint, httpUrl } from "./endpoint.ts";
+import type { TransportOptions } from "./guard.ts";
+import { bearer, type KeyOptions, optionalKey } from "./secret.ts";
+
+/** `completions` continues a text as it is; `chat` lets the server put its template around messages. */
+export type CompletionApi = "completions" | "chat";
+
+/** Which model, where, and how it is asked. */
+export interface CompletionsOptions extends KeyOptions {
+  /** The server's base, such as `http://host:8000/v1`. */
+  readonly url: string;
+  readonly model: string;
+  /** @default "chat" */
+  readonly api?: CompletionApi;
+  /** Requests under way at once; others wait for their turn, which costs them no time. @default 32 */
+  readonly maxConcurrent?: number;
+  /** @default five minutes an attempt, fifteen in all, six more attempts */
+  readonly transport?: Omit<TransportOptions, "maxConcurrent">;
+}
+
+/** A message of a chat. */
+export interface ChatMessage {
+  readonly role: string;
+  readonly content: string;
+}
+
+/** What is to go on, and how far. */
+export interface CompletionRequest {
+  /** A text for `completions`, messages for `chat`. */
+  readonly prompt: string | readonly ChatMessage[];
+  readonly maxTokens: number;
+  readonly stop: readonly string[];
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly seed?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a server wrote. */
+export interface Completion {
+  /** Without the stop string, as most servers have it. */
+  readonly text: string;
+  /** Why the server says it ended; `stop` is a stop string or the model's own end. */
+  readonly finish: "stop" | "length";
+  /** The stop string, from servers that tell: vLLM and SGLang. */
+  readonly stopText?: string;
+}
+
+const ending = {
+  finish_reason: z.string().nullish(),
+  stop_reason: z.union([z.string(), z.number()]).nullish(),
+  matched_stop: z.union([z.string(), z.number()]).nullish(),
+};
+const choiceOf = {
+  completions: z.looseObject({ ...ending, text: z.string() }),
+  chat: z.looseObject({ ...ending, message: z.looseObject({ content: z.string().nullable() }) }),
+} as const;
+const shapeOf = {
+  completions: z.looseObject({ choices: z.array(choiceOf.completions).min(1) }),
+  chat: z.looseObject({ choices: z.array(choiceOf.chat).min(1) }),
+} as const;
+
+const routes = { completions: "/completions", chat: "/chat/completions" } as const;
+const patience = { timeoutMs: 300_000, deadlineMs: 900_000, retries: 6 };
+
+/**
+ * A model that goes on with texts.
+ *
+ * @example
+ * const completions = new Completions({ url: "http://127.0.0.1:9/v1", model: "m" });
+ * const asked = completions.complete({ prompt: "Once", maxTokens: 1, stop: [], signal: AbortSignal.abort() });
+ * await assert.rejects(asked, { code: "ERR_ABORTED" });
+ */
+export class Completions {
+  readonly api: CompletionApi;
+  readonly #endpoint: Endpoint;
+  readonly #model: string;
+  readonly #turns;
+
+  /** @throws ERR_ARGUMENT when the address is none or the key's variable not set; ERR_RANGE */
+  constructor({ url, model, api = "chat", maxConcurrent = 32, transport, ...key }: CompletionsOptions) {
+    const given = { ...patience, ...transport, maxConcurrent };
+    this.api = api;
+    this.#endpoint = new Endpoint(routeUrl(url, routes[api]), bearer(optionalKey(key)), given);
+    this.#model = model;
+    this.#turns = bulkhead(maxConcurrent, Number.POSITIVE_INFINITY);
+  }
+
+  /**
+   * Goes on.
+   *
+   * @param request - a prompt of the kind that `api` takes, and the bounds
+   * @returns the text and why it ended
+   * @throws ERR_REMOTE naming the address, what was expected and what came; ERR_ABORTED when the signal fires
+   */
+  async complete({
+    prompt,
+    maxTokens,
+    stop,
+    topP,
+    seed,
+    signal,
+    ...sampling
+  }: CompletionRequest): Promise<Completion> {
+    const body = {
+      model: this.#model,
+      ...(typeof prompt === "string" ? { prompt } : { messages: prompt }),
+      ...sampling,
+      max_tokens: maxTokens,
+      ...(topP === undefined ? {} : { top_p: topP }),
+      ...(seed === undefined ? {} : { seed }),
+      ...(stop.length === 0 ? {} : { stop }),
+    };
+    return this.#turns.execute(async () => {
+      if (this.api === "chat") {
+        const { choices } = await this.#endpoint.call({ body, expect: shapeOf.chat, signal });
+        const [choice] = choices;
+        return completionOf(choice?.message.content ?? "", choice);
+      }
+      const { choices } = await this.#endpoint.call({ body, expect: shapeOf.completions, signal });
+      return completionOf(choices[0]?.text ?? "", choices[0]);
+    });
+  }
+}
+
+type Ending = z.output<z.ZodObject<typeof ending>>;
+
+function completionOf(text: string, choice: Ending | undefined): Completion {
+  const told = choice?.stop_reason ?? choice?.matched_stop;
+  return {
+    text,
+    finish: choice?.finish_reason === "length" ? "length" : "stop",
+    ...(typeof told === "string" ? { stopText: told } : {}),
+  };
+}
+
+function routeUrl(address: string, route: string): URL {
+  const url = httpUrl(address, "/v1");
+  if (!url.pathname.endsWith(route)) url.pathname = url.pathname.replace(/\/$/, "") + route;
+  return url;
+}
