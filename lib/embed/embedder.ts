@@ -16,4 +16,6 @@ export interface Embedder {
   embedPassages(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array>;
   /** f32 [Q, dim], row-major, one row per query. Rejects with ERR_ABORTED when the signal fires. */
   embedQueries(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array>;
+  /** Tokens it reads of a passage or a query, marks included. @default it has no tokens */
+  countTokens?(text: string, role: "passage" | "query"): number;
 }

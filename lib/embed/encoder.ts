@@ -3,7 +3,7 @@ import { SeekError } from "../base/errors.ts";
 import type { Embedder, EmbedOptions } from "./embedder.ts";
 import { NativeEncoder } from "./native-encoder.ts";
 import { type Pooling, readSentenceFolder, type SentenceSettings } from "./sentence-folder.ts";
-import { textRow } from "./token-batch.ts";
+import { type TokenRow, textRow } from "./token-batch.ts";
 
 /** What may be said of an encoder beside its folder. */
 export interface EncoderOptions {
@@ -116,14 +116,26 @@ export class Encoder implements Embedder {
     return this.#embed(texts, this.settings.queryPrefix, signal);
   }
 
-  #embed(texts: readonly string[], prefix: string, signal: AbortSignal | undefined): Promise<Float32Array> {
+  /**
+   * How much it reads of a text: prefix and marks included, what is cut off not.
+   *
+   * @param text a passage or a query
+   * @param role which of the two
+   * @returns number of tokens
+   */
+  countTokens(text: string, role: "passage" | "query"): number {
+    const { passagePrefix, queryPrefix } = this.settings;
+    return this.#rowOf(text, role === "query" ? queryPrefix : passagePrefix).ids.length;
+  }
+
+  #rowOf(text: string, prefix: string): TokenRow {
     const { lowerCase, maxTokens } = this.settings;
-    const { tokenizer } = this.#native;
-    const rowOf = (text: string) => {
-      const whole = prefix + text;
-      return textRow(tokenizer, lowerCase ? whole.toLowerCase() : whole, maxTokens);
-    };
-    return this.#native.encode(texts, rowOf, signal);
+    const whole = prefix + text;
+    return textRow(this.#native.tokenizer, lowerCase ? whole.toLowerCase() : whole, maxTokens);
+  }
+
+  #embed(texts: readonly string[], prefix: string, signal: AbortSignal | undefined): Promise<Float32Array> {
+    return this.#native.encode(texts, (text) => this.#rowOf(text, prefix), signal);
   }
 
   /**

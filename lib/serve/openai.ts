@@ -39,9 +39,12 @@ function notServed(name: string, expected: string, param: string): Refusal {
   return new Refusal(code, `${param}: ${msg}`, { issues: [issue] });
 }
 
-/** Words stand in for tokens, which only some embedders have. */
-const numWords = (texts: readonly string[]): number =>
-  texts.reduce((sum, text) => sum + (text.match(/\S+/g)?.length ?? 0), 0);
+/** What was read: tokens, or words where the embedder has no tokens. */
+function numRead(texts: readonly string[], { embedder }: ServedEmbedder, role: keyof typeof groups): number {
+  const read = (text: string): number =>
+    embedder.countTokens?.(text, role) ?? text.match(/\S+/g)?.length ?? 0;
+  return texts.reduce((sum, text) => sum + read(text), 0);
+}
 
 /**
  * `{input: str | [str], model, encoding_format?, dimensions?, input_type?}` to OpenAI's list of embeddings. `input_type`
@@ -81,7 +84,7 @@ export function embeddingsRoute(
         index,
         embedding: encodings[encoding_format](vector),
       }));
-      const tokens = numWords(input);
+      const tokens = numRead(input, served, input_type);
       const usage = { prompt_tokens: tokens, total_tokens: tokens };
       const rest = JSON.stringify({ model, usage }).slice(1);
       await call.answerLong('{"object":"list","data":', data, `,${rest}`);

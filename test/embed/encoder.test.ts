@@ -48,7 +48,36 @@ async function refuses(folder: string, message: RegExp, options: EncoderOptions 
   });
 }
 
+// What sentence-transformers 6.0.1 reads of the golden texts: the width of `SentenceTransformer.tokenize`.
+const numTokens: Readonly<Record<string, readonly [passages: number[], queries: number[]]>> = {
+  "bert-cls": [
+    [20, 30, 3, 2, 22, 10, 32, 25],
+    [29, 29, 27],
+  ],
+  "bert-mean": [
+    [20, 30, 3, 2, 22, 10, 40, 25],
+    [7, 7, 5],
+  ],
+  "xlm-roberta": [
+    [39, 48, 5, 5, 38, 21, 48, 33],
+    [15, 18, 17],
+  ],
+  "qwen3-last": [
+    [40, 56, 2, 1, 43, 22, 64, 36],
+    [62, 58, 59],
+  ],
+};
+
 for (const [name, expected] of Object.entries(embedders)) {
+  test(`${name}: as many tokens are counted as sentence-transformers reads`, async () => {
+    await using encoder = await Encoder.open(join(golden, name));
+    const counted = [
+      texts.passages.map((text) => encoder.countTokens(text, "passage")),
+      texts.queries.map((text) => encoder.countTokens(text, "query")),
+    ];
+    assert.deepEqual(counted, numTokens[name]);
+  });
+
   test(`${name}: vectors are sentence-transformers' within 1e-4`, async () => {
     await using encoder = await Encoder.open(join(golden, name));
     assert.equal(encoder.dim, expected.passages[0]?.length);

@@ -116,6 +116,19 @@ test("a client of HTTP/1.0 without keep-alive, content type or length is served"
 
 const embedding = { model: "small", embedder: smallEmbedder };
 
+test("usage counts the tokens that an embedder reads in the role that was asked for", async (t) => {
+  const countTokens = (text: string, role: "passage" | "query"): number =>
+    text.length + (role === "query" ? 100 : 0);
+  const server = await served(t, {
+    embedding: { model: "small", embedder: { ...smallEmbedder, countTokens } },
+  });
+  const used = async (input_type: string): Promise<unknown> => {
+    const { json } = await post(server, "/v1/embeddings", { input: ["ab", "c"], model: "small", input_type });
+    return (json as { usage: { total_tokens: number } }).usage.total_tokens;
+  };
+  assert.deepEqual([await used("passage"), await used("query")], [3, 203]);
+});
+
 test("OpenAI's client gets embeddings of one text or several, as numbers or as base64", async (t) => {
   const server = await served(t, { embedding });
   const floats = await post(server, "/v1/embeddings", { input: ["ab", "abc d"], model: "small" });
