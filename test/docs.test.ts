@@ -9,7 +9,9 @@ import { commands } from "../lib/cli/commands.ts";
 import { flagsOf } from "../lib/cli/flags.ts";
 import { projectRoot } from "./project.ts";
 
-const docs = readdirSync(join(projectRoot, "docs")).map((file) => join("docs", file));
+const docs = readdirSync(join(projectRoot, "docs"), { recursive: true, encoding: "utf8" }).map((file) =>
+  join("docs", file),
+);
 const pages = ["README.md", "ARCHITECTURE.md", ...docs]
   .filter((file) => file.endsWith(".md"))
   .map((file) => ({ file, text: readFileSync(join(projectRoot, file), "utf8") }));
@@ -25,13 +27,28 @@ test("every command has an example, and every example's flags exist", () => {
   for (const { call, command, rest, file } of calls) {
     assert.ok(command, `${file}: ${call}`);
     const known = [...flagsOf(command.options).map(({ long }) => long), "--config", "--json"];
-    for (const [flag] of rest.matchAll(/--[a-z-]+/g)) assert.ok(known.includes(flag), `${file}: ${flag}`);
+    for (const [flag] of rest.matchAll(/--[a-z][a-z\d-]*/g)) assert.ok(known.includes(flag), `${file}: ${flag}`);
   }
   const shown = new Set(calls.map(({ command }) => command?.name));
   assert.deepEqual(
     commands.map(({ name }) => name).filter((name) => !shown.has(name)),
     [],
   );
+});
+
+test("every published recipe has a page with the command that trains it on the world, and its cost", () => {
+  const recipes = pages.find(({ file }) => file.endsWith("recipes.md"))?.text ?? "";
+  const linked = [...recipes.matchAll(/^\| \[`([\w-]+)`\]\((systems\/[\w-]+\.md)\)/gm)];
+  assert.ok(linked.length >= 4);
+  for (const [, name, target = ""] of linked) {
+    const page = pages.find(({ file }) => file.endsWith(target))?.text ?? "";
+    for (const call of ["npx seekrl demo", "npx seekrl train"]) {
+      assert.match(page, new RegExp(`^${call} --recipe ${name}\\b`, "m"), `${target}: ${call}`);
+    }
+    for (const head of ["## Train it", "## What differs from the original", "## Cost and memory"]) {
+      assert.ok(page.includes(`\n${head}\n`), `${target}: ${head}`);
+    }
+  }
 });
 
 test("every configuration file that is shown is one its command accepts", () => {
