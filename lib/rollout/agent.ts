@@ -104,7 +104,8 @@ export async function rolloutGroup(
     for (const forkSeed of seeds.slice(1)) forks.push(await root.fork({ seed: forkSeed }));
     return await allOrNone(signal, (stop) =>
       [root, ...forks].map((sequence, sample) => {
-        return rollout(sequence, { ...prompt, id: `${question.id}#${sample}` }, around, {
+        const opened = { ...prompt, id: `${question.id}#${sample}`, seed: seeds[sample] ?? 0 };
+        return rollout(sequence, opened, around, {
           ...hooks,
           signal: stop,
         });

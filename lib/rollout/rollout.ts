@@ -1,10 +1,10 @@
 /** The search agent: a plain async function over a token sequence and a search. */
-import { performance } from "node:perf_hooks";
 import type { Document } from "../text/observation.ts";
+import { Conversation } from "./conversation.ts";
 import type { Format } from "./format.ts";
-import type { Action } from "./grammar.ts";
-import { type PerformCalls, performSearch } from "./perform.ts";
-import type { Segment, StopReason, Trajectory } from "./trajectory.ts";
+import type { PerformCalls } from "./perform.ts";
+import { playStack } from "./stack.ts";
+import type { StopReason, Trajectory } from "./trajectory.ts";
 
 /** What a rollout needs of the engine's sequence. */
 export interface TokenSequence {
@@ -124,7 +124,8 @@ export interface RolloutSignals {
  * @param environment - tokenizer, search, format and limits
  * @param options - `signal` ends the trajectory with the stop reason `aborted`; `onDocuments` hears what is found
  * @returns the trajectory; its policy tokens are the sampled ones, unchanged (law 1)
- * @throws whatever the sequence throws; a failing search is an observation instead
+ * @throws whatever the sequence throws; a failing search is an observation instead. ERR_ARGUMENT when the format has a
+ *   memory stack and the sequence cannot forget
  * @example
  * const text = "Question: who?";
  * const prompt = { id: "a", questionId: "a", text, tokens: tokenizer.encode(text) };
@@ -139,155 +140,22 @@ export async function rollout(
   environment: Environment,
   signals: RolloutSignals = {},
 ): Promise<Trajectory> {
-  const run = new Rollout(sequence, prompt, environment, signals);
-  return run.toTrajectory(await run.play());
+  const { memory } = environment.format;
+  const talk = new Conversation(sequence, prompt, environment, signals);
+  if (memory !== undefined) return await playStack(talk, memory);
+  return talk.toTrajectory(await play(talk));
 }
 
-class Rollout {
-  readonly #sequence: TokenSequence;
-  readonly #prompt: OpenedPrompt;
-  readonly #environment: Environment;
-  readonly #signal: AbortSignal | undefined;
-  readonly #onDocuments: NonNullable<RolloutSignals["onDocuments"]>;
-  readonly #segments: Segment[] = [];
-  readonly #queries: (readonly string[])[] = [];
-  readonly #failureReasons: string[] = [];
-  readonly #started = performance.now();
-  #numTokens = 0;
-  #turns = 0;
-  #invalidActions = 0;
-  #droppedQueries = 0;
-  #generateMs = 0;
-  #searchMs = 0;
-  #weightsVersion = 0;
-  #answer: string | undefined;
-
-  constructor(
-    sequence: TokenSequence,
-    prompt: OpenedPrompt,
-    environment: Environment,
-    { signal, onDocuments = () => {} }: RolloutSignals,
-  ) {
-    this.#sequence = sequence;
-    this.#prompt = prompt;
-    this.#environment = environment;
-    this.#signal = signal;
-    this.#onDocuments = onDocuments;
-    this.#record({ kind: "prompt", tokens: prompt.tokens, text: prompt.text });
+async function play(talk: Conversation): Promise<StopReason> {
+  const { format } = talk.environment;
+  for (;;) {
+    const early = talk.stopBefore();
+    if (early) return early;
+    const { stop, text } = await talk.generate();
+    if (stop === "aborted") return stop;
+    const action = format.parse(text, format);
+    if (action.kind === "answer" || action.kind === "end") return talk.conclude(action.answer, stop);
+    const ended = talk.stopAfter(action, stop) ?? (await talk.observe(await talk.respond(action)));
+    if (ended) return ended;
   }
-
-  async play(): Promise<StopReason> {
-    const { maxTurns, maxTokens } = this.#environment.limits;
-    for (;;) {
-      if (this.#signal?.aborted) return "aborted";
-      if (this.#numTokens >= maxTokens) return "context";
-      const { stop, text } = await this.#generate();
-      if (stop === "aborted") return "aborted";
-      const { format } = this.#environment;
-      const action = format.parse(text, format);
-      if (action.kind === "answer" || action.kind === "end") {
-        this.#answer = action.answer;
-        return action.answer === undefined ? lastStop(stop) : "answer";
-      }
-      if (action.kind !== "search") this.#invalidActions += 1;
-      if (stop === "length" && this.#numTokens >= maxTokens) return "context";
-      if (this.#turns === maxTurns) return action.kind === "search" ? "max_turns" : lastStop(stop);
-      const ended = await this.#observe(await this.#respond(action));
-      if (ended) return ended;
-    }
-  }
-
-  toTrajectory(stop: StopReason): Trajectory {
-    return {
-      id: this.#prompt.id,
-      questionId: this.#prompt.questionId,
-      segments: this.#segments,
-      turns: this.#turns,
-      stop,
-      ...(this.#answer === undefined ? {} : { answer: this.#answer }),
-      rounds: this.#queries.length,
-      queries: this.#queries,
-      invalidActions: this.#invalidActions,
-      ...(this.#droppedQueries > 0 ? { droppedQueries: this.#droppedQueries } : {}),
-      failures: this.#failureReasons.length,
-      ...(this.#failureReasons.length > 0 ? { failureReasons: this.#failureReasons } : {}),
-      timings: {
-        generateMs: this.#generateMs,
-        searchMs: this.#searchMs,
-        totalMs: performance.now() - this.#started,
-      },
-      weightsVersion: this.#weightsVersion,
-    };
-  }
-
-  #record(segment: Segment): void {
-    this.#segments.push(segment);
-    this.#numTokens += segment.tokens.length;
-  }
-
-  async #generate(): Promise<{ stop: GeneratedSpan["stop"]; text: string }> {
-    const { limits, sampling, tokenizer } = this.#environment;
-    const started = performance.now();
-    const { ids, logprobs, stop, weightsVersion } = await this.#sequence.generate({
-      ...sampling,
-      maxTokens: Math.min(limits.maxResponseTokens, limits.maxTokens - this.#numTokens),
-      stop: this.#environment.format.turnEnds,
-      ...(this.#signal ? { signal: this.#signal } : {}),
-    });
-    this.#generateMs += performance.now() - started;
-    if (this.#turns === 0) this.#weightsVersion = weightsVersion;
-    this.#turns += 1;
-    const text = tokenizer.decode(ids);
-    this.#record({ kind: "policy", tokens: ids, logprobs, text });
-    return { stop, text };
-  }
-
-  async #respond(action: Action): Promise<string> {
-    const { format } = this.#environment;
-    if (action.kind !== "search") return format.invalid;
-    this.#queries.push(action.queries);
-    this.#droppedQueries += action.dropped;
-    const started = performance.now();
-    const { topK, searchTimeoutMs } = this.#environment.limits;
-    if (action.queries.length === 0) {
-      this.#onDocuments([]);
-      return format.observation([], [], (text) => this.#shorten(text));
-    }
-    const perform = this.#environment.perform ?? performSearch(this.#environment.search);
-    const { documents, failures } = await perform(action.queries, {
-      topK,
-      timeoutMs: searchTimeoutMs,
-      ...(this.#signal ? { signal: this.#signal } : {}),
-    });
-    this.#searchMs += performance.now() - started;
-    if (!this.#signal?.aborted) this.#failureReasons.push(...failures);
-    if (documents === undefined) return format.failure;
-    this.#onDocuments(documents);
-    return format.observation(action.queries, documents, (text) => this.#shorten(text));
-  }
-
-  async #observe(text: string): Promise<StopReason | undefined> {
-    const { format, limits, tokenizer } = this.#environment;
-    const isLast = this.#turns === limits.maxTurns - 1;
-    const shown = isLast ? text + format.lastTurn : text;
-    // Passages are other people's text: a spelled-out end-of-turn mark in them must stay text.
-    const tokens = tokenizer.encode(shown, { parseSpecialTokens: false });
-    if (this.#signal?.aborted) return "aborted";
-    if (this.#numTokens + tokens.length >= limits.maxTokens) return "context";
-    await this.#sequence.append(tokens);
-    this.#record({ kind: "observation", tokens, text: shown });
-    return undefined;
-  }
-
-  #shorten(documents: string): string {
-    const { limits, tokenizer } = this.#environment;
-    const ids = tokenizer.encode(documents, { parseSpecialTokens: false });
-    if (ids.length <= limits.maxObservationTokens) return documents;
-    // A cut inside of a character leaves replacement marks at the end.
-    return tokenizer.decode(ids.subarray(0, limits.maxObservationTokens)).replace(/\uFFFD+$/, "");
-  }
-}
-
-function lastStop(stop: GeneratedSpan["stop"]): StopReason {
-  return stop === "eos" || stop === "length" ? stop : "invalid";
 }

@@ -4,6 +4,7 @@ import type {
   GenerateRequest,
   SearchDocuments,
   TextCodec,
+  TokenSequence,
 } from "../../lib/rollout/rollout.ts";
 
 /** One id per UTF-16 unit, so that every text of a test is its own ids. */
@@ -57,6 +58,36 @@ export class ScriptedSequence {
 
 function span(ids: Int32Array, stop: GeneratedSpan["stop"]): GeneratedSpan {
   return { ids, logprobs: Float32Array.from(ids, (_, i) => -i / 8), stop, weightsVersion: 3 };
+}
+
+/** A scripted sequence that forgets, and remembers what it held whenever it was asked to go on. */
+export class ForgetfulSequence {
+  readonly seen: string[] = [];
+  text: string;
+  score?: NonNullable<TokenSequence["score"]>;
+  readonly #turns: ScriptedSequence;
+
+  constructor(prompt: string, ...turns: ScriptedTurn[]) {
+    this.text = prompt;
+    this.#turns = new ScriptedSequence(...turns);
+  }
+
+  /** The entropies of turn n are 1 / n. */
+  async generate(request: GenerateRequest): Promise<GeneratedSpan> {
+    this.seen.push(this.text);
+    const span = await this.#turns.generate(request);
+    this.text += characters.decode(span.ids);
+    const entropies = new Float32Array(span.ids.length).fill(1 / this.seen.length);
+    return request.entropies ? { ...span, entropies } : span;
+  }
+
+  append(ids: Int32Array): void {
+    this.text += characters.decode(ids);
+  }
+
+  truncate(length: number): void {
+    this.text = this.text.slice(0, length);
+  }
 }
 
 /** Finds one document per query and remembers what it was asked. */

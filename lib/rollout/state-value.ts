@@ -1,0 +1,52 @@
+/** State values: how uncertain the policy is of what it has just said (TC-RAG, arXiv 2408.09199). */
+import type { Conversation, Turn } from "./conversation.ts";
+import type { Memory } from "./memory.ts";
+import type { TextCodec } from "./rollout.ts";
+
+/**
+ * The first token of a turn that belongs to the text from a place on.
+ *
+ * @param tokenizer - of the turn
+ * @param ids - the turn's tokens `[T]`
+ * @param start - a place in the turn's text
+ * @returns its number, `T` when the text ends before
+ * @example
+ * const ids = tokenizer.encode("<answer> Rome </answer>");
+ * assert.ok(tokenizer.decode(ids.subarray(tokenAt(tokenizer, ids, 8))).endsWith(" Rome </answer>"));
+ */
+export function tokenAt(tokenizer: TextCodec, ids: Int32Array, start: number): number {
+  let [low, high] = [0, ids.length];
+  // The text of the first tokens never shrinks with their number.
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (tokenizer.decode(ids.subarray(0, middle)).length <= start) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/**
+ * The state value of a thought or an answer, over the tokens behind its opening tag.
+ *
+ * @param talk - the conversation, its sequence ending with the turn
+ * @param turn - what was said; with entropies for the mean entropy
+ * @param options - which value; where the text behind the opening tag begins
+ * @returns nats, or a perplexity from 1 on; infinite for a turn without such tokens
+ */
+export async function stateValue(
+  talk: Conversation,
+  { ids, entropies }: Turn,
+  { kind, start }: { readonly kind: Memory["stateValue"]; readonly start: number },
+): Promise<number> {
+  const first = tokenAt(talk.environment.tokenizer, ids, start);
+  if (first === ids.length) return Number.POSITIVE_INFINITY;
+  if (kind === "entropy") return meanFrom(entropies ?? new Float32Array(), first);
+  const scores = await talk.sequence.score?.(ids, { after: talk.prompt.tokens.length });
+  return Math.exp(-meanFrom(scores?.logprobs ?? new Float32Array(), first));
+}
+
+function meanFrom(values: Float32Array, first: number): number {
+  let sum = 0;
+  for (let i = first; i < values.length; i += 1) sum += values[i]!;
+  return sum / (values.length - first);
+}
