@@ -22,6 +22,8 @@ export { addToIndex, removeFromIndex } from "./index-folder/edit.ts";
 export { indexInfo } from "./index-folder/info.ts";
 export { mergeIndexes } from "./index-folder/merge.ts";
 export { openIndex } from "./index-folder/open.ts";
+export { type LintReport, lint } from "./lint/lint.ts";
+export type { LintSubject } from "./lint/subject.ts";
 export { Model } from "./model/model.ts";
 export { agenticRagR1 } from "./recipes/agentic-rag-r1.ts";
 export { rSearcher } from "./recipes/r1-searcher.ts";

@@ -47,6 +47,8 @@ const folders = {
   "lib/evaluate": "a policy over a question set",
   "lib/train": "SFT and RL loops, advantages, checkpoints, run log",
   "lib/recipes": "published systems as plain options",
+  "lib/lint": "conversations with an agent's real parts, and whether the laws hold in them",
+  "lib/lint/checks": "one file for each check",
   "lib/serve": "retrieval over HTTP, in the protocols of the published systems",
   "lib/demo": "the whole loop in one command",
   "lib/cli": "the seekrl command: options, progress, what commands open",

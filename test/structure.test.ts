@@ -24,6 +24,7 @@ const libLayers = [
   ["evaluate"],
   ["train"],
   ["recipes"],
+  ["lint"],
   ["serve"],
   ["demo"],
   ["cli"],

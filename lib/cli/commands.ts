@@ -11,6 +11,7 @@ import { indexBuildCommand } from "./commands/index-build.ts";
 import { indexAddCommand, indexRemoveCommand } from "./commands/index-edit.ts";
 import { indexInfoCommand } from "./commands/index-info.ts";
 import { indexMergeCommand } from "./commands/index-merge.ts";
+import { lintCommand } from "./commands/lint.ts";
 import { retrieverServeCommand } from "./commands/retriever-serve.ts";
 import { rewardServeCommand } from "./commands/reward-serve.ts";
 import { scoreCommand } from "./commands/score.ts";
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   corpusCheckCommand,
   searchCommand,
   retrieverServeCommand,
+  lintCommand,
   sftCommand,
   trainCommand,
   evalCommand,

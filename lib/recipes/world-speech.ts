@@ -8,10 +8,13 @@ import { withWorldPrompt } from "./world.ts";
 /** The families of tags. */
 export type SpeechFamily = "rag" | "research" | "r1-searcher";
 
-type Turns = Pick<Speech, "search" | "answer">;
+/** How a family searches and answers; an answer ends with the world's mark of an ended turn. */
+export type SpokenTurns = Pick<Speech, "search" | "answer">;
 
 const { query, queryEnd } = searcherTags;
-const turns: Readonly<Record<SpeechFamily, Turns>> = {
+
+/** The turns of every family. */
+export const spokenTurns: Readonly<Record<SpeechFamily, SpokenTurns>> = {
   rag: ragSpeech,
   research: {
     search: ragSpeech.search,
@@ -37,7 +40,7 @@ const turns: Readonly<Record<SpeechFamily, Turns>> = {
 export function worldSpeech(recipe: Recipe, family: SpeechFamily): Speech {
   const { prompt, prefix = "", observation } = withWorldPrompt(recipe).format;
   return {
-    ...turns[family],
+    ...spokenTurns[family],
     prompt: (question) => `${kChatMarks.user}${prompt(question)}${kChatMarks.assistant}${prefix}`,
     observation: (queries, documents) => observation(queries, documents, (text) => text),
   };
