@@ -1,6 +1,6 @@
 /** An engine whose sequences remember, at their door, what they read and what they sampled. */
 import type { OpenSequence, SequenceSource } from "../rollout/agent.ts";
-import type { GeneratedSpan, GenerateRequest } from "../rollout/rollout.ts";
+import type { GeneratedSpan, GenerateRequest, Scores } from "../rollout/rollout.ts";
 
 /** One request for tokens. */
 export interface Call {
@@ -54,6 +54,15 @@ class RecordedSequence implements OpenSequence {
   async append(ids: Int32Array): Promise<void> {
     await this.#inner.append(ids);
     this.#held.push(...ids);
+  }
+
+  async truncate(length: number, options?: { readonly seed?: number }): Promise<void> {
+    await this.#inner.truncate?.(length, options);
+    this.#held.length = length;
+  }
+
+  async score(ids: Int32Array, options?: { readonly after?: number }): Promise<Scores> {
+    return (await this.#inner.score?.(ids, options)) ?? { logprobs: new Float32Array(ids.length) };
   }
 
   async fork(options: { readonly seed: number }): Promise<OpenSequence> {

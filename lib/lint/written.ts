@@ -2,7 +2,7 @@
 import { type SpokenTurns, spokenTurns } from "../recipes/world-speech.ts";
 import type { OpenSequence, SequenceSource } from "../rollout/agent.ts";
 import type { Format } from "../rollout/format.ts";
-import type { GeneratedSpan, GenerateRequest } from "../rollout/rollout.ts";
+import type { GeneratedSpan, GenerateRequest, Scores } from "../rollout/rollout.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { kChatMarks } from "../world/prompt.ts";
 
@@ -33,7 +33,7 @@ export interface WrittenTurn {
  * @param engine - whose sequences hold the conversation
  * @param tokenizer - of the turns
  * @param turns - one for each request
- * @returns an engine; the log-probabilities of its tokens are all 0
+ * @returns an engine; log-probabilities and entropies of its tokens are all 0
  */
 export function writtenSource(
   engine: SequenceSource,
@@ -65,11 +65,20 @@ class WrittenSequence implements OpenSequence {
     const ids = Int32Array.from(said.slice(0, maxTokens));
     await this.#inner.append(ids);
     const ended = ids.at(-1) === end ? "eos" : stop.some((each) => text.includes(each)) ? "stop" : "length";
-    return { ids, logprobs: new Float32Array(ids.length), stop: ended, weightsVersion: 0 };
+    const zeros = new Float32Array(ids.length);
+    return { ids, logprobs: zeros, entropies: zeros, stop: ended, weightsVersion: 0 };
   }
 
   append(ids: Int32Array): void | Promise<void> {
     return this.#inner.append(ids);
+  }
+
+  async truncate(length: number, options?: { readonly seed?: number }): Promise<void> {
+    await this.#inner.truncate?.(length, options);
+  }
+
+  async score(ids: Int32Array, options?: { readonly after?: number }): Promise<Scores> {
+    return (await this.#inner.score?.(ids, options)) ?? { logprobs: new Float32Array(ids.length) };
   }
 
   async fork(options: { readonly seed: number }): Promise<OpenSequence> {

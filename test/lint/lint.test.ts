@@ -291,7 +291,7 @@ test("a reward that reads what others wrote is noticed", async () => {
   const { format, limits } = ragR1({ queries: "single" });
   const parts = { ...subject.parts, format, limits: { ...limits, ...small } };
   await assertFails({ ...subject, parts, reward }, [
-    [/not scored/, /"and" in the prompt is worth 1, expected 0 \(and 1 more\)/],
+    [/not scored/, /"and" in the prompt is worth 1, expected 0 \(and 2 more\)/],
   ]);
 });
 
