@@ -3,12 +3,12 @@
 #include <napi.h>
 #include <torch/version.h>
 
-#include "node/encoder_api.h"
-#include "node/engine_api.h"
 #include "node/guard.h"
-#include "node/model_api.h"
-#include "node/search_api.h"
-#include "node/train_api.h"
+#include "node/model/encoder_api.h"
+#include "node/model/engine_api.h"
+#include "node/model/model_api.h"
+#include "node/search/search_api.h"
+#include "node/train/train_api.h"
 #include "node/values.h"
 
 namespace seekrl::node {

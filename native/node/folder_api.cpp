@@ -1,7 +1,7 @@
 // What index folders need beside their indexes: a lock, and a look for ids that repeat.
 #include "base/file_lock.h"
-#include "node/search_api.h"
-#include "node/search_work.h"
+#include "node/search/search_api.h"
+#include "node/search/search_work.h"
 #include "search/passages/repeated_ids.h"
 
 namespace seekrl::node {

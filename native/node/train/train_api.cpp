@@ -1,5 +1,5 @@
 // The policy's trainer for JavaScript: every call is a task on the device queue.
-#include "node/train_api.h"
+#include "node/train/train_api.h"
 
 namespace seekrl::node {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "node/search_api.h"
-#include "node/search_work.h"
+#include "node/search/search_api.h"
+#include "node/search/search_work.h"
 #include "search/vectors/exact_index.h"
 #include "search/vectors/hnsw_index.h"
 #include "search/vectors/vector_rows_writer.h"

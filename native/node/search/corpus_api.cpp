@@ -1,8 +1,8 @@
 // Statistics of a corpus for JavaScript: texts that it has, or passages of a store.
 #include <string_view>
 
-#include "node/search_api.h"
-#include "node/search_work.h"
+#include "node/search/search_api.h"
+#include "node/search/search_work.h"
 #include "search/passages/corpus_stats.h"
 #include "search/passages/passage_store.h"
 

@@ -1,5 +1,5 @@
 // Models for JavaScript: made, read and written on the device queue.
-#include "node/model_api.h"
+#include "node/model/model_api.h"
 
 #include <ATen/ATen.h>
 

@@ -1,6 +1,6 @@
 // BM25 for JavaScript: built by one task at a time, searched by one task a query.
-#include "node/search_api.h"
-#include "node/search_work.h"
+#include "node/search/search_api.h"
+#include "node/search/search_work.h"
 #include "search/words/bm25_builder.h"
 #include "search/words/bm25_search.h"
 

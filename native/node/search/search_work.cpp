@@ -1,5 +1,5 @@
 // The shape of hits as JavaScript sees them.
-#include "node/search_work.h"
+#include "node/search/search_work.h"
 
 namespace seekrl::node {
 

@@ -1,5 +1,5 @@
 // Conversions between JavaScript and the trainer's plain data.
-#include "node/train_values.h"
+#include "node/train/train_values.h"
 
 #include "base/error.h"
 #include "node/values.h"

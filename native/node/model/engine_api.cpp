@@ -1,5 +1,5 @@
 // Engine commands become tasks of the device queue; each step is one task that posts the next one.
-#include "node/engine_api.h"
+#include "node/model/engine_api.h"
 
 #include <optional>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "engine/engine.h"
 #include "node/guard.h"
-#include "node/model_api.h"
+#include "node/model/model_api.h"
 #include "node/values.h"
 
 namespace seekrl::node {

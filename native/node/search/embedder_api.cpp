@@ -1,6 +1,6 @@
 // The hashed embedder for JavaScript: a corpus is counted, and texts are embedded, in tasks of a few texts.
-#include "node/search_api.h"
-#include "node/search_work.h"
+#include "node/search/search_api.h"
+#include "node/search/search_work.h"
 #include "search/words/hashed_embedder.h"
 #include "search/words/lexicon.h"
 

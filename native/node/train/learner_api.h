@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "node/guard.h"
-#include "node/model_api.h"
+#include "node/model/model_api.h"
 #include "node/tensor_values.h"
-#include "node/train_values.h"
+#include "node/train/train_values.h"
 #include "node/values.h"
 
 namespace seekrl::node {

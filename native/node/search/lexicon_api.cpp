@@ -1,6 +1,6 @@
 // The lexicon for JavaScript: texts are cut on the search queue, and what is unknown is learnt there.
-#include "node/search_api.h"
-#include "node/search_work.h"
+#include "node/search/search_api.h"
+#include "node/search/search_work.h"
 #include "search/passages/passage_store.h"
 #include "search/passages/phrase_table.h"
 #include "search/words/lexicon.h"

@@ -2,7 +2,7 @@
 //
 // Encoders have a queue of their own: generation keeps the device queue and searches keep theirs. A task encodes one
 // part of a call and goes to the end of the queue for the next, so that a query waits for a part, not for a corpus.
-#include "node/encoder_api.h"
+#include "node/model/encoder_api.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,8 +13,8 @@
 #include "model/decoder_encoder.h"
 #include "model/encoder.h"
 #include "node/guard.h"
-#include "node/model_api.h"
-#include "node/search_work.h"
+#include "node/model/model_api.h"
+#include "node/search/search_work.h"
 #include "node/tensor_values.h"
 #include "node/values.h"
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "node/search_api.h"
-#include "node/search_work.h"
+#include "node/search/search_api.h"
+#include "node/search/search_work.h"
 #include "search/passages/passage_store.h"
 
 namespace seekrl::node {

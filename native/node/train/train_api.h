@@ -3,7 +3,7 @@
 
 #include <napi.h>
 
-#include "node/learner_api.h"
+#include "node/train/learner_api.h"
 #include "train/critic.h"
 #include "train/trainer.h"
 
