@@ -37,10 +37,11 @@ export function recipeOf(options: AgentOptions, algorithm?: string): Recipe {
 export function agentParts(
   session: Session,
   search: Search,
-  { format, limits, sampling }: Recipe,
+  { format, perform, limits, sampling }: Recipe,
 ): AgentParts {
   const { engine, tokenizer, chatTemplate } = session;
-  return { engine, tokenizer, chatTemplate, search, format, limits, sampling };
+  const parts = { engine, tokenizer, chatTemplate, search, format, limits, sampling };
+  return perform ? { ...parts, perform } : parts;
 }
 
 /** All questions of a file, or the first `limit`. */

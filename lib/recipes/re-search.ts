@@ -1,6 +1,11 @@
 /** ReSearch (arXiv 2503.19470): one flow of thoughts and searches, rewarded by the F1 of the boxed answer. */
+import { SeekError } from "../base/errors.ts";
+import { reCallReward } from "../reward/re-call.ts";
 import { type ReSearchRewardOptions, reSearchReward } from "../reward/re-search.ts";
+import { performJsonCalls } from "../rollout/perform.ts";
 import { type ReSearchTemplate, reSearchFormat } from "../rollout/re-search.ts";
+import { toolFormat } from "../rollout/tool-format.ts";
+import type { ToolBox } from "../tools/tool-box.ts";
 import { algorithms } from "../train/algorithm.ts";
 import type { Recipe } from "./recipe.ts";
 
@@ -8,8 +13,13 @@ import type { Recipe } from "./recipe.ts";
 export interface ReSearchOptions {
   /** A text for base models, or messages for instruct models. @default "instruct" */
   readonly template?: ReSearchTemplate;
-  /** Instead of our wording; see `reSearchFormat`. @default ours */
+  /** Instead of our wording; see `reSearchFormat`, with tools `toolFormat`. @default ours */
   readonly templateText?: string;
+  /**
+   * Calls these in JSON instead of searching, as ReSearch's successor ReCall does: another conversation, other limits
+   * and a reward that reads calls. Only for instruct models. @default it searches
+   */
+  readonly tools?: ToolBox;
   /** Whether form is needed for any reward. @default "code" */
   readonly variant?: ReSearchRewardOptions["variant"];
   /** @default false */
@@ -28,12 +38,9 @@ export interface ReSearchOptions {
  * const { training, limits } = reSearch();
  * assert.deepEqual([training.samples, limits.topK], [5, 5]);
  */
-export function reSearch({
-  template = "instruct",
-  templateText,
-  variant = "code",
-  faithful = false,
-}: ReSearchOptions = {}): Recipe {
+export function reSearch({ tools, ...options }: ReSearchOptions = {}): Recipe {
+  if (tools !== undefined) return reCall(tools, options);
+  const { template = "instruct", templateText, variant = "code", faithful = false } = options;
   const endOfText = template === "base" ? "<|endoftext|>" : "<|im_end|>";
   return {
     format: reSearchFormat({
@@ -65,5 +72,35 @@ export function reSearch({
       criticWarmupSteps: 0,
       weightDecay: 0.01,
     },
+  };
+}
+
+/** The successor: tools instead of a search, more and smaller steps from each batch, a second clip. */
+function reCall(
+  tools: ToolBox,
+  { template, templateText, variant = "code", faithful = false }: Omit<ReSearchOptions, "tools">,
+): Recipe {
+  if (template === "base") {
+    throw new SeekError("ERR_ARGUMENT", "template: expected instruct with tools, got base");
+  }
+  const wording = templateText === undefined ? {} : { templateText };
+  const base = reSearch({ variant, faithful });
+  return {
+    ...base,
+    format: toolFormat(tools.tools, { ...wording, faithful }),
+    perform: performJsonCalls(tools),
+    limits: {
+      ...base.limits,
+      maxTurns: 5,
+      maxResponseTokens: 512,
+      maxObservationTokens: 2048,
+      // 1,536 of the prompt, 6,656 of everything behind it.
+      maxTokens: 8192,
+      // The original's while it trains.
+      searchTimeoutMs: 10_000,
+    },
+    sampling: { temperature: 1, topP: 0.99 },
+    reward: reCallReward({ variant, faithful }),
+    algorithm: { ...base.algorithm, miniBatches: 4 },
   };
 }

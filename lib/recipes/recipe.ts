@@ -2,6 +2,7 @@
 import type { GroupReward } from "../reward/group.ts";
 import type { Reward } from "../reward/reward.ts";
 import type { Format } from "../rollout/format.ts";
+import type { PerformCalls } from "../rollout/perform.ts";
 import type { Limits, Sampling, TextCodec } from "../rollout/rollout.ts";
 import type { Algorithm } from "../train/algorithm.ts";
 import type { TokenReward } from "../train/rl.ts";
@@ -9,6 +10,8 @@ import type { TokenReward } from "../train/rl.ts";
 /** How an agent talks, how far it may go, what its work is worth, and how it learns from that. */
 export interface Recipe {
   readonly format: Format;
+  /** Runs the calls of a turn, for recipes with tools. @default one search for all queries */
+  readonly perform?: PerformCalls;
   readonly limits: Limits;
   /** How tokens are drawn while training; evaluation is greedy. */
   readonly sampling: Sampling;

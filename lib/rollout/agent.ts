@@ -13,6 +13,7 @@ import {
   type TokenSequence,
 } from "./rollout.ts";
 import type { Trajectory } from "./trajectory.ts";
+import { type TurnMarks, turnMarksOf } from "./turn-marks.ts";
 
 /** A sequence that can be shared and given back. */
 export interface OpenSequence extends TokenSequence {
@@ -96,7 +97,7 @@ export async function rolloutGroup(
   }: RolloutOptions & { readonly samples?: number } = {},
 ): Promise<Trajectory[]> {
   const prompt = openPrompt(parts, question);
-  const around = { ...parts, sampling, limits: boundLimits(parts) };
+  const around = { ...parts, sampling, limits: boundLimits(parts), turnMarks: messageMarks(parts) };
   const seeds = Array.from({ length: samples }, (_, sample) => mixSeed(seed, question.id, sample));
   const root = await parts.engine.open(prompt.tokens, { seed: seeds[0] ?? 0 });
   const forks: OpenSequence[] = [];
@@ -141,6 +142,14 @@ export function promptText(
   ];
   const rendered = isBare ? undefined : chatTemplate?.render(messages, { addGenerationPrompt: true });
   return (rendered ?? messages.map(({ content }) => content).join("\n")) + prefix;
+}
+
+/** What stands around observations that are messages; what begins the model's turn belongs to it. */
+function messageMarks({ format, chatTemplate }: AgentParts): TurnMarks | undefined {
+  const { isMessage = false, isBare = false, prefix = "" } = format;
+  if (!isMessage || isBare || chatTemplate === undefined) return undefined;
+  const { before, after } = turnMarksOf(chatTemplate);
+  return { before, after: after + prefix };
 }
 
 /** The limits, no longer than a sequence of the engine can be. */

@@ -170,5 +170,8 @@ function foundText(
 }
 
 function documentsText(documents: readonly Document[]): string {
-  return documents.map(({ title, text }) => `- ${title}: ${text.replace(/\s*\n\s*/g, " ")}`).join("\n");
+  // What a tool says has no title, and lines of its own.
+  return documents
+    .map(({ title, text }) => (title === "" ? text : `- ${title}: ${text.replace(/\s*\n\s*/g, " ")}`))
+    .join("\n");
 }

@@ -6,6 +6,7 @@ import type { Action } from "./grammar.ts";
 import { performSearch } from "./perform.ts";
 import type { Environment, GeneratedSpan, OpenedPrompt, RolloutSignals, TokenSequence } from "./rollout.ts";
 import type { Segment, StopReason, Trajectory } from "./trajectory.ts";
+import { encodeTurn } from "./turn-marks.ts";
 
 /** One turn of the policy. */
 export interface Turn extends Pick<GeneratedSpan, "stop" | "ids" | "entropies"> {
@@ -119,7 +120,11 @@ export class Conversation {
       return format.observation([], [], (text) => this.#shorten(text));
     }
     const perform = this.environment.perform ?? performSearch(this.environment.search);
-    const { documents, failures } = await perform(action.queries, {
+    const {
+      documents,
+      found = documents,
+      failures,
+    } = await perform(action.queries, {
       topK: limits.topK,
       timeoutMs: limits.searchTimeoutMs,
       ...(this.#signal ? { signal: this.#signal } : {}),
@@ -127,21 +132,22 @@ export class Conversation {
     this.#searchMs += performance.now() - started;
     if (!this.#signal?.aborted) this.#failureReasons.push(...failures);
     if (documents === undefined) return format.failure;
-    this.#onDocuments(documents);
+    this.#onDocuments(found ?? []);
     return format.observation(action.queries, documents, (text) => this.#shorten(text));
   }
 
   /** Lets the policy read a text, and what announces its last turn; or says why it cannot. */
   async observe(text: string): Promise<StopReason | undefined> {
-    const { format, limits, tokenizer } = this.environment;
+    const { format, limits, tokenizer, turnMarks: marks } = this.environment;
     const isLast = this.turns === limits.maxTurns - 1;
     const shown = isLast ? text + format.lastTurn : text;
     // Passages are other people's text: a spelled-out end-of-turn mark in them must stay text.
-    const tokens = tokenizer.encode(shown, { parseSpecialTokens: false });
+    const lastId = this.segments.at(-1)?.tokens.at(-1);
+    const { tokens, text: written } = encodeTurn(tokenizer, shown, { marks, lastId });
     if (this.#signal?.aborted) return "aborted";
     if (this.numTokens + tokens.length >= limits.maxTokens) return "context";
     await this.sequence.append(tokens);
-    this.#record({ kind: "observation", tokens, text: shown });
+    this.#record({ kind: "observation", tokens, text: written });
     return undefined;
   }
 

@@ -18,6 +18,8 @@ export interface Format {
   readonly prefix?: string;
   /** Whether the prompt stands alone, without the model's chat template: for base models. @default false */
   readonly isBare?: boolean;
+  /** Whether an observation is a message of its own, in the marks of the model's chat template. @default false */
+  readonly isMessage?: boolean;
   /** A turn ends as soon as one of these is complete. */
   readonly turnEnds: readonly string[];
   /** Reads the action out of one turn. */

@@ -5,6 +5,7 @@ import type { Format } from "./format.ts";
 import type { PerformCalls } from "./perform.ts";
 import { playStack } from "./stack.ts";
 import type { StopReason, Trajectory } from "./trajectory.ts";
+import type { TurnMarks } from "./turn-marks.ts";
 
 /** What a rollout needs of the engine's sequence. */
 export interface TokenSequence {
@@ -95,6 +96,8 @@ export interface Environment {
   /** Executes the calls of an action instead of one search for all of them. @default `performSearch(search)` */
   readonly perform?: PerformCalls;
   readonly format: Format;
+  /** Around observations that are messages. @default nothing */
+  readonly turnMarks?: TurnMarks | undefined;
   readonly limits: Limits;
   readonly sampling: Sampling;
 }

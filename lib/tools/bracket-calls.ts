@@ -1,5 +1,5 @@
 /** The call grammar of Agentic-RAG-R1: `[Name]: text`, one call a line. */
-import { shown } from "./tool.ts";
+import { shown, type Tool } from "./tool.ts";
 import type { ToolCall } from "./tool-box.ts";
 
 /** How calls without a name are read. */
@@ -45,4 +45,30 @@ function readCall(text: string, fallback: string | undefined): ToolCall[] {
 function unquoted(text: string): string {
   const isQuoted = text.startsWith('"') && text.length >= 2 && text.indexOf('"', 1) === text.length - 1;
   return isQuoted ? text.slice(1, -1).trim() : text;
+}
+
+/**
+ * What a model that calls tools with bare text is told of them: for each what it does, and what its text may be.
+ *
+ * @param tools - of a box
+ * @returns names with descriptions
+ * @example
+ * const [{ description }] = bracketTools([calculatorTool()]);
+ * assert.match(description, /^Calculates the value of an arithmetic expression\. Give expression \(/);
+ */
+export function bracketTools(
+  tools: readonly Tool[],
+): { readonly name: string; readonly description: string }[] {
+  return tools.map(({ name, description, inputSchema }) => {
+    const properties = Object.entries(
+      (inputSchema.properties ?? {}) as Record<string, { description?: unknown }>,
+    );
+    const inputs = properties.map(([key, { description: about }]) =>
+      typeof about === "string" ? `${key} (${about})` : key,
+    );
+    const [main, ...others] = inputs;
+    if (main === undefined) return { name, description };
+    const json = others.length === 0 ? "" : `, or JSON with it and any of ${others.join(", ")}`;
+    return { name, description: `${description} Give ${main}${json}.` };
+  });
 }

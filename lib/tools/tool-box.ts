@@ -46,10 +46,14 @@ export interface ToolResult {
 }
 
 /** Runs the calls of one turn; it never rejects, and gives one result per call in their order. */
-export type RunTools = (
-  calls: readonly ToolCall[],
-  options?: { readonly signal?: AbortSignal },
-) => Promise<ToolResult[]>;
+export type RunTools = (calls: readonly ToolCall[], options?: RunOptions) => Promise<ToolResult[]>;
+
+/** Who else may end the calls of a turn. */
+export interface RunOptions {
+  /** A shorter deadline than the box's. Milliseconds. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
 
 /** Tools that are called together. */
 export interface ToolBox {
@@ -91,17 +95,16 @@ export function toolBox(tools: readonly Tool[], options: ToolBoxOptions = {}): T
     const twice = tools.find((each) => byName.get(each.name) !== each)?.name;
     throw new SeekError("ERR_ARGUMENT", `tools: expected names of their own, got ${twice} twice`);
   }
-  const limits = { timeoutMs, maxChars };
-  return {
-    tools,
-    run: (calls, { signal } = {}) =>
-      Promise.all(
-        calls.map(async (call, i) => {
-          if (i >= maxCalls) return failed("too many calls", `a turn may have ${maxCalls} calls`);
-          return runCall(byName, call, signal ? { ...limits, signal } : limits);
-        }),
-      ),
+  const run: RunTools = (calls, { timeoutMs: sooner = timeoutMs, signal } = {}) => {
+    const limits = { timeoutMs: Math.min(timeoutMs, sooner), maxChars, ...(signal ? { signal } : {}) };
+    return Promise.all(
+      calls.map(async (call, i) => {
+        if (i >= maxCalls) return failed("too many calls", `a turn may have ${maxCalls} calls`);
+        return runCall(byName, call, limits);
+      }),
+    );
   };
+  return { tools, run };
 }
 
 interface CallLimits {
