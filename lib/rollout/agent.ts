@@ -119,7 +119,7 @@ export async function rolloutGroup(
 
 function openPrompt(parts: AgentParts, { id, question }: Pick<Question, "id" | "question">): OpenedPrompt {
   const text = promptText(parts.format, question, parts.chatTemplate);
-  return { id, questionId: id, text, tokens: parts.tokenizer.encode(text) };
+  return { id, questionId: id, text, tokens: parts.tokenizer.encode(text, { beginsText: true }) };
 }
 
 /**

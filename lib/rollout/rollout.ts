@@ -45,7 +45,11 @@ export interface GeneratedSpan {
 
 /** What a rollout needs of a tokenizer. */
 export interface TextCodec {
-  encode(text: string, options?: { readonly parseSpecialTokens?: boolean }): Int32Array;
+  /** `beginsText` puts the mark of a text's beginning first, where the model has one and the text does not spell it. */
+  encode(
+    text: string,
+    options?: { readonly parseSpecialTokens?: boolean; readonly beginsText?: boolean },
+  ): Int32Array;
   decode(ids: Int32Array): string;
 }
 

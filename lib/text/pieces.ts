@@ -18,11 +18,22 @@ const kSpace = 0x20;
 /** The table id -> bytes of one tokenizer, with its rule for the start of a text. */
 export class PieceTable {
   readonly #bytes: readonly (Uint8Array | undefined)[];
+  readonly #numRows: number;
   readonly lead: Lead;
 
-  constructor(bytes: readonly (Uint8Array | undefined)[], lead: Lead = { scope: "token", maxSpaces: 0 }) {
+  constructor(
+    bytes: readonly (Uint8Array | undefined)[],
+    lead: Lead = { scope: "token", maxSpaces: 0 },
+    numRows = bytes.length,
+  ) {
     this.#bytes = bytes;
+    this.#numRows = Math.max(numRows, bytes.length);
     this.lead = lead;
+  }
+
+  /** The same for a model with so many rows: what it may sample beyond the largest id stands for no bytes. */
+  withRows(numRows: number): PieceTable {
+    return new PieceTable(this.#bytes, this.lead, numRows);
   }
 
   /** One more than the largest id. */
@@ -32,8 +43,8 @@ export class PieceTable {
 
   /** The bytes of one id; empty where the vocabulary has a hole. @throws ERR_RANGE for an id outside of it */
   bytes(id: number): Uint8Array {
-    if (id >= 0 && id < this.#bytes.length) return this.#bytes[id] ?? new Uint8Array(0);
-    throw new SeekError("ERR_RANGE", `token id: expected 0..${this.#bytes.length - 1}, got ${id}`);
+    if (id >= 0 && id < this.#numRows) return this.#bytes[id] ?? new Uint8Array(0);
+    throw new SeekError("ERR_RANGE", `token id: expected 0..${this.#numRows - 1}, got ${id}`);
   }
 }
 

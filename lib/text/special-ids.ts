@@ -27,13 +27,14 @@ const modelConfigSchema = z.looseObject({
   bos_token_id: z.int().nullish(),
   eos_token_id: idList.nullish(),
   pad_token_id: z.int().nullish(),
+  vocab_size: z.int().positive().nullish(),
 });
 
 /** What the files beside a tokenizer say. */
 export interface TokenizerConfig {
   /** tokenizer_config.json, completed by special_tokens_map.json. */
   readonly tokens: z.infer<typeof tokenizerConfigSchema>;
-  /** Ids from generation_config.json, or from config.json where that has none. */
+  /** Ids from generation_config.json, or from config.json where that has none, and the model's number of rows. */
   readonly ids: z.infer<typeof modelConfigSchema>;
 }
 

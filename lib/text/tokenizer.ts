@@ -24,6 +24,8 @@ export interface EncodeOptions {
    * @default true
    */
   readonly parseSpecialTokens?: boolean;
+  /** Begin with the marks that begin a text (BOS), unless the text spells them itself. @default false */
+  readonly beginsText?: boolean;
 }
 
 /** How {@link Tokenizer.decode} writes ids. */
@@ -106,11 +108,12 @@ export class Tokenizer {
    */
   encode(
     text: string,
-    { addSpecialTokens = false, parseSpecialTokens = true }: EncodeOptions = {},
+    { addSpecialTokens = false, parseSpecialTokens = true, beginsText = false }: EncodeOptions = {},
   ): Int32Array {
     const ids = this.#codec.encode(text, { parseSpecialTokens });
-    if (!addSpecialTokens) return Int32Array.from(ids);
     const { prefix, suffix } = this.#codec.template;
+    if (beginsText && prefix.some((id, i) => ids[i] !== id)) return Int32Array.from([...prefix, ...ids]);
+    if (!addSpecialTokens) return Int32Array.from(ids);
     return Int32Array.from([...prefix, ...ids, ...suffix]);
   }
 
@@ -192,9 +195,14 @@ async function loadJson(file: string, config: TokenizerConfig): Promise<Tokenize
   if (json === undefined) throw new SeekError("ERR_IO", `${file}: no such file`);
   const codec = codecFromJson(file, json);
   return new Tokenizer(
-    codec,
+    withRows(codec, config),
     resolveSpecialIds(config, (token) => codec.ids.get(token)),
   );
+}
+
+/** A model's embedding is often padded to a round number of rows, and it may sample one that is no token. */
+function withRows(codec: Codec, { ids }: TokenizerConfig): Codec {
+  return { ...codec, pieces: codec.pieces.withRows(ids.vocab_size ?? 0) };
 }
 
 async function loadSentencePiece(file: string, config: TokenizerConfig): Promise<Tokenizer> {
@@ -205,7 +213,7 @@ async function loadSentencePiece(file: string, config: TokenizerConfig): Promise
     addEos: add_eos_token ?? false,
   });
   return new Tokenizer(
-    codec,
+    withRows(codec, config),
     resolveSpecialIds(config, (token) => codec.ids.get(token), sentencePieceIds(model)),
   );
 }

@@ -1,6 +1,7 @@
 /** The linter passes a sound agent and notices a planted defect of each kind, each in a real part. */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import { lint } from "../../lib/lint/lint.ts";
@@ -234,20 +235,37 @@ test("a tokenizer that is larger than the model is noticed", async () => {
   weights.close();
 });
 
-test("a beginning of text that is missing from the prompt is noticed", async () => {
-  const config = await changedFolder("tokenizer_config.json", (json) => ({
+test("a beginning of text that is missing from the prompt, or stands twice, is noticed", async () => {
+  const folder = await changedFolder("tokenizer_config.json", (json) => ({
     ...json,
     bos_token: "<|system|>",
   }));
-  const file = `${config}/tokenizer.json`;
-  const json = JSON.parse(await readFile(file, "utf8")) as object;
+  const file = join(folder, "tokenizer.json");
   const begin = { SpecialToken: { id: "<|system|>", type_id: 0 } };
-  const text = { Sequence: { id: "A", type_id: 0 } };
   const special_tokens = { "<|system|>": { id: "<|system|>", ids: [4], tokens: ["<|system|>"] } };
-  const post_processor = { type: "TemplateProcessing", single: [begin, text], pair: [], special_tokens };
+  const single = [begin, { Sequence: { id: "A", type_id: 0 } }];
+  const post_processor = { type: "TemplateProcessing", single, pair: [], special_tokens };
+  const json = JSON.parse(await readFile(file, "utf8")) as object;
   await writeFile(file, JSON.stringify({ ...json, post_processor }));
-  await assertFails(await subjectOf({ folder: config }), [
+  const subject = await subjectOf({ folder });
+  assert.deepEqual(await failuresOf(subject), []);
+
+  const { tokenizer, parts } = subject;
+  const forgetful = {
+    encode: (text: string, { parseSpecialTokens = true } = {}) =>
+      tokenizer.encode(text, { parseSpecialTokens }),
+    decode: (ids: Int32Array) => tokenizer.decode(ids),
+  };
+  await assertFails({ ...subject, parts: { ...parts, tokenizer: forgetful } }, [
     [/beginning of text/, /should begin with 4 <\|system\|> once: 0 found/],
+  ]);
+  const { chatTemplate } = parts;
+  const twice = {
+    render: (...given: Parameters<NonNullable<typeof chatTemplate>["render"]>) =>
+      `<|system|><|system|>${chatTemplate?.render(...given)}`,
+  };
+  await assertFails({ ...subject, parts: { ...parts, chatTemplate: twice } }, [
+    [/beginning of text/, /should begin with 4 <\|system\|> once: 2 found/],
   ]);
 });
 

@@ -98,6 +98,41 @@ test("the time to encode grows with the text, not with its square", async () => 
   }
 });
 
+test("ids of a model's padding rows are no text, and no error", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+  try {
+    const json = readGolden<Record<string, unknown>>("byte-level/tokenizer.json");
+    await writeFile(join(folder, "tokenizer.json"), JSON.stringify(json));
+    const { vocabSize } = await Tokenizer.load(folder);
+    await writeFile(join(folder, "config.json"), JSON.stringify({ vocab_size: vocabSize + 2 }));
+    const tokenizer = await Tokenizer.load(folder);
+    const ids = [...tokenizer.encode("a b")];
+    assert.equal(tokenizer.vocabSize, vocabSize);
+    assert.equal(tokenizer.decode([vocabSize, ...ids, vocabSize + 1]), "a b");
+    assert.throws(() => tokenizer.decode([vocabSize + 2]), hasCode("ERR_RANGE", /got/));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("a text begins with the mark of its beginning once, whether it spells it or not", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+  try {
+    const json = readGolden<Record<string, unknown>>("byte-level/tokenizer.json");
+    const [{ id, content }] = json.added_tokens as [{ id: number; content: string }];
+    const special_tokens = { [content]: { id: content, ids: [id], tokens: [content] } };
+    const single = [{ SpecialToken: { id: content, type_id: 0 } }, { Sequence: { id: "A", type_id: 0 } }];
+    const post_processor = { type: "TemplateProcessing", single, pair: [], special_tokens };
+    await writeFile(join(folder, "tokenizer.json"), JSON.stringify({ ...json, post_processor }));
+    const tokenizer = await Tokenizer.load(folder);
+    const plain = [...tokenizer.encode("a b")];
+    assert.deepEqual([...tokenizer.encode("a b", { beginsText: true })], [id, ...plain]);
+    assert.deepEqual([...tokenizer.encode(`${content}a b`, { beginsText: true })], [id, ...plain]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 test("a folder without a tokenizer, and files that are none, are refused by name", async () => {
   const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
   try {

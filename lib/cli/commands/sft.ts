@@ -95,8 +95,8 @@ function toSegments(row: z.output<typeof rowSchema>, tokenizer: Tokenizer) {
           { kind: "policy" as const, text: row.completion },
         ];
   // Passages are other people's text: a spelled-out end-of-turn mark in them must stay text.
-  return segments.map(({ kind, text }) => ({
+  return segments.map(({ kind, text }, i) => ({
     kind,
-    tokens: tokenizer.encode(text, { parseSpecialTokens: kind !== "observation" }),
+    tokens: tokenizer.encode(text, { parseSpecialTokens: kind !== "observation", beginsText: i === 0 }),
   }));
 }

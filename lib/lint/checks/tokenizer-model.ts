@@ -41,7 +41,8 @@ function markProblems(linted: LintSubject): string[] {
 function beginningProblems({ tokenizer, parts, question }: LintSubject): string[] {
   const { bosId, marks } = tokenizer;
   if (bosId === undefined || !marks.prefix.includes(bosId)) return [];
-  const ids = parts.tokenizer.encode(promptText(parts.format, question.question, parts.chatTemplate));
+  const text = promptText(parts.format, question.question, parts.chatTemplate);
+  const ids = parts.tokenizer.encode(text, { beginsText: true });
   const count = ids.filter((id) => id === bosId).length;
   if (count === 1 && ids[0] === bosId) return [];
   const first = [...ids.subarray(0, 3)].join(", ");

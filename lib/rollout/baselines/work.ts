@@ -148,11 +148,13 @@ export class Work {
       prefix: prefix ?? "",
     };
     const text = promptText(format, this.#question.question, chatTemplate);
-    const part = (each: string): Segment => ({ kind: "prompt", tokens: tokenizer.encode(each), text: each });
-    if (documents === undefined) return [part(text)];
+    const part = (each: string, beginsText = false): Segment => {
+      return { kind: "prompt", tokens: tokenizer.encode(each, { beginsText }), text: each };
+    };
+    if (documents === undefined) return [part(text, true)];
     const at = text.indexOf(documentsHere);
     const shown: Segment = { kind: "observation", tokens: this.#encode(documents), text: documents };
-    return [part(text.slice(0, at)), shown, part(text.slice(at + documentsHere.length))];
+    return [part(text.slice(0, at), true), shown, part(text.slice(at + documentsHere.length))];
   }
 
   /** Gives the sequences back. */
