@@ -34,12 +34,10 @@ export function recipeOf(options: AgentOptions, algorithm?: string): Recipe {
 }
 
 /** The parts of an agent. */
-export function agentParts(
-  session: Session,
-  search: Search,
-  { format, perform, limits, sampling }: Recipe,
-): AgentParts {
+export function agentParts(session: Session, found: Search, recipe: Recipe): AgentParts {
   const { engine, tokenizer, chatTemplate } = session;
+  const { format, perform, limits, sampling } = recipe;
+  const search = recipe.searchThrough?.(found) ?? found;
   const parts = { engine, tokenizer, chatTemplate, search, format, limits, sampling };
   return perform ? { ...parts, perform } : parts;
 }

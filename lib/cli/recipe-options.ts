@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
+import { agenticRagR1 } from "../recipes/agentic-rag-r1.ts";
+import { agenticWorldRecipe } from "../recipes/agentic-world.ts";
 import { rSearcher } from "../recipes/r1-searcher.ts";
 import { ragR1 } from "../recipes/rag-r1.ts";
 import { reSearch } from "../recipes/re-search.ts";
@@ -14,13 +16,13 @@ import { flagName } from "./flags.ts";
 /** The recipe's name and what some recipes let one choose. */
 export const recipeOptions = {
   recipe: z
-    .enum(["rag-r1", "search-r1", "research", "r1-searcher", "world"])
+    .enum(["rag-r1", "search-r1", "research", "r1-searcher", "agentic-rag-r1", "world"])
     .default("rag-r1")
     .describe("prompt, tags, limits, reward and algorithm"),
   queries: z
     .enum(["single", "multi"])
     .optional()
-    .describe("of rag-r1 and world: one query a turn, or several in parallel (the default)"),
+    .describe("of rag-r1, agentic-rag-r1 and world: one query a turn, or several in parallel (the default)"),
   stage: z
     .enum(["1", "2", "zero", "auto"])
     .optional()
@@ -29,13 +31,30 @@ export const recipeOptions = {
     .enum(["base", "instruct"])
     .optional()
     .describe("of research and r1-searcher: the prompt of base or of instruct models"),
-  promptFile: z.string().optional().describe("of research: a file that replaces the template's wording"),
+  promptFile: z
+    .string()
+    .optional()
+    .describe("of research and agentic-rag-r1: a file that replaces our wording"),
   rewardVariant: z.enum(["paper", "code"]).optional().describe("of research and r1-searcher"),
   formatReward: z.boolean().default(false).describe("of search-r1: pays for form as well"),
   fewSearches: z
     .boolean()
     .default(false)
     .describe("of r1-searcher: a bonus for right answers with few searches"),
+  language: z.enum(["en", "zh"]).optional().describe("of agentic-rag-r1: of the instructions and replies"),
+  selfSearch: z
+    .boolean()
+    .default(false)
+    .describe("of agentic-rag-r1: observations are written by the model, from memory"),
+  accuracy: z
+    .enum(["em", "f1", "option"])
+    .optional()
+    .describe("of agentic-rag-r1: what an answer is compared by; option is the letter of a choice"),
+  sequenceReward: z
+    .boolean()
+    .default(false)
+    .describe("of agentic-rag-r1: points for form fall on whole trajectories, not on tokens"),
+  tagPoints: z.boolean().default(false).describe("of agentic-rag-r1: the original's points for form, by tag"),
   worldPrompt: z
     .boolean()
     .default(false)
@@ -44,6 +63,12 @@ export const recipeOptions = {
 };
 
 const schema = z.object(recipeOptions);
+
+/** No choice at all: for commands that offer some of them. */
+export const noChoices = {
+  ...{ formatReward: false, fewSearches: false, selfSearch: false, tagPoints: false },
+  ...{ sequenceReward: false, worldPrompt: false, faithful: false },
+} as const;
 
 /** What the options say. */
 export type RecipeOptions = z.output<typeof schema>;
@@ -56,6 +81,18 @@ const choicesOf: Readonly<Record<Name, readonly Choice[]>> = {
   "search-r1": ["formatReward", "worldPrompt", "faithful"],
   research: ["template", "promptFile", "rewardVariant", "worldPrompt", "faithful"],
   "r1-searcher": ["stage", "template", "rewardVariant", "fewSearches", "worldPrompt", "faithful"],
+  "agentic-rag-r1": [
+    ...([
+      "queries",
+      "promptFile",
+      "language",
+      "selfSearch",
+      "accuracy",
+      "tagPoints",
+      "sequenceReward",
+    ] as const),
+    ...(["worldPrompt", "faithful"] as const),
+  ],
   world: ["queries"],
 };
 
@@ -89,7 +126,23 @@ function namedRecipe(options: RecipeOptions, algorithm: string | undefined): Rec
       return reSearch({ ...common, ...readTemplate(options.promptFile) });
     case "r1-searcher":
       return rSearcher({ ...common, stage: stageOf(options.stage), fewSearches: options.fewSearches });
+    case "agentic-rag-r1":
+      return agenticRecipe(options);
   }
+}
+
+function agenticRecipe(options: RecipeOptions): Recipe {
+  const { language, accuracy, selfSearch, faithful, queries, worldPrompt } = options;
+  const { templateText: promptText } = readTemplate(options.promptFile);
+  const chosen = {
+    ...{ selfSearch, faithful, tokenLevel: !options.sequenceReward },
+    ...(language ? { language } : {}),
+    ...(accuracy ? { accuracy } : {}),
+    ...(options.tagPoints ? { form: "points" as const } : {}),
+    ...(promptText === undefined ? {} : { promptText }),
+  };
+  if (worldPrompt) return agenticWorldRecipe(chosen);
+  return agenticRagR1({ ...chosen, ...(queries === "single" ? { maxQueries: 1 } : {}) });
 }
 
 function stageOf(stage: RecipeOptions["stage"] = "2"): 1 | 2 | "zero" {

@@ -29,7 +29,7 @@ export const trainingOptions = {
     .gt(0)
     .default(10_000)
     .describe("with --kl-target: trajectories over which the weight may move by 20 %"),
-  temperature: z.number().gt(0).default(1).describe("of the rollouts"),
+  temperature: z.number().gt(0).optional().describe("of the rollouts, instead of the recipe's"),
   steps: z.int().min(1).optional().describe("instead of the recipe's"),
   batchQuestions: z.int().min(1).optional().describe("questions of one step"),
   samples: z.int().min(1).optional().describe("rollouts of each question"),
@@ -68,7 +68,7 @@ export function trainedRecipe(given: TrainingOptions & AgentOptions): Recipe {
     ...recipe,
     algorithm: adjusted(named, given),
     training: { ...recipe.training, ...training },
-    sampling: { ...recipe.sampling, temperature: given.temperature },
+    sampling: { ...recipe.sampling, ...(given.temperature ? { temperature: given.temperature } : {}) },
   };
 }
 

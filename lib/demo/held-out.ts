@@ -1,6 +1,12 @@
 /** Evaluation on questions that training never sees, with the recipe's own reward beside the usual figures. */
 import type { Question } from "../data/question.ts";
 import { type EvaluateOptions, type Evaluation, evaluate } from "../evaluate/evaluate.ts";
+import {
+  loggedMemory,
+  type MemoryFigures,
+  type MemoryTrajectory,
+  memoryFigures,
+} from "../evaluate/memory-figures.ts";
 import type { Reward } from "../reward/reward.ts";
 import { type AgentParts, searchAgent } from "../rollout/agent.ts";
 
@@ -12,6 +18,8 @@ export interface HeldOut extends Evaluation {
   readonly searchShare: number;
   /** Turns without an action, per question. */
   readonly invalidActions: number;
+  /** Of agents with a memory stack. */
+  readonly memory?: MemoryFigures;
 }
 
 /**
@@ -28,16 +36,22 @@ export async function evaluateHeldOut(
 ): Promise<HeldOut> {
   const greedy = searchAgent({ ...parts, sampling: { temperature: 0 } });
   let earned = 0;
+  const played: MemoryTrajectory[] = [];
   const evaluation = await evaluate({
     ...{ ...options, questions },
     agent: async (question, how) => {
       const trajectory = await greedy(question, how);
       const score = await reward(trajectory, question);
       earned += score ?? 0;
+      played.push({
+        segments: trajectory.segments,
+        ...(trajectory.memory ? { memory: trajectory.memory } : {}),
+      });
       return trajectory;
     },
   });
   const { perQuestion } = evaluation;
+  const memory = memoryFigures(played);
   const meanOf = (values: readonly number[]): number =>
     values.reduce((sum, value) => sum + value, 0) / perQuestion.length;
   return {
@@ -45,16 +59,27 @@ export async function evaluateHeldOut(
     reward: earned / perQuestion.length,
     searchShare: meanOf(perQuestion.map(({ rounds }) => Number(rounds > 0))),
     invalidActions: meanOf(perQuestion.map((each) => each.invalidActions)),
+    ...(memory ? { memory } : {}),
   };
 }
 
 /** The figures that a training log keeps of an evaluation. */
-export function loggedFigures({ reward, em, f1, searchShare, rounds }: HeldOut): Record<string, number> {
+export function loggedFigures({
+  reward,
+  em,
+  f1,
+  searchShare,
+  rounds,
+  memory,
+}: HeldOut): Record<string, number> {
   return {
     "eval/reward": reward,
     "eval/em": em,
     "eval/f1": f1,
     "eval/search_share": searchShare,
     "eval/rounds": rounds,
+    ...Object.fromEntries(
+      Object.entries(memory ? loggedMemory(memory) : {}).map(([name, value]) => [`eval/${name}`, value]),
+    ),
   };
 }

@@ -1,18 +1,18 @@
 /** Format learning: the world's model is shown a recipe's tags by SFT, before it is rewarded for using them well. */
-import type { FormatLearning } from "../recipes/world-training.ts";
-import type { QueryMode } from "../text/observation.ts";
+import type { Teaching } from "../recipes/world-speech.ts";
 import { schedule } from "../train/schedule.ts";
 import { type SftMetrics, sft } from "../train/sft.ts";
 import { Trainer } from "../train/trainer.ts";
-import { demonstrationBatch } from "../world/demonstrations.ts";
-import type { Speech } from "../world/speech.ts";
 import type { Player } from "./player.ts";
 import { sequencesOf, worldSft } from "./world-model.ts";
 
 /** What is shown, and where the run is kept. */
-export interface LearnFormatOptions extends Pick<FormatLearning, "steps" | "habits"> {
-  readonly speech: Speech;
-  readonly mode: QueryMode;
+export interface LearnFormatOptions {
+  /** One batch of demonstrations each. */
+  readonly steps: number;
+  readonly teaching: Teaching;
+  /** The highest rate. @default 1e-3 */
+  readonly peak?: number;
   readonly folder: string;
   readonly seed: number;
   readonly onStep?: (metrics: SftMetrics) => void;
@@ -36,16 +36,16 @@ const seedOffset = 1000;
  * @throws ERR_ABORTED when the signal fires
  */
 export async function learnFormat({ model, tokenizer }: Player, options: LearnFormatOptions): Promise<void> {
-  const { steps, habits, speech, mode, folder, seed, onStep, signal } = options;
+  const { steps, teaching, peak = rate.peak, folder, seed, onStep, signal } = options;
   if (steps === 0) return;
   const perWorld = worldSft.batchSize;
   const careful = Math.round(steps * carefulShare) * perWorld;
-  const shown = { seed: seed + seedOffset, perWorld, careful, habits, speech, mode };
+  const shown = { seed: seed + seedOffset, perWorld, careful };
   await using trainer = await Trainer.open(model, { beta2: 0.95 });
   await sft({
     ...{ trainer, steps, seed },
-    batch: (step) => sequencesOf(tokenizer, demonstrationBatch(step, shown)),
-    learningRate: schedule({ ...rate, steps }),
+    batch: (step) => sequencesOf(tokenizer, teaching(step, shown)),
+    learningRate: schedule({ ...rate, peak, steps }),
     run: { folder, checkpointEvery: 50, keep: 1 },
     ...(onStep ? { onStep } : {}),
     ...(signal ? { signal } : {}),

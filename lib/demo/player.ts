@@ -41,5 +41,6 @@ export function partsOf(
   search: Search,
 ): AgentParts {
   const { format, limits, sampling } = recipe;
-  return { engine, tokenizer, search, format, limits, sampling, chatTemplate };
+  const through = recipe.searchThrough?.(search) ?? search;
+  return { engine, tokenizer, search: through, format, limits, sampling, chatTemplate };
 }

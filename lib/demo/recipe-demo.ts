@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../base/files.ts";
 import { readJsonRows } from "../data/jsonl.ts";
 import type { Recipe } from "../recipes/recipe.ts";
-import { worldSpeech } from "../recipes/world-speech.ts";
+import { worldTeaching } from "../recipes/world-speech.ts";
 import {
   differencesOf,
   type FormatLearning,
@@ -87,8 +87,9 @@ async function learnTags(player: Player, options: RecipeDemoOptions): Promise<vo
   if (first === undefined) return;
   const steps = quick ? Math.min(start.steps, quickSizes.formatSteps) : start.steps;
   await learnFormat(player, {
-    ...{ steps, habits: start.habits, seed, signal, folder: folderOf("format", options) },
-    ...{ speech: worldSpeech(first.recipe, start.family), mode: first.recipe.format.mode },
+    ...{ steps, seed, signal, folder: folderOf("format", options) },
+    ...(start.peak === undefined ? {} : { peak: start.peak }),
+    teaching: worldTeaching(fitToWorld(first.recipe, first.sizes), start),
     onStep: ({ step, loss }) => {
       if (step % 50 === 0 || step === steps) onLine(`format ${step}/${steps}  loss ${loss.toFixed(3)}`);
     },

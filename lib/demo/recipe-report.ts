@@ -1,4 +1,5 @@
 /** What the training of a recipe on the world writes: figures before and after each stage, and its line by line account. */
+import type { MemoryFigures } from "../evaluate/memory-figures.ts";
 import type { Difference } from "../recipes/world-training.ts";
 import type { HeldOut } from "./held-out.ts";
 
@@ -6,8 +7,13 @@ const names = [
   ...(["reward", "em", "f1", "searchShare", "rounds", "invalidActions", "secondsPerQuestion"] as const),
 ];
 
+type Means = Readonly<Record<(typeof names)[number], number>>;
+
 /** Means over the held-out questions. */
-export type RecipeFigures = Readonly<Record<(typeof names)[number], number>>;
+export interface RecipeFigures extends Means {
+  /** Of agents with a memory stack. */
+  readonly memory?: MemoryFigures;
+}
 
 /** One stage of a recipe. */
 export interface StageSummary {
@@ -30,14 +36,22 @@ export interface RecipeSummary {
 
 /** The figures of one evaluation. */
 export function recipeFigures(result: HeldOut): RecipeFigures {
-  return Object.fromEntries(names.map((name) => [name, result[name]])) as RecipeFigures;
+  const means = Object.fromEntries(names.map((name) => [name, result[name]])) as Means;
+  return result.memory ? { ...means, memory: result.memory } : means;
 }
 
 /** One evaluation as a line of progress. */
-export function recipeFiguresLine({ reward, em, f1, searchShare, rounds }: HeldOut): string {
+export function recipeFiguresLine({ reward, em, f1, searchShare, rounds, memory }: HeldOut): string {
   const percent = (share: number): string => `${(100 * share).toFixed(1)}%`;
   const figures = `reward ${reward.toFixed(3)}  EM ${percent(em)}  F1 ${percent(f1)}`;
-  return `${figures}  searched ${percent(searchShare)}  rounds ${rounds.toFixed(2)}`;
+  const searched = `searched ${percent(searchShare)}  rounds ${rounds.toFixed(2)}`;
+  return `${figures}  ${searched}${memory ? `  ${memoryLine(memory)}` : ""}`;
+}
+
+/** What a memory stack was used for, as part of a line. */
+function memoryLine({ backtrackShare, summaryShare, visibleTokens, saidTokens }: MemoryFigures): string {
+  const used = `took back ${(100 * backtrackShare).toFixed(1)}%  summed up ${(100 * summaryShare).toFixed(1)}%`;
+  return `${used}  visible ${visibleTokens.toFixed(0)} of ${saidTokens.toFixed(0)} tokens`;
 }
 
 /** One setting that is not the recipe's own, as a line. */

@@ -1,6 +1,6 @@
 /** Reinforcement learning of one recipe on the world: evaluate on held-out questions, train, evaluate again. */
 import type { Question } from "../data/question.ts";
-import type { Recipe } from "../recipes/recipe.ts";
+import { type Recipe, wholeReward } from "../recipes/recipe.ts";
 import { type AgentParts, rolloutGroup } from "../rollout/agent.ts";
 import type { Search } from "../search/search.ts";
 import { copyTokenizer } from "../text/copy-tokenizer.ts";
@@ -65,13 +65,13 @@ function evaluateWith(
   parts: AgentParts,
   { recipe, seed, concurrency, signal }: ReinforceOptions,
 ): Promise<HeldOut> {
-  const { reward } = recipe;
+  const reward = wholeReward(recipe, parts.tokenizer);
   return evaluateHeldOut(questions, parts, { reward, seed, concurrency, ...(signal ? { signal } : {}) });
 }
 
 async function train(player: Player, parts: AgentParts, options: ReinforceOptions): Promise<void> {
   const { recipe, world, seed, endWhen, onStep, signal } = options;
-  const { algorithm, training, reward, groupReward } = recipe;
+  const { algorithm, training, reward, groupReward, tokenRewards, sampling } = recipe;
   await using opened = await openLearners(player.model, algorithm, training);
   await rl({
     learners: opened.learners,
@@ -80,9 +80,14 @@ async function train(player: Player, parts: AgentParts, options: ReinforceOption
       rollout: (question, how) => rolloutGroup(parts, question, how),
       reward,
       ...(groupReward ? { groupReward } : {}),
+      ...(tokenRewards ? { tokenRewards: tokenRewards(parts.tokenizer) } : {}),
     },
     algorithm,
-    batch: { questions: training.batchQuestions, samples: training.samples },
+    batch: {
+      questions: training.batchQuestions,
+      samples: training.samples,
+      temperature: sampling.temperature ?? 1,
+    },
     ...{ steps: training.steps, seed },
     learningRate: {
       policy: schedule({ ...training, peak: training.learningRate }),

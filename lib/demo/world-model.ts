@@ -45,7 +45,10 @@ export interface WorldModelOptions {
 }
 
 /** Demonstrations as sequences to train on. */
-export function sequencesOf(tokenizer: Tokenizer, shown: readonly Demonstration[]): TrainSequence[] {
+export function sequencesOf(
+  tokenizer: Tokenizer,
+  shown: readonly Pick<Demonstration, "segments">[],
+): TrainSequence[] {
   return shown.map(({ segments }) =>
     sftSequence(
       segments.map(({ kind, text }) => ({ kind, tokens: tokenizer.encode(text) })),

@@ -4,6 +4,7 @@ import type { Reward } from "../reward/reward.ts";
 import type { Format } from "../rollout/format.ts";
 import type { PerformCalls } from "../rollout/perform.ts";
 import type { Limits, Sampling, TextCodec } from "../rollout/rollout.ts";
+import type { Search } from "../search/search.ts";
 import type { Algorithm } from "../train/algorithm.ts";
 import type { TokenReward } from "../train/rl.ts";
 
@@ -13,6 +14,8 @@ export interface Recipe {
   /** Runs the calls of a turn, for recipes with tools. @default one search for all queries */
   readonly perform?: PerformCalls;
   readonly limits: Limits;
+  /** Where queries go that say more than what to look for, such as the name of a tool. @default to the search as they are */
+  readonly searchThrough?: (search: Search) => Search;
   /** How tokens are drawn while training; evaluation is greedy. */
   readonly sampling: Sampling;
   readonly reward: Reward;
@@ -39,4 +42,25 @@ export interface Training {
   readonly criticWarmupSteps: number;
   /** AdamW's, of policy and critic. */
   readonly weightDecay: number;
+}
+
+/**
+ * What a trajectory is worth as a whole: the reward, and what its tokens are worth besides.
+ *
+ * @param recipe - reward and token rewards
+ * @param tokenizer - for token rewards that look at what a token says
+ * @returns a reward, for evaluation
+ */
+export function wholeReward(
+  { reward, tokenRewards, algorithm }: Pick<Recipe, "reward" | "tokenRewards" | "algorithm">,
+  tokenizer: TextCodec,
+): Reward {
+  // A ratio divides by a reward that holds those of the tokens already.
+  if (tokenRewards === undefined || algorithm.tokenRewards === "ratio") return reward;
+  const byToken = tokenRewards(tokenizer);
+  return async (trajectory, question) => {
+    const score = await reward(trajectory, question);
+    if (score === undefined) return undefined;
+    return Array.from(await byToken(trajectory, question)).reduce((sum, worth) => sum + worth, score);
+  };
 }

@@ -1,7 +1,11 @@
 /** What the built-in world's teacher says as an agent of each recipe. */
 import { searcherTags } from "../rollout/r1-searcher.ts";
+import { type MemorySpeech, visibleRows } from "../world/agentic-teacher.ts";
+import { type Demonstration, demonstrationBatch } from "../world/demonstrations.ts";
+import { memoryDemonstrationBatch } from "../world/memory-demonstrations.ts";
 import { kChatMarks } from "../world/prompt.ts";
 import { ragSpeech, type Speech } from "../world/speech.ts";
+import type { Habits } from "../world/teacher.ts";
 import type { Recipe } from "./recipe.ts";
 import { withWorldPrompt } from "./world.ts";
 
@@ -10,6 +14,9 @@ export type SpeechFamily = "rag" | "research" | "r1-searcher";
 
 /** How a family searches and answers; an answer ends with the world's mark of an ended turn. */
 export type SpokenTurns = Pick<Speech, "search" | "answer">;
+
+/** The families, and agents with a memory stack, who have a teacher of their own. */
+export type TeachingFamily = SpeechFamily | "memory";
 
 const { query, queryEnd } = searcherTags;
 
@@ -44,4 +51,47 @@ export function worldSpeech(recipe: Recipe, family: SpeechFamily): Speech {
     prompt: (question) => `${kChatMarks.user}${prompt(question)}${kChatMarks.assistant}${prefix}`,
     observation: (queries, documents) => observation(queries, documents, (text) => text),
   };
+}
+
+/**
+ * What the teacher of memory-stack agents reads: the prompt, and observations, as in a rollout.
+ *
+ * @param recipe - its prompt and observations
+ * @returns a speech for `memoryDemonstrationBatch`
+ */
+export function worldMemorySpeech(recipe: Recipe): MemorySpeech {
+  const { prompt, observation } = withWorldPrompt(recipe).format;
+  return {
+    prompt: (question) => `${kChatMarks.user}${prompt(question)}${kChatMarks.assistant}`,
+    observation: (query, documents) => observation([query], [documents], (text) => text),
+  };
+}
+
+/** Rows to learn from, those of one fresh world for each index. */
+export type Teaching = (
+  index: number,
+  options: { readonly seed: number; readonly perWorld: number; readonly careful?: number },
+) => readonly Pick<Demonstration, "segments">[];
+
+/**
+ * The world's teacher for a recipe.
+ *
+ * @param recipe - its words
+ * @param start - the family of its tags; what the teacher looks up, `@default` as the shipped model's teacher
+ * @returns for each world the conversations of its teacher, as far as each was in sight
+ */
+export function worldTeaching(
+  recipe: Recipe,
+  { family, habits }: { readonly family: TeachingFamily; readonly habits?: Habits },
+): Teaching {
+  const common = { topK: recipe.limits.topK, ...(habits ? { habits } : {}) };
+  if (family === "memory") {
+    const speech = worldMemorySpeech(recipe);
+    return (index, how) => {
+      const shown = memoryDemonstrationBatch(index, { ...common, ...how, speech });
+      return shown.flatMap(({ segments }) => visibleRows(segments).map((row) => ({ segments: row })));
+    };
+  }
+  const speech = worldSpeech(recipe, family);
+  return (index, how) => demonstrationBatch(index, { ...common, ...how, speech, mode: recipe.format.mode });
 }

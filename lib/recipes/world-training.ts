@@ -4,7 +4,7 @@ import type { Algorithm } from "../train/algorithm.ts";
 import { type Habits, kHabits } from "../world/teacher.ts";
 import type { Recipe, Training } from "./recipe.ts";
 import { withWorldPrompt } from "./world.ts";
-import type { SpeechFamily } from "./world-speech.ts";
+import type { TeachingFamily } from "./world-speech.ts";
 
 /** What of a recipe is another for a world and a model this small; the rest stays the recipe's own. */
 export interface WorldSizes {
@@ -37,6 +37,12 @@ export const worldSizes = {
   "search-r1": ppo,
   "search-r1 grpo": grpo,
   research: grpo,
+  "agentic-rag-r1": {
+    // A window too small for the questions of three and four searches, unless what was read is summed up.
+    limits: { ...limits, maxTokens: 448 },
+    algorithm: { epochs: 1 },
+    training: { ...quick, steps: 40, batchQuestions: 16, learningRate: 4e-4 },
+  },
   "r1-searcher 1": { limits, training: { ...quick, steps: 30, decay: "constant", learningRate: 2e-4 } },
   "r1-searcher 2": {
     limits,
@@ -94,9 +100,11 @@ function settingsOf({ limits, algorithm, training }: Recipe): Map<string, unknow
 
 /** What a model learns of a recipe's form before it is rewarded: demonstrations in the recipe's tags. */
 export interface FormatLearning {
-  readonly family: SpeechFamily;
+  readonly family: TeachingFamily;
   /** Of 24 demonstrations each; 0 where the shipped model speaks these tags. */
   readonly steps: number;
+  /** The highest rate. @default 1e-3 */
+  readonly peak?: number;
   /** What the teacher of the last steps looks up; the teacher of the first ones looks up everything. */
   readonly habits: Habits;
 }
@@ -120,5 +128,6 @@ export const formatLearning = {
   "rag-r1": { family: "rag", steps: 0, habits: kHabits },
   "search-r1": { family: "rag", steps: 200, habits: kHabits },
   research: { family: "research", steps: 200, habits: kHabits },
+  "agentic-rag-r1": { family: "memory", steps: 300, peak: 2e-3, habits: kHabits },
   "r1-searcher": { family: "r1-searcher", steps: 200, habits: kHardlySearches },
 } as const satisfies Record<string, FormatLearning>;

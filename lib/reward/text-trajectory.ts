@@ -6,11 +6,12 @@ import type { Segment, Trajectory } from "../rollout/trajectory.ts";
 import { normalizeAnswer } from "../text/normalize.ts";
 
 /** Whose tags stand around what was found. */
-export type TextFamily = "rag" | "research" | "r1-searcher";
+export type TextFamily = "rag" | "research" | "r1-searcher" | "agentic";
 
 const observationTags: Readonly<Record<TextFamily, Tags>> = {
   rag: tagsOf("information"),
   research: tagsOf("result"),
+  agentic: tagsOf("observation"),
   "r1-searcher": { open: searcherTags.documents, close: searcherTags.documentsEnd },
 };
 

@@ -72,7 +72,7 @@ export function demonstrateMemory(
   const paper = new Paper(speech.prompt(asked.question));
   paper.act("plan", planOf(chains));
   const steps = chains.flat();
-  const known: Step[] = [];
+  let unsummed: Step[] = [];
   let thought = "";
   let searched = 0;
   let remembering = false;
@@ -87,10 +87,10 @@ export function demonstrateMemory(
     }
     thought += `${recalled && !remembering ? " I remember that" : ""} ${statementOf(step)}`;
     remembering = recalled;
-    known.push(step);
+    unsummed.push(step);
     if (searched >= kSearchesToSumUp && i < steps.length - 1 && dice.chance(memoryHabits.summarises)) {
-      paper.sumUp(known.map((each) => ` ${statementOf(each)}`).join(""));
-      [thought, searched, remembering] = ["", 0, false];
+      paper.sumUp(unsummed.map((each) => ` ${statementOf(each)}`).join(""));
+      [thought, searched, remembering, unsummed] = ["", 0, false, []];
     }
   }
   const { remark, answer } = conclude(chains);
@@ -157,7 +157,7 @@ function find(dice: Dice, world: DemonstrationWorld, asked: VolumeQuery): WorldP
 class Paper {
   readonly #segments: MemorySegment[] = [];
   /** Segments in sight below the frame of each action. */
-  readonly #frames: { readonly isPlan: boolean; readonly below: number }[] = [];
+  readonly #frames: { readonly isKept: boolean; readonly below: number }[] = [];
   #inSight = 1;
   #isFreshLine = true;
 
@@ -166,7 +166,7 @@ class Paper {
   }
 
   act(tag: string, content: string): void {
-    this.#frames.push({ isPlan: tag === "plan", below: this.#inSight });
+    this.#frames.push({ isKept: tag === "plan", below: this.#inSight });
     this.#write(tag, content);
     this.#inSight += 1;
   }
@@ -183,10 +183,10 @@ class Paper {
     this.#replace("backtrack", content, this.#frames.pop()!.below);
   }
 
-  /** Takes everything above the plan out of sight. */
+  /** Takes everything above the plan and the last summary out of sight. */
   sumUp(content: string): void {
     let below = this.#inSight;
-    while (this.#frames.length > 0 && !this.#frames.at(-1)!.isPlan) below = this.#frames.pop()!.below;
+    while (this.#frames.length > 0 && !this.#frames.at(-1)!.isKept) below = this.#frames.pop()!.below;
     this.#replace("summary", content, below);
   }
 
@@ -197,7 +197,7 @@ class Paper {
 
   #replace(tag: string, content: string, keeps: number): void {
     this.#write(tag, content, keeps);
-    this.#frames.push({ isPlan: false, below: keeps });
+    this.#frames.push({ isKept: tag === "summary", below: keeps });
     this.#inSight = keeps + 1;
   }
 

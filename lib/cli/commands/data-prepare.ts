@@ -5,15 +5,13 @@ import { type DataFile, type LeftOut, prepareQuestions } from "../../data/prepar
 import { type Question, writeQuestions } from "../../data/question.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
 import { fetchedFile } from "../fetched-file.ts";
-import { chooseRecipe, recipeOptions } from "../recipe-options.ts";
+import { chooseRecipe, noChoices, recipeOptions } from "../recipe-options.ts";
 
 /** `NAME=FILE`, or the file alone. */
 function inputOf(given: string, split: string | undefined): DataFile {
   const [, source, path = given] = /^([\w.-]+)=(.+)$/s.exec(given) ?? [];
   return { path, source, split };
 }
-
-const noChoices = { formatReward: false, fewSearches: false, worldPrompt: false } as const;
 
 const schema = z.strictObject({
   input: z.array(z.string()).min(1).describe("file or address (hf://datasets/...), or NAME=FILE"),

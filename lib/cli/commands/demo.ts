@@ -11,7 +11,11 @@ import { chooseRecipe, type RecipeOptions, recipeOptions } from "../recipe-optio
 import { tableOf } from "../table.ts";
 
 const { recipe, queries, rewardVariant, formatReward, fewSearches, faithful } = recipeOptions;
-const choices = { queries, stage: recipeOptions.stage, rewardVariant, formatReward, fewSearches, faithful };
+const { selfSearch, accuracy, tagPoints, sequenceReward } = recipeOptions;
+const choices = {
+  ...{ queries, stage: recipeOptions.stage, rewardVariant, formatReward, fewSearches, faithful },
+  ...{ selfSearch, accuracy, tagPoints, sequenceReward },
+};
 
 const options = z.strictObject({
   recipe: recipe
@@ -98,11 +102,10 @@ function stagesOf(given: Given): DemoStage[] {
   return [stage === "1" ? searching : answering(stage)];
 }
 
+const noWording = { template: undefined, promptFile: undefined, language: undefined } as const;
+
 function choose({ algorithm, ...given }: Given): ReturnType<typeof chooseRecipe> {
-  return chooseRecipe(
-    { ...given, template: undefined, promptFile: undefined, worldPrompt: false },
-    algorithm,
-  );
+  return chooseRecipe({ ...given, ...noWording, worldPrompt: given.recipe === "agentic-rag-r1" }, algorithm);
 }
 
 /** An option that would change nothing is a mistake. */

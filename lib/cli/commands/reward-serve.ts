@@ -12,6 +12,7 @@ const families: Readonly<Record<RecipeOptions["recipe"], TextFamily>> = {
   "search-r1": "rag",
   world: "rag",
   research: "research",
+  "agentic-rag-r1": "agentic",
   "r1-searcher": "r1-searcher",
 };
 
@@ -29,7 +30,9 @@ export const rewardServeCommand = command({
     port: z.int().min(0).max(65535).default(1278).describe("port; 0 takes a free one"),
   }),
   run: async ({ questions: path, host, port, ...choice }, io) => {
-    const { reward } = chooseRecipe(choice);
+    // A text has no tokens that could be worth something.
+    const sequenceReward = choice.recipe === "agentic-rag-r1";
+    const { reward } = chooseRecipe({ ...choice, sequenceReward });
     const questions = await loadQuestions(path);
     await using server = await openServer({
       reward,

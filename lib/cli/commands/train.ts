@@ -97,7 +97,7 @@ interface Around {
 
 async function plan(
   given: Options,
-  { algorithm, training, reward, groupReward }: Recipe,
+  { algorithm, training, reward, groupReward, tokenRewards, sampling }: Recipe,
   parts: AgentParts,
   { opened, io, last }: Around,
 ): Promise<RlOptions> {
@@ -111,9 +111,10 @@ async function plan(
       rollout: (question, how) => rolloutGroup(parts, question, how),
       reward,
       ...(groupReward ? { groupReward } : {}),
+      ...(tokenRewards ? { tokenRewards: tokenRewards(parts.tokenizer) } : {}),
     },
     batch: {
-      ...{ questions: batchQuestions, temperature: given.temperature },
+      ...{ questions: batchQuestions, temperature: sampling.temperature ?? 1 },
       samples: countSchedule({ from: samples, to: given.samplesAtEnd ?? samples, steps }),
       maxTokens: given.microBatchTokens,
     },

@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { z } from "zod";
 import { writeJsonLines } from "../../data/jsonl.ts";
 import { writeQuestions } from "../../data/question.ts";
-import { worldSpeech } from "../../recipes/world-speech.ts";
+import { worldMemorySpeech, worldSpeech } from "../../recipes/world-speech.ts";
 import { formatLearning } from "../../recipes/world-training.ts";
 import { demonstrations } from "../../world/demonstrations.ts";
+import { memoryRows } from "../../world/memory-demonstrations.ts";
 import { createWorld } from "../../world/world.ts";
 import { command } from "../command.ts";
-import { chooseRecipe, recipeOptions } from "../recipe-options.ts";
+import { chooseRecipe, noChoices, type RecipeOptions, recipeOptions } from "../recipe-options.ts";
 
 /** The command. */
 export const worldCommand = command({
@@ -26,10 +27,8 @@ export const worldCommand = command({
     const file = (base: string): string => join(out, `${base}.jsonl`);
     await writeJsonLines(file("corpus"), passages);
     for (const [split, list] of Object.entries(questions)) await writeQuestions(file(split), list);
-    const recipe = chooseRecipe({ ...defaults, recipe: name, queries });
-    const speech = worldSpeech(recipe, formatLearning[name].family);
-    const shown = demonstrations({ seed: seed + 1, count, mode: recipe.format.mode, speech });
-    await writeJsonLines(file("demonstrations"), segmentsOf(shown));
+    const shown = demonstrationRows({ ...noChoices, recipe: name, queries }, { seed: seed + 1, count });
+    await writeJsonLines(file("demonstrations"), shown);
     const counts = { passages: passages.length, questions: Object.values(questions).flat().length };
     io.write(
       `${counts.passages} passages, ${counts.questions} questions, ${count} demonstrations in ${out}\n`,
@@ -38,8 +37,17 @@ export const worldCommand = command({
   },
 });
 
-const defaults = { formatReward: false, fewSearches: false, worldPrompt: false, faithful: false } as const;
-
-function* segmentsOf(shown: ReturnType<typeof demonstrations>): Generator<object> {
-  for (const { segments } of shown) yield { segments };
+function* demonstrationRows(
+  options: RecipeOptions,
+  how: { readonly seed: number; readonly count: number },
+): Generator<object> {
+  const { family } = formatLearning[options.recipe];
+  if (family === "memory") {
+    const recipe = chooseRecipe({ ...options, worldPrompt: true });
+    yield* memoryRows({ ...how, speech: worldMemorySpeech(recipe) });
+    return;
+  }
+  const recipe = chooseRecipe(options);
+  const speech = worldSpeech(recipe, family);
+  for (const { segments } of demonstrations({ ...how, mode: recipe.format.mode, speech })) yield { segments };
 }

@@ -1,0 +1,83 @@
+/** What agents with a memory stack did over many questions, and how little of it stood in their context. */
+import type { MemoryActionKind } from "../rollout/memory.ts";
+import type { Segment, Trajectory } from "../rollout/trajectory.ts";
+
+/** Means over trajectories. */
+export interface MemoryFigures {
+  /** Share of trajectories that took at least one step back. */
+  readonly backtrackShare: number;
+  /** Share that summed up at least once. */
+  readonly summaryShare: number;
+  /** Tokens that stood in the context of a turn when it began. */
+  readonly visibleTokens: number;
+  /** Tokens that would have stood there had nothing been taken away. */
+  readonly saidTokens: number;
+  /** The most tokens of a trajectory that stood in its context at once. */
+  readonly peakTokens: number;
+  /** All tokens of a trajectory. */
+  readonly totalTokens: number;
+  /** Actions of each kind, per trajectory. */
+  readonly actions: Readonly<Partial<Record<MemoryActionKind, number>>>;
+}
+
+/** What is read of a trajectory. */
+export type MemoryTrajectory = Pick<Trajectory, "segments" | "memory">;
+
+/**
+ * Counts what memory-stack agents did.
+ *
+ * @param trajectories - of which those without a memory stack are left out
+ * @returns means; undefined when none has a memory stack
+ * @example
+ * assert.equal(memoryFigures([{ segments: [] }]), undefined);
+ */
+export function memoryFigures(trajectories: readonly MemoryTrajectory[]): MemoryFigures | undefined {
+  const played = trajectories.flatMap(({ segments, memory }) => (memory ? [{ segments, memory }] : []));
+  if (played.length === 0) return undefined;
+  const records = played.map(({ memory }) => memory);
+  const mean = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+  const shareOf = (kind: MemoryActionKind): number =>
+    mean(records.map(({ actions }) => Number(actions.some((action) => action.kind === kind))));
+  const contexts = played.flatMap(({ segments }) => contextsOf(segments));
+  const kinds = [...new Set(records.flatMap(({ actions }) => actions.map(({ kind }) => kind)))].sort();
+  const countOf = (kind: MemoryActionKind): number =>
+    mean(records.map(({ actions }) => actions.filter((action) => action.kind === kind).length));
+  return {
+    backtrackShare: shareOf("backtrack"),
+    summaryShare: shareOf("summary"),
+    visibleTokens: mean(contexts.map(({ visible }) => visible)),
+    saidTokens: mean(contexts.map(({ said }) => said)),
+    peakTokens: mean(records.map(({ peakTokens }) => peakTokens)),
+    totalTokens: mean(records.map(({ totalTokens }) => totalTokens)),
+    actions: Object.fromEntries(kinds.map((kind) => [kind, countOf(kind)])),
+  };
+}
+
+/** For each turn, the tokens before it, and those of them that it saw. */
+function contextsOf(segments: readonly Segment[]): { readonly visible: number; readonly said: number }[] {
+  const lengthOf = (numbers: readonly number[]): number =>
+    numbers.reduce((sum, i) => sum + (segments[i]?.tokens.length ?? 0), 0);
+  return segments.flatMap(({ kind, visible }, i) => {
+    if (kind !== "policy") return [];
+    const said = lengthOf(segments.slice(0, i).map((_, j) => j));
+    return [{ said, visible: visible === undefined ? said : lengthOf(visible) }];
+  });
+}
+
+/**
+ * The figures under names of a run log.
+ *
+ * @param figures - those of a step's trajectories
+ * @returns numbers by name, such as `memory/backtrack_share`
+ */
+export function loggedMemory(figures: MemoryFigures): Record<string, number> {
+  return {
+    "memory/backtrack_share": figures.backtrackShare,
+    "memory/summary_share": figures.summaryShare,
+    "memory/visible_tokens": figures.visibleTokens,
+    "memory/said_tokens": figures.saidTokens,
+    "memory/peak_tokens": figures.peakTokens,
+    "memory/total_tokens": figures.totalTokens,
+  };
+}
