@@ -8,6 +8,15 @@ export const modelOptions = {
   device: z.string().default("cpu").describe("cpu, cuda or cuda:<index>"),
 };
 
+/** How much the engine may hold. */
+export const engineOptions = {
+  cacheGib: z
+    .number()
+    .gt(0)
+    .default(1)
+    .describe("GiB for keys and values of sequences under way; the rest wait"),
+};
+
 /** A list of token ids. */
 export const idsOption = z.array(z.int().min(0)).min(1);
 

@@ -6,12 +6,13 @@ import type { PromptTemplate, SequenceSource } from "../rollout/agent.ts";
 import type { TextCodec } from "../rollout/rollout.ts";
 import { UsageError } from "./command.ts";
 import { flagName } from "./flags.ts";
-import { modelOptions } from "./model-options.ts";
+import { engineOptions, modelOptions } from "./model-options.ts";
 import { loadTokenizer, openSession } from "./session.ts";
 
 /** One of `model` and `endpoint` must be given. */
 export const policyOptions = {
   ...modelOptions,
+  ...engineOptions,
   model: z
     .array(z.string())
     .optional()
@@ -70,11 +71,11 @@ export function policiesOf(choice: PolicyChoice): Policy[] {
   }
   const folders = (model ?? []).flatMap(checkpointsOf);
   const names = shortNames(folders);
-  const { dtype, device } = choice;
+  const { dtype, device, cacheGib } = choice;
   return folders.map((folder, i) => ({
     name: names[i] ?? folder,
     settings: { model: folder, dtype, device },
-    open: () => openSession({ model: folder, dtype, device }),
+    open: () => openSession({ model: folder, dtype, device, cacheGib }),
   }));
 }
 

@@ -11,6 +11,12 @@ export interface ModelChoice extends ModelOptions {
   readonly model: string;
 }
 
+/** A model folder, how to load it, and how much its engine may hold. */
+export interface SessionChoice extends ModelChoice {
+  /** For keys and values. @default 1 */
+  readonly cacheGib?: number;
+}
+
 /** A model with its engine and tokenizer, closed together. */
 export interface Session extends AsyncDisposable {
   readonly model: Model;
@@ -55,12 +61,12 @@ export async function openDetokenizer(tokenizer: Tokenizer): Promise<Detokenizer
 }
 
 /** Opens a model with its engine, tokenizer and chat template. */
-export async function openSession(choice: ModelChoice): Promise<Session> {
+export async function openSession({ cacheGib = 1, ...choice }: SessionChoice): Promise<Session> {
   const { ChatTemplate } = await import("../text/chat-template.ts");
   const tokenizer = await loadTokenizer(choice.model);
   const chatTemplate = await ChatTemplate.load(choice.model);
   const model = await loadModel(choice);
-  const engine = await openEngine(model, { tokenizer });
+  const engine = await openEngine(model, { tokenizer, cacheBytes: cacheGib * 2 ** 30 });
   return {
     model,
     engine,

@@ -15,7 +15,9 @@ export interface EngineOptions {
   readonly maxBatchTokens?: number;
   /** Sequences run in one step. @default 256 */
   readonly maxBatchSequences?: number;
-  /** Blocks of the cache. @default what fits into 1 GiB, but no more than maxBatchSequences of the longest need */
+  /** Memory for keys and values. @default 1 GiB */
+  readonly cacheBytes?: number;
+  /** Blocks of the cache. @default what fits into `cacheBytes`, but no more than maxBatchSequences of the longest need */
   readonly numBlocks?: number;
   /** Tokens a block holds; multiples of 16 are fastest on the CPU. @default 64 */
   readonly blockTokens?: number;
@@ -40,7 +42,6 @@ export interface EngineStats {
   readonly numUsedBlocks: number;
 }
 
-const cacheBytes = 2 ** 30;
 const finishes = [undefined, "length", "stopId", "stopString", "aborted", "failed"] as const;
 
 /**
@@ -75,8 +76,10 @@ export class Engine {
    */
   static async open(model: Model, options: EngineOptions = {}): Promise<Engine> {
     const { tokenizer, maxBatchTokens = 2048, maxBatchSequences = 256, blockTokens = 64, seed = 0 } = options;
+    const { cacheBytes = 2 ** 30 } = options;
     const { maxPosition, vocabSize } = model.config;
-    const numBlocks = options.numBlocks ?? defaultBlocks(model, blockTokens, maxBatchSequences);
+    const numBlocks =
+      options.numBlocks ?? defaultBlocks(model, { cacheBytes, blockTokens, maxBatchSequences });
     for (const [name, value] of Object.entries({
       maxBatchTokens,
       maxBatchSequences,
@@ -177,7 +180,14 @@ export class Engine {
   }
 }
 
-function defaultBlocks({ config, dtype }: Model, blockTokens: number, maxBatchSequences: number): number {
+function defaultBlocks(
+  { config, dtype }: Model,
+  {
+    cacheBytes,
+    blockTokens,
+    maxBatchSequences,
+  }: Required<Pick<EngineOptions, "cacheBytes" | "blockTokens" | "maxBatchSequences">>,
+): number {
   const { numLayers, numKvHeads, headDim, maxPosition } = config;
   const tokenBytes = 2 * numLayers * numKvHeads * headDim * (dtype === "float32" ? 4 : 2);
   const fitting = Math.floor(cacheBytes / (tokenBytes * blockTokens));

@@ -114,6 +114,13 @@ test("a sequence the cache can never hold is refused", async () => {
   assert.equal(span.stop, "length");
 });
 
+test("the cache is as large as its bytes allow", async () => {
+  const { numLayers, numKvHeads, headDim } = model.config;
+  const blockBytes = 2 * numLayers * numKvHeads * headDim * 4 * 16;
+  await using small = await Engine.open(model, { cacheBytes: 10.5 * blockBytes, blockTokens: 16 });
+  assert.equal((await small.stats()).numBlocks, 10);
+});
+
 test("arguments out of range are refused", async () => {
   const wrong = [{ maxTokens: 0 }, { temperature: -1 }, { topP: 0 }, { topP: 1.5 }, { topK: -1 }];
   for (const options of wrong) {

@@ -142,7 +142,7 @@ function outcomeSettings(options: Options): object {
   const { questions: _, numQuestions, concurrency, alone, out, resume, ...settings } = options;
   const { model, dtype, device, endpoint, endpointModel, endpointApi, tokenizer, ...others } = settings;
   const { endpointKeyEnv, endpointConcurrency, judgeUrl, judgeKeyEnv, judgeCache, ...rest } = others;
-  const { judgeConcurrency, ...deciding } = rest;
+  const { judgeConcurrency, cacheGib, ...deciding } = rest;
   return deciding;
 }
 

@@ -12,7 +12,7 @@ import { countSchedule, schedule } from "../../train/schedule.ts";
 import { agentOptions, agentParts, loadQuestions } from "../agent-options.ts";
 import { type CommandIo, command } from "../command.ts";
 import { openLearners, runRl } from "../learners.ts";
-import { modelOptions, runOptions } from "../model-options.ts";
+import { engineOptions, modelOptions, runOptions } from "../model-options.ts";
 import { progressLine } from "../progress.ts";
 import { openSearch } from "../search-options.ts";
 import { openSession, type Session } from "../session.ts";
@@ -20,6 +20,7 @@ import { trainedRecipe, trainingOptions } from "../training-options.ts";
 
 const options = z.strictObject({
   ...modelOptions,
+  ...engineOptions,
   questions: z.string().describe("JSON Lines of {id, question, answers}"),
   ...agentOptions,
   ...runOptions,
