@@ -3,7 +3,7 @@ import type { NativeCritic, NativeValueStats } from "../base/addon.ts";
 import { native } from "../base/native.ts";
 import type { Model } from "../model/model.ts";
 import { type AdamWOptions, adamW, Learner } from "./learner.ts";
-import { collectRows, forEachMicroBatch, type TrainSequence } from "./packing.ts";
+import { distribute, emptyRows, forEachMicroBatch, type TrainSequence, withoutArrays } from "./packing.ts";
 import { defaultMaxTokens } from "./trainer.ts";
 
 /** What a step's micro-batches add up to: `loss` weighted, the rest plain sums over `numRows` rows. */
@@ -48,12 +48,16 @@ export class Critic extends Learner<NativeCritic> {
    * @returns one array per sequence, one value per row
    * @throws ERR_RANGE for an id outside the vocabulary; ERR_STATE once closed
    */
-  values(
+  async values(
     sequences: readonly TrainSequence[],
     options: { readonly maxTokens?: number } = {},
   ): Promise<Float32Array[]> {
-    const plain = sequences.map(({ tokens, rows }) => ({ tokens, rows }));
-    return collectRows(plain, options.maxTokens ?? defaultMaxTokens, (batch) => this.handle.values(batch));
+    const values = emptyRows(sequences);
+    const cut = { maxTokens: options.maxTokens ?? defaultMaxTokens };
+    await forEachMicroBatch(sequences.map(withoutArrays), cut, async (batch, pieces) => {
+      distribute(await this.handle.values(batch), pieces, values);
+    });
+    return values;
   }
 
   /**
@@ -71,7 +75,7 @@ export class Critic extends Learner<NativeCritic> {
   ): Promise<ValueStats> {
     const { clip = 0.5, maxTokens = defaultMaxTokens } = options;
     const sum = { loss: 0, numRows: 0, numClipped: 0, values: 0 };
-    await forEachMicroBatch(sequences, maxTokens, async (batch) => {
+    await forEachMicroBatch(sequences, { maxTokens }, async (batch) => {
       const stats = await this.handle.accumulate(batch, clip);
       sum.loss += stats.loss;
       sum.numRows += stats.numRows;

@@ -9,6 +9,11 @@ import { SeekError } from "../base/errors.ts";
 export interface TrainSequence {
   /** Ids `[T]`. */
   readonly tokens: Int32Array;
+  /**
+   * Where spans begin, `[S]`, the first at 0: a span knows nothing of the others. All of them are one trajectory: its
+   * advantages, weights and ratios are those of one sequence, however many spans it has (law 3). @default one span
+   */
+  readonly starts?: Int32Array;
   /** Positions `[R]`, increasing, each below `T - 1`; row `r` predicts `tokens[rows[r] + 1]`. */
   readonly rows: Int32Array;
   /** Share of each row in the loss of the whole step; the normaliser is inside. */
@@ -58,22 +63,22 @@ function concatenate(name: RowArray, sequences: readonly TrainSequence[], numRow
 function packIds(sequences: readonly TrainSequence[], numRows: number) {
   const numTokens = sequences.reduce((sum, { tokens }) => sum + tokens.length, 0);
   const tokens = new Int32Array(numTokens);
-  const spanStarts = new Int32Array(sequences.length + 1);
+  const spanStarts: number[] = [];
   const rows = new Int32Array(numRows);
   const sequenceOf = new Int32Array(numRows);
   let token = 0;
   let row = 0;
   for (const [i, sequence] of sequences.entries()) {
     tokens.set(sequence.tokens, token);
+    for (const start of sequence.starts ?? [0]) spanStarts.push(token + start);
     for (const position of sequence.rows) {
       rows[row] = token + position;
       sequenceOf[row] = i;
       row += 1;
     }
     token += sequence.tokens.length;
-    spanStarts[i + 1] = token;
   }
-  return { tokens, spanStarts, rows, sequences: sequenceOf };
+  return { tokens, spanStarts: Int32Array.from([...spanStarts, token]), rows, sequences: sequenceOf };
 }
 
 /**
@@ -125,35 +130,95 @@ export function microBatches(lengths: readonly number[], maxTokens: number): num
   return batches.map(({ indices }) => indices);
 }
 
-/** Runs `work` on each micro-batch in turn; sequences without rows have nothing to say and are left out. */
+/** A run of a sequence's rows that stand in one micro-batch. */
+export interface Piece {
+  /** Of the sequence in the list. */
+  readonly index: number;
+  readonly firstRow: number;
+  readonly numRows: number;
+}
+
+/** How sequences are cut into micro-batches. */
+export interface Cut {
+  /** Tokens of one. */
+  readonly maxTokens: number;
+  /** Whether the rows of a sequence stay together, as a ratio over the whole sequence needs it. @default false */
+  readonly isWhole?: boolean;
+}
+
+/**
+ * Runs `work` on each micro-batch in turn. Sequences of several spans are cut between them; those without rows have
+ * nothing to say and are left out.
+ */
 export async function forEachMicroBatch(
   sequences: readonly TrainSequence[],
-  maxTokens: number,
-  work: (batch: NativeBatch, indices: readonly number[]) => Promise<void>,
+  { maxTokens, isWhole = false }: Cut,
+  work: (batch: NativeBatch, pieces: readonly Piece[]) => Promise<void>,
 ): Promise<void> {
-  const used = sequences.map((_, i) => i).filter((i) => sequences[i]!.rows.length > 0);
-  const lengths = used.map((i) => sequences[i]!.tokens.length);
+  const parts = sequences
+    .flatMap((sequence, index) => (isWhole ? [wholeOf(sequence, index)] : piecesOf(sequence, index)))
+    .filter(({ sequence }) => sequence.rows.length > 0);
+  const lengths = parts.map(({ sequence }) => sequence.tokens.length);
   for (const members of microBatches(lengths, maxTokens)) {
-    const indices = members.map((member) => used[member]!);
-    await work(packSequences(indices.map((i) => sequences[i]!)), indices);
+    const chosen = members.map((member) => parts[member]!);
+    const batch = packSequences(chosen.map(({ sequence }) => sequence));
+    await work(
+      batch,
+      chosen.map(({ piece }) => piece),
+    );
   }
 }
 
-/** Runs `work`, which yields one number per row of a micro-batch, and gives each sequence its own rows back. */
-export async function collectRows(
-  sequences: readonly TrainSequence[],
-  maxTokens: number,
-  work: (batch: NativeBatch) => Promise<Float32Array>,
-): Promise<Float32Array[]> {
-  const result = sequences.map(() => new Float32Array(0));
-  await forEachMicroBatch(sequences, maxTokens, async (batch, indices) => {
-    const values_R = await work(batch);
-    let offset = 0;
-    for (const index of indices) {
-      const end = offset + sequences[index]!.rows.length;
-      result[index] = values_R.slice(offset, end);
-      offset = end;
-    }
+interface Part {
+  readonly sequence: TrainSequence;
+  readonly piece: Piece;
+}
+
+function wholeOf(sequence: TrainSequence, index: number): Part {
+  return { sequence, piece: { index, firstRow: 0, numRows: sequence.rows.length } };
+}
+
+function piecesOf(sequence: TrainSequence, index: number): Part[] {
+  const { tokens, rows, starts } = sequence;
+  if (starts === undefined) return [wholeOf(sequence, index)];
+  let firstRow = 0;
+  return Array.from(starts, (start, span) => {
+    const end = starts[span + 1] ?? tokens.length;
+    const next = rows.findIndex((row) => row >= end);
+    const endRow = next < 0 ? rows.length : next;
+    const piece = { index, firstRow, numRows: endRow - firstRow };
+    const own = {
+      tokens: tokens.subarray(start, end),
+      rows: rows.subarray(firstRow, endRow).map((row) => row - start),
+    };
+    const arrays = rowArrays.flatMap((name) => {
+      const values_R = sequence[name];
+      return values_R === undefined ? [] : [[name, values_R.subarray(firstRow, endRow)]];
+    });
+    firstRow = endRow;
+    return { sequence: { ...own, ...Object.fromEntries(arrays) }, piece };
   });
-  return result;
+}
+
+/** Tokens and rows alone: what a forward without a loss needs. */
+export function withoutArrays({ tokens, rows, starts }: TrainSequence): TrainSequence {
+  return { tokens, rows, ...(starts === undefined ? {} : { starts }) };
+}
+
+/** An array of zeros for the rows of each sequence. */
+export function emptyRows(sequences: readonly TrainSequence[]): Float32Array[] {
+  return sequences.map(({ rows }) => new Float32Array(rows.length));
+}
+
+/** Gives the numbers of a micro-batch's rows to the sequences that they belong to. */
+export function distribute(
+  values_R: Float32Array,
+  pieces: readonly Piece[],
+  into: readonly Float32Array[],
+): void {
+  let offset = 0;
+  for (const { index, firstRow, numRows } of pieces) {
+    into[index]!.set(values_R.subarray(offset, offset + numRows), firstRow);
+    offset += numRows;
+  }
 }

@@ -1,10 +1,9 @@
 /** Segments of a trajectory or a demonstration as a sequence to train on. */
 import { SeekError } from "../base/errors.ts";
-import { type Segment, trajectoryTokens } from "../rollout/trajectory.ts";
+import { layOut, type TrainSegment } from "./layout.ts";
 import type { TrainSequence } from "./packing.ts";
 
-/** What training reads of a segment. */
-export type TrainSegment = Pick<Segment, "kind" | "tokens" | "logprobs">;
+export type { TrainSegment } from "./layout.ts";
 
 /** Whose tokens are rows: the policy's, or everything behind the prompt (an ablation only; see `Algorithm.lossOn`). */
 export type LossOn = "policy" | "all";
@@ -12,7 +11,7 @@ export type LossOn = "policy" | "all";
 /**
  * The policy's tokens as rows, with the engine's log-probabilities where the trajectory has them. Observations and
  * prompt are context only (law 2); ids are taken as they are (law 1). A token that opens the sequence follows nothing
- * and is no row.
+ * and is no row. Where the context was cut, each token stands in the one that was visible when it was sampled.
  *
  * @param trajectory - its segments
  * @param lossOn - whose tokens are rows, `@default` the policy's
@@ -23,23 +22,16 @@ export function policySequence(
   { segments }: { readonly segments: readonly TrainSegment[] },
   lossOn: LossOn = "policy",
 ): TrainSequence {
-  const tokens = trajectoryTokens({ segments });
-  const rows: number[] = [];
-  const logprobs: number[] = [];
-  let position = 0;
-  for (const segment of segments) {
-    const isPolicy = segment.kind === "policy";
-    if (isPolicy) checkLogprobs(segment);
-    if (isPolicy || (lossOn === "all" && segment.kind === "observation")) {
-      for (let i = position === 0 ? 1 : 0; i < segment.tokens.length; i += 1) {
-        rows.push(position + i - 1);
-        if (isPolicy && segment.logprobs) logprobs.push(segment.logprobs[i]!);
-      }
-    }
-    position += segment.tokens.length;
-  }
-  const sequence = { tokens, rows: Int32Array.from(rows) };
-  return logprobs.length === rows.length
+  for (const segment of segments) if (segment.kind === "policy") checkLogprobs(segment);
+  const isTrained = ({ kind }: TrainSegment): boolean =>
+    kind === "policy" || (lossOn === "all" && kind === "observation");
+  const { segments: segments_R, places, ...sequence } = layOut(segments, isTrained);
+  const logprobs = segments_R.reduce<number[]>((known, segment, row) => {
+    const { kind, logprobs: own } = segments[segment]!;
+    if (kind === "policy" && own !== undefined) known.push(own[places[row]!]!);
+    return known;
+  }, []);
+  return logprobs.length === sequence.rows.length
     ? { ...sequence, rolloutLogprobs: Float32Array.from(logprobs) }
     : sequence;
 }
@@ -50,7 +42,8 @@ function checkLogprobs({ tokens, logprobs }: TrainSegment): void {
 }
 
 /**
- * A demonstration for SFT: the policy's tokens weigh 1, all others `otherWeight`. Rows of weight 0 are left out.
+ * A demonstration for SFT: the policy's tokens weigh 1, all others `otherWeight`. Rows of weight 0 are left out. A
+ * memory stack may be demonstrated too: policy segments then say what is `visible`.
  *
  * @param segments - prompt, policy and observation, in order
  * @param options - `otherWeight` of prompt and observation tokens, `@default` 0
@@ -63,22 +56,15 @@ function checkLogprobs({ tokens, logprobs }: TrainSegment): void {
  * assert.deepEqual([...sftSequence(segments).rows], [1]);
  */
 export function sftSequence(
-  segments: readonly Pick<TrainSegment, "kind" | "tokens">[],
+  segments: readonly Omit<TrainSegment, "logprobs">[],
   { otherWeight = 0 }: { readonly otherWeight?: number } = {},
 ): TrainSequence {
-  const rows: number[] = [];
-  const weights: number[] = [];
-  let position = 0;
-  for (const { kind, tokens } of segments) {
-    const weight = kind === "policy" ? 1 : otherWeight;
-    for (let i = position === 0 ? 1 : 0; weight > 0 && i < tokens.length; i += 1) {
-      rows.push(position + i - 1);
-      weights.push(weight);
-    }
-    position += tokens.length;
-  }
-  const tokens = trajectoryTokens({ segments });
-  return { tokens, rows: Int32Array.from(rows), weights: Float32Array.from(weights) };
+  const weightOf = (kind: TrainSegment["kind"]): number => (kind === "policy" ? 1 : otherWeight);
+  const { segments: segments_R, places: _, ...sequence } = layOut(segments, ({ kind }) => weightOf(kind) > 0);
+  return {
+    ...sequence,
+    weights: Float32Array.from(segments_R, (segment) => weightOf(segments[segment]!.kind)),
+  };
 }
 
 /**

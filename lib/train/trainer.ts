@@ -3,7 +3,7 @@ import type { NativeLossOptions, NativeLossStats, NativeTrainer } from "../base/
 import { native } from "../base/native.ts";
 import type { Model } from "../model/model.ts";
 import { type AdamWOptions, adamW, Learner } from "./learner.ts";
-import { forEachMicroBatch, type TrainSequence } from "./packing.ts";
+import { distribute, emptyRows, forEachMicroBatch, type TrainSequence, withoutArrays } from "./packing.ts";
 
 /** Tokens of one micro-batch unless said otherwise: enough to fill the cores, little memory. */
 export const defaultMaxTokens = 4096;
@@ -89,18 +89,11 @@ export async function scoreSequences(
   options: { readonly temperature?: number; readonly maxTokens?: number } = {},
 ): Promise<SequenceScores> {
   const { temperature = 1, maxTokens = defaultMaxTokens } = options;
-  const plain = sequences.map(({ tokens, rows }) => ({ tokens, rows }));
-  const logprobs = sequences.map(() => new Float32Array(0));
-  const entropies = sequences.map(() => new Float32Array(0));
-  await forEachMicroBatch(plain, maxTokens, async (batch, indices) => {
+  const [logprobs, entropies] = [emptyRows(sequences), emptyRows(sequences)];
+  await forEachMicroBatch(sequences.map(withoutArrays), { maxTokens }, async (batch, pieces) => {
     const scores = await native.tokenLogprobs(model.handle, batch, temperature);
-    let offset = 0;
-    for (const index of indices) {
-      const end = offset + plain[index]!.rows.length;
-      logprobs[index] = scores.logprobs.slice(offset, end);
-      entropies[index] = scores.entropies.slice(offset, end);
-      offset = end;
-    }
+    distribute(scores.logprobs, pieces, logprobs);
+    distribute(scores.entropies, pieces, entropies);
   });
   return { logprobs, entropies };
 }
@@ -152,7 +145,11 @@ export class Trainer extends Learner<NativeTrainer> {
   ): Promise<LossStats> {
     const loss = nativeLoss(options);
     let stats = noStats;
-    await forEachMicroBatch(sequences, options.maxTokens ?? defaultMaxTokens, async (batch) => {
+    const cut = {
+      maxTokens: options.maxTokens ?? defaultMaxTokens,
+      isWhole: loss.objective === "clipped-sequence",
+    };
+    await forEachMicroBatch(sequences, cut, async (batch) => {
       stats = addStats(stats, await this.handle.accumulate(batch, loss));
     });
     return stats;
