@@ -54,6 +54,8 @@ const folders = {
   "lib/lint/checks": "one file for each check",
   "lib/serve": "retrieval over HTTP, in the protocols of the published systems",
   "lib/demo": "the whole loop in one command",
+  "lib/curate": "training data from a teacher: right trajectories, samples, questions worth training on",
+  "lib/ablations": "what each part of RAG-R1 is worth on the built-in world",
   "lib/cli": "the seekrl command: options, progress, what commands open",
   "lib/cli/commands": "one file for each command",
 };

@@ -27,7 +27,8 @@ test("every command has an example, and every example's flags exist", () => {
   for (const { call, command, rest, file } of calls) {
     assert.ok(command, `${file}: ${call}`);
     const known = [...flagsOf(command.options).map(({ long }) => long), "--config", "--json"];
-    for (const [flag] of rest.matchAll(/--[a-z][a-z\d-]*/g)) assert.ok(known.includes(flag), `${file}: ${flag}`);
+    for (const [flag] of rest.matchAll(/--[a-z][a-z\d-]*/g))
+      assert.ok(known.includes(flag), `${file}: ${flag}`);
   }
   const shown = new Set(calls.map(({ command }) => command?.name));
   assert.deepEqual(

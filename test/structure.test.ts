@@ -22,11 +22,13 @@ const libLayers = [
   ["rollout"],
   ["reward"],
   ["evaluate"],
+  ["curate"],
   ["train"],
   ["recipes"],
   ["lint"],
   ["serve"],
   ["demo"],
+  ["ablations"],
   ["cli"],
 ];
 

@@ -2,8 +2,12 @@
 import type { Command } from "./command.ts";
 import { corpusCheckCommand } from "./commands/corpus-check.ts";
 import { corpusSplitCommand } from "./commands/corpus-split.ts";
+import { dataGenerateCommand } from "./commands/data-generate.ts";
 import { dataPrepareCommand } from "./commands/data-prepare.ts";
+import { dataSegmentCommand } from "./commands/data-segment.ts";
+import { dataSelectCommand } from "./commands/data-select.ts";
 import { demoCommand } from "./commands/demo.ts";
+import { demoAblationsCommand } from "./commands/demo-ablations.ts";
 import { evalCommand } from "./commands/eval.ts";
 import { evalCompareCommand } from "./commands/eval-compare.ts";
 import { generateCommand } from "./commands/generate.ts";
@@ -25,6 +29,7 @@ import { worldCommand } from "./commands/world.ts";
 /** Every command of the program. */
 export const commands: readonly Command[] = [
   demoCommand,
+  demoAblationsCommand,
   worldCommand,
   generateCommand,
   scoreCommand,
@@ -40,7 +45,10 @@ export const commands: readonly Command[] = [
   searchCommand,
   retrieverServeCommand,
   lintCommand,
+  dataGenerateCommand,
+  dataSegmentCommand,
   sftCommand,
+  dataSelectCommand,
   trainCommand,
   evalCommand,
   evalCompareCommand,
@@ -51,7 +59,7 @@ export const commands: readonly Command[] = [
 /** What the commands whose names begin with one of these words are about. */
 export const groups: Readonly<Record<string, string>> = {
   corpus: "document collections",
-  data: "question sets",
+  data: "question sets, and training data made of them",
   index: "index folders",
   retriever: "retrieval as a service",
   reward: "rewards as a service",

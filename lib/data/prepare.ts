@@ -101,8 +101,15 @@ class Collection {
   }
 }
 
-/** The questions whose seeds are the smallest: the choice depends on ids, not on the order of files. */
-function sampled(questions: readonly Question[], count: number, seed: number): readonly Question[] {
+/**
+ * Some questions at random: those whose seeds are the smallest, so the choice depends on ids, not on the order of files.
+ *
+ * @param questions - all
+ * @param count - how many of them
+ * @param seed - of the draw
+ * @returns those, in their order
+ */
+export function sampleQuestions(questions: readonly Question[], count: number, seed: number): Question[] {
   const keys = questions.map(({ id }, index) => ({ index, key: mixSeed(seed, id, 0) }));
   const chosen = keys.sort((a, b) => a.key - b.key || a.index - b.index).slice(0, count);
   return chosen
@@ -143,6 +150,6 @@ export async function prepareQuestions(
       `${paths}: expected questions, got none (${all.leftOut.length} left out${left})`,
     );
   }
-  const questions = sample === undefined ? all.questions : sampled(all.questions, sample, seed);
+  const questions = sample === undefined ? all.questions : sampleQuestions(all.questions, sample, seed);
   return { questions, leftOut: all.leftOut };
 }

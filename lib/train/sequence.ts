@@ -15,7 +15,8 @@ export type LossOn = "policy" | "all";
  *
  * @param trajectory - its segments
  * @param lossOn - whose tokens are rows, `@default` the policy's
- * @returns a sequence with `rolloutLogprobs` when every row has a log-probability, which observations never have
+ * @returns a sequence with `rolloutLogprobs` when every policy segment has log-probabilities; never with `all`, because
+ *   observations have none
  * @throws ERR_SHAPE when a segment has another number of log-probabilities than tokens
  */
 export function policySequence(
@@ -31,7 +32,7 @@ export function policySequence(
     if (kind === "policy" && own !== undefined) known.push(own[places[row]!]!);
     return known;
   }, []);
-  return logprobs.length === sequence.rows.length
+  return lossOn === "policy" && logprobs.length === sequence.rows.length
     ? { ...sequence, rolloutLogprobs: Float32Array.from(logprobs) }
     : sequence;
 }

@@ -1,4 +1,4 @@
-/** Demonstrations, each batch from a world of its own, and RAG-R1's four kinds of SFT sample. */
+/** Demonstrations, each batch from a world of its own. */
 
 import type { QueryMode } from "../text/observation.ts";
 import { type Cast, type Census, drawCast, inventFacts } from "./facts.ts";
@@ -112,24 +112,4 @@ export function* demonstrations(
     left -= batch.length;
     yield* batch;
   }
-}
-
-/** RAG-R1's categories: answer at once, search at once, answer after searching, search after searching. */
-export type SftCategory = 1 | 2 | 3 | 4;
-
-/** One training sample: what the model reads and what it is to write. */
-export interface SftSample {
-  readonly input: readonly DemonstrationSegment[];
-  readonly output: string;
-  readonly category: SftCategory;
-}
-
-/** Cuts a demonstration at every point where the model must act. */
-export function sftSamples({ segments }: Pick<Demonstration, "segments">): SftSample[] {
-  return segments.flatMap((segment, i) => {
-    if (segment.kind !== "policy") return [];
-    const answers = segment.text.includes("</answer>");
-    const category: SftCategory = i === 1 ? (answers ? 1 : 2) : answers ? 3 : 4;
-    return [{ input: segments.slice(0, i), output: segment.text, category }];
-  });
 }

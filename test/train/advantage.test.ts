@@ -94,6 +94,12 @@ test("for the ablation of the mask, everything behind the prompt is a row, and w
     [4, 5, 6, 7, 9],
   );
   assert.equal(rolloutLogprobs, undefined);
+  const unasked = segments({ kind: "observation", tokens: new Int32Array() });
+  assert.equal(
+    policySequence({ segments: unasked }, "all").rolloutLogprobs,
+    undefined,
+    "the same in a batch",
+  );
   assert.deepEqual(policySequence(given, "policy"), policySequence(given));
 });
 

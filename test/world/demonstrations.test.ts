@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { Tokenizer } from "../../lib/text/tokenizer.ts";
-import { type Demonstration, demonstrations, sftSamples } from "../../lib/world/demonstrations.ts";
+import { type Demonstration, demonstrations } from "../../lib/world/demonstrations.ts";
 import { worldPrompt } from "../../lib/world/prompt.ts";
 import { kCarefulHabits } from "../../lib/world/teacher.ts";
 import { writeWorldTokenizer } from "../../lib/world/tokenizer-files.ts";
@@ -64,18 +64,6 @@ describe("demonstrations of the built-in world", () => {
         .flatMap(({ segments }) => segments)
         .filter(({ kind }) => kind === "observation").length;
     assert.ok(rounds("multi") < rounds("single") * 0.75);
-  });
-
-  it("fall into RAG-R1's four categories, all of them present", () => {
-    const counts = [0, 0, 0, 0];
-    for (const demonstration of demonstrations({ seed: 4, count: 500 })) {
-      for (const { input, output, category } of sftSamples(demonstration)) {
-        counts[category - 1]!++;
-        assert.equal(input.length > 1, category > 2);
-        assert.equal(output.includes("<answer>"), category % 2 === 1);
-      }
-    }
-    assert.ok(Math.min(...counts) > 50, counts.join(", "));
   });
 });
 

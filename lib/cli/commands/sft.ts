@@ -1,8 +1,7 @@
 /** `seekrl sft`: fine-tunes a model on written conversations. */
 import { join } from "node:path";
 import { z } from "zod";
-import { SeekError } from "../../base/errors.ts";
-import { readJsonRows } from "../../data/jsonl.ts";
+import { readDemonstrations, tokensOf } from "../../curate/read-demonstrations.ts";
 import { copyTokenizer } from "../../text/copy-tokenizer.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { TrainSequence } from "../../train/packing.ts";
@@ -14,19 +13,13 @@ import { modelOptions, runOptions } from "../model-options.ts";
 import { progressLine } from "../progress.ts";
 import { loadModel, loadTokenizer } from "../session.ts";
 
-const segment = z.strictObject({ kind: z.enum(["prompt", "policy", "observation"]), text: z.string() });
-const rowSchema = z.union([
-  z.object({ segments: z.array(segment).min(1) }),
-  z.object({ prompt: z.string(), completion: z.string() }),
-]);
-
 /** The command. */
 export const sftCommand = command({
   name: "sft",
   summary: "fine-tunes a model on written conversations; the loss sees the policy's tokens only",
   options: z.strictObject({
     ...modelOptions,
-    data: z.string().describe("JSON Lines of {segments: [{kind, text}]} or {prompt, completion}"),
+    data: z.string().describe("JSON Lines of {segments: [{kind, text, tokens?}]} or {prompt, completion}"),
     ...runOptions,
     epochs: z.number().gt(0).default(1).describe("passes over the data"),
     batchSize: z.int().min(1).default(32).describe("conversations of one step"),
@@ -73,30 +66,8 @@ async function readSequences(
   otherWeight: number,
 ): Promise<TrainSequence[]> {
   const sequences: TrainSequence[] = [];
-  for await (const { value, where } of readJsonRows(path)) {
-    const row = rowSchema.safeParse(value);
-    if (!row.success) {
-      throw new SeekError(
-        "ERR_FORMAT",
-        `${where}: expected {segments: [{kind, text}]} or {prompt, completion}`,
-      );
-    }
-    sequences.push(sftSequence(toSegments(row.data, tokenizer), { otherWeight }));
+  for await (const conversation of readDemonstrations(path)) {
+    sequences.push(sftSequence(tokensOf(conversation, tokenizer), { otherWeight }));
   }
   return sequences;
-}
-
-function toSegments(row: z.output<typeof rowSchema>, tokenizer: Tokenizer) {
-  const segments =
-    "segments" in row
-      ? row.segments
-      : [
-          { kind: "prompt" as const, text: row.prompt },
-          { kind: "policy" as const, text: row.completion },
-        ];
-  // Passages are other people's text: a spelled-out end-of-turn mark in them must stay text.
-  return segments.map(({ kind, text }, i) => ({
-    kind,
-    tokens: tokenizer.encode(text, { parseSpecialTokens: kind !== "observation", beginsText: i === 0 }),
-  }));
 }

@@ -1,4 +1,6 @@
 /** The world's model before format learning: it reads, asks and concludes, but in plain words and with no manners. */
+
+import { trainWorldModel, type WorldModelOptions, worldSft } from "../demo/world-model.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import type { TrainSequence } from "../train/packing.ts";
 import { sftSequence } from "../train/sequence.ts";
@@ -9,7 +11,6 @@ import {
 } from "../world/demonstrations.ts";
 import { kChatMarks } from "../world/prompt.ts";
 import { ragSpeech, type Speech } from "../world/speech.ts";
-import { trainWorldModel, type WorldModelOptions, worldSft } from "./world-model.ts";
 
 /**
  * How the base model was made. It stands for an instruct model that has not learnt the format: most of what it reads

@@ -1,0 +1,116 @@
+/** What the variants of one mode share: SFT data of a teacher, a model fine-tuned on them, selected questions. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { writeFileAtomic } from "../base/files.ts";
+import { attemptQuestions, type Outcome } from "../curate/attempts.ts";
+import { ragCurriculum } from "../curate/curriculum.ts";
+import { writeDemonstration } from "../curate/demonstration.ts";
+import { tokensOf } from "../curate/read-demonstrations.ts";
+import { type SftSample, sftSamples } from "../curate/samples.ts";
+import { ragSelection } from "../curate/selection.ts";
+import { type Question, readQuestions, writeQuestions } from "../data/question.ts";
+import { Model } from "../model/model.ts";
+import { worldRecipe } from "../recipes/world.ts";
+import { exactMatch } from "../reward/metrics.ts";
+import { searchAgent } from "../rollout/agent.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import { copyTokenizer } from "../text/copy-tokenizer.ts";
+import { Tokenizer } from "../text/tokenizer.ts";
+import { schedule } from "../train/schedule.ts";
+import { sftSequence } from "../train/sequence.ts";
+import { epochs, sft } from "../train/sft.ts";
+import { Trainer } from "../train/trainer.ts";
+import { openPlayer, type Setting } from "./setting.ts";
+
+/** Format learning, short: the base model reads already. */
+export const formatSft = { epochs: 4, batchSize: 32, peak: 1e-3, warmupSteps: 20 } as const;
+
+/** What one mode's trainings start from. */
+export interface Prepared {
+  /** Folder of the fine-tuned model. */
+  readonly sft: string;
+  readonly all: readonly Question[];
+  readonly selected: readonly Question[];
+}
+
+/**
+ * Plays the paper's data pipeline: the teacher answers all training questions once; what is right is cut into the four
+ * categories and the base model fine-tuned on it; what was wrong is tried again up to ten times at temperature 1.2. A
+ * part that is there already is not made again.
+ *
+ * @param setting - folders, world, mode
+ * @returns model folder and questions
+ * @throws ERR_ABORTED when the signal fires; ERR_IO
+ */
+export async function prepare(setting: Setting): Promise<Prepared> {
+  const { folder, world, onLine, mode } = setting;
+  const all = world.questions.train.slice(0, setting.sizes.numTrain);
+  const first = await teach(setting, all);
+  const right = first.filter(({ isRight }) => isRight);
+  onLine(`${mode}: the teacher answered ${right.length} of ${all.length} questions rightly`);
+  const model = join(folder, "sft");
+  if (!existsSync(join(model, "model.safetensors"))) await learnFormat(setting, right, model);
+  const chosen = join(folder, "selected.jsonl");
+  if (!existsSync(chosen)) await select(setting, { all, right, chosen });
+  const selected: Question[] = [];
+  for await (const question of readQuestions(chosen)) selected.push(question);
+  return { sft: model, all, selected };
+}
+
+const isRight = ({ answer = "" }: Trajectory, { answers }: Question): boolean =>
+  exactMatch(answer, answers) === 1;
+
+async function teach(setting: Setting, questions: readonly Question[]): Promise<readonly Outcome[]> {
+  const { folder, mode, seed, teacher, signal } = setting;
+  await using player = await openPlayer(teacher, setting);
+  const agent = searchAgent({ ...player.parts, sampling: { temperature: 1 } });
+  const { outcomes } = await attemptQuestions(questions, {
+    ...{ agent, isRight, seed, ...(signal ? { signal } : {}) },
+    write: (trajectory) => writeDemonstration(trajectory),
+    log: { path: join(folder, "demonstrations.jsonl"), settings: { seed, mode } },
+  });
+  return outcomes;
+}
+
+async function learnFormat(setting: Setting, right: readonly Outcome[], folder: string): Promise<void> {
+  const { base, mode, seed, onLine, signal, device } = setting;
+  const { format } = worldRecipe({ queries: mode });
+  const samples = right.flatMap(
+    ({ demonstration }) => sftSamples(demonstration?.segments ?? [], format).samples,
+  );
+  const counts = [1, 2, 3, 4].map((wanted) => samples.filter(({ category }) => category === wanted).length);
+  onLine(`${mode}: ${samples.length} samples, by category ${counts.join(", ")}`);
+  const tokenizer = await Tokenizer.load(base);
+  const sequenceOf = ({ segments }: SftSample) => sftSequence(tokensOf({ segments, where: mode }, tokenizer));
+  const plan = epochs(samples.map(sequenceOf), { ...formatSft, seed });
+  await using model = await Model.load(base, { device });
+  await using trainer = await Trainer.open(model, { beta2: 0.95 });
+  const { peak, warmupSteps } = formatSft;
+  await sft({
+    ...{ trainer, ...plan, seed, ...(signal ? { signal } : {}) },
+    learningRate: schedule({ peak, warmupSteps, decay: "cosine", steps: plan.steps }),
+    onStep: ({ step, loss }) => {
+      if (step === plan.steps) onLine(`${mode}: sft, ${step} steps, loss ${loss.toFixed(3)}`);
+    },
+  });
+  await model.save(folder);
+  await copyTokenizer(base, folder);
+}
+
+async function select(
+  setting: Setting,
+  { all, right, chosen }: { all: readonly Question[]; right: readonly Outcome[]; chosen: string },
+): Promise<void> {
+  const { folder, mode, seed, teacher, onLine, signal } = setting;
+  await using player = await openPlayer(teacher, setting);
+  const { temperature } = ragSelection;
+  const { questions, counts } = await ragCurriculum(all, {
+    agent: searchAgent({ ...player.parts, sampling: { temperature } }),
+    ...{ isRight, seed, solved: new Set(right.map(({ id }) => id)), ...(signal ? { signal } : {}) },
+    log: { path: join(folder, "attempts.jsonl"), settings: { seed, mode, temperature } },
+  });
+  await writeFileAtomic(join(folder, "selection.json"), `${JSON.stringify(counts)}\n`);
+  await writeQuestions(chosen, questions);
+  const text = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+  onLine(`${mode}: ${questions.length} questions selected (${text.join("; ")})`);
+}

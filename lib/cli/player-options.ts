@@ -1,0 +1,91 @@
+/** Options of commands that let a model play over questions to make data of it: who plays, and when it is right. */
+import { z } from "zod";
+import type { IsRight } from "../curate/attempts.ts";
+import type { Recipe } from "../recipes/recipe.ts";
+import { coverage, exactMatch } from "../reward/metrics.ts";
+import type { Agent } from "../rollout/agent.ts";
+import type { Search } from "../search/search.ts";
+import { UsageError } from "./command.ts";
+import { type JudgeChoice, judgeOptions, openJudge } from "./judge-options.ts";
+import { modelOptions } from "./model-options.ts";
+import { policiesOf, policyOptions } from "./policies.ts";
+
+/** One of `model` and `endpoint` must be given. */
+export const playerOptions = {
+  ...policyOptions,
+  model: modelOptions.model.optional(),
+  endpointModel: z.string().optional().describe("its model"),
+};
+
+const playerSchema = z.object(playerOptions);
+
+/** Who plays. */
+export interface Player extends AsyncDisposable {
+  readonly agent: Agent;
+}
+
+/**
+ * Opens the model or the endpoint that the options name.
+ *
+ * @throws UsageError when they name none, both or half of one; ERR_IO, ERR_FORMAT, ERR_ARGUMENT
+ */
+export async function openPlayer(
+  { model, endpointModel, ...options }: z.output<typeof playerSchema>,
+  { format, limits, sampling }: Recipe,
+  search: Search,
+): Promise<Player> {
+  const [policy] = policiesOf({
+    ...options,
+    ...(model === undefined ? {} : { model: [model] }),
+    ...(endpointModel === undefined ? {} : { endpointModel: [endpointModel] }),
+  });
+  if (policy === undefined) throw new UsageError("expected one of --model, --endpoint");
+  const { searchAgent } = await import("../rollout/agent.ts");
+  const opened = await policy.open();
+  return {
+    agent: searchAgent({ ...opened, search, format, limits, sampling }),
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+  };
+}
+
+/** When an answer is right. */
+export const keepOptions = {
+  keep: z
+    .enum(["em", "cover-em", "judge"])
+    .default("em")
+    .describe("an answer is right when it is an accepted one, has one inside, or a judge says so"),
+  ...judgeOptions,
+};
+
+const keepSchema = z.object(keepOptions);
+
+/** A rule that is given back when it is done with. */
+export interface OpenedRule extends AsyncDisposable {
+  readonly isRight: IsRight;
+}
+
+/**
+ * Opens the rule that the options name.
+ *
+ * @throws UsageError when a judge is missing, or named and not asked for
+ */
+export async function openRule(
+  { keep, ...choice }: z.output<typeof keepSchema>,
+  signal: AbortSignal,
+): Promise<OpenedRule> {
+  const opened = await openJudge(choice satisfies JudgeChoice);
+  if ((opened !== undefined) !== (keep === "judge")) {
+    await opened?.[Symbol.asyncDispose]();
+    throw new UsageError("--keep judge and --judge-url: expected both or neither");
+  }
+  const measure = keep === "em" ? exactMatch : coverage;
+  if (opened === undefined) {
+    const isRight: IsRight = ({ answer = "" }, { answers }) => measure(answer, answers) === 1;
+    return { isRight, [Symbol.asyncDispose]: async () => {} };
+  }
+  const isRight: IsRight = async ({ answer = "" }, question) => {
+    const verdict = await opened.judge(question, answer, signal);
+    return "failure" in verdict ? verdict : verdict.isRight;
+  };
+  return { isRight, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
+}

@@ -1,0 +1,107 @@
+/** Lines of SFT data: written conversations, checked where they enter. */
+import { z } from "zod";
+import { SeekError } from "../base/errors.ts";
+import { readJsonRows } from "../data/jsonl.ts";
+import type { WrittenSegment } from "./samples.ts";
+
+const segmentShape = z.strictObject({
+  kind: z.enum(["prompt", "policy", "observation"]),
+  text: z.string(),
+  tokens: z.array(z.int().min(0)).optional(),
+});
+
+const rowShape = z.union([
+  z.looseObject({ id: z.string().optional(), segments: z.array(segmentShape).min(1) }),
+  z.looseObject({ id: z.string().optional(), prompt: z.string(), completion: z.string() }),
+]);
+
+/** One conversation and where it stands. */
+export interface ReadConversation {
+  /** Of its question, where the line says so. */
+  readonly id?: string;
+  readonly segments: readonly WrittenSegment[];
+  /** `file:line`. */
+  readonly where: string;
+}
+
+/**
+ * Reads conversations, one a line: `{segments: [{kind, text, tokens?}]}` or `{prompt, completion}`.
+ *
+ * @param path - JSON Lines
+ * @throws ERR_IO; ERR_FORMAT naming file and line
+ */
+export async function* readDemonstrations(path: string): AsyncGenerator<ReadConversation> {
+  for await (const { value, where } of readJsonRows(path)) {
+    const parsed = rowShape.safeParse(value);
+    if (!parsed.success) {
+      const expected = "{segments: [{kind, text}]} or {prompt, completion}";
+      throw new SeekError("ERR_FORMAT", `${where}: expected ${expected}`);
+    }
+    const { id } = parsed.data;
+    yield { where, segments: segmentsOf(parsed.data), ...(id === undefined ? {} : { id }) };
+  }
+}
+
+function segmentsOf(row: z.output<typeof rowShape>): WrittenSegment[] {
+  if (!("segments" in row)) {
+    return [
+      { kind: "prompt", text: row.prompt as string },
+      { kind: "policy", text: row.completion as string },
+    ];
+  }
+  return (row.segments as z.output<typeof segmentShape>[]).map(({ kind, text, tokens }) =>
+    tokens === undefined ? { kind, text } : { kind, text, tokens },
+  );
+}
+
+/** What encodes texts and reads ids. */
+export interface StudentTokenizer {
+  encode(
+    text: string,
+    options: { readonly parseSpecialTokens: boolean; readonly beginsText: boolean },
+  ): Int32Array;
+  decode(ids: Iterable<number>): string;
+}
+
+/**
+ * The ids of a conversation: those it has, which are the sampled ones (law 1), else its texts encoded. Passages are other
+ * people's text, so a spelled-out end-of-turn mark in them stays text.
+ *
+ * @param conversation - its segments
+ * @param tokenizer - the student's
+ * @returns segments to train on
+ * @throws ERR_FORMAT when its ids are not those of this tokenizer
+ */
+export function tokensOf(
+  { segments, where }: ReadConversation,
+  tokenizer: StudentTokenizer,
+): { readonly kind: WrittenSegment["kind"]; readonly tokens: Int32Array }[] {
+  return segments.map(({ kind, text, tokens }, i) => {
+    if (tokens === undefined) {
+      const how = { parseSpecialTokens: kind !== "observation", beginsText: i === 0 };
+      return { kind, tokens: tokenizer.encode(text, how) };
+    }
+    if (kind === "policy") requireSameText(tokens, text, { tokenizer, where: `${where}, segment ${i}` });
+    return { kind, tokens: Int32Array.from(tokens) };
+  });
+}
+
+function requireSameText(
+  tokens: readonly number[],
+  text: string,
+  { tokenizer, where }: { readonly tokenizer: StudentTokenizer; readonly where: string },
+): void {
+  let said: string | undefined;
+  try {
+    said = tokenizer.decode(tokens);
+  } catch (error) {
+    if (!(error instanceof SeekError)) throw error;
+  }
+  if (said === text) return;
+  const got = said === undefined ? "ids beyond the vocabulary" : JSON.stringify(said.slice(0, 60));
+  throw new SeekError(
+    "ERR_FORMAT",
+    `${where}: expected ids that say ${JSON.stringify(text.slice(0, 60))}, got ${got}; they are another ` +
+      "tokenizer's: generate the data with --student, or take the ids out",
+  );
+}
