@@ -4,14 +4,17 @@ import { type Question, readQuestions } from "../data/question.ts";
 import type { Recipe } from "../recipes/recipe.ts";
 import type { AgentParts } from "../rollout/agent.ts";
 import type { Search } from "../search/search.ts";
-import { chooseRecipe, recipeOptions } from "./recipe-options.ts";
-import { searchOptions } from "./search-options.ts";
+import type { ToolBox } from "../tools/tool-box.ts";
+import { UsageError } from "./command.ts";
+import { chooseRecipe, type RecipeParts, recipeOptions } from "./recipe-options.ts";
+import { type OpenedSearch, openSearch, searchOptions } from "./search-options.ts";
 import type { Session } from "./session.ts";
 
 /** Recipe, data and limits; a limit that is given replaces the recipe's. */
 export const agentOptions = {
   ...searchOptions,
   ...recipeOptions,
+  tools: z.string().optional().describe("of research: a file of tools that are called instead of a search"),
   maxTurns: z.int().min(1).optional().describe("generations of a trajectory"),
   maxResponseTokens: z.int().min(1).optional().describe("tokens of one generation"),
   maxObservationTokens: z.int().min(1).optional().describe("tokens of the documents of one query"),
@@ -24,13 +27,68 @@ const schema = z.object(agentOptions);
 /** What the options say. */
 export type AgentOptions = z.output<typeof schema>;
 
-/** The recipe with the limits that were given; `algorithm` is the one that was asked for. */
-export function recipeOf(options: AgentOptions, algorithm?: string): Recipe {
+/** The recipe with the limits that were given. */
+export function recipeOf(options: AgentOptions, around: RecipeParts = {}): Recipe {
   const { maxTurns, maxResponseTokens, maxObservationTokens, maxTokens, documents: topK } = options;
   const given = Object.entries({ maxTurns, maxResponseTokens, maxObservationTokens, maxTokens, topK });
-  const recipe = chooseRecipe(options, algorithm);
+  const recipe = chooseRecipe(options, around);
   const changes = Object.fromEntries(given.filter(([, value]) => value !== undefined));
   return { ...recipe, limits: { ...recipe.limits, ...changes } };
+}
+
+/** What an agent meets: its search, and its tools where it has any. */
+export interface Surroundings extends AsyncDisposable {
+  readonly search: Search;
+  readonly tools?: ToolBox;
+}
+
+/** Of an agent that never searches. */
+export const noSearch: Surroundings = { search: async () => [], [Symbol.asyncDispose]: async () => {} };
+
+/**
+ * Opens the search, and with `--tools` the tools; the search then only when one of them searches.
+ *
+ * @param options - of an agent
+ * @param builtIn - the search where no option names one, `@default` there must be one
+ * @returns both, closed together
+ * @throws UsageError for tools of a recipe that has none
+ */
+export async function openSurroundings(options: AgentOptions, builtIn?: Search): Promise<Surroundings> {
+  refuseTools(options);
+  const opened: OpenedSearch[] = [];
+  const openOne = async (): Promise<Search> => {
+    const { index, retriever, web } = options;
+    if (builtIn && [index, retriever, web].every((each) => each === undefined)) return builtIn;
+    const search = await openSearch(options);
+    opened.push(search);
+    return search.search;
+  };
+  const closeSearch = (): void => {
+    for (const each of opened) each[Symbol.dispose]();
+  };
+  if (options.tools === undefined) {
+    return { search: await openOne(), [Symbol.asyncDispose]: async () => closeSearch() };
+  }
+  const { openTools } = await import("./tool-options.ts");
+  try {
+    const tools = await openTools(options.tools, { openSearch: openOne, index: options.index });
+    const close = async (): Promise<void> => {
+      await tools[Symbol.asyncDispose]();
+      closeSearch();
+    };
+    return { ...noSearch, tools: tools.box, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    closeSearch();
+    throw error;
+  }
+}
+
+function refuseTools({ tools, recipe, worldPrompt }: AgentOptions): void {
+  if (tools === undefined) return;
+  if (recipe !== "research") {
+    throw new UsageError(`--tools: the recipe ${recipe} has no tools; research has`);
+  }
+  if (worldPrompt) throw new UsageError("--world-prompt: expected without --tools, which it does not name");
 }
 
 /** The parts of an agent. */

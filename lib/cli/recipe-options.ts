@@ -10,6 +10,7 @@ import { reSearch } from "../recipes/re-search.ts";
 import type { Recipe } from "../recipes/recipe.ts";
 import { searchR1 } from "../recipes/search-r1.ts";
 import { withWorldPrompt, worldRecipe } from "../recipes/world.ts";
+import type { ToolBox } from "../tools/tool-box.ts";
 import { UsageError } from "./command.ts";
 import { flagName } from "./flags.ts";
 
@@ -73,6 +74,14 @@ export const noChoices = {
 /** What the options say. */
 export type RecipeOptions = z.output<typeof schema>;
 
+/** What a recipe is made of besides its options. */
+export interface RecipeParts {
+  /** The algorithm that was asked for; Search-R1 has sizes of its own for `grpo`. */
+  readonly algorithm?: string | undefined;
+  /** Of research: what is called instead of a search. */
+  readonly tools?: ToolBox | undefined;
+}
+
 type Name = RecipeOptions["recipe"];
 type Choice = Exclude<keyof RecipeOptions, "recipe">;
 
@@ -100,17 +109,17 @@ const choicesOf: Readonly<Record<Name, readonly Choice[]>> = {
  * The recipe that was chosen.
  *
  * @param options - the name, and what it lets one choose
- * @param algorithm - the one that was asked for; Search-R1 has sizes of its own for `grpo`
+ * @param parts - what it is made of besides
  * @returns the recipe
  * @throws UsageError when an option is given that the recipe does not have
  */
-export function chooseRecipe(options: RecipeOptions, algorithm?: string): Recipe {
+export function chooseRecipe(options: RecipeOptions, parts: RecipeParts = {}): Recipe {
   refuseForeign(options);
-  const recipe = namedRecipe(options, algorithm);
+  const recipe = namedRecipe(options, parts);
   return options.worldPrompt ? withWorldPrompt(recipe) : recipe;
 }
 
-function namedRecipe(options: RecipeOptions, algorithm: string | undefined): Recipe {
+function namedRecipe(options: RecipeOptions, { algorithm, tools }: RecipeParts): Recipe {
   const { recipe, queries = "multi", faithful, template, rewardVariant: variant } = options;
   const common = { faithful, ...(template ? { template } : {}), ...(variant ? { variant } : {}) };
   switch (recipe) {
@@ -123,7 +132,7 @@ function namedRecipe(options: RecipeOptions, algorithm: string | undefined): Rec
       return searchR1({ faithful, ...format, algorithm: algorithm === "grpo" ? "grpo" : "ppo" });
     }
     case "research":
-      return reSearch({ ...common, ...readTemplate(options.promptFile) });
+      return reSearch({ ...common, ...readTemplate(options.promptFile), ...(tools ? { tools } : {}) });
     case "r1-searcher":
       return rSearcher({ ...common, stage: stageOf(options.stage), fewSearches: options.fewSearches });
     case "agentic-rag-r1":

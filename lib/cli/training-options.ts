@@ -1,6 +1,7 @@
 /** Options that change how a recipe trains: its algorithm, its sizes, its rates. */
 import { z } from "zod";
 import type { Recipe, Training } from "../recipes/recipe.ts";
+import type { ToolBox } from "../tools/tool-box.ts";
 import { type Algorithm, algorithms } from "../train/algorithm.ts";
 import { type AgentOptions, recipeOf } from "./agent-options.ts";
 import { UsageError } from "./command.ts";
@@ -56,8 +57,8 @@ export type TrainingOptions = z.output<typeof schema>;
  *
  * @throws UsageError when the recipe's algorithm has no part for one of them
  */
-export function trainedRecipe(given: TrainingOptions & AgentOptions): Recipe {
-  const recipe = recipeOf(given, given.algorithm);
+export function trainedRecipe(given: TrainingOptions & AgentOptions, tools?: ToolBox): Recipe {
+  const recipe = recipeOf(given, { algorithm: given.algorithm, tools });
   // Search-R1 has settings of its own for both of its algorithms.
   const isOwn = given.recipe === "search-r1" && (given.algorithm === "ppo" || given.algorithm === "grpo");
   const named: Algorithm =

@@ -105,7 +105,10 @@ function stagesOf(given: Given): DemoStage[] {
 const noWording = { template: undefined, promptFile: undefined, language: undefined } as const;
 
 function choose({ algorithm, ...given }: Given): ReturnType<typeof chooseRecipe> {
-  return chooseRecipe({ ...given, ...noWording, worldPrompt: given.recipe === "agentic-rag-r1" }, algorithm);
+  return chooseRecipe(
+    { ...given, ...noWording, worldPrompt: given.recipe === "agentic-rag-r1" },
+    { algorithm },
+  );
 }
 
 /** An option that would change nothing is a mistake. */

@@ -11,7 +11,7 @@ import {
   needsLogprobs,
   searchesFor,
 } from "../../rollout/baselines/baselines.ts";
-import { agentOptions, recipeOf } from "../agent-options.ts";
+import { agentOptions, noSearch, openSurroundings, recipeOf, type Surroundings } from "../agent-options.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
 import {
   differencesToFirst,
@@ -27,7 +27,6 @@ import { samplingOptions } from "../model-options.ts";
 import { type OpenedPolicy, type Policy, policiesOf, policyOptions } from "../policies.ts";
 import { progressLine } from "../progress.ts";
 import { loadSets } from "../question-sets.ts";
-import { type OpenedSearch, openSearch } from "../search-options.ts";
 
 const rulesNames = Object.keys(answerRules) as RulesName[];
 
@@ -74,36 +73,37 @@ export const evalCommand = command({
     }
     const sets = await loadSets(options.questions, options.numQuestions);
     const needsSearch = baseline === undefined || searchesFor(baseline);
-    using index = needsSearch ? await openSearch(options) : noSearch;
+    if (options.tools !== undefined && baseline !== undefined) {
+      throw new UsageError("--tools: expected without --baseline, which has none");
+    }
+    await using met = needsSearch ? await openSurroundings(options) : noSearch;
     await using judge = await openJudge(options);
     const outcomes: PolicyOutcome[] = [];
     for (const policy of policies) {
-      const around = { options, io, sets, index, judge, isOneOfMany: policies.length > 1 };
+      const around = { options, io, sets, met, judge, isOneOfMany: policies.length > 1 };
       outcomes.push({ name: policy.name, evaluated: await evaluatePolicy(policy, around) });
     }
     tell(outcomes, io);
   },
 });
 
-const noSearch: OpenedSearch = { search: async () => [], [Symbol.dispose]: () => {} };
-
 interface Around {
   readonly options: Options;
   readonly io: CommandIo;
   readonly sets: readonly EvaluationSet[];
-  readonly index: OpenedSearch;
+  readonly met: Surroundings;
   readonly judge: OpenedJudge | undefined;
   readonly isOneOfMany: boolean;
 }
 
 async function evaluatePolicy(policy: Policy, around: Around): Promise<Evaluated> {
-  const { options, io, sets, index, judge, isOneOfMany } = around;
+  const { options, io, sets, met, judge, isOneOfMany } = around;
   const { seed, rules, concurrency, alone, resume } = options;
   await using opened = await policy.open();
   const progress = progressLine(io);
   const out = outputOf(options.out, isOneOfMany ? policy.name : undefined);
   const evaluated = await evaluateSets(sets, {
-    ...{ agent: agentOf(opened, index, options), seed, rules, concurrency, alone, resume },
+    ...{ agent: agentOf(opened, met, options), seed, rules, concurrency, alone, resume },
     ...(out === undefined ? {} : { output: out }),
     ...(judge === undefined ? {} : { judge: judge.judge }),
     settings: { ...outcomeSettings(options), ...policy.settings },
@@ -121,13 +121,14 @@ async function evaluatePolicy(policy: Policy, around: Around): Promise<Evaluated
 
 function agentOf(
   { engine, tokenizer, chatTemplate }: OpenedPolicy,
-  { search }: OpenedSearch,
+  { search, tools }: Surroundings,
   options: Options & { readonly baseline?: Baseline | undefined },
 ): Agent {
   const { temperature, topP, baseline } = options;
-  const { format, limits } = recipeOf(options);
+  const { format, perform, limits } = recipeOf(options, { tools });
   const parts = { engine, tokenizer, chatTemplate, search, limits, sampling: { temperature, topP } };
-  return baseline === undefined ? searchAgent({ ...parts, format }) : baselineAgent(parts, baseline);
+  if (baseline !== undefined) return baselineAgent(parts, baseline);
+  return searchAgent({ ...parts, format, ...(perform ? { perform } : {}) });
 }
 
 /** A file for each policy: its name stands before the ending. */

@@ -6,12 +6,10 @@ import type { LintReport } from "../../lint/lint.ts";
 import { spansText } from "../../lint/render.ts";
 import type { LintSubject } from "../../lint/subject.ts";
 import { worldSearch } from "../../lint/world-search.ts";
-import type { Search } from "../../search/search.ts";
 import { readTokenizerConfig } from "../../text/special-ids.ts";
-import { type AgentOptions, agentOptions, agentParts, recipeOf } from "../agent-options.ts";
+import { agentOptions, agentParts, openSurroundings, recipeOf } from "../agent-options.ts";
 import { type CommandIo, command } from "../command.ts";
 import { modelOptions } from "../model-options.ts";
-import { type OpenedSearch, openSearch } from "../search-options.ts";
 import { openSession } from "../session.ts";
 import { tableOf } from "../table.ts";
 
@@ -27,13 +25,13 @@ export const lintCommand = command({
   summary: "checks that model, template and recipe fit, and that what is sampled is what is trained",
   options: schema,
   run: async (options, io) => {
-    const recipe = recipeOf(options);
     const world = worldSearch();
-    using index = await searchOf(options, world.search);
+    await using met = await openSurroundings(options, world.search);
+    const recipe = recipeOf(options, { tools: met.tools });
     await using session = await openSession(options);
     const { ids } = await readTokenizerConfig(options.model);
     const report = await runLint({
-      ...{ parts: agentParts(session, index.search, recipe), reward: recipe.reward },
+      ...{ parts: agentParts(session, met.search, recipe), reward: recipe.reward },
       ...{ tokenizer: session.tokenizer, model: session.model },
       question: { id: "lint", question: options.question ?? world.question, answers: [] },
       ...(ids.eos_token_id ? { endIds: ids.eos_token_id } : {}),
@@ -51,13 +49,6 @@ export const lintCommand = command({
 async function runLint(subject: LintSubject): Promise<LintReport> {
   const { lint } = await import("../../lint/lint.ts");
   return lint(subject);
-}
-
-/** Where the options say, or else in the built-in world. */
-async function searchOf(options: AgentOptions, builtIn: Search): Promise<OpenedSearch> {
-  const { index, retriever, web } = options;
-  if (index !== undefined || retriever !== undefined || web !== undefined) return openSearch(options);
-  return { search: builtIn, [Symbol.dispose]: () => {} };
 }
 
 const titles: Readonly<Record<string, string>> = {

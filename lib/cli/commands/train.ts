@@ -5,16 +5,20 @@ import type { Question } from "../../data/question.ts";
 import { evaluate } from "../../evaluate/evaluate.ts";
 import type { Recipe } from "../../recipes/recipe.ts";
 import { type AgentParts, rolloutGroup, searchAgent } from "../../rollout/agent.ts";
-import type { Search } from "../../search/search.ts";
 import { copyTokenizer } from "../../text/copy-tokenizer.ts";
 import type { RlMetrics, RlOptions } from "../../train/rl.ts";
 import { countSchedule, schedule } from "../../train/schedule.ts";
-import { agentOptions, agentParts, loadQuestions } from "../agent-options.ts";
+import {
+  agentOptions,
+  agentParts,
+  loadQuestions,
+  openSurroundings,
+  type Surroundings,
+} from "../agent-options.ts";
 import { type CommandIo, command } from "../command.ts";
 import { openLearners, runRl } from "../learners.ts";
 import { engineOptions, modelOptions, runOptions } from "../model-options.ts";
 import { progressLine } from "../progress.ts";
-import { openSearch } from "../search-options.ts";
 import { openSession, type Session } from "../session.ts";
 import { trainedRecipe, trainingOptions } from "../training-options.ts";
 
@@ -44,11 +48,11 @@ export const trainCommand = command({
   summary: "improves a search agent by reinforcement learning",
   options,
   run: async (given, io) => {
-    using index = await openSearch(given);
+    await using met = await openSurroundings(given);
     await using session = await openSession(given);
     const last: { metrics?: RlMetrics } = {};
-    for (const stage of stagesOf(given)) await trainStage(stage, { session, search: index.search, io, last });
-    const { steps } = trainedRecipe(given).training;
+    for (const stage of stagesOf(given)) await trainStage(stage, { session, met, io, last });
+    const { steps } = trainedRecipe(given, met.tools).training;
     const folder = join(given.out, "model");
     await session.model.save(folder);
     await copyTokenizer(given.model, folder);
@@ -79,13 +83,13 @@ async function trainStage(
   { given, endWhen }: Stage,
   {
     session,
-    search,
+    met,
     ...around
-  }: { readonly session: Session; readonly search: Search } & Omit<Around, "opened">,
+  }: { readonly session: Session; readonly met: Surroundings } & Omit<Around, "opened">,
 ): Promise<void> {
-  const recipe = trainedRecipe(given);
+  const recipe = trainedRecipe(given, met.tools);
   await using opened = await openLearners(session.model, recipe.algorithm, recipe.training);
-  const parts = agentParts(session, search, recipe);
+  const parts = agentParts(session, met.search, recipe);
   const planned = await plan(given, recipe, parts, { ...around, opened });
   await runRl(endWhen ? { ...planned, endWhen } : planned);
 }
