@@ -14,7 +14,10 @@ import type { Session } from "./session.ts";
 export const agentOptions = {
   ...searchOptions,
   ...recipeOptions,
-  tools: z.string().optional().describe("of research: a file of tools that are called instead of a search"),
+  tools: z
+    .string()
+    .optional()
+    .describe("of research and agentic-rag-r1: a file of tools to call instead of a search"),
   maxTurns: z.int().min(1).optional().describe("generations of a trajectory"),
   maxResponseTokens: z.int().min(1).optional().describe("tokens of one generation"),
   maxObservationTokens: z.int().min(1).optional().describe("tokens of the documents of one query"),
@@ -85,8 +88,8 @@ export async function openSurroundings(options: AgentOptions, builtIn?: Search):
 
 function refuseTools({ tools, recipe, worldPrompt }: AgentOptions): void {
   if (tools === undefined) return;
-  if (recipe !== "research") {
-    throw new UsageError(`--tools: the recipe ${recipe} has no tools; research has`);
+  if (recipe !== "research" && recipe !== "agentic-rag-r1") {
+    throw new UsageError(`--tools: the recipe ${recipe} has no tools; research and agentic-rag-r1 have`);
   }
   if (worldPrompt) throw new UsageError("--world-prompt: expected without --tools, which it does not name");
 }

@@ -78,7 +78,7 @@ export type RecipeOptions = z.output<typeof schema>;
 export interface RecipeParts {
   /** The algorithm that was asked for; Search-R1 has sizes of its own for `grpo`. */
   readonly algorithm?: string | undefined;
-  /** Of research: what is called instead of a search. */
+  /** Of research and agentic-rag-r1: what is called instead of a search. */
   readonly tools?: ToolBox | undefined;
 }
 
@@ -136,11 +136,11 @@ function namedRecipe(options: RecipeOptions, { algorithm, tools }: RecipeParts):
     case "r1-searcher":
       return rSearcher({ ...common, stage: stageOf(options.stage), fewSearches: options.fewSearches });
     case "agentic-rag-r1":
-      return agenticRecipe(options);
+      return agenticRecipe(options, tools);
   }
 }
 
-function agenticRecipe(options: RecipeOptions): Recipe {
+function agenticRecipe(options: RecipeOptions, box: ToolBox | undefined): Recipe {
   const { language, accuracy, selfSearch, faithful, queries, worldPrompt } = options;
   const { templateText: promptText } = readTemplate(options.promptFile);
   const chosen = {
@@ -149,6 +149,7 @@ function agenticRecipe(options: RecipeOptions): Recipe {
     ...(accuracy ? { accuracy } : {}),
     ...(options.tagPoints ? { form: "points" as const } : {}),
     ...(promptText === undefined ? {} : { promptText }),
+    ...(box ? { box } : {}),
   };
   if (worldPrompt) return agenticWorldRecipe(chosen);
   return agenticRagR1({ ...chosen, ...(queries === "single" ? { maxQueries: 1 } : {}) });

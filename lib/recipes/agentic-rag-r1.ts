@@ -1,4 +1,5 @@
 /** Agentic-RAG-R1: plan, reason, search with tools, take back, sum up, answer, over a memory stack; trained by GRPO. */
+import { SeekError } from "../base/errors.ts";
 import {
   agenticAccuracyReward,
   agenticFormatReward,
@@ -8,6 +9,9 @@ import {
 import { agenticFormTokens, agenticPointTokens } from "../reward/agentic-tokens.ts";
 import { f1Reward, type Reward, type RewardPart, weightedReward } from "../reward/reward.ts";
 import { type AgenticFormatOptions, agenticFormat } from "../rollout/agentic-rag.ts";
+import { performBracketCalls } from "../rollout/perform.ts";
+import { bracketTools } from "../tools/bracket-calls.ts";
+import type { ToolBox } from "../tools/tool-box.ts";
 import type { Recipe } from "./recipe.ts";
 
 /** What an answer is compared by: exact match, word F1, the letter of an option, or a reward of one's own. */
@@ -21,6 +25,8 @@ export interface AgenticOptions extends Omit<AgenticFormatOptions, "faithful"> {
   readonly form?: "ordered" | "points";
   /** Whether what was found is to the point: `relevanceReward(chat)`. @default none */
   readonly relevance?: Reward;
+  /** Its tools run what a search asks for, `[Name] text`, and the prompt tells of them. @default the agent's search */
+  readonly box?: ToolBox;
   /** Whether points for form fall on the tokens that earned them. @default true */
   readonly tokenLevel?: boolean;
   /**
@@ -51,7 +57,7 @@ export function agenticRagR1(options: AgenticOptions = {}): Recipe {
   const { faithful = false, selfSearch = false, tokenLevel = true } = options;
   const { form = faithful ? "points" : "ordered" } = options;
   return {
-    format: agenticFormat(options),
+    ...talkOf(options),
     limits: {
       maxTurns: faithful ? 8 : 24,
       maxResponseTokens: 500,
@@ -83,6 +89,16 @@ export function agenticRagR1(options: AgenticOptions = {}): Recipe {
       criticWarmupSteps: 0,
       weightDecay: 0,
     },
+  };
+}
+
+function talkOf({ box, ...options }: AgenticOptions): Pick<Recipe, "format" | "perform"> {
+  if (box === undefined) return { format: agenticFormat(options) };
+  const [first, ...others] = bracketTools(box.tools);
+  if (first === undefined) throw new SeekError("ERR_ARGUMENT", "box: expected at least one tool, got none");
+  return {
+    format: agenticFormat({ ...options, tools: [first, ...others] }),
+    perform: performBracketCalls(box),
   };
 }
 

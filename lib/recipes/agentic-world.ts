@@ -23,7 +23,9 @@ export const volumeTools: readonly [AgenticTool, AgenticTool] = [
  * const action = format.parse("<search> [B] who directed Jade </search>", format);
  * assert.deepEqual(action.kind === "search" && action.queries, ["[B] who directed Jade"]);
  */
-export function agenticWorldRecipe(options: Omit<AgenticOptions, "tools" | "maxQueries"> = {}): Recipe {
+export function agenticWorldRecipe(
+  options: Omit<AgenticOptions, "tools" | "maxQueries" | "box"> = {},
+): Recipe {
   const recipe = withWorldPrompt(agenticRagR1({ ...options, tools: volumeTools, maxQueries: 1 }));
   return { ...recipe, searchThrough: volumeSearch };
 }

@@ -122,6 +122,8 @@ test("commands open tools for the recipe that has them, and close them at the en
   const ran = await runCli(...common, "--recipe", "research", "--index", at("index"), ...limits);
   assert.equal(ran.code, 0, ran.stderr);
   assert.equal(JSON.parse(ran.stdout).questions, 1);
+  const agentic = await runCli(...common, "--recipe", "agentic-rag-r1", "--index", at("index"), ...limits);
+  assert.equal(agentic.code, 0, agentic.stderr);
   const missing = await runCli(...common, "--recipe", "research", ...limits);
   assert.match(missing.stderr, /expected one of --index, --retriever, --web/);
   const other = await runCli(...common, "--recipe", "search-r1", "--index", at("index"), ...limits);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
+import { agenticRagR1 } from "../../lib/recipes/agentic-rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
 import { type AgentParts, searchAgent } from "../../lib/rollout/agent.ts";
 import { performBracketCalls } from "../../lib/rollout/perform.ts";
@@ -17,7 +18,7 @@ import { searchTool } from "../../lib/tools/search-tool.ts";
 import { tool } from "../../lib/tools/tool.ts";
 import { toolBox } from "../../lib/tools/tool-box.ts";
 import { projectRoot } from "../project.ts";
-import { ScriptedSequence } from "./doubles.ts";
+import { characters, ScriptedSequence } from "./doubles.ts";
 
 const tokenizer = await Tokenizer.load(join(projectRoot, "test", "golden", "text", "byte-level"));
 const chatTemplate = new ChatTemplate(`\
@@ -178,6 +179,23 @@ test("calls in brackets run on the same tools", async () => {
     failures.map((reason) => reason.split(":")[0]),
     ["unknown tool", "timed out"],
   );
+});
+
+test("Agentic-RAG-R1 is told of the tools of a box, and its searches run them", async () => {
+  const recipe = agenticRagR1({ box });
+  assert.match(recipe.format.system ?? "", /- \[calculator\] Calculates [^\n]*Give expression/);
+  assert.match(recipe.format.system ?? "", /- \[hang\] Never answers\./);
+  const turns = [
+    "<search> [calculator] 6 * 7\n[search]: Rome\n[hang] {} </search>",
+    "<answer> Rome </answer>",
+  ];
+  const sequence = Object.assign(new ScriptedSequence(...turns), { truncate: () => {} });
+  const parts = { engine: { open: () => sequence }, tokenizer: characters, search: async () => [] };
+  const { answer, failures, segments } = await searchAgent({ ...parts, ...recipe })(question);
+  assert.deepEqual([answer, failures], ["Rome", 1]);
+  const told = segments.find(({ kind }) => kind === "observation")?.text ?? "";
+  assert.match(told, /\n42\n[\s\S]*\nDoc 1: Rome\na city\n[\s\S]*\nError: hang: no result/);
+  assert.throws(() => agenticRagR1({ box: toolBox([]) }), { code: "ERR_ARGUMENT" });
 });
 
 test("a template that leaves a message out is refused", () => {
