@@ -1,22 +1,35 @@
-/** Files that commands read from an address: fetched into a cache, checked, and read from there. */
+/** Files that commands read from an address or an archive: fetched into a cache, unpacked, checked, and read from there. */
+import { join } from "node:path";
 import { cacheFolder } from "../base/cache-folder.ts";
 import type { CommandIo } from "./command.ts";
 import { progressLine } from "./progress.ts";
 
 /**
- * A path of this machine; a file of the hub or of another server becomes one of the cache.
+ * A path of this machine; a file of the hub or of another server becomes one of the cache, and so does one inside of a
+ * zip archive, `data.zip/questions.jsonl`.
  *
  * @param path - file, folder or address
  * @param io - says what was fetched and how it was checked
- * @param cache - folder for files that are fetched, `@default` the user's cache
+ * @param cache - folder for files that are fetched or unpacked, `@default` the user's cache
  */
-export async function fetchedFile(path: string, io: CommandIo, cache?: string): Promise<string> {
+export async function fetchedFile(path: string, io: CommandIo, cache = cacheFolder("data")): Promise<string> {
+  const { archivePath, unpack } = await import("../data/zip.ts");
+  const inside = archivePath(path);
+  if (inside === undefined) return downloaded(path, io, cache);
+  const archive = await downloaded(inside.archive, io, cache);
+  const options = { folder: join(cache, "unpacked"), signal: io.signal };
+  const unpacked = await unpack({ ...inside, archive }, options);
+  io.log(`unpacked: ${unpacked}`);
+  return unpacked;
+}
+
+async function downloaded(path: string, io: CommandIo, folder: string): Promise<string> {
   const { isAddress, remoteFile } = await import("../remote/file-address.ts");
   if (!isAddress(path)) return path;
   const { downloadFile } = await import("../remote/download-file.ts");
   const progress = progressLine(io);
   const file = await downloadFile(remoteFile(path), {
-    folder: cache ?? cacheFolder("data"),
+    folder,
     signal: io.signal,
     onBytes: (numBytes, total) => progress.show(`fetch: ${numBytes} of ${total ?? "?"} bytes`),
   });

@@ -2,8 +2,9 @@
 import { SeekError } from "../base/errors.ts";
 import type { Aliases } from "./aliases.ts";
 import { has, idColumn, isObject, memberRow, shown, textsColumn } from "./columns.ts";
+import { hotpotDocuments, longBenchDocuments, musiqueDocuments } from "./contexts.ts";
 import { type JsonRow, rowError, textColumn } from "./jsonl.ts";
-import { type Question, questionColumns, questionFromRow } from "./question.ts";
+import { type Question, questionColumns, questionFromRow, type TitledText } from "./question.ts";
 import { verlAnswers, verlId, verlQuestion, verlSplit } from "./verl.ts";
 
 /** How the rows of a format become questions. */
@@ -25,6 +26,10 @@ export interface Format {
   readonly source?: (row: JsonRow) => string | undefined;
   /** The member that holds the rows when a JSON file is one object. */
   readonly list?: string;
+  /** The texts that stand with the question, and their column. @default no row has any */
+  readonly documents?: { readonly column: string; readonly of: (row: JsonRow) => readonly TitledText[] };
+  /** The choices of a question that has some, in order. */
+  readonly choices?: (row: JsonRow) => readonly string[] | undefined;
   /** Why a row is no question to train or evaluate on. */
   readonly leftOut?: (row: JsonRow) => string | undefined;
 }
@@ -59,6 +64,7 @@ const hotpot = {
   question: text("question"),
   answers: texts("answer"),
   kind: optional("type"),
+  documents: { column: "context", of: hotpotDocuments },
 };
 
 /** Null, or empty, for a yes or a number; the set's first edition has no such column. */
@@ -101,13 +107,14 @@ function medQuestion(row: JsonRow): string {
   return [textColumn(row, "question"), "Options:", ...lines].join("\n");
 }
 
-/** The right choice, alone and with its letter; a letter alone would cover too many wrong answers. */
+/** The right choice, alone and with its letter; the letter alone stands for it too, since `choices` are kept. */
 function medAnswers(row: JsonRow): readonly string[] {
   const choices = choicesOf(row);
   return textsColumn(row, "answer").flatMap((answer) => {
     const choice = choices.find(([, each]) => each === answer);
     if (choice === undefined) throw rowError(row, `column "answer": one of the choices`, shown(answer));
-    return [answer, `${choice[0]}. ${answer}`];
+    // Signs beyond ASCII survive the normalisers, and a sign without a blank joins what it parts.
+    return [answer, ...[". ", ".", "、", ":", "："].map((sign) => `${choice[0]}${sign}${answer}`)];
   });
 }
 
@@ -151,13 +158,15 @@ function longBenchSet(row: JsonRow): string {
 export const formats = {
   seekrl: {
     about: "SeekRL's own questions",
-    columns: questionColumns,
+    columns: questionColumns.filter((column) => column !== "documents"),
     id: firstOf("id"),
     question: text("question"),
     answers: (row) => questionFromRow(row).answers,
     kind: optional("kind"),
     split: optional("split"),
     source: optional("source"),
+    choices: (row) => questionFromRow(row).choices,
+    documents: { column: "documents", of: (row) => questionFromRow(row).documents ?? [] },
   },
   hotpotqa: { about: "HotpotQA's JSON files, and their parquet on the hub", ...hotpot },
   "2wikimultihopqa": {
@@ -172,6 +181,7 @@ export const formats = {
     id: firstOf("id"),
     question: text("question"),
     answers: texts("answer", "answer_aliases"),
+    documents: { column: "paragraphs", of: musiqueDocuments },
     leftOut: ({ value }) => (value.answerable === false ? "unanswerable" : undefined),
   },
   bamboogle: {
@@ -211,14 +221,16 @@ export const formats = {
     id: firstOf("id", "question_id"),
     question: medQuestion,
     answers: medAnswers,
+    choices: (row) => choicesOf(row).map(([, choice]) => choice),
   },
   longbench: {
-    about: "LongBench's eight sets of question answering; the context is not kept",
+    about: "LongBench's eight sets of question answering",
     columns: ["_id", "input", "answers", "dataset"],
     id: firstOf("_id"),
     question: text("input"),
     answers: texts("answers"),
     source: longBenchSet,
+    documents: { column: "context", of: longBenchDocuments },
   },
   asearcher: {
     about: "ASearcher's parquet and JSON Lines",
@@ -275,15 +287,23 @@ const given = <Key extends string>(key: Key, value: string | undefined): { reado
  *
  * @param row - with its place
  * @param format - of the file
- * @param aliases - of the format's answers, where they stand in a file of their own
+ * @param options - `aliases` of the format's answers, where they stand in a file of their own; whether to keep `documents`
  * @throws ERR_FORMAT naming file, row and column; also when question or answers are blank
  */
-export function readRow(row: JsonRow, format: Format, aliases?: Aliases): Question {
+export function readRow(
+  row: JsonRow,
+  format: Format,
+  {
+    aliases,
+    documents = false,
+  }: { readonly aliases?: Aliases | undefined; readonly documents?: boolean } = {},
+): Question {
   const question = format.question(row);
   if (question.trim() === "") throw rowError(row, "a question", "an empty one");
   const others = aliases?.get(format.answerId?.(row) ?? "") ?? [];
   const answers = [...new Set([...format.answers(row), ...others])].filter((answer) => answer.trim() !== "");
   if (answers.length === 0) throw rowError(row, "at least one answer", "none, or empty ones");
+  const choices = format.choices?.(row);
   return {
     id: format.id?.(row) ?? `q${row.index}`,
     question,
@@ -291,5 +311,7 @@ export function readRow(row: JsonRow, format: Format, aliases?: Aliases): Questi
     ...given("kind", format.kind?.(row)),
     ...given("split", format.split?.(row)),
     ...given("source", format.source?.(row)),
+    ...(choices === undefined ? {} : { choices }),
+    ...(documents && format.documents ? { documents: format.documents.of(row) } : {}),
   };
 }

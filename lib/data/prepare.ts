@@ -2,7 +2,7 @@
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { mixSeed } from "../base/seed.ts";
 import { type Aliases, readAliases } from "./aliases.ts";
-import { type Format, type FormatName, formatOf, readRow } from "./formats.ts";
+import { type Format, type FormatName, formatNames, formatOf, readRow } from "./formats.ts";
 import type { Question } from "./question.ts";
 import { readDataRows } from "./rows.ts";
 
@@ -24,6 +24,8 @@ export interface PrepareOptions {
   readonly sample?: number | undefined;
   /** @default 0 */
   readonly seed?: number | undefined;
+  /** Questions keep the texts that stand with them. @default false */
+  readonly documents?: boolean | undefined;
   /** Rows that are no questions are left out and reported instead of ending the work. @default false */
   readonly skipInvalid?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -53,7 +55,7 @@ function named(question: Question, { source, split }: DataFile, isOneOfMany: boo
   };
 }
 
-interface ReadOptions extends Pick<PrepareOptions, "skipInvalid" | "signal"> {
+interface ReadOptions extends Pick<PrepareOptions, "documents" | "skipInvalid" | "signal"> {
   readonly format: Format;
   readonly aliases: Aliases | undefined;
   readonly isOneOfMany: boolean;
@@ -86,12 +88,15 @@ class Collection {
   }
 
   async read(file: DataFile, { format, aliases, isOneOfMany, ...options }: ReadOptions): Promise<void> {
-    for await (const row of readDataRows(file.path, format.columns, { list: format.list })) {
+    const { documents = false } = options;
+    const own = documents && format.documents ? [format.documents.column] : [];
+    const columns = [...format.columns, ...own];
+    for await (const row of readDataRows(file.path, columns, { list: format.list })) {
       throwIfAborted(options.signal, file.path);
       try {
         const reason = format.leftOut?.(row);
         if (reason === undefined)
-          this.add(named(readRow(row, format, aliases), file, isOneOfMany), row.where);
+          this.add(named(readRow(row, format, { aliases, documents }), file, isOneOfMany), row.where);
         else this.leftOut.push({ where: row.where, reason });
       } catch (error) {
         if (options.skipInvalid !== true || !(error instanceof SeekError)) throw error;
@@ -139,6 +144,10 @@ export async function prepareQuestions(
     throw new SeekError("ERR_RANGE", `sample: expected an integer of at least 1, got ${sample}`);
   const all = new Collection();
   const format = formatOf(options.format);
+  if (options.documents === true && format.documents === undefined) {
+    const having = formatNames.filter((name) => formatOf(name).documents !== undefined).join(", ");
+    throw new SeekError("ERR_ARGUMENT", `documents: expected only with ${having}, got ${options.format}`);
+  }
   const aliases = await aliasesOf(options);
   for (const file of files)
     await all.read(file, { ...options, format, aliases, isOneOfMany: files.length > 1 });

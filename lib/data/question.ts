@@ -13,6 +13,8 @@ export interface Question {
   readonly split?: string;
   /** Which data set it comes from, for example "nq". */
   readonly source?: string;
+  /** What may be chosen from, in order; a letter alone, A for the first, then stands for its choice. */
+  readonly choices?: readonly string[];
   /** Texts that stand with the question, for example HotpotQA's ten paragraphs or LongBench's context. */
   readonly documents?: readonly TitledText[];
 }
@@ -41,6 +43,28 @@ function optional(row: JsonRow, column: "kind" | "split" | "source"): string | u
   return row.value[column] === undefined || row.value[column] === null ? undefined : textColumn(row, column);
 }
 
+function choicesOf(row: JsonRow): readonly string[] | undefined {
+  const { choices } = row.value;
+  if (choices === undefined || choices === null) return undefined;
+  if (Array.isArray(choices) && choices.every((each) => typeof each === "string")) return choices;
+  throw rowError(row, `column "choices": a list of texts`, JSON.stringify(choices));
+}
+
+/**
+ * What an answer says to a question: of one with choices, a letter alone is the choice that it stands for.
+ *
+ * @param question - its choices, if it has some
+ * @param answer - as it was given
+ * @example
+ * const choices = ["two hours", "a day"];
+ * assert.deepEqual(["(B)", "B.", "b", "BB"].map((each) => answerMeant({ choices }, each)), ["a day", "a day", "a day", "BB"]);
+ */
+export function answerMeant({ choices }: Pick<Question, "choices">, answer: string): string {
+  const [, letter] = /^[\s([（【]*([A-Za-z])[\s)\].:：。、）】]*$/.exec(answer) ?? [];
+  if (letter === undefined) return answer;
+  return choices?.[letter.toUpperCase().charCodeAt(0) - "A".charCodeAt(0)] ?? answer;
+}
+
 function documentsOf(row: JsonRow): readonly TitledText[] | undefined {
   const { documents } = row.value;
   if (documents === undefined || documents === null) return undefined;
@@ -65,6 +89,7 @@ export function questionFromRow(row: JsonRow, prefix = "q"): Question {
   const split = optional(row, "split");
   const source = optional(row, "source");
   const documents = documentsOf(row);
+  const choices = choicesOf(row);
   return {
     id: row.value.id === undefined ? `${prefix}${row.index}` : textColumn(row, "id"),
     question: textColumn(row, "question"),
@@ -72,12 +97,22 @@ export function questionFromRow(row: JsonRow, prefix = "q"): Question {
     ...(kind === undefined ? {} : { kind }),
     ...(split === undefined ? {} : { split }),
     ...(source === undefined ? {} : { source }),
+    ...(choices === undefined ? {} : { choices }),
     ...(documents === undefined ? {} : { documents }),
   };
 }
 
 /** The columns that {@link questionFromRow} looks at. */
-export const questionColumns = ["id", "question", ...kAnswerColumns, "kind", "split", "source", "documents"];
+export const questionColumns = [
+  "id",
+  "question",
+  ...kAnswerColumns,
+  "kind",
+  "split",
+  "source",
+  "choices",
+  "documents",
+];
 
 /**
  * Reads questions one by one from a JSON Lines file, from one JSON array, or from a parquet, CSV or TSV file with the

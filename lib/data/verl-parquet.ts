@@ -10,7 +10,7 @@ export interface VerlOptions {
   /** `search-r1` has prompts, `research` leaves them to the training. @default "search-r1" */
   readonly layout?: "search-r1" | "research";
   /** The user's message that asks a question; of `search-r1`. */
-  readonly prompt: (question: string) => string;
+  readonly prompt: (text: string, question: Question) => string;
 }
 
 const text = (name: string): SchemaElement => ({
@@ -52,7 +52,7 @@ const searchColumns = (prompt: VerlOptions["prompt"]): readonly Column[] => [
   { schema: textList("golden_answers"), value: ({ answers }) => answers },
   {
     schema: list("prompt", [group("element", 2), text("content"), text("role")]),
-    value: ({ question }) => [{ content: prompt(question), role: "user" }],
+    value: (question) => [{ content: prompt(question.question, question), role: "user" }],
   },
   { schema: [text("ability")], value: () => "fact-reasoning" },
   {

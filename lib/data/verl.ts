@@ -2,13 +2,13 @@
 import { has, idColumn, isObject, memberRow, shown, textsColumn } from "./columns.ts";
 import { type JsonRow, rowError, textColumn } from "./jsonl.ts";
 
-/** What follows the last `Question:` of the prompt, which is how Search-R1's templates end. */
+/** What follows the last `Question:` of the prompt, as Search-R1's templates end, or MEM1's line that announces several. */
 function askedIn(row: JsonRow): string {
   const { prompt } = row.value;
   const last: unknown = Array.isArray(prompt) ? prompt.at(-1) : undefined;
   const content = isObject(last) && typeof last.content === "string" ? last.content : "";
-  const at = content.lastIndexOf("Question:");
-  if (at >= 0) return content.slice(at + "Question:".length).trim();
+  const [mark] = [...content.matchAll(/Question:|following questions?:/g)].slice(-1);
+  if (mark !== undefined) return content.slice(mark.index + mark[0].length).trim();
   throw rowError(row, `column "question", or "prompt" with "Question:" in its last message`, shown(prompt));
 }
 
@@ -17,12 +17,41 @@ export function verlQuestion(row: JsonRow): string {
   return has(row, "question") ? textColumn(row, "question") : askedIn(row);
 }
 
-/** The answers that the reward compares with: `ground_truth.target`, or `ground_truth` itself. @throws ERR_FORMAT */
+/** More ways to write the answers of several questions than this are not spelled out. */
+const kMostCombinations = 64;
+
+/**
+ * The answers to several questions asked at once, in order, with "; " between, as `nq_hotpotqa_train_multi_2` to `_8` mean
+ * them. Every combination of aliases is accepted; of very many, those with one alias in place of the first.
+ */
+function joinedAnswers(lists: readonly (readonly string[])[]): readonly string[] {
+  const numCombinations = lists.reduce((product, list) => product * list.length, 1);
+  if (numCombinations <= kMostCombinations) {
+    const longer = (all: readonly string[][], list: readonly string[]): string[][] =>
+      all.flatMap((before) => list.map((answer) => [...before, answer]));
+    return lists.reduce(longer, [[]]).map((answers) => answers.join("; "));
+  }
+  const first = lists.map(([answer = ""]) => answer);
+  const swapped = lists.flatMap((list, i) => list.slice(1).map((answer) => first.with(i, answer).join("; ")));
+  return [first.join("; "), ...swapped];
+}
+
+function isLists(value: unknown): value is readonly (readonly string[])[] {
+  const isTexts = (each: unknown): boolean =>
+    Array.isArray(each) && each.length > 0 && each.every((text) => typeof text === "string");
+  return Array.isArray(value) && value.length > 0 && value.every(isTexts);
+}
+
+/**
+ * The answers that the reward compares with: `ground_truth.target`, or `ground_truth` itself; a target of lists is that of
+ * several questions. @throws ERR_FORMAT
+ */
 export function verlAnswers(row: JsonRow): readonly string[] {
   if (!has(row, "reward_model")) return textsColumn(row, "golden_answers");
   const rewardModel = memberRow(row, "reward_model");
   if (!isObject(rewardModel.value.ground_truth)) return textsColumn(rewardModel, "ground_truth");
-  return textsColumn(memberRow(rewardModel, "ground_truth"), "target");
+  const truth = memberRow(rewardModel, "ground_truth");
+  return isLists(truth.value.target) ? joinedAnswers(truth.value.target) : textsColumn(truth, "target");
 }
 
 function extraInfo(row: JsonRow): JsonRow | undefined {

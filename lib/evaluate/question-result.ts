@@ -1,5 +1,5 @@
 /** What is kept of one question: scores, searches, tokens, times, and the conversation without token ids. */
-import type { Question } from "../data/question.ts";
+import { answerMeant, type Question } from "../data/question.ts";
 import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/rules.ts";
 import type { Segment, SegmentKind, StopReason, Trajectory } from "../rollout/trajectory.ts";
 import { answerWords } from "../text/normalize.ts";
@@ -65,12 +65,13 @@ const noScores: AnswerScores = {
 
 /** Scores a trajectory as an answer to its question. */
 export function resultOf(
-  { id, question, answers }: Question,
+  { id, question, answers, choices = [] }: Question,
   trajectory: Trajectory,
   { set, index, rules, found, elapsedSeconds }: ResultContext,
 ): QuestionResult {
   const { answer } = trajectory;
-  const scores = answer === undefined ? noScores : scoreAnswer(answer, answers, rules);
+  const scores =
+    answer === undefined ? noScores : scoreAnswer(answerMeant({ choices }, answer), answers, rules);
   const { em, f1, acc, precision, recall } = scores;
   return {
     ...{ set, index, id, question, answers },

@@ -1,7 +1,7 @@
 /** Scores a file of predictions by a system's own metric rules; no model is needed. */
 import { SeekError } from "../base/errors.ts";
 import { type JsonRow, readJsonRows, rowError } from "../data/jsonl.ts";
-import { questionFromRow } from "../data/question.ts";
+import { answerMeant, questionFromRow } from "../data/question.ts";
 import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/rules.ts";
 
 /** One prediction and its scores. */
@@ -32,9 +32,10 @@ const predictionColumns = ["pred_ans", "prediction", "pred"] as const;
  */
 export async function* scoreAnswers(path: string, rules: RulesName): AsyncGenerator<ScoredAnswer> {
   for await (const row of readJsonRows(path)) {
-    const { id, question, answers } = questionFromRow(row);
+    const { id, question, answers, choices = [] } = questionFromRow(row);
     const prediction = predictionOf(row);
-    yield { id, question, answers, prediction, ...scoreAnswer(prediction, answers, rules) };
+    const scores = scoreAnswer(answerMeant({ choices }, prediction), answers, rules);
+    yield { id, question, answers, prediction, ...scores };
   }
 }
 

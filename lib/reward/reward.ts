@@ -1,5 +1,5 @@
 /** Rewards: what a trajectory is worth, read from the policy's own words only (law 9). */
-import type { Question } from "../data/question.ts";
+import { answerMeant, type Question } from "../data/question.ts";
 import { lastAnswer } from "../rollout/grammar.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { exactMatch, f1 } from "./metrics.ts";
@@ -40,7 +40,7 @@ export function policyAnswer({ segments }: Pick<Trajectory, "segments">): string
  */
 export function emReward(trajectory: Pick<Trajectory, "segments">, question: Question): number {
   const answer = policyAnswer(trajectory);
-  return answer === undefined ? 0 : exactMatch(answer, question.answers);
+  return answer === undefined ? 0 : exactMatch(answerMeant(question, answer), question.answers);
 }
 
 /**
@@ -56,7 +56,7 @@ export function emReward(trajectory: Pick<Trajectory, "segments">, question: Que
  */
 export function f1Reward(trajectory: Pick<Trajectory, "segments">, question: Question): number {
   const answer = policyAnswer(trajectory);
-  return answer === undefined ? 0 : f1(answer, question.answers);
+  return answer === undefined ? 0 : f1(answerMeant(question, answer), question.answers);
 }
 
 /** One part of a reward, by name. */

@@ -4,7 +4,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { readParquetGroups } from "../../lib/data/parquet.ts";
 import { prepareQuestions } from "../../lib/data/prepare.ts";
+import { projectRoot } from "../project.ts";
 import { startHub } from "../remote/hub-server.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -110,4 +112,80 @@ test("a corpus is fetched from an address, and cut or indexed", async () => {
   assert.match(cut.stderr, /from the cache: /);
   assert.equal((await readFile(at("cut.jsonl"), "utf8")).trim().split("\n").length, 2);
   assert.equal(hub.asked.length, 1);
+});
+
+test("the texts that stand with questions become a corpus, or stay with them, or stand in the prompt", async () => {
+  const hotpot = {
+    _id: "a",
+    question: "Who?",
+    answer: "Ada",
+    context: [
+      ["Ada", ["She was."]],
+      ["Bob", ["He."]],
+    ],
+  };
+  await writeFile(at("hotpot.json"), JSON.stringify([hotpot, { ...hotpot, _id: "b" }]));
+  const given = ["data", "prepare", "--format", "hotpotqa", "--input", `hotpotqa=${at("hotpot.json")}`];
+  const [plain, kept, corpus] = [at("plain.jsonl"), at("kept.jsonl"), at("contexts.jsonl")] as const;
+  const made = await runCli(...given, "--out", plain, "--contexts", corpus, "--json");
+  assert.equal(made.code, 0, made.stderr);
+  assert.deepEqual(JSON.parse(made.stdout), {
+    ...{ out: plain, questions: 2, leftOut: {} },
+    ...{ contexts: corpus, passages: 2 },
+  });
+  assert.ok(!(await readFile(plain, "utf8")).includes("She was"));
+  const passages = (await readFile(corpus, "utf8"))
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    passages.map(({ title, text }) => [title, text]),
+    [
+      ["Ada", "She was."],
+      ["Bob", "He."],
+    ],
+  );
+  const built = await runCli("index", "build", "--corpus", corpus, "--out", at("index"), "--json");
+  assert.equal(JSON.parse(built.stdout).passages, 2);
+  assert.equal((await runCli(...given, "--out", kept, "--keep-contexts")).code, 0);
+  assert.match(await readFile(kept, "utf8"), /"documents":\[\{"title":"Ada","text":"She was\."\}/);
+
+  const promptsOf = async (asks: string): Promise<string> => {
+    const out = at(`${asks}.parquet`);
+    const { code, stderr } = await runCli(...given, "--out", out, "--asks", asks);
+    assert.equal(code, 0, stderr);
+    for await (const rows of readParquetGroups(out, () => ["prompt"])) {
+      const prompts = rows.map(({ value }) => value.prompt as { content: string }[]);
+      return prompts[0]?.[0]?.content ?? "";
+    }
+    return "";
+  };
+  const memory = await promptsOf("memory");
+  assert.ok(memory.endsWith("Question: Who?\n") && !memory.includes("search"));
+  const documents = await promptsOf("documents");
+  assert.ok(
+    documents.endsWith("Question: Who?\nContext:\nDoc 1(Title: Ada) She was.\nDoc 2(Title: Bob) He.\n"),
+  );
+  for (const wrong of [
+    ["--out", plain],
+    ["--out", at("x.parquet"), "--faithful"],
+  ]) {
+    assert.equal((await runCli(...given, "--asks", "memory", ...wrong)).code, 2);
+  }
+});
+
+test("a set is read from inside of a zip archive, of this machine or of the hub", async () => {
+  const archive = join(projectRoot, "test", "golden", "data", "questions.zip");
+  const out = at("zipped.jsonl");
+  const cache = ["--cache", at("zip-cache")];
+  const given = ["data", "prepare", "--format", "nq", "--out", out, ...cache, "--json"];
+  const inside = await runCli(...given, "--input", `nq=${archive}/sets/dev.jsonl`);
+  assert.equal(inside.code, 0, inside.stderr);
+  assert.equal(JSON.parse(inside.stdout).questions, 200);
+  const both = await runCli(...given, "--input", archive);
+  assert.equal(both.code, 1);
+  assert.match(
+    both.stderr,
+    /ERR_ARGUMENT: expected .*questions\.zip\/NAME for one of sets\/dev\.jsonl, sets\/test\.jsonl/,
+  );
 });

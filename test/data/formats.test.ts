@@ -128,7 +128,11 @@ test("PopQA's aliases are a JSON list in a field of a TSV", async () => {
 test("MedQA's choices stand in the question, in both of its forms", async () => {
   const own = { question: "Which?", answer: "Tell", options: { A: "Hide", B: "Tell" }, answer_idx: "B" };
   const bigBio = { id: "0", question: "Which?", choices: ["Hide", "Tell"], answer: ["Tell"] };
-  const expected = { question: "Which?\nOptions:\nA. Hide\nB. Tell", answers: ["Tell", "B. Tell"] };
+  const expected = {
+    question: "Which?\nOptions:\nA. Hide\nB. Tell",
+    answers: ["Tell", "B. Tell", "B.Tell", "B、Tell", "B:Tell", "B：Tell"],
+    choices: ["Hide", "Tell"],
+  };
   assert.deepEqual(await questionsOf("us.jsonl", lines(own), "medqa"), [{ id: "q0", ...expected }]);
   assert.deepEqual(await questionsOf("zh.jsonl", lines(bigBio), "medqa"), [{ id: "0", ...expected }]);
   const three = lines({ ...own, options: { ...own.options, C: null } });
@@ -220,6 +224,23 @@ test("Search-R1's columns are read as Arrow writes them, in several row groups",
     source,
   }));
   assert.deepEqual(questions, expected);
+});
+
+test("several questions in one row of verl's have one answer that holds all of theirs", async () => {
+  const path = join(projectRoot, "test", "golden", "data", "multi.parquet");
+  const { questions } = await prepareQuestions([{ path }], { format: "verl" });
+  const [two, eight] = questions;
+  assert.deepEqual(two, {
+    id: "nq_hotpotqa_train_multi_2/train_0",
+    question: "who wrote it?; where is it?",
+    answers: ["Ada; Rome", "A. B.; Rome"],
+    split: "train",
+    source: "nq_hotpotqa_train_multi_2",
+  });
+  // Of 3^8 combinations those with at most one alias in place of the first.
+  assert.equal(eight?.answers.length, 1 + 8 * 2);
+  assert.equal(eight?.answers[0], "0a; 1a; 2a; 3a; 4a; 5a; 6a; 7a");
+  assert.equal(eight?.answers[4], "0a; 1c; 2a; 3a; 4a; 5a; 6a; 7a");
 });
 
 test("R1-Searcher's rows go by their idx", async () => {

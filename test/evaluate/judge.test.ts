@@ -83,6 +83,12 @@ test("a slow judge holds up neither the questions nor their times, and its verdi
   await rm(folder, { recursive: true });
 });
 
+test("a letter alone counts as the choice that it stands for", async () => {
+  const one = { id: "a", question: "Which?", answers: ["gold"], choices: ["tin", "gold"] };
+  assert.equal((await evaluate({ questions: [one], agent: saying({ a: "B." }) })).em, 1);
+  assert.equal((await evaluate({ questions: [one], agent: saying({ a: "A" }) })).em, 0);
+});
+
 function failing(ids: readonly string[]): Agent {
   return async (question, options) => {
     if (ids.includes(question.id)) throw new SeekError("ERR_REMOTE", `no server for ${question.id}`);
