@@ -16,6 +16,10 @@ export interface MemoryFigures {
   readonly peakTokens: number;
   /** All tokens of a trajectory. */
   readonly totalTokens: number;
+  /** Frames that actions took away, per trajectory. */
+  readonly pops: number;
+  /** Answers that came too early or were too uncertain to count, per trajectory. */
+  readonly demoted: number;
   /** Actions of each kind, per trajectory. */
   readonly actions: Readonly<Partial<Record<MemoryActionKind, number>>>;
 }
@@ -50,6 +54,8 @@ export function memoryFigures(trajectories: readonly MemoryTrajectory[]): Memory
     saidTokens: mean(contexts.map(({ said }) => said)),
     peakTokens: mean(records.map(({ peakTokens }) => peakTokens)),
     totalTokens: mean(records.map(({ totalTokens }) => totalTokens)),
+    pops: mean(records.map(({ actions }) => actions.reduce((sum, { popped }) => sum + popped, 0))),
+    demoted: mean(records.map(({ actions }) => actions.filter(({ isDemoted }) => isDemoted).length)),
     actions: Object.fromEntries(kinds.map((kind) => [kind, countOf(kind)])),
   };
 }
@@ -79,5 +85,10 @@ export function loggedMemory(figures: MemoryFigures): Record<string, number> {
     "memory/said_tokens": figures.saidTokens,
     "memory/peak_tokens": figures.peakTokens,
     "memory/total_tokens": figures.totalTokens,
+    "memory/pops": figures.pops,
+    "memory/demoted": figures.demoted,
+    ...Object.fromEntries(
+      Object.entries(figures.actions).map(([kind, count]) => [`memory/actions/${kind}`, count]),
+    ),
   };
 }

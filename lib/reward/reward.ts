@@ -14,15 +14,21 @@ export type Reward = (
 ) => number | undefined | Promise<number | undefined>;
 
 /**
- * The last complete answer among the policy's segments. Prompt and observations are never read.
+ * The last complete answer among the policy's segments; with a memory stack, the answer that counted. Prompt and
+ * observations are never read.
  *
- * @param trajectory - its segments
+ * @param trajectory - its segments, and its answer where it has a memory stack
  * @returns the answer, trimmed; undefined when the policy gave none
  * @example
  * const prompt = { kind: "prompt", tokens: Int32Array.of(1), text: "<answer> Beijing </answer>" } as const;
  * assert.equal(policyAnswer({ segments: [prompt] }), undefined);
  */
-export function policyAnswer({ segments }: Pick<Trajectory, "segments">): string | undefined {
+export function policyAnswer({
+  segments,
+  memory,
+  answer,
+}: Pick<Trajectory, "segments" | "memory" | "answer">): string | undefined {
+  if (memory !== undefined) return answer;
   const answers = segments.map(({ kind, text }) => (kind === "policy" ? lastAnswer(text) : undefined));
   return answers.findLast((answer) => answer !== undefined);
 }
@@ -38,7 +44,10 @@ export function policyAnswer({ segments }: Pick<Trajectory, "segments">): string
  * const question = { id: "q", question: "capital of France?", answers: ["Paris"] };
  * assert.equal(emReward({ segments: [said] }, question), 1);
  */
-export function emReward(trajectory: Pick<Trajectory, "segments">, question: Question): number {
+export function emReward(
+  trajectory: Pick<Trajectory, "segments" | "memory" | "answer">,
+  question: Question,
+): number {
   const answer = policyAnswer(trajectory);
   return answer === undefined ? 0 : exactMatch(answerMeant(question, answer), question.answers);
 }
@@ -54,7 +63,10 @@ export function emReward(trajectory: Pick<Trajectory, "segments">, question: Que
  * const question = { id: "q", question: "where?", answers: ["York"] };
  * assert.equal(f1Reward({ segments: [said] }, question), 2 / 3);
  */
-export function f1Reward(trajectory: Pick<Trajectory, "segments">, question: Question): number {
+export function f1Reward(
+  trajectory: Pick<Trajectory, "segments" | "memory" | "answer">,
+  question: Question,
+): number {
   const answer = policyAnswer(trajectory);
   return answer === undefined ? 0 : f1(answerMeant(question, answer), question.answers);
 }

@@ -40,6 +40,7 @@ export class Conversation {
   readonly #failureReasons: string[] = [];
   readonly #started = performance.now();
   #replaced = 0;
+  #lastId: number | undefined;
   #invalidActions = 0;
   #droppedQueries = 0;
   #generateMs = 0;
@@ -142,8 +143,7 @@ export class Conversation {
     const isLast = this.turns === limits.maxTurns - 1;
     const shown = isLast ? text + format.lastTurn : text;
     // Passages are other people's text: a spelled-out end-of-turn mark in them must stay text.
-    const lastId = this.segments.at(-1)?.tokens.at(-1);
-    const { tokens, text: written } = encodeTurn(tokenizer, shown, { marks, lastId });
+    const { tokens, text: written } = encodeTurn(tokenizer, shown, { marks, lastId: this.#lastId });
     if (this.#signal?.aborted) return "aborted";
     if (this.numTokens + tokens.length >= limits.maxTokens) return "context";
     await this.sequence.append(tokens);
@@ -159,6 +159,7 @@ export class Conversation {
     const seed = mixSeed(this.prompt.seed ?? 0, this.prompt.id, this.#replaced);
     await this.sequence.truncate?.(this.numTokens, { seed });
     for (const { tokens } of again) await this.sequence.append(tokens);
+    this.#lastId = again.at(-1)?.tokens.at(-1);
     this.numTokens += countTokens(again);
   }
 
@@ -188,6 +189,7 @@ export class Conversation {
 
   #record(segment: Segment): void {
     this.segments.push(segment);
+    this.#lastId = segment.tokens.at(-1) ?? this.#lastId;
     this.numTokens += segment.tokens.length;
     this.peakTokens = Math.max(this.peakTokens, this.numTokens);
   }

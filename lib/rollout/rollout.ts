@@ -75,7 +75,7 @@ export interface Limits {
   readonly maxResponseTokens: number;
   /** Tokens of the documents of one query. */
   readonly maxObservationTokens: number;
-  /** Tokens of the whole trajectory, prompt included. */
+  /** Tokens of the whole trajectory, prompt included; with a memory stack, of what is visible at once. */
   readonly maxTokens: number;
   /** Documents per query. */
   readonly topK: number;

@@ -1,4 +1,5 @@
 /** State values: how uncertain the policy is of what it has just said (TC-RAG, arXiv 2408.09199). */
+import { SeekError } from "../base/errors.ts";
 import type { Conversation, Turn } from "./conversation.ts";
 import type { Memory } from "./memory.ts";
 import type { TextCodec } from "./rollout.ts";
@@ -32,6 +33,7 @@ export function tokenAt(tokenizer: TextCodec, ids: Int32Array, start: number): n
  * @param turn - what was said; with entropies for the mean entropy
  * @param options - which value; where the text behind the opening tag begins
  * @returns nats, or a perplexity from 1 on; infinite for a turn without such tokens
+ * @throws ERR_ARGUMENT when the sequence gives no entropies or no scores
  */
 export async function stateValue(
   talk: Conversation,
@@ -40,9 +42,14 @@ export async function stateValue(
 ): Promise<number> {
   const first = tokenAt(talk.environment.tokenizer, ids, start);
   if (first === ids.length) return Number.POSITIVE_INFINITY;
-  if (kind === "entropy") return meanFrom(entropies ?? new Float32Array(), first);
+  if (kind === "entropy") return meanFrom(known(entropies, "entropies"), first);
   const scores = await talk.sequence.score?.(ids, { after: talk.prompt.tokens.length });
-  return Math.exp(-meanFrom(scores?.logprobs ?? new Float32Array(), first));
+  return Math.exp(-meanFrom(known(scores?.logprobs, "score()"), first));
+}
+
+function known<T>(value: T | undefined, name: string): T {
+  if (value !== undefined) return value;
+  throw new SeekError("ERR_ARGUMENT", `sequence: the state value needs ${name}, got none`);
 }
 
 function meanFrom(values: Float32Array, first: number): number {

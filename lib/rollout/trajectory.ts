@@ -25,7 +25,7 @@ export interface Segment {
  * Why a trajectory ended.
  *
  * - `answer` the policy gave an answer
- * - `max_turns` it searched on its last turn instead of answering
+ * - `max_turns` it did something else on its last turn than to answer
  * - `invalid` its last turn closed a tag it had not opened, or searched for nothing
  * - `eos` its last turn ended without an action
  * - `length` its last turn reached the limit of tokens without an action

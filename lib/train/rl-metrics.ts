@@ -1,6 +1,6 @@
 /** What a step's trajectories say in the run log. */
+import { loggedMemory, memoryFigures } from "../evaluate/memory-figures.ts";
 import { exactMatch } from "../reward/metrics.ts";
-import type { MemoryRecord } from "../rollout/memory.ts";
 import type { Played, Rolled } from "./play.ts";
 import { differs } from "./refill.ts";
 
@@ -28,6 +28,7 @@ function isRight({ trajectory: { answer }, question }: Played): number {
 export function rolloutMetrics(played: readonly Played[]): Record<string, number> {
   const trajectories = played.map(({ trajectory }) => trajectory);
   const rewards = played.map(({ reward }) => reward);
+  const memory = memoryFigures(trajectories);
   return {
     "reward/mean": mean(rewards),
     "reward/std": deviation(rewards),
@@ -42,27 +43,7 @@ export function rolloutMetrics(played: readonly Played[]): Record<string, number
     tokens: played.reduce((sum, one) => sum + countTokens(one), 0),
     "tokens/policy": played.reduce((sum, one) => sum + countTokens(one, "policy"), 0),
     ...metricsBySource(played),
-    ...memoryMetrics(trajectories.flatMap(({ memory }) => (memory === undefined ? [] : [memory]))),
-  };
-}
-
-const actionKinds = ["plan", "reasoning", "search", "backtrack", "summary", "answer", "invalid"] as const;
-
-/** What memory stacks did, means over trajectories; tokens are those visible at once, at most and at the end. */
-function memoryMetrics(memories: readonly MemoryRecord[]): Record<string, number> {
-  if (memories.length === 0) return {};
-  const actions = memories.flatMap((memory) => memory.actions);
-  const counts = actionKinds.map((name) => {
-    const count = actions.filter(({ kind, isDemoted }) => kind === name && !isDemoted).length;
-    return [`memory/actions/${name}`, count / memories.length] as const;
-  });
-  return {
-    ...Object.fromEntries(counts),
-    "memory/demoted": actions.filter(({ isDemoted }) => isDemoted).length / memories.length,
-    "memory/pops": actions.reduce((sum, { popped }) => sum + popped, 0) / memories.length,
-    "memory/peak_tokens": mean(memories.map(({ peakTokens }) => peakTokens)),
-    "memory/final_tokens": mean(memories.map(({ finalTokens }) => finalTokens)),
-    "memory/total_tokens": mean(memories.map(({ totalTokens }) => totalTokens)),
+    ...(memory === undefined ? {} : loggedMemory(memory)),
   };
 }
 

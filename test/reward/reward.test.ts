@@ -40,6 +40,14 @@ test("the last complete answer of the policy counts", () => {
   assert.equal(emReward(said, question), 1);
 });
 
+test("an answer that a memory stack did not let count never scores", () => {
+  const said = trajectory(segment("policy", "<answer> Beijing </answer>"));
+  const memory = { actions: [], peakTokens: 0, finalTokens: 0, totalTokens: 0 };
+  assert.equal(emReward(said, question), 1);
+  assert.equal(emReward({ ...said, memory }, question), 0);
+  assert.equal(emReward({ ...said, memory, answer: "Peking" }, question), 1);
+});
+
 test("a weighted sum says what each part gave", async () => {
   const score = weightedReward([
     { name: "em", weight: 1, reward: emReward },

@@ -63,6 +63,7 @@ function span(ids: Int32Array, stop: GeneratedSpan["stop"]): GeneratedSpan {
 /** A scripted sequence that forgets, and remembers what it held whenever it was asked to go on. */
 export class ForgetfulSequence {
   readonly seen: string[] = [];
+  readonly seeds: (number | undefined)[] = [];
   text: string;
   score?: NonNullable<TokenSequence["score"]>;
   readonly #turns: ScriptedSequence;
@@ -85,7 +86,8 @@ export class ForgetfulSequence {
     this.text += characters.decode(ids);
   }
 
-  truncate(length: number): void {
+  truncate(length: number, { seed }: { readonly seed?: number } = {}): void {
+    this.seeds.push(seed);
     this.text = this.text.slice(0, length);
   }
 }

@@ -19,12 +19,8 @@ interface Around {
   readonly signal?: AbortSignal;
 }
 
-async function play(
-  sequence: ForgetfulSequence,
-  { memory, limits, changes, signal }: Around = {},
-): Promise<Trajectory> {
-  const prompt = { id: "q#0", questionId: "q", tokens: characters.encode("Q"), text: "Q" };
-  const environment: Environment = {
+function environmentOf({ memory, limits, changes }: Around = {}): Environment {
+  return {
     tokenizer: characters,
     search: recordedSearch(),
     format: { ...format, memory: { ...defaultMemory, demoted: "NO", ...memory } },
@@ -32,7 +28,12 @@ async function play(
     ...changes,
     limits: { ...defaultLimits, maxTurns: 50, ...limits },
   };
-  return rollout(sequence, prompt, environment, signal ? { signal } : {});
+}
+
+async function play(sequence: ForgetfulSequence, around: Around = {}): Promise<Trajectory> {
+  const prompt = { id: "q#0", questionId: "q", tokens: characters.encode("Q"), text: "Q" };
+  const { signal } = around;
+  return rollout(sequence, prompt, environmentOf(around), signal ? { signal } : {});
 }
 
 /** Plays turns and gives what was visible before each, and at the end. */
@@ -254,6 +255,18 @@ test("a sequence that cannot forget or score is refused at once", async () => {
   });
   Object.assign(sequence, { truncate: undefined });
   await assert.rejects(play(sequence), { code: "ERR_ARGUMENT", message: /truncate/ });
+});
+
+test("every cut brings a seed of its own, which follows from that of the prompt", async () => {
+  const seedsOf = async (seed: number): Promise<(number | undefined)[]> => {
+    const sequence = new ForgetfulSequence("Q", think, back, other, back, answer);
+    const prompt = { id: "q#0", questionId: "q", tokens: characters.encode("Q"), text: "Q", seed };
+    await rollout(sequence, prompt, environmentOf());
+    return sequence.seeds;
+  };
+  const [first, again, another] = await Promise.all([seedsOf(1), seedsOf(1), seedsOf(2)]);
+  assert.deepEqual(again, first);
+  assert.equal(new Set([...first, ...another]).size, 4);
 });
 
 function dice(seed: number): (below: number) => number {

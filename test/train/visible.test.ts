@@ -315,6 +315,9 @@ test("the log of a step says what the stacks did, and what was visible", () => {
   const actions = trajectories.flatMap(({ memory }) => memory!.actions);
   const backtracks = actions.filter(({ kind }) => kind === "backtrack").length;
   assert.equal(metrics["memory/actions/backtrack"], backtracks / trajectories.length);
+  const pops = actions.reduce((sum, { popped }) => sum + popped, 0);
+  assert.equal(metrics["memory/pops"], pops / trajectories.length);
+  assert.ok(metrics["memory/visible_tokens"]! < metrics["memory/said_tokens"]!);
   const demoted = actions.filter(({ isDemoted }) => isDemoted).length;
   assert.equal(metrics["memory/demoted"], demoted / trajectories.length);
   const [row] = trajectoryRows(1, played) as [Pick<Trajectory, "memory" | "segments">];
