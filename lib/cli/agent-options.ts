@@ -2,13 +2,11 @@
 import { z } from "zod";
 import { type Question, readQuestions } from "../data/question.ts";
 import type { Recipe } from "../recipes/recipe.ts";
-import type { AgentParts } from "../rollout/agent.ts";
 import type { Search } from "../search/search.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import { UsageError } from "./command.ts";
 import { chooseRecipe, type RecipeParts, recipeOptions } from "./recipe-options.ts";
 import { type OpenedSearch, openSearch, searchOptions } from "./search-options.ts";
-import type { Session } from "./session.ts";
 
 /** Recipe, data and limits; a limit that is given replaces the recipe's. */
 export const agentOptions = {
@@ -92,15 +90,6 @@ function refuseTools({ tools, recipe, worldPrompt }: AgentOptions): void {
     throw new UsageError(`--tools: the recipe ${recipe} has no tools; research and agentic-rag-r1 have`);
   }
   if (worldPrompt) throw new UsageError("--world-prompt: expected without --tools, which it does not name");
-}
-
-/** The parts of an agent. */
-export function agentParts(session: Session, found: Search, recipe: Recipe): AgentParts {
-  const { engine, tokenizer, chatTemplate } = session;
-  const { format, perform, limits, sampling } = recipe;
-  const search = recipe.searchThrough?.(found) ?? found;
-  const parts = { engine, tokenizer, chatTemplate, search, format, limits, sampling };
-  return perform ? { ...parts, perform } : parts;
 }
 
 /** All questions of a file, or the first `limit`. */

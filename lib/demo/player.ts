@@ -1,9 +1,6 @@
 /** A model that plays: its weights with engine, tokenizer and chat template, closed together. */
 import { Engine } from "../engine/engine.ts";
 import { Model } from "../model/model.ts";
-import type { Recipe } from "../recipes/recipe.ts";
-import type { AgentParts } from "../rollout/agent.ts";
-import type { Search } from "../search/search.ts";
 import { ChatTemplate } from "../text/chat-template.ts";
 import { Tokenizer } from "../text/tokenizer.ts";
 
@@ -32,15 +29,4 @@ export async function openPlayer(
       model.close();
     },
   };
-}
-
-/** The player as an agent of a recipe. */
-export function partsOf(
-  { engine, tokenizer, chatTemplate }: Player,
-  recipe: Recipe,
-  search: Search,
-): AgentParts {
-  const { format, limits, sampling } = recipe;
-  const through = recipe.searchThrough?.(search) ?? search;
-  return { engine, tokenizer, search: through, format, limits, sampling, chatTemplate };
 }

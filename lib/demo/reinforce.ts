@@ -1,15 +1,15 @@
 /** Reinforcement learning of one recipe on the world: evaluate on held-out questions, train, evaluate again. */
 import type { Question } from "../data/question.ts";
+import { agentPartsOf, trainingOf } from "../recipes/plan.ts";
 import { type Recipe, wholeReward } from "../recipes/recipe.ts";
-import { type AgentParts, rolloutGroup } from "../rollout/agent.ts";
+import type { AgentParts } from "../rollout/agent.ts";
 import type { Search } from "../search/search.ts";
 import { copyTokenizer } from "../text/copy-tokenizer.ts";
 import { openLearners } from "../train/open-learners.ts";
 import { type RlMetrics, type RlOptions, rl } from "../train/rl.ts";
-import { schedule } from "../train/schedule.ts";
 import type { World } from "../world/world.ts";
 import { evaluateHeldOut, type HeldOut, loggedFigures } from "./held-out.ts";
-import { type Player, partsOf } from "./player.ts";
+import type { Player } from "./player.ts";
 
 /** What one training needs. */
 export interface ReinforceOptions {
@@ -49,7 +49,7 @@ export interface BeforeAfter {
 export async function reinforce(player: Player, options: ReinforceOptions): Promise<BeforeAfter> {
   const { recipe, world, search, numTest, onEvaluation } = options;
   const questions = world.questions.test.slice(0, numTest);
-  const parts = partsOf(player, recipe, search);
+  const parts = agentPartsOf(player, recipe, search);
   const judge = async (moment: "before" | "after"): Promise<HeldOut> => {
     const result = await evaluateWith(questions, parts, options);
     onEvaluation?.(moment, result);
@@ -71,28 +71,10 @@ function evaluateWith(
 
 async function train(player: Player, parts: AgentParts, options: ReinforceOptions): Promise<void> {
   const { recipe, world, seed, endWhen, onStep, signal } = options;
-  const { algorithm, training, reward, groupReward, tokenRewards, sampling } = recipe;
-  await using opened = await openLearners(player.model, algorithm, training);
+  await using opened = await openLearners(player.model, recipe.algorithm, recipe.training);
   await rl({
-    learners: opened.learners,
-    task: {
-      questions: world.questions.train,
-      rollout: (question, how) => rolloutGroup(parts, question, how),
-      reward,
-      ...(groupReward ? { groupReward } : {}),
-      ...(tokenRewards ? { tokenRewards: tokenRewards(parts.tokenizer) } : {}),
-    },
-    algorithm,
-    batch: {
-      questions: training.batchQuestions,
-      samples: training.samples,
-      temperature: sampling.temperature ?? 1,
-    },
-    ...{ steps: training.steps, seed },
-    learningRate: {
-      policy: schedule({ ...training, peak: training.learningRate }),
-      critic: schedule({ peak: training.criticLearningRate, warmupSteps: training.criticWarmupSteps }),
-    },
+    ...trainingOf(recipe, parts, world.questions.train),
+    ...{ learners: opened.learners, seed },
     ...planRun(player, parts, options),
     ...(endWhen ? { endWhen } : {}),
     ...(onStep ? { onStep } : {}),

@@ -21,13 +21,13 @@ const ppo: WorldSizes = {
   limits,
   training: {
     ...quick,
-    ...{ steps: 25, batchQuestions: 128, learningRate: 4e-4 },
+    ...{ steps: 15, batchQuestions: 128, learningRate: 4e-4 },
     ...{ criticLearningRate: 1e-3, criticWarmupSteps: 0 },
   },
 };
 const grpo: WorldSizes = {
   limits,
-  training: { ...quick, steps: 25, batchQuestions: 24, learningRate: 4e-4 },
+  training: { ...quick, steps: 20, batchQuestions: 24, learningRate: 4e-4 },
 };
 
 /** The sizes by recipe and, where they differ, by its algorithm or stage. */

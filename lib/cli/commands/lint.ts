@@ -6,8 +6,9 @@ import type { LintReport } from "../../lint/lint.ts";
 import { spansText } from "../../lint/render.ts";
 import type { LintSubject } from "../../lint/subject.ts";
 import { worldSearch } from "../../lint/world-search.ts";
+import { agentPartsOf } from "../../recipes/plan.ts";
 import { readTokenizerConfig } from "../../text/special-ids.ts";
-import { agentOptions, agentParts, openSurroundings, recipeOf } from "../agent-options.ts";
+import { agentOptions, openSurroundings, recipeOf } from "../agent-options.ts";
 import { type CommandIo, command } from "../command.ts";
 import { modelOptions } from "../model-options.ts";
 import { openSession } from "../session.ts";
@@ -31,7 +32,7 @@ export const lintCommand = command({
     await using session = await openSession(options);
     const { ids } = await readTokenizerConfig(options.model);
     const report = await runLint({
-      ...{ parts: agentParts(session, met.search, recipe), reward: recipe.reward },
+      ...{ parts: agentPartsOf(session, recipe, met.search), reward: recipe.reward },
       ...{ tokenizer: session.tokenizer, model: session.model },
       question: { id: "lint", question: options.question ?? world.question, answers: [] },
       ...(ids.eos_token_id ? { endIds: ids.eos_token_id } : {}),

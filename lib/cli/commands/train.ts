@@ -3,18 +3,13 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Question } from "../../data/question.ts";
 import { evaluate } from "../../evaluate/evaluate.ts";
+import { agentPartsOf, trainingOf } from "../../recipes/plan.ts";
 import type { Recipe } from "../../recipes/recipe.ts";
-import { type AgentParts, rolloutGroup, searchAgent } from "../../rollout/agent.ts";
+import { type AgentParts, searchAgent } from "../../rollout/agent.ts";
 import { copyTokenizer } from "../../text/copy-tokenizer.ts";
 import type { RlMetrics, RlOptions } from "../../train/rl.ts";
-import { countSchedule, schedule } from "../../train/schedule.ts";
-import {
-  agentOptions,
-  agentParts,
-  loadQuestions,
-  openSurroundings,
-  type Surroundings,
-} from "../agent-options.ts";
+import { countSchedule } from "../../train/schedule.ts";
+import { agentOptions, loadQuestions, openSurroundings, type Surroundings } from "../agent-options.ts";
 import { type CommandIo, command } from "../command.ts";
 import { openLearners, runRl } from "../learners.ts";
 import { engineOptions, modelOptions, runOptions } from "../model-options.ts";
@@ -89,7 +84,7 @@ async function trainStage(
 ): Promise<void> {
   const recipe = trainedRecipe(given, met.tools);
   await using opened = await openLearners(session.model, recipe.algorithm, recipe.training);
-  const parts = agentParts(session, met.search, recipe);
+  const parts = agentPartsOf(session, recipe, met.search);
   const planned = await plan(given, recipe, parts, { ...around, opened });
   await runRl(endWhen ? { ...planned, endWhen } : planned);
 }
@@ -102,30 +97,20 @@ interface Around {
 
 async function plan(
   given: Options,
-  { algorithm, training, reward, groupReward, tokenRewards, sampling }: Recipe,
+  recipe: Recipe,
   parts: AgentParts,
   { opened, io, last }: Around,
 ): Promise<RlOptions> {
-  const { steps, batchQuestions, samples } = training;
+  const { steps, samples } = recipe.training;
   const progress = progressLine(io);
+  const planned = trainingOf(recipe, parts, await loadQuestions(given.questions));
   const onCheckpoint = (to: string): Promise<void> => copyTokenizer(given.model, to);
   return {
-    ...{ learners: opened.learners, algorithm, steps, seed: given.seed, signal: io.signal },
-    task: {
-      questions: await loadQuestions(given.questions),
-      rollout: (question, how) => rolloutGroup(parts, question, how),
-      reward,
-      ...(groupReward ? { groupReward } : {}),
-      ...(tokenRewards ? { tokenRewards: tokenRewards(parts.tokenizer) } : {}),
-    },
+    ...{ ...planned, learners: opened.learners, seed: given.seed, signal: io.signal },
     batch: {
-      ...{ questions: batchQuestions, temperature: sampling.temperature ?? 1 },
+      ...planned.batch,
       samples: countSchedule({ from: samples, to: given.samplesAtEnd ?? samples, steps }),
       maxTokens: given.microBatchTokens,
-    },
-    learningRate: {
-      policy: schedule({ ...training, peak: training.learningRate }),
-      critic: schedule({ peak: training.criticLearningRate, warmupSteps: training.criticWarmupSteps }),
     },
     run: { folder: given.out, checkpointEvery: given.checkpointEvery, onCheckpoint },
     ...(await planEvaluation(given, parts, io)),

@@ -1,0 +1,65 @@
+/** From a recipe to what plays it and what trains it. */
+import type { Question } from "../data/question.ts";
+import { type AgentParts, rolloutGroup } from "../rollout/agent.ts";
+import type { Search } from "../search/search.ts";
+import type { RlOptions } from "../train/rl.ts";
+import { schedule } from "../train/schedule.ts";
+import type { Recipe } from "./recipe.ts";
+
+/** A model that can play. */
+export type Player = Pick<AgentParts, "engine" | "tokenizer" | "chatTemplate">;
+
+/**
+ * A recipe's agent.
+ *
+ * @param player - engine, tokenizer, chat template
+ * @param recipe - conversation, limits, tools
+ * @param found - the search; a recipe may look into queries before they reach it
+ * @returns the parts of an agent
+ * @example
+ * const parts = agentPartsOf({ engine, tokenizer }, ragR1({ queries: "multi" }), search);
+ * assert.equal(parts.limits.maxTurns, 5);
+ */
+export function agentPartsOf(
+  { engine, tokenizer, chatTemplate }: Player,
+  { format, perform, limits, sampling, searchThrough }: Recipe,
+  found: Search,
+): AgentParts {
+  const search = searchThrough?.(found) ?? found;
+  const parts = { engine, tokenizer, chatTemplate, search, format, limits, sampling };
+  return perform ? { ...parts, perform } : parts;
+}
+
+/**
+ * A recipe's training.
+ *
+ * @param recipe - reward, algorithm, sizes
+ * @param parts - of the agent that plays
+ * @param questions - what it is asked
+ * @returns what `rl` needs besides learners and a folder
+ * @example
+ * const recipe = reSearch();
+ * const { batch, steps } = trainingOf(recipe, agentPartsOf({ engine, tokenizer }, recipe, search), questions);
+ * assert.deepEqual([batch.questions, batch.samples, steps], [256, 5, 154]);
+ */
+export function trainingOf(
+  { reward, groupReward, tokenRewards, algorithm, training, sampling }: Recipe,
+  parts: AgentParts,
+  questions: readonly Question[],
+): Pick<RlOptions, "task" | "algorithm" | "batch" | "steps" | "learningRate"> {
+  const { steps, batchQuestions, samples } = training;
+  return {
+    task: {
+      ...{ questions, reward },
+      rollout: (question, how) => rolloutGroup(parts, question, how),
+      ...(groupReward ? { groupReward } : {}),
+      ...(tokenRewards ? { tokenRewards: tokenRewards(parts.tokenizer) } : {}),
+    },
+    ...{ algorithm, steps },
+    batch: { questions: batchQuestions, samples, temperature: sampling.temperature ?? 1 },
+    learningRate: {
+      policy: schedule({ ...training, peak: training.learningRate }),
+      critic: schedule({ peak: training.criticLearningRate, warmupSteps: training.criticWarmupSteps }),
+    },
+  };
+}
