@@ -122,12 +122,26 @@ const kHardlySearches: Habits = {
   },
 };
 
+// A teacher who looks most things up: Agentic-RAG-R1 is about what to do with what was found.
+const kSeldomRecalls = { recallsAll: 0.1, recallsLast: 0.1 } as const;
+const kMostlySearches: Habits = {
+  recallsFamous: 1,
+  byKind: {
+    "one-hop": kSeldomRecalls,
+    famous: kSeldomRecalls,
+    bridge: kSeldomRecalls,
+    compare: kSeldomRecalls,
+    "compare-three": kSeldomRecalls,
+    "bridge-compare": kSeldomRecalls,
+  },
+};
+
 /** What each recipe's model starts from. */
 export const formatLearning = {
   world: { family: "rag", steps: 0, habits: kHabits },
   "rag-r1": { family: "rag", steps: 0, habits: kHabits },
   "search-r1": { family: "rag", steps: 200, habits: kHabits },
   research: { family: "research", steps: 200, habits: kHabits },
-  "agentic-rag-r1": { family: "memory", steps: 300, peak: 2e-3, habits: kHabits },
+  "agentic-rag-r1": { family: "memory", steps: 500, peak: 2e-3, habits: kMostlySearches },
   "r1-searcher": { family: "r1-searcher", steps: 300, habits: kHardlySearches },
 } as const satisfies Record<string, FormatLearning>;

@@ -25,6 +25,8 @@ const trainings = [
   ["--recipe", "search-r1", "--algorithm", "grpo", "--format-reward"],
   ["--recipe", "research"],
   ["--recipe", "r1-searcher", "--stage", "zero"],
+  ["--recipe", "agentic-rag-r1"],
+  ["--recipe", "agentic-rag-r1", "--tag-points", "--faithful"],
 ];
 
 for (const args of trainings) {
