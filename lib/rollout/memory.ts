@@ -27,7 +27,13 @@ export interface Memory {
   readonly demoted: string;
 }
 
-/** An answer is believed unless its tokens were drawn from very flat distributions. */
+/**
+ * Rules to start from: an answer is believed unless its tokens were drawn from very flat distributions.
+ *
+ * @example
+ * const strict = { ...defaultMemory, sigma: 0.4, minActions: 2 };
+ * assert.equal(strict.stateValue, "entropy");
+ */
 export const defaultMemory: Memory = {
   stateValue: "entropy",
   sigma: 1.2,

@@ -24,7 +24,15 @@ export const stackTags: StackTags = {
 
 const kinds = ["plan", "reasoning", "search", "backtrack", "summary", "answer"] as const;
 
-/** Strings that end a turn: every turn is one action, up to its closing tag. */
+/**
+ * Strings that end a turn: every turn is one action, up to its closing tag.
+ *
+ * @param tags - around each action, `@default` {@link stackTags}
+ * @returns the closing tags, for `Format.turnEnds`
+ * @example
+ * const format = { ...ragFormat("multi"), turnEnds: stackTurnEnds(), parse: stackParser(), memory: defaultMemory };
+ * assert.ok(format.turnEnds.includes("</backtrack>"));
+ */
 export function stackTurnEnds(tags: StackTags = stackTags): readonly string[] {
   return kinds.map((kind) => tags[kind].close);
 }
