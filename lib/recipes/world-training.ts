@@ -1,5 +1,5 @@
 /** Published recipes on the built-in world: where their sizes differ from their own, and what the model starts from. */
-import type { Limits } from "../rollout/rollout.ts";
+import type { Limits, Sampling } from "../rollout/rollout.ts";
 import type { Algorithm } from "../train/algorithm.ts";
 import { type Habits, kHabits } from "../world/teacher.ts";
 import type { Recipe, Training } from "./recipe.ts";
@@ -9,12 +9,16 @@ import type { TeachingFamily } from "./world-speech.ts";
 /** What of a recipe is another for a world and a model this small; the rest stays the recipe's own. */
 export interface WorldSizes {
   readonly limits?: Partial<Limits>;
+  readonly sampling?: Sampling;
   readonly algorithm?: Partial<Algorithm>;
   readonly training?: Partial<Training>;
 }
 
 // The world's model reads 1,024 tokens; no turn and no two documents of the world are longer than these.
 const limits = { maxResponseTokens: 96, maxObservationTokens: 160, maxTokens: 1024, topK: 2 };
+// The world's tokenizer spells tags that it does not know by the letter: at 1, one tag in twenty is spelt wrong, and what
+// form costs drowns what answers earn.
+const spelling: Pick<WorldSizes, "sampling"> = { sampling: { temperature: 0.7 } };
 // From a model of a million parameters much is learnt in each of few steps; the rate must fall once most is right.
 const quick = { warmupSteps: 5, decay: "linear", weightDecay: 0 } as const;
 const ppo: WorldSizes = {
@@ -36,7 +40,7 @@ export const worldSizes = {
   "rag-r1": ppo,
   "search-r1": ppo,
   "search-r1 grpo": grpo,
-  research: grpo,
+  research: { ...grpo, ...spelling },
   "agentic-rag-r1": {
     // A window too small for the questions of three and four searches, unless what was read is summed up.
     limits: { ...limits, maxTokens: 448 },
@@ -45,7 +49,7 @@ export const worldSizes = {
   },
   "r1-searcher 1": { limits, training: { ...quick, steps: 30, decay: "constant", learningRate: 1e-4 } },
   "r1-searcher 2": {
-    limits,
+    ...{ ...spelling, limits },
     training: { ...quick, steps: 30, batchQuestions: 8, learningRate: 2e-4 },
   },
 } as const satisfies Record<string, WorldSizes>;
@@ -64,6 +68,7 @@ export function fitToWorld(recipe: Recipe, sizes: WorldSizes): Recipe {
   return {
     ...withWorldPrompt(recipe),
     limits: { ...recipe.limits, ...sizes.limits },
+    sampling: { ...recipe.sampling, ...sizes.sampling },
     algorithm: { ...recipe.algorithm, ...sizes.algorithm },
     training: { ...recipe.training, ...sizes.training },
   };
@@ -81,7 +86,7 @@ export interface Difference {
  *
  * @param own - the recipe as published
  * @param used - the recipe as it is trained
- * @returns each limit, setting of the algorithm and size that differs
+ * @returns each limit, setting of sampling and algorithm, and size that differs
  * @example
  * const own = searchR1();
  * const [first] = differencesOf(own, fitToWorld(own, worldSizes["search-r1"]));
@@ -94,8 +99,8 @@ export function differencesOf(own: Recipe, used: Recipe): Difference[] {
     .filter((each) => JSON.stringify(each.own) !== JSON.stringify(each.used));
 }
 
-function settingsOf({ limits, algorithm, training }: Recipe): Map<string, unknown> {
-  return new Map<string, unknown>(Object.entries({ ...limits, ...algorithm, ...training }));
+function settingsOf({ limits, sampling, algorithm, training }: Recipe): Map<string, unknown> {
+  return new Map<string, unknown>(Object.entries({ ...limits, ...sampling, ...algorithm, ...training }));
 }
 
 /** What a model learns of a recipe's form before it is rewarded: demonstrations in the recipe's tags. */
