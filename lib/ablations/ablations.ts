@@ -11,7 +11,7 @@ import { batched } from "../search/batched.ts";
 import type { Search } from "../search/search.ts";
 import { createWorld, type World } from "../world/world.ts";
 import { baseSft, trainBaseModel } from "./base-model.ts";
-import { prepare } from "./prepare.ts";
+import { type Prepared, prepare } from "./prepare.ts";
 import { type RunResult, runVariant } from "./run-variant.ts";
 import type { Setting, Sizes } from "./setting.ts";
 import { ablationTables, type Direction, directions } from "./table.ts";
@@ -27,6 +27,8 @@ export interface AblationOptions {
   readonly quick?: boolean;
   /** Steps of each reinforcement learning. @default the world recipe's */
   readonly steps?: number;
+  /** Questions of each step. @default the world recipe's */
+  readonly batchQuestions?: number;
   /** @default "cpu" */
   readonly device?: string;
   /** Progress, a line at a time. */
@@ -42,7 +44,8 @@ export interface AblationResult {
   readonly table: string;
 }
 
-const quickSizes = { numTrain: 120, numTest: 24, rlSteps: 2, baseSteps: 40 } as const;
+const quickSizes: Sizes = { numTrain: 60, numTest: 16, numAlone: 4, rlSteps: 2, batchQuestions: 8 };
+const quickBaseSteps = 20;
 
 /** A search gathers queries for so long, as a retrieval service would; see the demo. */
 const searchWindowMs = 10;
@@ -59,16 +62,26 @@ export async function runAblations(options: AblationOptions): Promise<AblationRe
   const { out, seeds = [0, 1], quick = false, onLine = () => {} } = options;
   await mkdir(out, { recursive: true });
   const base = await baseModel(options, onLine);
-  const steps = options.steps ?? worldRecipe({ queries: "multi" }).training.steps;
-  const full: Sizes = { numTrain: 2400, numTest: 500, rlSteps: steps };
-  const sizes: Sizes = quick ? quickSizes : full;
+  const sizes = quick ? quickSizes : fullSizes(options);
   const results: RunResult[] = [];
-  for (const seed of seeds) {
-    const name = `seed-${seed}${quick ? "-quick" : ""}${options.steps === undefined ? "" : `-${steps}-steps`}`;
-    results.push(...(await runSeed(seed, { ...options, folder: join(out, name), base, sizes, onLine })));
+  const onResult = async (result: RunResult): Promise<void> => {
+    results.push(result);
     await writeFileAtomic(join(out, "ablations.md"), ablationTables(results));
+  };
+  for (const seed of seeds) {
+    const folder = join(out, `seed-${seed}-${sizes.rlSteps}-steps-of-${sizes.batchQuestions}`);
+    await runSeed(seed, { ...options, folder, base, sizes, onLine, onResult });
   }
   return { results, directions: directions(results), table: ablationTables(results) };
+}
+
+function fullSizes({ steps, batchQuestions }: AblationOptions): Sizes {
+  const { training } = worldRecipe({ queries: "multi" });
+  return {
+    ...{ numTrain: 2400, numTest: 500, numAlone: 100 },
+    rlSteps: steps ?? training.steps,
+    batchQuestions: batchQuestions ?? training.batchQuestions,
+  };
 }
 
 async function baseModel(
@@ -77,7 +90,7 @@ async function baseModel(
 ): Promise<string> {
   const folder = join(out, quick ? "base-quick" : "base");
   if (existsSync(join(folder, "model.safetensors"))) return folder;
-  const steps = quick ? quickSizes.baseSteps : baseSft.steps;
+  const steps = quick ? quickBaseSteps : baseSft.steps;
   onLine("the base model: it reads, but has no manners");
   await trainBaseModel({
     ...{ folder, seed: 0, steps, device, ...(signal ? { signal } : {}) },
@@ -93,9 +106,10 @@ interface SeedOptions extends AblationOptions {
   readonly base: string;
   readonly sizes: Sizes;
   readonly onLine: (line: string) => void;
+  readonly onResult: (result: RunResult) => Promise<void>;
 }
 
-async function runSeed(seed: number, options: SeedOptions): Promise<RunResult[]> {
+async function runSeed(seed: number, options: SeedOptions): Promise<void> {
   const world = createWorld({ seed });
   const folder = join(options.folder, "index");
   if (!existsSync(folder)) {
@@ -112,36 +126,34 @@ async function runSeed(seed: number, options: SeedOptions): Promise<RunResult[]>
   const index = await openIndex(folder);
   try {
     const search = batched(index, { windowMs: searchWindowMs, maxCached: 0 });
-    const results: RunResult[] = [];
-    for (const mode of ["single", "multi"] as const) {
-      results.push(...(await runMode(mode, seed, { ...options, world, search })));
-    }
-    return results;
+    await runVariants({ seed, world, search }, options);
   } finally {
     index.close();
   }
 }
 
-async function runMode(
-  mode: Setting["mode"],
-  seed: number,
-  options: SeedOptions & { readonly world: World; readonly search: Search },
-): Promise<RunResult[]> {
-  const { base, sizes, world, search, device = "cpu", onLine, signal } = options;
-  const folder = join(options.folder, mode);
-  await mkdir(folder, { recursive: true });
-  const setting = { mode, seed, world, search, sizes, folder, base, device, onLine, signal };
-  const whole: Setting = { ...setting, teacher: worldCheckpoint };
-  const prepared = await prepare(whole);
-  const results: RunResult[] = [];
-  for (const variant of variants) {
-    const result = await runVariant(variant, whole, prepared);
-    const { em, rounds, secondsPerQuestion } = result;
-    const time = `${(1000 * secondsPerQuestion).toFixed(1)} ms/question`;
-    onLine(
-      `seed ${seed} ${mode} ${variant.name}: EM ${(100 * em).toFixed(1)}%, ${rounds.toFixed(2)} rounds, ${time}`,
-    );
-    results.push(result);
+/** Variant by variant, each in both modes, so that what is there after a while can be compared. */
+async function runVariants(
+  around: { readonly seed: number; readonly world: World; readonly search: Search },
+  { base, sizes, folder, device = "cpu", onLine, onResult, signal }: SeedOptions,
+): Promise<void> {
+  const modes: { setting: Setting; prepared: Prepared }[] = [];
+  for (const mode of ["single", "multi"] as const) {
+    const own = { ...around, mode, folder: join(folder, mode), teacher: worldCheckpoint };
+    const setting: Setting = { ...own, sizes, base, device, onLine, signal };
+    await mkdir(setting.folder, { recursive: true });
+    modes.push({ setting, prepared: await prepare(setting) });
   }
-  return results;
+  for (const variant of variants) {
+    for (const { setting, prepared } of modes) {
+      const result = await runVariant(variant, setting, prepared);
+      onLine(lineOf(result));
+      await onResult(result);
+    }
+  }
+}
+
+function lineOf({ seed, mode, variant, em, rounds, secondsPerQuestion }: RunResult): string {
+  const time = `${(1000 * secondsPerQuestion).toFixed(1)} ms/question`;
+  return `seed ${seed} ${mode} ${variant}: EM ${(100 * em).toFixed(1)}%, ${rounds.toFixed(2)} rounds, ${time}`;
 }

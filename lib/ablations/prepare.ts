@@ -20,7 +20,7 @@ import { schedule } from "../train/schedule.ts";
 import { sftSequence } from "../train/sequence.ts";
 import { epochs, sft } from "../train/sft.ts";
 import { Trainer } from "../train/trainer.ts";
-import { openPlayer, type Setting } from "./setting.ts";
+import { openAgent, type Setting } from "./setting.ts";
 
 /**
  * Format learning, short: the base model reads already, and of a world so small whatever is shown often is learnt by
@@ -66,7 +66,7 @@ const isRight = ({ answer = "" }: Trajectory, { answers }: Question): boolean =>
 
 async function teach(setting: Setting, questions: readonly Question[]): Promise<readonly Outcome[]> {
   const { folder, mode, seed, teacher, signal } = setting;
-  await using player = await openPlayer(teacher, setting);
+  await using player = await openAgent(teacher, setting);
   const agent = searchAgent({ ...player.parts, sampling: { temperature: 1 } });
   const { outcomes } = await attemptQuestions(questions, {
     ...{ agent, isRight, seed, ...(signal ? { signal } : {}) },
@@ -106,7 +106,7 @@ async function select(
   { all, right, chosen }: { all: readonly Question[]; right: readonly Outcome[]; chosen: string },
 ): Promise<void> {
   const { folder, mode, seed, teacher, onLine, signal } = setting;
-  await using player = await openPlayer(teacher, setting);
+  await using player = await openAgent(teacher, setting);
   const { temperature } = ragSelection;
   const { questions, counts } = await ragCurriculum(all, {
     agent: searchAgent({ ...player.parts, sampling: { temperature } }),

@@ -5,15 +5,14 @@ import { join } from "node:path";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files.ts";
 import { evaluate } from "../evaluate/evaluate.ts";
+import { trainingOf } from "../recipes/plan.ts";
 import { worldRecipe } from "../recipes/world.ts";
-import { rolloutGroup, searchAgent } from "../rollout/agent.ts";
+import { searchAgent } from "../rollout/agent.ts";
 import { copyTokenizer } from "../text/copy-tokenizer.ts";
-import { Critic } from "../train/critic.ts";
+import { openLearners } from "../train/open-learners.ts";
 import { rl } from "../train/rl.ts";
-import { schedule } from "../train/schedule.ts";
-import { Trainer } from "../train/trainer.ts";
 import type { Prepared } from "./prepare.ts";
-import { type OpenedPlayer, openPlayer, type Setting } from "./setting.ts";
+import { type OpenedAgent, openAgent, type Setting } from "./setting.ts";
 import type { Variant } from "./variants.ts";
 
 /** What a run came to. */
@@ -25,6 +24,7 @@ export interface RunResult {
   readonly em: number;
   readonly f1: number;
   readonly rounds: number;
+  /** With nothing else under way, as one user waits: RAG-R1's own measure. */
   readonly secondsPerQuestion: number;
   /** Tokens that the model wrote per question. */
   readonly generatedTokens: number;
@@ -50,7 +50,7 @@ export async function runVariant(variant: Variant, setting: Setting, prepared: P
   const folder = join(setting.folder, variant.name.replaceAll(" ", "-"));
   const path = join(folder, "result.json");
   if (existsSync(path)) return readResult(path);
-  await using player = await openPlayer(variant.start === "sft" ? prepared.sft : setting.base, setting);
+  await using player = await openAgent(variant.start === "sft" ? prepared.sft : setting.base, setting);
   const started = performance.now();
   if (variant.questions !== "none") await train(player, variant, { setting, prepared, folder });
   const trainSeconds = (performance.now() - started) / 1000;
@@ -68,21 +68,20 @@ async function readResult(path: string): Promise<RunResult> {
 }
 
 async function judge(
-  { parts }: OpenedPlayer,
+  { parts }: OpenedAgent,
   { name, questions }: Variant,
   { world, sizes, seed, mode, signal }: Setting,
 ): Promise<Omit<RunResult, "trainSeconds">> {
   const agent = searchAgent({ ...parts, sampling: { temperature: 0 } });
   const held = world.questions.test.slice(0, sizes.numTest);
-  // One after the other, as one user waits: the time per question is then RAG-R1's own measure.
-  const how = { agent, seed, concurrency: 1, ...(signal ? { signal } : {}) };
-  const { em, f1, rounds, secondsPerQuestion, generatedTokens, perQuestion } = await evaluate({
-    questions: held,
-    ...how,
+  const { em, f1, rounds, aloneSeconds, generatedTokens, perQuestion } = await evaluate({
+    ...{ agent, seed, questions: held, alone: sizes.numAlone },
+    ...(signal ? { signal } : {}),
   });
   const invalidActions = perQuestion.reduce((sum, each) => sum + each.invalidActions, 0) / held.length;
   return {
-    ...{ variant: name, mode, seed, em, f1, rounds, secondsPerQuestion, generatedTokens, invalidActions },
+    ...{ variant: name, mode, seed, em, f1, rounds, generatedTokens, invalidActions },
+    secondsPerQuestion: aloneSeconds ?? Number.NaN,
     perQuestion: perQuestion.map((each) => each.em),
     rlSteps: questions === "none" ? 0 : sizes.rlSteps,
   };
@@ -95,30 +94,21 @@ interface TrainParts {
 }
 
 async function train(
-  { model, parts }: OpenedPlayer,
+  { model, parts }: OpenedAgent,
   { name, questions, lossOn }: Variant,
   { setting, prepared, folder }: TrainParts,
 ): Promise<void> {
   const { mode, seed, sizes, onLine, signal, teacher } = setting;
-  const { algorithm, reward, training } = worldRecipe({ queries: mode });
-  const { weightDecay, batchQuestions, samples, warmupSteps, decay } = training;
-  await using trainer = await Trainer.open(model, { weightDecay });
-  await using critic = await Critic.open(model, { weightDecay });
-  await using reference = await model.clone();
-  const steps = sizes.rlSteps;
+  const { algorithm, training, ...rest } = worldRecipe({ queries: mode });
+  const { rlSteps: steps, batchQuestions } = sizes;
+  const recipe = {
+    ...{ ...rest, algorithm: { ...algorithm, lossOn } },
+    training: { ...training, steps, batchQuestions },
+  };
+  await using opened = await openLearners(model, recipe.algorithm, training);
   await rl({
-    learners: { trainer, critic, reference },
-    task: {
-      questions: questions === "selected" ? prepared.selected : prepared.all,
-      rollout: (question, how) => rolloutGroup(parts, question, how),
-      reward,
-    },
-    algorithm: { ...algorithm, lossOn },
-    ...{ batch: { questions: batchQuestions, samples }, steps, seed },
-    learningRate: {
-      policy: schedule({ peak: training.learningRate, warmupSteps, decay, steps }),
-      critic: schedule({ peak: training.criticLearningRate, warmupSteps: training.criticWarmupSteps }),
-    },
+    ...trainingOf(recipe, parts, questions === "selected" ? prepared.selected : prepared.all),
+    ...{ learners: opened.learners, seed },
     run: { folder, checkpointEvery: 10, keep: 1, onCheckpoint: (to) => copyTokenizer(teacher, to) },
     onStep: (metrics) => {
       const figures = `reward ${(metrics["reward/mean"] ?? 0).toFixed(3)}`;

@@ -1,12 +1,11 @@
 /** What a mode's variants have in common: world, search, folders; and models opened to play in it. */
-import { Engine } from "../engine/engine.ts";
-import { Model } from "../model/model.ts";
+import { openPlayer } from "../demo/player.ts";
+import type { Model } from "../model/model.ts";
+import { agentPartsOf } from "../recipes/plan.ts";
 import { worldRecipe } from "../recipes/world.ts";
 import type { AgentParts } from "../rollout/agent.ts";
 import type { Search } from "../search/search.ts";
-import { ChatTemplate } from "../text/chat-template.ts";
 import type { QueryMode } from "../text/observation.ts";
-import { Tokenizer } from "../text/tokenizer.ts";
 import type { World } from "../world/world.ts";
 
 /** How much is asked and trained. */
@@ -15,8 +14,12 @@ export interface Sizes {
   readonly numTrain: number;
   /** Held-out questions. */
   readonly numTest: number;
+  /** Of those, asked again one at a time for the time without batching. */
+  readonly numAlone: number;
   /** Of reinforcement learning. */
   readonly rlSteps: number;
+  /** Questions of a step, each with the recipe's number of samples. */
+  readonly batchQuestions: number;
 }
 
 /** One mode under one seed. */
@@ -38,27 +41,18 @@ export interface Setting {
 }
 
 /** A model that can play and be trained. */
-export interface OpenedPlayer extends AsyncDisposable {
+export interface OpenedAgent extends AsyncDisposable {
   readonly model: Model;
   readonly parts: AgentParts;
 }
 
 /** Opens a model folder as an agent of the world. */
-export async function openPlayer(
-  folder: string,
-  { mode, seed, search, device }: Pick<Setting, "mode" | "seed" | "search" | "device">,
-): Promise<OpenedPlayer> {
-  const tokenizer = await Tokenizer.load(folder);
-  const chatTemplate = await ChatTemplate.load(folder);
-  const model = await Model.load(folder, { device });
-  const engine = await Engine.open(model, { tokenizer, seed });
-  const { format, limits, sampling } = worldRecipe({ queries: mode });
+export async function openAgent(folder: string, setting: Setting): Promise<OpenedAgent> {
+  const { mode, search } = setting;
+  const player = await openPlayer(folder, setting);
   return {
-    model,
-    parts: { engine, tokenizer, chatTemplate, search, format, limits, sampling },
-    [Symbol.asyncDispose]: async () => {
-      await engine.close();
-      model.close();
-    },
+    model: player.model,
+    parts: agentPartsOf(player, worldRecipe({ queries: mode }), search),
+    [Symbol.asyncDispose]: () => player[Symbol.asyncDispose](),
   };
 }

@@ -11,6 +11,7 @@ export const demoAblationsCommand = command({
   options: z.strictObject({
     seeds: z.array(z.int().min(0)).min(1).default([0, 1]).describe("each of a world and every draw"),
     steps: z.int().min(1).optional().describe("of each reinforcement learning, instead of the recipe's"),
+    batchQuestions: z.int().min(1).optional().describe("of each step, instead of the recipe's"),
     quick: z.boolean().default(false).describe("a few steps only: shows that everything works"),
     device: modelOptions.device,
     out: z
@@ -18,12 +19,13 @@ export const demoAblationsCommand = command({
       .default("runs/ablations")
       .describe("folder; runs whose results stand in it are not run again"),
   }),
-  run: async ({ steps, ...options }, io) => {
+  run: async ({ steps, batchQuestions, ...options }, io) => {
     // Everything native is loaded here: help and usage errors work without it.
     const { runAblations } = await import("../../ablations/ablations.ts");
     const { results, directions, table } = await runAblations({
       ...{ ...options, onLine: io.log, signal: io.signal },
       ...(steps === undefined ? {} : { steps }),
+      ...(batchQuestions === undefined ? {} : { batchQuestions }),
     });
     io.write(`\n${table}`);
     io.result({ results: results.map(({ perQuestion: _, ...result }) => result), directions });
