@@ -45,7 +45,7 @@ export const worldSizes = {
     // A window too small for the questions of three and four searches, unless what was read is summed up.
     limits: { ...limits, maxTokens: 448 },
     algorithm: { epochs: 1 },
-    training: { ...quick, steps: 40, batchQuestions: 16, learningRate: 4e-4 },
+    training: { ...quick, steps: 40, batchQuestions: 32, learningRate: 3e-4 },
   },
   "r1-searcher 1": { limits, training: { ...quick, steps: 30, decay: "constant", learningRate: 1e-4 } },
   "r1-searcher 2": {

@@ -121,11 +121,12 @@ async function evaluatePolicy(policy: Policy, around: Around): Promise<Evaluated
 
 function agentOf(
   { engine, tokenizer, chatTemplate }: OpenedPolicy,
-  { search, tools }: Surroundings,
+  { search: found, tools }: Surroundings,
   options: Options & { readonly baseline?: Baseline | undefined },
 ): Agent {
   const { temperature, topP, baseline } = options;
-  const { format, perform, limits } = recipeOf(options, { tools });
+  const { format, perform, limits, searchThrough } = recipeOf(options, { tools });
+  const search = searchThrough?.(found) ?? found;
   const parts = { engine, tokenizer, chatTemplate, search, limits, sampling: { temperature, topP } };
   if (baseline !== undefined) return baselineAgent(parts, baseline);
   return searchAgent({ ...parts, format, ...(perform ? { perform } : {}) });
