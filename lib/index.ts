@@ -62,6 +62,7 @@ export { endpointSource } from "./rollout/endpoint/text-sequence.ts";
 export { type Format, ragFormat } from "./rollout/format.ts";
 export { labelledSearch } from "./rollout/labelled-search.ts";
 export { defaultMemory, type Memory } from "./rollout/memory.ts";
+export { type OwnAgentParts, ownAgent, rolloutsOf } from "./rollout/own-agent.ts";
 export { performBracketCalls, performJsonCalls } from "./rollout/perform.ts";
 export { rollout } from "./rollout/rollout.ts";
 export { stackParser, stackTurnEnds } from "./rollout/stack-grammar.ts";
@@ -94,6 +95,7 @@ export { type RunTools, type ToolBox, type ToolCall, type ToolResult, toolBox } 
 export { type Triple, TripleStore } from "./tools/triples.ts";
 export { algorithms } from "./train/algorithm.ts";
 export { Critic } from "./train/critic.ts";
+export { openLearners } from "./train/open-learners.ts";
 export { rl } from "./train/rl.ts";
 export { countSchedule, schedule } from "./train/schedule.ts";
 export { sftSequence } from "./train/sequence.ts";

@@ -1,5 +1,6 @@
 /** The list of commands, in the order in which a newcomer needs them. */
 import type { Command } from "./command.ts";
+import { askCommand } from "./commands/ask.ts";
 import { corpusCheckCommand } from "./commands/corpus-check.ts";
 import { corpusSplitCommand } from "./commands/corpus-split.ts";
 import { dataGenerateCommand } from "./commands/data-generate.ts";
@@ -50,6 +51,7 @@ export const commands: readonly Command[] = [
   sftCommand,
   dataSelectCommand,
   trainCommand,
+  askCommand,
   evalCommand,
   evalCompareCommand,
   scoreAnswersCommand,

@@ -66,7 +66,11 @@ function describeGroup(group: Program): void {
 function subcommandOf(each: Command, signal: AbortSignal): Program {
   const subcommand = new Program(each.name.split(" ").at(-1)).description(each.summary).exitOverride();
   const { places = [] } = each;
-  for (const place of places) subcommand.argument(`<${place}>`, each.options.shape[place]?.description);
+  for (const place of places) {
+    const schema = each.options.shape[place];
+    const isOptional = schema?.safeParse(undefined).success;
+    subcommand.argument(isOptional ? `[${place}]` : `<${place}>`, schema?.description);
+  }
   for (const flag of flagsOf(each.options)) {
     if (!places.includes(flag.attributeName())) subcommand.addOption(flag);
   }

@@ -157,8 +157,11 @@ export function boundLimits({ limits, engine }: Pick<AgentParts, "limits" | "eng
   return { ...limits, maxTokens: Math.min(limits.maxTokens, engine.maxTokens ?? limits.maxTokens) };
 }
 
-// When one rollout throws, the others are told to stop and are waited for: their sequences are about to close.
-async function allOrNone<T>(
+/**
+ * Runs rollouts side by side. When one throws, the others are told to stop and are waited for: their sequences are about
+ * to close.
+ */
+export async function allOrNone<T>(
   signal: AbortSignal | undefined,
   start: (stop: AbortSignal) => Promise<T>[],
 ): Promise<T[]> {

@@ -15,14 +15,17 @@ export interface OpenLearners extends AsyncDisposable {
  *
  * @param model - the policy; the copies are of its weights as they are now
  * @param algorithm - what asks for critic and reference
- * @param options - AdamW's weight decay, of policy and critic
+ * @param options - AdamW's weight decay, of policy and critic, `@default` 0.01
  * @returns the learners, to be closed
  * @throws ERR_MEMORY when the copies do not fit
+ * @example
+ * await using opened = await openLearners(await model.clone(), algorithms.ppo);
+ * assert.ok(opened.learners.critic && opened.learners.reference);
  */
 export async function openLearners(
   model: Model,
   algorithm: Algorithm,
-  { weightDecay }: { readonly weightDecay: number },
+  { weightDecay = 0.01 }: { readonly weightDecay?: number } = {},
 ): Promise<OpenLearners> {
   const trainer = await Trainer.open(model, { weightDecay });
   const critic = algorithm.advantage === "gae" ? await Critic.open(model, { weightDecay }) : undefined;

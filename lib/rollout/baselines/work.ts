@@ -1,4 +1,5 @@
 /** What a baseline has at hand for one question: searches and conversations, which are kept for its trajectory. */
+import { beforeDeadline } from "../../base/deadline.ts";
 import { mixSeed } from "../../base/seed.ts";
 import type { Question } from "../../data/question.ts";
 import type { Document } from "../../text/observation.ts";
@@ -16,6 +17,8 @@ import { documentsHere } from "./wording.ts";
 
 /** What a baseline needs; limits of turns do not apply to it. */
 export type BaselineParts = Omit<AgentParts, "format">;
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** How a conversation begins. */
 export interface Opening {
@@ -48,7 +51,11 @@ export class Work {
   #searchMs = 0;
 
   constructor(parts: BaselineParts, question: Question, options: RolloutOptions) {
-    this.#parts = { ...parts, limits: boundLimits(parts) };
+    this.#parts = {
+      ...parts,
+      limits: boundLimits(parts),
+      sampling: options.sampling ?? parts.sampling,
+    };
     this.#question = question;
     this.#options = options;
   }
@@ -73,6 +80,31 @@ export class Work {
     }
     onDocuments?.(outcome.documents);
     return outcome.documents.flat();
+  }
+
+  /**
+   * Uses a tool; undefined when it failed or came too late, which is counted as a failed search is.
+   *
+   * @param query - what it is asked, for the record
+   * @param tool - whatever it does; told of the deadline by `signal`
+   */
+  async use<Result>(
+    query: string,
+    tool: (query: string, options: { readonly signal: AbortSignal }) => Result | Promise<Result>,
+  ): Promise<Result | undefined> {
+    const { signal } = this.#options;
+    this.#queries.push(query);
+    const started = performance.now();
+    const { searchTimeoutMs: timeoutMs } = this.#parts.limits;
+    const outcome = await beforeDeadline((stop) => tool(query, { signal: stop }), {
+      timeoutMs,
+      ...(signal ? { signal } : {}),
+    });
+    this.#searchMs += performance.now() - started;
+    if (outcome.kind === "done") return outcome.result;
+    if (outcome.kind === "failed") this.#failures.push(messageOf(outcome.error));
+    if (outcome.kind === "timed out") this.#failures.push(`no answer within ${timeoutMs} ms`);
+    return undefined;
   }
 
   /** Opens a conversation. @throws what the engine throws */
@@ -169,7 +201,7 @@ export class Work {
       this.#talks.reduce((total, talk) => total + value(talk), 0);
     return {
       ...{ id: `${id}#0`, questionId: id },
-      segments: this.#talks.flatMap(({ segments }) => segments),
+      segments: this.#segments(),
       turns: sum(({ turns }) => turns),
       stop: this.#stop(answer),
       ...(answer === undefined ? {} : { answer }),
@@ -185,6 +217,21 @@ export class Work {
       },
       weightsVersion: this.#talks.find((talk) => talk.weightsVersion !== undefined)?.weightsVersion ?? 0,
     };
+  }
+
+  /** Of all conversations, one after the other; of several, each turn says what it saw. */
+  #segments(): Segment[] {
+    const [only, another] = this.#talks;
+    if (another === undefined) return only?.segments ?? [];
+    let first = 0;
+    return this.#talks.flatMap(({ segments }) => {
+      const start = first;
+      first += segments.length;
+      return segments.map((segment, i) => {
+        const visible = Array.from({ length: i }, (_, place) => start + place);
+        return segment.kind === "policy" ? { ...segment, visible } : segment;
+      });
+    });
   }
 
   #stop(answer: string | undefined): StopReason {
