@@ -36,17 +36,22 @@ for (const { file, text } of sources) {
   });
 }
 
-test("the examples of docs/remote.md run", async () => {
-  const page = readFileSync(join(projectRoot, "docs", "remote.md"), "utf8");
-  const blocks = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
-  assert.ok(blocks.length >= 5);
-  for (const block of blocks) {
-    const code = block
-      .replace(/^import .*$/gm, "")
-      .replace("http://127.0.0.1:8000", String(scope.retrieverUrl));
-    await assert.doesNotReject(runExample(code, { ...scope, ...seekrl, apiKey: "none" }), `\n${block}`);
-  }
-});
+for (const [name, least] of [
+  ["remote.md", 5],
+  ["tools.md", 4],
+] as const) {
+  test(`the examples of docs/${name} run`, async () => {
+    const page = readFileSync(join(projectRoot, "docs", name), "utf8");
+    const blocks = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
+    assert.ok(blocks.length >= least);
+    for (const block of blocks) {
+      const code = block
+        .replace(/^import .*$/gm, "")
+        .replace("http://127.0.0.1:8000", String(scope.retrieverUrl));
+      await assert.doesNotReject(runExample(code, { ...scope, ...seekrl, apiKey: "none" }), `\n${block}`);
+    }
+  });
+}
 
 test("every public function and class has an example", () => {
   const documented = new Set(

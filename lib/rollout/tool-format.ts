@@ -16,7 +16,10 @@ export interface ToolFormatOptions {
   readonly templateText?: string;
   /** Calls of one turn; those beyond are dropped and counted. @default 8 */
   readonly maxCalls?: number;
-  /** Ends a conversation at every turn without a call, announces no last turn and drops no call. @default false */
+  /**
+   * Ends a conversation at every turn without a call, announces no last turn, drops no call, reads calls in thoughts too
+   * and leaves tags in results as they are. @default false
+   */
   readonly faithful?: boolean;
 }
 
@@ -59,7 +62,8 @@ export function toolFormat(
     isMessage: true,
     turnEnds: [],
     parse: (turn, options) => parseCalls(turn, options, faithful),
-    observation: responsesText,
+    observation: (calls, results, limit) =>
+      responsesText(calls, results, faithful ? limit : (text) => inert(limit(text))),
     invalid: `\
 That was neither a call nor an answer. To call a tool, put JSON inside a pair of tool_call tags; to finish, put the \
 answer inside \\boxed{}.`,
@@ -87,6 +91,11 @@ function parseCalls(turn: string, { maxQueries = 8 }: ParseOptions, faithful: bo
 function afterThoughts(turn: string): string {
   const end = turn.lastIndexOf(thoughtEnd);
   return end < 0 ? turn : turn.slice(end + thoughtEnd.length);
+}
+
+/** Other people's text cannot end its envelope, nor begin one: its tags of calls and responses lose their brackets. */
+function inert(text: string): string {
+  return text.replace(/<(\/?tool_(?:call|response))>/g, "[$1]");
 }
 
 function responsesText(

@@ -84,6 +84,7 @@ export class McpServer {
     await connection?.close().catch(() => {});
   }
 
+  /** As {@link close}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

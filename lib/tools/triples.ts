@@ -95,13 +95,24 @@ export class TripleStore {
     return this.#facts.length / 3;
   }
 
-  /** The name of an entity as it first stood in the facts; undefined when there is none. */
+  /**
+   * The name of an entity as it first stood in the facts.
+   *
+   * @param entity - its name, whatever its case
+   * @returns undefined when there is none
+   */
   nameOf(entity: string): string | undefined {
     const number = this.#entities.get(keyOf(entity));
     return number === undefined ? undefined : this.#names[number];
   }
 
-  /** Entities whose names have all words of a text, or whose words are all in it; at most `limit` of them. */
+  /**
+   * Entities whose names contain a text, or whose words stand in it.
+   *
+   * @param entity - the text
+   * @param limit - at most so many
+   * @returns their names
+   */
   similar(entity: string, limit: number): string[] {
     const wanted = ` ${keyOf(entity)} `;
     const names: string[] = [];

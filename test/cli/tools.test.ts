@@ -1,10 +1,10 @@
 /** `--tools FILE`: what a file may say, and commands that open its tools. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { openTools } from "../../lib/cli/tool-options.ts";
+import { openTools, readToolsFile } from "../../lib/cli/tool-options.ts";
 import { buildIndex } from "../../lib/index-folder/build.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { projectRoot } from "../project.ts";
@@ -104,6 +104,14 @@ test("what is wrong with a file is said by name", async () => {
   });
   const parts = { openSearch: async () => async () => [] };
   await assert.rejects(openTools(at("none.yaml"), parts), { code: "ERR_IO" });
+});
+
+test("the file that docs/tools.md shows is one", async () => {
+  const page = await readFile(join(projectRoot, "docs", "tools.md"), "utf8");
+  const [, yaml = ""] = /```yaml\n([\s\S]*?)\n```/.exec(page) ?? [];
+  await writeFile(at("shown.yaml"), yaml);
+  const { tools, mcpServers } = await readToolsFile(at("shown.yaml"));
+  assert.deepEqual([tools.length, Object.keys(mcpServers)], [5, ["files", "far"]]);
 });
 
 test("commands open tools for the recipe that has them, and close them at the end", async () => {
