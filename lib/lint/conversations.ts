@@ -5,7 +5,7 @@ import type { SpokenTurns } from "../recipes/world-speech.ts";
 import { type AgentParts, rolloutGroup, type SequenceSource } from "../rollout/agent.ts";
 import type { Limits, SearchDocuments } from "../rollout/rollout.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { TrainSequence } from "../train/packing.ts";
+import { singleSpans, type TrainSequence } from "../train/packing.ts";
 import { policySequence } from "../train/sequence.ts";
 import { type Call, Recording } from "./recording.ts";
 import type { LintSubject, Play } from "./subject.ts";
@@ -16,6 +16,7 @@ export interface Conversation {
   readonly name: string;
   readonly trajectory: Trajectory;
   readonly calls: readonly Call[];
+  /** Of one span each: what was forgotten begins another. */
   readonly sequences: readonly TrainSequence[];
   readonly ms: number;
 }
@@ -130,7 +131,13 @@ async function converse(
   const ms = performance.now() - started;
   if (trajectory === undefined) throw new SeekError("ERR_ARGUMENT", "play: expected a trajectory, got none");
   const toSequences = subject.toSequences ?? ((each) => [policySequence(each)]);
-  return { name, trajectory, calls: engine.calls, sequences: toSequences(trajectory), ms };
+  return {
+    name,
+    trajectory,
+    calls: engine.calls,
+    sequences: toSequences(trajectory).flatMap(singleSpans),
+    ms,
+  };
 }
 
 /** What a promise gives, or undefined when it takes too long. */

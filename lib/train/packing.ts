@@ -200,6 +200,11 @@ function piecesOf(sequence: TrainSequence, index: number): Part[] {
   });
 }
 
+/** The spans of a sequence as sequences of their own, for looking at; their weights stay those of the whole. */
+export function singleSpans(sequence: TrainSequence): TrainSequence[] {
+  return piecesOf(sequence, 0).map((part) => part.sequence);
+}
+
 /** Tokens and rows alone: what a forward without a loss needs. */
 export function withoutArrays({ tokens, rows, starts }: TrainSequence): TrainSequence {
   return { tokens, rows, ...(starts === undefined ? {} : { starts }) };

@@ -6,14 +6,17 @@ import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import { lint } from "../../lib/lint/lint.ts";
 import type { Play } from "../../lib/lint/subject.ts";
+import { writtenSource } from "../../lib/lint/written.ts";
 import { Model } from "../../lib/model/model.ts";
 import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
-import { withWorldPrompt } from "../../lib/recipes/world.ts";
+import { withWorldPrompt, worldRecipe } from "../../lib/recipes/world.ts";
 import type { Reward } from "../../lib/reward/reward.ts";
 import { rolloutGroup } from "../../lib/rollout/agent.ts";
+import { defaultMemory } from "../../lib/rollout/memory.ts";
+import { stackParser, stackTurnEnds } from "../../lib/rollout/stack-grammar.ts";
 import type { Segment } from "../../lib/rollout/trajectory.ts";
 import { ChatTemplate } from "../../lib/text/chat-template.ts";
 import type { TrainSequence } from "../../lib/train/packing.ts";
@@ -48,6 +51,45 @@ test("every recipe's turns are known, so that each law is seen to hold in each",
       findings.filter(({ status }) => status !== "pass"),
       [],
     );
+  }
+});
+
+test("an agent that plans, takes back and sums up breaks no law: each span is held against what was visible", async () => {
+  const recipe = worldRecipe({ queries: "multi" });
+  const format = {
+    ...recipe.format,
+    parse: stackParser(),
+    turnEnds: stackTurnEnds(),
+    memory: defaultMemory,
+  };
+  const subject = await subjectOf({ recipe: { ...recipe, format } });
+  const turns = [
+    "<plan> first who, then where </plan>",
+    "<search> who </search>",
+    "<backtrack> no </backtrack>",
+    "<search> where </search>",
+    "<summary> there </summary>",
+    "<answer> there </answer>",
+  ];
+  // Three turns of the free conversation, all of the others.
+  for (const from of [0, 2]) {
+    const written = turns.slice(from).map((text) => ({ text }));
+    const engine = writtenSource(subject.parts.engine, subject.tokenizer, written);
+    const score = async (sequences: readonly TrainSequence[]) => {
+      return sequences.map(({ rows }) => new Float32Array(rows.length));
+    };
+    const play: Play = (parts, question, options) => {
+      return rolloutGroup({ ...parts, limits: subject.parts.limits }, question, options);
+    };
+    const { findings, conversations } = await lint({
+      ...subject,
+      parts: { ...subject.parts, engine },
+      play,
+      score,
+    });
+    const wrong = findings.filter(({ status, law }) => status === "fail" && [1, 2, 3].includes(law ?? 0));
+    assert.deepEqual(wrong, []);
+    assert.ok(conversations.filter(({ name }) => name === "free").length > 1, "several spans");
   }
 });
 
