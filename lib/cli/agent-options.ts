@@ -56,6 +56,7 @@ export const noSearch: Surroundings = { search: async () => [], [Symbol.asyncDis
  */
 export async function openSurroundings(options: AgentOptions, builtIn?: Search): Promise<Surroundings> {
   refuseTools(options);
+  if (options.memoryOnly) return noSearch;
   const opened: OpenedSearch[] = [];
   const openOne = async (): Promise<Search> => {
     const { index, retriever, web } = options;

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { agenticRagR1 } from "../recipes/agentic-rag-r1.ts";
 import { agenticWorldRecipe } from "../recipes/agentic-world.ts";
+import { memoryOnly } from "../recipes/memory-only.ts";
 import { rSearcher } from "../recipes/r1-searcher.ts";
 import { ragR1 } from "../recipes/rag-r1.ts";
 import { reSearch } from "../recipes/re-search.ts";
@@ -56,6 +57,14 @@ export const recipeOptions = {
     .default(false)
     .describe("of agentic-rag-r1: points for form fall on whole trajectories, not on tokens"),
   tagPoints: z.boolean().default(false).describe("of agentic-rag-r1: the original's points for form, by tag"),
+  queryStyle: z
+    .enum(["triple", "subquestions", "keywords", "judgement"])
+    .optional()
+    .describe("of r1-searcher: what the prompt says of queries and questions (triple unless given)"),
+  memoryOnly: z
+    .boolean()
+    .default(false)
+    .describe("of search-r1 and rag-r1: reasons and answers from memory, without a search, for comparison"),
   worldPrompt: z
     .boolean()
     .default(false)
@@ -68,7 +77,7 @@ const schema = z.object(recipeOptions);
 /** No choice at all: for commands that offer some of them. */
 export const noChoices = {
   ...{ formatReward: false, fewSearches: false, selfSearch: false, tagPoints: false },
-  ...{ sequenceReward: false, worldPrompt: false, faithful: false },
+  ...{ sequenceReward: false, memoryOnly: false, worldPrompt: false, faithful: false },
 } as const;
 
 /** What the options say. */
@@ -86,10 +95,18 @@ type Name = RecipeOptions["recipe"];
 type Choice = Exclude<keyof RecipeOptions, "recipe">;
 
 const choicesOf: Readonly<Record<Name, readonly Choice[]>> = {
-  "rag-r1": ["queries", "worldPrompt", "faithful"],
-  "search-r1": ["formatReward", "worldPrompt", "faithful"],
+  "rag-r1": ["queries", "memoryOnly", "worldPrompt", "faithful"],
+  "search-r1": ["formatReward", "memoryOnly", "worldPrompt", "faithful"],
   research: ["template", "promptFile", "rewardVariant", "worldPrompt", "faithful"],
-  "r1-searcher": ["stage", "template", "rewardVariant", "fewSearches", "worldPrompt", "faithful"],
+  "r1-searcher": [
+    "stage",
+    "template",
+    "queryStyle",
+    "rewardVariant",
+    "fewSearches",
+    "worldPrompt",
+    "faithful",
+  ],
   "agentic-rag-r1": [
     ...([
       "queries",
@@ -115,7 +132,11 @@ const choicesOf: Readonly<Record<Name, readonly Choice[]>> = {
  */
 export function chooseRecipe(options: RecipeOptions, parts: RecipeParts = {}): Recipe {
   refuseForeign(options);
-  const recipe = namedRecipe(options, parts);
+  if (options.memoryOnly && options.worldPrompt) {
+    throw new UsageError("--memory-only: expected without --world-prompt, which asks to search");
+  }
+  const named = namedRecipe(options, parts);
+  const recipe = options.memoryOnly ? memoryOnly(named) : named;
   return options.worldPrompt ? withWorldPrompt(recipe) : recipe;
 }
 
@@ -134,7 +155,10 @@ function namedRecipe(options: RecipeOptions, { algorithm, tools }: RecipeParts):
     case "research":
       return reSearch({ ...common, ...readTemplate(options.promptFile), ...(tools ? { tools } : {}) });
     case "r1-searcher":
-      return rSearcher({ ...common, stage: stageOf(options.stage), fewSearches: options.fewSearches });
+      return rSearcher({
+        ...{ ...common, stage: stageOf(options.stage), fewSearches: options.fewSearches },
+        ...(options.queryStyle ? { queryStyle: options.queryStyle } : {}),
+      });
     case "agentic-rag-r1":
       return agenticRecipe(options, tools);
   }

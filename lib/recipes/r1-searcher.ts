@@ -1,7 +1,7 @@
 /** R1-Searcher (arXiv 2503.05592): first to search at all, then to answer right, by outcome alone. */
 import { fewSearchesBonus } from "../reward/group.ts";
 import { type SearcherRewardOptions, type SearcherStage, searcherReward } from "../reward/r1-searcher.ts";
-import { searcherFormat } from "../rollout/r1-searcher.ts";
+import { type SearcherQueryStyle, searcherFormat } from "../rollout/r1-searcher.ts";
 import { type Algorithm, algorithms } from "../train/algorithm.ts";
 import type { Recipe, Training } from "./recipe.ts";
 
@@ -11,6 +11,8 @@ export interface SearcherOptions {
   readonly stage: SearcherStage;
   /** A text for base models, or messages for instruct models. @default "base" for `zero`, else "instruct" */
   readonly template?: "base" | "instruct";
+  /** What the prompt says of queries and questions. @default "triple" */
+  readonly queryStyle?: SearcherQueryStyle;
   /** See `searcherReward`. @default "paper", or "code" when faithful */
   readonly variant?: SearcherRewardOptions["variant"];
   /** Adds the bonus of R1-Searcher++ for right answers with few searches. @default false */
@@ -33,12 +35,13 @@ export interface SearcherOptions {
 export function rSearcher({
   stage,
   template = stage === "zero" ? "base" : "instruct",
+  queryStyle = "triple",
   faithful = false,
   variant = faithful ? "code" : "paper",
   fewSearches = false,
 }: SearcherOptions): Recipe {
   return {
-    format: searcherFormat({ template, faithful }),
+    format: searcherFormat({ template, queryStyle, faithful }),
     limits: {
       // Eight searches and the answer.
       maxTurns: 9,

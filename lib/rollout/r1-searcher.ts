@@ -12,10 +12,22 @@ export const searcherTags = {
   documentsEnd: "<|end_of_documents|>",
 } as const;
 
+/**
+ * The four prompts of its evaluation, v0 to v3 there.
+ *
+ * - `triple` keywords, each query about a single triple; what it trains on
+ * - `subquestions` the question is first taken apart; keywords with tabs between them
+ * - `keywords` keywords with tabs between them
+ * - `judgement` for questions that are answered with yes or no
+ */
+export type SearcherQueryStyle = "triple" | "subquestions" | "keywords" | "judgement";
+
 /** Options of the conversation. */
 export interface SearcherFormatOptions {
   /** A text for base models, or messages for instruct models. @default "instruct" */
   readonly template?: "base" | "instruct";
+  /** What the prompt says of queries and questions. @default "triple" */
+  readonly queryStyle?: SearcherQueryStyle;
   /** Ends a conversation at every turn without a query. @default false */
   readonly faithful?: boolean;
 }
@@ -23,11 +35,25 @@ export interface SearcherFormatOptions {
 const { query, queryEnd, documents, documentsEnd } = searcherTags;
 const tags = { search: { open: query, close: queryEnd }, answer: tagsOf("answer") };
 
-const rules = `\
+const form = `\
 First reason about the problem, then give the final answer. The reasoning stands inside <think> and </think> and the \
-answer inside <answer> and </answer>, as in "<think> reasoning here </think> <answer> answer here </answer>". While \
-reasoning you can search for missing facts: write ${query} search query (only keywords) ${queryEnd}. A query must ask \
-for a single triple. What is found comes back as ${documents} ...search results... ${documentsEnd}.`;
+answer inside <answer> and </answer>, as in "<think> reasoning here </think> <answer> answer here </answer>".`;
+const returned = `What is found comes back as ${documents} ...search results... ${documentsEnd}.`;
+const inTabs = `write ${query} keyword_1\tkeyword_2\t... ${queryEnd}, with the keywords only and a tab between them.`;
+const byTriple = `\
+While reasoning you can search for missing facts: write ${query} search query (only keywords) ${queryEnd}. A query must ask \
+for a single triple.`;
+
+const rules: Readonly<Record<SearcherQueryStyle, string>> = {
+  triple: `${form} ${byTriple} ${returned}`,
+  subquestions: `\
+${form} While reasoning, first take the question apart into smaller ones, and go through them one by one. To search for what \
+answers a smaller one, ${inTabs} ${returned}`,
+  keywords: `${form} While reasoning you can search for missing facts: ${inTabs} ${returned}`,
+  judgement: `\
+${form} The question asks for a judgement: the answer is yes or no. Find out what has to be compared first. ${byTriple} \
+${returned}`,
+};
 
 /**
  * The conversation of R1-Searcher.
@@ -40,16 +66,17 @@ for a single triple. What is found comes back as ${documents} ...search results.
  */
 export function searcherFormat({
   template = "instruct",
+  queryStyle = "triple",
   faithful = false,
 }: SearcherFormatOptions = {}): Format {
   const isBase = template === "base";
   return {
     mode: "single",
     maxQueries: 1,
-    ...(isBase ? { isBare: true } : { system: `You are a helpful assistant. ${rules}` }),
+    ...(isBase ? { isBare: true } : { system: `You are a helpful assistant. ${rules[queryStyle]}` }),
     prompt: isBase
       ? (question) =>
-          `The User asks a question, and the Assistant solves it. ${rules}\n\nUser:${question}\nAssistant: `
+          `The User asks a question, and the Assistant solves it. ${rules[queryStyle]}\n\nUser:${question}\nAssistant: `
       : (question) => question,
     prefix: "<think>",
     turnEnds: faithful ? [queryEnd] : [queryEnd, tags.answer.close],

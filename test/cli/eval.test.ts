@@ -113,3 +113,26 @@ test("a training run's folder stands for its checkpoints, and several models are
     assert.deepEqual([code, stdout], [2, ""], args.join(" "));
   }
 });
+
+test("a recipe answers from memory without an index, and other recipes are refused that choice", async () => {
+  const tiny = join(folder, "memory");
+  await writeTinyModel(tiny);
+  const given = [
+    "eval",
+    "--model",
+    tiny,
+    "--questions",
+    questions,
+    "--max-response-tokens",
+    "4",
+    "--memory-only",
+  ];
+  const { value } = await runJson(...given, "--recipe", "search-r1");
+  assert.deepEqual([value.questions, value.rounds], [3, 0]);
+  for (const more of [
+    ["--recipe", "research"],
+    ["--recipe", "rag-r1", "--world-prompt"],
+  ]) {
+    assert.equal((await runCli(...given, ...more)).code, 2);
+  }
+});

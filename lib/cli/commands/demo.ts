@@ -102,7 +102,10 @@ function stagesOf(given: Given): DemoStage[] {
   return [stage === "1" ? searching : answering(stage)];
 }
 
-const noWording = { template: undefined, promptFile: undefined, language: undefined } as const;
+const noWording = {
+  ...{ template: undefined, promptFile: undefined, language: undefined, queryStyle: undefined },
+  memoryOnly: false,
+} as const;
 
 function choose({ algorithm, ...given }: Given): ReturnType<typeof chooseRecipe> {
   return chooseRecipe(

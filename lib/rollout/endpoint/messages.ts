@@ -87,8 +87,9 @@ export function wordCodec(): TextCodec {
 export function withoutMarks(tokenizer: TextCodec): TextCodec {
   return {
     encode: (text, options) => {
-      const isText = options?.parseSpecialTokens === false;
-      return tokenizer.encode(isText ? text.replace(marks, "") : text, options);
+      const parseSpecialTokens = options?.parseSpecialTokens ?? true;
+      // The mark of a text's beginning is the server's to put.
+      return tokenizer.encode(parseSpecialTokens ? text : text.replace(marks, ""), { parseSpecialTokens });
     },
     decode: (ids) => tokenizer.decode(ids),
   };
