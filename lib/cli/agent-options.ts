@@ -85,6 +85,18 @@ export async function openSurroundings(options: AgentOptions, builtIn?: Search):
   }
 }
 
+/** @throws UsageError for tools of a baseline, which calls none */
+export function refuseIdleTools({
+  tools,
+  baseline,
+}: {
+  readonly tools?: string | undefined;
+  readonly baseline?: string | undefined;
+}): void {
+  if (tools === undefined || baseline === undefined) return;
+  throw new UsageError("--tools: expected without --baseline, which has none");
+}
+
 function refuseTools({ tools, recipe, worldPrompt }: AgentOptions): void {
   if (tools === undefined) return;
   if (recipe !== "research" && recipe !== "agentic-rag-r1") {

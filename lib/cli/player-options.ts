@@ -1,6 +1,7 @@
 /** Options of commands that let a model play over questions to make data of it: who plays, and when it is right. */
 import { z } from "zod";
 import type { IsRight } from "../curate/attempts.ts";
+import { agentPartsOf } from "../recipes/plan.ts";
 import type { Recipe } from "../recipes/recipe.ts";
 import { coverage, exactMatch } from "../reward/metrics.ts";
 import type { Agent } from "../rollout/agent.ts";
@@ -31,7 +32,7 @@ export interface Player extends AsyncDisposable {
  */
 export async function openPlayer(
   { model, endpointModel, ...options }: z.output<typeof playerSchema>,
-  { format, limits, sampling }: Recipe,
+  recipe: Recipe,
   search: Search,
 ): Promise<Player> {
   const [policy] = policiesOf({
@@ -43,7 +44,7 @@ export async function openPlayer(
   const { searchAgent } = await import("../rollout/agent.ts");
   const opened = await policy.open();
   return {
-    agent: searchAgent({ ...opened, search, format, limits, sampling }),
+    agent: searchAgent(agentPartsOf(opened, recipe, search)),
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };
 }

@@ -12,7 +12,14 @@ import {
 import { type Listener, overheard } from "../../rollout/overheard.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { Document } from "../../text/observation.ts";
-import { agentOptions, noSearch, openSurroundings, recipeOf, type Surroundings } from "../agent-options.ts";
+import {
+  agentOptions,
+  noSearch,
+  openSurroundings,
+  recipeOf,
+  refuseIdleTools,
+  type Surroundings,
+} from "../agent-options.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
 import { samplingOptions } from "../model-options.ts";
 import { type OpenedPolicy, policiesOf, policyOptions } from "../policies.ts";
@@ -42,6 +49,7 @@ export const askCommand = command({
   run: async (given, io) => {
     const [policy, another] = policiesOf(given);
     if (policy === undefined || another !== undefined) throw new UsageError("expected one model");
+    refuseIdleTools(given);
     const needsSearch = given.baseline === undefined || searchesFor(given.baseline);
     await using met = needsSearch ? await openSurroundings(given) : noSearch;
     await using opened = await policy.open();

@@ -6,12 +6,11 @@ import { writeJsonLines } from "../../data/jsonl.ts";
 import type { Question } from "../../data/question.ts";
 import type { Recipe } from "../../recipes/recipe.ts";
 import { promptText } from "../../rollout/agent.ts";
-import { agentOptions, loadQuestions, recipeOf } from "../agent-options.ts";
+import { agentOptions, loadQuestions, openSurroundings, recipeOf } from "../agent-options.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
 import { samplingOptions } from "../model-options.ts";
 import { keepOptions, openPlayer, openRule, playerOptions } from "../player-options.ts";
 import { type ProgressLine, progressLine } from "../progress.ts";
-import { openSearch } from "../search-options.ts";
 
 const schema = z.strictObject({
   ...playerOptions,
@@ -45,11 +44,11 @@ export const dataGenerateCommand = command({
   run: async (options, io) => {
     const questions = await loadQuestions(options.questions, options.numQuestions);
     const { temperature, topP } = options;
-    const recipe = { ...recipeOf(options), sampling: { temperature, topP } };
+    await using met = await openSurroundings(options);
+    const recipe = { ...recipeOf(options, { tools: met.tools }), sampling: { temperature, topP } };
     const promptOf = await studentPrompt(options, recipe);
-    using index = await openSearch(options);
     await using rule = await openRule(options, io.signal);
-    await using player = await openPlayer(options, recipe, index.search);
+    await using player = await openPlayer(options, recipe, met.search);
     const progress = progressLine(io);
     const attempts = await attemptQuestions(questions, {
       ...{ agent: player.agent, isRight: rule.isRight, maxAttempts: options.attempts, seed: options.seed },

@@ -10,12 +10,16 @@ import {
 import { readDemonstrations } from "../../curate/read-demonstrations.ts";
 import { ragSelection } from "../../curate/selection.ts";
 import { type Question, writeQuestions } from "../../data/question.ts";
-import type { Search } from "../../search/search.ts";
-import { agentOptions, loadQuestions, recipeOf } from "../agent-options.ts";
+import {
+  agentOptions,
+  loadQuestions,
+  openSurroundings,
+  recipeOf,
+  type Surroundings,
+} from "../agent-options.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
 import { keepOptions, type OpenedRule, openPlayer, openRule, playerOptions } from "../player-options.ts";
 import { progressLine } from "../progress.ts";
-import { openSearch } from "../search-options.ts";
 import { shownOn } from "./data-generate.ts";
 
 const schema = z.strictObject({
@@ -67,9 +71,9 @@ export const dataSelectCommand = command({
   run: async (options, io) => {
     const { out, validation, validationShare: share, seed } = options;
     const questions = await loadQuestions(options.questions, options.numQuestions);
-    using index = await openSearch(options);
+    await using met = await openSurroundings(options);
     await using rule = await openRule(options, io.signal);
-    const opened = { search: index.search, rule, io };
+    const opened = { met, rule, io };
     const chosen = await choose(questions, options, opened);
     const parts =
       validation === undefined
@@ -82,7 +86,7 @@ export const dataSelectCommand = command({
 });
 
 interface Opened {
-  readonly search: Search;
+  readonly met: Surroundings;
   readonly rule: OpenedRule;
   readonly io: CommandIo;
 }
@@ -131,12 +135,12 @@ interface Play extends Options {
 
 async function playing<Result>(
   play: Play,
-  { search, rule, io }: Opened,
+  { met, rule, io }: Opened,
   work: (how: Parameters<typeof attemptQuestions>[1]) => Promise<Result>,
 ): Promise<Result> {
   const { temperature, attempts, seed, concurrency, out, part } = play;
-  const recipe = { ...recipeOf(play), sampling: { temperature } };
-  await using player = await openPlayer(play, recipe, search);
+  const recipe = { ...recipeOf(play, { tools: met.tools }), sampling: { temperature } };
+  await using player = await openPlayer(play, recipe, met.search);
   const progress = progressLine(io);
   const result = await work({
     ...{ agent: player.agent, isRight: rule.isRight, seed, concurrency, signal: io.signal },

@@ -11,7 +11,14 @@ import {
   needsLogprobs,
   searchesFor,
 } from "../../rollout/baselines/baselines.ts";
-import { agentOptions, noSearch, openSurroundings, recipeOf, type Surroundings } from "../agent-options.ts";
+import {
+  agentOptions,
+  noSearch,
+  openSurroundings,
+  recipeOf,
+  refuseIdleTools,
+  type Surroundings,
+} from "../agent-options.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
 import {
   differencesToFirst,
@@ -73,9 +80,7 @@ export const evalCommand = command({
     }
     const sets = await loadSets(options.questions, options.numQuestions);
     const needsSearch = baseline === undefined || searchesFor(baseline);
-    if (options.tools !== undefined && baseline !== undefined) {
-      throw new UsageError("--tools: expected without --baseline, which has none");
-    }
+    refuseIdleTools(options);
     await using met = needsSearch ? await openSurroundings(options) : noSearch;
     await using judge = await openJudge(options);
     const outcomes: PolicyOutcome[] = [];
