@@ -1,6 +1,6 @@
 /** Reads the action out of what the policy wrote in one turn. */
 import type { QueryMode } from "../text/observation.ts";
-import { blocksOf, firstBlock, type Tags, tagsOf } from "./blocks.ts";
+import { type Block, blocksOf, firstBlock, type Tags, tagsOf } from "./blocks.ts";
 
 /** Why a turn holds no action. */
 export type InvalidReason = "no action" | "no query";
@@ -75,19 +75,31 @@ export function parseTurn(text: string, options: ParseOptions = {}): Action {
 export function parseActions(
   text: string,
   tags: { readonly search: Tags; readonly answer: Tags },
-  { mode = "single", maxQueries = 3 }: ParseOptions = {},
+  options: ParseOptions = {},
 ): Action {
   const search = firstBlock(text, tags.search);
   const answer = firstBlock(text, tags.answer);
   if (answer && (!search || answer.start < search.start)) {
     return { kind: "answer", answer: answer.content, end: answer.end };
   }
-  if (!search) return { kind: "invalid", reason: "no action" };
-  const asked =
-    mode === "single" ? [search.content].filter((query) => query !== "") : splitQueries(search.content);
+  return search ? searchAction(search, options) : { kind: "invalid", reason: "no action" };
+}
+
+/**
+ * The search that stands between tags.
+ *
+ * @param block - what stands there, and where its closing tag ends
+ * @param options - how queries are read
+ * @returns the search, or that it asks for nothing
+ */
+export function searchAction(
+  { content, end }: Pick<Block, "content" | "end">,
+  { mode = "single", maxQueries = 3 }: ParseOptions,
+): Action {
+  const asked = mode === "multi" ? splitQueries(content) : [content].filter((query) => query !== "");
   if (asked.length === 0) return { kind: "invalid", reason: "no query" };
   const queries = asked.slice(0, maxQueries);
-  return { kind: "search", queries, dropped: asked.length - queries.length, end: search.end };
+  return { kind: "search", queries, dropped: asked.length - queries.length, end };
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Reads the action out of one turn of a memory-stack agent. */
 import { type Block, firstBlock, type Tags, tagsOf } from "./blocks.ts";
-import { type Action, type ParseOptions, type ParseTurn, splitQueries } from "./grammar.ts";
+import { type ParseTurn, searchAction } from "./grammar.ts";
 
 /** The tags of each action. */
 export interface StackTags {
@@ -56,15 +56,8 @@ export function stackParser(tags: StackTags = stackTags): ParseTurn {
     if (first === undefined) return { kind: "invalid", reason: "no action" };
     const { kind, block } = first;
     const { content, end } = block;
-    if (kind === "search") return asked(block, options);
+    if (kind === "search") return searchAction(block, options);
     const start = block.start + tags[kind].open.length;
     return kind === "answer" ? { kind, answer: content, start, end } : { kind, content, start, end };
   };
-}
-
-function asked({ content, end }: Block, { mode = "single", maxQueries = 3 }: ParseOptions): Action {
-  const all = mode === "multi" ? splitQueries(content) : [content].filter((query) => query !== "");
-  if (all.length === 0) return { kind: "invalid", reason: "no query" };
-  const queries = all.slice(0, maxQueries);
-  return { kind: "search", queries, dropped: all.length - queries.length, end };
 }
