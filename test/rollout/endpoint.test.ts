@@ -15,6 +15,7 @@ import {
 import { endOf, endpointSource } from "../../lib/rollout/endpoint/text-sequence.ts";
 import { ragFormat } from "../../lib/rollout/format.ts";
 import { defaultLimits } from "../../lib/rollout/rollout.ts";
+import { encodeTurn, turnMarksOf } from "../../lib/rollout/turn-marks.ts";
 import { ChatTemplate } from "../../lib/text/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizer.ts";
 import { projectRoot } from "../project.ts";
@@ -133,6 +134,27 @@ test("a server that is down, slow, erring or talks nonsense fails by name; an em
   assert.equal(aborted, "aborted");
   await server.stop();
   await assert.rejects(agent(question), { code: "ERR_REMOTE", message: /ECONNREFUSED/ });
+});
+
+test("an observation that is a message of its own comes as one", async () => {
+  await using server = await startFaultServer(() => ({ choices: [{ message: { content: "and so on" } }] }));
+  const completions = new Completions({ url: server.url, model: "m", transport });
+  const tokenizer = wordCodec();
+  const source = endpointSource({ completions, tokenizer });
+  const prompt = messageMarks.render([{ role: "user", content: "who?" }], { addGenerationPrompt: true });
+  const sequence = await source.open(tokenizer.encode(`${prompt}<think>`), { seed: 1 });
+  const request = { maxTokens: 9, stop: [] };
+  await sequence.generate(request);
+  const marks = turnMarksOf(messageMarks);
+  const heard = encodeTurn(tokenizer, "<tool_response>42</tool_response>", { marks, lastId: undefined });
+  await sequence.append(heard.tokens);
+  await sequence.generate(request);
+  const { messages } = (server.asked[1] as Asked).body as { messages: unknown };
+  assert.deepEqual(messages, [
+    { role: "user", content: "who?" },
+    { role: "assistant", content: "<think>and so on" },
+    { role: "user", content: "<tool_response>42</tool_response>" },
+  ]);
 });
 
 test("words make ids and ids make words, and no passage speaks as somebody else", () => {

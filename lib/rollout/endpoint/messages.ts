@@ -29,14 +29,14 @@ export const messageMarks: PromptTemplate = {
   },
 };
 
-/** The messages in a text; one without marks is the user's. */
+/** The messages in a text; what stands before the first mark is the user's. */
 export function partsOf(text: string): Part[] {
   const [bare = "", ...marked] = text.split(roleMark);
-  if (marked.length === 0) return [{ role: "user", text: bare }];
-  return marked.map((each) => {
+  const messages = marked.map((each) => {
     const at = each.indexOf(textMark);
     return { role: each.slice(0, at), text: each.slice(at + 1) };
   });
+  return bare === "" && messages.length > 0 ? messages : [{ role: "user", text: bare }, ...messages];
 }
 
 /** Messages for a server: neighbours of one role are one message, and nobody says nothing. */

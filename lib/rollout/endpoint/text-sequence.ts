@@ -65,7 +65,7 @@ class TextSequence implements OpenSequence {
   }
 
   append(ids: Int32Array): void {
-    this.#said.push({ role: "user", text: this.#parts.tokenizer.decode(ids) });
+    this.#said.push(...partsOf(this.#parts.tokenizer.decode(ids)));
   }
 
   fork({ seed }: { readonly seed: number }): TextSequence {
