@@ -19,8 +19,11 @@ export interface LearnFormatOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The share of the steps whose teacher looks everything up: reading in other tags is learnt first, manners last. */
-const carefulShare = 0.5;
+/**
+ * The share of the steps whose teacher looks everything up: reading in other tags is learnt first, manners last, and in
+ * few steps, for what is said from memory cannot be known, and learning to say it unlearns reading.
+ */
+const carefulShare = 0.7;
 
 // A model that can read already learns tags at a third of the rate that taught it reading.
 const rate = { peak: 1e-3, warmupSteps: 20, decay: "cosine", floor: 0.1 } as const;

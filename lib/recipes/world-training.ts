@@ -47,10 +47,11 @@ export const worldSizes = {
     algorithm: { epochs: 1 },
     training: { ...quick, steps: 40, batchQuestions: 32, learningRate: 3e-4 },
   },
-  "r1-searcher 1": { limits, training: { ...quick, steps: 30, decay: "constant", learningRate: 1e-4 } },
+  "r1-searcher 1": { limits, training: { ...quick, steps: 30, decay: "constant", learningRate: 1.5e-4 } },
   "r1-searcher 2": {
     ...{ ...spelling, limits },
-    training: { ...quick, steps: 30, batchQuestions: 8, learningRate: 2e-4 },
+    algorithm: { miniBatches: 2 },
+    training: { ...quick, steps: 20, batchQuestions: 16, learningRate: 3e-4 },
   },
 } as const satisfies Record<string, WorldSizes>;
 
