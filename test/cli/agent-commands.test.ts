@@ -279,6 +279,35 @@ test("train takes ReMax, an adaptive KL, refills and a changing number of rollou
   assert.match(wrong.stderr, /--kl-target: expected an algorithm with the KL in the reward/);
 });
 
+test("train takes ways that do not search, or search once, and rewards from a server", async () => {
+  await runJson("index", "build", "--corpus", corpus, "--out", index);
+  const sizes = ["--batch-questions", "2", "--steps", "1", "--samples", "2", "--max-response-tokens", "4"];
+  const given = ["train", "--model", model, "--questions", questions, ...sizes, "--algorithm", "rloo"];
+  const out = join(folder, "plain");
+  const cot = await runJson(...given, "--baseline", "cot", "--out", out);
+  assert.equal((cot.metrics as Record<string, number>)["search/rounds"], 0);
+  const [line = ""] = (await readFile(join(out, "trajectories.jsonl"), "utf8")).split("\n");
+  const { segments } = JSON.parse(line) as { segments: { kind: string }[] };
+  assert.deepEqual(
+    segments.map(({ kind }) => kind),
+    ["prompt", "policy"],
+  );
+  await using server = await startFaultServer(({ body }) => ({
+    rewards: (body as { query: string[] }).query.map((_, i) => i),
+  }));
+  const scored = ["--baseline", "rag", "--index", index, "--reward-url", server.url];
+  const rag = await runJson(...given, ...scored, "--out", join(folder, "scored"));
+  const metrics = rag.metrics as Record<string, number>;
+  assert.equal(metrics["search/rounds"], 1);
+  assert.ok(metrics["reward/mean"]! > 0);
+  const [{ body } = { body: undefined }] = server.asked;
+  assert.match((body as { query: string[] }).query[0] ?? "", /capital of [\s\S]*Paris|Rome|Lima/);
+  server.otherwise = { status: 400, body: "no" };
+  const failed = await runCli(...given, ...scored, "--out", join(folder, "unscored"));
+  assert.equal(failed.code, 1);
+  assert.match(failed.stderr, /not rewarded: .*\/get_reward: expected status 200, got 400/);
+});
+
 test("search and eval ask a retrieval server in place of an index", async () => {
   await using server = await startFaultServer(retrieveReply);
   const searched = await runJson("search", "--retriever", server.url, "--query", "Italy", "--top-k", "1");

@@ -81,3 +81,17 @@ test("half a judge, and a judge that never answers, are refused", async () => {
   assert.equal(code, 1);
   assert.match(stderr, /ERR_REMOTE: no answer could be judged; the first: http:\/\/127\.0\.0\.1:9\/v1/);
 });
+
+test("several files are scored as one, and pass@k is told over questions that stand in them several times", async () => {
+  const rows = ["Ada", "Bob"].map((answer) => ({ question: "author?", answers: ["Ada"], answer }));
+  const files = rows.map((_, i) => join(folder, `seed${i}.jsonl`));
+  for (const [i, file] of files.entries()) await writeFile(file, `${JSON.stringify(rows[i])}\n`);
+  const given = files.flatMap((file) => ["--predictions", file]);
+  const { code, stdout, stderr } = await runCli("score-answers", ...given, "--pass-at", "1,2", "--json");
+  assert.equal(code, 0, stderr);
+  const means = JSON.parse(stdout) as Record<string, number>;
+  assert.deepEqual([means.n, means.em, means["pass@1"], means["pass@2"]], [2, 0.5, 0.5, 1]);
+  const few = await runCli("score-answers", "--predictions", files[0] ?? "", "--pass-at", "2");
+  assert.equal(few.code, 1);
+  assert.match(few.stderr, /pass@2: expected at least 2 predictions of each question, got 1 of "author\?"/);
+});

@@ -1,6 +1,7 @@
 /** `seekrl score-answers`: a prediction file by a system's own metric rules. */
 import { z } from "zod";
 import { writeJsonLines } from "../../data/jsonl.ts";
+import { meanPassAtK } from "../../evaluate/pass-at-k.ts";
 import { meanScores, type ScoredAnswer, scoreAnswers } from "../../evaluate/score-answers.ts";
 import type { Verdict } from "../../reward/judge.ts";
 import { answerRules, type RulesName } from "../../reward/rules.ts";
@@ -16,15 +17,23 @@ export const scoreAnswersCommand = command({
   summary: "scores a file of predictions: EM, F1, accuracy, precision, recall, cover-EM",
   options: z.strictObject({
     predictions: z
-      .string()
+      .array(z.string())
+      .min(1)
       .describe("JSON Lines or a JSON array of {question, answer or golden_answers, pred_ans or prediction}"),
     rules: z.enum(rulesNames).default("flashrag").describe("whose metric rules"),
+    passAt: z
+      .array(z.int().min(1))
+      .optional()
+      .describe("k of pass@k by exact match, over questions that were answered several times"),
     out: z.string().optional().describe("file for one JSON line of scores per prediction"),
     ...judgeOptions,
   }),
-  run: async ({ predictions, rules, out, ...judge }, io) => {
+  run: async ({ predictions, rules, passAt = [], out, ...judge }, io) => {
     const scored: ScoredAnswer[] = [];
-    for await (const answer of scoreAnswers(predictions, rules)) scored.push(answer);
+    for (const path of predictions) {
+      for await (const answer of scoreAnswers(path, rules)) scored.push(answer);
+    }
+    const passed = meanPassAtK(scored, passAt);
     const means = meanScores(scored);
     const progress = progressLine(io);
     const judged = await judgeAll(scored, judge, {
@@ -36,7 +45,7 @@ export const scoreAnswersCommand = command({
     if (failure !== undefined) io.log(unjudged(judged?.means.judgeFailures ?? 0, failure.failure));
     const rows = scored.map((answer, i) => ({ ...answer, ...verdictRow(judged?.verdicts[i]) }));
     if (out !== undefined) await writeJsonLines(out, rows);
-    const all = { ...means, ...judged?.means };
+    const all = { ...means, ...passed, ...judged?.means };
     for (const [name, value] of Object.entries(all)) io.write(`${name}: ${formatScore(name, value)}\n`);
     io.result(all);
   },

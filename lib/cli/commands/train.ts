@@ -5,12 +5,22 @@ import type { Question } from "../../data/question.ts";
 import { evaluate } from "../../evaluate/evaluate.ts";
 import { agentPartsOf, trainingOf } from "../../recipes/plan.ts";
 import type { Recipe } from "../../recipes/recipe.ts";
-import { type AgentParts, searchAgent } from "../../rollout/agent.ts";
+import { remoteReward } from "../../reward/remote-reward.ts";
+import type { Reward } from "../../reward/reward.ts";
+import { type Agent, type AgentParts, searchAgent } from "../../rollout/agent.ts";
+import { baselineAgent, baselineNames, searchesFor } from "../../rollout/baselines/baselines.ts";
+import { rolloutsOf } from "../../rollout/own-agent.ts";
 import { copyTokenizer } from "../../text/copy-tokenizer.ts";
 import type { RlMetrics, RlOptions } from "../../train/rl.ts";
 import { countSchedule } from "../../train/schedule.ts";
-import { agentOptions, loadQuestions, openSurroundings, type Surroundings } from "../agent-options.ts";
-import { type CommandIo, command } from "../command.ts";
+import {
+  agentOptions,
+  loadQuestions,
+  noSearch,
+  openSurroundings,
+  type Surroundings,
+} from "../agent-options.ts";
+import { type CommandIo, command, UsageError } from "../command.ts";
 import { openLearners, runRl } from "../learners.ts";
 import { engineOptions, modelOptions, runOptions } from "../model-options.ts";
 import { progressLine } from "../progress.ts";
@@ -24,6 +34,15 @@ const options = z.strictObject({
   ...agentOptions,
   ...runOptions,
   ...trainingOptions,
+  baseline: z
+    .enum(baselineNames)
+    .optional()
+    .describe("trains a plain way to answer instead: direct and cot without search, rag with one search"),
+  rewardUrl: z
+    .string()
+    .optional()
+    .describe("server that scores conversations (POST /get_reward) in place of the recipe's reward"),
+  rewardKeyEnv: z.string().optional().describe("environment variable with that server's API key"),
   evalFirst: z.boolean().default(false).describe("evaluates before the first step too"),
   evalQuestions: z.string().optional().describe("evaluates on these, greedily"),
   searchShare: z
@@ -43,7 +62,12 @@ export const trainCommand = command({
   summary: "improves a search agent by reinforcement learning",
   options,
   run: async (given, io) => {
-    await using met = await openSurroundings(given);
+    const { baseline, tools, stage } = given;
+    if (baseline !== undefined && (tools !== undefined || stage === "auto")) {
+      throw new UsageError("--baseline: expected without --tools and --stage auto, which are a recipe's");
+    }
+    const needsSearch = baseline === undefined || searchesFor(baseline);
+    await using met = needsSearch ? await openSurroundings(given) : noSearch;
     await using session = await openSession(given);
     const last: { metrics?: RlMetrics } = {};
     for (const stage of stagesOf(given)) await trainStage(stage, { session, met, io, last });
@@ -104,16 +128,20 @@ async function plan(
   const { steps, samples } = recipe.training;
   const progress = progressLine(io);
   const planned = trainingOf(recipe, parts, await loadQuestions(given.questions));
+  const agent = given.baseline === undefined ? searchAgent(parts) : baselineAgent(parts, given.baseline);
+  const play = given.baseline === undefined ? {} : { rollout: rolloutsOf(agent) };
+  const scorer = rewardServer(given, io);
   const onCheckpoint = (to: string): Promise<void> => copyTokenizer(given.model, to);
   return {
     ...{ ...planned, learners: opened.learners, seed: given.seed, signal: io.signal },
+    task: { ...planned.task, ...play, ...(scorer ? { reward: scorer } : {}) },
     batch: {
       ...planned.batch,
       samples: countSchedule({ from: samples, to: given.samplesAtEnd ?? samples, steps }),
       maxTokens: given.microBatchTokens,
     },
     run: { folder: given.out, checkpointEvery: given.checkpointEvery, onCheckpoint },
-    ...(await planEvaluation(given, parts, io)),
+    ...(await planEvaluation(given, agent, io)),
     onStep: (metrics) => {
       last.metrics = metrics;
       const reward = metrics["reward/mean"]?.toFixed(3);
@@ -122,14 +150,25 @@ async function plan(
   };
 }
 
+function rewardServer(
+  { rewardUrl: url, rewardKeyEnv: apiKeyEnv }: Options,
+  io: CommandIo,
+): Reward | undefined {
+  if (url === undefined && apiKeyEnv !== undefined) {
+    throw new UsageError("--reward-key-env: expected only with --reward-url");
+  }
+  const onFailure = (reason: string): void => io.log(`not rewarded: ${reason}`);
+  return url === undefined ? undefined : remoteReward({ url, apiKeyEnv, onFailure });
+}
+
 async function planEvaluation(
   { evalQuestions, evalEvery, evalFirst: isFirst, seed }: Options,
-  parts: AgentParts,
+  policy: Agent,
   { signal }: CommandIo,
 ): Promise<Pick<RlOptions, "evaluation">> {
   if (evalQuestions === undefined) return {};
   const questions = await loadQuestions(evalQuestions);
-  const agent = searchAgent({ ...parts, sampling: { temperature: 0 } });
+  const agent: Agent = (question, how) => policy(question, { ...how, sampling: { temperature: 0 } });
   return {
     evaluation: {
       ...{ every: evalEvery, isFirst },
