@@ -30,7 +30,13 @@ export class ScriptedSequence {
     this.#turns = [...turns];
   }
 
+  /** Entropies, where they are asked for, are 0. */
   async generate(request: GenerateRequest): Promise<GeneratedSpan> {
+    const said = this.#say(request);
+    return request.entropies ? { ...said, entropies: new Float32Array(said.ids.length) } : said;
+  }
+
+  #say(request: GenerateRequest): GeneratedSpan {
     this.requests.push(request);
     if (request.signal?.aborted) return span(new Int32Array(), "aborted");
     const turn = this.#turns.shift();
