@@ -11,6 +11,8 @@ export interface LearnFormatOptions {
   /** One batch of demonstrations each. */
   readonly steps: number;
   readonly teaching: Teaching;
+  /** Of the steps: how many have a teacher who looks everything up. @default 0.5 */
+  readonly carefulShare?: number;
   /** The highest rate. @default 1e-3 */
   readonly peak?: number;
   readonly folder: string;
@@ -18,12 +20,6 @@ export interface LearnFormatOptions {
   readonly onStep?: (metrics: SftMetrics) => void;
   readonly signal?: AbortSignal | undefined;
 }
-
-/**
- * The share of the steps whose teacher looks everything up: reading in other tags is learnt first, manners last, and in
- * few steps, for what is said from memory cannot be known, and learning to say it unlearns reading.
- */
-const carefulShare = 0.7;
 
 // A model that can read already learns tags at a third of the rate that taught it reading.
 const rate = { peak: 1e-3, warmupSteps: 20, decay: "cosine", floor: 0.1 } as const;
@@ -39,7 +35,7 @@ const seedOffset = 1000;
  * @throws ERR_ABORTED when the signal fires
  */
 export async function learnFormat({ model, tokenizer }: Player, options: LearnFormatOptions): Promise<void> {
-  const { steps, teaching, peak = rate.peak, folder, seed, onStep, signal } = options;
+  const { steps, teaching, carefulShare = 0.5, peak = rate.peak, folder, seed, onStep, signal } = options;
   if (steps === 0) return;
   const perWorld = worldSft.batchSize;
   const careful = Math.round(steps * carefulShare) * perWorld;

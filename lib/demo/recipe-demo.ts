@@ -89,6 +89,7 @@ async function learnTags(player: Player, options: RecipeDemoOptions): Promise<vo
   await learnFormat(player, {
     ...{ steps, seed, signal, folder: folderOf("format", options) },
     ...(start.peak === undefined ? {} : { peak: start.peak }),
+    ...(start.carefulShare === undefined ? {} : { carefulShare: start.carefulShare }),
     teaching: worldTeaching(fitToWorld(first.recipe, first.sizes), start),
     onStep: ({ step, loss }) => {
       if (step % 50 === 0 || step === steps) onLine(`format ${step}/${steps}  loss ${loss.toFixed(3)}`);

@@ -111,6 +111,11 @@ export interface FormatLearning {
   readonly steps: number;
   /** The highest rate. @default 1e-3 */
   readonly peak?: number;
+  /**
+   * The share of the steps whose teacher looks everything up: reading in other tags is learnt first, manners last, and in
+   * few steps, for what is said from memory cannot be known, and learning to say it unlearns reading. @default 0.5
+   */
+  readonly carefulShare?: number;
   /** What the teacher of the last steps looks up; the teacher of the first ones looks up everything. */
   readonly habits: Habits;
 }
@@ -146,8 +151,8 @@ const kMostlySearches: Habits = {
 export const formatLearning = {
   world: { family: "rag", steps: 0, habits: kHabits },
   "rag-r1": { family: "rag", steps: 0, habits: kHabits },
-  "search-r1": { family: "rag", steps: 200, habits: kHabits },
-  research: { family: "research", steps: 200, habits: kHabits },
+  "search-r1": { family: "rag", steps: 200, carefulShare: 0.7, habits: kHabits },
+  research: { family: "research", steps: 200, carefulShare: 0.7, habits: kHabits },
   "agentic-rag-r1": { family: "memory", steps: 500, peak: 2e-3, habits: kMostlySearches },
-  "r1-searcher": { family: "r1-searcher", steps: 300, habits: kHardlySearches },
+  "r1-searcher": { family: "r1-searcher", steps: 300, carefulShare: 0.7, habits: kHardlySearches },
 } as const satisfies Record<string, FormatLearning>;
