@@ -24,8 +24,12 @@ export type McpPlace = McpCommand | McpAddress;
 /** A server that answers. */
 export interface McpConnection {
   readonly client: Client;
-  /** Whether the server has gone. */
+  /** Whether the server has gone, or knows us no more. */
   readonly isClosed: () => boolean;
+  /** Calls under way. */
+  numRunning: number;
+  /** Lets go of a server that knows us no more, once the calls under way have ended. */
+  readonly leave: () => void;
   /** What a process last wrote to its standard error. */
   readonly lastWords: () => string;
   readonly close: () => Promise<void>;
@@ -73,7 +77,17 @@ export async function connectMcp(place: McpPlace, timeoutMs: number): Promise<Mc
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new SeekError("ERR_REMOTE", `MCP server ${placeName(place)}: ${why}${said}`, { cause });
   }
-  return { client, isClosed: () => state.isClosed, lastWords: () => state.words.trim(), close };
+  const leave = (): void => {
+    state.isClosed = true;
+  };
+  const lastWords = (): string => state.words.trim();
+  return { client, isClosed: () => state.isClosed, numRunning: 0, leave, lastWords, close };
+}
+
+/** Whether an address has forgotten the session, as after a restart: the protocol answers 404, some servers 400. */
+export function isForgotten(error: unknown): boolean {
+  const { status } = error as { readonly status?: unknown };
+  return error instanceof Error && (status === 404 || status === 400);
 }
 
 interface Way {

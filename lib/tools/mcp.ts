@@ -1,7 +1,7 @@
 /** Servers of the Model Context Protocol, whose tools become tools of ours. */
 import type { Tool as McpTool } from "@modelcontextprotocol/client";
 import { SeekError } from "../base/errors.ts";
-import { connectMcp, type McpConnection, type McpPlace, placeName } from "./mcp-connection.ts";
+import { connectMcp, isForgotten, type McpConnection, type McpPlace, placeName } from "./mcp-connection.ts";
 import { type BoundCall, firstProperty, type JsonSchema, shown, type Tool, type ToolOutput } from "./tool.ts";
 
 /** Which of a server's tools, under which names, and how long it may take to start. */
@@ -20,7 +20,8 @@ const pauseMs = 1000;
 const noTimeoutMs = 2 ** 31 - 1;
 
 /**
- * A server of the Model Context Protocol. When it goes away, calls fail and the next one starts it anew.
+ * A server of the Model Context Protocol. When it goes away, or has forgotten us, calls fail and
+ * the next one starts it anew.
  *
  * @example
  * const server = await McpServer.open(mcpPlace, { only: ["add"] });
@@ -106,9 +107,10 @@ export class McpServer {
   }
 
   async #call(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<ToolOutput> {
-    const { client } = await this.#connect();
+    const connection = await this.#connect();
+    connection.numRunning += 1;
     try {
-      const result = await client.callTool(
+      const result = await connection.client.callTool(
         { name, arguments: input },
         { signal, timeout: noTimeoutMs, resetTimeoutOnProgress: true },
       );
@@ -116,7 +118,11 @@ export class McpServer {
       if (result.isError === true) throw new SeekError("ERR_REMOTE", text || "the tool failed");
       return { text };
     } catch (error) {
+      if (isForgotten(error)) connection.leave();
       throw error instanceof SeekError ? error : this.#failure(error);
+    } finally {
+      connection.numRunning -= 1;
+      if (connection.isClosed() && connection.numRunning === 0) void connection.close().catch(() => {});
     }
   }
 

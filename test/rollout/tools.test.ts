@@ -111,7 +111,7 @@ test("a tool that hangs costs its deadline once, fails alone and is counted", as
   const { answer, failures, failureReasons, segments } = await agent(question, {
     onDocuments: (lists) => heard.push(...lists),
   });
-  assert.ok(performance.now() - started < 1000);
+  assert.ok(performance.now() - started < 5000);
   assert.deepEqual([answer, failures], ["Rome", 3]);
   assert.deepEqual(
     failureReasons?.map((reason) => reason.split(":")[0]),

@@ -69,7 +69,7 @@ test("hostile texts are read in linear time", () => {
     const action = parse(text, {});
     if (action.kind === "search") action.queries.map(parseJsonCall);
     parseBracketCalls(text);
-    assert.ok(performance.now() - started < 3000, text.slice(0, 20));
+    assert.ok(performance.now() - started < 5000, text.slice(0, 20));
   }
 });
 

@@ -109,7 +109,7 @@ test("a look for paths is bounded on a dense graph", async () => {
   assert.deepEqual(store.paths("x", "z"), []);
   assert.deepEqual(store.paths("x", "n1", { maxVisited: 2 }), []);
   assert.deepEqual(store.paths("x", "n1", { maxHops: 1 }), []);
-  assert.ok(performance.now() - started < 2000);
+  assert.ok(performance.now() - started < 5000);
 });
 
 test("the tool answers with facts and paths, and helps with names that it does not know", async () => {

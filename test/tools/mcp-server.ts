@@ -1,6 +1,11 @@
 /** A real server of the Model Context Protocol for tests, over standard input and output or HTTP. */
+import { randomUUID } from "node:crypto";
 import { serve } from "@hono/node-server";
-import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import {
+  createMcpHandler,
+  McpServer,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 
@@ -41,14 +46,25 @@ function makeServer(): McpServer {
   return server;
 }
 
-const [, , mode] = process.argv;
-if (mode === "http") {
-  const handler = createMcpHandler(() => makeServer());
+const [, , mode, port = "0"] = process.argv;
+
+function listen(answer: (request: Request) => Response | Promise<Response>): void {
   const fetch = (request: Request): Response | Promise<Response> => {
     const isKnown = request.headers.get("authorization") === "Bearer let-me-in";
-    return isKnown ? handler.fetch(request) : new Response("who?", { status: 401 });
+    return isKnown ? answer(request) : new Response("who?", { status: 401 });
   };
-  serve({ fetch, port: 0, hostname: "127.0.0.1" }, ({ port }) => process.stdout.write(`${port}\n`));
+  serve({ fetch, port: Number(port), hostname: "127.0.0.1" }, (address) => {
+    process.stdout.write(`${address.port}\n`);
+  });
+}
+
+if (mode === "http") {
+  const handler = createMcpHandler(() => makeServer());
+  listen((request) => handler.fetch(request));
+} else if (mode === "sessions") {
+  const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => randomUUID() });
+  await makeServer().connect(transport);
+  listen((request) => transport.handleRequest(request));
 } else if (mode === "broken") {
   process.stderr.write("no licence\n", () => process.exit(1));
 } else {

@@ -16,8 +16,14 @@ after(() => {
   for (const each of started) each.kill();
 });
 
-async function startHttp(): Promise<{ readonly url: string; readonly process: ChildProcess }> {
-  const process_ = spawn(process.execPath, [script, "http"], { stdio: ["ignore", "pipe", "inherit"] });
+async function startHttp(
+  mode: "http" | "sessions",
+  at = "",
+): Promise<{ url: string; process: ChildProcess }> {
+  const port_ = at === "" ? [] : [new URL(at).port];
+  const process_ = spawn(process.execPath, [script, mode, ...port_], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   started.push(process_);
   const [port] = await once(process_.stdout, "data");
   return { url: `http://127.0.0.1:${String(port).trim()}/mcp`, process: process_ };
@@ -106,15 +112,21 @@ test("a server that does not start says why, and so does one without a wanted to
   });
 });
 
-test("a server with an address is called with its headers, and when it dies its calls fail", async () => {
-  const { url, process: running } = await startHttp();
-  await assert.rejects(McpServer.open({ url }), { code: "ERR_REMOTE" });
+test("a server with an address is called with its headers, and may come back", async () => {
   const headers = { Authorization: "Bearer let-me-in" };
-  await using server = await McpServer.open({ url, headers }, { prefix: "far_" });
-  const ask = asking(server, 2000);
-  assert.equal((await ask("far_add", { a: 1, b: 1 })).text, "2");
-  assert.equal((await ask("far_hang")).failure?.kind, "timed out");
-  running.kill("SIGKILL");
-  await once(running, "exit");
-  assert.equal((await ask("far_add", { a: 1, b: 1 })).failure?.kind, "failed");
+  for (const mode of ["http", "sessions"] as const) {
+    const { url, process: running } = await startHttp(mode);
+    await assert.rejects(McpServer.open({ url }), { code: "ERR_REMOTE" });
+    await using server = await McpServer.open({ url, headers }, { prefix: "far_" });
+    const ask = asking(server, 2000);
+    assert.equal((await ask("far_add", { a: 1, b: 1 })).text, "2");
+    assert.equal((await ask("far_hang")).failure?.kind, "timed out");
+    running.kill("SIGKILL");
+    await once(running, "exit");
+    assert.equal((await ask("far_add", { a: 1, b: 1 })).failure?.kind, "failed");
+    await startHttp(mode, url);
+    // One that keeps sessions has forgotten ours, and says so to the first call.
+    if (mode === "sessions") await ask("far_add", { a: 1, b: 1 });
+    assert.equal((await ask("far_add", { a: 1, b: 2 })).text, "3", mode);
+  }
 });
