@@ -1,5 +1,6 @@
 /** Options of commands that let an agent answer questions, and the agent they describe. */
 import { z } from "zod";
+import { SeekError } from "../base/errors.ts";
 import { type Question, readQuestions } from "../data/question.ts";
 import type { Recipe } from "../recipes/recipe.ts";
 import type { Search } from "../search/search.ts";
@@ -112,5 +113,6 @@ export async function loadQuestions(path: string, limit = Number.POSITIVE_INFINI
     if (questions.length >= limit) break;
     questions.push(question);
   }
-  return questions;
+  if (questions.length > 0) return questions;
+  throw new SeekError("ERR_FORMAT", `${path}: expected at least one question, got none`);
 }

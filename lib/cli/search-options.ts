@@ -46,7 +46,10 @@ export const searchOptions = {
 const schema = z.object(searchOptions);
 
 /** What the options say. */
-export type SearchChoice = z.output<typeof schema>;
+export type SearchChoice = z.output<typeof schema> & {
+  /** How often a server is asked again; a training outlasts its restart. @default 10 */
+  readonly retries?: number;
+};
 
 /** A search that is given back when it is done with. */
 export interface OpenedSearch extends Disposable {
@@ -54,7 +57,7 @@ export interface OpenedSearch extends Disposable {
 }
 
 /** A server may restart while a training asks it: within the deadline of a search, nothing is lost. */
-const patient = { retries: 10 };
+const patientRetries = 10;
 
 /** What each place to search needs of the options; what belongs to another place is refused. */
 const places = {
@@ -91,9 +94,11 @@ async function openRetriever({
   retriever = "",
   protocol,
   retrieverKeyEnv,
+  retries = patientRetries,
 }: SearchChoice): Promise<OpenedSearch> {
   const { remoteSearch } = await import("../remote/remote-search.ts");
-  const search = remoteSearch({ url: retriever, protocol, apiKeyEnv: retrieverKeyEnv, transport: patient });
+  const transport = { retries };
+  const search = remoteSearch({ url: retriever, protocol, apiKeyEnv: retrieverKeyEnv, transport });
   return { search, [Symbol.dispose]: () => {} };
 }
 
@@ -103,6 +108,7 @@ async function openWeb({
   webCache,
   site,
   pages,
+  retries = patientRetries,
 }: SearchChoice): Promise<OpenedSearch> {
   const { webSearch } = await import("../web/web-search.ts");
   const { pageReader, withPages } = await import("../web/page-reader.ts");
@@ -113,7 +119,7 @@ async function openWeb({
     ...(webUrl === undefined ? {} : { url: webUrl }),
     ...(site === undefined ? {} : { site }),
     ...cacheIn("answers"),
-    transport: patient,
+    transport: { retries },
   });
   const read = pages === true ? withPages(search, pageReader(cacheIn("pages"))) : search;
   return { search: read, [Symbol.dispose]: () => {} };

@@ -1,5 +1,5 @@
 /** Opens what commands need. Everything native is loaded here, on demand: help and usage errors work without it. */
-import { SeekError } from "../base/errors.ts";
+import { readdir } from "node:fs/promises";
 import type { Engine, EngineOptions } from "../engine/engine.ts";
 import type { Model, ModelOptions } from "../model/model.ts";
 import type { ChatTemplate } from "../text/chat-template.ts";
@@ -40,12 +40,9 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
 
 /** Loads a folder's tokenizer; undefined when there is none, for commands that work on ids. */
 export async function findTokenizer(folder: string): Promise<Tokenizer | undefined> {
-  try {
-    return await loadTokenizer(folder);
-  } catch (error) {
-    if (error instanceof SeekError && error.code === "ERR_IO") return undefined;
-    throw error;
-  }
+  const files = await readdir(folder).catch(() => undefined);
+  const hasOne = files?.some((file) => file === "tokenizer.json" || file.endsWith(".model")) ?? true;
+  return hasOne ? loadTokenizer(folder) : undefined;
 }
 
 /** Opens an engine on a model. */

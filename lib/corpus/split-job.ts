@@ -233,6 +233,9 @@ async function runSplit(options: SplitCorpusOptions, plan: unknown): Promise<Spl
 export async function splitCorpus(options: SplitCorpusOptions): Promise<SplitResult> {
   const { input, out, signal } = options;
   throwIfAborted(signal, "split");
+  if ((await stat(out).catch(() => undefined))?.isDirectory()) {
+    throw new SeekError("ERR_IO", `${out}: expected the name of a file, got a folder`);
+  }
   const plan = await planOf(await corpusFiles(input), options);
   const lock = native.fileLockTake(`${out}.lock`);
   try {

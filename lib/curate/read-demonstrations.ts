@@ -35,7 +35,8 @@ export async function* readDemonstrations(path: string): AsyncGenerator<ReadConv
     const parsed = rowShape.safeParse(value);
     if (!parsed.success) {
       const expected = "{segments: [{kind, text}]} or {prompt, completion}";
-      throw new SeekError("ERR_FORMAT", `${where}: expected ${expected}`);
+      const got = JSON.stringify(value).slice(0, 80);
+      throw new SeekError("ERR_FORMAT", `${where}: expected ${expected}, got ${got}`);
     }
     const { id } = parsed.data;
     yield { where, segments: segmentsOf(parsed.data), ...(id === undefined ? {} : { id }) };

@@ -36,7 +36,7 @@ export class LineLog {
       return new LineLog(file, path, bytes);
     } catch (cause) {
       if (cause instanceof SeekError) throw cause;
-      throw new SeekError("ERR_IO", `${path}: cannot be opened`, { cause });
+      throw new SeekError("ERR_IO", `${path}: cannot be opened: ${(cause as Error).message}`, { cause });
     }
   }
 
@@ -49,7 +49,9 @@ export class LineLog {
   async append(...rows: readonly object[]): Promise<void> {
     const text = Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
     await this.#file.appendFile(text).catch((cause: unknown) => {
-      throw new SeekError("ERR_IO", `${this.#path}: cannot be written`, { cause });
+      throw new SeekError("ERR_IO", `${this.#path}: cannot be written: ${(cause as Error).message}`, {
+        cause,
+      });
     });
     this.#bytes += text.length;
   }

@@ -39,6 +39,12 @@ function answersOf(row: JsonRow): string[] {
   return answers;
 }
 
+function questionOf(row: JsonRow): string {
+  const question = textColumn(row, "question");
+  if (question.trim() === "") throw rowError(row, `column "question": a question`, JSON.stringify(question));
+  return question;
+}
+
 function optional(row: JsonRow, column: "kind" | "split" | "source"): string | undefined {
   return row.value[column] === undefined || row.value[column] === null ? undefined : textColumn(row, column);
 }
@@ -92,7 +98,7 @@ export function questionFromRow(row: JsonRow, prefix = "q"): Question {
   const choices = choicesOf(row);
   return {
     id: row.value.id === undefined ? `${prefix}${row.index}` : textColumn(row, "id"),
-    question: textColumn(row, "question"),
+    question: questionOf(row),
     answers: answersOf(row),
     ...(kind === undefined ? {} : { kind }),
     ...(split === undefined ? {} : { split }),

@@ -1,6 +1,7 @@
 /** The whole loop in one command: a world, its index, a start model, RL in both modes, evaluation. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files.ts";
 import { packageRoot } from "../base/package-root.ts";
 import type { Evaluation } from "../evaluate/evaluate.ts";
@@ -56,7 +57,9 @@ export const worldCheckpoint = join(packageRoot, "world", "checkpoint");
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const { out, seed = 0, quick = false, fromScratch = false, device = "cpu" } = options;
   const { signal, onLine = () => {} } = options;
-  await mkdir(out, { recursive: true });
+  await mkdir(out, { recursive: true }).catch((cause: Error) => {
+    throw new SeekError("ERR_IO", `${out}: cannot be made: ${cause.message}`, { cause });
+  });
   using opened = await openWorld(out, { seed, signal });
   const { world, search } = opened;
   onLine(`world: ${world.passages.length} passages, ${world.questions.train.length} training questions`);

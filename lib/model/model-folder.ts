@@ -20,12 +20,12 @@ export const indexFile = `${weightsFile}.index.json`;
  */
 export async function readJson(path: string): Promise<unknown> {
   const text = await readFile(path, "utf8").catch((cause: unknown) => {
-    throw new SeekError("ERR_IO", `${path}: cannot be read`, { cause });
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
   });
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new SeekError("ERR_FORMAT", `${path}: not JSON`, { cause });
+    throw new SeekError("ERR_FORMAT", `${path}: expected JSON: ${(cause as Error).message}`, { cause });
   }
 }
 

@@ -46,10 +46,12 @@ interface RawHeader {
 
 async function readHeaderBytes(path: string): Promise<RawHeader> {
   const file = await open(path, "r").catch((cause: unknown) => {
-    throw new SeekError("ERR_IO", `${path}: cannot be opened`, { cause });
+    throw new SeekError("ERR_IO", `${path}: cannot be opened: ${(cause as Error).message}`, { cause });
   });
   try {
-    const { size: fileBytes } = await file.stat();
+    const found = await file.stat();
+    if (found.isDirectory()) throw new SeekError("ERR_IO", `${path}: expected a file, got a folder`);
+    const fileBytes = found.size;
     if (fileBytes < 8) throw wrong(path, `expected a header length of 8 bytes, the file has ${fileBytes}`);
     const length = Buffer.alloc(8);
     await file.read(length, 0, 8, 0);

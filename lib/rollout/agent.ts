@@ -1,5 +1,6 @@
 /** Opens sequences for questions and plays rollouts on them: one question, or a group that shares its prompt. */
 import { setMaxListeners } from "node:events";
+import { SeekError } from "../base/errors.ts";
 import { mixSeed } from "../base/seed.ts";
 import type { Question } from "../data/question.ts";
 import type { Format } from "./format.ts";
@@ -129,6 +130,7 @@ function openPrompt(parts: AgentParts, { id, question }: Pick<Question, "id" | "
  * @param question - the question
  * @param chatTemplate - of the model; without one, or for a bare prompt, the messages stand alone
  * @returns the prompt
+ * @throws ERR_FORMAT when the template leaves a message out; ERR_ARGUMENT when it refuses one
  */
 export function promptText(
   { system, prompt, prefix = "", isBare = false }: Pick<Format, "system" | "prompt" | "prefix" | "isBare">,
@@ -141,6 +143,14 @@ export function promptText(
     { role: "user", content: user },
   ];
   const rendered = isBare ? undefined : chatTemplate?.render(messages, { addGenerationPrompt: true });
+  const lost = messages.find(({ content }) => rendered?.includes(content.trim()) === false);
+  if (lost !== undefined) {
+    const got = JSON.stringify(rendered?.slice(0, 80));
+    throw new SeekError(
+      "ERR_FORMAT",
+      `chat template: expected the ${lost.role} message in the prompt, got ${got}`,
+    );
+  }
   return (rendered ?? messages.map(({ content }) => content).join("\n")) + prefix;
 }
 

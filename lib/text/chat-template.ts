@@ -107,7 +107,11 @@ export class ChatTemplate {
     const sources: Readonly<Record<string, string>> =
       templates.size > 0 ? Object.fromEntries(templates) : (config.chat_template ?? {});
     if (Object.keys(sources).length === 0) return undefined;
-    return new ChatTemplate(sources, tokenVariables({ ...specials, ...config }));
+    try {
+      return new ChatTemplate(sources, tokenVariables({ ...specials, ...config }));
+    } catch (cause) {
+      throw new SeekError("ERR_FORMAT", `${folder}: ${(cause as Error).message}`, { cause });
+    }
   }
 
   /**

@@ -72,8 +72,17 @@ function parseJson<T>(path: string, text: string, schema: z.ZodType<T>): T {
   }
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  throw new SeekError("ERR_FORMAT", `${path}: ${issue?.path.join(".") || "content"}: ${issue?.message}`);
+  const [issue] = result.error.issues;
+  const expected = issue === undefined ? "" : messageOf(issue);
+  throw new SeekError("ERR_FORMAT", `${path}: ${issue?.path.join(".") || "content"}: ${expected}`);
+}
+
+/** Of a value that may have several forms, what each of them expects. */
+function messageOf(issue: z.core.$ZodIssue): string {
+  const nested = issue.code === "invalid_union" ? issue.errors.flat().map(messageOf) : [];
+  return nested.length > 0
+    ? [...new Set(nested)].join(", or ")
+    : issue.message.replace(/^Invalid input: /, "");
 }
 
 /** Reads the JSON files beside a tokenizer; those that are missing say nothing. @throws ERR_FORMAT, ERR_IO */

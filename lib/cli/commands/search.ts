@@ -32,7 +32,8 @@ export const searchCommand = command({
     if ((questions === undefined) !== (out === undefined)) {
       throw new UsageError("expected --questions and --out together");
     }
-    using opened = await openSearch(given);
+    // Somebody waits for the answer.
+    using opened = await openSearch({ ...given, retries: 2 });
     if (query !== undefined) await showHits(opened.search, query, given, io);
     else await writeHits(opened.search, given, io);
   },

@@ -1,6 +1,7 @@
 /** `seekrl sft`: fine-tunes a model on written conversations. */
 import { join } from "node:path";
 import { z } from "zod";
+import { SeekError } from "../../base/errors.ts";
 import { readDemonstrations, tokensOf } from "../../curate/read-demonstrations.ts";
 import { copyTokenizer } from "../../text/copy-tokenizer.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
@@ -67,7 +68,12 @@ async function readSequences(
 ): Promise<TrainSequence[]> {
   const sequences: TrainSequence[] = [];
   for await (const conversation of readDemonstrations(path)) {
-    sequences.push(sftSequence(tokensOf(conversation, tokenizer), { otherWeight }));
+    const sequence = sftSequence(tokensOf(conversation, tokenizer), { otherWeight });
+    if (sequence.rows.length === 0) {
+      throw new SeekError("ERR_FORMAT", `${conversation.where}: expected words of the policy, got none`);
+    }
+    sequences.push(sequence);
   }
-  return sequences;
+  if (sequences.length > 0) return sequences;
+  throw new SeekError("ERR_FORMAT", `${path}: expected at least one conversation, got none`);
 }

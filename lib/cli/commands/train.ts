@@ -142,8 +142,11 @@ async function plan(
     },
     run: { folder: given.out, checkpointEvery: given.checkpointEvery, onCheckpoint },
     ...(await planEvaluation(given, agent, io)),
-    onStep: (metrics) => {
+    onStep: (metrics, trajectories) => {
       last.metrics = metrics;
+      const reasons = trajectories.flatMap(({ failureReasons = [] }) => failureReasons);
+      if (reasons.length > 0)
+        io.log(`step ${metrics.step}: ${reasons.length} searches failed, the first one with: ${reasons[0]}`);
       const reward = metrics["reward/mean"]?.toFixed(3);
       progress.show(`step ${metrics.step} of ${steps}: reward ${reward}`);
     },
