@@ -1,6 +1,6 @@
 /** The chat template says what the recipe says, and a turn that is rendered again is still the turn that was read. */
 import { promptText } from "../../rollout/agent.ts";
-import { type Finding, quote, skipped, verdict } from "../finding.ts";
+import { type Finding, skipped, verdict } from "../finding.ts";
 import type { LintSubject } from "../subject.ts";
 import { turnsFor } from "../written.ts";
 
@@ -39,13 +39,9 @@ function promptProblems(linted: LintSubject): string[] {
   const { format, chatTemplate } = linted.parts;
   const messages = opening(linted);
   const text = promptText(format, linted.question.question, chatTemplate);
-  const lost = messages.filter(({ content }) => !text.includes(content.trim()));
   const plain = chatTemplate?.render(messages, { addGenerationPrompt: false }) ?? "";
   const begins = text.startsWith(plain) && text.length > plain.length + (format.prefix ?? "").length;
-  return [
-    ...lost.map(({ role, content }) => `the ${role} message is lost or changed: ${quote(content)}`),
-    ...(begins ? [] : ["the prompt does not begin the model's turn: addGenerationPrompt adds nothing"]),
-  ];
+  return begins ? [] : ["the prompt does not begin the model's turn: addGenerationPrompt adds nothing"];
 }
 
 /** Two turns of the model with the user's word between them. */
