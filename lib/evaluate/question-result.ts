@@ -13,6 +13,8 @@ export interface QuestionResult {
   readonly id: string;
   readonly question: string;
   readonly answers: readonly string[];
+  /** Of multiple choice: what a letter alone stands for. */
+  readonly choices?: readonly string[];
   /** What the policy answered; null when it did not. */
   readonly answer: string | null;
   readonly em: number;
@@ -75,6 +77,7 @@ export function resultOf(
   const { em, f1, acc, precision, recall } = scores;
   return {
     ...{ set, index, id, question, answers },
+    ...(choices.length === 0 ? {} : { choices }),
     answer: answer ?? null,
     ...{ em, f1, acc, precision, recall },
     judge: null,

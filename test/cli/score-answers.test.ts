@@ -48,6 +48,13 @@ test("the scores are those of the rules that were asked for, and nothing else is
   assert.equal((await score("--rules", "nobody")).code, 2);
 });
 
+test("BLEU and ROUGE stand beside the rules' scores where they are asked for", async () => {
+  const { means } = await score("--overlap");
+  // One prediction of three has words of its answer: "New York" of "New York City".
+  assert.deepEqual([means.bleu, (means.rouge1 ?? 0) > 0.26, means.rougeL], [0, true, means.rouge1]);
+  assert.equal("bleu" in (await score()).means, false);
+});
+
 test("a judge's share, its verdicts and its failures stand beside the rules' scores", async () => {
   await using server = await startFaultServer(({ body }) => {
     const { content } = (body as { messages: [{ content: string }] }).messages[0];

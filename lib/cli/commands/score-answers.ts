@@ -3,7 +3,9 @@ import { z } from "zod";
 import { writeJsonLines } from "../../data/jsonl.ts";
 import { meanPassAtK } from "../../evaluate/pass-at-k.ts";
 import { meanScores, type ScoredAnswer, scoreAnswers } from "../../evaluate/score-answers.ts";
+import { bleu } from "../../reward/bleu.ts";
 import type { Verdict } from "../../reward/judge.ts";
+import { type RougeScores, rouge } from "../../reward/rouge.ts";
 import { answerRules, type RulesName } from "../../reward/rules.ts";
 import { command } from "../command.ts";
 import { judgeAll, judgeOptions } from "../judge-options.ts";
@@ -25,10 +27,14 @@ export const scoreAnswersCommand = command({
       .array(z.int().min(1))
       .optional()
       .describe("k of pass@k by exact match, over questions that were answered several times"),
+    overlap: z
+      .boolean()
+      .default(false)
+      .describe("adds BLEU-4 of all predictions and the means of ROUGE-1, ROUGE-2 and ROUGE-L"),
     out: z.string().optional().describe("file for one JSON line of scores per prediction"),
     ...judgeOptions,
   }),
-  run: async ({ predictions, rules, passAt = [], out, ...judge }, io) => {
+  run: async ({ predictions, rules, passAt = [], overlap, out, ...judge }, io) => {
     const scored: ScoredAnswer[] = [];
     for (const path of predictions) {
       for await (const answer of scoreAnswers(path, rules)) scored.push(answer);
@@ -43,13 +49,24 @@ export const scoreAnswersCommand = command({
     progress.end();
     const failure = judged?.verdicts.find((verdict) => "failure" in verdict);
     if (failure !== undefined) io.log(unjudged(judged?.means.judgeFailures ?? 0, failure.failure));
-    const rows = scored.map((answer, i) => ({ ...answer, ...verdictRow(judged?.verdicts[i]) }));
+    const rouges = overlap ? scored.map(({ prediction, answers }) => rouge(prediction, answers)) : [];
+    const rows = scored.map((answer, i) => ({ ...answer, ...rouges[i], ...verdictRow(judged?.verdicts[i]) }));
     if (out !== undefined) await writeJsonLines(out, rows);
-    const all = { ...means, ...passed, ...judged?.means };
+    const all = { ...means, ...passed, ...(overlap ? overlapMeans(scored, rouges) : {}), ...judged?.means };
     for (const [name, value] of Object.entries(all)) io.write(`${name}: ${formatScore(name, value)}\n`);
     io.result(all);
   },
 });
+
+function overlapMeans(
+  scored: readonly ScoredAnswer[],
+  rouges: readonly RougeScores[],
+): RougeScores & { readonly bleu: number } {
+  const mean = (name: keyof RougeScores): number =>
+    rouges.reduce((sum, each) => sum + each[name], 0) / rouges.length;
+  const pairs = scored.map(({ prediction, answers }) => ({ answer: prediction, accepted: answers }));
+  return { bleu: bleu(pairs), rouge1: mean("rouge1"), rouge2: mean("rouge2"), rougeL: mean("rougeL") };
+}
 
 function unjudged(count: number, reason: string): string {
   return count === 1
