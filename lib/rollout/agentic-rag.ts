@@ -45,11 +45,8 @@ export const wikiTool: AgenticTool = {
   description: "an encyclopedia; give the names of what you look for.",
 };
 
-/** A mean entropy cannot reach it. */
-const kNeverDoubted = 1e5;
-
 /** Every answer counts, as in the original: a threshold has to be found for each model. */
-const memoryOfRecipe: Memory = { ...defaultMemory, sigma: kNeverDoubted };
+const memoryOfRecipe: Memory = { ...defaultMemory, stateValue: "none" };
 
 /**
  * The conversation of Agentic-RAG-R1.

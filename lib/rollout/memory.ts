@@ -14,9 +14,10 @@ export type MemoryActionKind =
 export interface Memory {
   /**
    * How uncertain a thought or an answer is, its state value: the mean entropy of its tokens in nats, or their
-   * perplexity after the prompt alone (conditional perplexity, TC-RAG, arXiv 2408.09199).
+   * perplexity after the prompt alone (conditional perplexity, TC-RAG, arXiv 2408.09199). With `none` it is not measured,
+   * and no answer is too uncertain: servers of texts give neither.
    */
-  readonly stateValue: "entropy" | "cppl";
+  readonly stateValue: "entropy" | "cppl" | "none";
   /** An answer whose state value is not below this becomes a thought. */
   readonly sigma: number;
   /** Actions that must come before an answer counts; an earlier one becomes a thought. */

@@ -55,7 +55,8 @@ async function play(talk: Conversation, stack: Stack, memory: Memory): Promise<S
     }
     const action = format.parse(turn.text, format);
     const value = await claimValue(talk, turn, action, memory);
-    const counts = talk.turns > memory.minActions && (value.value ?? 0) < memory.sigma;
+    const isSure = value.value === undefined || value.value < memory.sigma;
+    const counts = isSure && talk.turns > memory.minActions;
     if (action.kind === "end" || (action.kind === "answer" && (counts || talk.turns === limits.maxTurns))) {
       stack.note(turn, { kind: action.answer === undefined ? "invalid" : "answer", ...value });
       return talk.conclude(action.answer, turn.stop);
@@ -74,6 +75,7 @@ async function claimValue(
   action: Action,
   { stateValue: kind }: Memory,
 ): Promise<{ readonly value?: number }> {
+  if (kind === "none") return {};
   const isClaim = action.kind === "answer" || (action.kind === "reasoning" && kind === "entropy");
   return isClaim ? { value: await stateValue(talk, turn, { kind, start: action.start ?? 0 }) } : {};
 }

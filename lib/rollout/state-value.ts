@@ -38,7 +38,7 @@ export function tokenAt(tokenizer: TextCodec, ids: Int32Array, start: number): n
 export async function stateValue(
   talk: Conversation,
   { ids, entropies }: Turn,
-  { kind, start }: { readonly kind: Memory["stateValue"]; readonly start: number },
+  { kind, start }: { readonly kind: Exclude<Memory["stateValue"], "none">; readonly start: number },
 ): Promise<number> {
   const first = tokenAt(talk.environment.tokenizer, ids, start);
   if (first === ids.length) return Number.POSITIVE_INFINITY;

@@ -14,7 +14,9 @@ import {
 } from "../../lib/rollout/endpoint/messages.ts";
 import { endOf, endpointSource } from "../../lib/rollout/endpoint/text-sequence.ts";
 import { ragFormat } from "../../lib/rollout/format.ts";
+import { defaultMemory } from "../../lib/rollout/memory.ts";
 import { defaultLimits } from "../../lib/rollout/rollout.ts";
+import { stackParser, stackTurnEnds } from "../../lib/rollout/stack-grammar.ts";
 import { encodeTurn, turnMarksOf } from "../../lib/rollout/turn-marks.ts";
 import { ChatTemplate } from "../../lib/text/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizer.ts";
@@ -134,6 +136,60 @@ test("a server that is down, slow, erring or talks nonsense fails by name; an em
   assert.equal(aborted, "aborted");
   await server.stop();
   await assert.rejects(agent(question), { code: "ERR_REMOTE", message: /ECONNREFUSED/ });
+});
+
+test("a server's memory stack: what was taken back is not sent again, and feedback stays the assistant's", async () => {
+  const turns = ["<search> France ", "<backtrack> not there ", "<answer> Paris "];
+  let turn = 0;
+  await using server = await startFaultServer(() => ({ choices: [{ message: { content: turns[turn++] } }] }));
+  const completions = new Completions({ url: server.url, model: "m", transport });
+  const tokenizer = wordCodec();
+  const memory = { ...defaultMemory, stateValue: "none" } as const;
+  const format = { ...common.format, parse: stackParser(), turnEnds: stackTurnEnds(), memory };
+  const engine = endpointSource({ completions, tokenizer });
+  const parts = {
+    ...common,
+    format,
+    engine,
+    tokenizer,
+    search: recordedSearch(),
+    chatTemplate: messageMarks,
+  };
+  const { answer, memory: record } = await searchAgent(parts)(question);
+  assert.deepEqual([answer, record?.actions.map(({ popped }) => popped)], ["Paris", [0, 1, 0]]);
+  const [, second, third] = server.asked.map(
+    ({ body }) => (body as { messages: { content: string }[] }).messages,
+  );
+  assert.match(second?.at(-1)?.content ?? "", /about France/);
+  assert.deepEqual(third, [
+    { role: "user", content: common.format.prompt(question.question) },
+    { role: "assistant", content: "<backtrack> not there </backtrack>" },
+  ]);
+  const measured = { ...parts, format: { ...format, memory: defaultMemory } };
+  turn = 2;
+  await assert.rejects(searchAgent(measured)(question), { code: "ERR_ARGUMENT", message: /entropies/ });
+});
+
+test("a sequence of texts forgets in the middle of a part too", async () => {
+  const asked: unknown[] = [];
+  const completions = {
+    api: "completions",
+    complete: async ({ prompt }: { readonly prompt: unknown }) => {
+      asked.push(prompt);
+      return { text: "and so on", finish: "stop" as const };
+    },
+  } as const;
+  const tokenizer = wordCodec();
+  const sequence = await endpointSource({ completions, tokenizer }).open(tokenizer.encode("one two"), {
+    seed: 1,
+  });
+  const request = { maxTokens: 9, stop: [] };
+  await sequence.generate(request);
+  await sequence.truncate?.(3);
+  await sequence.generate(request);
+  await sequence.truncate?.(1);
+  await sequence.generate(request);
+  assert.deepEqual(asked, ["one two", "one twoand", "one"]);
 });
 
 test("an observation that is a message of its own comes as one", async () => {

@@ -184,6 +184,18 @@ test("conditional perplexity is that of the answer after the prompt alone", asyn
   assert.equal(doubted.memory?.actions[0]?.isDemoted, true);
 });
 
+test("without a state value nothing is measured, and only the number of actions holds an answer back", async () => {
+  const memory = { stateValue: "none", sigma: 0, minActions: 1 } as const;
+  const { trajectory } = await views([answer, answer], { memory });
+  assert.deepEqual(
+    trajectory.memory?.actions.map(({ isDemoted, value }) => [isDemoted, value]),
+    [
+      [true, undefined],
+      [undefined, undefined],
+    ],
+  );
+});
+
 test("an answer of nothing is infinitely uncertain", async () => {
   const { trajectory } = await views([{ ids: characters.encode("<answer>"), stop: "eos" }, answer]);
   assert.equal(trajectory.memory?.actions[0]?.kind, "invalid");

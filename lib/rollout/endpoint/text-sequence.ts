@@ -26,17 +26,30 @@ export interface EndpointParts {
  */
 export function endpointSource(parts: EndpointParts): SequenceSource {
   return {
-    open: (ids, { seed }) => new TextSequence(parts, partsOf(parts.tokenizer.decode(ids)), seed),
+    open: (ids, { seed }) => {
+      const sequence = new TextSequence(parts, [], seed);
+      sequence.append(ids);
+      return sequence;
+    },
   };
 }
 
+/** A piece of what was said, by the ids that an agent counts it by. */
+interface Piece {
+  readonly ids: Int32Array;
+  readonly parts: readonly Part[];
+}
+
+/** The parts of ids that came from the model: read again after a pop, they are still the model's own words. */
+const ownParts = new WeakMap<Int32Array, readonly Part[]>();
+
 class TextSequence implements OpenSequence {
   readonly #parts: EndpointParts;
-  readonly #said: Part[];
+  readonly #said: Piece[];
   readonly #seed: number;
   #turns = 0;
 
-  constructor(parts: EndpointParts, said: readonly Part[], seed: number) {
+  constructor(parts: EndpointParts, said: readonly Piece[], seed: number) {
     this.#parts = parts;
     this.#said = [...said];
     this.#seed = seed;
@@ -44,13 +57,15 @@ class TextSequence implements OpenSequence {
 
   async generate({ maxTokens, stop, signal, ...sampling }: GenerateRequest): Promise<GeneratedSpan> {
     const { completions, tokenizer } = this.#parts;
-    const prompt = completions.api === "chat" ? toMessages(this.#said) : toText(this.#said);
+    const said = this.#said.flatMap(({ parts }) => parts);
+    const prompt = completions.api === "chat" ? toMessages(said) : toText(said);
     // Servers take seeds of 31 bits; every turn of a sequence draws anew.
     const seed = (this.#seed + this.#turns++) % 2 ** 31;
     try {
       const completed = await this.#complete({ prompt, maxTokens, stop, seed, signal, ...sampling });
-      this.#said.push({ role: "assistant", text: completed.text });
       const ids = tokenizer.encode(completed.text, { parseSpecialTokens: false });
+      ownParts.set(ids, [{ role: "assistant", text: completed.text }]);
+      this.append(ids);
       const logprobs = new Float32Array(ids.length).fill(Number.NaN);
       return { ids, logprobs, stop: completed.stop, weightsVersion: 0 };
     } catch (error) {
@@ -65,7 +80,16 @@ class TextSequence implements OpenSequence {
   }
 
   append(ids: Int32Array): void {
-    this.#said.push(...partsOf(this.#parts.tokenizer.decode(ids)));
+    this.#said.push({ ids, parts: ownParts.get(ids) ?? partsOf(this.#parts.tokenizer.decode(ids)) });
+  }
+
+  truncate(length: number): void {
+    let room = length;
+    for (const { ids, parts } of this.#said.splice(0)) {
+      if (ids.length <= room) this.#said.push({ ids, parts });
+      else if (room > 0) this.append(ids.slice(0, room));
+      room = Math.max(0, room - ids.length);
+    }
   }
 
   fork({ seed }: { readonly seed: number }): TextSequence {
