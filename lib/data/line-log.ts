@@ -1,18 +1,12 @@
 /** A file of JSON lines that grows with a run and is cut back to the last checkpoint on resume. */
-import { type FileHandle, mkdir, open } from "node:fs/promises";
-import { dirname } from "node:path";
-import { SeekError } from "../base/errors.ts";
+import { GrowingFile } from "./growing-file.ts";
 
 /** One log of a run; `bytes` at a checkpoint says where to go on. */
 export class LineLog {
-  readonly #file: FileHandle;
-  readonly #path: string;
-  #bytes: number;
+  readonly #file: GrowingFile;
 
-  private constructor(file: FileHandle, path: string, bytes: number) {
+  private constructor(file: GrowingFile) {
     this.#file = file;
-    this.#path = path;
-    this.#bytes = bytes;
   }
 
   /**
@@ -24,36 +18,17 @@ export class LineLog {
    * @throws ERR_IO when the file system refuses; ERR_FORMAT when the file is shorter than it was at the checkpoint
    */
   static async open(path: string, bytes: number): Promise<LineLog> {
-    try {
-      await mkdir(dirname(path), { recursive: true });
-      const file = await open(path, "a+");
-      const { size } = await file.stat();
-      if (size < bytes) {
-        await file.close();
-        throw new SeekError("ERR_FORMAT", `${path}: expected at least ${bytes} bytes, got ${size}`);
-      }
-      await file.truncate(bytes);
-      return new LineLog(file, path, bytes);
-    } catch (cause) {
-      if (cause instanceof SeekError) throw cause;
-      throw new SeekError("ERR_IO", `${path}: cannot be opened: ${(cause as Error).message}`, { cause });
-    }
+    return new LineLog(await GrowingFile.open(path, bytes));
   }
 
   /** Length after all lines so far. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#file.bytes;
   }
 
   /** Adds one line per row. @throws ERR_IO */
   async append(...rows: readonly object[]): Promise<void> {
-    const text = Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
-    await this.#file.appendFile(text).catch((cause: unknown) => {
-      throw new SeekError("ERR_IO", `${this.#path}: cannot be written: ${(cause as Error).message}`, {
-        cause,
-      });
-    });
-    this.#bytes += text.length;
+    await this.#file.append(Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join("")));
   }
 
   /** Waits until all lines are on the disk. */

@@ -3,17 +3,19 @@ import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { native } from "../base/native.ts";
-import { LineLog } from "../data/line-log.ts";
 import type { Model } from "../model/model.ts";
 import { findWeights } from "../model/model-folder.ts";
 import { type Checkpoint, latestCheckpoint, removeLeftovers, writeCheckpoint } from "./checkpoint.ts";
 import type { Critic } from "./critic.ts";
+import { RunLogs } from "./run-logs.ts";
 import type { Trainer } from "./trainer.ts";
 
 /** Where a run is kept, and how often. */
 export interface RunOptions {
   /** `metrics.jsonl`, `trajectories.jsonl` and `checkpoints/` stand in it. A run that is already there goes on. */
   readonly folder: string;
+  /** Also keeps the metrics as an event file in `tensorboard/`. @default false */
+  readonly tensorBoard?: boolean;
   /** Steps between checkpoints; the last step always gets one. @default 50 */
   readonly checkpointEvery?: number;
   /** Newest checkpoints kept. @default 2 */
@@ -38,6 +40,7 @@ const savedState = z.object({
   criticSteps: z.number().int().optional(),
   metricsBytes: z.number().int(),
   trajectoriesBytes: z.number().int(),
+  eventsBytes: z.number().int().optional(),
   hasEnded: z.boolean().optional(),
   klCoef: z.number().optional(),
 });
@@ -93,21 +96,20 @@ export class Run {
   readonly resumedKlCoef: number | undefined;
   readonly #options: RunOptions;
   readonly #subject: RunSubject;
-  readonly #metrics: LineLog;
-  readonly #trajectories: LineLog;
+  readonly #logs: RunLogs;
 
   private constructor(
     options: RunOptions,
     subject: RunSubject,
     resumed: { readonly step: number } & LoopState,
-    logs: [LineLog, LineLog],
+    logs: RunLogs,
   ) {
     this.#options = options;
     this.#subject = subject;
     this.resumedStep = resumed.step;
     this.hasEnded = resumed.hasEnded ?? false;
     this.resumedKlCoef = resumed.klCoef;
-    [this.#metrics, this.#trajectories] = logs;
+    this.#logs = logs;
   }
 
   /**
@@ -123,22 +125,19 @@ export class Run {
     await removeLeftovers(root);
     const checkpoint = await latestCheckpoint(root);
     const saved = checkpoint && (await restore(checkpoint, subject));
-    const metrics = await LineLog.open(join(options.folder, "metrics.jsonl"), saved?.metricsBytes ?? 0);
-    const trajectories = await LineLog.open(
-      join(options.folder, "trajectories.jsonl"),
-      saved?.trajectoriesBytes ?? 0,
-    );
-    return new Run(options, subject, saved ?? { step: 0 }, [metrics, trajectories]);
+    const { folder, tensorBoard } = options;
+    const logs = await RunLogs.open(folder, saved, { tensorBoard });
+    return new Run(options, subject, saved ?? { step: 0 }, logs);
   }
 
-  /** Adds a line to `metrics.jsonl`. @throws ERR_IO */
+  /** Adds a step's numbers to the logs. @throws ERR_IO */
   async logMetrics(metrics: Readonly<Record<string, number>>): Promise<void> {
-    await this.#metrics.append(metrics);
+    await this.#logs.addMetrics(metrics);
   }
 
   /** Adds lines to `trajectories.jsonl`. @throws ERR_IO */
   async logTrajectories(rows: readonly object[]): Promise<void> {
-    if (rows.length > 0) await this.#trajectories.append(...rows);
+    await this.#logs.addTrajectories(rows);
   }
 
   /** Writes a checkpoint after `step` steps when one is due. @throws ERR_IO */
@@ -152,16 +151,14 @@ export class Run {
   }
 
   async #checkpoint(step: number, loop: LoopState): Promise<void> {
-    await this.#metrics.sync();
-    await this.#trajectories.sync();
+    const bytes = await this.#logs.sync();
     const { kind, seed, trainer, critic } = this.#subject;
     const state = {
       kind,
       seed,
       policySteps: trainer.numSteps,
       ...(critic === undefined ? {} : { criticSteps: critic.numSteps }),
-      metricsBytes: this.#metrics.bytes,
-      trajectoriesBytes: this.#trajectories.bytes,
+      ...bytes,
       ...(loop.hasEnded ? { hasEnded: true } : {}),
       ...(loop.klCoef === undefined ? {} : { klCoef: loop.klCoef }),
     };
@@ -183,7 +180,6 @@ export class Run {
 
   /** Closes the logs; nothing is written any more. */
   async close(): Promise<void> {
-    await this.#metrics.close();
-    await this.#trajectories.close();
+    await this.#logs.close();
   }
 }

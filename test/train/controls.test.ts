@@ -192,6 +192,20 @@ test("a model may be evaluated before its first step, which a resumed run does n
   });
 });
 
+test("a run's event file has a record for each step, also when it was resumed", async () => {
+  await withFolder(async (folder) => {
+    const options = await fixedRun([asked("01", "nq")], { advantage: "rloo" });
+    const run = { folder, tensorBoard: true };
+    await rl({ ...options, run, steps: 2 });
+    const path = join(folder, "tensorboard", "events.out.tfevents.0.seekrl");
+    const before = await readFile(path);
+    await rl({ ...options, run, steps: 3 });
+    const after = await readFile(path);
+    assert.ok(after.subarray(0, before.length).equals(before));
+    assert.equal(after.toString("latin1").split("reward/mean").length - 1, 3);
+  });
+});
+
 test("an adaptive KL in the loss, and refills without groups, are refused", async () => {
   const kl = { ...algorithms.grpo.kl, adaptive: { target: 0.1, horizon: 10 } };
   const options = await fixedRun([asked("01", "nq")], { ...algorithms.grpo, kl });

@@ -45,6 +45,7 @@ export const sftCommand = command({
       run: {
         folder: out,
         checkpointEvery: options.checkpointEvery,
+        tensorBoard: options.tensorboard,
         onCheckpoint: (to) => copyTokenizer(start, to),
       },
       onStep: (metrics) => {

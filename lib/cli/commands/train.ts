@@ -140,7 +140,10 @@ async function plan(
       samples: countSchedule({ from: samples, to: given.samplesAtEnd ?? samples, steps }),
       maxTokens: given.microBatchTokens,
     },
-    run: { folder: given.out, checkpointEvery: given.checkpointEvery, onCheckpoint },
+    run: {
+      ...{ folder: given.out, checkpointEvery: given.checkpointEvery, onCheckpoint },
+      tensorBoard: given.tensorboard,
+    },
     ...(await planEvaluation(given, agent, io)),
     onStep: (metrics, trajectories) => {
       last.metrics = metrics;
