@@ -1,11 +1,14 @@
 /** Options of commands that let a model play over questions to make data of it: who plays, and when it is right. */
 import { z } from "zod";
+import { SeekError } from "../base/errors.ts";
 import type { IsRight } from "../curate/attempts.ts";
+import type { Question } from "../data/question.ts";
 import { agentPartsOf } from "../recipes/plan.ts";
 import type { Recipe } from "../recipes/recipe.ts";
 import { coverage, exactMatch } from "../reward/metrics.ts";
 import type { Agent } from "../rollout/agent.ts";
 import type { Search } from "../search/search.ts";
+import { loadQuestions } from "./agent-options.ts";
 import { UsageError } from "./command.ts";
 import { type JudgeChoice, judgeOptions, openJudge } from "./judge-options.ts";
 import { modelOptions } from "./model-options.ts";
@@ -47,6 +50,13 @@ export async function openPlayer(
     agent: searchAgent(agentPartsOf(opened, recipe, search)),
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };
+}
+
+/** The questions to play. @throws ERR_FORMAT when the file has none, or something else */
+export async function questionsToPlay(path: string, limit: number | undefined): Promise<Question[]> {
+  const questions = await loadQuestions(path, limit);
+  if (questions.length > 0) return questions;
+  throw new SeekError("ERR_FORMAT", `${path}: expected at least one question, got none`);
 }
 
 /** When an answer is right. */

@@ -14,8 +14,9 @@ export function writeDemonstration(
   { segments }: Pick<Trajectory, "segments">,
   studentPrompt?: string,
 ): WrittenSegment[] {
-  return segments.map(({ kind, text, tokens }) => {
-    if (studentPrompt === undefined) return { kind, text, tokens: [...tokens] };
-    return { kind, text: kind === "prompt" ? studentPrompt : text };
+  return segments.map(({ kind, text, tokens, visible }) => {
+    const seen = visible === undefined ? {} : { visible };
+    if (studentPrompt === undefined) return { kind, text, tokens: [...tokens], ...seen };
+    return { kind, text: kind === "prompt" ? studentPrompt : text, ...seen };
   });
 }

@@ -8,6 +8,7 @@ const segmentShape = z.strictObject({
   kind: z.enum(["prompt", "policy", "observation"]),
   text: z.string(),
   tokens: z.array(z.int().min(0)).optional(),
+  visible: z.array(z.int().min(0)).optional(),
 });
 
 const rowShape = z.union([
@@ -39,7 +40,9 @@ export async function* readDemonstrations(path: string): AsyncGenerator<ReadConv
       throw new SeekError("ERR_FORMAT", `${where}: expected ${expected}, got ${got}`);
     }
     const { id } = parsed.data;
-    yield { where, segments: segmentsOf(parsed.data), ...(id === undefined ? {} : { id }) };
+    const segments = segmentsOf(parsed.data);
+    requireEarlier(segments, where);
+    yield { where, segments, ...(id === undefined ? {} : { id }) };
   }
 }
 
@@ -50,9 +53,24 @@ function segmentsOf(row: z.output<typeof rowShape>): WrittenSegment[] {
       { kind: "policy", text: row.completion as string },
     ];
   }
-  return (row.segments as z.output<typeof segmentShape>[]).map(({ kind, text, tokens }) =>
-    tokens === undefined ? { kind, text } : { kind, text, tokens },
-  );
+  return (row.segments as z.output<typeof segmentShape>[]).map(({ kind, text, tokens, visible }) => ({
+    ...{ kind, text },
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(visible === undefined ? {} : { visible }),
+  }));
+}
+
+function requireEarlier(segments: readonly WrittenSegment[], where: string): void {
+  for (const [i, { visible = [] }] of segments.entries()) {
+    const late = visible.find((place) => place >= i);
+    if (late === undefined) continue;
+    throw new SeekError("ERR_FORMAT", `${where}, segment ${i}: expected visible below ${i}, got ${late}`);
+  }
+}
+
+/** A segment to train on. */
+export interface SftSegment extends Pick<WrittenSegment, "kind" | "visible"> {
+  readonly tokens: Int32Array;
 }
 
 /** What encodes texts and reads ids. */
@@ -73,17 +91,15 @@ export interface StudentTokenizer {
  * @returns segments to train on
  * @throws ERR_FORMAT when its ids are not those of this tokenizer
  */
-export function tokensOf(
-  { segments, where }: ReadConversation,
-  tokenizer: StudentTokenizer,
-): { readonly kind: WrittenSegment["kind"]; readonly tokens: Int32Array }[] {
-  return segments.map(({ kind, text, tokens }, i) => {
+export function tokensOf({ segments, where }: ReadConversation, tokenizer: StudentTokenizer): SftSegment[] {
+  return segments.map(({ kind, text, tokens, visible }, i) => {
+    const seen = visible === undefined ? {} : { visible };
     if (tokens === undefined) {
       const how = { parseSpecialTokens: kind !== "observation", beginsText: i === 0 };
-      return { kind, tokens: tokenizer.encode(text, how) };
+      return { kind, tokens: tokenizer.encode(text, how), ...seen };
     }
     if (kind === "policy") requireSameText(tokens, text, { tokenizer, where: `${where}, segment ${i}` });
-    return { kind, tokens: Int32Array.from(tokens) };
+    return { kind, tokens: Int32Array.from(tokens), ...seen };
   });
 }
 

@@ -2,11 +2,14 @@
 import { mixSeed } from "../base/seed.ts";
 import type { Format } from "../rollout/format.ts";
 
-/** A piece of a written conversation; `tokens` are the ids as they were sampled or read, where they are known. */
+/** A piece of a written conversation. */
 export interface WrittenSegment {
   readonly kind: "prompt" | "policy" | "observation";
   readonly text: string;
+  /** The ids as they were sampled or read, where they are known. */
   readonly tokens?: readonly number[];
+  /** Of agents that forget: the segments that were the context of this turn. @default all earlier ones */
+  readonly visible?: readonly number[];
 }
 
 /** RAG-R1's categories, by number. */
@@ -54,21 +57,26 @@ export function sftSamples(
   for (const [i, segment] of segments.entries()) {
     if (segment.kind !== "policy") continue;
     const { kind } = format.parse(segment.text, format);
-    if (kind === "answer" || kind === "search") {
-      const category = categoryOf(kind, hasSearched);
-      samples.push({ category, segments: [...segments.slice(0, i).map(asRead), segment] });
-    } else numInvalid += 1;
+    if (kind === "invalid" || kind === "end") numInvalid += 1;
+    else samples.push({ category: categoryOf(kind, hasSearched), segments: sampleOf(segments, i) });
     hasSearched ||= kind === "search";
   }
   return { samples, numInvalid };
 }
 
-function categoryOf(kind: "answer" | "search", hasSearched: boolean): SftCategory {
+// The paper's agents do nothing but search and answer; what else an agent does stands with its searches.
+function categoryOf(kind: string, hasSearched: boolean): SftCategory {
   if (kind === "answer") return hasSearched ? 3 : 1;
   return hasSearched ? 4 : 2;
 }
 
-function asRead(segment: WrittenSegment): WrittenSegment {
+function sampleOf(segments: readonly WrittenSegment[], turn: number): WrittenSegment[] {
+  const { visible, ...said } = segments[turn]!;
+  const context = visible?.map((place) => segments[place]!) ?? segments.slice(0, turn);
+  return [...context.map(asRead), said];
+}
+
+function asRead({ visible: _, ...segment }: WrittenSegment): WrittenSegment {
   return segment.kind === "policy" ? { ...segment, kind: "prompt" } : segment;
 }
 

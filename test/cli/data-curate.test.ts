@@ -239,3 +239,19 @@ test("half of an endpoint, no student, no judge, a server that is down: each is 
   assert.equal(code, 1);
   assert.match(stderr, /all 2 questions failed; the first: .*400/);
 });
+
+test("files without a question or a trajectory are refused, and so is an id that stands twice", async () => {
+  await writeFile(at("empty.jsonl"), "");
+  const rest = ["--model", model, "--index", at("index"), "--recipe", "world", "--out", at("none.jsonl")];
+  for (const name of ["generate", "select"]) {
+    const { code, stderr } = await runCli("data", name, ...rest, "--questions", at("empty.jsonl"));
+    assert.equal(code, 1);
+    assert.match(stderr, /empty\.jsonl: expected at least one question, got none/);
+  }
+  const cut = await runCli("data", "segment", "--data", at("empty.jsonl"), "--out", at("none.jsonl"));
+  assert.match(cut.stderr, /empty\.jsonl: expected at least one trajectory, got none/);
+  const [question] = world.questions.train;
+  await writeFile(at("twice.jsonl"), lines([question!, question!]));
+  const twice = await runCli("data", "generate", ...rest, "--questions", at("twice.jsonl"));
+  assert.match(twice.stderr, /expected ids of their own, got "train0" twice/);
+});

@@ -49,6 +49,12 @@ test("actions are read by the recipe's own grammar, tags inside of documents nev
   assert.deepEqual(categories(format), [1]);
 });
 
+test("of an agent that forgot, a sample has what was visible at its turn, in that order", () => {
+  const forgetful: WrittenSegment = { ...answer, visible: [0, 2] };
+  const { samples } = sftSamples([prompt, search, sees("found"), forgetful], format);
+  assert.deepEqual(samples[1], { category: 3, segments: [prompt, sees("found"), answer] });
+});
+
 test("the world's demonstrations fall into all four categories", () => {
   const counts = [0, 0, 0, 0];
   for (const { segments, mode } of demonstrations({ seed: 4, count: 500 })) {

@@ -6,10 +6,10 @@ import { writeJsonLines } from "../../data/jsonl.ts";
 import type { Question } from "../../data/question.ts";
 import type { Recipe } from "../../recipes/recipe.ts";
 import { promptText } from "../../rollout/agent.ts";
-import { agentOptions, loadQuestions, openSurroundings, recipeOf } from "../agent-options.ts";
+import { agentOptions, openSurroundings, recipeOf } from "../agent-options.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
 import { samplingOptions } from "../model-options.ts";
-import { keepOptions, openPlayer, openRule, playerOptions } from "../player-options.ts";
+import { keepOptions, openPlayer, openRule, playerOptions, questionsToPlay } from "../player-options.ts";
 import { type ProgressLine, progressLine } from "../progress.ts";
 
 const schema = z.strictObject({
@@ -42,7 +42,7 @@ export const dataGenerateCommand = command({
   summary: "a teacher answers questions with a search; what it answers rightly becomes data for sft",
   options: schema,
   run: async (options, io) => {
-    const questions = await loadQuestions(options.questions, options.numQuestions);
+    const questions = await questionsToPlay(options.questions, options.numQuestions);
     const { temperature, topP } = options;
     await using met = await openSurroundings(options);
     const recipe = { ...recipeOf(options, { tools: met.tools }), sampling: { temperature, topP } };

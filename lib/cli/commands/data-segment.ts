@@ -1,5 +1,6 @@
 /** `seekrl data segment`: trajectories become one SFT sample for every point where the model must act. */
 import { z } from "zod";
+import { SeekError } from "../../base/errors.ts";
 import { readDemonstrations } from "../../curate/read-demonstrations.ts";
 import {
   balancedSamples,
@@ -44,6 +45,8 @@ export const dataSegmentCommand = command({
       trajectories += 1;
       invalid += cut.numInvalid;
     }
+    if (trajectories === 0)
+      throw new SeekError("ERR_FORMAT", `${data}: expected at least one trajectory, got none`);
     const most = balance ? ("rarest" as const) : perCategory;
     const kept = most === undefined ? samples : balancedSamples(samples, { perCategory: most, seed });
     await writeJsonLines(out, kept);

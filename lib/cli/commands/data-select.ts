@@ -10,15 +10,16 @@ import {
 import { readDemonstrations } from "../../curate/read-demonstrations.ts";
 import { ragSelection } from "../../curate/selection.ts";
 import { type Question, writeQuestions } from "../../data/question.ts";
-import {
-  agentOptions,
-  loadQuestions,
-  openSurroundings,
-  recipeOf,
-  type Surroundings,
-} from "../agent-options.ts";
+import { agentOptions, openSurroundings, recipeOf, type Surroundings } from "../agent-options.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
-import { keepOptions, type OpenedRule, openPlayer, openRule, playerOptions } from "../player-options.ts";
+import {
+  keepOptions,
+  type OpenedRule,
+  openPlayer,
+  openRule,
+  playerOptions,
+  questionsToPlay,
+} from "../player-options.ts";
 import { progressLine } from "../progress.ts";
 import { shownOn } from "./data-generate.ts";
 
@@ -70,7 +71,7 @@ export const dataSelectCommand = command({
   options: schema,
   run: async (options, io) => {
     const { out, validation, validationShare: share, seed } = options;
-    const questions = await loadQuestions(options.questions, options.numQuestions);
+    const questions = await questionsToPlay(options.questions, options.numQuestions);
     await using met = await openSurroundings(options);
     await using rule = await openRule(options, io.signal);
     const opened = { met, rule, io };

@@ -1,0 +1,67 @@
+/** Lines of SFT data, read and encoded. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { writeDemonstration } from "../../lib/curate/demonstration.ts";
+import { readDemonstrations, tokensOf } from "../../lib/curate/read-demonstrations.ts";
+import { sftSequence } from "../../lib/train/sequence.ts";
+import { characters } from "../rollout/doubles.ts";
+import { answering } from "./scripted.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+after(() => rm(folder, { recursive: true }));
+const file = join(folder, "data.jsonl");
+
+async function read(...rows: readonly object[]) {
+  await writeFile(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  const all = [];
+  for await (const conversation of readDemonstrations(file)) all.push(conversation);
+  return all;
+}
+
+test("ids that were sampled are trained as they are; without them the texts are encoded", async () => {
+  // 300 and 301 spell nothing: only ids that are kept can say them.
+  const codec = { ...characters, decode: (ids: Iterable<number>) => ([...ids].includes(300) ? "hi" : "?") };
+  const prompt = { kind: "prompt", text: "who", tokens: [1, 2] };
+  const [conversation] = await read({
+    segments: [prompt, { kind: "policy", text: "hi", tokens: [300, 301] }],
+  });
+  assert.deepEqual([...sftSequence(tokensOf(conversation!, codec)).tokens], [1, 2, 300, 301]);
+  const [bare] = await read({ prompt: "a", completion: "b" });
+  assert.deepEqual([...sftSequence(tokensOf(bare!, codec)).tokens], [97, 98]);
+});
+
+test("ids that say something else are refused with file, line and segment", async () => {
+  const [conversation] = await read({ segments: [{ kind: "policy", text: "hi", tokens: [104, 111] }] });
+  assert.throws(() => tokensOf(conversation!, characters), {
+    code: "ERR_FORMAT",
+    message: /data\.jsonl:1, segment 0: expected ids that say "hi", got "ho"/,
+  });
+});
+
+test("what a turn saw comes before it, and each token is trained in that context", async () => {
+  const said = { kind: "policy", text: "b" };
+  const rows = [{ kind: "prompt", text: "q" }, said, { kind: "observation", text: "o" }];
+  const [conversation] = await read({ segments: [...rows, { ...said, text: "c", visible: [0, 2] }] });
+  const { tokens, rows: trained } = sftSequence(tokensOf(conversation!, characters));
+  const before = [...trained].map((row) => String.fromCharCode(tokens[row]!, tokens[row + 1]!));
+  assert.deepEqual(before.sort(), ["oc", "qb"]);
+  await assert.rejects(read({ segments: [{ ...said, visible: [0] }] }), {
+    message: /segment 0: expected visible below 0, got 0/,
+  });
+});
+
+test("a trajectory keeps its ids, except for a student with another tokenizer, who has a prompt of its own", () => {
+  const trajectory = answering("q", "yes");
+  const own = writeDemonstration(trajectory);
+  assert.deepEqual(
+    own.map(({ tokens }) => tokens),
+    [[1], [2, 3]],
+  );
+  assert.deepEqual(writeDemonstration(trajectory, "<user>q?"), [
+    { kind: "prompt", text: "<user>q?" },
+    { kind: "policy", text: "<answer> yes </answer>" },
+  ]);
+});
