@@ -3,6 +3,7 @@ import { performance } from "node:perf_hooks";
 import { SeekError } from "../base/errors.ts";
 import type { SpokenTurns } from "../recipes/world-speech.ts";
 import { type AgentParts, rolloutGroup, type SequenceSource } from "../rollout/agent.ts";
+import { performSearch } from "../rollout/perform.ts";
 import type { Limits, SearchDocuments } from "../rollout/rollout.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { singleSpans, type TrainSequence } from "../train/packing.ts";
@@ -125,7 +126,10 @@ async function converse(
 ): Promise<Conversation> {
   const play: Play = subject.play ?? rolloutGroup;
   const engine = new Recording(change.engine ?? subject.parts.engine);
-  const parts: AgentParts = { ...subject.parts, ...change, engine };
+  // A search of ours answers the calls of tools too.
+  const { search } = change;
+  const perform = search && subject.parts.perform ? { perform: performSearch(search) } : {};
+  const parts: AgentParts = { ...subject.parts, ...change, ...perform, engine };
   const started = performance.now();
   const [trajectory] = await play(parts, subject.question, { seed });
   const ms = performance.now() - started;
