@@ -19,6 +19,7 @@ const figures = {
   precision: (result) => result.precision,
   recall: (result) => result.recall,
   judge: (result) => result.judge ?? null,
+  judgeAnswered: ({ answer, judge }) => (answer === null ? null : (judge ?? null)),
   retrievalRecall: (result) => result.retrievalRecall,
   formatAccuracy: ({ answer }) => Number(answer !== null),
   answerAccuracy: ({ answer, acc }) => (answer === null ? null : acc),
@@ -43,6 +44,8 @@ export interface Means {
   readonly recall: number;
   /** The share of right answers by the judge, of those that it judged; null without any. */
   readonly judge: number | null;
+  /** The same among the answered questions: Agentic-RAG-R1's answer accuracy. */
+  readonly judgeAnswered: number | null;
   /** The share of questions an accepted answer of which stands in a passage that was found; null when unknown. */
   readonly retrievalRecall: number | null;
   /** The share of questions out of whose conversation an answer could be read. */

@@ -44,8 +44,8 @@ test("a judge's share is over what it judged; no answer is wrong unasked, failur
     },
   });
   assert.deepEqual(asked, ["a: gold", "b: golden", "c: unclear"]);
-  const { em, judge: share, judged, judgeFailures, intervals } = evaluation;
-  assert.deepEqual([em, share, judged, judgeFailures], [1 / 4, 2 / 3, 3, 1]);
+  const { em, judge: share, judgeAnswered, judged, judgeFailures, intervals } = evaluation;
+  assert.deepEqual([em, share, judgeAnswered, judged, judgeFailures], [1 / 4, 2 / 3, 1, 3, 1]);
   assert.ok(intervals.judge !== null && intervals.judge[0] <= share! && share! <= intervals.judge[1]);
   assert.deepEqual(
     evaluation.perQuestion.map((each) => [each.judge, each.judgeReason, each.judgeFailure]),
