@@ -35,7 +35,7 @@ test("shares are of trajectories, counts are per trajectory, and others are left
   ]);
   assert.deepEqual(figures, {
     ...{ backtrackShare: 0.5, summaryShare: 0.5, visibleTokens: 0, saidTokens: 0 },
-    ...{ peakTokens: 2, totalTokens: 3 },
+    ...{ peakTokens: 2, totalTokens: 3, pops: 0, demoted: 0 },
     actions: { answer: 0.5, backtrack: 1, plan: 1, summary: 0.5 },
   });
   assert.equal(memoryFigures([{ segments: [] }]), undefined);
