@@ -122,6 +122,7 @@ function endpointPolicies(url: string, choice: PolicyChoice): Policy[] {
       const { endpointSource } = await import("../rollout/endpoint/text-sequence.ts");
       const maxConcurrent = endpointConcurrency;
       const completions = new Completions({ url, model, api, apiKeyEnv: endpointKeyEnv, maxConcurrent });
+      await completions.check();
       const codec = await codecOf(tokenizer, api);
       const engine = endpointSource({ completions, tokenizer: codec.tokenizer });
       return { engine, ...codec, [Symbol.asyncDispose]: async () => {} };

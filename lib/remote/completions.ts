@@ -76,17 +76,34 @@ const patience = { timeoutMs: 300_000, deadlineMs: 900_000, retries: 6 };
  */
 export class Completions {
   readonly api: CompletionApi;
+  readonly #options: CompletionsOptions;
   readonly #endpoint: Endpoint;
   readonly #model: string;
   readonly #turns;
 
   /** @throws ERR_ARGUMENT when the address is none or the key's variable not set; ERR_RANGE */
-  constructor({ url, model, api = "chat", maxConcurrent = 32, transport, ...key }: CompletionsOptions) {
+  constructor(options: CompletionsOptions) {
+    const { url, model, api = "chat", maxConcurrent = 32, transport, ...key } = options;
+    this.#options = options;
     const given = { ...patience, ...transport, maxConcurrent };
     this.api = api;
     this.#endpoint = new Endpoint(routeUrl(url, routes[api]), bearer(optionalKey(key)), given);
     this.#model = model;
     this.#turns = bulkhead(maxConcurrent, Number.POSITIVE_INFINITY);
+  }
+
+  /**
+   * Asks for one token, so that a wrong address, model or key shows before the first question rather than after many.
+   *
+   * @throws as `complete`, after one more attempt
+   */
+  async check(signal?: AbortSignal): Promise<void> {
+    const hasty = new Completions({
+      ...this.#options,
+      transport: { ...this.#options.transport, retries: 1 },
+    });
+    const prompt = this.api === "chat" ? [{ role: "user", content: "Hi" }] : "Hi";
+    await hasty.complete({ prompt, maxTokens: 1, stop: [], signal });
   }
 
   /**

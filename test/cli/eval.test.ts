@@ -81,6 +81,20 @@ test("models behind a server are evaluated and compared, judged by another one, 
   );
 });
 
+test("a server that is not there, or does not know the model, is found out before the first question", async () => {
+  await using server = await startFaultServer(policy);
+  const given = ["eval", "--endpoint", server.url, "--endpoint-model", "none", "--questions", questions];
+  server.otherwise = { status: 404, body: "no such model" };
+  const unknown = await runCli(...given, "--baseline", "direct");
+  assert.deepEqual([unknown.code, server.asked.length], [1, 1]);
+  assert.match(unknown.stderr, /ERR_REMOTE: .*expected status 200, got 404: no such model/);
+  await server.stop();
+  const began = performance.now();
+  const gone = await runCli(...given, "--baseline", "direct");
+  assert.match(gone.stderr, /ERR_REMOTE: .*ECONNREFUSED/);
+  assert.ok(performance.now() - began < 20_000);
+});
+
 test("a training run's folder stands for its checkpoints, and several models are told apart by their paths", async () => {
   const tiny = join(folder, "tiny");
   await writeTinyModel(tiny);
