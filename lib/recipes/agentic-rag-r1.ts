@@ -27,7 +27,7 @@ export interface AgenticOptions extends Omit<AgenticFormatOptions, "faithful"> {
   readonly relevance?: Reward;
   /** Its tools run what a search asks for, `[Name] text`, and the prompt tells of them. @default the agent's search */
   readonly box?: ToolBox;
-  /** Whether points for form fall on the tokens that earned them. @default true */
+  /** Whether points for form fall on the tokens that earned or lost them. @default true */
   readonly tokenLevel?: boolean;
   /**
    * Nothing is forgotten, there is no plan, points count the prompt's tags too, every token gets the whole of a score
@@ -154,8 +154,10 @@ function rewardsOf(options: Chosen): Pick<Recipe, "reward" | "tokenRewards"> {
       tokenRewards: (tokenizer) => agenticPointTokens({ tokenizer, ...relevance }),
     };
   }
+  // The whole point for form, of which turns lose their share.
+  const whole = { name: "form", weight: 1, reward: () => 1 };
   return {
-    reward: totalOf(parts.filter(({ name }) => name !== "form")),
+    reward: totalOf([...parts.filter(({ name }) => name !== "form"), whole]),
     tokenRewards: () => agenticFormTokens({ selfSearch }),
   };
 }

@@ -43,9 +43,9 @@ export const worldSizes = {
   research: { ...grpo, ...spelling },
   "agentic-rag-r1": {
     // A window too small for the questions of three and four searches, unless what was read is summed up.
-    limits: { ...limits, maxTokens: 448 },
+    limits: { ...limits, maxTokens: 640 },
     algorithm: { epochs: 1 },
-    training: { ...quick, steps: 40, batchQuestions: 32, learningRate: 3e-4 },
+    training: { ...quick, steps: 30, batchQuestions: 32, learningRate: 3e-4 },
   },
   "r1-searcher 1": { limits, training: { ...quick, steps: 30, decay: "constant", learningRate: 1.5e-4 } },
   "r1-searcher 2": {

@@ -72,6 +72,8 @@ export interface AgenticTurnForm {
   /** The turn's segment, counted among all segments. */
   readonly segment: number;
   readonly points: number;
+  /** What it could have earned and did not. */
+  readonly lost: number;
   /** @default the turn is as it should be */
   readonly fault?: string;
 }
@@ -105,7 +107,8 @@ export function agenticForm(
     const fault = faults[i];
     const isAnswer = i === turns.length - 1 && fault === undefined && reader.hasAnswered;
     const points = (fault === undefined ? each : 0) + (isAnswer ? kFormPoints.answer : 0);
-    return { segment, points, ...(fault === undefined ? {} : { fault }) };
+    const most = each + (i === turns.length - 1 ? kFormPoints.answer : 0);
+    return { segment, points, lost: most - points, ...(fault === undefined ? {} : { fault }) };
   });
 }
 

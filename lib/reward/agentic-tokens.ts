@@ -9,13 +9,15 @@ import type { Spoken } from "./reading.ts";
 type TokenReward = (trajectory: Trajectory, question: Question) => Float64Array | Promise<Float64Array>;
 
 /**
- * Points for form, each turn's spread evenly over its tokens, so that all of them add up to the reward for form.
+ * Points for form that were lost, those of each turn spread evenly over its tokens: with 1 for the trajectory they add up
+ * to the reward for form. Losses and not gains, so that a group in which all is sound has nothing to compare: a gain that
+ * everybody has would be set against the group's deviation, which is nearly 0 there, and drown every other signal.
  *
  * @param options - `selfSearch` lets the policy write observations, `@default` false
- * @returns for each policy token its share
+ * @returns for each policy token 0 or its share of the loss, below 0
  * @example
- * const said = { kind: "policy", tokens: Int32Array.of(1, 2), text: "<answer> Rome </answer>" } as const;
- * assert.deepEqual([...agenticFormTokens()({ ...trajectory, segments: [said] })], [0.5, 0.5]);
+ * const said = { kind: "policy", tokens: Int32Array.of(1, 2), text: "Rome" } as const;
+ * assert.deepEqual([...agenticFormTokens()({ ...trajectory, segments: [said] })], [-0.5, -0.5]);
  */
 export function agenticFormTokens(
   options: { readonly selfSearch?: boolean } = {},
@@ -24,11 +26,11 @@ export function agenticFormTokens(
 }
 
 function spreadTurns({ segments }: Spoken, turns: readonly AgenticTurnForm[]): Float64Array {
-  const pointsOf = new Map(turns.map(({ segment, points }) => [segment, points]));
+  const lostBy = new Map(turns.map(({ segment, lost }) => [segment, lost]));
   return Float64Array.from(
     segments.flatMap(({ kind, tokens }, i) => {
       if (kind !== "policy") return [];
-      return new Array<number>(tokens.length).fill((pointsOf.get(i) ?? 0) / tokens.length);
+      return new Array<number>(tokens.length).fill(-(lostBy.get(i) ?? 0) / tokens.length);
     }),
   );
 }

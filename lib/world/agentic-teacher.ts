@@ -29,8 +29,8 @@ export interface MemoryHabits {
   readonly summarises: number;
 }
 
-/** The habits of the demonstrations: good manners every other time, so that there is something to learn. */
-export const kMemoryHabits: MemoryHabits = { backtracks: 0.5, summarises: 0.5 };
+/** The habits of the demonstrations: good manners seven times in ten, so that there is something to learn. */
+export const kMemoryHabits: MemoryHabits = { backtracks: 0.7, summarises: 0.7 };
 
 /** A teacher that never goes on without what it was looking for, and always tidies up. */
 export const kTidyHabits: MemoryHabits = { backtracks: 1, summarises: 1 };

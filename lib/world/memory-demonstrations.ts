@@ -22,7 +22,7 @@ export interface MemoryDemonstrationOptions {
   readonly topK?: number;
   /** @default those of the shipped model's teacher */
   readonly habits?: Habits;
-  /** @default good manners every other time */
+  /** @default good manners seven times in ten */
   readonly memoryHabits?: MemoryHabits;
   /** Demonstrations of a careful and tidy teacher before the other one takes over. @default 0 */
   readonly careful?: number;

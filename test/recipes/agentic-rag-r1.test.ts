@@ -71,7 +71,7 @@ test("a conversation with every action earns the whole reward, and its searches 
       ["answer", 0],
     ],
   );
-  assert.equal(await recipe.reward(played, question), 3);
+  assert.equal(await recipe.reward(played, question), 4);
   const whole = await wholeReward(recipe, characters)(played, question);
   assert.ok(whole !== undefined && Math.abs(whole - 4) < 1e-12);
 });
@@ -110,10 +110,10 @@ test("the parts of the reward say what each gave, and a part that cannot be told
 test("an answer is compared by what was chosen", async () => {
   const said = trajectory(segment("policy", "<answer> new York </answer>"));
   const earned = async (accuracy: "em" | "f1" | "option", ...answers: string[]) =>
-    agenticRagR1({ accuracy }).reward(said, asks(...answers));
+    (await weightedReward(agenticRewardParts({ accuracy }))(said, asks(...answers))).reasons.accuracy;
   assert.equal(await earned("em", "York"), 0);
-  assert.equal(await earned("f1", "York"), 2);
-  assert.equal(await earned("option", "New York", "C. New York"), 3);
-  assert.equal(await agenticRagR1({ accuracy: () => 0.5 }).reward(said, asks("x")), 1.5);
+  assert.equal(await earned("f1", "York"), 2 / 3);
+  assert.equal(await earned("option", "New York", "C. New York"), 1);
+  assert.equal(await agenticRagR1({ accuracy: () => 0.5 }).reward(said, asks("x")), 2.5);
   assert.equal(await agenticRagR1({ tokenLevel: false }).reward(said, asks("new york")), 4);
 });

@@ -86,14 +86,29 @@ test("an option is right by its letter, its words, or both; words that begin wit
 const sum = (values: ArrayLike<number>): number =>
   Array.from(values).reduce((total, value) => total + value, 0);
 
-test("points for form fall on the turns that earned them and add up to the reward", () => {
+test("lost points for form fall on the turns that lost them, and with the whole point add up to the reward", () => {
   const played = trajectory(turn("<summary> s </summary>"), search("a"), found, answer);
   const worth = agenticFormTokens()(played);
   const lengths = [0, 1, 3].map((i) => played.segments[i]?.tokens.length ?? 0);
   assert.equal(worth.length, sum(lengths));
-  near(sum(worth), agenticFormReward(played));
-  near(sum(worth.subarray(0, lengths[0])), 0);
-  near(sum(worth.subarray(-(lengths[2] ?? 0))), 0.6 / 3 + 0.4);
+  near(1 + sum(worth), agenticFormReward(played));
+  near(sum(worth.subarray(0, lengths[0])), -0.6 / 3);
+  assert.ok(worth.subarray(lengths[0]).every((share) => share === 0));
+  const unanswered = trajectory(search("a"), found, search("b"));
+  near(1 + sum(agenticFormTokens()(unanswered)), agenticFormReward(unanswered));
+});
+
+test("where all is sound no token is worth anything, however many turns there are", () => {
+  const long = trajectory(
+    turn("<plan> p </plan>"),
+    search("a"),
+    found,
+    turn("<summary> s </summary>"),
+    answer,
+  );
+  for (const sound of [long, trajectory(answer)]) {
+    assert.ok(agenticFormTokens()(sound).every((share) => share === 0));
+  }
 });
 
 const points = "<reasoning>r</reasoning><search>q</search><answer>a</answer>";
