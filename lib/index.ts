@@ -18,6 +18,7 @@ export { Reranker } from "./embed/reranker.ts";
 export { Engine } from "./engine/engine.ts";
 export type { Sequence } from "./engine/sequence.ts";
 export type { GenerateOptions, Span } from "./engine/span.ts";
+export { calibrateSigma } from "./evaluate/calibrate-sigma.ts";
 export { type Comparison, compareRuns } from "./evaluate/compare.ts";
 export { type Evaluation, evaluate, evaluateSets } from "./evaluate/evaluate.ts";
 export { meanPassAtK, passAtK } from "./evaluate/pass-at-k.ts";
