@@ -15,6 +15,15 @@ export async function loadSets(
   return Promise.all(paths.map(load));
 }
 
+/** The questions of several files as one list; of several, those that name no source have their file's name. */
+export async function loadMixed(paths: readonly string[]): Promise<Question[]> {
+  const sets = await loadSets(paths);
+  const isMixed = sets.length > 1;
+  return sets.flatMap(({ name, questions }) =>
+    questions.map((question) => (isMixed ? { source: name, ...question } : question)),
+  );
+}
+
 function nameOf(path: string, paths: readonly string[]): string {
   const short = (each: string): string => basename(each).replace(/\.(jsonl?|parquet)$/, "");
   return paths.filter((each) => short(each) === short(path)).length > 1 ? path : short(path);

@@ -250,11 +250,12 @@ test("a model is fine-tuned, and trained by its rewards; each result is a model 
 test("train takes ReMax, an adaptive KL, refills and a changing number of rollouts; it evaluates first", async () => {
   await runJson("index", "build", "--corpus", corpus, "--out", index);
   const sources = join(folder, "sources.jsonl");
-  const rows = ["nq", "musique"].map((source) => ({ question: source, answers: ["x"], source }));
-  await writeFile(sources, jsonLines(rows));
+  await writeFile(sources, jsonLines([{ question: "nq", answers: ["x"], source: "nq" }]));
+  const other = join(folder, "musique.jsonl");
+  await writeFile(other, jsonLines([{ question: "musique", answers: ["x"] }]));
   const sizes = ["--batch-questions", "2", "--steps", "2", "--max-turns", "1", "--max-response-tokens", "4"];
   const given = ["train", "--model", model, "--index", index, "--questions", questions, ...sizes];
-  const evaluation = ["--eval-questions", sources, "--eval-first"];
+  const evaluation = ["--eval-questions", sources, "--eval-questions", other, "--eval-first"];
   const kl = ["--algorithm", "remax", "--kl-target", "0.05", "--kl-horizon", "10"];
   const counts = ["--samples", "2", "--samples-at-end", "1"];
   const out = join(folder, "remax");

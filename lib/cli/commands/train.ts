@@ -13,24 +13,19 @@ import { rolloutsOf } from "../../rollout/own-agent.ts";
 import { copyTokenizer } from "../../text/copy-tokenizer.ts";
 import type { RlMetrics, RlOptions } from "../../train/rl.ts";
 import { countSchedule } from "../../train/schedule.ts";
-import {
-  agentOptions,
-  loadQuestions,
-  noSearch,
-  openSurroundings,
-  type Surroundings,
-} from "../agent-options.ts";
+import { agentOptions, noSearch, openSurroundings, type Surroundings } from "../agent-options.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
 import { openLearners, runRl } from "../learners.ts";
 import { engineOptions, modelOptions, runOptions } from "../model-options.ts";
 import { progressLine } from "../progress.ts";
+import { loadMixed } from "../question-sets.ts";
 import { openSession, type Session } from "../session.ts";
 import { trainedRecipe, trainingOptions } from "../training-options.ts";
 
 const options = z.strictObject({
   ...modelOptions,
   ...engineOptions,
-  questions: z.string().describe("JSON Lines of {id, question, answers}"),
+  questions: z.array(z.string()).min(1).describe("JSON Lines of {id, question, answers}; several are mixed"),
   ...agentOptions,
   ...runOptions,
   ...trainingOptions,
@@ -44,7 +39,7 @@ const options = z.strictObject({
     .describe("server that scores conversations (POST /get_reward) in place of the recipe's reward"),
   rewardKeyEnv: z.string().optional().describe("environment variable with that server's API key"),
   evalFirst: z.boolean().default(false).describe("evaluates before the first step too"),
-  evalQuestions: z.string().optional().describe("evaluates on these, greedily"),
+  evalQuestions: z.array(z.string()).min(1).optional().describe("evaluates on these, greedily"),
   searchShare: z
     .number()
     .gt(0)
@@ -127,7 +122,7 @@ async function plan(
 ): Promise<RlOptions> {
   const { steps, samples } = recipe.training;
   const progress = progressLine(io);
-  const planned = trainingOf(recipe, parts, await loadQuestions(given.questions));
+  const planned = trainingOf(recipe, parts, await loadMixed(given.questions));
   const agent = given.baseline === undefined ? searchAgent(parts) : baselineAgent(parts, given.baseline);
   const play = given.baseline === undefined ? {} : { rollout: rolloutsOf(agent) };
   const scorer = rewardServer(given, io);
@@ -173,7 +168,7 @@ async function planEvaluation(
   { signal }: CommandIo,
 ): Promise<Pick<RlOptions, "evaluation">> {
   if (evalQuestions === undefined) return {};
-  const questions = await loadQuestions(evalQuestions);
+  const questions = await loadMixed(evalQuestions);
   const agent: Agent = (question, how) => policy(question, { ...how, sampling: { temperature: 0 } });
   return {
     evaluation: {
