@@ -41,8 +41,9 @@ const folders = {
   "lib/web": "search engines of the web, and the text of its pages",
   "lib/world": "the built-in fictional world",
   "lib/engine": "sequences that generate, append and fork",
-  "lib/tools":
-    "what agents may call: definitions, the box that runs calls, call grammars, built-in tools, MCP",
+  "lib/tools": "what agents may call: definitions, the box that runs calls, grammars of calls",
+  "lib/tools/built-in": "search, documents, knowledge graph, calculator and web pages as tools",
+  "lib/tools/mcp": "servers of the Model Context Protocol as tools",
   "lib/rollout": "one agent on one question: turns, grammar, trajectory",
   "lib/rollout/baselines": "plain ways to answer, one a file, to compare agents with",
   "lib/rollout/endpoint": "a server of completions in place of the engine",

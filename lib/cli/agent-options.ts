@@ -98,8 +98,9 @@ export function refuseIdleTools({
   throw new UsageError("--tools: expected without --baseline, which has none");
 }
 
-function refuseTools({ tools, recipe, worldPrompt }: AgentOptions): void {
+function refuseTools({ tools, recipe, worldPrompt, memoryOnly }: AgentOptions): void {
   if (tools === undefined) return;
+  if (memoryOnly) throw new UsageError("--tools: expected without --memory-only, which calls none");
   if (recipe !== "research" && recipe !== "agentic-rag-r1") {
     throw new UsageError(`--tools: the recipe ${recipe} has no tools; research and agentic-rag-r1 have`);
   }

@@ -136,7 +136,7 @@ function openTool(entry: ToolEntry, parts: ToolParts, closing: Closing): Promise
 }
 
 async function openSearchTool(entry: Entry<"search">, { openSearch }: ToolParts): Promise<Tool> {
-  const { searchTool } = await import("../tools/search-tool.ts");
+  const { searchTool } = await import("../tools/built-in/search.ts");
   return searchTool(await openSearch(), given(entry));
 }
 
@@ -145,8 +145,8 @@ async function openDocumentTool(
   { index }: ToolParts,
   closing: Closing,
 ): Promise<Tool> {
-  const { documentTool } = await import("../tools/document-tool.ts");
-  const { Library } = await import("../tools/library.ts");
+  const { documentTool } = await import("../tools/built-in/document.ts");
+  const { Library } = await import("../tools/built-in/library.ts");
   const corpus = entry.corpus ?? index;
   if (corpus === undefined) {
     throw new SeekError("ERR_ARGUMENT", "tools: document: expected a corpus, or the command's --index");
@@ -157,18 +157,18 @@ async function openDocumentTool(
 }
 
 async function openGraphTool({ file, ...entry }: Entry<"graph">): Promise<Tool> {
-  const { graphTool } = await import("../tools/graph-tool.ts");
-  const { TripleStore } = await import("../tools/triples.ts");
+  const { graphTool } = await import("../tools/built-in/graph.ts");
+  const { TripleStore } = await import("../tools/built-in/triples.ts");
   return graphTool(await TripleStore.open(file), given(entry));
 }
 
 async function openCalculator(entry: Entry<"calculator">): Promise<Tool> {
-  const { calculatorTool } = await import("../tools/calculator.ts");
+  const { calculatorTool } = await import("../tools/built-in/calculator.ts");
   return calculatorTool(given(entry));
 }
 
 async function openPageTool({ cache, ...entry }: Entry<"page">): Promise<Tool> {
-  const { pageTool } = await import("../tools/page-tool.ts");
+  const { pageTool } = await import("../tools/built-in/page.ts");
   const { pageReader } = await import("../web/page-reader.ts");
   return pageTool(pageReader(cache === undefined ? {} : { cache: { folder: cache } }), given(entry));
 }
@@ -178,7 +178,7 @@ async function openServer(
   { only, prefix, startTimeoutMs, ...place }: ServerEntry,
   closing: Closing,
 ): Promise<readonly Tool[]> {
-  const { McpServer } = await import("../tools/mcp.ts");
+  const { McpServer } = await import("../tools/mcp/server.ts");
   const known =
     "url" in place
       ? { ...place, headers: withVariables(place.headers, name) }

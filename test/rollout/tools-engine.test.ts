@@ -11,7 +11,7 @@ import { toolFormat } from "../../lib/rollout/tool-format.ts";
 import { trajectoryTokens } from "../../lib/rollout/trajectory.ts";
 import { ChatTemplate } from "../../lib/text/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizer.ts";
-import { calculatorTool } from "../../lib/tools/calculator.ts";
+import { calculatorTool } from "../../lib/tools/built-in/calculator.ts";
 import { toolBox } from "../../lib/tools/tool-box.ts";
 import { schedule } from "../../lib/train/schedule.ts";
 import { sftSequence } from "../../lib/train/sequence.ts";

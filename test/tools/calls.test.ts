@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toolFormat } from "../../lib/rollout/tool-format.ts";
 import { bracketTools, parseBracketCalls } from "../../lib/tools/bracket-calls.ts";
-import { calculatorTool } from "../../lib/tools/calculator.ts";
+import { calculatorTool } from "../../lib/tools/built-in/calculator.ts";
 import { functionLines, parseJsonCall } from "../../lib/tools/json-calls.ts";
 import { toolBox } from "../../lib/tools/tool-box.ts";
 import { randomFrom } from "../search/people.ts";

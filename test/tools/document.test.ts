@@ -7,10 +7,10 @@ import { after, test } from "node:test";
 import { buildIndex } from "../../lib/index-folder/build.ts";
 import { addToIndex, removeFromIndex } from "../../lib/index-folder/edit.ts";
 import type { Hit } from "../../lib/search/search.ts";
-import { documentTool } from "../../lib/tools/document-tool.ts";
-import { Library } from "../../lib/tools/library.ts";
-import { pageTool } from "../../lib/tools/page-tool.ts";
-import { searchTool } from "../../lib/tools/search-tool.ts";
+import { documentTool } from "../../lib/tools/built-in/document.ts";
+import { Library } from "../../lib/tools/built-in/library.ts";
+import { pageTool } from "../../lib/tools/built-in/page.ts";
+import { searchTool } from "../../lib/tools/built-in/search.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { type ToolResult, toolBox } from "../../lib/tools/tool-box.ts";
 

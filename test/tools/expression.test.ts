@@ -1,8 +1,8 @@
 /** The calculator's arithmetic. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { calculatorTool } from "../../lib/tools/calculator.ts";
-import { evaluateExpression, formatValue } from "../../lib/tools/expression.ts";
+import { calculatorTool } from "../../lib/tools/built-in/calculator.ts";
+import { evaluateExpression, formatValue } from "../../lib/tools/built-in/expression.ts";
 import { toolBox } from "../../lib/tools/tool-box.ts";
 import { randomFrom } from "../search/people.ts";
 

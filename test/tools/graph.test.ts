@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { graphTool } from "../../lib/tools/graph-tool.ts";
+import { graphTool } from "../../lib/tools/built-in/graph.ts";
+import { type Triple, TripleStore } from "../../lib/tools/built-in/triples.ts";
 import { toolBox } from "../../lib/tools/tool-box.ts";
-import { type Triple, TripleStore } from "../../lib/tools/triples.ts";
 import { randomFrom } from "../search/people.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

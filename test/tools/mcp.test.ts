@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { McpServer } from "../../lib/tools/mcp.ts";
+import { McpServer } from "../../lib/tools/mcp/server.ts";
 import { type ToolResult, toolBox } from "../../lib/tools/tool-box.ts";
 import { projectRoot } from "../project.ts";
 

@@ -1,9 +1,9 @@
 /** Pages of the web as a tool. */
 import { z } from "zod";
-import { SeekError } from "../base/errors.ts";
-import type { ReadPages } from "../web/page-reader.ts";
+import { SeekError } from "../../base/errors.ts";
+import type { ReadPages } from "../../web/page-reader.ts";
+import { type Tool, tool } from "../tool.ts";
 import type { ToolWording } from "./calculator.ts";
-import { type Tool, tool } from "./tool.ts";
 
 /** What the tool is called, and how much of a page it shows at once. */
 export interface PageToolOptions extends ToolWording {

@@ -1,5 +1,5 @@
 /** Arithmetic from text: numbers, operators, functions and constants, and nothing that could reach the program. */
-import { SeekError } from "../base/errors.ts";
+import { SeekError } from "../../base/errors.ts";
 
 /** The rest is for people's patience and the stack: no sum that a model writes is longer, or nested deeper. */
 const [maxChars, maxDepth] = [1000, 50];

@@ -1,8 +1,15 @@
 /** Servers of the Model Context Protocol, whose tools become tools of ours. */
 import type { Tool as McpTool } from "@modelcontextprotocol/client";
-import { SeekError } from "../base/errors.ts";
-import { connectMcp, isForgotten, type McpConnection, type McpPlace, placeName } from "./mcp-connection.ts";
-import { type BoundCall, firstProperty, type JsonSchema, shown, type Tool, type ToolOutput } from "./tool.ts";
+import { SeekError } from "../../base/errors.ts";
+import {
+  type BoundCall,
+  firstProperty,
+  type JsonSchema,
+  shown,
+  type Tool,
+  type ToolOutput,
+} from "../tool.ts";
+import { connectMcp, isForgotten, type McpConnection, type McpPlace, placeName } from "./connection.ts";
 
 /** Which of a server's tools, under which names, and how long it may take to start. */
 export interface McpOptions {

@@ -1,6 +1,6 @@
 /** The way to a server of the Model Context Protocol: a process of our own, or an address. */
 import type { Client } from "@modelcontextprotocol/client";
-import { SeekError } from "../base/errors.ts";
+import { SeekError } from "../../base/errors.ts";
 
 /** A server that is started and spoken to over its standard input and output. */
 export interface McpCommand {

@@ -1,7 +1,7 @@
 /** A knowledge graph as a tool: the facts around an entity, or how two entities are connected. */
 import { z } from "zod";
+import { type Tool, tool } from "../tool.ts";
 import type { ToolWording } from "./calculator.ts";
-import { type Tool, tool } from "./tool.ts";
 import type { PathOptions, Triple, TripleStore } from "./triples.ts";
 
 /** What the tool is called, and how much it shows. */

@@ -1,8 +1,8 @@
 /** Documents by name: the passages of a corpus under the titles they share, read from disk when they are asked for. */
-import type { Passage } from "../corpus/passage.ts";
-import { passagesOf } from "../index-folder/corpus.ts";
-import { findManifest } from "../index-folder/manifest.ts";
-import { openFiles } from "../index-folder/open.ts";
+import type { Passage } from "../../corpus/passage.ts";
+import { passagesOf } from "../../index-folder/corpus.ts";
+import { findManifest } from "../../index-folder/manifest.ts";
+import { openFiles } from "../../index-folder/open.ts";
 
 /** Passages by number, such as those of a segment of an index. */
 export interface PassageSource extends AsyncIterable<Passage> {

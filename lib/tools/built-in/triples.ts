@@ -1,7 +1,7 @@
 /** Facts of three parts (head, relation, tail) in memory: what stands beside an entity, and how two are connected. */
-import { SeekError } from "../base/errors.ts";
-import { parseRow } from "../data/jsonl.ts";
-import { readLines } from "../data/text-file.ts";
+import { SeekError } from "../../base/errors.ts";
+import { parseRow } from "../../data/jsonl.ts";
+import { readLines } from "../../data/text-file.ts";
 import { keyOf } from "./library.ts";
 
 /** A fact. */

@@ -1,8 +1,8 @@
 /** Any search as a tool. */
 import { z } from "zod";
-import type { Search } from "../search/search.ts";
+import type { Search } from "../../search/search.ts";
+import { type Tool, tool } from "../tool.ts";
 import type { ToolWording } from "./calculator.ts";
-import { type Tool, tool } from "./tool.ts";
 
 /** What the tool is called, and how much it finds. */
 export interface SearchToolOptions extends ToolWording {

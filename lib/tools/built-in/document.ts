@@ -1,10 +1,10 @@
 /** Documents as a tool: the parts of one that is known by its title or id. */
 import { z } from "zod";
-import type { Passage } from "../corpus/passage.ts";
-import { termsOf, wordsOf } from "../text/words.ts";
+import type { Passage } from "../../corpus/passage.ts";
+import { termsOf, wordsOf } from "../../text/words.ts";
+import { type Tool, type ToolOutput, tool } from "../tool.ts";
 import type { ToolWording } from "./calculator.ts";
 import type { Library, Shelved } from "./library.ts";
-import { type Tool, type ToolOutput, tool } from "./tool.ts";
 
 /** What the tool is called, and how much it shows at once. */
 export interface DocumentToolOptions extends ToolWording {

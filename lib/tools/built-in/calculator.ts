@@ -1,7 +1,7 @@
 /** A calculator as a tool. */
 import { z } from "zod";
+import { type Tool, tool } from "../tool.ts";
 import { evaluateExpression, expressionNames, formatValue } from "./expression.ts";
-import { type Tool, tool } from "./tool.ts";
 
 /** What a built-in tool may be called and say of itself. */
 export interface ToolWording {
