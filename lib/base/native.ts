@@ -4,14 +4,12 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Addon } from "./addon.ts";
 import { SeekError } from "./errors.ts";
+import { libtorchLibraries } from "./libtorch.ts";
 import { packageRoot } from "./package-root.ts";
 
 interface Preload {
   openLibrary(path: string): void;
 }
-
-/** In the order in which they need one another; the CUDA ones exist only in a CUDA build. */
-const libraries = ["libc10.so", "libtorch_cpu.so", "libc10_cuda.so", "libtorch_cuda.so", "libtorch.so"];
 
 function load(): Addon {
   const require = createRequire(import.meta.url);
@@ -25,10 +23,7 @@ function load(): Addon {
   }
   const { folder } = JSON.parse(readFileSync(join(build, "libtorch.json"), "utf8")) as { folder: string };
   const preload = require(join(build, "cmake", "Release", "seekrl_preload.node")) as Preload;
-  for (const library of libraries) {
-    const path = join(folder, "lib", library);
-    if (existsSync(path)) preload.openLibrary(path);
-  }
+  for (const path of libtorchLibraries(folder)) preload.openLibrary(path);
   return require(addonPath) as Addon;
 }
 

@@ -1,6 +1,6 @@
 /** The conversations that show whether the laws hold: one as it comes, four in which a turn is written for the model. */
 import { performance } from "node:perf_hooks";
-import { SeekError } from "../base/errors.ts";
+import { SeekError, throwIfAborted } from "../base/errors.ts";
 import type { SpokenTurns } from "../recipes/world-speech.ts";
 import { type AgentParts, rolloutGroup, type SequenceSource } from "../rollout/agent.ts";
 import { performSearch } from "../rollout/perform.ts";
@@ -131,7 +131,9 @@ async function converse(
   const perform = search && subject.parts.perform ? { perform: performSearch(search) } : {};
   const parts: AgentParts = { ...subject.parts, ...change, ...perform, engine };
   const started = performance.now();
-  const [trajectory] = await play(parts, subject.question, { seed });
+  const { signal } = subject;
+  const [trajectory] = await play(parts, subject.question, { seed, ...(signal ? { signal } : {}) });
+  throwIfAborted(signal, "lint");
   const ms = performance.now() - started;
   if (trajectory === undefined) throw new SeekError("ERR_ARGUMENT", "play: expected a trajectory, got none");
   const toSequences = subject.toSequences ?? ((each) => [policySequence(each)]);

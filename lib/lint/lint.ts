@@ -1,4 +1,6 @@
 /** The linter: plays a few conversations with an agent's real parts and says which laws hold. */
+
+import { throwIfAborted } from "../base/errors.ts";
 import { checkChatTemplate } from "./checks/chat-template.ts";
 import { checkEndOfTurn } from "./checks/end-of-turn.ts";
 import { checkLimits } from "./checks/limits.ts";
@@ -50,6 +52,7 @@ const after: readonly ((played: Played) => Finding | Promise<Finding>)[] = [
  *
  * @param subject - the agent's parts, the trained weights, the reward
  * @returns what was checked and seen; a broken agent is a finding, not an error
+ * @throws ERR_ABORTED when the signal fires
  * @example
  * const { format, limits, sampling, reward } = ragR1({ queries: "single" });
  * const parts = { engine, tokenizer, search, format, limits, sampling };
@@ -65,6 +68,7 @@ export async function lint(subject: LintSubject): Promise<LintReport> {
     conversations = conversationsOf(played);
     for (const check of after) findings.push(await check(played));
   } catch (error) {
+    throwIfAborted(subject.signal, "lint");
     findings.push(
       verdict({ check: "conversations can be played and scored" }, [(error as Error).message], ""),
     );

@@ -44,4 +44,6 @@ export interface LintSubject {
   readonly toSequences?: (trajectory: Trajectory) => readonly TrainSequence[];
   /** @default `scoreSequences` of the model */
   readonly score?: Score;
+  /** Ends it early. */
+  readonly signal?: AbortSignal;
 }

@@ -393,3 +393,11 @@ test("an agent that cannot be played at all is a finding, not a crash", async ()
   const play: Play = () => Promise.reject(new Error("it broke"));
   await assertFails({ ...subject, play }, [[/can be played and scored/, /it broke/]]);
 });
+
+test("a linter that is interrupted ends at once and says so", async () => {
+  const subject = await subjectOf();
+  const stop = new AbortController();
+  const linting = lint({ ...subject, signal: stop.signal });
+  stop.abort();
+  await assert.rejects(linting, { code: "ERR_ABORTED", message: "lint: aborted" });
+});

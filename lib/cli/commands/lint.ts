@@ -34,6 +34,7 @@ export const lintCommand = command({
     const report = await runLint({
       ...{ parts: agentPartsOf(session, recipe, met.search), reward: recipe.reward },
       ...{ tokenizer: session.tokenizer, model: session.model },
+      signal: io.signal,
       question: { id: "lint", question: options.question ?? world.question, answers: [] },
       ...(ids.eos_token_id ? { endIds: ids.eos_token_id } : {}),
       ...(recipe.algorithm.aggregation ? { aggregation: recipe.algorithm.aggregation } : {}),
