@@ -76,6 +76,10 @@ export interface Attempts {
  * @returns outcomes in order, and what failed
  * @throws ERR_ABORTED when the signal fires; ERR_REMOTE when every question failed; ERR_FORMAT when the log is of other
  *   settings or questions; ERR_IO
+ * @example
+ * const isRight = (trajectory, question) => emReward(trajectory, question) === 1;
+ * const { outcomes } = await attemptQuestions(questions, { agent, isRight, maxAttempts: 2 });
+ * assert.ok(outcomes[0].isRight || outcomes[0].attempts === 2);
  */
 export async function attemptQuestions(
   questions: readonly Question[],

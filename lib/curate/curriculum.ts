@@ -49,6 +49,10 @@ export interface RagCurriculumOptions extends CurriculumOptions {
  * @param options - who tries (at temperature 1.2 in the paper), which were solved
  * @returns the chosen questions in their order, with `difficulty` hard or easy
  * @throws as `attemptQuestions`
+ * @example
+ * const isRight = (trajectory, question) => emReward(trajectory, question) === 1;
+ * const { counts } = await ragCurriculum(questions, { agent, isRight, solved: new Set(["a"]), maxAttempts: 1 });
+ * assert.deepEqual([counts.easy, counts.hard], [1, 0]);
  */
 export async function ragCurriculum(
   questions: readonly Question[],
@@ -87,6 +91,9 @@ export async function ragCurriculum(
  * @param options - who tries; `levels` to choose, `@default` medium and difficult
  * @returns the chosen questions in their order
  * @throws as `attemptQuestions`
+ * @example
+ * const { counts } = await searcherCurriculum(questions, { agent, isRight: () => true });
+ * assert.equal(counts.easy, questions.length);
  */
 export async function searcherCurriculum(
   questions: readonly Question[],
