@@ -92,8 +92,9 @@ export async function ragCurriculum(
  * @returns the chosen questions in their order
  * @throws as `attemptQuestions`
  * @example
- * const { counts } = await searcherCurriculum(questions, { agent, isRight: () => true });
- * assert.equal(counts.easy, questions.length);
+ * const isRight = (trajectory, question) => emReward(trajectory, question) === 1;
+ * const { counts } = await searcherCurriculum(questions, { agent, isRight, maxAttempts: 1 });
+ * assert.equal(counts.easy + counts.unsolved, questions.length);
  */
 export async function searcherCurriculum(
   questions: readonly Question[],
