@@ -27,7 +27,7 @@ export interface AblationOptions {
   readonly quick?: boolean;
   /** Steps of each reinforcement learning. @default the world recipe's */
   readonly steps?: number;
-  /** Questions of each step. @default the world recipe's */
+  /** Questions of each step; the policy's rate changes in proportion. @default the world recipe's */
   readonly batchQuestions?: number;
   /** @default "cpu" */
   readonly device?: string;

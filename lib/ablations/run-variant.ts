@@ -101,9 +101,11 @@ async function train(
   const { mode, seed, sizes, onLine, signal, teacher } = setting;
   const { algorithm, training, ...rest } = worldRecipe({ queries: mode });
   const { rlSteps: steps, batchQuestions } = sizes;
+  // Of a smaller batch more is noise: its steps must be smaller as well.
+  const learningRate = (training.learningRate * batchQuestions) / training.batchQuestions;
   const recipe = {
     ...{ ...rest, algorithm: { ...algorithm, lossOn } },
-    training: { ...training, steps, batchQuestions },
+    training: { ...training, steps, batchQuestions, learningRate },
   };
   await using opened = await openLearners(model, recipe.algorithm, training);
   await rl({

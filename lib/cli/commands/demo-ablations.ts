@@ -11,7 +11,11 @@ export const demoAblationsCommand = command({
   options: z.strictObject({
     seeds: z.array(z.int().min(0)).min(1).default([0, 1]).describe("each of a world and every draw"),
     steps: z.int().min(1).optional().describe("of each reinforcement learning, instead of the recipe's"),
-    batchQuestions: z.int().min(1).optional().describe("of each step, instead of the recipe's"),
+    batchQuestions: z
+      .int()
+      .min(1)
+      .optional()
+      .describe("of each step, instead of the recipe's; rates change in proportion"),
     quick: z.boolean().default(false).describe("a few steps only: shows that everything works"),
     device: modelOptions.device,
     out: z
