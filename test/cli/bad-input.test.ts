@@ -4,6 +4,8 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { projectRoot } from "../project.ts";
+import { retrieveReply, startFaultServer } from "../remote/fault-server.ts";
 import { runCli } from "./run-cli.ts";
 import { writeTinyModel } from "./tiny-folder.ts";
 
@@ -164,11 +166,39 @@ test("an output that cannot be written is refused with its name and why, and lea
   assert.deepEqual(await readdir(folder), before);
 });
 
-test("a server that is down is an error for a search, and a counted failure for a training", async () => {
+test("a server that is down is an error for a search and for a judge", async () => {
   const down = ["--retriever", "http://127.0.0.1:1"];
   await assertRefused(["search", ...down, "--query", "x"], /ERR_REMOTE: .*127\.0\.0\.1:1.*ECONNREFUSED/);
   const judged = ["--judge-url", "http://127.0.0.1:1/v1", "--judge-model", "x"];
   await writeFile(at("said.jsonl"), line({ question: "a", answer: "x", prediction: "x" }));
   const score = ["score-answers", "--predictions", at("said.jsonl"), "--rules", "squad", ...judged];
   await assertRefused(score, /ERR_REMOTE: no answer could be judged; the first: .*ECONNREFUSED/);
+});
+
+test("prompts that leave no room are counted out loud", async () => {
+  const given = ["--model", at("model"), "--questions", at("questions.jsonl"), "--recipe", "search-r1"];
+  const long = [...given, "--index", at("index"), "--max-tokens", "100"];
+  const evaluated = await runCli("eval", ...long);
+  assert.equal(evaluated.code, 0, evaluated.stderr);
+  assert.match(
+    evaluated.stderr,
+    /^1 questions were never answered: their prompts leave no room for a token$/m,
+  );
+  const run = ["--algorithm", "grpo", "--samples", "2", "--steps", "1", "--batch-questions", "1"];
+  const trained = await runCli("train", ...long, ...run, "--out", at("mute-run"));
+  assert.match(
+    trained.stderr,
+    /^step 1: 2 trajectories are empty: their prompts leave no room for a token$/m,
+  );
+});
+
+test("searches that fail in a training are counted out loud", async () => {
+  await using server = await startFaultServer(retrieveReply);
+  server.otherwise = { status: 400, body: "no such index" };
+  const world = ["--model", join(projectRoot, "world", "checkpoint"), "--recipe", "world"];
+  const run = ["--algorithm", "grpo", "--samples", "2", "--steps", "1", "--batch-questions", "1"];
+  const given = [...world, ...run, "--retriever", server.url, "--questions", at("questions.jsonl")];
+  const { code, stderr } = await runCli("train", ...given, "--out", at("failing-run"));
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^step 1: \d+ searches failed, the first one with: .*got 400: no such index/m);
 });

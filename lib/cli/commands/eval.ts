@@ -160,6 +160,8 @@ function warn({ all }: Evaluated, io: CommandIo): void {
   if (unjudged !== undefined) {
     io.log(`${all.judgeFailures} answers were not judged, the first: ${unjudged.judgeFailure}`);
   }
+  const mute = all.perQuestion.filter((each) => each.stop === "context" && each.generatedTokens === 0).length;
+  if (mute > 0) io.log(`${mute} questions were never answered: their prompts leave no room for a token`);
   const [lost] = all.lost;
   if (lost !== undefined) io.log(`${all.lost.length} questions were lost, the first: ${lost.reason}`);
 }

@@ -10,6 +10,7 @@ import type { Reward } from "../../reward/reward.ts";
 import { type Agent, type AgentParts, searchAgent } from "../../rollout/agent.ts";
 import { baselineAgent, baselineNames, searchesFor } from "../../rollout/baselines/baselines.ts";
 import { rolloutsOf } from "../../rollout/own-agent.ts";
+import type { Trajectory } from "../../rollout/trajectory.ts";
 import { copyTokenizer } from "../../text/copy-tokenizer.ts";
 import type { RlMetrics, RlOptions } from "../../train/rl.ts";
 import { countSchedule } from "../../train/schedule.ts";
@@ -142,9 +143,7 @@ async function plan(
     ...(await planEvaluation(given, agent, io)),
     onStep: (metrics, trajectories) => {
       last.metrics = metrics;
-      const reasons = trajectories.flatMap(({ failureReasons = [] }) => failureReasons);
-      if (reasons.length > 0)
-        io.log(`step ${metrics.step}: ${reasons.length} searches failed, the first one with: ${reasons[0]}`);
+      for (const warning of warningsOf(trajectories)) io.log(`step ${metrics.step}: ${warning}`);
       const reward = metrics["reward/mean"]?.toFixed(3);
       progress.show(`step ${metrics.step} of ${steps}: reward ${reward}`);
     },
@@ -160,6 +159,16 @@ function rewardServer(
   }
   const onFailure = (reason: string): void => io.log(`not rewarded: ${reason}`);
   return url === undefined ? undefined : remoteReward({ url, apiKeyEnv, onFailure });
+}
+
+/** What makes rollouts worthless without ending them. */
+function warningsOf(trajectories: readonly Trajectory[]): string[] {
+  const reasons = trajectories.flatMap(({ failureReasons = [] }) => failureReasons);
+  const mute = trajectories.filter(({ stop, turns }) => stop === "context" && turns === 0).length;
+  return [
+    ...(reasons.length > 0 ? [`${reasons.length} searches failed, the first one with: ${reasons[0]}`] : []),
+    ...(mute > 0 ? [`${mute} trajectories are empty: their prompts leave no room for a token`] : []),
+  ];
 }
 
 async function planEvaluation(
