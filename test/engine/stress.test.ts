@@ -28,6 +28,7 @@ function numbers(seed: number): (bound: number) => number {
 /** A few turns, some of which are aborted, branch, are forgotten, or end with the sequence closed under way. */
 async function converse(sequence: Sequence, below: (bound: number) => number, depth: number): Promise<void> {
   const numTurns = 1 + below(3);
+  const playing: Promise<void>[] = [];
   try {
     for (let turn = 0; turn < numTurns; ++turn) {
       const signal = below(5) === 0 ? AbortSignal.timeout(below(20)) : undefined;
@@ -37,10 +38,10 @@ async function converse(sequence: Sequence, below: (bound: number) => number, de
       const numForks = depth < 2 && below(3) === 0 ? 1 + below(4) : 0;
       const forks = Array.from({ length: numForks }, () => sequence.fork());
       sequence.append(prompt(below(15), below(9)));
-      const playing = Promise.all(forks.map((fork) => converse(fork, below, depth + 1)));
+      playing.push(...forks.map((fork) => converse(fork, below, depth + 1)));
       if (below(3) === 0) sequence.truncate(1 + below(sequence.length));
       if (below(3) === 0) await sequence.score(prompt(1 + below(20), below(9)));
-      await playing;
+      await Promise.all(playing);
       if (below(3) === 0) await sleep(below(8));
     }
   } catch (error) {
@@ -48,6 +49,7 @@ async function converse(sequence: Sequence, below: (bound: number) => number, de
     if (!(error instanceof SeekError && expected.includes(error.code))) throw error;
   } finally {
     sequence.close();
+    await Promise.all(playing);
   }
 }
 
