@@ -12,7 +12,7 @@ import {
   type Step,
   trace,
 } from "./teacher.ts";
-import { otherVolume, type Volume, volumeOf, volumes } from "./volumes.ts";
+import { otherVolume, standsIn, type Volume, volumes } from "./volumes.ts";
 import { queryFor, statementOf } from "./wording.ts";
 
 /** The words around a memory-stack agent's turns that are not its own. */
@@ -48,8 +48,6 @@ export interface MemoryDemonstrateOptions {
   readonly habits: Habits;
   readonly memoryHabits: MemoryHabits;
   readonly speech: MemorySpeech;
-  /** Shows other passages beside the right one than the library would. @default true */
-  readonly varied?: boolean;
 }
 
 /** Finished searches in sight after which a summary is due. */
@@ -113,13 +111,11 @@ function lookUpIn(
   world: DemonstrationWorld,
   step: Step,
   paper: Paper,
-  { topK, speech, memoryHabits, varied = true }: MemoryDemonstrateOptions,
+  { topK, speech, memoryHabits }: MemoryDemonstrateOptions,
 ): boolean {
   const query = queryFor(step);
   for (let volume = dice.pick(volumes); ; volume = otherVolume(volume)) {
-    const hits = varied
-      ? find(dice, world, { query, volume, topK })
-      : plainly(world, { query, volume, topK });
+    const hits = lookInto(world, { query, volume, topK });
     paper.search(` [${volume}] ${query}`, speech.observation(query, hits));
     if (hits.some(({ title }) => title === step.entity)) return true;
     if (!dice.chance(memoryHabits.backtracks)) return false;
@@ -133,24 +129,12 @@ interface VolumeQuery {
   readonly topK: number;
 }
 
-function plainly({ library }: DemonstrationWorld, { query, volume, topK }: VolumeQuery): WorldPassage[] {
+function lookInto({ library }: DemonstrationWorld, { query, volume, topK }: VolumeQuery): WorldPassage[] {
   // As deep as `volumeSearch` looks.
   return library
     .search(query, topK * 8)
-    .filter(({ id }) => volumeOf(id) === volume)
+    .filter((passage) => standsIn(passage, { volume, query }))
     .slice(0, topK);
-}
-
-// Other searches find other passages beside the right one, and rank them less surely: the reader must go by names.
-function find(dice: Dice, world: DemonstrationWorld, asked: VolumeQuery): WorldPassage[] {
-  const names = Object.values(world.facts.cast).flat();
-  const hits = plainly(world, asked).map((hit, i) => {
-    if ((i === 0 && asked.query.includes(hit.title)) || dice.chance(0.3)) return hit;
-    const other = world.library.about(dice.pick(names));
-    return other !== undefined && volumeOf(other.id) === asked.volume ? other : hit;
-  });
-  const distinct = hits.filter((hit, i) => hits.findIndex(({ id }) => id === hit.id) === i);
-  return dice.chance(0.9) ? distinct : dice.sample(distinct, distinct.length);
 }
 
 /** The conversation so far, and which of its segments are in sight. */

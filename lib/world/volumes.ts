@@ -17,6 +17,14 @@ export function otherVolume(volume: Volume): Volume {
   return volume === "A" ? "B" : "A";
 }
 
+/** Whether a volume has a passage, and the query names it: a volume is looked into by names, and has nothing else to say. */
+export function standsIn(
+  { id, title }: Pick<Hit, "id" | "title">,
+  { volume, query }: { readonly volume: Volume; readonly query: string },
+): boolean {
+  return volumeOf(id) === volume && query.split(/\W+/).includes(title);
+}
+
 /** How many times more hits are asked for than wanted, so that enough of them stand in the one volume. */
 const kDeeper = 8;
 
@@ -25,20 +33,21 @@ const kDeeper = 8;
  * Without a name it looks into volume A.
  *
  * @param search - over all passages
- * @returns hits of that volume alone
+ * @returns of that volume the passages about what the query names
  */
 export function volumeSearch(search: Search): Search {
   return async (queries, { topK, ...options }) => {
     const asked = queries.map((query) => {
       const [label = "", name] = /^\s*\[([AB])\]/.exec(query) ?? [];
-      return { volume: name === "B" ? "B" : "A", query: query.slice(label.length).trim() };
+      return {
+        volume: name === "B" ? ("B" as const) : ("A" as const),
+        query: query.slice(label.length).trim(),
+      };
     });
     const found = await search(
       asked.map(({ query }) => query),
       { ...options, topK: topK * kDeeper },
     );
-    return found.map((hits, i): Hit[] =>
-      hits.filter(({ id }) => volumeOf(id) === asked[i]?.volume).slice(0, topK),
-    );
+    return found.map((hits, i): Hit[] => hits.filter((hit) => standsIn(hit, asked[i]!)).slice(0, topK));
   };
 }

@@ -49,6 +49,10 @@ const choices = [
     path("prompt.txt"),
   ],
   ["--recipe", "r1-searcher", "--stage", "zero", "--few-searches"],
+  ["--recipe", "agentic-rag-r1", "--self-search", "--language", "zh", "--prompt-file", path("prompt.txt")],
+  ["--recipe", "agentic-rag-r1", "--tag-points", "--accuracy", "f1", "--prompt-file", path("prompt.txt")],
+  ["--recipe", "agentic-rag-r1", "--faithful", "--accuracy", "option", "--queries", "single"],
+  ["--recipe", "agentic-rag-r1", "--sequence-reward", "--world-prompt"],
   ["--recipe", "world"],
 ];
 

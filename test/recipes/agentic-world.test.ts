@@ -90,7 +90,6 @@ test("a demonstration played on the memory stack has its tokens, its sight and t
         topK: fitted.limits.topK,
         habits: kCarefulHabits,
         memoryHabits: kTidyHabits,
-        varied: false,
         speech,
       },
     });
@@ -194,12 +193,16 @@ test("a volume holds one half of the passages, which the name of a thing does no
   const asked: string[][] = [];
   const both = volumeSearch(async (queries, { topK }) => {
     asked.push([...queries, String(topK)]);
-    return queries.map(() => ["1", "2", "3", "4"].map((id): Hit => ({ id, title: id, text: "", score: 1 })));
+    return queries.map(() =>
+      ["1", "2", "3", "4"].map((id): Hit => ({ id, title: id < "3" ? "Jade" : "Iron", text: "", score: 1 })),
+    );
   });
-  const found = await both(["[A] who founded Acrotech", "[B] who", "who"], { topK: 1 });
+  const found = await both(["[A] who directed Jade", "[B] who directed Iron?", "Jade", "[A] Jad"], {
+    topK: 1,
+  });
   assert.deepEqual(
     found.map((hits) => hits.map(({ id }) => id)),
-    [["2"], ["1"], ["2"]],
+    [["2"], ["3"], ["2"], []],
   );
-  assert.deepEqual(asked, [["who founded Acrotech", "who", "who", "8"]]);
+  assert.deepEqual(asked, [["who directed Jade", "who directed Iron?", "Jade", "Jad", "8"]]);
 });
