@@ -82,9 +82,9 @@ export { elasticsearchSearch, importToElasticsearch } from "./stores/elasticsear
 export { importToPg } from "./stores/pg-import.ts";
 export { openPgSearch } from "./stores/pg-search.ts";
 export { importToQdrant, qdrantSearch } from "./stores/qdrant.ts";
-export { ChatTemplate } from "./text/chat-template.ts";
-export { Detokenizer } from "./text/detokenizer.ts";
-export { Tokenizer } from "./text/tokenizer.ts";
+export { ChatTemplate } from "./text/templates/chat-template.ts";
+export { Detokenizer } from "./text/tokenizers/detokenizer.ts";
+export { Tokenizer } from "./text/tokenizers/tokenizer.ts";
 export { bracketTools, parseBracketCalls } from "./tools/bracket-calls.ts";
 export { calculatorTool } from "./tools/built-in/calculator.ts";
 export { documentTool } from "./tools/built-in/document.ts";

@@ -16,7 +16,7 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { Encoder } from "../../lib/embed/encoder.ts";
 import { textRow } from "../../lib/embed/token-batch.ts";
-import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,7 +1,7 @@
 /** The world's model before format learning: it reads, asks and concludes, but in plain words and with no manners. */
 
 import { trainWorldModel, type WorldModelOptions, worldSft } from "../demo/world-model.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
+import type { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 import type { TrainSequence } from "../train/packing.ts";
 import { sftSequence } from "../train/sequence.ts";
 import {

@@ -8,7 +8,7 @@ import { evaluate } from "../evaluate/evaluate.ts";
 import { trainingOf } from "../recipes/plan.ts";
 import { worldRecipe } from "../recipes/world.ts";
 import { searchAgent } from "../rollout/agent.ts";
-import { copyTokenizer } from "../text/copy-tokenizer.ts";
+import { copyTokenizer } from "../text/tokenizers/copy-tokenizer.ts";
 import { openLearners } from "../train/open-learners.ts";
 import { rl } from "../train/rl.ts";
 import type { Prepared } from "./prepare.ts";

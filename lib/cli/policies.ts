@@ -138,7 +138,7 @@ async function codecOf(
   const tokenizer = folder === undefined ? wordCodec() : withoutMarks(await loadTokenizer(folder));
   if (api === "chat") return { tokenizer, chatTemplate: messageMarks };
   if (folder === undefined) return { tokenizer };
-  const { ChatTemplate } = await import("../text/chat-template.ts");
+  const { ChatTemplate } = await import("../text/templates/chat-template.ts");
   const chatTemplate = await ChatTemplate.load(folder);
   return chatTemplate === undefined ? { tokenizer } : { tokenizer, chatTemplate };
 }

@@ -2,9 +2,9 @@
 import { readdir } from "node:fs/promises";
 import type { Engine, EngineOptions } from "../engine/engine.ts";
 import type { Model, ModelOptions } from "../model/model.ts";
-import type { ChatTemplate } from "../text/chat-template.ts";
-import type { Detokenizer } from "../text/detokenizer.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
+import type { ChatTemplate } from "../text/templates/chat-template.ts";
+import type { Detokenizer } from "../text/tokenizers/detokenizer.ts";
+import type { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 
 /** A model folder and how to load it. */
 export interface ModelChoice extends ModelOptions {
@@ -34,7 +34,7 @@ export async function loadModel({ model, ...options }: ModelChoice): Promise<Mod
 
 /** Loads a folder's tokenizer. */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {
-  const { Tokenizer } = await import("../text/tokenizer.ts");
+  const { Tokenizer } = await import("../text/tokenizers/tokenizer.ts");
   return Tokenizer.load(folder);
 }
 
@@ -53,13 +53,13 @@ export async function openEngine(model: Model, options: EngineOptions): Promise<
 
 /** Text from ids as they come. */
 export async function openDetokenizer(tokenizer: Tokenizer): Promise<Detokenizer> {
-  const { Detokenizer } = await import("../text/detokenizer.ts");
+  const { Detokenizer } = await import("../text/tokenizers/detokenizer.ts");
   return new Detokenizer(tokenizer);
 }
 
 /** Opens a model with its engine, tokenizer and chat template. */
 export async function openSession({ cacheGib = 1, ...choice }: SessionChoice): Promise<Session> {
-  const { ChatTemplate } = await import("../text/chat-template.ts");
+  const { ChatTemplate } = await import("../text/templates/chat-template.ts");
   const tokenizer = await loadTokenizer(choice.model);
   const chatTemplate = await ChatTemplate.load(choice.model);
   const model = await loadModel(choice);

@@ -1,6 +1,6 @@
 /** From documents to passages. */
 import { SeekError, throwIfAborted } from "../base/errors.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
+import type { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 import type { Document } from "./document.ts";
 import type { Passage } from "./passage.ts";
 import { type PieceSize, splitByParagraphs, splitBySentences, splitByWords } from "./split-text.ts";

@@ -1,5 +1,5 @@
 /** Cuts one text into pieces by the tokens of a model, between words. */
-import type { Tokenizer } from "../text/tokenizer.ts";
+import type { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 import { type PieceSize, placedWords } from "./split-text.ts";
 
 /** A word, or a part of one that is too long, with the blanks before it. */

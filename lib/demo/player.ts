@@ -1,8 +1,8 @@
 /** A model that plays: its weights with engine, tokenizer and chat template, closed together. */
 import { Engine } from "../engine/engine.ts";
 import { Model } from "../model/model.ts";
-import { ChatTemplate } from "../text/chat-template.ts";
-import { Tokenizer } from "../text/tokenizer.ts";
+import { ChatTemplate } from "../text/templates/chat-template.ts";
+import { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 
 /** An opened model folder. */
 export interface Player extends AsyncDisposable {

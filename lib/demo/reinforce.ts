@@ -4,7 +4,7 @@ import { agentPartsOf, trainingOf } from "../recipes/plan.ts";
 import { type Recipe, wholeReward } from "../recipes/recipe.ts";
 import type { AgentParts } from "../rollout/agent.ts";
 import type { Search } from "../search/search.ts";
-import { copyTokenizer } from "../text/copy-tokenizer.ts";
+import { copyTokenizer } from "../text/tokenizers/copy-tokenizer.ts";
 import { openLearners } from "../train/open-learners.ts";
 import { type RlMetrics, type RlOptions, rl } from "../train/rl.ts";
 import type { World } from "../world/world.ts";

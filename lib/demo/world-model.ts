@@ -2,7 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { parseConfig } from "../model/config.ts";
 import { Model } from "../model/model.ts";
-import { Tokenizer } from "../text/tokenizer.ts";
+import { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 import type { TrainSequence } from "../train/packing.ts";
 import { schedule } from "../train/schedule.ts";
 import { sftSequence } from "../train/sequence.ts";

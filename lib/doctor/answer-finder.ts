@@ -1,8 +1,8 @@
 /** Which answers of many questions stand in passages. */
 import type { Question } from "../data/question.ts";
 import type { Hit } from "../search/search.ts";
-import type { StreamOptions } from "../text/lexicon.ts";
-import { PhraseTable } from "../text/phrases.ts";
+import type { StreamOptions } from "../text/words/lexicon.ts";
+import { PhraseTable } from "../text/words/phrases.ts";
 
 /** Questions and all their answers, each answer once. */
 export class AnswerFinder {

@@ -11,7 +11,7 @@ import { findManifest } from "../index-folder/manifest.ts";
 import { needManifest, openFiles, openIndex } from "../index-folder/open.ts";
 import type { OnIndexProgress } from "../index-folder/progress.ts";
 import type { Segment } from "../index-folder/segment.ts";
-import type { PassageRange } from "../text/lexicon.ts";
+import type { PassageRange } from "../text/words/lexicon.ts";
 import { AnswerFinder } from "./answer-finder.ts";
 
 /** A data set's name and questions. */

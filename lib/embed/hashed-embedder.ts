@@ -8,7 +8,7 @@ import {
   type StreamOptions,
   type TextSource,
   type TextStream,
-} from "../text/lexicon.ts";
+} from "../text/words/lexicon.ts";
 import type { Embedder, EmbedOptions } from "./embedder.ts";
 
 /**

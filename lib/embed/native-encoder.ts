@@ -8,7 +8,7 @@ import type { Handle } from "../base/addon.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { native } from "../base/native.ts";
 import { findWeights, readJson } from "../model/model-folder.ts";
-import { Tokenizer } from "../text/tokenizer.ts";
+import { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 import { type EncoderKind, namedWeights, parseEncoderConfig } from "./encoder-config.ts";
 import { type TokenBatch, type TokenRow, tokenBatches } from "./token-batch.ts";
 

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
-import { readJson } from "../text/special-ids.ts";
+import { readJson } from "../text/tokenizers/special-ids.ts";
 
 /** Which of a text's last states becomes its vector. */
 export type Pooling = "cls" | "mean" | "last";

@@ -1,7 +1,7 @@
 /** Texts as the native encoders take them: ids end to end, cut at the model's longest text, made in short turns. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
+import type { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 
 /** One text's ids, with segments where a model reads two texts together. */
 export interface TokenRow {

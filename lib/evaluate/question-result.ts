@@ -2,7 +2,7 @@
 import { answerMeant, type Question } from "../data/question.ts";
 import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/rules.ts";
 import type { Segment, SegmentKind, StopReason, Trajectory } from "../rollout/trajectory.ts";
-import { answerWords } from "../text/normalize.ts";
+import { answerWords } from "../text/words/normalize.ts";
 
 /** One question's outcome. */
 export interface QuestionResult {

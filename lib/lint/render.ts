@@ -1,5 +1,5 @@
 /** A conversation for people: what is trained stands out from what is only read. */
-import type { Tokenizer } from "../text/tokenizer.ts";
+import type { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 import type { TrainSequence } from "../train/packing.ts";
 
 /** A stretch of tokens that are all trained, or none of them. */

@@ -5,7 +5,7 @@ import type { SpokenTurns } from "../recipes/world-speech.ts";
 import type { Reward } from "../reward/reward.ts";
 import type { AgentParts, RolloutOptions } from "../rollout/agent.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
+import type { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 import type { Aggregation } from "../train/algorithm.ts";
 import type { TrainSequence } from "../train/packing.ts";
 

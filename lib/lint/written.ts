@@ -3,7 +3,7 @@ import { type SpokenTurns, spokenTurns } from "../recipes/world-speech.ts";
 import type { OpenSequence, SequenceSource } from "../rollout/agent.ts";
 import type { Format } from "../rollout/format.ts";
 import type { GeneratedSpan, GenerateRequest, Scores } from "../rollout/rollout.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
+import type { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 import { kChatMarks } from "../world/prompt.ts";
 
 /** The turns of the first family that a format understands; undefined when it understands none. */

@@ -1,5 +1,5 @@
 /** BLEU over a corpus of answers (Papineni et al. 2002), with the 13a tokeniser of mteval. */
-import { splitWhitespace } from "../text/normalize.ts";
+import { splitWhitespace } from "../text/words/normalize.ts";
 
 /**
  * Cuts a text into the tokens of mteval's version 13a: ASCII punctuation stands alone, except that full stops and

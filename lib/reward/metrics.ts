@@ -1,6 +1,7 @@
 /** Scores of one answer against the accepted ones; several accepted answers count by the best. */
-import { answerWords, normalizeAnswer } from "../text/normalize.ts";
-import { pythonPattern } from "../text/python-pattern.ts";
+
+import { pythonPattern } from "../text/tokenizers/python-pattern.ts";
+import { answerWords, normalizeAnswer } from "../text/words/normalize.ts";
 
 /** How the words of an answer and of an accepted answer overlap. */
 export interface Overlap {

@@ -1,5 +1,5 @@
 /** ROUGE (Lin 2004) as the Python package `rouge` has it, which FlashRAG scores with: sets of words, not counts. */
-import { splitWhitespace } from "../text/normalize.ts";
+import { splitWhitespace } from "../text/words/normalize.ts";
 
 /** F values, each 0 to 1. */
 export interface RougeScores {

@@ -1,6 +1,6 @@
 /** The rules by which each system scores an answer against the accepted ones. */
 
-import { answerWords, spacedWords } from "../text/normalize.ts";
+import { answerWords, spacedWords } from "../text/words/normalize.ts";
 import { overlapOf } from "./metrics.ts";
 
 /** All scores of one answer, each 0 to 1 and each the best over the accepted answers. */

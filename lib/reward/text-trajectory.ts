@@ -3,7 +3,7 @@ import type { Question } from "../data/question.ts";
 import { firstBlock, type Tags, tagsOf } from "../rollout/blocks.ts";
 import { searcherTags } from "../rollout/r1-searcher.ts";
 import type { Segment, Trajectory } from "../rollout/trajectory.ts";
-import { normalizeAnswer } from "../text/normalize.ts";
+import { normalizeAnswer } from "../text/words/normalize.ts";
 
 /** Whose tags stand around what was found. */
 export type TextFamily = "rag" | "research" | "r1-searcher" | "agentic";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Handle, NativeHits } from "../base/addon.ts";
 import { native } from "../base/native.ts";
-import { cutBatches, cutTexts, type StreamOptions, type TextStream } from "../text/lexicon.ts";
+import { cutBatches, cutTexts, type StreamOptions, type TextStream } from "../text/words/lexicon.ts";
 
 /** The two parameters of the formula. */
 export interface Bm25Options {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { buildIndex } from "../../lib/index-folder/build.ts";
-import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { createWorld } from "../../lib/world/world.ts";
 import { projectRoot } from "../project.ts";
 import { type Asked, startFaultServer } from "../remote/fault-server.ts";

@@ -7,7 +7,7 @@ import type { Document } from "../../lib/corpus/document.ts";
 import type { Passage } from "../../lib/corpus/passage.ts";
 import { readDocuments } from "../../lib/corpus/read-documents.ts";
 import { type SplitOptions, splitDocuments } from "../../lib/corpus/split-documents.ts";
-import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../project.ts";
 import { goldenText } from "../text/fixtures.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { sftBatch, trainWorldModel, worldSft } from "../../lib/demo/world-model.ts";
 import { Model } from "../../lib/model/model.ts";
-import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 
 test("a start model is trained, saved and loads again; a step's batch depends on seed and step alone", async () => {
   const folder = await mkdtemp(join(tmpdir(), "seekrl-world-"));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pairRow, textRow, tokenBatches } from "../../lib/embed/token-batch.ts";
-import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../project.ts";
 
 const folder = (name: string): string => join(projectRoot, "test", "golden", "embed", name);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { compareRuns } from "../../lib/evaluate/compare.ts";
 import { holdsAnswer } from "../../lib/evaluate/question-result.ts";
-import { PhraseTable } from "../../lib/text/phrases.ts";
+import { PhraseTable } from "../../lib/text/words/phrases.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));

@@ -18,7 +18,7 @@ import { rolloutGroup } from "../../lib/rollout/agent.ts";
 import { defaultMemory } from "../../lib/rollout/memory.ts";
 import { stackParser, stackTurnEnds } from "../../lib/rollout/stack-grammar.ts";
 import type { Segment } from "../../lib/rollout/trajectory.ts";
-import { ChatTemplate } from "../../lib/text/chat-template.ts";
+import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
 import type { TrainSequence } from "../../lib/train/packing.ts";
 import { policySequence } from "../../lib/train/sequence.ts";
 import { scoreSequences } from "../../lib/train/trainer.ts";

@@ -13,8 +13,8 @@ import { worldSearch } from "../../lib/lint/world-search.ts";
 import { Model } from "../../lib/model/model.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
 import { worldRecipe } from "../../lib/recipes/world.ts";
-import { ChatTemplate } from "../../lib/text/chat-template.ts";
-import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
+import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../project.ts";
 
 export const checkpoint = join(projectRoot, "world", "checkpoint");

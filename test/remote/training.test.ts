@@ -15,7 +15,7 @@ import { type AgentParts, rolloutGroup } from "../../lib/rollout/agent.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 import { batched } from "../../lib/search/batched.ts";
 import type { Search } from "../../lib/search/search.ts";
-import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { algorithms } from "../../lib/train/algorithm.ts";
 import { type RlMetrics, rl } from "../../lib/train/rl.ts";
 import { schedule } from "../../lib/train/schedule.ts";

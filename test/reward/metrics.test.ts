@@ -12,7 +12,7 @@ import {
   precision,
   recall,
 } from "../../lib/reward/metrics.ts";
-import { normalizeAnswer } from "../../lib/text/normalize.ts";
+import { normalizeAnswer } from "../../lib/text/words/normalize.ts";
 import { projectRoot } from "../project.ts";
 
 interface QaCase {

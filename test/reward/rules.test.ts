@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { bleu, bleuTokens } from "../../lib/reward/bleu.ts";
 import { answerRules, type RulesName, scoreAnswer } from "../../lib/reward/rules.ts";
-import { spacedWords } from "../../lib/text/normalize.ts";
+import { spacedWords } from "../../lib/text/words/normalize.ts";
 import { projectRoot } from "../project.ts";
 
 function golden<T>(file: string): T {

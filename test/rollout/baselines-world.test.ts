@@ -6,8 +6,8 @@ import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
 import { worldRecipe } from "../../lib/recipes/world.ts";
 import { baselineAgent, baselineNames, searchesFor } from "../../lib/rollout/baselines/baselines.ts";
-import { ChatTemplate } from "../../lib/text/chat-template.ts";
-import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
+import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../project.ts";
 import { recordedSearch } from "./doubles.ts";
 

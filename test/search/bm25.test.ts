@@ -9,7 +9,7 @@ import { indexedText } from "../../lib/corpus/passage.ts";
 import { readDocuments } from "../../lib/corpus/read-documents.ts";
 import { readQuestions } from "../../lib/data/question.ts";
 import { Bm25Builder, type Bm25BuildOptions, Bm25Index } from "../../lib/search/bm25.ts";
-import { termsOf, wordsOf } from "../../lib/text/words.ts";
+import { termsOf, wordsOf } from "../../lib/text/words/words.ts";
 import { projectRoot } from "../project.ts";
 import { randomFrom } from "./people.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { SeekError } from "../../lib/base/errors.ts";
-import { ChatTemplate, type Message } from "../../lib/text/chat-template.ts";
+import { ChatTemplate, type Message } from "../../lib/text/templates/chat-template.ts";
 import { readGolden } from "./fixtures.ts";
 
 interface Rendering {

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Detokenizer } from "../../lib/text/detokenizer.ts";
-import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { Detokenizer } from "../../lib/text/tokenizers/detokenizer.ts";
+import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { expected, goldenText } from "./fixtures.ts";
 
 for (const [name, { ids }] of Object.entries(expected.tokenizers)) {

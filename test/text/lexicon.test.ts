@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { PassageStore, writePassageStore } from "../../lib/corpus/passage-store.ts";
-import { cutBatches, cutTexts } from "../../lib/text/lexicon.ts";
-import { termsOf, wordsOf } from "../../lib/text/words.ts";
+import { cutBatches, cutTexts } from "../../lib/text/words/lexicon.ts";
+import { termsOf, wordsOf } from "../../lib/text/words/words.ts";
 import { randomFrom } from "../search/people.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-lexicon-"));

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ChatTemplate, type Message } from "../../lib/text/chat-template.ts";
-import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { ChatTemplate, type Message } from "../../lib/text/templates/chat-template.ts";
+import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 
 const data = process.env.SEEKRL_SHARED_DATA ?? "";
 const skip = data === "" ? "SEEKRL_SHARED_DATA does not point at the reference data" : false;

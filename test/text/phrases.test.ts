@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { PassageStore, writePassageStore } from "../../lib/corpus/passage-store.ts";
-import { answerWords } from "../../lib/text/normalize.ts";
-import { cutAnswers, PhraseTable } from "../../lib/text/phrases.ts";
+import { answerWords } from "../../lib/text/words/normalize.ts";
+import { cutAnswers, PhraseTable } from "../../lib/text/words/phrases.ts";
 import { randomFrom } from "../search/people.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-phrases-"));

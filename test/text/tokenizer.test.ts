@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { SeekError } from "../../lib/base/errors.ts";
-import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { type Encoded, expected, goldenText, readGolden } from "./fixtures.ts";
 
 const load = (name: string): Promise<Tokenizer> => Tokenizer.load(join(goldenText, name));

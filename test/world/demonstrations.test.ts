@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { Tokenizer } from "../../lib/text/tokenizer.ts";
+import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { type Demonstration, demonstrations } from "../../lib/world/demonstrations.ts";
 import { worldPrompt } from "../../lib/world/prompt.ts";
 import { kCarefulHabits } from "../../lib/world/teacher.ts";

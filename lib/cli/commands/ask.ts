@@ -91,8 +91,8 @@ async function answer(
 
 /** Writes text as it comes, each turn from a new line; a server's words come turn by turn. */
 async function speaker(tokenizer: AgentParts["tokenizer"], io: CommandIo): Promise<Listener> {
-  const { Tokenizer } = await import("../../text/tokenizer.ts");
-  const { Detokenizer } = await import("../../text/detokenizer.ts");
+  const { Tokenizer } = await import("../../text/tokenizers/tokenizer.ts");
+  const { Detokenizer } = await import("../../text/tokenizers/detokenizer.ts");
   const begin = () => (tokenizer instanceof Tokenizer ? new Detokenizer(tokenizer) : undefined);
   let turn = begin();
   return {

@@ -75,7 +75,7 @@ async function studentPrompt({ student, endpoint }: Options, { format }: Recipe)
   if (student === undefined && endpoint === undefined) return () => undefined;
   if (student === undefined)
     throw new UsageError("--student: with --endpoint the model that is to learn must be named");
-  const { ChatTemplate } = await import("../../text/chat-template.ts");
+  const { ChatTemplate } = await import("../../text/templates/chat-template.ts");
   const template = await ChatTemplate.load(student);
   return (question) => promptText(format, question, template);
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Engine } from "../../engine/engine.ts";
 import type { Sequence } from "../../engine/sequence.ts";
 import type { GenerateOptions, Span } from "../../engine/span.ts";
-import type { Tokenizer } from "../../text/tokenizer.ts";
+import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
 import { idsOption, modelOptions, samplingOptions } from "../model-options.ts";
 import { findTokenizer, loadModel, openDetokenizer, openEngine } from "../session.ts";

@@ -7,7 +7,7 @@ import { spansText } from "../../lint/render.ts";
 import type { LintSubject } from "../../lint/subject.ts";
 import { worldSearch } from "../../lint/world-search.ts";
 import { agentPartsOf } from "../../recipes/plan.ts";
-import { readTokenizerConfig } from "../../text/special-ids.ts";
+import { readTokenizerConfig } from "../../text/tokenizers/special-ids.ts";
 import { agentOptions, openSurroundings, recipeOf } from "../agent-options.ts";
 import { type CommandIo, command } from "../command.ts";
 import { modelOptions } from "../model-options.ts";

@@ -11,7 +11,7 @@ import { type Agent, type AgentParts, searchAgent } from "../../rollout/agent.ts
 import { baselineAgent, baselineNames, searchesFor } from "../../rollout/baselines/baselines.ts";
 import { rolloutsOf } from "../../rollout/own-agent.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
-import { copyTokenizer } from "../../text/copy-tokenizer.ts";
+import { copyTokenizer } from "../../text/tokenizers/copy-tokenizer.ts";
 import type { RlMetrics, RlOptions } from "../../train/rl.ts";
 import { countSchedule } from "../../train/schedule.ts";
 import { agentOptions, noSearch, openSurroundings, type Surroundings } from "../agent-options.ts";

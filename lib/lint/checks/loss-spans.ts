@@ -1,5 +1,5 @@
 /** Law 2: the loss looks at the policy's tokens, at each once, and at nothing else. */
-import type { Tokenizer } from "../../text/tokenizer.ts";
+import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import { type Conversation, conversationsOf, type Played } from "../conversations.ts";
 import { type Finding, quote, verdict } from "../finding.ts";
 import { type Placement, placeOf } from "./placement.ts";

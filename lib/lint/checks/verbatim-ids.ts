@@ -1,5 +1,5 @@
 /** Law 1: what is trained is what was sampled, id for id. */
-import type { Tokenizer } from "../../text/tokenizer.ts";
+import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { TrainSequence } from "../../train/packing.ts";
 import { type Conversation, conversationsOf, type Played } from "../conversations.ts";
 import { type Finding, quote, verdict } from "../finding.ts";

@@ -1,7 +1,7 @@
 /** Documents as a tool: the parts of one that is known by its title or id. */
 import { z } from "zod";
 import type { Passage } from "../../corpus/passage.ts";
-import { termsOf, wordsOf } from "../../text/words.ts";
+import { termsOf, wordsOf } from "../../text/words/words.ts";
 import { type Tool, type ToolOutput, tool } from "../tool.ts";
 import type { ToolWording } from "./calculator.ts";
 import type { Library, Shelved } from "./library.ts";

@@ -1,6 +1,6 @@
 """Writes rouge.json: random answers of several sentences and scripts, with the F values of the package `rouge`, which
-FlashRAG scores with. The values that stand there were made with that package's functions as its public source has
-them, because the registry at hand did not carry it.
+FlashRAG scores with. The values that stand there were made by that package's functions as its public source has them, not
+by the package as it is installed.
 
 Usage: make_rouge.py OUT
 """

@@ -2,9 +2,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { SeekError } from "../base/errors.ts";
+import { SeekError } from "../../base/errors.ts";
+import { readJson, tokenText } from "../tokenizers/special-ids.ts";
 import { type JinjaTemplate, parseTemplate } from "./jinja.ts";
-import { readJson, tokenText } from "./special-ids.ts";
 import { formatTime } from "./strftime.ts";
 
 /** One turn of a conversation. Templates read further keys, such as `tool_calls`, as they are. */

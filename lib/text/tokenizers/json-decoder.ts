@@ -1,5 +1,5 @@
 /** The `decoder` of a tokenizer.json, turned into a table of bytes so that text can be streamed token by token. */
-import { SeekError } from "../base/errors.ts";
+import { SeekError } from "../../base/errors.ts";
 import { bytesOfByteLevel } from "./byte-alphabet.ts";
 import { type Lead, PieceTable } from "./pieces.ts";
 

@@ -1,7 +1,7 @@
 /** Text to token ids and back, from the files of a Hugging Face folder. */
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { SeekError } from "../base/errors.ts";
+import { SeekError } from "../../base/errors.ts";
 import type { Codec, Marks, PairMarks } from "./codec.ts";
 import { newTextDecoder, PieceJoiner, type PieceTable } from "./pieces.ts";
 import { codecFromSentencePiece, sentencePieceIds } from "./sentencepiece.ts";

@@ -1,7 +1,7 @@
 /** Copies what makes text of a model folder's ids into another folder, so that a checkpoint is a whole model. */
 import { copyFile, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { SeekError } from "../base/errors.ts";
+import { SeekError } from "../../base/errors.ts";
 
 const tokenizerFile =
   /^(tokenizer.*|special_tokens_map\.json|added_tokens\.json|generation_config\.json|vocab\..*|merges\.txt|chat_template\..*|.*\.model)$/;

@@ -1,5 +1,5 @@
 /** SentencePiece's `.model` files: the few fields of their protocol buffer that encoding needs. */
-import { SeekError } from "../base/errors.ts";
+import { SeekError } from "../../base/errors.ts";
 
 /** What a piece is; the numbers stand in the file. */
 export const pieceTypes = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { SeekError } from "../base/errors.ts";
+import { SeekError } from "../../base/errors.ts";
 
 /** A token as text: a string, or an object with its content. */
 export const tokenText = z.union([

@@ -1,5 +1,5 @@
 /** The `pre_tokenizer` of a tokenizer.json, written so that the library cuts text where the reference does. */
-import { SeekError } from "../base/errors.ts";
+import { SeekError } from "../../base/errors.ts";
 import type { Component } from "./json-decoder.ts";
 
 /** `\w` of the reference's regular expressions; the library's stops at ASCII. */

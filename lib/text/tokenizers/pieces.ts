@@ -1,6 +1,6 @@
 /** What each token id stands for in bytes, and how pieces are put together to text. */
 import { TextDecoder } from "node:util";
-import { SeekError } from "../base/errors.ts";
+import { SeekError } from "../../base/errors.ts";
 
 /**
  * What happens to spaces at the very start of a text: at most `maxSpaces` are dropped, from the first token only or

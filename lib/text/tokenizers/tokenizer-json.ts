@@ -1,7 +1,7 @@
 /** Hugging Face's tokenizer.json: text -> normaliser -> pieces -> model -> ids, with added tokens and a template. */
 import { Tokenizer as Library } from "@huggingface/tokenizers";
 import { z } from "zod";
-import { SeekError } from "../base/errors.ts";
+import { SeekError } from "../../base/errors.ts";
 import { type AddedToken, AddedTokenSplitter, addedTokenSchema } from "./added-tokens.ts";
 import type { Codec, EncodeParts } from "./codec.ts";
 import { type Component, pieceTable } from "./json-decoder.ts";
