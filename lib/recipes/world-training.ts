@@ -155,6 +155,6 @@ export const formatLearning = {
   "rag-r1": { family: "rag", steps: 0, habits: kHabits },
   "search-r1": { family: "rag", steps: 200, carefulShare: 0.7, habits: kHabits },
   research: { family: "research", steps: 200, carefulShare: 0.7, habits: kHabits },
-  "agentic-rag-r1": { family: "memory", steps: 500, peak: 2e-3, habits: kMostlySearches },
+  "agentic-rag-r1": { family: "memory", steps: 240, peak: 2e-3, habits: kMostlySearches },
   "r1-searcher": { family: "r1-searcher", steps: 300, carefulShare: 0.7, habits: kHardlySearches },
 } as const satisfies Record<string, FormatLearning>;
