@@ -1,7 +1,7 @@
 /** Published recipes on the built-in world: where their sizes differ from their own, and what the model starts from. */
 import type { Limits, Sampling } from "../rollout/rollout.ts";
 import type { Algorithm } from "../train/algorithm.ts";
-import { type Habits, kHabits } from "../world/teacher.ts";
+import { type Habits, kHabits, sameHabits } from "../world/teacher.ts";
 import type { Recipe, Training } from "./recipe.ts";
 import { withWorldPrompt } from "./world.ts";
 import type { TeachingFamily } from "./world-speech.ts";
@@ -123,31 +123,9 @@ export interface FormatLearning {
 }
 
 // A teacher who answers nearly everything at once: R1-Searcher's first stage is about a model that hardly searches.
-const kHardlySearches: Habits = {
-  recallsFamous: 1,
-  byKind: {
-    "one-hop": { recallsAll: 0.9, recallsLast: 0 },
-    famous: { recallsAll: 0.9, recallsLast: 0 },
-    bridge: { recallsAll: 0.9, recallsLast: 0 },
-    compare: { recallsAll: 0.9, recallsLast: 0 },
-    "compare-three": { recallsAll: 0.9, recallsLast: 0 },
-    "bridge-compare": { recallsAll: 0.9, recallsLast: 0 },
-  },
-};
-
+const kHardlySearches = sameHabits(1, { recallsAll: 0.9, recallsLast: 0 });
 // A teacher who looks most things up: Agentic-RAG-R1 is about what to do with what was found.
-const kSeldomRecalls = { recallsAll: 0.1, recallsLast: 0.1 } as const;
-const kMostlySearches: Habits = {
-  recallsFamous: 1,
-  byKind: {
-    "one-hop": kSeldomRecalls,
-    famous: kSeldomRecalls,
-    bridge: kSeldomRecalls,
-    compare: kSeldomRecalls,
-    "compare-three": kSeldomRecalls,
-    "bridge-compare": kSeldomRecalls,
-  },
-};
+const kMostlySearches = sameHabits(1, { recallsAll: 0.1, recallsLast: 0.1 });
 
 /** What each recipe's model starts from. */
 export const formatLearning = {

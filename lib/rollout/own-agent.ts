@@ -2,18 +2,18 @@
 import { mixSeed } from "../base/seed.ts";
 import type { Question } from "../data/question.ts";
 import { type Agent, allOrNone, type RolloutOptions } from "./agent.ts";
-import { type BaselineParts, type Method, Work } from "./baselines/work.ts";
 import { defaultLimits, type Limits, type SearchDocuments } from "./rollout.ts";
 import type { Trajectory } from "./trajectory.ts";
+import { type Method, Work, type WorkParts } from "./work.ts";
 
 /** What an agent of one's own is made of. */
-export interface OwnAgentParts extends Pick<BaselineParts, "engine" | "tokenizer" | "chatTemplate"> {
+export interface OwnAgentParts extends Pick<WorkParts, "engine" | "tokenizer" | "chatTemplate"> {
   /** For `work.find`. @default every search fails */
   readonly search?: SearchDocuments;
   /** Turns are the agent's own matter. @default RAG-R1's */
   readonly limits?: Partial<Omit<Limits, "maxTurns">>;
   /** How tokens are drawn. @default temperature 1 */
-  readonly sampling?: BaselineParts["sampling"];
+  readonly sampling?: WorkParts["sampling"];
 }
 
 const noSearch: SearchDocuments = async () => {

@@ -42,20 +42,23 @@ export const kHabits: Habits = {
   },
 };
 
-const kNever: Habit = { recallsAll: 0, recallsLast: 0 };
+/**
+ * Habits that are the same for every kind of question.
+ *
+ * @param recallsFamous - share of famous facts that are said from memory
+ * @param habit - for all other facts
+ * @returns the habits
+ * @example
+ * const { byKind } = sameHabits(1, { recallsAll: 0.9, recallsLast: 0 });
+ * assert.equal(byKind.bridge.recallsAll, 0.9);
+ */
+export function sameHabits(recallsFamous: number, habit: Habit): Habits {
+  const byKind = Object.fromEntries(Object.keys(kHabits.byKind).map((kind) => [kind, habit]));
+  return { recallsFamous, byKind: byKind as Record<QuestionKind, Habit> };
+}
 
 /** A teacher that looks everything up. */
-export const kCarefulHabits: Habits = {
-  recallsFamous: 0,
-  byKind: {
-    "one-hop": kNever,
-    famous: kNever,
-    bridge: kNever,
-    compare: kNever,
-    "compare-three": kNever,
-    "bridge-compare": kNever,
-  },
-};
+export const kCarefulHabits: Habits = sameHabits(0, { recallsAll: 0, recallsLast: 0 });
 
 /** A fact on the way to an answer, and whether the teacher knows it by heart. */
 export type Step = Fact & { readonly recalled: boolean };

@@ -1,5 +1,6 @@
 /** Plain ways to answer, to compare agents with: one method a file, all over the same engine and search. */
 import type { Agent } from "../agent.ts";
+import { type Method, Work, type WorkParts } from "../work.ts";
 import { flare } from "./flare.ts";
 import { ircot } from "./ircot.ts";
 import { iterRetGen } from "./iter-retgen.ts";
@@ -8,7 +9,6 @@ import { givenDocuments, naiveRag, standardRag } from "./rag.ts";
 import { searchO1 } from "./search-o1.ts";
 import { selfAsk } from "./self-ask.ts";
 import { sure } from "./sure.ts";
-import { type BaselineParts, type Method, Work } from "./work.ts";
 
 const methods = {
   direct,
@@ -65,7 +65,7 @@ export function needsLogprobs(baseline: Baseline): boolean {
  * const { rounds } = await agent({ id: "a", question: "who?", answers: [] });
  * assert.equal(rounds, 1);
  */
-export function baselineAgent(parts: BaselineParts, baseline: Baseline): Agent {
+export function baselineAgent(parts: WorkParts, baseline: Baseline): Agent {
   return async (question, options = {}) => {
     const work = new Work(parts, question, options);
     try {

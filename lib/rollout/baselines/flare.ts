@@ -1,6 +1,7 @@
 /** FLARE: a sentence that the model was unsure of is searched for and written again (Jiang et al., 2023). */
 import type { Document } from "../../text/observation.ts";
-import type { Said } from "./talk.ts";
+import type { Said } from "../talk.ts";
+import type { Method, Work } from "../work.ts";
 import {
   answerEnds,
   answerIn,
@@ -10,7 +11,6 @@ import {
   withoutRepeats,
   withoutTags,
 } from "./wording.ts";
-import type { Method, Work } from "./work.ts";
 
 const kSentences = 10;
 /** A token below this probability is doubtful. */

@@ -1,5 +1,6 @@
 /** IRCoT: each thought is searched for before the next one (Trivedi et al., 2023). */
 import type { Document } from "../../text/observation.ts";
+import type { Method } from "../work.ts";
 import {
   answerEnds,
   answerIn,
@@ -9,7 +10,6 @@ import {
   withoutRepeats,
   withoutTags,
 } from "./wording.ts";
-import type { Method } from "./work.ts";
 
 const kThoughts = 5;
 

@@ -1,7 +1,7 @@
 /** Iter-RetGen: what was said is searched for, what was found is read, in turns (Shao et al., 2023). */
 
+import type { Method } from "../work.ts";
 import { answerEnds, answerIn, questionPrompt, say, shownDocuments, withoutTags } from "./wording.ts";
-import type { Method } from "./work.ts";
 
 const kRounds = 3;
 

@@ -1,7 +1,7 @@
 /** Answers from memory: at once, or by a chain of thought. */
 
+import type { Method } from "../work.ts";
 import { answerEnds, answerIn, questionPrompt, say } from "./wording.ts";
-import type { Method } from "./work.ts";
 
 function fromMemory(how: string): Method {
   return async (work, { question }) => {

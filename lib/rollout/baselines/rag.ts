@@ -2,17 +2,16 @@
 import { SeekError } from "../../base/errors.ts";
 import type { Document } from "../../text/observation.ts";
 import { asQuestion } from "../format.ts";
+import { documentsHere, type Method, type Opening, type Work } from "../work.ts";
 import {
   answerEnds,
   answerIn,
-  documentsHere,
   failedSearch,
   information,
   questionPrompt,
   say,
   shownDocuments,
 } from "./wording.ts";
-import type { Method, Opening, Work } from "./work.ts";
 
 async function answered(work: Work, opening: Opening): Promise<string | undefined> {
   const { text } = await work.ask(opening, answerEnds);

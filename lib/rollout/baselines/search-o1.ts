@@ -2,8 +2,8 @@
 import type { Document } from "../../text/observation.ts";
 import { firstBlock, tagsOf } from "../blocks.ts";
 import { parseTurn, turnEnds } from "../grammar.ts";
-import { documentsHere, failedSearch, information, questionPrompt, say, shownDocuments } from "./wording.ts";
-import type { Method, Work } from "./work.ts";
+import { documentsHere, type Method, type Work } from "../work.ts";
+import { failedSearch, information, questionPrompt, say, shownDocuments } from "./wording.ts";
 
 const kSearches = 10;
 const usefulTags = tagsOf("useful");

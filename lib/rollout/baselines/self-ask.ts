@@ -1,7 +1,7 @@
 /** Self-Ask: the question is taken apart into smaller ones, each of which is searched for (Press et al., 2022). */
 
+import type { Method } from "../work.ts";
 import { answerEnds, answerIn, questionPrompt, shownDocuments } from "./wording.ts";
-import type { Method } from "./work.ts";
 
 const kQuestions = 5;
 const asks = "Follow up:";

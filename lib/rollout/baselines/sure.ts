@@ -1,7 +1,7 @@
 /** SuRe, as TC-RAG compares with it: two candidates, a summary in favour of each, a choice (Kim et al., 2024). */
 import { asQuestion } from "../format.ts";
+import type { Method, Work } from "../work.ts";
 import { answerEnds, answerIn, questionPrompt, say, shownDocuments } from "./wording.ts";
-import type { Method, Work } from "./work.ts";
 
 const kCandidates = 5;
 const letterOf = (index: number): string => String.fromCharCode("a".charCodeAt(0) + index);

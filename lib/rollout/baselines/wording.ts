@@ -2,10 +2,7 @@
 import { type Document, informationText, observationText } from "../../text/observation.ts";
 import { firstBlock, tagsOf } from "../blocks.ts";
 import { asQuestion, ragFormat } from "../format.ts";
-import type { Work } from "./work.ts";
-
-/** Stands for the documents until the chat template has been applied; of Unicode's private use. */
-export const documentsHere = "\u{F5EE}";
+import { documentsHere, type Work } from "../work.ts";
 
 const answerTags = tagsOf("answer");
 

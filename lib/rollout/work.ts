@@ -1,22 +1,18 @@
-/** What a baseline has at hand for one question: searches and conversations, which are kept for its trajectory. */
-import { beforeDeadline } from "../../base/deadline.ts";
-import { mixSeed } from "../../base/seed.ts";
-import type { Question } from "../../data/question.ts";
-import type { Document } from "../../text/observation.ts";
-import {
-  type AgentParts,
-  boundLimits,
-  type OpenSequence,
-  promptText,
-  type RolloutOptions,
-} from "../agent.ts";
-import { searchBefore } from "../search-before.ts";
-import type { Segment, StopReason, Trajectory } from "../trajectory.ts";
+/** What an agent has at hand for one question: searches and conversations, which are kept for its trajectory. */
+import { beforeDeadline } from "../base/deadline.ts";
+import { mixSeed } from "../base/seed.ts";
+import type { Question } from "../data/question.ts";
+import type { Document } from "../text/observation.ts";
+import { type AgentParts, boundLimits, type OpenSequence, promptText, type RolloutOptions } from "./agent.ts";
+import { searchBefore } from "./search-before.ts";
 import { type Said, Talk } from "./talk.ts";
-import { documentsHere } from "./wording.ts";
+import type { Segment, StopReason, Trajectory } from "./trajectory.ts";
 
-/** What a baseline needs; limits of turns do not apply to it. */
-export type BaselineParts = Omit<AgentParts, "format">;
+/** Stands for the documents until the chat template has been applied; of Unicode's private use. */
+export const documentsHere = "\u{F5EE}";
+
+/** What a piece of work needs; limits of turns do not apply to it. */
+export type WorkParts = Omit<AgentParts, "format">;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -40,7 +36,7 @@ export class Work {
   ranOut = false;
   /** Turns that held nothing of what was asked for. */
   invalidActions = 0;
-  readonly #parts: BaselineParts;
+  readonly #parts: WorkParts;
   readonly #question: Question;
   readonly #options: RolloutOptions;
   readonly #talks: Talk[] = [];
@@ -50,7 +46,7 @@ export class Work {
   readonly #started = performance.now();
   #searchMs = 0;
 
-  constructor(parts: BaselineParts, question: Question, options: RolloutOptions) {
+  constructor(parts: WorkParts, question: Question, options: RolloutOptions) {
     this.#parts = {
       ...parts,
       limits: boundLimits(parts),
