@@ -65,18 +65,43 @@ function layerOf(folder: string): number {
   return libLayers.findIndex((layer) => layer.includes(folder));
 }
 
+/** The project's own files that a file imports, from the project's root. */
+function importedBy(file: string): string[] {
+  const paths = [...read(file).matchAll(/(?:from |import\()"(\.\.?\/[^"]+)"/g)];
+  return paths.map(([, path = ""]) => posix.join(posix.dirname(file), path));
+}
+
 test("a lib folder imports only itself and what stands left of it", () => {
   const wrong: string[] = [];
   for (const file of trackedFiles("lib/*/**.ts")) {
     const folder = file.split("/")[1] ?? "";
     assert.notEqual(layerOf(folder), -1, `${file}: the folder ${folder} has no layer`);
-    for (const [, path = ""] of read(file).matchAll(/(?:from |import\()"(\.\.?\/[^"]+)"/g)) {
-      const used = posix.join(posix.dirname(file), path).split("/")[1] ?? "";
+    for (const path of importedBy(file)) {
+      const used = path.split("/")[1] ?? "";
       const allowed = used === folder || layerOf(used) < layerOf(folder);
       if (!allowed || layerOf(used) === -1) wrong.push(`${file} imports ${path}`);
     }
   }
   assert.deepEqual(wrong, []);
+});
+
+test("folders within a lib folder do not use each other in circles", () => {
+  const uses = new Map<string, Set<string>>();
+  for (const file of trackedFiles("lib/*/*/**.ts")) {
+    const room = posix.dirname(file);
+    for (const used of importedBy(file).map((path) => posix.dirname(path))) {
+      const isNeighbour = posix.dirname(used) === posix.dirname(room) && used !== room;
+      if (isNeighbour) uses.set(room, (uses.get(room) ?? new Set()).add(used));
+    }
+  }
+  const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
+    [...(uses.get(from) ?? [])].some(
+      (next) => next === to || (!seen.has(next) && reaches(next, to, seen.add(next))),
+    );
+  assert.deepEqual(
+    [...uses.keys()].filter((room) => reaches(room, room)),
+    [],
+  );
 });
 
 test("a native folder includes only itself and what stands left of it", () => {

@@ -12,7 +12,7 @@ import { type Question, readQuestions, writeQuestions } from "../data/question.t
 import { Model } from "../model/model.ts";
 import { worldRecipe } from "../recipes/world.ts";
 import { exactMatch } from "../reward/metrics.ts";
-import { searchAgent } from "../rollout/agent.ts";
+import { searchAgent } from "../rollout/agents/agent.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { copyTokenizer } from "../text/tokenizers/copy-tokenizer.ts";
 import { Tokenizer } from "../text/tokenizers/tokenizer.ts";

@@ -7,7 +7,7 @@ import { writeFileAtomic } from "../base/files.ts";
 import { evaluate } from "../evaluate/evaluate.ts";
 import { trainingOf } from "../recipes/plan.ts";
 import { worldRecipe } from "../recipes/world.ts";
-import { searchAgent } from "../rollout/agent.ts";
+import { searchAgent } from "../rollout/agents/agent.ts";
 import { copyTokenizer } from "../text/tokenizers/copy-tokenizer.ts";
 import { openLearners } from "../train/open-learners.ts";
 import { rl } from "../train/rl.ts";

@@ -3,7 +3,7 @@ import { openPlayer } from "../demo/player.ts";
 import type { Model } from "../model/model.ts";
 import { agentPartsOf } from "../recipes/plan.ts";
 import { worldRecipe } from "../recipes/world.ts";
-import type { AgentParts } from "../rollout/agent.ts";
+import type { AgentParts } from "../rollout/agents/agent.ts";
 import type { Search } from "../search/search.ts";
 import type { QueryMode } from "../text/observation.ts";
 import type { World } from "../world/world.ts";

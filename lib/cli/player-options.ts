@@ -6,7 +6,7 @@ import type { Question } from "../data/question.ts";
 import { agentPartsOf } from "../recipes/plan.ts";
 import type { Recipe } from "../recipes/recipe.ts";
 import { coverage, exactMatch } from "../reward/metrics.ts";
-import type { Agent } from "../rollout/agent.ts";
+import type { Agent } from "../rollout/agents/agent.ts";
 import type { Search } from "../search/search.ts";
 import { loadQuestions } from "./agent-options.ts";
 import { UsageError } from "./command.ts";
@@ -44,7 +44,7 @@ export async function openPlayer(
     ...(endpointModel === undefined ? {} : { endpointModel: [endpointModel] }),
   });
   if (policy === undefined) throw new UsageError("expected one of --model, --endpoint");
-  const { searchAgent } = await import("../rollout/agent.ts");
+  const { searchAgent } = await import("../rollout/agents/agent.ts");
   const opened = await policy.open();
   return {
     agent: searchAgent(agentPartsOf(opened, recipe, search)),

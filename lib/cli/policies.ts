@@ -2,8 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { z } from "zod";
-import type { PromptTemplate, SequenceSource } from "../rollout/agent.ts";
-import type { TextCodec } from "../rollout/rollout.ts";
+import type { PromptTemplate, SequenceSource, TextCodec } from "../rollout/seams.ts";
 import { UsageError } from "./command.ts";
 import { flagName } from "./flags.ts";
 import { engineOptions, modelOptions } from "./model-options.ts";

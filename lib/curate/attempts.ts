@@ -5,7 +5,7 @@ import { mixSeed } from "../base/seed.ts";
 import { type JsonRow, rowError } from "../data/jsonl.ts";
 import { ProgressLog } from "../data/progress-log.ts";
 import type { Question } from "../data/question.ts";
-import type { Agent } from "../rollout/agent.ts";
+import type { Agent } from "../rollout/agents/agent.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { WrittenSegment } from "./samples.ts";
 

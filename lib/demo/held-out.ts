@@ -8,7 +8,7 @@ import {
   memoryFigures,
 } from "../evaluate/memory-figures.ts";
 import type { Reward } from "../reward/reward.ts";
-import { type AgentParts, searchAgent } from "../rollout/agent.ts";
+import { type AgentParts, searchAgent } from "../rollout/agents/agent.ts";
 
 /** An evaluation, and what the recipe would have paid for it. */
 export interface HeldOut extends Evaluation {

@@ -2,7 +2,7 @@
 import type { Question } from "../data/question.ts";
 import { agentPartsOf, trainingOf } from "../recipes/plan.ts";
 import { type Recipe, wholeReward } from "../recipes/recipe.ts";
-import type { AgentParts } from "../rollout/agent.ts";
+import type { AgentParts } from "../rollout/agents/agent.ts";
 import type { Search } from "../search/search.ts";
 import { copyTokenizer } from "../text/tokenizers/copy-tokenizer.ts";
 import { openLearners } from "../train/open-learners.ts";

@@ -3,7 +3,7 @@ import { SeekError } from "../base/errors.ts";
 import type { Question } from "../data/question.ts";
 import type { Verdict } from "../reward/judge.ts";
 import type { RulesName } from "../reward/rules.ts";
-import type { Agent } from "../rollout/agent.ts";
+import type { Agent } from "../rollout/agents/agent.ts";
 import { type Intervals, intervalsOf, type Means, meansOf } from "./figures.ts";
 import type { QuestionResult } from "./question-result.ts";
 import { ResultLog } from "./result-log.ts";

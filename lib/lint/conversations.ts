@@ -2,10 +2,11 @@
 import { performance } from "node:perf_hooks";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import type { SpokenTurns } from "../recipes/world-speech.ts";
-import { type AgentParts, rolloutGroup, type SequenceSource } from "../rollout/agent.ts";
-import { performSearch } from "../rollout/perform.ts";
-import type { Limits, SearchDocuments } from "../rollout/rollout.ts";
+import { type AgentParts, rolloutGroup } from "../rollout/agents/agent.ts";
+import type { Limits } from "../rollout/limits.ts";
+import type { SearchDocuments, SequenceSource } from "../rollout/seams.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
+import { performSearch } from "../rollout/turns/perform.ts";
 import { singleSpans, type TrainSequence } from "../train/packing.ts";
 import { policySequence } from "../train/sequence.ts";
 import { type Call, Recording } from "./recording.ts";

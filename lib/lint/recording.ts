@@ -1,6 +1,11 @@
 /** An engine whose sequences remember, at their door, what they read and what they sampled. */
-import type { OpenSequence, SequenceSource } from "../rollout/agent.ts";
-import type { GeneratedSpan, GenerateRequest, Scores } from "../rollout/rollout.ts";
+import type {
+  GeneratedSpan,
+  GenerateRequest,
+  OpenSequence,
+  Scores,
+  SequenceSource,
+} from "../rollout/seams.ts";
 
 /** One request for tokens. */
 export interface Call {

@@ -3,7 +3,7 @@ import type { Question } from "../data/question.ts";
 import type { Model } from "../model/model.ts";
 import type { SpokenTurns } from "../recipes/world-speech.ts";
 import type { Reward } from "../reward/reward.ts";
-import type { AgentParts, RolloutOptions } from "../rollout/agent.ts";
+import type { AgentParts, RolloutOptions } from "../rollout/agents/agent.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 import type { Aggregation } from "../train/algorithm.ts";

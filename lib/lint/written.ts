@@ -1,8 +1,13 @@
 /** A sequence of the real engine that is told what to say, so that a conversation searches, answers and ends. */
 import { type SpokenTurns, spokenTurns } from "../recipes/world-speech.ts";
-import type { OpenSequence, SequenceSource } from "../rollout/agent.ts";
-import type { Format } from "../rollout/format.ts";
-import type { GeneratedSpan, GenerateRequest, Scores } from "../rollout/rollout.ts";
+import type { Format } from "../rollout/formats/format.ts";
+import type {
+  GeneratedSpan,
+  GenerateRequest,
+  OpenSequence,
+  Scores,
+  SequenceSource,
+} from "../rollout/seams.ts";
 import type { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 import { kChatMarks } from "../world/prompt.ts";
 

@@ -8,8 +8,8 @@ import {
 } from "../reward/agentic-rag.ts";
 import { agenticFormTokens, agenticPointTokens } from "../reward/agentic-tokens.ts";
 import { f1Reward, type Reward, type RewardPart, weightedReward } from "../reward/reward.ts";
-import { type AgenticFormatOptions, agenticFormat } from "../rollout/agentic-rag.ts";
-import { performBracketCalls } from "../rollout/perform.ts";
+import { type AgenticFormatOptions, agenticFormat } from "../rollout/formats/agentic-rag.ts";
+import { performBracketCalls } from "../rollout/turns/perform.ts";
 import { bracketTools } from "../tools/bracket-calls.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import type { Recipe } from "./recipe.ts";

@@ -1,5 +1,5 @@
 /** Agentic-RAG-R1 on the built-in world, whose encyclopedia has two volumes: half of all first searches find nothing. */
-import type { AgenticTool } from "../rollout/agentic-prompts.ts";
+import type { AgenticTool } from "../rollout/formats/agentic-prompts.ts";
 import { volumeSearch } from "../world/volumes.ts";
 import { type AgenticOptions, agenticRagR1 } from "./agentic-rag-r1.ts";
 import type { Recipe } from "./recipe.ts";

@@ -1,7 +1,8 @@
 /** A recipe without a search engine: reasoning and an answer from memory, as Search-R1's R1 baseline is trained. */
-import { firstBlock, tagsOf } from "../rollout/blocks.ts";
-import type { ParseTurn } from "../rollout/grammar.ts";
-import { memoryPrompt } from "../rollout/plain-prompts.ts";
+
+import { memoryPrompt } from "../rollout/formats/plain-prompts.ts";
+import { firstBlock, tagsOf } from "../rollout/grammars/blocks.ts";
+import type { ParseTurn } from "../rollout/grammars/grammar.ts";
 import type { Recipe } from "./recipe.ts";
 
 const answerTags = tagsOf("answer");

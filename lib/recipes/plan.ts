@@ -1,6 +1,6 @@
 /** From a recipe to what plays it and what trains it. */
 import type { Question } from "../data/question.ts";
-import { type AgentParts, rolloutGroup } from "../rollout/agent.ts";
+import { type AgentParts, rolloutGroup } from "../rollout/agents/agent.ts";
 import type { Search } from "../search/search.ts";
 import type { RlOptions } from "../train/rl.ts";
 import { schedule } from "../train/schedule.ts";

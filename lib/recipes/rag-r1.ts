@@ -1,9 +1,9 @@
 /** RAG-R1 (arXiv 2507.02962): think, search with one or several queries at a time, answer; rewarded by exact match. */
 import { emReward } from "../reward/reward.ts";
 import { wholeTextEmReward } from "../reward/search-r1.ts";
-import { ragFormat } from "../rollout/format.ts";
-import { originalRagFormat } from "../rollout/original-rag.ts";
-import { defaultLimits } from "../rollout/rollout.ts";
+import { ragFormat } from "../rollout/formats/format.ts";
+import { originalRagFormat } from "../rollout/formats/original-rag.ts";
+import { defaultLimits } from "../rollout/limits.ts";
 import type { QueryMode } from "../text/observation.ts";
 import { algorithms } from "../train/algorithm.ts";
 import type { Recipe } from "./recipe.ts";

@@ -2,9 +2,9 @@
 import { SeekError } from "../base/errors.ts";
 import { reCallReward } from "../reward/re-call.ts";
 import { type ReSearchRewardOptions, reSearchReward } from "../reward/re-search.ts";
-import { performJsonCalls } from "../rollout/perform.ts";
-import { type ReSearchTemplate, reSearchFormat } from "../rollout/re-search.ts";
-import { toolFormat } from "../rollout/tool-format.ts";
+import { type ReSearchTemplate, reSearchFormat } from "../rollout/formats/re-search.ts";
+import { toolFormat } from "../rollout/formats/tool-format.ts";
+import { performJsonCalls } from "../rollout/turns/perform.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import { algorithms } from "../train/algorithm.ts";
 import type { Recipe } from "./recipe.ts";

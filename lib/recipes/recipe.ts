@@ -1,9 +1,10 @@
 /** What a recipe is: plain options that fit together. */
 import type { GroupReward } from "../reward/group.ts";
 import type { Reward } from "../reward/reward.ts";
-import type { Format } from "../rollout/format.ts";
-import type { PerformCalls } from "../rollout/perform.ts";
-import type { Limits, Sampling, TextCodec } from "../rollout/rollout.ts";
+import type { Format } from "../rollout/formats/format.ts";
+import type { Limits } from "../rollout/limits.ts";
+import type { Sampling, TextCodec } from "../rollout/seams.ts";
+import type { PerformCalls } from "../rollout/turns/perform.ts";
 import type { Search } from "../search/search.ts";
 import type { Algorithm } from "../train/algorithm.ts";
 import type { TokenReward } from "../train/rl.ts";

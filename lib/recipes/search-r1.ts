@@ -1,8 +1,8 @@
 /** Search-R1 (arXiv 2503.09516): think, search one query a turn, answer; by PPO or GRPO, with or without format reward. */
 import { emReward } from "../reward/reward.ts";
 import { type FormatScores, formatReward, wholeTextEmReward } from "../reward/search-r1.ts";
-import { ragFormat } from "../rollout/format.ts";
-import { originalRagFormat, searchR1Observation } from "../rollout/original-rag.ts";
+import { ragFormat } from "../rollout/formats/format.ts";
+import { originalRagFormat, searchR1Observation } from "../rollout/formats/original-rag.ts";
 import { algorithms } from "../train/algorithm.ts";
 import type { Recipe } from "./recipe.ts";
 

@@ -1,5 +1,5 @@
 /** What the built-in world's teacher says as an agent of each recipe. */
-import { searcherTags } from "../rollout/r1-searcher.ts";
+import { searcherTags } from "../rollout/formats/r1-searcher.ts";
 import { type MemorySpeech, visibleRows } from "../world/agentic-teacher.ts";
 import { type Demonstration, demonstrationBatch } from "../world/demonstrations.ts";
 import { memoryDemonstrationBatch } from "../world/memory-demonstrations.ts";

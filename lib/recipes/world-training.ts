@@ -1,5 +1,6 @@
 /** Published recipes on the built-in world: where their sizes differ from their own, and what the model starts from. */
-import type { Limits, Sampling } from "../rollout/rollout.ts";
+import type { Limits } from "../rollout/limits.ts";
+import type { Sampling } from "../rollout/seams.ts";
 import type { Algorithm } from "../train/algorithm.ts";
 import { type Habits, kHabits, sameHabits } from "../world/teacher.ts";
 import type { Recipe, Training } from "./recipe.ts";

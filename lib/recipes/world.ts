@@ -1,6 +1,6 @@
 /** The recipe of the built-in world: RAG-R1's grammar with a short prompt and small limits. */
 import { emReward } from "../reward/reward.ts";
-import { ragFormat } from "../rollout/format.ts";
+import { ragFormat } from "../rollout/formats/format.ts";
 import type { QueryMode } from "../text/observation.ts";
 import { algorithms } from "../train/algorithm.ts";
 import { worldPrompt } from "../world/prompt.ts";

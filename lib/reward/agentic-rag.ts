@@ -1,6 +1,6 @@
 /** The rewards of Agentic-RAG-R1: a right answer, and points for form, as ours or as the original's table has them. */
 import type { Question } from "../data/question.ts";
-import { agenticBlocks } from "../rollout/agentic-grammar.ts";
+import { agenticBlocks } from "../rollout/grammars/agentic-grammar.ts";
 import { exactMatch } from "./metrics.ts";
 import { countOf, policyText, type Spoken, wholeText } from "./reading.ts";
 import { policyAnswer } from "./reward.ts";

@@ -1,6 +1,6 @@
 /** Rewards of single tokens of Agentic-RAG-R1: which tokens earned the parts of a reward. */
 import type { Question } from "../data/question.ts";
-import type { TextCodec } from "../rollout/rollout.ts";
+import type { TextCodec } from "../rollout/seams.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { type AgenticTurnForm, agenticForm, agenticPoints } from "./agentic-rag.ts";
 import type { Spoken } from "./reading.ts";

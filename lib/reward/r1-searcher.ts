@@ -1,6 +1,6 @@
 /** The rewards of R1-Searcher's stages (arXiv 2503.05592), as the paper states them and as the code computes them. */
 import type { Question } from "../data/question.ts";
-import { searcherTags } from "../rollout/r1-searcher.ts";
+import { searcherTags } from "../rollout/formats/r1-searcher.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { countOf, policyText, responseText, type Spoken } from "./reading.ts";
 import { scoreAnswer } from "./rules.ts";

@@ -1,6 +1,6 @@
 /** The reward of ReCall: the F1 of the boxed answer in a conversation of well-formed turns, and 0.1 for form alone. */
 import type { Question } from "../data/question.ts";
-import { blocksOf, tagsOf } from "../rollout/blocks.ts";
+import { blocksOf, tagsOf } from "../rollout/grammars/blocks.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { boxedIn } from "../text/boxed.ts";
 import { parseJsonCall } from "../tools/json-calls.ts";

@@ -1,5 +1,5 @@
 /** What of a trajectory a reward reads: the policy's words (law 9), or the whole text as some originals do. */
-import { answersIn } from "../rollout/grammar.ts";
+import { answersIn } from "../rollout/grammars/grammar.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 
 /** A trajectory as far as its words go. */

@@ -1,6 +1,6 @@
 /** Rewards: what a trajectory is worth, read from the policy's own words only (law 9). */
 import { answerMeant, type Question } from "../data/question.ts";
-import { lastAnswer } from "../rollout/grammar.ts";
+import { lastAnswer } from "../rollout/grammars/grammar.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { exactMatch, f1 } from "./metrics.ts";
 

@@ -1,7 +1,7 @@
 /** Trajectories from decoded texts, for trainers that only send those. */
 import type { Question } from "../data/question.ts";
-import { firstBlock, type Tags, tagsOf } from "../rollout/blocks.ts";
-import { searcherTags } from "../rollout/r1-searcher.ts";
+import { searcherTags } from "../rollout/formats/r1-searcher.ts";
+import { firstBlock, type Tags, tagsOf } from "../rollout/grammars/blocks.ts";
 import type { Segment, Trajectory } from "../rollout/trajectory.ts";
 import { normalizeAnswer } from "../text/words/normalize.ts";
 

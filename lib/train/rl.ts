@@ -6,7 +6,7 @@ import type { Question } from "../data/question.ts";
 import type { Model } from "../model/model.ts";
 import type { GroupReward } from "../reward/group.ts";
 import type { Reward } from "../reward/reward.ts";
-import type { Sampling } from "../rollout/rollout.ts";
+import type { Sampling } from "../rollout/seams.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { Critic } from "./critic.ts";

@@ -9,7 +9,7 @@ import { type RunResult, runVariant } from "../../lib/ablations/run-variant.ts";
 import type { Setting } from "../../lib/ablations/setting.ts";
 import { ablationTables, directions } from "../../lib/ablations/table.ts";
 import { variants } from "../../lib/ablations/variants.ts";
-import { ragFormat } from "../../lib/rollout/format.ts";
+import { ragFormat } from "../../lib/rollout/formats/format.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));

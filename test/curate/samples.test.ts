@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { balancedSamples, sftSamples, type WrittenSegment } from "../../lib/curate/samples.ts";
-import { ragFormat } from "../../lib/rollout/format.ts";
-import { searcherFormat } from "../../lib/rollout/r1-searcher.ts";
+import { ragFormat } from "../../lib/rollout/formats/format.ts";
+import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
 import { demonstrations } from "../../lib/world/demonstrations.ts";
 
 const format = ragFormat("single");

@@ -1,7 +1,7 @@
 /** Agents that are right at a known attempt, and count what they are asked. */
 
 import type { Question } from "../../lib/data/question.ts";
-import type { Agent } from "../../lib/rollout/agent.ts";
+import type { Agent } from "../../lib/rollout/agents/agent.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 
 /** Questions named after a number. */

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type EvaluationProgress, evaluate, evaluateSets } from "../../lib/evaluate/evaluate.ts";
 import type { RulesName } from "../../lib/reward/rules.ts";
-import { type Agent, searchAgent } from "../../lib/rollout/agent.ts";
-import { ragFormat } from "../../lib/rollout/format.ts";
-import { defaultLimits } from "../../lib/rollout/rollout.ts";
+import { type Agent, searchAgent } from "../../lib/rollout/agents/agent.ts";
+import { ragFormat } from "../../lib/rollout/formats/format.ts";
+import { defaultLimits } from "../../lib/rollout/limits.ts";
 import { characters, recordedSearch, ScriptedSequence } from "../rollout/doubles.ts";
 
 const questions = [

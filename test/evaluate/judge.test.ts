@@ -8,7 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import { SeekError } from "../../lib/base/errors.ts";
 import { evaluate } from "../../lib/evaluate/evaluate.ts";
 import type { Verdict } from "../../lib/reward/judge.ts";
-import type { Agent } from "../../lib/rollout/agent.ts";
+import type { Agent } from "../../lib/rollout/agents/agent.ts";
 
 const questions = ["a", "b", "c", "d"].map((id) => ({ id, question: `${id}?`, answers: ["gold"] }));
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { evaluate } from "../../lib/evaluate/evaluate.ts";
-import type { Agent } from "../../lib/rollout/agent.ts";
+import type { Agent } from "../../lib/rollout/agents/agent.ts";
 import { projectRoot } from "../project.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

@@ -1,7 +1,7 @@
 /** Evaluates a scripted agent that takes its time, to be killed: `node slow-evaluation.js FILE MS`; prints the figures. */
 import { setTimeout } from "node:timers/promises";
 import { evaluate } from "../../lib/evaluate/evaluate.ts";
-import type { Agent } from "../../lib/rollout/agent.ts";
+import type { Agent } from "../../lib/rollout/agents/agent.ts";
 
 const [output = "", ms = "0"] = process.argv.slice(2);
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { agenticRagR1, agenticRewardParts } from "../../lib/recipes/agentic-rag-r1.ts";
 import { type Recipe, wholeReward } from "../../lib/recipes/recipe.ts";
 import { weightedReward } from "../../lib/reward/reward.ts";
-import { rolloutGroup } from "../../lib/rollout/agent.ts";
+import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
 import { asks, segment, trajectory } from "../reward/spoken.ts";
 import { characters, ForgetfulSequence, recordedSearch } from "../rollout/doubles.ts";
 

@@ -5,8 +5,8 @@ import { memoryOnly } from "../../lib/recipes/memory-only.ts";
 import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
-import { searchAgent } from "../../lib/rollout/agent.ts";
-import { type SearcherQueryStyle, searcherTags } from "../../lib/rollout/r1-searcher.ts";
+import { searchAgent } from "../../lib/rollout/agents/agent.ts";
+import { type SearcherQueryStyle, searcherTags } from "../../lib/rollout/formats/r1-searcher.ts";
 import { characters, recordedSearch, ScriptedSequence } from "../rollout/doubles.ts";
 
 const question = { id: "a", question: "capital of France?", answers: ["Paris"] };

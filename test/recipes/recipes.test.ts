@@ -7,7 +7,8 @@ import { reSearch } from "../../lib/recipes/re-search.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
 import { worldRecipe } from "../../lib/recipes/world.ts";
-import { type PromptTemplate, rolloutGroup } from "../../lib/rollout/agent.ts";
+import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
+import type { PromptTemplate } from "../../lib/rollout/seams.ts";
 import { characters, recordedSearch, ScriptedSequence } from "../rollout/doubles.ts";
 
 const question = { id: "q", question: "capital of Italy?", answers: ["Rome"] };

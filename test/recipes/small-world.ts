@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
-import { rolloutGroup } from "../../lib/rollout/agent.ts";
+import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";

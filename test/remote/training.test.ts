@@ -11,7 +11,7 @@ import { openIndex } from "../../lib/index-folder/open.ts";
 import { Model } from "../../lib/model/model.ts";
 import { worldRecipe } from "../../lib/recipes/world.ts";
 import { remoteSearch } from "../../lib/remote/remote-search.ts";
-import { type AgentParts, rolloutGroup } from "../../lib/rollout/agent.ts";
+import { type AgentParts, rolloutGroup } from "../../lib/rollout/agents/agent.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 import { batched } from "../../lib/search/batched.ts";
 import type { Search } from "../../lib/search/search.ts";

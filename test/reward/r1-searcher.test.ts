@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { searcherReward } from "../../lib/reward/r1-searcher.ts";
-import { searcherFormat } from "../../lib/rollout/r1-searcher.ts";
+import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
 import { asks, spoken } from "./spoken.ts";
 
 const query = "I wonder. <|begin_of_query|> q <|end_of_query|>";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { emReward, f1Reward, policyAnswer, weightedReward } from "../../lib/reward/reward.ts";
-import { ragFormat } from "../../lib/rollout/format.ts";
+import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import { segment, trajectory } from "./spoken.ts";
 
 const question = { id: "q", question: "capital of China?", answers: ["Beijing", "Peking"] };

@@ -7,7 +7,7 @@ import {
   retrievalReward,
   wholeTextEmReward,
 } from "../../lib/reward/search-r1.ts";
-import { originalRagFormat } from "../../lib/rollout/original-rag.ts";
+import { originalRagFormat } from "../../lib/rollout/formats/original-rag.ts";
 import { asks, segment, spoken, trajectory } from "./spoken.ts";
 
 const search = "<think> who? </think> <search> q </search>";

@@ -1,9 +1,9 @@
 /** The conversation of Agentic-RAG-R1: what the policy is told, how its turns are read, what it is answered. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agenticBlocks, agenticTags } from "../../lib/rollout/agentic-grammar.ts";
-import { agenticFormat } from "../../lib/rollout/agentic-rag.ts";
-import { labelledSearch } from "../../lib/rollout/labelled-search.ts";
+import { agenticFormat } from "../../lib/rollout/formats/agentic-rag.ts";
+import { agenticBlocks, agenticTags } from "../../lib/rollout/grammars/agentic-grammar.ts";
+import { labelledSearch } from "../../lib/rollout/turns/labelled-search.ts";
 import type { Hit, Search } from "../../lib/search/search.ts";
 
 const tools = [

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Baseline, baselineAgent, baselineNames } from "../../lib/rollout/baselines/baselines.ts";
-import { defaultLimits, type SearchDocuments } from "../../lib/rollout/rollout.ts";
+import { defaultLimits } from "../../lib/rollout/limits.ts";
+import type { SearchDocuments } from "../../lib/rollout/seams.ts";
 import { characters, recordedSearch, ScriptedSequence } from "./doubles.ts";
 
 const question = { id: "a", question: "capital of France?", answers: ["Paris"] };

@@ -5,7 +5,7 @@ import type {
   SearchDocuments,
   TextCodec,
   TokenSequence,
-} from "../../lib/rollout/rollout.ts";
+} from "../../lib/rollout/seams.ts";
 
 /** One id per UTF-16 unit, so that every text of a test is its own ids. */
 export const characters: TextCodec = {

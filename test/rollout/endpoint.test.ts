@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Completions } from "../../lib/remote/completions.ts";
-import { searchAgent } from "../../lib/rollout/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/agent.ts";
 import { baselineAgent } from "../../lib/rollout/baselines/baselines.ts";
 import {
   messageMarks,
@@ -13,11 +13,11 @@ import {
   wordCodec,
 } from "../../lib/rollout/endpoint/messages.ts";
 import { endOf, endpointSource } from "../../lib/rollout/endpoint/text-sequence.ts";
-import { ragFormat } from "../../lib/rollout/format.ts";
+import { ragFormat } from "../../lib/rollout/formats/format.ts";
+import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
+import { defaultLimits } from "../../lib/rollout/limits.ts";
 import { defaultMemory } from "../../lib/rollout/memory.ts";
-import { defaultLimits } from "../../lib/rollout/rollout.ts";
-import { stackParser, stackTurnEnds } from "../../lib/rollout/stack-grammar.ts";
-import { encodeTurn, turnMarksOf } from "../../lib/rollout/turn-marks.ts";
+import { encodeTurn, turnMarksOf } from "../../lib/rollout/turns/turn-marks.ts";
 import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../project.ts";

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { performance } from "node:perf_hooks";
 import { test } from "node:test";
-import { type Format, ragFormat } from "../../lib/rollout/format.ts";
-import { originalRagFormat, searchR1Observation } from "../../lib/rollout/original-rag.ts";
-import { searcherFormat } from "../../lib/rollout/r1-searcher.ts";
-import { reSearchFormat } from "../../lib/rollout/re-search.ts";
+import { type Format, ragFormat } from "../../lib/rollout/formats/format.ts";
+import { originalRagFormat, searchR1Observation } from "../../lib/rollout/formats/original-rag.ts";
+import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
+import { reSearchFormat } from "../../lib/rollout/formats/re-search.ts";
 
 const families: Readonly<Record<string, Format>> = {
   "rag single": ragFormat("single"),

@@ -1,7 +1,7 @@
 /** The parser of turns: which action a text holds, for any text at all. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lastAnswer, parseTurn, splitQueries } from "../../lib/rollout/grammar.ts";
+import { lastAnswer, parseTurn, splitQueries } from "../../lib/rollout/grammars/grammar.ts";
 
 /** A small fixed-seed generator: tests must not differ between runs. */
 function dice(seed: number): (below: number) => number {

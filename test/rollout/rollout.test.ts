@@ -1,10 +1,12 @@
 /** The agent's loop over a scripted model and a recorded search. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rolloutGroup, searchAgent } from "../../lib/rollout/agent.ts";
-import { ragFormat } from "../../lib/rollout/format.ts";
-import { defaultLimits, type Environment, type Limits, rollout } from "../../lib/rollout/rollout.ts";
+import { rolloutGroup, searchAgent } from "../../lib/rollout/agents/agent.ts";
+import { rollout } from "../../lib/rollout/agents/rollout.ts";
+import { ragFormat } from "../../lib/rollout/formats/format.ts";
+import { defaultLimits, type Limits } from "../../lib/rollout/limits.ts";
 import { type Trajectory, trajectoryTokens } from "../../lib/rollout/trajectory.ts";
+import type { Environment } from "../../lib/rollout/turns/environment.ts";
 import { characters, recordedSearch, ScriptedSequence } from "./doubles.ts";
 import { trainableTokens, trajectoryLogprobs } from "./flat.ts";
 

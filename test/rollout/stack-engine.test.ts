@@ -4,10 +4,11 @@ import { after, test } from "node:test";
 import { native } from "../../lib/base/native.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
-import { rolloutGroup, type SequenceSource } from "../../lib/rollout/agent.ts";
-import { ragFormat } from "../../lib/rollout/format.ts";
+import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
+import { ragFormat } from "../../lib/rollout/formats/format.ts";
+import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
 import { defaultMemory, type Memory } from "../../lib/rollout/memory.ts";
-import { stackParser, stackTurnEnds } from "../../lib/rollout/stack-grammar.ts";
+import type { SequenceSource } from "../../lib/rollout/seams.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 import { recordedSearch } from "./doubles.ts";
 

@@ -1,7 +1,7 @@
 /** The parser of memory-stack turns: which action a text holds, for any text at all. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stackParser, stackTurnEnds } from "../../lib/rollout/stack-grammar.ts";
+import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
 
 const parse = stackParser();
 const names = ["plan", "reasoning", "search", "backtrack", "summary", "answer"];

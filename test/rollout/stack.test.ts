@@ -1,13 +1,15 @@
 /** The memory stack: what each action does to the frames, and that the sequence always holds just those. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ragFormat } from "../../lib/rollout/format.ts";
-import { afterAction, type Frame, type FrameKind, visibleSegments } from "../../lib/rollout/frames.ts";
+import { rollout } from "../../lib/rollout/agents/rollout.ts";
+import { ragFormat } from "../../lib/rollout/formats/format.ts";
+import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
+import { defaultLimits, type Limits } from "../../lib/rollout/limits.ts";
 import { defaultMemory, type Memory } from "../../lib/rollout/memory.ts";
-import { defaultLimits, type Environment, type Limits, rollout } from "../../lib/rollout/rollout.ts";
-import { stackParser, stackTurnEnds } from "../../lib/rollout/stack-grammar.ts";
-import { tokenAt } from "../../lib/rollout/state-value.ts";
+import { afterAction, type Frame, type FrameKind, visibleSegments } from "../../lib/rollout/stack/frames.ts";
+import { tokenAt } from "../../lib/rollout/stack/state-value.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
+import type { Environment } from "../../lib/rollout/turns/environment.ts";
 import { characters, ForgetfulSequence, recordedSearch, type ScriptedTurn } from "./doubles.ts";
 
 const format = { ...ragFormat("multi"), turnEnds: stackTurnEnds(), parse: stackParser(), lastTurn: "LAST" };

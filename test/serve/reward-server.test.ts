@@ -7,8 +7,8 @@ import { searcherReward } from "../../lib/reward/r1-searcher.ts";
 import { reSearchScore } from "../../lib/reward/re-search.ts";
 import { emReward } from "../../lib/reward/reward.ts";
 import { questionFinder, trajectoryOfText } from "../../lib/reward/text-trajectory.ts";
-import { originalRagFormat } from "../../lib/rollout/original-rag.ts";
-import { searcherFormat } from "../../lib/rollout/r1-searcher.ts";
+import { originalRagFormat } from "../../lib/rollout/formats/original-rag.ts";
+import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
 import { type RewardServerOptions, serveRewards } from "../../lib/serve/reward-server.ts";
 import { projectRoot } from "../project.ts";
 

@@ -1,7 +1,7 @@
 /** The two grammars of calls: any text is calls or says why not, in time linear in it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { toolFormat } from "../../lib/rollout/tool-format.ts";
+import { toolFormat } from "../../lib/rollout/formats/tool-format.ts";
 import { bracketTools, parseBracketCalls } from "../../lib/tools/bracket-calls.ts";
 import { calculatorTool } from "../../lib/tools/built-in/calculator.ts";
 import { functionLines, parseJsonCall } from "../../lib/tools/json-calls.ts";

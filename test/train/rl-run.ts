@@ -1,7 +1,7 @@
 /** A small reinforcement-learning run; also a program of its own, so that a test can kill it: `node rl-run.js FOLDER`. */
 import { pathToFileURL } from "node:url";
 import { Engine } from "../../lib/engine/engine.ts";
-import type { Sampling } from "../../lib/rollout/rollout.ts";
+import type { Sampling } from "../../lib/rollout/seams.ts";
 import type { Segment, Trajectory } from "../../lib/rollout/trajectory.ts";
 import { type Algorithm, algorithms } from "../../lib/train/algorithm.ts";
 import { Critic } from "../../lib/train/critic.ts";

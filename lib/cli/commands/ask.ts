@@ -2,14 +2,14 @@
 import { createInterface, type Interface } from "node:readline";
 import { z } from "zod";
 import { agentPartsOf } from "../../recipes/plan.ts";
-import { type AgentParts, searchAgent } from "../../rollout/agent.ts";
+import { type AgentParts, searchAgent } from "../../rollout/agents/agent.ts";
+import { type Listener, overheard } from "../../rollout/agents/overheard.ts";
 import {
   type Baseline,
   baselineAgent,
   baselineNames,
   searchesFor,
 } from "../../rollout/baselines/baselines.ts";
-import { type Listener, overheard } from "../../rollout/overheard.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { Document } from "../../text/observation.ts";
 import {

@@ -5,7 +5,7 @@ import { writeDemonstration } from "../../curate/demonstration.ts";
 import { writeJsonLines } from "../../data/jsonl.ts";
 import type { Question } from "../../data/question.ts";
 import type { Recipe } from "../../recipes/recipe.ts";
-import { promptText } from "../../rollout/agent.ts";
+import { promptText } from "../../rollout/agents/agent.ts";
 import { agentOptions, openSurroundings, recipeOf } from "../agent-options.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
 import { samplingOptions } from "../model-options.ts";

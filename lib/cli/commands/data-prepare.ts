@@ -7,7 +7,7 @@ import { writeJsonLines } from "../../data/jsonl.ts";
 import { type DataFile, type LeftOut, prepareQuestions } from "../../data/prepare.ts";
 import { type Question, writeQuestions } from "../../data/question.ts";
 import type { VerlOptions } from "../../data/verl-parquet.ts";
-import { documentsPrompt, memoryPrompt } from "../../rollout/plain-prompts.ts";
+import { documentsPrompt, memoryPrompt } from "../../rollout/formats/plain-prompts.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
 import { fetchedFile } from "../fetched-file.ts";
 import { chooseRecipe, noChoices, recipeOptions } from "../recipe-options.ts";

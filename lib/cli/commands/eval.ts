@@ -3,7 +3,7 @@ import { parse } from "node:path";
 import { z } from "zod";
 import { type EvaluationSet, evaluateSets } from "../../evaluate/evaluate.ts";
 import { answerRules, type RulesName } from "../../reward/rules.ts";
-import { type Agent, searchAgent } from "../../rollout/agent.ts";
+import { type Agent, searchAgent } from "../../rollout/agents/agent.ts";
 import {
   type Baseline,
   baselineAgent,

@@ -1,5 +1,5 @@
 /** The recipe's limits leave room for a search and an answer in the model's context. */
-import { boundLimits, promptText } from "../../rollout/agent.ts";
+import { boundLimits, promptText } from "../../rollout/agents/agent.ts";
 import { type Finding, verdict } from "../finding.ts";
 import type { LintSubject } from "../subject.ts";
 

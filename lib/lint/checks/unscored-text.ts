@@ -1,6 +1,6 @@
 /** Law 9: what the prompt or a passage says is never scored. */
-import { promptText } from "../../rollout/agent.ts";
-import type { Format } from "../../rollout/format.ts";
+import { promptText } from "../../rollout/agents/agent.ts";
+import type { Format } from "../../rollout/formats/format.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import { type Played, plantedAnswer } from "../conversations.ts";
 import { type Finding, quote, verdict } from "../finding.ts";

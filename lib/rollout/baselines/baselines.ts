@@ -1,6 +1,6 @@
 /** Plain ways to answer, to compare agents with: one method a file, all over the same engine and search. */
-import type { Agent } from "../agent.ts";
-import { type Method, Work, type WorkParts } from "../work.ts";
+import type { Agent } from "../agents/agent.ts";
+import { type Method, Work, type WorkParts } from "../agents/work.ts";
 import { flare } from "./flare.ts";
 import { ircot } from "./ircot.ts";
 import { iterRetGen } from "./iter-retgen.ts";

@@ -1,7 +1,7 @@
 /** FLARE: a sentence that the model was unsure of is searched for and written again (Jiang et al., 2023). */
 import type { Document } from "../../text/observation.ts";
-import type { Said } from "../talk.ts";
-import type { Method, Work } from "../work.ts";
+import type { Said } from "../agents/talk.ts";
+import type { Method, Work } from "../agents/work.ts";
 import {
   answerEnds,
   answerIn,

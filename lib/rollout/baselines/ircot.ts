@@ -1,6 +1,6 @@
 /** IRCoT: each thought is searched for before the next one (Trivedi et al., 2023). */
 import type { Document } from "../../text/observation.ts";
-import type { Method } from "../work.ts";
+import type { Method } from "../agents/work.ts";
 import {
   answerEnds,
   answerIn,

@@ -1,6 +1,6 @@
 /** Iter-RetGen: what was said is searched for, what was found is read, in turns (Shao et al., 2023). */
 
-import type { Method } from "../work.ts";
+import type { Method } from "../agents/work.ts";
 import { answerEnds, answerIn, questionPrompt, say, shownDocuments, withoutTags } from "./wording.ts";
 
 const kRounds = 3;

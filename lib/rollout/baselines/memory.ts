@@ -1,6 +1,6 @@
 /** Answers from memory: at once, or by a chain of thought. */
 
-import type { Method } from "../work.ts";
+import type { Method } from "../agents/work.ts";
 import { answerEnds, answerIn, questionPrompt, say } from "./wording.ts";
 
 function fromMemory(how: string): Method {

@@ -1,8 +1,8 @@
 /** Reads before it answers: documents of one search, or those that stand with the question. */
 import { SeekError } from "../../base/errors.ts";
 import type { Document } from "../../text/observation.ts";
-import { asQuestion } from "../format.ts";
-import { documentsHere, type Method, type Opening, type Work } from "../work.ts";
+import { documentsHere, type Method, type Opening, type Work } from "../agents/work.ts";
+import { asQuestion } from "../formats/format.ts";
 import {
   answerEnds,
   answerIn,

@@ -1,8 +1,8 @@
 /** Search-o1: reasoning that searches; each document is first read by a conversation of its own (Li et al., 2025). */
 import type { Document } from "../../text/observation.ts";
-import { firstBlock, tagsOf } from "../blocks.ts";
-import { parseTurn, turnEnds } from "../grammar.ts";
-import { documentsHere, type Method, type Work } from "../work.ts";
+import { documentsHere, type Method, type Work } from "../agents/work.ts";
+import { firstBlock, tagsOf } from "../grammars/blocks.ts";
+import { parseTurn, turnEnds } from "../grammars/grammar.ts";
 import { failedSearch, information, questionPrompt, say, shownDocuments } from "./wording.ts";
 
 const kSearches = 10;

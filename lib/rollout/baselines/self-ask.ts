@@ -1,6 +1,6 @@
 /** Self-Ask: the question is taken apart into smaller ones, each of which is searched for (Press et al., 2022). */
 
-import type { Method } from "../work.ts";
+import type { Method } from "../agents/work.ts";
 import { answerEnds, answerIn, questionPrompt, shownDocuments } from "./wording.ts";
 
 const kQuestions = 5;

@@ -1,6 +1,7 @@
 /** SuRe, as TC-RAG compares with it: two candidates, a summary in favour of each, a choice (Kim et al., 2024). */
-import { asQuestion } from "../format.ts";
-import type { Method, Work } from "../work.ts";
+
+import type { Method, Work } from "../agents/work.ts";
+import { asQuestion } from "../formats/format.ts";
 import { answerEnds, answerIn, questionPrompt, say, shownDocuments } from "./wording.ts";
 
 const kCandidates = 5;

@@ -1,8 +1,8 @@
 /** What the prompts of baselines have in common, and how documents stand in them. */
 import { type Document, informationText, observationText } from "../../text/observation.ts";
-import { firstBlock, tagsOf } from "../blocks.ts";
-import { asQuestion, ragFormat } from "../format.ts";
-import { documentsHere, type Work } from "../work.ts";
+import { documentsHere, type Work } from "../agents/work.ts";
+import { asQuestion, ragFormat } from "../formats/format.ts";
+import { firstBlock, tagsOf } from "../grammars/blocks.ts";
 
 const answerTags = tagsOf("answer");
 

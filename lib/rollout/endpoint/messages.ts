@@ -1,7 +1,6 @@
 /** Conversations as text with marks between the messages, so that they pass through an agent that knows texts only. */
 import type { ChatMessage } from "../../remote/completions.ts";
-import type { PromptTemplate } from "../agent.ts";
-import type { TextCodec } from "../rollout.ts";
+import type { PromptTemplate, TextCodec } from "../seams.ts";
 
 /** What one side said. */
 export interface Part {

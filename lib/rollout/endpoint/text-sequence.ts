@@ -1,8 +1,7 @@
 /** Sequences over a server that goes on with texts: what an agent needs of an engine, without log-probabilities. */
 import { SeekError } from "../../base/errors.ts";
 import type { CompletionRequest, Completions } from "../../remote/completions.ts";
-import type { OpenSequence, SequenceSource } from "../agent.ts";
-import type { GeneratedSpan, GenerateRequest, TextCodec } from "../rollout.ts";
+import type { GeneratedSpan, GenerateRequest, OpenSequence, SequenceSource, TextCodec } from "../seams.ts";
 import { type Part, partsOf, toMessages, toText } from "./messages.ts";
 
 /** What sequences are made of. */

@@ -1,11 +1,11 @@
 /** The memory-stack rollout of Agentic-RAG-R1 and TC-RAG: every turn is one action, and some actions forget. */
-import { SeekError } from "../base/errors.ts";
-import type { Conversation, Turn } from "./conversation.ts";
+import { SeekError } from "../../base/errors.ts";
+import type { Action } from "../grammars/grammar.ts";
+import type { Memory, MemoryAction } from "../memory.ts";
+import type { StopReason, Trajectory } from "../trajectory.ts";
+import type { Conversation, Turn } from "../turns/conversation.ts";
 import { afterAction, type Frame, type FrameKind, visibleSegments } from "./frames.ts";
-import type { Action } from "./grammar.ts";
-import type { Memory, MemoryAction } from "./memory.ts";
 import { stateValue } from "./state-value.ts";
-import type { StopReason, Trajectory } from "./trajectory.ts";
 
 /**
  * Plays a conversation on a memory stack. Popped frames are cut off the sequence, so that the context shrinks; the

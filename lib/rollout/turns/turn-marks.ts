@@ -1,7 +1,6 @@
 /** What a chat template writes between the model's words and the next message, so that an observation can be a message. */
-import { SeekError } from "../base/errors.ts";
-import type { PromptTemplate } from "./agent.ts";
-import type { TextCodec } from "./rollout.ts";
+import { SeekError } from "../../base/errors.ts";
+import type { PromptTemplate, TextCodec } from "../seams.ts";
 
 /** The marks around a user's message in the middle of a conversation. */
 export interface TurnMarks {

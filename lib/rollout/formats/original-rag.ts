@@ -1,8 +1,8 @@
 /** The conversations of RAG-R1 and Search-R1 as their code has them, quirks included. */
-import { type Document, observationText, type QueryMode } from "../text/observation.ts";
-import { firstBlock, tagsOf } from "./blocks.ts";
+import { type Document, observationText, type QueryMode } from "../../text/observation.ts";
+import { firstBlock, tagsOf } from "../grammars/blocks.ts";
+import { type Action, type ParseOptions, turnEnds } from "../grammars/grammar.ts";
 import { asQuestion, type Format } from "./format.ts";
-import { type Action, type ParseOptions, turnEnds } from "./grammar.ts";
 
 /** Whose observations. */
 export type OriginalSystem = "rag-r1" | "search-r1";

@@ -1,6 +1,8 @@
 /** One conversation with the model: opened with a prompt, generated and answered turn by turn, kept as segments. */
-import type { GeneratedSpan, Limits, Sampling, TextCodec, TokenSequence } from "./rollout.ts";
-import type { Segment } from "./trajectory.ts";
+
+import type { Limits } from "../limits.ts";
+import type { GeneratedSpan, Sampling, TextCodec, TokenSequence } from "../seams.ts";
+import type { Segment } from "../trajectory.ts";
 
 /** What the model wrote in one turn. */
 export interface Said {

@@ -1,12 +1,13 @@
 /** What an agent has at hand for one question: searches and conversations, which are kept for its trajectory. */
-import { beforeDeadline } from "../base/deadline.ts";
-import { mixSeed } from "../base/seed.ts";
-import type { Question } from "../data/question.ts";
-import type { Document } from "../text/observation.ts";
-import { type AgentParts, boundLimits, type OpenSequence, promptText, type RolloutOptions } from "./agent.ts";
-import { searchBefore } from "./search-before.ts";
+import { beforeDeadline } from "../../base/deadline.ts";
+import { mixSeed } from "../../base/seed.ts";
+import type { Question } from "../../data/question.ts";
+import type { Document } from "../../text/observation.ts";
+import type { OpenSequence } from "../seams.ts";
+import type { Segment, StopReason, Trajectory } from "../trajectory.ts";
+import { searchBefore } from "../turns/search-before.ts";
+import { type AgentParts, boundLimits, promptText, type RolloutOptions } from "./agent.ts";
 import { type Said, Talk } from "./talk.ts";
-import type { Segment, StopReason, Trajectory } from "./trajectory.ts";
 
 /** Stands for the documents until the chat template has been applied; of Unicode's private use. */
 export const documentsHere = "\u{F5EE}";

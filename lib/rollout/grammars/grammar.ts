@@ -1,5 +1,5 @@
 /** Reads the action out of what the policy wrote in one turn. */
-import type { QueryMode } from "../text/observation.ts";
+import type { QueryMode } from "../../text/observation.ts";
 import { type Block, blocksOf, firstBlock, type Tags, tagsOf } from "./blocks.ts";
 
 /** Why a turn holds no action. */

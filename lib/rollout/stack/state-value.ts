@@ -1,8 +1,8 @@
 /** State values: how uncertain the policy is of what it has just said (TC-RAG, arXiv 2408.09199). */
-import { SeekError } from "../base/errors.ts";
-import type { Conversation, Turn } from "./conversation.ts";
-import type { Memory } from "./memory.ts";
-import type { TextCodec } from "./rollout.ts";
+import { SeekError } from "../../base/errors.ts";
+import type { Memory } from "../memory.ts";
+import type { TextCodec } from "../seams.ts";
+import type { Conversation, Turn } from "../turns/conversation.ts";
 
 /**
  * The first token of a turn that belongs to the text from a place on.

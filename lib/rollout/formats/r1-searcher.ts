@@ -1,8 +1,8 @@
 /** The conversation of R1-Searcher (arXiv 2503.05592): queries and documents inside of one thought, then the answer. */
-import type { Document } from "../text/observation.ts";
-import { tagsOf } from "./blocks.ts";
+import type { Document } from "../../text/observation.ts";
+import { tagsOf } from "../grammars/blocks.ts";
+import { type Action, type ParseOptions, parseActions } from "../grammars/grammar.ts";
 import type { Format } from "./format.ts";
-import { type Action, type ParseOptions, parseActions } from "./grammar.ts";
 
 /** Its tags. They are plain text: no token of a vocabulary. */
 export const searcherTags = {

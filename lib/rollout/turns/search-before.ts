@@ -1,7 +1,7 @@
 /** A search with a deadline: a tool that hangs or fails never holds a rollout (law 7). */
-import { beforeDeadline, type DeadlineLimits } from "../base/deadline.ts";
-import type { Document } from "../text/observation.ts";
-import type { SearchDocuments } from "./rollout.ts";
+import { beforeDeadline, type DeadlineLimits } from "../../base/deadline.ts";
+import type { Document } from "../../text/observation.ts";
+import type { SearchDocuments } from "../seams.ts";
 
 /** What a bounded search is given. */
 export interface DeadlineOptions extends DeadlineLimits {

@@ -1,6 +1,5 @@
 /** Listening to a policy while it speaks. */
-import type { OpenSequence, SequenceSource } from "./agent.ts";
-import type { GeneratedSpan, GenerateRequest } from "./rollout.ts";
+import type { GeneratedSpan, GenerateRequest, OpenSequence, SequenceSource } from "../seams.ts";
 
 /** A sequence that gives its tokens as they come. */
 interface Streaming {

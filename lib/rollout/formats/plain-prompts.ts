@@ -1,5 +1,5 @@
 /** Prompts without a search: from memory, and with documents that are given, as Search-R1's two comparisons have them. */
-import type { Document } from "../text/observation.ts";
+import type { Document } from "../../text/observation.ts";
 import { asQuestion } from "./format.ts";
 
 const answerAlone =

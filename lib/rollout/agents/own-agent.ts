@@ -1,9 +1,10 @@
 /** Agents of one's own: a plain async function over conversations, searches and tools becomes an agent that trains. */
-import { mixSeed } from "../base/seed.ts";
-import type { Question } from "../data/question.ts";
+import { mixSeed } from "../../base/seed.ts";
+import type { Question } from "../../data/question.ts";
+import { defaultLimits, type Limits } from "../limits.ts";
+import type { SearchDocuments } from "../seams.ts";
+import type { Trajectory } from "../trajectory.ts";
 import { type Agent, allOrNone, type RolloutOptions } from "./agent.ts";
-import { defaultLimits, type Limits, type SearchDocuments } from "./rollout.ts";
-import type { Trajectory } from "./trajectory.ts";
 import { type Method, Work, type WorkParts } from "./work.ts";
 
 /** What an agent of one's own is made of. */

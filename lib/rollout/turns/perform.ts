@@ -1,9 +1,9 @@
 /** How the calls of one action are executed: by one search for all of them, unless an agent has tools. */
-import type { Document } from "../text/observation.ts";
-import { type BracketOptions, parseBracketCalls } from "../tools/bracket-calls.ts";
-import { parseJsonCall } from "../tools/json-calls.ts";
-import type { RunTools, ToolBox, ToolCall, ToolResult } from "../tools/tool-box.ts";
-import type { SearchDocuments } from "./rollout.ts";
+import type { Document } from "../../text/observation.ts";
+import { type BracketOptions, parseBracketCalls } from "../../tools/bracket-calls.ts";
+import { parseJsonCall } from "../../tools/json-calls.ts";
+import type { RunTools, ToolBox, ToolCall, ToolResult } from "../../tools/tool-box.ts";
+import type { SearchDocuments } from "../seams.ts";
 import { type DeadlineOptions, searchBefore } from "./search-before.ts";
 
 /** What the calls of one action brought. */

@@ -1,11 +1,11 @@
 /** The conversation of ReCall: think, call tools in JSON, read their results in the next message, answer in a box. */
-import { boxedIn } from "../text/boxed.ts";
-import type { Document } from "../text/observation.ts";
-import { functionLines } from "../tools/json-calls.ts";
-import type { Tool } from "../tools/tool.ts";
-import { blocksOf, tagsOf } from "./blocks.ts";
+import { boxedIn } from "../../text/boxed.ts";
+import type { Document } from "../../text/observation.ts";
+import { functionLines } from "../../tools/json-calls.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { blocksOf, tagsOf } from "../grammars/blocks.ts";
+import type { Action, ParseOptions } from "../grammars/grammar.ts";
 import type { Format } from "./format.ts";
-import type { Action, ParseOptions } from "./grammar.ts";
 
 /** Options of the conversation. */
 export interface ToolFormatOptions {

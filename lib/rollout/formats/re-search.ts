@@ -1,9 +1,9 @@
 /** The conversation of ReSearch (arXiv 2503.19470): think, search and result tags in one flow, the answer in a box. */
-import { boxedIn } from "../text/boxed.ts";
-import type { Document } from "../text/observation.ts";
-import { blocksOf, tagsOf } from "./blocks.ts";
+import { boxedIn } from "../../text/boxed.ts";
+import type { Document } from "../../text/observation.ts";
+import { blocksOf, tagsOf } from "../grammars/blocks.ts";
+import { type Action, type ParseOptions, parseTurn, turnEnds } from "../grammars/grammar.ts";
 import type { Format } from "./format.ts";
-import { type Action, type ParseOptions, parseTurn, turnEnds } from "./grammar.ts";
 
 /** For base models one text; for instruct models a system message. */
 export type ReSearchTemplate = "base" | "instruct";

@@ -1,8 +1,8 @@
 /** The texts around a rollout: the prompt, and what the environment answers. A recipe may replace any of them. */
 
-import { type Document, informationText, observationText, type QueryMode } from "../text/observation.ts";
-import { type ParseTurn, parseTurn, turnEnds } from "./grammar.ts";
-import type { Memory } from "./memory.ts";
+import { type Document, informationText, observationText, type QueryMode } from "../../text/observation.ts";
+import { type ParseTurn, parseTurn, turnEnds } from "../grammars/grammar.ts";
+import type { Memory } from "../memory.ts";
 
 /** Everything a rollout writes that the policy reads. Plain data and pure functions. */
 export interface Format {

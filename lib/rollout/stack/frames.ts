@@ -1,5 +1,5 @@
 /** The frames of a memory stack, and what each action does to them. Plain data and pure functions. */
-import type { Memory } from "./memory.ts";
+import type { Memory } from "../memory.ts";
 
 /** What a frame came from; an answer that did not count is a thought. */
 export type FrameKind = "plan" | "reasoning" | "search" | "backtrack" | "summary" | "invalid";

@@ -1,48 +1,21 @@
 /** Opens sequences for questions and plays rollouts on them: one question, or a group that shares its prompt. */
 import { setMaxListeners } from "node:events";
-import { SeekError } from "../base/errors.ts";
-import { mixSeed } from "../base/seed.ts";
-import type { Question } from "../data/question.ts";
-import type { Format } from "./format.ts";
-import {
-  type Environment,
-  type Limits,
-  type OpenedPrompt,
-  type RolloutSignals,
-  rollout,
-  type Sampling,
-  type TokenSequence,
-} from "./rollout.ts";
-import type { Trajectory } from "./trajectory.ts";
-import { type TurnMarks, turnMarksOf } from "./turn-marks.ts";
-
-/** A sequence that can be shared and given back. */
-export interface OpenSequence extends TokenSequence {
-  /** Another sequence that continues from here; the tokens so far are not computed again. */
-  fork(options: { readonly seed: number }): OpenSequence | Promise<OpenSequence>;
-  close(): void | Promise<void>;
-}
-
-/** What an agent needs of the engine. */
-export interface SequenceSource {
-  /** The longest a sequence can grow, in tokens. @default no bound */
-  readonly maxTokens?: number;
-  open(promptIds: Int32Array, options: { readonly seed: number }): OpenSequence | Promise<OpenSequence>;
-}
+import { SeekError } from "../../base/errors.ts";
+import { mixSeed } from "../../base/seed.ts";
+import type { Question } from "../../data/question.ts";
+import type { Format } from "../formats/format.ts";
+import type { Limits } from "../limits.ts";
+import type { OpenSequence, PromptTemplate, Sampling, SequenceSource } from "../seams.ts";
+import type { Trajectory } from "../trajectory.ts";
+import type { Environment, OpenedPrompt, RolloutSignals } from "../turns/environment.ts";
+import { type TurnMarks, turnMarksOf } from "../turns/turn-marks.ts";
+import { rollout } from "./rollout.ts";
 
 /** What an agent is made of. */
 export interface AgentParts extends Environment {
   readonly engine: SequenceSource;
   /** Turns the user's message into the text the model reads; without one the message stands alone. */
   readonly chatTemplate?: PromptTemplate | undefined;
-}
-
-/** What an agent needs of a chat template. */
-export interface PromptTemplate {
-  render(
-    messages: readonly { readonly role: string; readonly content: string }[],
-    options: { readonly addGenerationPrompt: boolean },
-  ): string;
 }
 
 /** Which of all possible runs to make. */

@@ -1,11 +1,12 @@
 /** What every rollout does turn by turn: generate, act, observe; all of it recorded, counted and within its limits. */
 import { performance } from "node:perf_hooks";
-import { SeekError } from "../base/errors.ts";
-import { mixSeed } from "../base/seed.ts";
-import type { Action } from "./grammar.ts";
+import { SeekError } from "../../base/errors.ts";
+import { mixSeed } from "../../base/seed.ts";
+import type { Action } from "../grammars/grammar.ts";
+import type { GeneratedSpan, TokenSequence } from "../seams.ts";
+import type { Segment, StopReason, Trajectory } from "../trajectory.ts";
+import type { Environment, OpenedPrompt, RolloutSignals } from "./environment.ts";
 import { performSearch } from "./perform.ts";
-import type { Environment, GeneratedSpan, OpenedPrompt, RolloutSignals, TokenSequence } from "./rollout.ts";
-import type { Segment, StopReason, Trajectory } from "./trajectory.ts";
 import { encodeTurn } from "./turn-marks.ts";
 
 /** One turn of the policy. */

@@ -1,17 +1,17 @@
 /** The conversation of Agentic-RAG-R1: plan, reason, search with tools, backtrack, summarise, answer. */
-import type { Document } from "../text/observation.ts";
-import { parseBracketCalls } from "../tools/bracket-calls.ts";
+import type { Document } from "../../text/observation.ts";
+import { parseBracketCalls } from "../../tools/bracket-calls.ts";
+import { blocksOf, tagsOf } from "../grammars/blocks.ts";
+import type { Action, ParseTurn } from "../grammars/grammar.ts";
+import { stackParser, stackTurnEnds } from "../grammars/stack-grammar.ts";
+import { defaultMemory, type Memory } from "../memory.ts";
 import {
   type AgenticLanguage,
   type AgenticTool,
   agenticInstructions,
   agenticReplies,
 } from "./agentic-prompts.ts";
-import { blocksOf, tagsOf } from "./blocks.ts";
 import type { Format } from "./format.ts";
-import type { Action, ParseTurn } from "./grammar.ts";
-import { defaultMemory, type Memory } from "./memory.ts";
-import { stackParser, stackTurnEnds } from "./stack-grammar.ts";
 
 /** Options of the conversation. */
 export interface AgenticFormatOptions {

@@ -1,0 +1,27 @@
+/** Bounds of one trajectory: turns, tokens, documents, time. */
+
+/** Bounds of one trajectory. */
+export interface Limits {
+  /** Generations; the last one can only answer. */
+  readonly maxTurns: number;
+  /** Tokens of one generation. */
+  readonly maxResponseTokens: number;
+  /** Tokens of the documents of one query. */
+  readonly maxObservationTokens: number;
+  /** Tokens of the whole trajectory, prompt included; with a memory stack, of what is visible at once. */
+  readonly maxTokens: number;
+  /** Documents per query. */
+  readonly topK: number;
+  /** A search that takes longer has failed (law 7). */
+  readonly searchTimeoutMs: number;
+}
+
+/** Limits of RAG-R1: four searches and the answer. */
+export const defaultLimits: Limits = {
+  maxTurns: 5,
+  maxResponseTokens: 500,
+  maxObservationTokens: 1000,
+  maxTokens: 8192,
+  topK: 3,
+  searchTimeoutMs: 30_000,
+};
