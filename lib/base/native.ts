@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import type { Addon } from "./addon.ts";
+import type { Addon } from "./addon/addon.ts";
 import { SeekError } from "./errors.ts";
 import { libtorchLibraries } from "./libtorch.ts";
 import { packageRoot } from "./package-root.ts";

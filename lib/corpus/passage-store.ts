@@ -1,5 +1,5 @@
 /** Passages by number, mapped from one file: opening reads no text, and a passage becomes an object when asked for. */
-import type { Handle } from "../base/addon.ts";
+import type { Handle } from "../base/addon/handle.ts";
 import { batchesOf } from "../base/batches.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { native } from "../base/native.ts";

@@ -1,6 +1,6 @@
 /** An encoder's shape and the names of its weights, read from Hugging Face's config.json. */
 import { z } from "zod";
-import type { NativeStoredTensor } from "../base/addon.ts";
+import type { NativeStoredTensor } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
 import { type DecoderConfig, parseConfig } from "../model/config.ts";
 

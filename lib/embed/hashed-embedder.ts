@@ -1,5 +1,5 @@
 /** The built-in embedder: words and their letters, hashed; it needs no model. */
-import type { Handle } from "../base/addon.ts";
+import type { Handle } from "../base/addon/handle.ts";
 import { throwIfAborted } from "../base/errors.ts";
 import { native } from "../base/native.ts";
 import {

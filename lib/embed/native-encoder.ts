@@ -4,7 +4,7 @@ import { createReadStream, existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { Handle } from "../base/addon.ts";
+import type { Handle } from "../base/addon/handle.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { native } from "../base/native.ts";
 import { findWeights, readJson } from "../model/model-folder.ts";

@@ -1,5 +1,5 @@
 /** Generates tokens for many sequences at once on a model's weights. */
-import type { NativeEngineEvent } from "../base/addon.ts";
+import type { NativeEngineEvent } from "../base/addon/engines.ts";
 import { type ErrorCode, SeekError } from "../base/errors.ts";
 import { native } from "../base/native.ts";
 import type { Model } from "../model/model.ts";

@@ -1,5 +1,5 @@
 /** A growing list of tokens that the engine continues, whose keys and values stay cached between calls. */
-import type { NativeEngine } from "../base/addon.ts";
+import type { NativeEngine } from "../base/addon/engines.ts";
 import { SeekError } from "../base/errors.ts";
 import {
   checkIds,

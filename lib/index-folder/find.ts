@@ -1,5 +1,5 @@
 /** Finds passages in all segments at once. */
-import type { NativeHits } from "../base/addon.ts";
+import type { NativeHits } from "../base/addon/handle.ts";
 import type { Passage } from "../corpus/passage.ts";
 import type { Bm25Index } from "../search/bm25.ts";
 import { fuseRankings } from "../search/rank-fusion.ts";

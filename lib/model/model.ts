@@ -1,6 +1,6 @@
 /** A language model's weights in memory, shared by the engine that generates and the trainer that learns. */
 import { join } from "node:path";
-import type { NativeModel } from "../base/addon.ts";
+import type { NativeModel } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
 import { native } from "../base/native.ts";
 import { configFileOf, type DecoderConfig, type DecoderShape, decoderConfig, parseConfig } from "./config.ts";

@@ -1,7 +1,7 @@
 /** Writes a model folder that Hugging Face's libraries and SeekRL both read. */
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { NativeModel } from "../base/addon.ts";
+import type { NativeModel } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files.ts";
 import { indexFile, weightsFile } from "./model-folder.ts";

@@ -1,7 +1,7 @@
 /** BM25 over the terms of passages: built in bounded memory, searched from mapped files. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Handle, NativeHits } from "../base/addon.ts";
+import type { Handle, NativeHits } from "../base/addon/handle.ts";
 import { native } from "../base/native.ts";
 import { cutBatches, cutTexts, type StreamOptions, type TextStream } from "../text/words/lexicon.ts";
 

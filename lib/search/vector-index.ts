@@ -1,5 +1,5 @@
 /** Nearest vectors, exactly or over a graph; searched and built on native threads. */
-import type { Handle, NativeHits } from "../base/addon.ts";
+import type { Handle, NativeHits } from "../base/addon/handle.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { native } from "../base/native.ts";
 

@@ -1,5 +1,5 @@
 /** A critic: a decoder of its own with a value head, which predicts the return before each policy token. */
-import type { NativeCritic, NativeValueStats } from "../base/addon.ts";
+import type { NativeCritic, NativeValueStats } from "../base/addon/training.ts";
 import { native } from "../base/native.ts";
 import type { Model } from "../model/model.ts";
 import { type AdamWOptions, adamW, Learner } from "./learner.ts";

@@ -1,5 +1,5 @@
 /** What the policy's trainer and the critic share: AdamW's options, updates and the optimiser's state on disk. */
-import type { NativeAdamW, NativeLearner } from "../base/addon.ts";
+import type { NativeAdamW, NativeLearner } from "../base/addon/training.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "../model/safetensors.ts";
 
 /** Settings of AdamW (Loshchilov and Hutter, arXiv 1711.05101). */

@@ -1,5 +1,5 @@
 /** Sequences as the trainer sees them, and how they are packed into micro-batches without padding. */
-import type { NativeBatch } from "../base/addon.ts";
+import type { NativeBatch } from "../base/addon/training.ts";
 import { SeekError } from "../base/errors.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** Gradients and updates of a policy, and log-probabilities of sequences under any model. */
-import type { NativeLossOptions, NativeLossStats, NativeTrainer } from "../base/addon.ts";
+import type { NativeLossOptions, NativeLossStats, NativeTrainer } from "../base/addon/training.ts";
 import { native } from "../base/native.ts";
 import type { Model } from "../model/model.ts";
 import { type AdamWOptions, adamW, Learner } from "./learner.ts";

@@ -1,6 +1,6 @@
 /** Cuts many texts into words natively; the rules stay in TypeScript, which is asked once for each raw token. */
 import { setImmediate } from "node:timers/promises";
-import type { Handle } from "../../base/addon.ts";
+import type { Handle } from "../../base/addon/handle.ts";
 import { batchesOf } from "../../base/batches.ts";
 import { throwIfAborted } from "../../base/errors.ts";
 import { native } from "../../base/native.ts";

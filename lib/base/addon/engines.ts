@@ -1,0 +1,62 @@
+/** Engines, and the news they send. */
+import type { NativeModel } from "./models.ts";
+
+/** What an engine tells after a step: one entry per sequence with news, their tokens one after another. */
+export interface NativeEngineEvent {
+  readonly sequences: Int32Array;
+  /** Tokens of each entry. */
+  readonly counts: Int32Array;
+  /** 0 goes on, 1 length, 2 stop id, 3 stop string, 4 aborted, 5 failed. */
+  readonly finishes: Int32Array;
+  readonly stopIndices: Int32Array;
+  readonly cutBytes: Int32Array;
+  readonly versions: Int32Array;
+  readonly tokens: Int32Array;
+  readonly logprobs: Float32Array;
+  /** As many, when any entry has them, else none. */
+  readonly entropies: Float32Array;
+  readonly error?: Error & { readonly code?: string };
+}
+
+/** An engine's native handle; commands return at once and their outcome comes as events. */
+export interface NativeEngine {
+  start(
+    model: NativeModel,
+    options: {
+      numBlocks: number;
+      blockTokens: number;
+      maxTokens: number;
+      maxBatchTokens: number;
+      maxBatchRows: number;
+    },
+    vocabulary: { bytes: Uint8Array; starts: Int32Array },
+  ): Promise<void>;
+  open(id: number, ids: Int32Array, seed: number): void;
+  fork(id: number, child: number, seed: number): void;
+  append(id: number, ids: Int32Array): void;
+  truncate(id: number, length: number, seed: number | undefined): void;
+  generate(
+    id: number,
+    options: {
+      maxTokens: number;
+      temperature: number;
+      topP: number;
+      topK: number;
+      stop: readonly string[];
+      stopIds: Int32Array;
+      isStreamed: boolean;
+      entropies: boolean;
+    },
+  ): void;
+  score(id: number, ids: Int32Array): void;
+  cancel(id: number): void;
+  closeSequence(id: number): void;
+  /** Counters by name, see lib/engine. */
+  stats(): Promise<Record<string, number>>;
+  close(): Promise<void>;
+}
+
+/** Engines, the exports of native/node/model/engine_api.cpp. */
+export interface NativeEngines {
+  readonly EngineHandle: new (listener: (event: NativeEngineEvent) => void) => NativeEngine;
+}

@@ -1,0 +1,61 @@
+/** Decoders and encoders: the exports of native/node/model. */
+import type { Handle } from "./handle.ts";
+
+/** A tensor inside a safetensors file; `offset` counts from the beginning of the file. */
+export interface NativeStoredTensor {
+  readonly name: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly path: string;
+  readonly offset: number;
+}
+
+/** A decoder's native handle: empty until `load`, `create` or `copyFrom`, and after `close`. */
+export interface NativeModel {
+  load(
+    config: object,
+    options: { dtype: string; device: string },
+    tensors: readonly NativeStoredTensor[],
+  ): Promise<void>;
+  create(
+    config: object,
+    options: { dtype: string; device: string; seed: number; std: number },
+  ): Promise<void>;
+  copyFrom(source: NativeModel): Promise<void>;
+  /** Writes header and tensors to a file that replaces `path` when complete; `dtype` is `F32`, `BF16` or `F16`. */
+  write(path: string, header: Uint8Array, names: readonly string[], dtype: string): Promise<void>;
+  tensors(): { name: string; shape: number[] }[];
+  weightsVersion(): number;
+  parameter(name: string): Promise<Float32Array>;
+  /** One number fewer than ids. */
+  scoreLogprobs(ids: Int32Array): Promise<Float32Array>;
+  close(): void;
+}
+
+/** Models, the exports of native/node/model/model_api.cpp. */
+export interface NativeModels {
+  readonly ModelHandle: new () => NativeModel;
+}
+
+/** Encoders, the exports of native/node/model/encoder_api.cpp. */
+export interface NativeEncoders {
+  encoderOpen(
+    config: object,
+    options: { dtype: string; pooling: string; isNormalised: boolean },
+    tensors: readonly NativeStoredTensor[],
+  ): Promise<Handle<"encoder">>;
+  encoderOpenDecoder(
+    config: object,
+    options: { dtype: string; device: string; pooling: string; isNormalised: boolean },
+    tensors: readonly NativeStoredTensor[],
+  ): Promise<Handle<"encoder">>;
+  /** One vector per text; text s has the ids from `starts[s]` to `starts[s + 1]`. */
+  encoderEncode(
+    encoder: Handle<"encoder">,
+    ids: Int32Array,
+    starts: Int32Array,
+    types: Int32Array | undefined,
+  ): Promise<Float32Array>;
+  encoderDim(encoder: Handle<"encoder">): number;
+  encoderClose(encoder: Handle<"encoder">): void;
+}

@@ -1,0 +1,101 @@
+/** Batches, losses and optimisers: the exports of native/node/train. */
+import type { NativeModel, NativeStoredTensor } from "./models.ts";
+
+/** A packed micro-batch; every array but the first two has one entry per row, `[R]`. */
+export interface NativeBatch {
+  /** Ids of all sequences, end to end, `[T]`. */
+  readonly tokens: Int32Array;
+  /** `[S + 1]` offsets into the tokens, the last one `T`. */
+  readonly spanStarts: Int32Array;
+  /** Positions whose next token is trained. */
+  readonly rows: Int32Array;
+  /** The sequence of each row, counted from 0. */
+  readonly sequences?: Int32Array;
+  readonly weights?: Float32Array;
+  readonly advantages?: Float32Array;
+  readonly oldLogprobs?: Float32Array;
+  readonly rolloutLogprobs?: Float32Array;
+  readonly referenceLogprobs?: Float32Array;
+  readonly returns?: Float32Array;
+  readonly oldValues?: Float32Array;
+}
+
+/** AdamW's settings (native/train/adamw.h). */
+export interface NativeAdamW {
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly epsilon: number;
+  readonly weightDecay: number;
+  readonly decayVectors: boolean;
+  readonly maxGradNorm: number;
+}
+
+/** The policy loss's settings (native/train/loss.h). */
+export interface NativeLossOptions {
+  readonly objective: string;
+  readonly clipLow: number;
+  readonly clipHigh: number;
+  readonly entropyCoef: number;
+  readonly klEstimator: string;
+  readonly klCoef: number;
+  readonly temperature: number;
+}
+
+/** Sums over the rows of a micro-batch (native/train/loss.h). */
+export interface NativeLossStats {
+  readonly loss: number;
+  readonly policy: number;
+  readonly numRows: number;
+  readonly entropy: number;
+  readonly kl: number;
+  readonly approxKl: number;
+  readonly numClipped: number;
+  readonly gap: number;
+  readonly gapMax: number;
+}
+
+/** Sums over the rows of a micro-batch, of the critic. */
+export interface NativeValueStats {
+  readonly loss: number;
+  readonly numRows: number;
+  readonly numClipped: number;
+  readonly values: number;
+}
+
+/** What the handles of policy and critic share. */
+export interface NativeLearner {
+  open(model: NativeModel, optimiser: NativeAdamW): Promise<void>;
+  /** The global gradient norm before clipping. */
+  step(learningRate: number): Promise<number>;
+  zeroGradients(): Promise<void>;
+  gradient(name: string): Promise<Float32Array>;
+  stateTensors(): { name: string; shape: number[] }[];
+  writeState(path: string, header: Uint8Array): Promise<void>;
+  readState(tensors: readonly NativeStoredTensor[], numSteps: number): Promise<void>;
+  close(): void;
+}
+
+/** The policy's trainer. */
+export interface NativeTrainer extends NativeLearner {
+  accumulate(batch: NativeBatch, loss: NativeLossOptions): Promise<NativeLossStats>;
+}
+
+/** The critic. */
+export interface NativeCritic extends NativeLearner {
+  values(batch: NativeBatch): Promise<Float32Array>;
+  accumulate(batch: NativeBatch, clip: number): Promise<NativeValueStats>;
+}
+
+/** Training, the exports of native/node/train/train_api.cpp. */
+export interface NativeTraining {
+  readonly TrainerHandle: new () => NativeTrainer;
+  readonly CriticHandle: new () => NativeCritic;
+  /** Replaces a model's weights in place. */
+  readWeights(model: NativeModel, tensors: readonly NativeStoredTensor[]): Promise<void>;
+  /** Log-probability of each row's next token and the entropy of its distribution. */
+  tokenLogprobs(
+    model: NativeModel,
+    batch: NativeBatch,
+    temperature: number,
+  ): Promise<{ logprobs: Float32Array; entropies: Float32Array }>;
+}
