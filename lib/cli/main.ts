@@ -1,7 +1,10 @@
 /** The command line: finds the command, checks its options, runs it, turns the outcome into an exit code. */
 import { setMaxListeners } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { CommanderError, Command as Program } from "commander";
 import { codeOf } from "../base/errors.ts";
+import { packageRoot } from "../base/package-root.ts";
 import { type Command, type CommandIo, UsageError } from "./command.ts";
 import { commands, groups } from "./commands.ts";
 import { flagsOf } from "./flags.ts";
@@ -24,7 +27,8 @@ export async function main(
   // Every sequence of a command listens to it.
   setMaxListeners(0, signal);
   try {
-    await programOf(commands, signal).parseAsync([...args], { from: "user" });
+    const program = programOf(commands, signal);
+    await program.parseAsync(asked(args, program), { from: "user" });
     return 0;
   } catch (error) {
     return report(error);
@@ -39,10 +43,21 @@ function programOf(list: readonly Command[], signal: AbortSignal): Program {
     .enablePositionalOptions()
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
-    .helpCommand(false);
+    .version(versionOf(packageRoot), "--version", "the version")
+    .helpCommand("help [command]", "shows the options of a command");
   for (const each of list) parentOf(program, each).addCommand(subcommandOf(each, signal));
   for (const group of program.commands) describeGroup(group);
   return program;
+}
+
+// `help data prepare` is `data prepare --help`: commander's own help looks one word deep.
+function asked([first, ...rest]: readonly string[], { commands }: Program): string[] {
+  if (first !== "help" || rest.length === 0) return first === undefined ? [] : [first, ...rest];
+  return commands.some((each) => each.name() === rest[0]) ? [...rest, "--help"] : rest;
+}
+
+function versionOf(folder: string): string {
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).version;
 }
 
 // A group is made with the first of its commands.

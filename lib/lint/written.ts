@@ -21,7 +21,7 @@ export function turnsFor(format: Format): SpokenTurns | undefined {
       const asked = format.parse(search(" why", ["lint"]), format);
       const said = format.parse(answer(" so", "lint"), format);
       const isSearch = asked.kind === "search" && asked.queries[0] === "lint";
-      return isSearch && (said.kind === "answer" || said.kind === "end") && said.answer === "lint";
+      return isSearch && (said.kind === "answer" || said.kind === "end") && said.answer?.trim() === "lint";
     });
 }
 
@@ -69,7 +69,9 @@ class WrittenSequence implements OpenSequence {
     const said = [...this.#tokenizer.encode(text), ...(isEnded && end !== undefined ? [end] : [])];
     const ids = Int32Array.from(said.slice(0, maxTokens));
     await this.#inner.append(ids);
-    const ended = ids.at(-1) === end ? "eos" : stop.some((each) => text.includes(each)) ? "stop" : "length";
+    const isWhole = ids.length === said.length;
+    const isStopped = isWhole && stop.some((each) => text.includes(each));
+    const ended = ids.at(-1) === end ? "eos" : isStopped ? "stop" : "length";
     const zeros = new Float32Array(ids.length);
     return { ids, logprobs: zeros, entropies: zeros, stop: ended, weightsVersion: 0 };
   }

@@ -10,6 +10,22 @@ test("help names every command and is no error", async () => {
     assert.match(stdout, new RegExp(`^  ${name} `, "m"));
 });
 
+test("help is a command as well, for commands of any depth, and the version is told", async () => {
+  const [all, one, deep, wrong, version] = await Promise.all([
+    runCli("help"),
+    runCli("help", "lint"),
+    runCli("help", "data", "prepare"),
+    runCli("help", "lnt"),
+    runCli("--version"),
+  ]);
+  assert.deepEqual([all.code, one.code, deep.code, wrong.code, version.code], [0, 0, 0, 2, 0]);
+  assert.match(all.stdout, /^ {2}help \[command\] /m);
+  assert.match(one.stdout, /^Usage: seekrl lint /);
+  assert.match(deep.stdout, /^Usage: seekrl data prepare /);
+  assert.match(wrong.stderr, /Did you mean lint\?/);
+  assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
 test("an unknown command or flag is a usage error with a hint", async () => {
   const [command, flag] = await Promise.all([runCli("tokenise"), runCli("score", "--modle", "x")]);
   assert.equal(command.code, 2);

@@ -42,7 +42,8 @@ test("the shipped model and the built-in world break no law", async () => {
 });
 
 test("every recipe's turns are known, so that each law is seen to hold in each", async () => {
-  const recipes = [ragR1({ queries: "single" }), searchR1(), reSearch(), rSearcher({ stage: 2 })];
+  const published = [ragR1({ queries: "single" }), searchR1(), reSearch(), rSearcher({ stage: 2 })];
+  const recipes = [...published, reSearch({ faithful: true })];
   for (const recipe of recipes) {
     const limits = { ...recipe.limits, ...small };
     const subject = await subjectOf({ recipe: { ...withWorldPrompt(recipe), limits } });
@@ -234,6 +235,31 @@ test("a chat template that drops every thought is a fault, one that drops earlie
   const template = findings.find(({ check }) => check.includes("chat template"));
   assert.match(template?.evidence ?? "", /an earlier one without its thought: on purpose/);
   await assertFails(linted("'x'"), [[/chat template/, /last turn is rendered with other words/]]);
+});
+
+test("turns that may fill a conversation share its tokens, and still need room", async () => {
+  const room = async (maxPosition: number, faithful: boolean) => {
+    const weights = await Model.create({ ...model.config, maxPosition });
+    const { findings } = await lint(await subjectOf({ recipe: reSearch({ faithful }), weights }));
+    return findings.find(({ check }) => check.includes("room"));
+  };
+  const [whole, original, tight] = [
+    await room(16_384, false),
+    await room(16_384, true),
+    await room(2048, false),
+  ];
+  assert.match(`${whole?.status}: ${whole?.evidence}`, /^pass: .*short turns: 8192 .* of 9 rounds fit/);
+  assert.match(`${original?.status}: ${original?.evidence}`, /^pass: .* rounds fit/);
+  assert.match(`${tight?.status}: ${tight?.evidence}`, /^fail: .* the recipe allows 8704, the model 2048/);
+});
+
+test("a turn that the context cuts off is not taken for one that ended", async () => {
+  const { parts, tokenizer } = await subjectOf();
+  const source = writtenSource(parts.engine, tokenizer, [{ text: "<answer> why </answer>" }]);
+  const sequence = await source.open(new Int32Array([2]), { seed: 0 });
+  const { ids, stop } = await sequence.generate({ maxTokens: 3, stop: ["</answer>"], temperature: 1 });
+  assert.deepEqual([ids.length, stop], [3, "length"]);
+  await sequence.close();
 });
 
 test("a chat template that loses the system message, does not begin a turn or refuses is noticed", async () => {
