@@ -51,7 +51,8 @@ export function reCallScore(
   const isOver = faithful ? !last.endsWith(endOfText) : stop !== "answer" && stop !== "eos";
   const boxed = boxedIn(withoutThoughts(last));
   const earned = boxed === undefined ? 0 : f1(boxed, answers);
-  const fault = isOver ? "over length" : (turns.map(turnFault).find(Boolean) ?? answerFault(last, boxed));
+  const faults = turns.map((turn) => turnFault(turn, faithful));
+  const fault = isOver ? "over length" : (faults.find(Boolean) ?? answerFault(last, boxed));
   if (fault !== undefined) return { score: variant === "paper" ? earned : 0, reason: fault };
   const floored = faithful && earned > 0 ? earned : Math.max(kFormScore, earned);
   const reason = earned === 0 ? `wrong answer but good format: ${boxed}` : `correct answer, f1 ${earned}`;
@@ -75,14 +76,18 @@ export function reCallReward(
 }
 
 /** The first rule that a turn breaks; undefined when it breaks none. */
-function turnFault(turn: string): string | undefined {
+function turnFault(turn: string, faithful: boolean): string | undefined {
   const count = (tag: string): number => countOf(turn, tag);
   if (count("<think>") !== count("</think>")) return "bad format: <think> </think> not paired";
   if (count("<tool_call>") !== count("</tool_call>"))
     return "bad format: <tool_call> </tool_call> not paired";
   const calls = blocksOf(turn, tagsOf("tool_call")).map(parseJsonCall);
   const bad = calls.find(({ fault }) => fault !== undefined);
-  return bad && `bad format: a call is malformed: ${bad.fault}`;
+  if (bad) return `bad format: a call is malformed: ${bad.fault}`;
+  // A tool without inputs needs none, but the original asks for them.
+  const isBare =
+    faithful && calls.some(({ text }) => !Object.hasOwn(JSON.parse(text) as object, "arguments"));
+  return isBare ? "bad format: a call has no arguments" : undefined;
 }
 
 function answerFault(turn: string, boxed: string | undefined): string | undefined {

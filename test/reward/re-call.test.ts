@@ -46,6 +46,18 @@ test("a malformed conversation earns nothing, or in the paper's variant its F1",
   assert.equal(score(["</think> New York"], { variant: "paper" }).score, 0);
 });
 
+test("a call without arguments is well formed, except faithfully", () => {
+  const turns = [
+    '</think><tool_call>{"name": "a"}</tool_call><|im_end|>',
+    "</think> \\boxed{New York}<|im_end|>",
+  ];
+  assert.equal(score(turns).score, 1);
+  assert.deepEqual(score(turns, { faithful: true }), {
+    score: 0,
+    reason: "bad format: a call has no arguments",
+  });
+});
+
 test("what ends a conversation too early earns nothing: by its stop, or as the original by its last token", () => {
   const box = "</think> \\boxed{New York}";
   assert.equal(score([box], {}, "max_turns").reason, "over length");
