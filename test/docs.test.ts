@@ -152,5 +152,5 @@ test("what docs/parity.md says works is shown by tests that exist", () => {
     if (state === "works" || state === "better") assert.ok(count > 0, `${feature} names a test`);
     if (state === "out") assert.ok(cell.trim() !== "", `${feature} says why`);
   }
-  for (const line of text.split("\n").filter((each) => /^\| [DQ]\d/.test(each))) requireTests(line, line);
+  for (const line of text.split("\n").filter((each) => /^\| [ADQ]\d/.test(each))) requireTests(line, line);
 });

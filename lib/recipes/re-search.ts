@@ -99,8 +99,8 @@ function reCall(
       // The original's while it trains.
       searchTimeoutMs: 10_000,
     },
-    sampling: { temperature: 1, topP: 0.99 },
+    sampling: { temperature: 1, topP: faithful ? 0.99 : 1 },
     reward: reCallReward({ variant, faithful }),
-    algorithm: { ...base.algorithm, miniBatches: 4 },
+    algorithm: { ...base.algorithm, clip: { low: 0.2, high: 0.2, dual: 3 }, miniBatches: 4 },
   };
 }

@@ -38,8 +38,11 @@ export interface Algorithm {
   readonly discount?: Discount;
   /** The ratio: per token, or per sequence (GSPO). @default "clipped" */
   readonly objective?: "clipped" | "clipped-sequence";
-  /** The ratio stays within `[1 - low, 1 + high]`. @default 0.2, 0.2 */
-  readonly clip?: { readonly low: number; readonly high: number };
+  /**
+   * The ratio stays within `[1 - low, 1 + high]`; with `dual` a negative advantage counts at most so many times, however
+   * large the ratio (arXiv 1912.09729). @default 0.2, 0.2, no bound
+   */
+  readonly clip?: { readonly low: number; readonly high: number; readonly dual?: number };
   /** @default "token-mean" */
   readonly aggregation?: Aggregation;
   /** Distance to the reference, as a term of the loss or taken from each token's reward. @default none */

@@ -56,6 +56,7 @@ function klOf(estimator: KlEstimator, old: number, reference: number): number {
   const distance = reference - old;
   if (estimator === "k1") return -distance;
   if (estimator === "k2") return 0.5 * distance ** 2;
+  if (estimator === "abs") return Math.abs(distance);
   const held = Math.max(-10, Math.min(10, distance));
   return Math.exp(held) - held - 1;
 }

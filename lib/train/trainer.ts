@@ -8,8 +8,8 @@ import { distribute, emptyRows, forEachMicroBatch, type TrainSequence, withoutAr
 /** Tokens of one micro-batch unless said otherwise: enough to fill the cores, little memory. */
 export const defaultMaxTokens = 4096;
 
-/** Estimators of KL(policy || reference) with d = ref - logp: k1 = -d, k2 = d^2/2, k3 = e^d - d - 1. */
-export type KlEstimator = "k1" | "k2" | "k3";
+/** Estimators of KL(policy || reference) with d = ref - logp: k1 = -d, k2 = d^2/2, k3 = e^d - d - 1, abs = |d| (verl's). */
+export type KlEstimator = "k1" | "k2" | "k3" | "abs";
 
 /** The one loss; SFT, PPO, GRPO and their relatives are options of it. */
 export interface LossOptions {
@@ -23,6 +23,8 @@ export interface LossOptions {
   readonly clipLow?: number;
   /** @default clipLow */
   readonly clipHigh?: number;
+  /** With a negative advantage a row loses at most this times its size (arXiv 1912.09729). @default no bound */
+  readonly clipDual?: number;
   /** Weight of the entropy bonus. @default 0 */
   readonly entropyCoef?: number;
   /** KL to the reference inside the loss; needs `referenceLogprobs`. @default none */
@@ -61,10 +63,11 @@ function addStats(a: LossStats, b: LossStats): LossStats {
 }
 
 function nativeLoss(options: LossOptions): NativeLossOptions {
-  const { objective = "likelihood", clipLow = 0.2, clipHigh = clipLow, entropyCoef = 0 } = options;
-  const { kl, temperature = 1 } = options;
+  const { objective = "likelihood", clipLow = 0.2, clipHigh = clipLow, clipDual = 0 } = options;
+  const { entropyCoef = 0, kl, temperature = 1 } = options;
   const klEstimator = kl?.estimator ?? "none";
-  return { objective, clipLow, clipHigh, entropyCoef, klEstimator, klCoef: kl?.coef ?? 0, temperature };
+  const clip = { clipLow, clipHigh, clipDual };
+  return { objective, ...clip, entropyCoef, klEstimator, klCoef: kl?.coef ?? 0, temperature };
 }
 
 /** Log-probability of each row's next token, and the entropy of its distribution, per sequence. */

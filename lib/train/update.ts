@@ -39,11 +39,13 @@ export interface UpdateRates {
  * @returns options for `Trainer.accumulate`
  */
 export function lossOf(algorithm: Algorithm, temperature: number): LossOptions {
-  const { objective = "clipped", clip = { low: 0.2, high: 0.2 }, entropyCoef = 0, kl } = algorithm;
+  const { objective = "clipped", entropyCoef = 0, kl } = algorithm;
+  const clip: NonNullable<Algorithm["clip"]> = algorithm.clip ?? { low: 0.2, high: 0.2 };
   return {
     objective,
     clipLow: clip.low,
     clipHigh: clip.high,
+    ...(clip.dual === undefined ? {} : { clipDual: clip.dual }),
     entropyCoef,
     temperature,
     ...(kl?.in === "loss" ? { kl: { estimator: kl.estimator, coef: kl.coef } } : {}),

@@ -45,13 +45,16 @@ at::Tensor clipped_objective(const at::Tensor& logprob_R, const Batch& batch, co
   const at::Tensor clipped_R = -advantages_R * ratio_R.clamp(1.0 - options.clip_low, 1.0 + options.clip_high);
   stats.num_clipped = total(clipped_R.detach().gt(free_R.detach()));
   stats.approx_kl = -total(log_ratio_R.detach());
-  return at::max(free_R, clipped_R);
+  const at::Tensor held_R = at::max(free_R, clipped_R);
+  if (options.clip_dual <= 0.0) return held_R;
+  return at::where(advantages_R.lt(0), at::min(held_R, -options.clip_dual * advantages_R), held_R);
 }
 
 at::Tensor kl_to_reference(const at::Tensor& logprob_R, const Batch& batch, KlEstimator estimator) {
   const at::Tensor distance_R = need(batch.reference_logprob_R, "referenceLogprobs") - logprob_R;
   if (estimator == KlEstimator::kK1) return -distance_R;
   if (estimator == KlEstimator::kK2) return 0.5 * distance_R.square();
+  if (estimator == KlEstimator::kAbs) return distance_R.abs();
   const at::Tensor held_R = distance_R.clamp(-kMaxKlDistance, kMaxKlDistance);
   return held_R.exp() - held_R - 1.0;
 }

@@ -12,13 +12,16 @@ namespace seekrl::train {
 enum class Objective { kLikelihood, kClipped, kClippedSequence };
 
 // Estimators of KL(policy || reference) from one sample, d = ref - logp (Schulman, "Approximating KL divergence"):
-// k1 = -d, k2 = d^2 / 2, k3 = e^d - d - 1 with d held within +-10.
-enum class KlEstimator { kNone, kK1, kK2, kK3 };
+// k1 = -d, k2 = d^2 / 2, k3 = e^d - d - 1 with d held within +-10; verl also has abs = |d|.
+enum class KlEstimator { kNone, kK1, kK2, kK3, kAbs };
 
 struct LossOptions {
   Objective objective = Objective::kLikelihood;
   double clip_low = 0.2;  // the ratio is clipped to [1 - clip_low, 1 + clip_high]
   double clip_high = 0.2;
+  // With a negative advantage a row loses at most this times its size, however large the ratio (dual-clip PPO,
+  // arXiv 1912.09729); 0 turns it off.
+  double clip_dual = 0.0;
   double entropy_coef = 0.0;
   KlEstimator kl = KlEstimator::kNone;
   double kl_coef = 0.0;

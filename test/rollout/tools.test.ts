@@ -204,11 +204,16 @@ test("a template that leaves a message out is refused", () => {
 });
 
 test("ReCall's sizes are the original's, and base models are refused", () => {
-  const { limits, sampling, algorithm } = reSearch({ tools: box });
+  const { limits, sampling, algorithm } = reSearch({ tools: box, faithful: true });
   assert.deepEqual(
     [limits.maxTurns, limits.maxResponseTokens, limits.maxTokens, limits.searchTimeoutMs, sampling.topP],
     [5, 512, 1536 + 6656, 10_000, 0.99],
   );
-  assert.equal(algorithm.miniBatches, 4);
+  assert.deepEqual([algorithm.miniBatches, algorithm.clip?.dual], [4, 3]);
+  assert.equal(
+    reSearch({ tools: box }).sampling.topP,
+    1,
+    "log-probabilities describe the whole distribution",
+  );
   assert.throws(() => reSearch({ tools: box, template: "base" }), { code: "ERR_ARGUMENT" });
 });

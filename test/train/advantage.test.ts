@@ -131,6 +131,31 @@ test("log-probabilities that an observation carries change nothing in the experi
   assert.deepEqual(clean, dirty);
 });
 
+test("the KL in the reward is taken from each policy token by the estimator's formula", async () => {
+  await using model = await tinyModel();
+  await using reference = await tinyModel(2);
+  await using trainer = await Trainer.open(model);
+  const formulas = {
+    k1: (d: number) => -d,
+    k2: (d: number) => (d * d) / 2,
+    k3: (d: number) => Math.exp(d) - d - 1,
+    abs: (d: number) => Math.abs(d),
+  };
+  const trajectory = { segments: segments({ kind: "observation", tokens: Int32Array.of(6, 7) }) } as never;
+  for (const [estimator, formula] of Object.entries(formulas)) {
+    const kl = { in: "reward", estimator: estimator as keyof typeof formulas, coef: 0.3 } as const;
+    const rewarded = [{ trajectory, reward: 1, baseline: 0.25, group: 0 }];
+    const made = await toExperience(rewarded, { trainer, reference }, { advantage: "remax", kl }, {});
+    const { oldLogprobs, referenceLogprobs, advantages } = made.sequences[0]!;
+    const taken = Array.from(oldLogprobs!, (old, i) => 0.3 * formula(referenceLogprobs![i]! - old));
+    assert.ok(taken.some((one) => Math.abs(one) > 1e-3));
+    for (const [i, advantage] of advantages!.entries()) {
+      const toGo = 1 - taken.slice(i).reduce((sum, one) => sum + one, 0);
+      assert.ok(Math.abs(advantage - (toGo - 0.25)) < 1e-5, `${estimator}: ${advantage}`);
+    }
+  }
+});
+
 test("observations are bridged: advantages do not depend on how many tokens they have", async () => {
   await using model = await tinyModel();
   await using trainer = await Trainer.open(model);

@@ -15,6 +15,8 @@ const losses: Record<string, LossOptions> = {
   k1: { objective: "clipped", kl: { estimator: "k1", coef: 0.5 } },
   k2: { objective: "clipped", kl: { estimator: "k2", coef: 0.5 } },
   k3: { objective: "clipped", kl: { estimator: "k3", coef: 0.5 } },
+  abs: { objective: "clipped", kl: { estimator: "abs", coef: 0.5 } },
+  dual: { objective: "clipped", clipDual: 1.5 },
   sequence: { objective: "clipped-sequence", clipLow: 0.4, clipHigh: 0.4 },
 };
 

@@ -49,6 +49,26 @@ test("loss and gradient do not depend on micro-batches or on the order of sequen
   }
 });
 
+test("with a dual clip a negative advantage counts at most so many times, however large the ratio", async () => {
+  await using model = await tinyModel();
+  await using trainer = await Trainer.open(model);
+  const sequence = tinySequence(1, 20);
+  const [logprobs = new Float32Array()] = await trainer.logprobs([sequence], {});
+  const lossOf = async (advantage: number, clipDual?: number): Promise<number> => {
+    const each = (value: number): Float32Array => filled(logprobs.length, () => value);
+    const weighted = { ...sequence, weights: each(1 / logprobs.length), advantages: each(advantage) };
+    // A ratio of e cubed, about 20.
+    const moved = { ...weighted, oldLogprobs: logprobs.map((logprob) => logprob - 3) };
+    const dual = clipDual === undefined ? {} : { clipDual };
+    return (await trainer.accumulate([moved], { objective: "clipped", ...dual })).loss;
+  };
+  const near = (loss: number, expected: number): void =>
+    assert.ok(Math.abs(loss - expected) < 1e-3, `${loss}`);
+  near(await lossOf(-2), 2 * Math.exp(3));
+  near(await lossOf(-2, 3), 6);
+  near(await lossOf(2, 3), -2.4);
+});
+
 test("the version of the weights moves by one per step", async () => {
   await using model = await tinyModel();
   await using trainer = await Trainer.open(model);

@@ -35,6 +35,8 @@ export interface NativeLossOptions {
   readonly objective: string;
   readonly clipLow: number;
   readonly clipHigh: number;
+  /** 0 turns it off. */
+  readonly clipDual: number;
   readonly entropyCoef: number;
   readonly klEstimator: string;
   readonly klCoef: number;

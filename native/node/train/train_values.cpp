@@ -31,7 +31,8 @@ train::KlEstimator to_estimator(const std::string& name) {
   if (name == "k1") return train::KlEstimator::kK1;
   if (name == "k2") return train::KlEstimator::kK2;
   if (name == "k3") return train::KlEstimator::kK3;
-  fail(ErrorCode::kArgument, "klEstimator: expected none, k1, k2 or k3, got ", name);
+  if (name == "abs") return train::KlEstimator::kAbs;
+  fail(ErrorCode::kArgument, "klEstimator: expected none, k1, k2, k3 or abs, got ", name);
 }
 
 void set(Napi::Object& object, const char* name, double value) { object[name] = value; }
@@ -73,6 +74,7 @@ train::LossOptions to_loss_options(const Napi::Value& value) {
   options.objective = to_objective(text_of(object, "objective"));
   options.clip_low = number_of(object, "clipLow");
   options.clip_high = number_of(object, "clipHigh");
+  options.clip_dual = number_of(object, "clipDual");
   options.entropy_coef = number_of(object, "entropyCoef");
   options.kl = to_estimator(text_of(object, "klEstimator"));
   options.kl_coef = number_of(object, "klCoef");

@@ -51,6 +51,8 @@ LOSSES = {
              "temperature": 0.7},
     "kl1": {"objective": "clipped", "kl": {"estimator": "k1", "coef": 0.3}},
     "kl2": {"objective": "clipped", "kl": {"estimator": "k2", "coef": 0.3}},
+    "klabs": {"objective": "clipped", "kl": {"estimator": "abs", "coef": 0.3}},
+    "dual": {"objective": "clipped", "clipDual": 1.5},
     "gspo": {"objective": "clipped-sequence", "clipLow": 0.1, "clipHigh": 0.1},
 }
 
@@ -82,9 +84,11 @@ def policy_loss(model, sequences, options):
                 ratio = torch.exp((token - old).mean()).expand(len(rows))
             low, high = 1 - options.get("clipLow", 0.2), 1 + options.get("clipHigh", 0.2)
             each = -torch.minimum(advantage * ratio, advantage * torch.clamp(ratio, low, high))
+            if "clipDual" in options:
+                each = torch.where(advantage < 0, torch.minimum(each, -options["clipDual"] * advantage), each)
         if "kl" in options:
             d = reference - token
-            kl = {"k1": -d, "k2": d * d / 2, "k3": torch.exp(d) - d - 1}[options["kl"]["estimator"]]
+            kl = {"k1": -d, "k2": d * d / 2, "k3": torch.exp(d) - d - 1, "abs": d.abs()}[options["kl"]["estimator"]]
             each = each + options["kl"]["coef"] * kl
         each = each - options.get("entropyCoef", 0.0) * entropy
         total = total + (weight * each).sum()
