@@ -1,4 +1,5 @@
 /** What of a trajectory a reward reads: the policy's words (law 9), or the whole text as some originals do. */
+import { blocksOf, tagsOf } from "../rollout/grammars/blocks.ts";
 import { answersIn } from "../rollout/grammars/grammar.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 
@@ -21,6 +22,32 @@ export function policyText({ segments }: Spoken): string {
 /** Everything behind the prompt, what the environment said included. */
 export function responseText({ segments }: Spoken): string {
   return segments.flatMap(({ kind, text }) => (kind === "prompt" ? [] : [text])).join("");
+}
+
+/**
+ * What was found, as an observation tells it: without tags, and without the queries that some observations repeat, which
+ * are the policy's own words (law 9).
+ *
+ * @param observation - its text, of any of the systems
+ * @returns the documents
+ * @example
+ * assert.equal(foundIn("<information>Rome is old.</information>"), "Rome is old.");
+ */
+export function foundIn(observation: string): string {
+  const inside = blocksOf(observation, tagsOf("information"));
+  if (inside.length > 0) return inside.map(documentsOf).join("\n");
+  return observation.replace(/^(?:\[path\d+\]|<tool_response>).*$|<\/?\|?[a-z_]+\|?>/gm, "").trim();
+}
+
+/** Of parallel queries the JSON object's documents, else the text as it is. */
+function documentsOf(text: string): string {
+  if (!text.startsWith("{")) return text;
+  try {
+    const { documents } = JSON.parse(text) as { readonly documents?: unknown };
+    return Array.isArray(documents) ? documents.join("\n") : text;
+  } catch {
+    return text;
+  }
 }
 
 /** The whole conversation as one text, prompt included. */

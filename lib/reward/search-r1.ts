@@ -2,7 +2,7 @@
 import type { Question } from "../data/question.ts";
 import type { Segment } from "../rollout/trajectory.ts";
 import { coverage, exactMatch } from "./metrics.ts";
-import { answerOfWholeText, type Spoken, wholeText } from "./reading.ts";
+import { answerOfWholeText, foundIn, type Spoken, wholeText } from "./reading.ts";
 import { policyAnswer } from "./reward.ts";
 
 /** What the parts of a conversation's form are worth. */
@@ -125,9 +125,9 @@ function isTextWellFormed(text: string): boolean {
   return start >= 0 && afterText("start", text.slice(start + assistantMark.length)) === "end";
 }
 
-/** Whether an accepted answer stands in an observation: the recall of the conversation's searches. */
+/** Whether an accepted answer stands in what was found: the recall of the conversation's searches. */
 export function hasFound({ segments }: Spoken, accepted: readonly string[]): boolean {
-  return segments.some(({ kind, text }) => kind === "observation" && coverage(text, accepted) === 1);
+  return segments.some(({ kind, text }) => kind === "observation" && coverage(foundIn(text), accepted) === 1);
 }
 
 /**

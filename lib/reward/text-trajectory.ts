@@ -1,7 +1,7 @@
 /** Trajectories from decoded texts, for trainers that only send those. */
 import type { Question } from "../data/question.ts";
 import { searcherTags } from "../rollout/formats/r1-searcher.ts";
-import { firstBlock, type Tags, tagsOf } from "../rollout/grammars/blocks.ts";
+import { blocksOf, firstBlock, type Tags, tagsOf } from "../rollout/grammars/blocks.ts";
 import type { Segment, Trajectory } from "../rollout/trajectory.ts";
 import { normalizeAnswer } from "../text/words/normalize.ts";
 
@@ -21,12 +21,14 @@ const turnMarks = [
   /<\|start_header_id\|>assistant<\|end_header_id\|>\s*/,
   /\bAssistant:[ ]?/,
 ];
-/** Where the question stands in the prompt. */
-const questionMarks = [
-  /Question:\s*([^\n]*)/g,
-  /<\|im_start\|>user\n([\s\S]*?)<\|im_end\|>/g,
-  /<\|start_header_id\|>user<\|end_header_id\|>\s*([\s\S]*?)<\|eot_id\|>/g,
-  /\bUser:\s*([\s\S]*?)\.?\s*Assistant:/g,
+/** Around the question in the prompt. */
+const questionMarks: readonly Tags[] = [
+  { open: "Question:", close: "\n" },
+  { open: "Question:\n", close: "\n" },
+  { open: "<query>", close: "</query>" },
+  { open: "<|im_start|>user\n", close: "<|im_end|>" },
+  { open: "<|start_header_id|>user<|end_header_id|>", close: "<|eot_id|>" },
+  { open: "User:", close: "Assistant:" },
 ];
 
 /**
@@ -91,7 +93,7 @@ export function questionFinder(questions: readonly Question[]): (text: string) =
   const known = new Map(questions.map((question) => [normalizeAnswer(question.question), question]));
   return (text) => {
     for (const mark of questionMarks) {
-      for (const [, found = ""] of text.matchAll(mark)) {
+      for (const found of blocksOf(`${text}\n`, mark)) {
         const question = known.get(normalizeAnswer(found));
         if (question !== undefined) return question;
       }

@@ -35,6 +35,20 @@ export function observationText(
 }
 
 /**
+ * A text without line breaks: a space stands for each, and for the blanks around it. Takes time linear in the text.
+ *
+ * @example
+ * assert.equal(onOneLine("a city \n\n  in Italy"), "a city in Italy");
+ */
+export function onOneLine(text: string): string {
+  const [first = "", ...others] = text.split("\n");
+  if (others.length === 0) return text;
+  const inside = others.slice(0, -1).map((line) => line.trim());
+  const parts = [first.trimEnd(), ...inside.filter((line) => line !== ""), others.at(-1)?.trimStart() ?? ""];
+  return parts.join(" ");
+}
+
+/**
  * Puts information tags around a text.
  *
  * @example

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { readParquetGroups } from "../../lib/data/parquet.ts";
 import { readQuestions } from "../../lib/data/question.ts";
+import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
 import { projectRoot } from "../project.ts";
@@ -56,4 +57,26 @@ test("every prompt of the published training data is ours", { skip }, async () =
     }
   }
   assert.equal(count, 252 + 351);
+});
+
+test("what R1-Searcher reads in its published conversations is what we write, byte for byte", {
+  skip,
+}, () => {
+  const path = join(shared ?? "", "qa/r1-searcher/predictions/bamboogle_qwen.jsonl");
+  const { observation } = rSearcher({ stage: "zero", faithful: true }).format;
+  const said = readFileSync(path, "utf8").trim().split("\n");
+  const texts = said.map((line) => (JSON.parse(line) as { gen_text_store: string }).gen_text_store);
+  const found = texts.flatMap(
+    (text) => text.match(/\n\n<\|begin_of_documents\|>\n[^]*?<\|end_of_documents\|>\n\n/g) ?? [],
+  );
+  for (const text of found) {
+    const lines = [...text.matchAll(/^\(\d\)(.*?) {3}(.*)$/gm)];
+    const documents = lines.map(([, title = "", passage = ""]) => ({ title, text: passage }));
+    assert.equal(documents.length, 5, text);
+    assert.equal(
+      observation(["q"], [documents], (list) => list),
+      text,
+    );
+  }
+  assert.equal(found.length, 248);
 });

@@ -2,13 +2,20 @@
 import assert from "node:assert/strict";
 import { performance } from "node:perf_hooks";
 import { test } from "node:test";
-import { agenticAccuracyReward, agenticFormatReward } from "../../lib/reward/agentic-rag.ts";
+import {
+  agenticAccuracyReward,
+  agenticFormatReward,
+  agenticFormReward,
+  optionReward,
+} from "../../lib/reward/agentic-rag.ts";
 import { overlongPenalty, repetitionPenalty } from "../../lib/reward/penalties.ts";
 import { searcherReward } from "../../lib/reward/r1-searcher.ts";
+import { reCallReward } from "../../lib/reward/re-call.ts";
 import { reSearchReward } from "../../lib/reward/re-search.ts";
 import { emReward, f1Reward } from "../../lib/reward/reward.ts";
 import { answerRules, type RulesName, scoreAnswer } from "../../lib/reward/rules.ts";
 import { formatReward, retrievalReward, wholeTextEmReward } from "../../lib/reward/search-r1.ts";
+import { questionFinder, trajectoryOfText } from "../../lib/reward/text-trajectory.ts";
 import type { Segment, Trajectory } from "../../lib/rollout/trajectory.ts";
 import { asks, segment, trajectory } from "./spoken.ts";
 
@@ -36,7 +43,10 @@ const rewards: readonly Fuzzed[] = [
     ],
   ]),
   ["research paper", (each) => reSearchReward({ variant: "paper" })(each, question), 0, 1],
-  ["agentic form", agenticFormatReward, Number.NEGATIVE_INFINITY, 2.2],
+  ["recall", (each) => reCallReward({ variant: "paper" })(each, question), 0, 1],
+  ["agentic points", agenticFormatReward, Number.NEGATIVE_INFINITY, 2.2],
+  ["agentic form", agenticFormReward, 0, 1],
+  ["agentic option", (each) => optionReward(each, question), 0, 1],
   ["agentic accuracy", (each) => agenticAccuracyReward(each, question), 0, 3],
   ["overlong", overlongPenalty({ maxTokens: 50 }), -1, 0],
   ["repetition", repetitionPenalty(), -1, 0],
@@ -96,5 +106,26 @@ test("every reward and every rule reads a text in time linear in its length", ()
       const spent = performance.now() - started;
       assert.ok(spent < 1500, `${name}: ${JSON.stringify(piece)} took ${spent} ms`);
     }
+  }
+});
+
+test("the question of any text is looked for in time linear in its length", () => {
+  const find = questionFinder([question]);
+  const marks = [
+    "User:",
+    "Question:",
+    "<query>",
+    "<|im_start|>user\n",
+    "<|im_start|>assistant",
+    "Assistant:",
+  ];
+  for (const piece of [...pieces, ...marks]) {
+    const text = `User:${piece.repeat(Math.ceil(100_000 / piece.length))}`;
+    const started = performance.now();
+    find(text);
+    for (const family of ["rag", "research", "agentic", "r1-searcher"] as const)
+      trajectoryOfText(text, family);
+    const spent = performance.now() - started;
+    assert.ok(spent < 1500, `${JSON.stringify(piece)} took ${spent} ms`);
   }
 });

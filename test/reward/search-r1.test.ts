@@ -7,7 +7,11 @@ import {
   retrievalReward,
   wholeTextEmReward,
 } from "../../lib/reward/search-r1.ts";
+import { agenticFormat } from "../../lib/rollout/formats/agentic-rag.ts";
+import { type Format, ragFormat } from "../../lib/rollout/formats/format.ts";
 import { originalRagFormat } from "../../lib/rollout/formats/original-rag.ts";
+import { toolFormat } from "../../lib/rollout/formats/tool-format.ts";
+import { calculatorTool } from "../../lib/tools/built-in/calculator.ts";
 import { asks, segment, spoken, trajectory } from "./spoken.ts";
 
 const search = "<think> who? </think> <search> q </search>";
@@ -77,6 +81,23 @@ test("read whole, a policy without an answer has said what the prompt says, or t
 
 test("one answer in a text that has no other is not found when the whole text is read", () => {
   assert.equal(wholeTextEmReward(spoken("<answer> Rome </answer>"), asks("Rome")), 0);
+});
+
+test("a query that names the answer is no retrieval, though observations repeat it", () => {
+  const documents = [[{ title: "Oslo", text: "Oslo is a city" }], [{ title: "Bergen", text: "another" }]];
+  const tell = (format: Format): string => format.observation(["Rome", "b"], documents, (text) => text);
+  const call = '{"name": "search", "arguments": {"query": "Rome"}}';
+  const formats = {
+    "RAG-R1": tell(ragFormat("multi")),
+    "RAG-R1 faithfully": tell(originalRagFormat("multi", "rag-r1")),
+    "Agentic-RAG-R1": tell(agenticFormat()),
+    ReCall: toolFormat([calculatorTool()]).observation([call], documents, (text) => text),
+    tags: tell(ragFormat("single")),
+  };
+  for (const [name, text] of Object.entries(formats)) {
+    assert.equal(retrievalReward(spoken(search, text), asks("Rome", "information", "observation")), 0, name);
+    assert.equal(retrievalReward(spoken(search, text), asks("Oslo")), 1, name);
+  }
 });
 
 test("a retrieval counts when an accepted answer was found", () => {

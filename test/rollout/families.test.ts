@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { performance } from "node:perf_hooks";
 import { test } from "node:test";
+import { agenticFormat } from "../../lib/rollout/formats/agentic-rag.ts";
 import { type Format, ragFormat } from "../../lib/rollout/formats/format.ts";
 import { originalRagFormat, searchR1Observation } from "../../lib/rollout/formats/original-rag.ts";
 import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
 import { reSearchFormat } from "../../lib/rollout/formats/re-search.ts";
+import { toolFormat } from "../../lib/rollout/formats/tool-format.ts";
 
 const families: Readonly<Record<string, Format>> = {
   "rag single": ragFormat("single"),
@@ -85,6 +87,19 @@ test("every grammar reads a text in time linear in its length", () => {
       const text = piece.repeat(Math.ceil(size / piece.length));
       const started = performance.now();
       for (const end of ["", ...format.turnEnds]) read(format, text + end);
+      const spent = performance.now() - started;
+      assert.ok(spent < 1500, `${name}: ${JSON.stringify(piece)} took ${spent} ms`);
+    }
+  }
+});
+
+test("every observation is written in time linear in what was found", () => {
+  const formats = [...all, ["agentic", agenticFormat()] as const, ["tools", toolFormat([])] as const];
+  for (const [name, format] of formats) {
+    for (const piece of [" ", "\n", " \n", "<tool_call>", "\ufffd", "é"]) {
+      const text = `a${piece.repeat(Math.ceil(200_000 / piece.length))}b`;
+      const started = performance.now();
+      format.observation(["q"], [[{ title: "t", text }]], (list) => list);
       const spent = performance.now() - started;
       assert.ok(spent < 1500, `${name}: ${JSON.stringify(piece)} took ${spent} ms`);
     }
@@ -223,9 +238,20 @@ test("RAG-R1 faithfully: letters beyond ASCII are escaped in parallel observatio
     [[{ title: "中", text: "😀\u007f\n" }]],
     (list) => list,
   );
-  const body = JSON.stringify({ query: ["é"], documents: ["Doc 1: 中\n😀\u007f"] }, null, 2);
+  const body = JSON.stringify({ query: ["é"], documents: ["Doc 1: 中   😀\u007f"] }, null, 2);
   const expected = body.replace("é", "\\u00e9").replace("中", "\\u4e2d").replace("😀", "\\ud83d\\ude00");
   assert.equal(text, `\n<information>\n${expected.replace("\u007f", "\\u007f")}\n</information>\n`);
+});
+
+test("RAG-R1 faithfully: a passage begins with its title and three spaces, as a line of its corpus does", () => {
+  const found = [
+    { title: "Rome", text: "Rome Rome is a city" },
+    { title: "", text: "untitled" },
+  ];
+  assert.equal(
+    families["original rag single"]!.observation(["q"], [found], (text) => text),
+    "\n<information>\nDoc 1: Rome   Rome Rome is a city\nDoc 2: untitled\n</information>\n",
+  );
 });
 
 test("a long observation loses its closing tag faithfully, and keeps it otherwise", () => {

@@ -1,5 +1,5 @@
 /** The conversation of Agentic-RAG-R1: plan, reason, search with tools, backtrack, summarise, answer. */
-import type { Document } from "../../text/observation.ts";
+import { type Document, onOneLine } from "../../text/observation.ts";
 import { parseBracketCalls } from "../../tools/bracket-calls.ts";
 import { blocksOf, tagsOf } from "../grammars/blocks.ts";
 import type { Action, ParseTurn } from "../grammars/grammar.ts";
@@ -162,13 +162,15 @@ function foundText(
 ): string {
   const texts = queries.map((_, i) => limit(documentsText(found[i] ?? []) || nothing).trim());
   if (texts.length === 1) return agenticObservation(texts[0] ?? nothing);
-  const paths = texts.map((text, i) => `[path${i + 1}] ${queries[i]}\n${text}\n[/path${i + 1}]`);
+  const paths = texts.map(
+    (text, i) => `[path${i + 1}] ${onOneLine(queries[i] ?? "")}\n${text}\n[/path${i + 1}]`,
+  );
   return agenticObservation(paths.join("\n"));
 }
 
 function documentsText(documents: readonly Document[]): string {
   // What a tool says has no title, and lines of its own.
   return documents
-    .map(({ title, text }) => (title === "" ? text : `- ${title}: ${text.replace(/\s*\n\s*/g, " ")}`))
+    .map(({ title, text }) => (title === "" ? text : `- ${title}: ${onOneLine(text)}`))
     .join("\n");
 }

@@ -1,5 +1,5 @@
 /** The conversations of RAG-R1 and Search-R1 as their code has them, quirks included. */
-import { type Document, observationText, type QueryMode } from "../../text/observation.ts";
+import { type Document, informationText, type QueryMode } from "../../text/observation.ts";
 import { firstBlock, tagsOf } from "../grammars/blocks.ts";
 import { type Action, type ParseOptions, turnEnds } from "../grammars/grammar.ts";
 import { asQuestion, type Format } from "./format.ts";
@@ -9,7 +9,8 @@ export type OriginalSystem = "rag-r1" | "search-r1";
 
 /**
  * The conversation of RAG-R1 or Search-R1 with the bytes of the original's prompts and observations: queries are cut at
- * every comma and not limited, letters beyond ASCII are escaped in parallel observations, a long observation of a
+ * every comma and not limited, RAG-R1's passages begin with their titles and three spaces as in its corpus, letters beyond
+ * ASCII are escaped in parallel observations, a long observation of a
  * single query loses its closing tag, the reply to an invalid turn holds a pair of answer tags, no turn is announced as
  * the last, and a search for nothing is answered with nothing.
  *
@@ -29,8 +30,10 @@ export function originalRagFormat(mode: QueryMode, system: OriginalSystem): Form
     parse: parseAsOriginal,
     observation: (queries, documents, limit) => {
       if (system === "search-r1") return limit(searchR1Information(documentsText(documents[0] ?? [])));
-      const text = observationText(queries, documents, mode, mode === "multi" ? limit : undefined);
-      return mode === "multi" ? escapeNonAscii(text) : limit(text);
+      const texts = queries.map((_, i) => kiltText(documents[i] ?? []));
+      if (mode === "single") return limit(informationText(texts[0] ?? ""));
+      const body = JSON.stringify({ query: queries, documents: texts.map(limit) }, null, 2);
+      return escapeNonAscii(informationText(body));
     },
     invalid: `
 My previous action is not valid. When I want to search, I should put the query between <search> and </search>. When I \
@@ -78,6 +81,15 @@ function searchR1Information(documents: string): string {
 
 function documentsText(documents: readonly Document[]): string {
   return documents.map(({ title, text }, i) => `Doc ${i + 1}(Title: "${title}") ${text}\n`).join("");
+}
+
+/** The passages of RAG-R1's corpus hold their titles. */
+function kiltText(documents: readonly Document[]): string {
+  const contents = documents.map(({ title, text }) => (title === "" ? text : `${title}   ${text}`));
+  return contents
+    .map((content, i) => `Doc ${i + 1}: ${content}`)
+    .join("\n")
+    .trim();
 }
 
 /** As Python's `json.dumps` writes texts. */

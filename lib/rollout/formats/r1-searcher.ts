@@ -1,5 +1,5 @@
 /** The conversation of R1-Searcher (arXiv 2503.05592): queries and documents inside of one thought, then the answer. */
-import type { Document } from "../../text/observation.ts";
+import { type Document, onOneLine } from "../../text/observation.ts";
 import { tagsOf } from "../grammars/blocks.ts";
 import { type Action, type ParseOptions, parseActions } from "../grammars/grammar.ts";
 import type { Format } from "./format.ts";
@@ -28,7 +28,7 @@ export interface SearcherFormatOptions {
   readonly template?: "base" | "instruct";
   /** What the prompt says of queries and questions. @default "triple" */
   readonly queryStyle?: SearcherQueryStyle;
-  /** Ends a conversation at every turn without a query. @default false */
+  /** Ends a conversation at every turn without a query, and writes passages as the original's corpus does. @default false */
   readonly faithful?: boolean;
 }
 
@@ -81,7 +81,7 @@ export function searcherFormat({
     prefix: "<think>",
     turnEnds: faithful ? [queryEnd] : [queryEnd, tags.answer.close],
     parse: faithful ? parseAsOriginal : parseSearcher,
-    observation: (_, found, limit) => documentsText(limit(listText(found[0] ?? []))),
+    observation: (_, found, limit) => documentsText(limit(listText(found[0] ?? [], faithful ? "   " : " "))),
     invalid: `
 That was neither a query nor an answer. To search, write the query between the marks of a query; to finish, close the \
 thought and put the answer inside a pair of answer tags.
@@ -95,10 +95,11 @@ function documentsText(list: string): string {
   return `\n\n${documents}\n${list.endsWith("\n") ? list : `${list}\n`}${documentsEnd}\n\n`;
 }
 
-function listText(found: readonly Document[]): string {
+/** The original's corpus has three spaces between a title and its passage. */
+function listText(found: readonly Document[], gap: string): string {
   if (found.length === 0) return "None";
-  const lines = found.map(({ title, text }, i) => `(${i + 1})${title} ${text}`);
-  return lines.map((line) => `${line.replace(/\s*\n\s*/g, " ")}\n`).join("");
+  const lines = found.map(({ title, text }, i) => `(${i + 1})${title}${title && gap}${text}`);
+  return lines.map((line) => `${onOneLine(line)}\n`).join("");
 }
 
 /** Queries lose their quotes and line breaks, as the original's retriever wants them. */
