@@ -1,4 +1,4 @@
-// Encoders for JavaScript, see lib/base/addon.ts.
+// Encoders for JavaScript, see lib/base/addon.
 #pragma once
 
 #include <napi.h>

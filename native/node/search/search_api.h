@@ -1,4 +1,4 @@
-// Search for JavaScript, see lib/base/addon.ts.
+// Search for JavaScript, see lib/base/addon.
 #pragma once
 
 #include <napi.h>

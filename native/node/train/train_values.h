@@ -9,7 +9,7 @@
 
 namespace seekrl::node {
 
-// Copies the typed arrays of lib/base/addon.ts's NativeBatch; absent ones stay empty.
+// Copies the typed arrays of NativeBatch (lib/base/addon/training.ts); absent ones stay empty.
 train::BatchArrays to_batch_arrays(const Napi::Value& value);
 train::AdamWOptions to_adamw_options(const Napi::Value& value);
 train::LossOptions to_loss_options(const Napi::Value& value);

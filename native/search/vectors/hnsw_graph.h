@@ -65,15 +65,25 @@ class HnswGraph {
  private:
   struct Header;
   class Walk;
+  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr size_t kNumLocks = 4096;
 
   // A node's list on one level: its end is the first kNone or the limit. Without lists of this level: empty.
-  std::span<uint32_t> links_of(uint32_t node, int level) const;
+  std::span<uint32_t> links_of(uint32_t node, int level) const {
+    const int64_t width = options_.connectivity;
+    if (level == 0) return {ground_ + node * 2 * width, static_cast<size_t>(2 * width)};
+    const int64_t list = static_cast<int64_t>(starts_[node]) + level - 1;
+    if (list >= num_lists_) return {};
+    return {upper_ + list * width, static_cast<size_t>(width)};
+  }
   int level_of(uint32_t node) const;
   int64_t lists_before(int64_t node) const;
   void lay_out(int64_t capacity);
   void link_back(uint32_t node, const Near& neighbour, int level, const VectorRows& rows, Dots dots);
   bool hang_on_twin(uint32_t node, const std::vector<Near>& nearest, const VectorRows& rows);
-  uint32_t next_twin(uint32_t row) const { return std::atomic_ref(twins_[row]).load(std::memory_order_acquire) - 1; }
+  uint32_t next_twin(uint32_t row) const { return load_link(twins_[row]) - 1; }
+  static uint32_t load_link(uint32_t& link) { return std::atomic_ref(link).load(std::memory_order_acquire); }
+  static int levels_of(uint64_t entry) { return static_cast<int>(entry >> 32); }
   void set_links(uint32_t node, int level, const std::vector<Near>& nearest);
 
   HnswOptions options_;

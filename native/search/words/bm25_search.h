@@ -7,15 +7,9 @@
 #include <vector>
 
 #include "search/vectors/row_set.h"
-#include "search/words/bm25.h"
+#include "search/words/bm25_part.h"
 
 namespace seekrl::search {
-
-// Impacts under the average length of all indexes, for exact scores and for sums that only sort out.
-struct Impacts {
-  std::vector<double> exact;
-  std::vector<float> rounded;
-};
 
 class Bm25Search {
  public:
@@ -34,14 +28,7 @@ class Bm25Search {
   Indexes indexes() const;
 
  private:
-  struct Part {
-    std::shared_ptr<const Bm25Index> index;
-    int64_t first;        // number of its first passage
-    Impacts impacts;      // by pair
-    double bound_factor;  // from impacts under the index's own average length to an upper bound here
-  };
-
-  std::vector<Part> parts_;
+  std::vector<Bm25Part> parts_;
   int64_t num_passages_ = 0;
   std::optional<RowSet> excluded_;  // absent when it would be empty
 };
