@@ -80,7 +80,8 @@ function keptRow(row: JsonRow, settings: string): JsonRow {
   const { settings: actual, ...value } = row.value;
   if (actual === settings) return { ...row, value };
   const expected = `"settings": "${settings}", as the options given now have it`;
-  throw rowError(row, expected, `"settings": ${JSON.stringify(actual)}`);
+  const got = `"settings": ${JSON.stringify(actual)}: the file was begun with other options; name another one`;
+  throw rowError(row, expected, got);
 }
 
 async function* completeLines(path: string): AsyncGenerator<{ text: string; end: number; number: number }> {

@@ -122,5 +122,7 @@ export function retryAfter(header: string | undefined): number | undefined {
 /** A host with several addresses fails with an error for each. */
 function networkMessage(error: unknown): string {
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return error.errors[0].message;
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  // Node's word for an answer that ended before its length.
+  return error.message === "aborted" ? "the connection broke in the middle of the answer" : error.message;
 }

@@ -87,7 +87,13 @@ export class Endpoint {
     }
     const parsed = expect.safeParse(json);
     if (parsed.success) return parsed.data;
-    throw new Fault(`${shownUrl(url)}: ${firstIssue(parsed.error)}`, { cause: parsed.error });
+    const where = shownUrl(url);
+    if (!isErrorObject(json))
+      throw new Fault(`${where}: ${firstIssue(parsed.error)}`, { cause: parsed.error });
+    // Routers of hosted models put what befell the model behind them into an answer of status 200.
+    const status = Number(json.error.code);
+    const mayRetry = status === 429 || status === 408 || status >= 500;
+    throw new Fault(`${where}: answered with ${excerpt(JSON.stringify(json), this.#secrets)}`, { mayRetry });
   }
 
   #wire({
@@ -105,6 +111,11 @@ export class Endpoint {
   }
 }
 
+function isErrorObject(json: unknown): json is { readonly error: { readonly code?: unknown } } {
+  const { error } = (json ?? {}) as { error?: unknown };
+  return typeof error === "object" && error !== null;
+}
+
 /**
  * An address of http or https.
  *
@@ -116,7 +127,7 @@ export function httpUrl(address: string, path = "/"): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
     // What cannot be read may hold a password.
-    const got = url?.protocol ?? "no address";
+    const got = address.includes("@") ? "another address" : JSON.stringify(address);
     throw new SeekError("ERR_ARGUMENT", `url: expected http://... or https://..., got ${got}`);
   }
   if (url.pathname === "/") url.pathname = path;

@@ -68,7 +68,7 @@ async function askUntil<Value>(
 ): Promise<Asked<Value>> {
   const check = (reply: string): void => {
     if (parse(reply) === undefined)
-      throw new SeekError("ERR_FORMAT", `no judgement in ${reply.slice(0, 200)}`);
+      throw new SeekError("ERR_FORMAT", `no judgement in ${JSON.stringify(reply.slice(0, 200))}`);
   };
   for (let left = retries; ; left -= 1) {
     try {

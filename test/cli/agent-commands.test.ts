@@ -165,6 +165,10 @@ test("several sets are evaluated in one command, which goes on where it was stop
   assert.deepEqual([warmer.code, warmer.stdout], [1, ""]);
   assert.match(warmer.stderr, /^ERR_FORMAT: .*sets\.jsonl:1: expected "settings"/m);
 
+  const careless = await runCli(...given);
+  assert.deepEqual([careless.code, await readFile(out, "utf8")], [1, again]);
+  assert.match(careless.stderr, /^ERR_STATE: .*sets\.jsonl: has answers of an earlier run: --resume/m);
+
   const { questions: count, mcnemar } = await runJson("eval", "compare", out, out);
   assert.deepEqual([count, mcnemar], [4, { onlyFirst: 0, onlySecond: 0, pValue: 1 }]);
   const table = await runCli("eval", "compare", out, out);
@@ -199,19 +203,12 @@ test("a model is fine-tuned, and trained by its rewards; each result is a model 
       },
     ]),
   );
-  const sft = await runJson(
-    "sft",
-    "--model",
-    model,
-    "--data",
-    data,
-    "--out",
-    join(folder, "sft"),
-    "--epochs",
-    "4",
-  );
+  const tuning = ["sft", "--model", model, "--data", data, "--out", join(folder, "sft"), "--epochs", "4"];
+  const sft = await runJson(...tuning);
   assert.equal(sft.steps, 1);
   assert.ok(Number(sft.loss) > 0);
+  const { stdout: tuned } = await runCli(...tuning);
+  assert.match(tuned, /^1 steps were done before; model in /);
 
   const config = join(folder, "train.json");
   const limits = { maxTurns: 2, maxResponseTokens: 8, batchQuestions: 2, samples: 2, steps: 2 };
@@ -227,8 +224,12 @@ test("a model is fine-tuned, and trained by its rewards; each result is a model 
   const trained = await runJson("train", "--config", config);
   const metrics = trained.metrics as Record<string, number>;
   assert.deepEqual([trained.steps, metrics.step, metrics["eval/em"]], [2, 2, 0]);
+  const { stdout: before } = await runCli("train", "--config", config);
+  assert.match(before, /^2 steps were done before; model in /);
+  const { stdout: longer } = await runCli("train", "--config", config, "--steps", "3");
+  assert.match(longer, /^3 steps, reward 0\.000 in the last; model in /);
   const lines = (await readFile(join(folder, "rl", "metrics.jsonl"), "utf8")).trim().split("\n");
-  assert.equal(lines.length, 2);
+  assert.equal(lines.length, 3);
   const ppo = await runJson("train", "--config", config, "--algorithm", "ppo", "--out", join(folder, "ppo"));
   const documented = await readFile(join(projectRoot, "docs", "training.md"), "utf8");
   const unknown = Object.keys({ ...metrics, ...(ppo.metrics as object) }).filter((name) => {

@@ -180,10 +180,7 @@ test("prompts that leave no room are counted out loud", async () => {
   const long = [...given, "--index", at("index"), "--max-tokens", "100"];
   const evaluated = await runCli("eval", ...long);
   assert.equal(evaluated.code, 0, evaluated.stderr);
-  assert.match(
-    evaluated.stderr,
-    /^1 questions were never answered: their prompts leave no room for a token$/m,
-  );
+  assert.match(evaluated.stderr, /^1 question was never answered: the prompt leaves no room for a token$/m);
   const run = ["--algorithm", "grpo", "--samples", "2", "--steps", "1", "--batch-questions", "1"];
   const trained = await runCli("train", ...long, ...run, "--out", at("mute-run"));
   assert.match(

@@ -66,7 +66,7 @@ test("a judge's share, its verdicts and its failures stand beside the rules' sco
   for (let i = 0; i < 2; i++) {
     const { means, stderr } = await score(...judge);
     assert.deepEqual([means.judge, means.judged, means.judgeFailures, means.n], [0.5, 2, 1, 3]);
-    assert.match(stderr, /1 answer was not judged: no judgement in hm/);
+    assert.match(stderr, /1 answer was not judged: no judgement in "hm"/);
   }
   const lines = (await readFile(out, "utf8"))
     .trim()
@@ -76,7 +76,7 @@ test("a judge's share, its verdicts and its failures stand beside the rules' sco
   assert.deepEqual(lines, [
     [1, "yes", undefined],
     [0, "no", undefined],
-    [null, undefined, "no judgement in hm"],
+    [null, undefined, 'no judgement in "hm"'],
   ]);
   // Two answers once, and the broken one three times in each run.
   assert.equal(server.asked.length, 2 + 3 + 3);

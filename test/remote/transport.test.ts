@@ -55,6 +55,24 @@ test("what stays is not asked again, and the message names address, expected, ac
   assert.equal(server.asked.length, cases.length);
 });
 
+test("an error in an answer of status 200 is told in its own words, and asked again where that helps", async () => {
+  await using server = await startFaultServer(retrieveReply);
+  const body = (code: number) => JSON.stringify({ error: { message: "model overloaded", code } });
+  server.script.push({ status: 200, body: body(503) });
+  assert.equal((await ask(server)(["q"], { topK: 1 }))[0]?.[0]?.text, "about q");
+  server.script.push({ status: 200, body: body(401) });
+  const { message } = await failure(ask(server)(["q"], { topK: 1 }));
+  assert.match(message, /answered with \{"error":\{"message":"model overloaded","code":401\}\}$/);
+  assert.equal(server.asked.length, 3);
+});
+
+test("an answer that ends before its length is named", async () => {
+  await using server = await startFaultServer(retrieveReply);
+  server.otherwise = "half";
+  const { message } = await failure(ask(server, { retries: 0 })(["q"], { topK: 1 }));
+  assert.match(message, /: the connection broke in the middle of the answer$/);
+});
+
 test("too few lists of documents are a failure", async () => {
   await using server = await startFaultServer(() => ({ result: [[]] }));
   const { message } = await failure(ask(server)(["a", "b"], { topK: 1 }));
@@ -178,8 +196,12 @@ test("user and password of an address become a header and are not shown", async 
 
 test("wrong options are refused where they are given", () => {
   const url = "http://127.0.0.1:1";
-  assert.throws(() => remoteSearch({ url: "ftp://x" }), { code: "ERR_ARGUMENT", message: /got ftp:/ });
-  assert.throws(() => remoteSearch({ url: "localhost" }), { code: "ERR_ARGUMENT" });
+  assert.throws(() => remoteSearch({ url: "ftp://x" }), { code: "ERR_ARGUMENT", message: /got "ftp:\/\/x"/ });
+  assert.throws(() => remoteSearch({ url: "localhost:8000" }), {
+    code: "ERR_ARGUMENT",
+    message: /expected http:.*, got "localhost:8000"/,
+  });
+  assert.throws(() => remoteSearch({ url: "me:p@ss" }), { message: /got another address$/ });
   assert.throws(() => remoteSearch({ url, protocol: "soap" as "search" }), {
     code: "ERR_ARGUMENT",
     message: /got soap/,

@@ -79,7 +79,7 @@ test("nonsense is asked again, and is a failure when it stays", async () => {
   assert.equal(numAsked, 3);
   numAsked = -100;
   const verdict = await judgeAnswer(chat, question, "b", { retries: 1 });
-  assert.deepEqual(verdict, { failure: "no judgement in Well, who knows" });
+  assert.deepEqual(verdict, { failure: 'no judgement in "Well, who knows"' });
   assert.equal(numAsked, -98);
 });
 

@@ -1,6 +1,8 @@
 /** `seekrl eval`: lets agents answer sets of questions and scores them; several policies are compared. */
+import { statSync } from "node:fs";
 import { parse } from "node:path";
 import { z } from "zod";
+import { codeOf, SeekError } from "../../base/errors.ts";
 import { type EvaluationSet, evaluateSets } from "../../evaluate/evaluate.ts";
 import { answerRules, type RulesName } from "../../reward/rules.ts";
 import { type Agent, searchAgent } from "../../rollout/agents/agent.ts";
@@ -78,6 +80,8 @@ export const evalCommand = command({
         `--baseline ${baseline}: needs log-probabilities, which an endpoint does not give`,
       );
     }
+    const files = policies.map(({ name }) => outputOf(out, policies.length > 1 ? name : undefined));
+    if (!resume) files.forEach(refuseToEmpty);
     const sets = await loadSets(options.questions, options.numQuestions);
     const needsSearch = baseline === undefined || searchesFor(baseline);
     refuseIdleTools(options);
@@ -118,6 +122,12 @@ async function evaluatePolicy(policy: Policy, around: Around): Promise<Evaluated
       progress.show(`${where}${done} of ${total} questions, EM ${em.toFixed(3)}`);
     },
     signal: io.signal,
+  }).catch((error) => {
+    progress.end();
+    const isPartial = ["ERR_ABORTED", "ERR_REMOTE"].includes(codeOf(error) ?? "");
+    if (isPartial && out !== undefined)
+      io.log(`what was answered stands in ${out}; --resume goes on with it`);
+    throw error;
   });
   progress.end();
   warn(evaluated, io);
@@ -137,6 +147,14 @@ function agentOf(
   return searchAgent({ ...parts, format, ...(perform ? { perform } : {}) });
 }
 
+/** Answers cost hours or money, and who repeats a command that was stopped does not mean to throw them away. */
+function refuseToEmpty(out: string | undefined): void {
+  const { size = 0 } = out === undefined ? {} : (statSync(out, { throwIfNoEntry: false }) ?? {});
+  if (size === 0) return;
+  const choice = "--resume goes on with it; for a new run delete it or name another one";
+  throw new SeekError("ERR_STATE", `${out}: has answers of an earlier run: ${choice}`);
+}
+
 /** A file for each policy: its name stands before the ending. */
 function outputOf(out: string | undefined, name: string | undefined): string | undefined {
   if (out === undefined || name === undefined) return out;
@@ -154,16 +172,17 @@ function outcomeSettings(options: Options): object {
 }
 
 function warn({ all }: Evaluated, io: CommandIo): void {
+  const were = (count: number, what: string) => (count === 1 ? `1 ${what} was` : `${count} ${what}s were`);
   const [search] = all.perQuestion.flatMap(({ failureReasons = [] }) => failureReasons);
   if (search !== undefined) io.log(`${all.failures} searches failed, the first one with: ${search}`);
   const unjudged = all.perQuestion.find(({ judgeFailure }) => judgeFailure !== undefined);
   if (unjudged !== undefined) {
-    io.log(`${all.judgeFailures} answers were not judged, the first: ${unjudged.judgeFailure}`);
+    io.log(`${were(all.judgeFailures, "answer")} not judged, the first: ${unjudged.judgeFailure}`);
   }
   const mute = all.perQuestion.filter((each) => each.stop === "context" && each.generatedTokens === 0).length;
-  if (mute > 0) io.log(`${mute} questions were never answered: their prompts leave no room for a token`);
+  if (mute > 0) io.log(`${were(mute, "question")} never answered: the prompt leaves no room for a token`);
   const [lost] = all.lost;
-  if (lost !== undefined) io.log(`${all.lost.length} questions were lost, the first: ${lost.reason}`);
+  if (lost !== undefined) io.log(`${were(all.lost.length, "question")} lost, the first: ${lost.reason}`);
 }
 
 function tell(outcomes: readonly PolicyOutcome[], io: CommandIo): void {

@@ -57,7 +57,8 @@ export const sftCommand = command({
     const folder = join(out, "model");
     await model.save(folder);
     await copyTokenizer(start, folder);
-    io.write(`${steps} steps, loss ${loss.toFixed(4)}; model in ${folder}\n`);
+    const outcome = Number.isNaN(loss) ? " were done before" : `, loss ${loss.toFixed(4)}`;
+    io.write(`${steps} steps${outcome}; model in ${folder}\n`);
     io.result({ steps, loss: Number.isNaN(loss) ? null : loss, model: folder });
   },
 });

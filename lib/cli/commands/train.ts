@@ -71,7 +71,9 @@ export const trainCommand = command({
     const folder = join(given.out, "model");
     await session.model.save(folder);
     await copyTokenizer(given.model, folder);
-    io.write(`${steps} steps; model in ${folder}\n`);
+    const reward = last.metrics?.["reward/mean"];
+    const outcome = reward === undefined ? " were done before" : `, reward ${reward.toFixed(3)} in the last`;
+    io.write(`${steps} steps${outcome}; model in ${folder}\n`);
     io.result({ steps, model: folder, metrics: last.metrics ?? null });
   },
 });
