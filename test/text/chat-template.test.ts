@@ -53,6 +53,32 @@ test("a refusal carries the template's own words", () => {
   });
 });
 
+test("a template that loops on and on is refused, as is a range that Python's sandbox refuses", () => {
+  const endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
+  for (const [source, message] of [
+    [endless, "chat template: expected to end within 4,000,000 steps"],
+    ["{{ range(100001) }}", "chat template: range: expected at most 100000 numbers, got 100001"],
+  ] as const) {
+    const template = new ChatTemplate(source);
+    assert.throws(() => template.render([]), { code: "ERR_FORMAT", message });
+  }
+});
+
+test("a conversation of ten thousand messages is no endless loop", () => {
+  const messages = Array.from({ length: 10_000 }, (_, i) => ({
+    role: i % 2 ? "assistant" : "user",
+    content: `${i}`,
+  }));
+  for (const [name, source] of Object.entries(golden.templates)) {
+    const render = (): string => new ChatTemplate(source, golden.variables).render(messages);
+    try {
+      render();
+    } catch (error) {
+      assert.ok(isRefused(error), `${name}: ${error}`);
+    }
+  }
+});
+
 test("what is not Jinja is refused when it is loaded", () => {
   assert.throws(() => new ChatTemplate("{% if %}"), { code: "ERR_FORMAT" });
 });

@@ -120,7 +120,8 @@ export class ChatTemplate {
    * @param messages the turns so far, oldest first
    * @param options tools, further variables, and whether the model's turn begins
    * @returns the prompt
-   * @throws ERR_ARGUMENT when the template refuses the messages; the message is the template's own
+   * @throws ERR_ARGUMENT when the template refuses the messages; the message is the template's own. ERR_FORMAT when it
+   *   loops on and on
    */
   render(
     messages: readonly Message[],
@@ -141,7 +142,8 @@ export class ChatTemplate {
         ...variables,
       });
     } catch (cause) {
-      throw new SeekError("ERR_ARGUMENT", `chat template: ${(cause as Error).message}`, { cause });
+      const code = cause instanceof SeekError ? cause.code : "ERR_ARGUMENT";
+      throw new SeekError(code, `chat template: ${(cause as Error).message}`, { cause });
     }
   }
 

@@ -1,5 +1,6 @@
 /** Jinja as Python runs it: the library's parser and interpreter, with the places corrected where they differ. */
 import { Environment, Interpreter, parse, tokenize } from "@huggingface/jinja";
+import { SeekError } from "../../base/errors.ts";
 import { equals, escapeHtml, type JinjaValue, str, strip } from "./python-values.ts";
 
 /** A node of the syntax tree; only what is looked at here. */
@@ -65,19 +66,40 @@ const kTextFilters = new Set([
   "join",
 ]);
 
+/**
+ * Work of one rendering, in evaluations of a node. A template takes some hundreds for each message; so many take
+ * seconds, and only loops within loops come so far.
+ */
+const maxSteps = 4_000_000;
+
+/** What a block costs, in nodes: a loop makes its variables anew for each round. */
+const stepsOfBlock = 10;
+
+/** Numbers of one range, as in Python's sandbox, which transformers renders in. */
+const maxRange = 100_000;
+
 class PythonInterpreter extends BaseInterpreter {
+  #numSteps = 0;
   /** Text marked safe: joining it with other text escapes the other. */
   readonly #markup = new WeakSet<JinjaValue>();
   /** Results that are generators in Python: they have no length and are no JSON. */
   readonly #lazy = new WeakSet<JinjaValue>();
 
+  #count(numSteps: number): void {
+    this.#numSteps += numSteps;
+    if (this.#numSteps <= maxSteps) return;
+    throw new SeekError("ERR_FORMAT", `expected to end within ${maxSteps.toLocaleString("en-US")} steps`);
+  }
+
   override evaluate(node: Node | undefined, scope: Environment): JinjaValue {
+    this.#count(1);
     if (node?.type === "Given") return node.value as JinjaValue;
     if (node?.type !== "TupleLiteral") return super.evaluate(node, scope);
     return listOf((node.value as Node[]).map((item) => this.evaluate(item, scope)));
   }
 
   override evaluateBlock(nodes: readonly Node[], scope: Environment): JinjaValue {
+    this.#count(stepsOfBlock);
     let text = "";
     for (const node of nodes) {
       const value = this.evaluate(node, scope);
@@ -223,7 +245,10 @@ function describe(node: Node): string {
 
 /** A parsed template. */
 export interface JinjaTemplate {
-  /** @throws Error with the template's own message, or with what went wrong in it */
+  /**
+   * @throws Error with the template's own message, or with what went wrong in it; ERR_FORMAT when it does not come to an
+   *   end, or asks for a very long range
+   */
   render(variables: Readonly<Record<string, unknown>>): string;
 }
 
@@ -237,6 +262,8 @@ function newScope(variables: Readonly<Record<string, unknown>>): Environment {
     const [start, stop, step = 1] =
       bounds.length === 1 ? [0, bounds[0] as number] : (bounds as [number, number]);
     const count = Math.max(0, Math.ceil((stop - start) / step));
+    if (count > maxRange)
+      throw new SeekError("ERR_FORMAT", `range: expected at most ${maxRange} numbers, got ${count}`);
     return Array.from({ length: count }, (_, i) => start + i * step);
   };
   const all = { ...constants, raise_exception: raise, range, ...variables };
