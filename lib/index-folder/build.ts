@@ -7,7 +7,7 @@ import { HashedEmbedder } from "../embed/hashed-embedder.ts";
 import { buildSegment, fitEmbedder, storePassages } from "./build-segment.ts";
 import { isThere } from "./build-steps.ts";
 import { type Change, changeFolder } from "./change.ts";
-import { type Corpus, type CorpusOptions, checkReadable, passagesOf, type Split } from "./corpus.ts";
+import { type Corpus, type CorpusOptions, passagesOf, requirePassages, type Split } from "./corpus.ts";
 import { checkSame, findJournal, type Journal, type Part, writeJournal } from "./journal.ts";
 import { embedderSegment, type Manifest } from "./manifest.ts";
 import type { OnIndexProgress } from "./progress.ts";
@@ -18,7 +18,7 @@ import { checkUniqueIds } from "./unique-ids.ts";
 /** What to build. */
 export interface BuildIndexOptions extends SettingsOptions {
   readonly corpus: Corpus;
-  /** The folder to write; an index in it is replaced when the build is done. */
+  /** The folder to write, empty or none yet; an index in it is replaced when the build is done. */
   readonly out: string;
   /** How documents are cut into passages. @default "auto" */
   readonly split?: Split;
@@ -138,16 +138,16 @@ async function checkDone(current: Manifest, options: BuildIndexOptions): Promise
  *
  * @param options corpus, folder, and what to index
  * @returns the manifest
- * @throws ERR_IO, ERR_FORMAT for a corpus that cannot be read; ERR_RANGE, ERR_ARGUMENT for options, other options than
- * a build to be resumed was begun with, or an id that stands for two passages; ERR_STATE when another process changes
- * the folder; ERR_ABORTED
+ * @throws ERR_IO, ERR_FORMAT for a corpus that cannot be read or is an empty file; ERR_RANGE, ERR_ARGUMENT for options, a
+ * folder of other things, other options than a build to be resumed was begun with, or an id that stands for two
+ * passages; ERR_STATE when another process changes the folder; ERR_ABORTED
  * @example
  * await buildIndex({ corpus: "passages.jsonl", out: "index" });
  */
 export async function buildIndex(options: BuildIndexOptions): Promise<Manifest> {
   checkPart(options);
   throwIfAborted(options.signal, "index");
-  await checkReadable(options.corpus);
+  await requirePassages(options.corpus, options);
   const { resume = false } = options;
   const manifest = await changeFolder(options.out, (change) => buildFirst(change, options), {
     resume,

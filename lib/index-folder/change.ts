@@ -12,6 +12,7 @@ import {
   manifestFile,
   type SegmentEntry,
   segmentFolder,
+  segmentsFolder,
   writeManifest,
 } from "./manifest.ts";
 
@@ -46,6 +47,25 @@ async function findReplaced(folder: string): Promise<Manifest | undefined> {
   }
 }
 
+const isTemporary = (name: string): boolean =>
+  [manifestFile, knownFilesFile].some((file) => name.startsWith(`${file}.`)) && name.endsWith(".tmp");
+
+/**
+ * A folder of other things is not for an index. One without a manifest may hold what a killed first build has left; what
+ * stands beside a manifest is left alone.
+ */
+async function checkOwn(folder: string): Promise<void> {
+  const names = await namesIn(folder);
+  if (names.includes(manifestFile)) return;
+  const ours = [lockFile, knownFilesFile, ...(names.includes(lockFile) ? [segmentsFolder] : [])];
+  const other = names.filter((name) => !ours.includes(name) && !isTemporary(name)).sort()[0];
+  if (other === undefined) return;
+  throw new SeekError(
+    "ERR_ARGUMENT",
+    `${folder}: expected a new or empty folder, or an index; it holds ${other}`,
+  );
+}
+
 /** The name of the segment that the next change adds. */
 export function nextSegment(manifest: Manifest | undefined): string {
   const names = manifest?.segments.map(({ name }) => Number(name)) ?? [];
@@ -60,16 +80,14 @@ async function namesIn(folder: string): Promise<string[]> {
 async function removeGarbage(folder: string, manifest: Manifest | undefined, kept?: string): Promise<void> {
   const remove = (...path: string[]): Promise<void> =>
     rm(join(folder, ...path), { recursive: true, force: true });
-  const isTemporary = (name: string): boolean =>
-    [manifestFile, knownFilesFile].some((file) => name.startsWith(`${file}.`)) && name.endsWith(".tmp");
   for (const name of (await namesIn(folder)).filter(isTemporary)) await remove(name);
-  for (const name of await namesIn(join(folder, "segments"))) {
+  for (const name of await namesIn(join(folder, segmentsFolder))) {
     if (name === kept) continue;
     const segment = manifest?.segments.find((each) => each.name === name);
-    if (segment === undefined) await remove("segments", name);
+    if (segment === undefined) await remove(segmentsFolder, name);
     else
-      for (const file of await namesIn(join(folder, "segments", name)))
-        if (segment.files[file] === undefined) await remove("segments", name, file);
+      for (const file of await namesIn(join(folder, segmentsFolder, name)))
+        if (segment.files[file] === undefined) await remove(segmentsFolder, name, file);
   }
 }
 
@@ -95,7 +113,8 @@ async function rememberFiles(
  * @param folder the index
  * @param change gives the manifest that shall be; undefined leaves all as it is
  * @returns the manifest that holds now
- * @throws ERR_STATE when somebody else is changing the folder; ERR_IO, ERR_FORMAT; whatever `change` throws
+ * @throws ERR_STATE when somebody else is changing the folder; ERR_ARGUMENT for a folder of other things; ERR_IO,
+ * ERR_FORMAT; whatever `change` throws
  */
 export async function changeFolder(
   folder: string,
@@ -105,6 +124,7 @@ export async function changeFolder(
   await mkdir(folder, { recursive: true }).catch((cause) => {
     throw new SeekError("ERR_IO", `${folder}: cannot be made: ${cause.message}`, { cause });
   });
+  await checkOwn(folder);
   const lock = native.fileLockTake(join(folder, lockFile));
   try {
     const current = await (replace ? findReplaced(folder) : findManifest(folder));

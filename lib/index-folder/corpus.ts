@@ -33,14 +33,6 @@ async function isPlainText(corpus: Corpus): Promise<boolean> {
   return true;
 }
 
-/** @throws ERR_IO when a corpus that is a path is not there */
-export async function checkReadable(corpus: Corpus): Promise<void> {
-  if (typeof corpus !== "string") return;
-  await stat(corpus).catch((cause) => {
-    throw new SeekError("ERR_IO", `${corpus}: cannot be read: ${cause.message}`, { cause });
-  });
-}
-
 /** The passages of a corpus in their order. @throws as `readDocuments` and `splitDocuments` */
 export async function* passagesOf(
   corpus: Corpus,
@@ -50,4 +42,14 @@ export async function* passagesOf(
   const documents = typeof corpus === "string" ? readDocuments(corpus, { signal, onProgress }) : corpus;
   const chosen = split === "auto" ? (await isPlainText(corpus)) && textSplit : split;
   yield* chosen === false ? documents : splitDocuments(documents, { ...chosen, signal });
+}
+
+/** Looks at a corpus that is a path before anything is written. @throws ERR_IO, ERR_FORMAT; also when it holds nothing */
+export async function requirePassages(corpus: Corpus, options: CorpusOptions): Promise<void> {
+  if (typeof corpus !== "string") return;
+  await stat(corpus).catch((cause) => {
+    throw new SeekError("ERR_IO", `${corpus}: cannot be read: ${cause.message}`, { cause });
+  });
+  for await (const _ of passagesOf(corpus, { split: options.split, signal: options.signal })) return;
+  throw new SeekError("ERR_FORMAT", `${corpus}: expected passages, got an empty corpus`);
 }

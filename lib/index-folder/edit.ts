@@ -5,7 +5,7 @@ import { openStore } from "./build.ts";
 import { buildSegment, storePassages } from "./build-segment.ts";
 import type { Listener } from "./build-steps.ts";
 import { changeFolder, sizesOf } from "./change.ts";
-import { type Corpus, checkReadable, passagesOf, type Split } from "./corpus.ts";
+import { type Corpus, passagesOf, requirePassages, type Split } from "./corpus.ts";
 import { embedderSegment, type Manifest, type SegmentEntry, segmentFolder } from "./manifest.ts";
 import { needManifest, openFiles } from "./open.ts";
 import { writeRemovedRows } from "./removed-rows.ts";
@@ -57,7 +57,7 @@ export async function addToIndex(
   options: AddOptions = {},
 ): Promise<Manifest> {
   await needManifest(folder);
-  await checkReadable(corpus);
+  await requirePassages(corpus, options);
   const manifest = await changeFolder(folder, async ({ name, path }) => {
     const current = await needManifest(folder);
     await storePassages(path, (onShare) => passagesOf(corpus, { ...options, onShare }), options);

@@ -88,9 +88,12 @@ export function countLive({ segments }: Pick<Manifest, "segments">): number {
   return segments.reduce((sum, { count, removed }) => sum + count - (removed?.count ?? 0), 0);
 }
 
+/** Where segments lie in an index. */
+export const segmentsFolder = "segments";
+
 /** The folder of a segment, relative to the index. */
 export function segmentFolder({ name }: Pick<SegmentEntry, "name">): string {
-  return join("segments", name);
+  return join(segmentsFolder, name);
 }
 
 /** Every file that a manifest names, relative to the index, with its size. */

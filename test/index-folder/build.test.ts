@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { buildIndex } from "../../lib/index-folder/build.ts";
+import { addToIndex } from "../../lib/index-folder/edit.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { peoplePassages } from "../search/people.ts";
 import { jsonLinesFile } from "./corpus-file.ts";
@@ -166,7 +167,32 @@ test("progress counts every passage in every stage, with a rate", async () => {
   );
 });
 
-test("an empty corpus builds an index that finds nothing", async () => {
+test("an empty file is no corpus, and leaves no folder behind", async () => {
+  const [corpus, out] = [join(folder, "nothing.jsonl"), join(folder, "of-nothing")];
+  await writeFile(corpus, "\n");
+  const refusal = { code: "ERR_FORMAT", message: `${corpus}: expected passages, got an empty corpus` };
+  await assert.rejects(buildIndex({ corpus, out }), refusal);
+  await assert.rejects(readdir(out), { code: "ENOENT" });
+  await buildIndex({ corpus: passages.slice(0, 3), out, dense: false });
+  await assert.rejects(addToIndex(out, corpus), refusal);
+});
+
+test("a folder of other things is refused by name and left alone; a build that was killed is none", async () => {
+  const out = join(folder, "photographs");
+  await mkdir(join(out, "segments", "1"), { recursive: true });
+  await writeFile(join(out, "segments", "1", "beach.jpg"), "");
+  const build = (): Promise<unknown> => buildIndex({ corpus: passages.slice(0, 3), out, dense: false });
+  const message = `${out}: expected a new or empty folder, or an index; it holds segments`;
+  await assert.rejects(build(), { code: "ERR_ARGUMENT", message });
+  assert.deepEqual(await readdir(join(out, "segments", "1")), ["beach.jpg"]);
+  await writeFile(join(out, "lock"), "");
+  await build();
+  await writeFile(join(out, "README"), "what stands beside an index is left alone");
+  await build();
+  assert.ok((await readdir(out)).includes("README"));
+});
+
+test("an empty list builds an index that finds nothing", async () => {
   for (const [shape, options] of Object.entries(shapes)) {
     const out = join(folder, `empty-${shape}`);
     await buildIndex({ corpus: [], out, ...options });
