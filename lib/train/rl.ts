@@ -192,7 +192,8 @@ function withKlCoef(options: RlOptions, coef: number | undefined): RlOptions {
 
 /**
  * Improves a policy by its rewards. With a run folder, a killed training goes on from its last checkpoint and ends with
- * the same weights, bit for bit (law 5): questions, rollouts and orders follow from `seed` and the step alone.
+ * the same weights, bit for bit (law 5): questions, rollouts and orders follow from `seed` and the step alone. One that
+ * its signal or a failing rollout ends leaves a checkpoint of its last whole step.
  *
  * @param options - learners, task, algorithm, sizes, schedules, run folder
  * @returns the last step's metrics; undefined when the run was finished already
@@ -228,6 +229,10 @@ export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
       hasEnded = options.endWhen?.(last) ?? false;
       await run?.finishStep(step + 1, { isLast: step + 1 === steps, hasEnded, klCoef });
     }
+  } catch (error) {
+    // What ended the run is the news, also where no checkpoint can be written.
+    await run?.keepFinished().catch(() => undefined);
+    throw error;
   } finally {
     await run?.close();
   }

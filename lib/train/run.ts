@@ -97,6 +97,8 @@ export class Run {
   readonly #options: RunOptions;
   readonly #subject: RunSubject;
   readonly #logs: RunLogs;
+  /** The last whole step, while the weights are still those it left. */
+  #whole: ({ readonly step: number; readonly policySteps: number } & LoopState) | undefined;
 
   private constructor(
     options: RunOptions,
@@ -148,6 +150,19 @@ export class Run {
     const { checkpointEvery = 50 } = this.#options;
     const isDue = isLast || loop.hasEnded || (checkpointEvery > 0 && step % checkpointEvery === 0);
     if (isDue) await this.#checkpoint(step, loop);
+    this.#whole = isDue ? undefined : { step, policySteps: this.#subject.trainer.numSteps, ...loop };
+  }
+
+  /**
+   * Writes a checkpoint of the last whole step when the next one ended before it changed a weight: what Ctrl-C or a
+   * failing rollout interrupts costs no step that was finished.
+   *
+   * @throws ERR_IO
+   */
+  async keepFinished(): Promise<void> {
+    if (this.#whole?.policySteps !== this.#subject.trainer.numSteps) return;
+    const { step, hasEnded, klCoef } = this.#whole;
+    await this.#checkpoint(step, { hasEnded, klCoef });
   }
 
   async #checkpoint(step: number, loop: LoopState): Promise<void> {

@@ -66,7 +66,7 @@ export function epochs(
 
 /**
  * Trains by the weighted mean of -log p. With a run folder, a killed training goes on from its last checkpoint and ends
- * with the same weights, bit for bit (law 5).
+ * with the same weights, bit for bit (law 5); one that its signal ends goes on from its last step.
  *
  * @param options - trainer, data, schedule, run folder
  * @returns the last step's metrics; undefined when the run was finished already
@@ -88,6 +88,10 @@ export async function sft(options: SftOptions): Promise<SftMetrics | undefined> 
       await options.onStep?.(last);
       await run?.finishStep(step + 1, { isLast: step + 1 === steps });
     }
+  } catch (error) {
+    // What ended the run is the news, also where no checkpoint can be written.
+    await run?.keepFinished().catch(() => undefined);
+    throw error;
   } finally {
     await run?.close();
   }

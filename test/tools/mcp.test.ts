@@ -7,6 +7,7 @@ import { after, test } from "node:test";
 import { McpServer } from "../../lib/tools/mcp/server.ts";
 import { type ToolResult, toolBox } from "../../lib/tools/tool-box.ts";
 import { projectRoot } from "../project.ts";
+import { startFaultServer } from "../remote/fault-server.ts";
 
 const script = join(projectRoot, "dist", "test", "tools", "mcp-server.js");
 const place = { command: process.execPath, args: [script], env: { SECRET: "known" } };
@@ -104,7 +105,12 @@ test("a server that does not start says why, and so does one without a wanted to
   const broken = { command: process.execPath, args: [script, "broken"] };
   await assert.rejects(McpServer.open(broken), { code: "ERR_REMOTE", message: /it said: no licence/ });
   await assert.rejects(McpServer.open({ command: "no-such-program" }), { code: "ERR_REMOTE" });
-  await assert.rejects(McpServer.open({ url: "http://127.0.0.1:9/mcp" }), { code: "ERR_REMOTE" });
+  const nobody = { code: "ERR_REMOTE", message: "MCP server http://localhost:1/mcp: bad port" };
+  await assert.rejects(McpServer.open({ url: "http://localhost:1/mcp" }), nobody);
+  await using other = await startFaultServer(() => ({ answer: 42 }));
+  await assert.rejects(McpServer.open({ url: other.url }), {
+    message: /expected an answer of the Model Context/,
+  });
   await assert.rejects(McpServer.open({ url: "nonsense" }), { code: "ERR_ARGUMENT" });
   await assert.rejects(McpServer.open(place, { only: ["subtract"] }), {
     code: "ERR_ARGUMENT",

@@ -57,6 +57,7 @@ export interface BanditOptions {
   readonly folder?: string;
   readonly oldLogprobs?: "trainer" | "rollout";
   readonly onStep?: (metrics: RlMetrics) => void;
+  readonly signal?: AbortSignal;
 }
 
 /** Trains on the bandit. */
@@ -66,6 +67,7 @@ export async function runBandit({
   folder,
   oldLogprobs = "trainer",
   onStep,
+  signal,
 }: BanditOptions): Promise<void> {
   await using model = await tinyModel();
   await using reference = await model.clone();
@@ -82,6 +84,7 @@ export async function runBandit({
     seed: 11,
     ...(folder === undefined ? {} : { run: { folder, checkpointEvery: 3 } }),
     onStep: (metrics) => onStep?.(metrics),
+    ...(signal === undefined ? {} : { signal }),
   });
   critic?.close();
 }

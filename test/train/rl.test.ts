@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFile, readFile } from "node:fs/promises";
+import { appendFile, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
@@ -218,6 +218,29 @@ test("PPO killed with SIGKILL and resumed ends with the same bytes, critic and l
     const rows = (await readFile(join(killed, "trajectories.jsonl"), "utf8")).trimEnd().split("\n");
     assert.equal(rows.length, rlRunSteps * 32);
     for (const row of rows) JSON.parse(row);
+  });
+});
+
+test("PPO that is interrupted between checkpoints goes on from its last step, with the same bytes", async () => {
+  await withFolder(async (folder) => {
+    const [whole, stopped] = [join(folder, "whole"), join(folder, "stopped")];
+    const run = { algorithm: algorithms.ppo, steps: 5 };
+    await runBandit({ ...run, folder: whole });
+    const controller = new AbortController();
+    const interrupt = ({ step }: { readonly step: number }) => {
+      if (step === 4) controller.abort();
+    };
+    const running = runBandit({ ...run, folder: stopped, onStep: interrupt, signal: controller.signal });
+    await assert.rejects(running, { code: "ERR_ABORTED" });
+    assert.deepEqual((await readdir(join(stopped, "checkpoints"))).sort(), ["step-000003", "step-000004"]);
+    const steps: number[] = [];
+    await runBandit({ ...run, folder: stopped, onStep: ({ step }) => steps.push(step) });
+    assert.deepEqual(steps, [5]);
+    for (const file of ["model.safetensors", "critic/trainer.safetensors"]) {
+      const read = (name: string) => readFile(join(name, "checkpoints", "step-000005", file));
+      assert.ok((await read(whole)).equals(await read(stopped)), `${file} differs`);
+    }
+    assert.deepEqual(await steadyMetrics(stopped), await steadyMetrics(whole));
   });
 });
 

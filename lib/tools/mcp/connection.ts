@@ -74,14 +74,22 @@ export async function connectMcp(place: McpPlace, timeoutMs: number): Promise<Mc
   } catch (cause) {
     await client.close().catch(() => {});
     const said = state.words.trim() === "" ? "" : `; it said: ${state.words.trim()}`;
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new SeekError("ERR_REMOTE", `MCP server ${placeName(place)}: ${why}${said}`, { cause });
+    throw new SeekError("ERR_REMOTE", `MCP server ${placeName(place)}: ${reasonOf(cause)}${said}`, { cause });
   }
   const leave = (): void => {
     state.isClosed = true;
   };
   const lastWords = (): string => state.words.trim();
   return { client, isClosed: () => state.isClosed, numRunning: 0, leave, lastWords, close };
+}
+
+/** What began a failure, in a line: the client wraps "fetch failed" around it, or lists all that an answer is not. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { data } = error as { readonly data?: { readonly cause?: unknown } };
+  const cause = error.cause ?? data?.cause;
+  if (cause instanceof Error) return reasonOf(cause);
+  return "issues" in error ? "expected an answer of the Model Context Protocol, got another" : error.message;
 }
 
 /** Whether an address has forgotten the session, as after a restart: the protocol answers 404, some servers 400. */

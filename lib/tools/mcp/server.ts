@@ -9,7 +9,14 @@ import {
   type Tool,
   type ToolOutput,
 } from "../tool.ts";
-import { connectMcp, isForgotten, type McpConnection, type McpPlace, placeName } from "./connection.ts";
+import {
+  connectMcp,
+  isForgotten,
+  type McpConnection,
+  type McpPlace,
+  placeName,
+  reasonOf,
+} from "./connection.ts";
 
 /** Which of a server's tools, under which names, and how long it may take to start. */
 export interface McpOptions {
@@ -156,7 +163,7 @@ export class McpServer {
   }
 
   #failure(cause: unknown): SeekError {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonOf(cause);
     const said = this.#connection?.isClosed() === true ? this.#connection.lastWords() : "";
     const words = said === "" ? "" : `; it said: ${said}`;
     return new SeekError("ERR_REMOTE", `MCP server ${placeName(this.#place)}: ${why}${words}`, { cause });
