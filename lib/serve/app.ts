@@ -100,6 +100,8 @@ export function retrieverApp(parts: AppParts): Hono<Env> {
       call.isLast = retriever.gate.state === "stopping";
       checkKey(call, options.apiKey);
       await route.handle(call);
+      if (call.fault !== undefined)
+        options.onFault?.({ requestId: call.id, route: call.route, error: call.fault });
     } catch (error) {
       const refusal = failureOf(error);
       const isFault = refusals[refusal.code] === 500 || refusal.code === "search_failed";

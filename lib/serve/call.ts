@@ -31,6 +31,10 @@ export class Call {
   status = 0;
   /** The last answer on this connection. */
   isLast = false;
+  /** Further headers of the answer. */
+  readonly headers: Record<string, string> = {};
+  /** What failed though the request was answered. */
+  fault: unknown;
   readonly #outgoing: ServerResponse;
   readonly #stop = new AbortController();
   readonly #timer: NodeJS.Timeout;
@@ -92,6 +96,7 @@ export class Call {
     if (this.#outgoing.destroyed) return;
     this.#outgoing.writeHead(status, {
       ...headers,
+      ...this.headers,
       "content-length": blocks.reduce((sum, { length }) => sum + length, 0),
       "x-request-id": this.id,
       ...(this.isLast ? { connection: "close" } : {}),

@@ -5,7 +5,7 @@ import type { Call } from "./call.ts";
 import { type ContentsForm, contentsOf } from "./contents.ts";
 import type { Gate } from "./gate.ts";
 import type { RetrieverOptions } from "./options.ts";
-import type { Retriever } from "./retriever.ts";
+import { leniencyOf, type Retriever } from "./retriever.ts";
 import { listOf } from "./slices.ts";
 
 /** The originals' default, in the protocol rather than in the server. */
@@ -30,7 +30,7 @@ export function searchRoute(
   });
   return async (call) => {
     const { query, top_n: topK, return_score: hasScores } = await retriever.read(call, schema);
-    const [hits = []] = await retriever.find(call, { queries: [query], topK, names, mayBeBlank: false });
+    const [hits = []] = await retriever.find(call, { queries: [query], topK, names, ...leniencyOf({}) });
     const documents = documentsOf(hits, contents);
     call.answer(hasScores ? [documents, scoresOf(hits)] : documents);
   };
@@ -39,7 +39,7 @@ export function searchRoute(
 /** `{query: [str], top_n?, return_score?}` to `[[doc]]`, or to `[[[doc]], [[score]]]`. */
 export function batchSearchRoute(
   retriever: Retriever,
-  { contents = "quoted", blankQueries }: RetrieverOptions,
+  { contents = "quoted", ...options }: RetrieverOptions,
 ): (call: Call) => Promise<void> {
   const schema = z.object({
     query: retriever.shapes.queries,
@@ -48,8 +48,7 @@ export function batchSearchRoute(
   });
   return async (call) => {
     const { query: queries, top_n: topK, return_score: hasScores } = await retriever.read(call, schema);
-    const mayBeBlank = blankQueries === "answer";
-    const found = await retriever.find(call, { queries, topK, names, mayBeBlank });
+    const found = await retriever.find(call, { queries, topK, names, ...leniencyOf(options) });
     const documents = listOf(found, (hits) => documentsOf(hits, contents));
     if (hasScores) await call.answerLong("[", documents, ",", listOf(found, scoresOf), "]");
     else await call.answerLong(documents);

@@ -65,6 +65,12 @@ export interface RetrieverOptions {
    * whatever a model wrote, as those of Search-R1 and ReSearch do. @default "refuse"
    */
   readonly blankQueries?: "refuse" | "answer";
+  /**
+   * A query of a batch whose search fails while others are found: `refuse` the request with a 5xx that names its place,
+   * or `answer` it with no passages, for clients that end a training over one query. `x-failed-queries` then lists the
+   * places, and `onFault` hears of the first. When all fail, the request is refused. @default "refuse"
+   */
+  readonly failedQueries?: "refuse" | "answer";
   /** When set, every request but `/health` must carry it: `Authorization: Bearer ...`. */
   readonly apiKey?: string;
   readonly limits?: Partial<RetrieverLimits>;

@@ -3,13 +3,13 @@ import { z } from "zod";
 import type { Call } from "./call.ts";
 import { contentsOf } from "./contents.ts";
 import type { RetrieverOptions } from "./options.ts";
-import type { Retriever } from "./retriever.ts";
+import { leniencyOf, type Retriever } from "./retriever.ts";
 import { listOf } from "./slices.ts";
 
 /** `{queries: [str], k?}` to `{queries, answers: [[str]]}`. */
 export function queriesRoute(
   retriever: Retriever,
-  { topK = 3, contents = "spaced", blankQueries }: RetrieverOptions,
+  { topK = 3, contents = "spaced", ...options }: RetrieverOptions,
 ): (call: Call) => Promise<void> {
   const schema = z.object({ queries: retriever.shapes.queries, k: retriever.shapes.topK.default(topK) });
   const names = { queries: "queries", topK: "k" };
@@ -17,7 +17,7 @@ export function queriesRoute(
     const { queries, k } = await retriever.read(call, schema);
     const found = await retriever.find(call, {
       ...{ queries, topK: k, names },
-      mayBeBlank: blankQueries === "answer",
+      ...leniencyOf(options),
     });
     const asked = listOf(queries, (query) => query);
     const answers = listOf(found, (hits) => hits.map((hit) => contentsOf(hit, contents)));

@@ -6,7 +6,7 @@ import type { BatchOptions } from "../search/batcher.ts";
 import type { Hit, Search } from "../search/search.ts";
 import type { Call } from "./call.ts";
 import { Gate } from "./gate.ts";
-import type { RetrieverLimits } from "./options.ts";
+import type { RetrieverLimits, RetrieverOptions } from "./options.ts";
 import { Refusal } from "./refusal.ts";
 import { readBody } from "./request-body.ts";
 import { inParts } from "./slices.ts";
@@ -19,7 +19,20 @@ export interface Question {
   readonly names: { readonly queries: string; readonly topK: string };
   /** Whether blank queries have no hits, rather than being refused. */
   readonly mayBeBlank: boolean;
+  /** Whether queries whose search failed have no hits, where others have. */
+  readonly mayFail: boolean;
 }
+
+/** What is done about single queries of a batch. */
+export function leniencyOf({
+  blankQueries,
+  failedQueries,
+}: Pick<RetrieverOptions, "blankQueries" | "failedQueries">): Pick<Question, "mayBeBlank" | "mayFail"> {
+  return { mayBeBlank: blankQueries === "answer", mayFail: failedQueries === "answer" };
+}
+
+/** What one query came to. */
+type Outcome = { readonly hits: Hit[] } | { readonly error: unknown };
 
 const isBlank = (query: string): boolean => query.trim() === "";
 
@@ -37,6 +50,27 @@ export async function forCall<Result>(call: Call, work: Promise<Result>): Promis
   } catch (cause) {
     throw call.signal.aborted ? call.signal.reason : failureOf(cause);
   }
+}
+
+/** A query that was not answered. */
+interface Failure {
+  readonly place: number;
+  readonly error: unknown;
+}
+
+/** Refuses the request, or says which of its queries are answered with nothing. @throws Refusal */
+function report(
+  call: Call,
+  { names, mayFail }: Question,
+  { failed, isAll }: { readonly failed: readonly Failure[]; readonly isAll: boolean },
+): void {
+  const [first] = failed as [Failure];
+  const refusal = failureOf(first.error);
+  if (isAll) throw refusal;
+  const { code, message, cause } = refusal;
+  if (!mayFail) throw new Refusal(code, `${names.queries}[${first.place}]: ${message}`, { cause });
+  call.headers["x-failed-queries"] = failed.map(({ place }) => place).join(", ");
+  call.fault = first.error;
 }
 
 /** The search behind the routes. */
@@ -75,15 +109,34 @@ export class Retriever {
   async find(call: Call, question: Question): Promise<Hit[][]> {
     this.#check(question);
     const { queries, topK } = question;
-    const asked = queries.filter((query) => !isBlank(query));
-    const leave = this.gate.enter(asked.length);
+    const places = [...queries.keys()].filter((place) => !isBlank(queries[place] as string));
+    const leave = this.gate.enter(places.length);
     try {
-      const search = this.#search as Search;
-      const work = inParts(asked, (part) => search(part, { topK, signal: call.signal }));
-      const found = (await forCall(call, work)).values();
-      return queries.map((query) => (isBlank(query) ? [] : (found.next().value as Hit[])));
+      const ask = (place: number): Promise<Outcome> =>
+        this.#outcome(queries[place] as string, topK, call.signal);
+      const outcomes = await inParts(places, (part) => Promise.all(part.map(ask)));
+      if (call.signal.aborted) throw call.signal.reason;
+      const hits = queries.map((): Hit[] => []);
+      const failed: Failure[] = [];
+      for (const [i, outcome] of outcomes.entries()) {
+        const place = places[i] as number;
+        if ("hits" in outcome) hits[place] = outcome.hits;
+        else failed.push({ place, error: outcome.error });
+      }
+      if (failed.length > 0) report(call, question, { failed, isAll: failed.length === places.length });
+      return hits;
     } finally {
       leave();
+    }
+  }
+
+  /** Each query by itself, so that one that fails costs the others nothing; they are searched for together all the same. */
+  async #outcome(query: string, topK: number, signal: AbortSignal): Promise<Outcome> {
+    try {
+      const [hits = []] = await (this.#search as Search)([query], { topK, signal });
+      return { hits };
+    } catch (error) {
+      return { error };
     }
   }
 

@@ -4,7 +4,7 @@ import type { Hit } from "../search/search.ts";
 import type { Call } from "./call.ts";
 import { type ContentsForm, contentsOf } from "./contents.ts";
 import type { RetrieverOptions } from "./options.ts";
-import type { Retriever } from "./retriever.ts";
+import { leniencyOf, type Retriever } from "./retriever.ts";
 import { listOf } from "./slices.ts";
 
 interface Document {
@@ -23,7 +23,7 @@ const documentOf = (hit: Hit, form: ContentsForm): Document => ({
  */
 export function retrieveRoute(
   retriever: Retriever,
-  { topK = 3, contents = "quoted", blankQueries }: RetrieverOptions,
+  { topK = 3, contents = "quoted", ...options }: RetrieverOptions,
 ): (call: Call) => Promise<void> {
   const schema = z.object({
     queries: retriever.shapes.queries,
@@ -33,8 +33,10 @@ export function retrieveRoute(
   const names = { queries: "queries", topK: "topk" };
   return async (call) => {
     const { queries, topk, return_scores: hasScores } = await retriever.read(call, schema);
-    const mayBeBlank = blankQueries === "answer";
-    const found = await retriever.find(call, { queries, topK: topk ?? topK, names, mayBeBlank });
+    const found = await retriever.find(call, {
+      ...{ queries, topK: topk ?? topK, names },
+      ...leniencyOf(options),
+    });
     const itemOf = (hit: Hit): object => {
       const document = documentOf(hit, contents);
       return hasScores ? { document, score: hit.score } : document;

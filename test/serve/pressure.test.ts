@@ -114,6 +114,36 @@ test("what the search fails with is a 5xx that shows no more than it should, and
   );
 });
 
+test("a query that fails among others is named, or answered with nothing where the server is told so", async (t) => {
+  const faults: ServeFault[] = [];
+  const picky: Search = async (queries, options) => {
+    if (queries.includes("bad")) throw new SeekError("ERR_REMOTE", "http://inner:9200 refused a query");
+    return quickSearch(queries, options);
+  };
+  const onFault = (fault: ServeFault): void => void faults.push(fault);
+  const body = { query: ["a", "bad", "b"], top_n: 1 };
+  const strict = await served(t, { search: picky, onFault });
+  const refused = await post(strict, "/batch_search", body);
+  assert.deepEqual([refused.status, refused.text], [502, '{"detail":"query[1]: the search failed"}']);
+  const lenient = await served(t, { search: picky, onFault, failedQueries: "answer" });
+  const answered = await post(lenient, "/batch_search", body);
+  assert.equal(answered.headers.get("x-failed-queries"), "1");
+  assert.deepEqual(
+    (answered.json as unknown[][]).map(({ length }) => length),
+    [1, 0, 1],
+  );
+  const { result } = (await post(lenient, "/retrieve", { queries: ["bad", "a"], topk: 2 })).json as {
+    result: unknown[][];
+  };
+  assert.deepEqual([result[0]?.length, result[1]?.length], [0, 2]);
+  assert.deepEqual(
+    faults.map(({ route }) => route),
+    ["/batch_search", "/batch_search", "/retrieve"],
+  );
+  const none = await post(lenient, "/batch_search", { query: ["bad", "bad"], top_n: 1 });
+  assert.deepEqual([none.status, none.text], [502, '{"detail":"the search failed"}']);
+});
+
 test("until its index is open a server says so and takes no queries", async (t) => {
   let open = (_: Search): void => undefined;
   const search = new Promise<Search>((resolve) => {

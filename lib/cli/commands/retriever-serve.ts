@@ -28,6 +28,10 @@ const options = z.strictObject({
     .enum(["refuse", "answer"])
     .default("refuse")
     .describe("a blank query in a batch: refuse the request, or answer it with no passages"),
+  failedQueries: z
+    .enum(["refuse", "answer"])
+    .default("refuse")
+    .describe("a query of a batch whose search fails: refuse the request, or answer it with no passages"),
   maxBodyBytes: limit("maxBodyBytes", "bytes of a request"),
   maxQueries: limit("maxQueries", "queries of a request"),
   maxQueryChars: limit("maxQueryChars", "characters of a query"),
@@ -41,13 +45,13 @@ const options = z.strictObject({
 });
 
 function serverOptions(given: z.output<typeof options>): Omit<RetrieverOptions, "search"> {
-  const { host, port, topK, contents, blankQueries, maxBatch, maxCached } = given;
+  const { host, port, topK, contents, blankQueries, failedQueries, maxBatch, maxCached } = given;
   const limits = Object.fromEntries(
     Object.keys(defaultLimits).map((key) => [key, given[key as keyof typeof defaultLimits]]),
   );
   const apiKey = process.env[keyVariable];
   return {
-    ...{ host, port, topK, blankQueries, limits, batch: { maxBatch, maxCached } },
+    ...{ host, port, topK, blankQueries, failedQueries, limits, batch: { maxBatch, maxCached } },
     ...(contents ? { contents } : {}),
     ...(apiKey ? { apiKey } : {}),
   };
