@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 import type { Passage } from "../../lib/corpus/passage.ts";
 import { PassageStore, writePassageStore } from "../../lib/corpus/passage-store.ts";
 import { CorpusCounter, reportLines, reportOf } from "../../lib/corpus/report.ts";
-import { randomFrom } from "../search/people.ts";
+import { randomFrom } from "../dice.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-report-"));
 after(() => rm(folder, { recursive: true }));

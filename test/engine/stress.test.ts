@@ -6,6 +6,7 @@ import { SeekError } from "../../lib/base/errors.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import type { Sequence } from "../../lib/engine/sequence.ts";
 import type { Model } from "../../lib/model/model.ts";
+import { dice } from "../dice.ts";
 import { letters, prompt, tinyModel } from "./models.ts";
 
 let model: Model;
@@ -15,15 +16,6 @@ before(async () => {
 });
 
 after(() => model.close());
-
-/** Whole numbers below a bound, from one seed. */
-function numbers(seed: number): (bound: number) => number {
-  let state = seed;
-  return (bound) => {
-    state = (state * 1103515245 + 12345) % 2 ** 31;
-    return Math.floor(state / 2 ** 16) % bound;
-  };
-}
 
 /** A few turns, some of which are aborted, branch, are forgotten, or end with the sequence closed under way. */
 async function converse(sequence: Sequence, below: (bound: number) => number, depth: number): Promise<void> {
@@ -62,7 +54,7 @@ for (const [seed, blockTokens, numTokens] of [
   [6, 64, 128],
 ] as const) {
   test(`conversations in ${numTokens} tokens of cache by blocks of ${blockTokens} all end`, async () => {
-    const below = numbers(seed);
+    const below = dice(seed);
     await using engine = await Engine.open(model, {
       tokenizer: letters,
       blockTokens,

@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import type { Sequence } from "../../lib/engine/sequence.ts";
 import type { Model } from "../../lib/model/model.ts";
+import { dice } from "../dice.ts";
 import { generateOnce, prompt, tinyModel } from "./models.ts";
 
 const blockTokens = 8;
@@ -102,11 +103,7 @@ test("a fork that forgets leaves its parent and its siblings as they are", async
 });
 
 test("random cuts, additions and forks in a small pool give what new sequences give", async () => {
-  let state = 17;
-  const below = (bound: number): number => {
-    state = (state * 1103515245 + 12345) % 2 ** 31;
-    return Math.floor(state / 2 ** 16) % bound;
-  };
+  const below = dice(17);
   await using small = await Engine.open(model, { blockTokens: 4, numBlocks: 40, maxBatchTokens: 37 });
   let open: { sequence: Sequence; seed: number }[] = [
     { sequence: small.open(prompt(30), { seed: 0 }), seed: 0 },

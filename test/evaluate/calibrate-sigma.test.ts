@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { calibrateSigma } from "../../lib/evaluate/calibrate-sigma.ts";
+import { dice } from "../dice.ts";
 
 type Answer = readonly [value: number | undefined, isRight: boolean];
 
@@ -28,11 +29,7 @@ function indexOf(answers: readonly Answer[], sigma: number): number {
 }
 
 test("no threshold separates right from wrong answers better", () => {
-  let state = 5;
-  const below = (bound: number): number => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * bound);
-  };
+  const below = dice(5);
   for (let round = 0; round < 300; round += 1) {
     const answers: Answer[] = [[below(9) / 4, true]];
     for (let i = below(12); i > 0; i -= 1) answers.push([below(9) / 4, below(2) === 0]);

@@ -17,6 +17,7 @@ import { answerRules, type RulesName, scoreAnswer } from "../../lib/reward/rules
 import { formatReward, retrievalReward, wholeTextEmReward } from "../../lib/reward/search-r1.ts";
 import { questionFinder, trajectoryOfText } from "../../lib/reward/text-trajectory.ts";
 import type { Segment, Trajectory } from "../../lib/rollout/trajectory.ts";
+import { dice } from "../dice.ts";
 import { asks, segment, trajectory } from "./spoken.ts";
 
 type Fuzzed = readonly [name: string, score: (each: Trajectory) => number, least: number, most: number];
@@ -62,14 +63,6 @@ const pieces = [
   ..."\\boxed{ \\boxed } { $ Rome a 之 assistant Assistant: <|im_end|> <|im_start|>assistant".split(" "),
   ...[" ", "\n", "\n\n", "(1)", "\ud800", "\u0000"],
 ];
-
-function dice(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 test("every reward of any conversation is a number within its bounds", () => {
   const roll = dice(9);

@@ -8,6 +8,7 @@ import { originalRagFormat, searchR1Observation } from "../../lib/rollout/format
 import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
 import { reSearchFormat } from "../../lib/rollout/formats/re-search.ts";
 import { toolFormat } from "../../lib/rollout/formats/tool-format.ts";
+import { dice } from "../dice.ts";
 
 const families: Readonly<Record<string, Format>> = {
   "rag single": ragFormat("single"),
@@ -33,14 +34,6 @@ const pieces = [
   "\ud800",
   "\u0000",
 ];
-
-function dice(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 function randomText(roll: (below: number) => number, length: number): string {
   return Array.from({ length }, () => pieces[roll(pieces.length)]).join("");

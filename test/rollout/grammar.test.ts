@@ -2,15 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { lastAnswer, parseTurn, splitQueries } from "../../lib/rollout/grammars/grammar.ts";
-
-/** A small fixed-seed generator: tests must not differ between runs. */
-function dice(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
+import { dice } from "../dice.ts";
 
 const pieces = [
   "<search>",

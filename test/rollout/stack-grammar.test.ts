@@ -2,17 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
+import { dice } from "../dice.ts";
 
 const parse = stackParser();
 const names = ["plan", "reasoning", "search", "backtrack", "summary", "answer"];
-
-function dice(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 const pieces = [...names.flatMap((name) => [`<${name}>`, `</${name}>`]), " ", "a", ",", "<", "</", "\n", "é"];
 

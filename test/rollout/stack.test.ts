@@ -10,6 +10,7 @@ import { afterAction, type Frame, type FrameKind, visibleSegments } from "../../
 import { tokenAt } from "../../lib/rollout/stack/state-value.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 import type { Environment } from "../../lib/rollout/turns/environment.ts";
+import { dice } from "../dice.ts";
 import { characters, ForgetfulSequence, recordedSearch, type ScriptedTurn } from "./doubles.ts";
 
 const format = { ...ragFormat("multi"), turnEnds: stackTurnEnds(), parse: stackParser(), lastTurn: "LAST" };
@@ -282,14 +283,6 @@ test("every cut brings a seed of its own, which follows from that of the prompt"
   assert.deepEqual(again, first);
   assert.equal(new Set([...first, ...another]).size, 4);
 });
-
-function dice(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 // The table of the specification, played on a list of texts with nothing of the code under test.
 class Model {

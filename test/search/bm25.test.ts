@@ -10,8 +10,8 @@ import { readDocuments } from "../../lib/corpus/read-documents.ts";
 import { readQuestions } from "../../lib/data/question.ts";
 import { Bm25Builder, type Bm25BuildOptions, Bm25Index } from "../../lib/search/bm25.ts";
 import { termsOf, wordsOf } from "../../lib/text/words/words.ts";
+import { randomFrom } from "../dice.ts";
 import { projectRoot } from "../project.ts";
-import { randomFrom } from "./people.ts";
 
 interface Golden {
   readonly corpus: readonly string[];

@@ -1,14 +1,6 @@
 /** Short passages about people with similar names, and random vectors, both from a seed. */
 import type { Passage } from "../../lib/corpus/passage.ts";
-
-/** Numbers in [0, 1) that a seed fixes. */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
+import { randomFrom } from "../dice.ts";
 
 const starts = ["Va", "So", "Ker", "Mi", "Ola", "Tre", "Bel", "Du", "Ni", "Fer"];
 const middles = ["re", "lu", "mo", "sti", "ga", "vi", "ro", "ne"];

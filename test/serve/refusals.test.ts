@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RetrieverServer } from "../../lib/serve/retriever-server.ts";
-import { randomFrom } from "../search/people.ts";
+import { randomFrom } from "../dice.ts";
 import { type Answer, get, post, served, smallEmbedder } from "./doubles.ts";
 
 interface Detail {

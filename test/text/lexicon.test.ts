@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { PassageStore, writePassageStore } from "../../lib/corpus/passage-store.ts";
 import { cutBatches, cutTexts } from "../../lib/text/words/lexicon.ts";
 import { termsOf, wordsOf } from "../../lib/text/words/words.ts";
-import { randomFrom } from "../search/people.ts";
+import { randomFrom } from "../dice.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-lexicon-"));
 after(() => rm(folder, { recursive: true }));

@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 import { PassageStore, writePassageStore } from "../../lib/corpus/passage-store.ts";
 import { answerWords } from "../../lib/text/words/normalize.ts";
 import { cutAnswers, PhraseTable } from "../../lib/text/words/phrases.ts";
-import { randomFrom } from "../search/people.ts";
+import { randomFrom } from "../dice.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-phrases-"));
 after(() => rm(folder, { recursive: true }));

@@ -6,7 +6,7 @@ import { bracketTools, parseBracketCalls } from "../../lib/tools/bracket-calls.t
 import { calculatorTool } from "../../lib/tools/built-in/calculator.ts";
 import { functionLines, parseJsonCall } from "../../lib/tools/json-calls.ts";
 import { toolBox } from "../../lib/tools/tool-box.ts";
-import { randomFrom } from "../search/people.ts";
+import { randomFrom } from "../dice.ts";
 
 const { parse } = toolFormat([calculatorTool()]);
 const call = (name: string, input: object) =>

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { calculatorTool } from "../../lib/tools/built-in/calculator.ts";
 import { evaluateExpression, formatValue } from "../../lib/tools/built-in/expression.ts";
 import { toolBox } from "../../lib/tools/tool-box.ts";
-import { randomFrom } from "../search/people.ts";
+import { randomFrom } from "../dice.ts";
 
 test("expressions have the values that mathematics gives them", () => {
   const cases: readonly (readonly [string, number])[] = [

@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { graphTool } from "../../lib/tools/built-in/graph.ts";
 import { type Triple, TripleStore } from "../../lib/tools/built-in/triples.ts";
 import { toolBox } from "../../lib/tools/tool-box.ts";
-import { randomFrom } from "../search/people.ts";
+import { randomFrom } from "../dice.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
