@@ -14,6 +14,7 @@ import {
 } from "../../lib/rollout/endpoint/messages.ts";
 import { endOf, endpointSource } from "../../lib/rollout/endpoint/text-sequence.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
+import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
 import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
 import { defaultLimits } from "../../lib/rollout/limits.ts";
 import { defaultMemory } from "../../lib/rollout/memory.ts";
@@ -70,6 +71,31 @@ test("an agent converses with a chat server in messages: its turns are the assis
     { role: "user", content: segments[2]?.text },
   ]);
   assert.ok(Number(seed) < 2 ** 31 && seed !== second?.seed);
+});
+
+test("a chat server is not sent words that begin the model's message, and may write them itself", async () => {
+  const turns = ["<think> Where? <|begin_of_query|> France ", " So. </think>\n<answer> Paris "];
+  let turn = 0;
+  await using server = await startFaultServer(() => ({ choices: [{ message: { content: turns[turn++] } }] }));
+  const completions = new Completions({ url: server.url, model: "m", transport });
+  const tokenizer = wordCodec();
+  const engine = endpointSource({ completions, tokenizer });
+  const parts = { ...common, engine, tokenizer, search: recordedSearch(), chatTemplate: messageMarks };
+  const { answer, segments } = await searchAgent({ ...parts, format: searcherFormat() })(question);
+  assert.equal(answer, "Paris");
+  const asked = server.asked.map(
+    ({ body }) => (body as { messages: { role: string; content: string }[] }).messages,
+  );
+  assert.deepEqual(
+    asked.map((messages) => messages.map(({ role }) => role)),
+    [
+      ["system", "user"],
+      ["system", "user", "assistant", "user"],
+    ],
+  );
+  assert.equal(asked[1]?.[2]?.content, "<think> Where? <|begin_of_query|> France <|end_of_query|>");
+  assert.match(segments[0]?.text ?? "", /<think>$/);
+  assert.equal(segments[1]?.text, " Where? <|begin_of_query|> France <|end_of_query|>");
 });
 
 test("a server of bare completions is sent the text so far, in the template of the tokenizer's folder", async () => {

@@ -57,13 +57,16 @@ class TextSequence implements OpenSequence {
   async generate({ maxTokens, stop, signal, ...sampling }: GenerateRequest): Promise<GeneratedSpan> {
     const { completions, tokenizer } = this.#parts;
     const said = this.#said.flatMap(({ parts }) => parts);
-    const prompt = completions.api === "chat" ? toMessages(said) : toText(said);
+    const begun = completions.api === "chat" ? this.#begun() : "";
+    const prompt =
+      completions.api === "chat" ? toMessages(begun === "" ? said : said.slice(0, -1)) : toText(said);
     // Servers take seeds of 31 bits; every turn of a sequence draws anew.
     const seed = (this.#seed + this.#turns++) % 2 ** 31;
     try {
       const completed = await this.#complete({ prompt, maxTokens, stop, seed, signal, ...sampling });
-      const ids = tokenizer.encode(completed.text, { parseSpecialTokens: false });
-      ownParts.set(ids, [{ role: "assistant", text: completed.text }]);
+      const text = withoutBeginning(completed.text, begun);
+      const ids = tokenizer.encode(text, { parseSpecialTokens: false });
+      ownParts.set(ids, [{ role: "assistant", text }]);
       this.append(ids);
       const logprobs = new Float32Array(ids.length).fill(Number.NaN);
       return { ids, logprobs, stop: completed.stop, weightsVersion: 0 };
@@ -71,6 +74,17 @@ class TextSequence implements OpenSequence {
       if (!(error instanceof SeekError) || error.code !== "ERR_ABORTED") throw error;
       return { ids: new Int32Array(), logprobs: new Float32Array(), stop: "aborted", weightsVersion: 0 };
     }
+  }
+
+  /**
+   * Words that a recipe puts into the model's mouth, such as `<think>`. Chat servers do not go on with a message: they take
+   * the last one for finished, or refuse it for being the assistant's.
+   */
+  #begun(): string {
+    const last = this.#said.at(-1);
+    if (last === undefined || ownParts.has(last.ids)) return "";
+    const part = last.parts.at(-1);
+    return part?.role === "assistant" ? part.text : "";
   }
 
   async #complete(request: CompletionRequest): Promise<Ended> {
@@ -96,6 +110,13 @@ class TextSequence implements OpenSequence {
   }
 
   close(): void {}
+}
+
+/** A model that was not told how its message begins may write that itself. */
+function withoutBeginning(text: string, beginning: string): string {
+  const written = text.trimStart();
+  const repeats = beginning.trim() !== "" && written.startsWith(beginning.trim());
+  return repeats ? written.slice(beginning.trim().length) : text;
 }
 
 interface Ended {
