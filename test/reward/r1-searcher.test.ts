@@ -72,6 +72,22 @@ test("documents that the policy makes up are bad form, and never a search", () =
     1,
     "the original sees no difference",
   );
+  const unasked = spoken(`${found}${answer("Rome")}`);
+  assert.equal(searcherReward({ stage: 1 })(unasked, asks("Rome")), 0.5);
+  assert.equal(searcherReward({ stage: 2 })(unasked, asks("Rome")), -1);
+});
+
+test("the original's code wants all seven marks of a search equally often", () => {
+  const reward = searcherReward({ stage: 2, faithful: true });
+  assert.equal(reward(searched, asks("Rome")), 1);
+  const spoiled = ["\n(1)", "(1)", "<|begin_of_documents|>", "<|end_of_documents|>", "\n\n"];
+  for (const mark of spoiled) {
+    const without = found.slice(0, 2) + found.slice(2).replace(mark, "");
+    assert.equal(reward(spoken(query, without, answer("Rome")), asks("Rome")), -1, mark);
+  }
+  for (const mark of ["<|begin_of_query|>", "<|end_of_query|>"]) {
+    assert.equal(reward(spoken(query.replace(mark, ""), found, answer("Rome")), asks("Rome")), -1, mark);
+  }
 });
 
 test("tags in what was found count only when the whole response is read", () => {

@@ -46,6 +46,7 @@ test("only thought, search and observation in turn, then thought and answer, are
     ["<think> a <think> b </think> </think> <answer> Rome </answer>"],
     [search, found],
     ["no action", "try again", answer("Rome")],
+    ["<think> a </think>", "try again", answer("Rome")],
     [answer("</think>")],
   ];
   for (const texts of wrong) assert.equal(isWellFormed(spoken(...texts)), false, texts.join("|"));
