@@ -42,6 +42,10 @@ export interface JudgeMeans {
 
 /** A judge at work, so many requests at once as it may have. */
 export interface OpenedJudge extends AsyncDisposable {
+  /** Waits for a turn, then uses the judge. */
+  readonly ask: <Value>(use: (chat: Chat) => Promise<Value>) => Promise<Value>;
+  /** Of its own, if it has any. */
+  readonly prompt: { readonly prompt?: string };
   readonly judge: (
     question: Pick<Question, "question" | "answers">,
     answer: string,
@@ -76,9 +80,11 @@ export async function openJudge(choice: JudgeChoice): Promise<OpenedJudge | unde
   });
   // Waiting for a turn must not count against a request's deadline, as it would in the transport's own queue.
   const turns = bulkhead(judgeConcurrency, Number.POSITIVE_INFINITY);
+  const ask: OpenedJudge["ask"] = (use) => turns.execute(() => use(chat));
   return {
+    ...{ ask, prompt },
     judge: (question, answer, signal) =>
-      turns.execute(() => judgeAnswer(chat, question, answer, { ...prompt, signal })),
+      ask((one) => judgeAnswer(one, question, answer, { ...prompt, signal })),
     [Symbol.asyncDispose]: () => chat.close(),
   };
 }
@@ -121,11 +127,19 @@ function meansOf(verdicts: readonly Verdict[]): JudgeMeans {
   return { judge, judged: judged.length, judgeFailures: verdicts.length - judged.length };
 }
 
-async function readPrompt(path: string): Promise<string> {
+/**
+ * Instructions for a judge from a file.
+ *
+ * @throws ERR_IO; ERR_FORMAT when one of the names does not stand in it
+ */
+export async function readPrompt(
+  path: string,
+  names: readonly string[] = ["{question}", "{prediction}"],
+): Promise<string> {
   const text = await readFile(path, "utf8").catch((cause: Error) => {
     throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
   });
-  for (const name of ["{question}", "{prediction}"]) {
+  for (const name of names) {
     if (!text.includes(name)) throw new SeekError("ERR_FORMAT", `${path}: expected ${name}, got none`);
   }
   return text;

@@ -14,6 +14,7 @@ import { withWorldPrompt, worldRecipe } from "../recipes/world.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import { UsageError } from "./command.ts";
 import { flagName } from "./flags.ts";
+import type { JudgeRewards } from "./judge-rewards.ts";
 
 /** The recipe's name and what some recipes let one choose. */
 export const recipeOptions = {
@@ -89,6 +90,8 @@ export interface RecipeParts {
   readonly algorithm?: string | undefined;
   /** Of research and agentic-rag-r1: what is called instead of a search. */
   readonly tools?: ToolBox | undefined;
+  /** Judges answers: of agentic-rag-r1 in place of its accuracy, of others in place of the whole reward. */
+  readonly judge?: JudgeRewards | undefined;
 }
 
 type Name = RecipeOptions["recipe"];
@@ -136,11 +139,26 @@ export function chooseRecipe(options: RecipeOptions, parts: RecipeParts = {}): R
     throw new UsageError("--memory-only: expected without --world-prompt, which asks to search");
   }
   const named = namedRecipe(options, parts);
-  const recipe = options.memoryOnly ? memoryOnly(named) : named;
+  const scored = isJudgedWhole(options, parts) ? { ...named, reward: parts.judge.accuracy } : named;
+  const recipe = options.memoryOnly ? memoryOnly(scored) : scored;
   return options.worldPrompt ? withWorldPrompt(recipe) : recipe;
 }
 
-function namedRecipe(options: RecipeOptions, { algorithm, tools }: RecipeParts): Recipe {
+function isJudgedWhole(
+  { recipe, accuracy }: RecipeOptions,
+  parts: RecipeParts,
+): parts is RecipeParts & { readonly judge: JudgeRewards } {
+  const { judge } = parts;
+  if (judge !== undefined && accuracy !== undefined) {
+    throw new UsageError("--accuracy: expected without --judge-url, which judges answers");
+  }
+  if (judge?.relevance !== undefined && recipe !== "agentic-rag-r1") {
+    throw new UsageError(`--relevance: the recipe ${recipe} has no such part; agentic-rag-r1 has`);
+  }
+  return judge !== undefined && recipe !== "agentic-rag-r1";
+}
+
+function namedRecipe(options: RecipeOptions, { algorithm, tools, judge }: RecipeParts): Recipe {
   const { recipe, queries = "multi", faithful, template, rewardVariant: variant } = options;
   const common = { faithful, ...(template ? { template } : {}), ...(variant ? { variant } : {}) };
   switch (recipe) {
@@ -160,11 +178,15 @@ function namedRecipe(options: RecipeOptions, { algorithm, tools }: RecipeParts):
         ...(options.queryStyle ? { queryStyle: options.queryStyle } : {}),
       });
     case "agentic-rag-r1":
-      return agenticRecipe(options, tools);
+      return agenticRecipe(options, tools, judge);
   }
 }
 
-function agenticRecipe(options: RecipeOptions, box: ToolBox | undefined): Recipe {
+function agenticRecipe(
+  options: RecipeOptions,
+  box: ToolBox | undefined,
+  judge: JudgeRewards | undefined,
+): Recipe {
   const { language, accuracy, selfSearch, faithful, queries, worldPrompt } = options;
   const { templateText: promptText } = readTemplate(options.promptFile);
   const chosen = {
@@ -174,6 +196,7 @@ function agenticRecipe(options: RecipeOptions, box: ToolBox | undefined): Recipe
     ...(options.tagPoints ? { form: "points" as const } : {}),
     ...(promptText === undefined ? {} : { promptText }),
     ...(box ? { box } : {}),
+    ...judge,
   };
   if (worldPrompt) return agenticWorldRecipe(chosen);
   return agenticRagR1({ ...chosen, ...(queries === "single" ? { maxQueries: 1 } : {}) });

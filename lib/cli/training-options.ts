@@ -1,10 +1,10 @@
 /** Options that change how a recipe trains: its algorithm, its sizes, its rates. */
 import { z } from "zod";
 import type { Recipe, Training } from "../recipes/recipe.ts";
-import type { ToolBox } from "../tools/tool-box.ts";
 import { type Algorithm, algorithms } from "../train/algorithm.ts";
 import { type AgentOptions, recipeOf } from "./agent-options.ts";
 import { UsageError } from "./command.ts";
+import type { RecipeParts } from "./recipe-options.ts";
 
 const algorithmNames = Object.keys(algorithms) as (keyof typeof algorithms)[];
 
@@ -57,8 +57,11 @@ export type TrainingOptions = z.output<typeof schema>;
  *
  * @throws UsageError when the recipe's algorithm has no part for one of them
  */
-export function trainedRecipe(given: TrainingOptions & AgentOptions, tools?: ToolBox): Recipe {
-  const recipe = recipeOf(given, { algorithm: given.algorithm, tools });
+export function trainedRecipe(
+  given: TrainingOptions & AgentOptions,
+  parts: Pick<RecipeParts, "tools" | "judge"> = {},
+): Recipe {
+  const recipe = recipeOf(given, { ...parts, algorithm: given.algorithm });
   // Search-R1 has settings of its own for both of its algorithms.
   const isOwn = given.recipe === "search-r1" && (given.algorithm === "ppo" || given.algorithm === "grpo");
   const named: Algorithm =

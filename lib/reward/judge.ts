@@ -159,7 +159,8 @@ Context: {context}`,
  * on a scale from 0 to 1. The original rates the first observation only. Without an observation it is 0.
  *
  * @param chat - the judge
- * @param options - `points` for full relevance, `@default` 2; who is told of failures
+ * @param options - `points` for full relevance, `@default` 2; `prompts` with `{question}` and `{context}`, each asked for
+ *   a number from 0 to 2, `@default` two of ours; who is told of failures
  * @returns a reward; undefined where the judge failed
  * @example
  * await using chat = await Chat.open({ url: "http://127.0.0.1:9/v1", model: "judge" });
@@ -169,16 +170,18 @@ export function relevanceReward(
   chat: Chat,
   {
     points = 2,
+    prompts = relevancePrompts,
     retries = 2,
     signal,
     onFailure,
-  }: Omit<JudgeOptions, "prompt"> & JudgeFailures & { readonly points?: number } = {},
+  }: Omit<JudgeOptions, "prompt"> &
+    JudgeFailures & { readonly points?: number; readonly prompts?: readonly string[] } = {},
 ): (trajectory: Trajectory, question: Question) => Promise<number | undefined> {
   return async (trajectory, question) => {
     const context = foundText(trajectory);
     if (context === "") return 0;
     const asked = await Promise.all(
-      relevancePrompts.map((prompt) => {
+      prompts.map((prompt) => {
         const content = fill(prompt, { question: question.question, context });
         return askUntil(chat, content, parseRating, { retries, signal });
       }),

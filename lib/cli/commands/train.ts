@@ -16,10 +16,12 @@ import type { RlMetrics, RlOptions } from "../../train/rl.ts";
 import { countSchedule } from "../../train/schedule.ts";
 import { agentOptions, noSearch, openSurroundings, type Surroundings } from "../agent-options.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
+import { judgeRewardOptions, openJudgeRewards } from "../judge-rewards.ts";
 import { openLearners, runRl } from "../learners.ts";
 import { engineOptions, modelOptions, runOptions } from "../model-options.ts";
 import { progressLine } from "../progress.ts";
 import { loadMixed } from "../question-sets.ts";
+import type { RecipeParts } from "../recipe-options.ts";
 import { openSession, type Session } from "../session.ts";
 import { trainedRecipe, trainingOptions } from "../training-options.ts";
 
@@ -30,6 +32,7 @@ const options = z.strictObject({
   ...agentOptions,
   ...runOptions,
   ...trainingOptions,
+  ...judgeRewardOptions,
   baseline: z
     .enum(baselineNames)
     .optional()
@@ -62,12 +65,17 @@ export const trainCommand = command({
     if (baseline !== undefined && (tools !== undefined || stage === "auto")) {
       throw new UsageError("--baseline: expected without --tools and --stage auto, which are a recipe's");
     }
+    if (given.judgeUrl !== undefined && given.rewardUrl !== undefined) {
+      throw new UsageError("--reward-url: expected without --judge-url, which rewards answers too");
+    }
     const needsSearch = baseline === undefined || searchesFor(baseline);
     await using met = needsSearch ? await openSurroundings(given) : noSearch;
+    await using rewards = await openJudgeRewards(given, io);
+    const parts = { tools: met.tools, judge: rewards.judge };
+    const { steps } = trainedRecipe(given, parts).training;
     await using session = await openSession(given);
     const last: { metrics?: RlMetrics } = {};
-    for (const stage of stagesOf(given)) await trainStage(stage, { session, met, io, last });
-    const { steps } = trainedRecipe(given, met.tools).training;
+    for (const stage of stagesOf(given)) await trainStage(stage, { session, met, parts, io, last });
     const folder = join(given.out, "model");
     await session.model.save(folder);
     await copyTokenizer(given.model, folder);
@@ -96,18 +104,20 @@ function stagesOf(given: Options): Stage[] {
   return [{ given: stage("1"), endWhen }, { given: stage("2") }];
 }
 
+interface StageParts {
+  readonly session: Session;
+  readonly met: Surroundings;
+  readonly parts: Pick<RecipeParts, "tools" | "judge">;
+}
+
 async function trainStage(
   { given, endWhen }: Stage,
-  {
-    session,
-    met,
-    ...around
-  }: { readonly session: Session; readonly met: Surroundings } & Omit<Around, "opened">,
+  { session, met, parts: around, ...rest }: StageParts & Omit<Around, "opened">,
 ): Promise<void> {
-  const recipe = trainedRecipe(given, met.tools);
+  const recipe = trainedRecipe(given, around);
   await using opened = await openLearners(session.model, recipe.algorithm, recipe.training);
   const parts = agentPartsOf(session, recipe, met.search);
-  const planned = await plan(given, recipe, parts, { ...around, opened });
+  const planned = await plan(given, recipe, parts, { ...rest, opened });
   await runRl(endWhen ? { ...planned, endWhen } : planned);
 }
 
