@@ -5,7 +5,7 @@ import type { Training } from "../recipes/recipe.ts";
 import type { Algorithm } from "../train/algorithm.ts";
 import type { OpenLearners } from "../train/open-learners.ts";
 import type { TrainSequence } from "../train/packing.ts";
-import type { RlOptions } from "../train/rl.ts";
+import type { RlOptions } from "../train/rl-options.ts";
 import type { SftOptions } from "../train/sft.ts";
 import type { Trainer } from "../train/trainer.ts";
 

@@ -1,12 +1,13 @@
 /** Evaluation on questions that training never sees, with the recipe's own reward beside the usual figures. */
 import type { Question } from "../data/question.ts";
-import { type EvaluateOptions, type Evaluation, evaluate } from "../evaluate/evaluate.ts";
+import { type Evaluation, evaluate } from "../evaluate/evaluate.ts";
 import {
   loggedMemory,
   type MemoryFigures,
   type MemoryTrajectory,
   memoryFigures,
 } from "../evaluate/memory-figures.ts";
+import type { EvaluateOptions } from "../evaluate/options.ts";
 import type { Reward } from "../reward/reward.ts";
 import { type AgentParts, searchAgent } from "../rollout/agents/agent.ts";
 

@@ -2,7 +2,7 @@
 import type { Evaluation } from "../evaluate/evaluate.ts";
 import type { QuestionResult } from "../evaluate/question-result.ts";
 import type { QueryMode } from "../text/observation.ts";
-import type { RlMetrics } from "../train/rl.ts";
+import type { RlMetrics } from "../train/rl-options.ts";
 
 /** One mode's evaluations on the same questions. */
 export interface ModeResult {

@@ -1,57 +1,10 @@
 /** Evaluation: an agent over sets of questions, scored, timed, and written down question by question. */
 import { SeekError } from "../base/errors.ts";
-import type { Question } from "../data/question.ts";
-import type { Verdict } from "../reward/judge.ts";
-import type { RulesName } from "../reward/rules.ts";
-import type { Agent } from "../rollout/agents/agent.ts";
 import { type Intervals, intervalsOf, type Means, meansOf } from "./figures.ts";
+import type { EvaluateOptions, EvaluateSetsOptions, EvaluationSet } from "./options.ts";
 import type { QuestionResult } from "./question-result.ts";
 import { ResultLog } from "./result-log.ts";
 import { type LostQuestion, runSet } from "./run-set.ts";
-
-/** How to evaluate. */
-export interface EvaluateSetsOptions {
-  readonly agent: Agent;
-  /** Fixes every sampled token and the intervals. @default 0 */
-  readonly seed?: number;
-  /** Whose metric rules. @default "flashrag" */
-  readonly rules?: RulesName;
-  /** Questions under way at once; the engine batches them. @default 256 */
-  readonly concurrency?: number;
-  /** A file for one JSON line per question, each written when the question is finished. */
-  readonly output?: string;
-  /** Continues `output` where an earlier run was stopped. @default false */
-  readonly resume?: boolean;
-  /** What else decides the outcome, such as the model's name: a run of other settings is not continued. */
-  readonly settings?: object;
-  /** Says whether an answer is right, besides the rules; what it cannot judge is left out of its mean. @default nobody */
-  readonly judge?: (question: Question, answer: string, signal?: AbortSignal) => Promise<Verdict>;
-  /** Asks the first questions of each set again, one at a time, for the time without batching. @default 0 */
-  readonly alone?: number;
-  /** Called after every question. */
-  readonly onProgress?: (progress: EvaluationProgress) => void;
-  readonly signal?: AbortSignal;
-}
-
-/** What to evaluate, and how. */
-export interface EvaluateOptions extends EvaluateSetsOptions {
-  readonly questions: readonly Question[];
-}
-
-/** Questions with a name. */
-export interface EvaluationSet {
-  readonly name: string;
-  readonly questions: readonly Question[];
-}
-
-/** How far an evaluation has come. */
-export interface EvaluationProgress {
-  readonly set: string;
-  readonly done: number;
-  readonly total: number;
-  /** Mean exact match so far. */
-  readonly em: number;
-}
 
 /** Means over all questions. */
 export interface Evaluation extends Means {

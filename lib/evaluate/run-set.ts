@@ -3,7 +3,7 @@ import { performance } from "node:perf_hooks";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
 import type { Question } from "../data/question.ts";
-import type { EvaluateSetsOptions, EvaluationSet } from "./evaluate.ts";
+import type { EvaluateSetsOptions, EvaluationSet } from "./options.ts";
 import { type QuestionResult, resultOf } from "./question-result.ts";
 import { keptOf, type ResultLog } from "./result-log.ts";
 

@@ -2,7 +2,7 @@
 import type { Question } from "../data/question.ts";
 import { type AgentParts, rolloutGroup } from "../rollout/agents/agent.ts";
 import type { Search } from "../search/search.ts";
-import type { RlOptions } from "../train/rl.ts";
+import type { RlOptions } from "../train/rl-options.ts";
 import { schedule } from "../train/schedule.ts";
 import type { Recipe } from "./recipe.ts";
 

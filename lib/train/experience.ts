@@ -12,8 +12,8 @@ import {
 } from "./advantage.ts";
 import type { Algorithm } from "./algorithm.ts";
 import type { TrainSequence } from "./packing.ts";
-import type { Learners, RlBatch } from "./rl.ts";
 import { mean } from "./rl-metrics.ts";
+import type { Learners, RlBatch } from "./rl-options.ts";
 import { policySequence } from "./sequence.ts";
 import { type KlEstimator, scoreSequences } from "./trainer.ts";
 

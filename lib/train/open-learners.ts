@@ -2,7 +2,7 @@
 import type { Model } from "../model/model.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { Critic } from "./critic.ts";
-import type { Learners } from "./rl.ts";
+import type { Learners } from "./rl-options.ts";
 import { Trainer } from "./trainer.ts";
 
 /** Learners that are closed together. */

@@ -6,7 +6,7 @@ import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { itemsOfStep } from "./order.ts";
 import { playWithRefills } from "./refill.ts";
-import type { RlOptions, Task } from "./rl.ts";
+import type { RlOptions, Task } from "./rl-options.ts";
 
 /**
  * @throws ERR_ARGUMENT when an algorithm compares more rollouts of a question than there are

@@ -2,110 +2,13 @@
 import { performance } from "node:perf_hooks";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { mixSeed } from "../base/seed.ts";
-import type { Question } from "../data/question.ts";
-import type { Model } from "../model/model.ts";
-import type { GroupReward } from "../reward/group.ts";
-import type { Reward } from "../reward/reward.ts";
-import type { Sampling } from "../rollout/seams.ts";
-import type { Trajectory } from "../rollout/trajectory.ts";
-import type { Algorithm } from "./algorithm.ts";
-import type { Critic } from "./critic.ts";
 import { toExperience } from "./experience.ts";
 import { nextKlCoef } from "./kl-target.ts";
 import { checkSamples, type Played, play, scoredOf } from "./play.ts";
 import { groupMetrics, rolloutMetrics, trajectoryRows } from "./rl-metrics.ts";
-import { Run, type RunOptions } from "./run.ts";
-import type { Schedule } from "./schedule.ts";
-import type { Trainer } from "./trainer.ts";
+import type { RlMetrics, RlOptions } from "./rl-options.ts";
+import { Run } from "./run.ts";
 import { update } from "./update.ts";
-
-/** What learns, and what it must stay close to. */
-export interface Learners {
-  readonly trainer: Trainer;
-  /** For algorithms with `advantage: "gae"`. */
-  readonly critic?: Critic;
-  /** For algorithms with `kl`: usually the model as it was at the start (`model.clone()`). */
-  readonly reference?: Model;
-}
-
-/**
- * Plays one question `samples` times on the current weights; `rolloutGroup` of lib/rollout is one. The outcome may
- * depend on nothing but the arguments and the weights, or a resumed run differs.
- */
-export type Rollout = (
-  question: Question,
-  options: {
-    readonly samples: number;
-    readonly seed: number;
-    readonly signal?: AbortSignal;
-    /** How tokens are drawn, in place of the agent's own way: ReMax also plays greedily. */
-    readonly sampling?: Sampling;
-  },
-) => Promise<readonly Trajectory[]>;
-
-/** What is asked and what counts. */
-export interface Task {
-  readonly questions: readonly Question[];
-  readonly rollout: Rollout;
-  readonly reward: Reward;
-  /** What the rollouts of one question add to each other's rewards. @default nothing */
-  readonly groupReward?: GroupReward;
-  /** Worth of single tokens besides the reward: one number for each policy token, in order. @default nothing */
-  readonly tokenRewards?: TokenReward;
-}
-
-/** Rewards of a trajectory's policy tokens, in order. */
-export type TokenReward = (
-  trajectory: Trajectory,
-  question: Question,
-) => ArrayLike<number> | Promise<ArrayLike<number>>;
-
-/** The size of a step. */
-export interface RlBatch {
-  readonly questions: number;
-  /** Rollouts of each question, or their number by the step from 0; groups need at least 2. @default 1 */
-  readonly samples?: number | ((step: number) => number);
-  /** The one the rollouts are drawn with. @default 1 */
-  readonly temperature?: number;
-  /** Tokens of one micro-batch. @default 4096 */
-  readonly maxTokens?: number;
-  /**
-   * Whose log-probabilities the ratios start from. `rollout` saves a forward pass; where engine and trainer do not agree
-   * bit for bit (elsewhere than f32 on the CPU), a resumed run then depends on how the engine batched.
-   *
-   * @default "trainer"
-   */
-  readonly oldLogprobs?: "trainer" | "rollout";
-}
-
-/** Numbers by their standard names, such as `reward/mean`, `policy/kl`, `logprob_gap/max`. */
-export type RlMetrics = Readonly<Record<string, number>> & { readonly step: number };
-
-/** A run of reinforcement learning. */
-export interface RlOptions {
-  readonly learners: Learners;
-  readonly task: Task;
-  readonly algorithm: Algorithm;
-  readonly batch: RlBatch;
-  readonly steps: number;
-  /** `critic` defaults to the policy's. */
-  readonly learningRate: { readonly policy: Schedule; readonly critic?: Schedule };
-  /** Of the order of questions and of every rollout. @default 0 */
-  readonly seed?: number;
-  /** @default nothing is written */
-  readonly run?: RunOptions;
-  /** Adds its numbers to the metrics after every `every` steps and after the last. */
-  readonly evaluation?: {
-    readonly every: number;
-    /** Also before the first step, as metrics of step 0. @default false */
-    readonly isFirst?: boolean;
-    readonly evaluate: (step: number) => Promise<Readonly<Record<string, number>>>;
-  };
-  /** Ends the run after the step of these metrics; a resumed run stays ended. @default after `steps` */
-  readonly endWhen?: (metrics: RlMetrics) => boolean;
-  readonly onStep?: (metrics: RlMetrics, trajectories: readonly Trajectory[]) => void | Promise<void>;
-  readonly signal?: AbortSignal;
-}
 
 function check({ learners, algorithm, batch, task }: RlOptions): void {
   const wrong = (message: string): never => {

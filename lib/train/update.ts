@@ -3,8 +3,8 @@ import { type Algorithm, aggregate } from "./algorithm.ts";
 import type { Experience } from "./experience.ts";
 import { seededOrder } from "./order.ts";
 import type { TrainSequence } from "./packing.ts";
-import type { Learners, RlBatch } from "./rl.ts";
 import { mean } from "./rl-metrics.ts";
+import type { Learners, RlBatch } from "./rl-options.ts";
 import type { LossOptions } from "./trainer.ts";
 
 /** Means over the optimiser steps of one iteration; norms are the means before clipping. */

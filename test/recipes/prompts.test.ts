@@ -67,7 +67,7 @@ test("what R1-Searcher reads in its published conversations is what we write, by
   const said = readFileSync(path, "utf8").trim().split("\n");
   const texts = said.map((line) => (JSON.parse(line) as { gen_text_store: string }).gen_text_store);
   const found = texts.flatMap(
-    (text) => text.match(/\n\n<\|begin_of_documents\|>\n[^]*?<\|end_of_documents\|>\n\n/g) ?? [],
+    (text) => text.match(/\n\n<\|begin_of_documents\|>\n[\s\S]*?<\|end_of_documents\|>\n\n/g) ?? [],
   );
   for (const text of found) {
     const lines = [...text.matchAll(/^\(\d\)(.*?) {3}(.*)$/gm)];

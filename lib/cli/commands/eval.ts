@@ -3,7 +3,8 @@ import { statSync } from "node:fs";
 import { parse } from "node:path";
 import { z } from "zod";
 import { codeOf, SeekError } from "../../base/errors.ts";
-import { type EvaluationSet, evaluateSets } from "../../evaluate/evaluate.ts";
+import { evaluateSets } from "../../evaluate/evaluate.ts";
+import type { EvaluationSet } from "../../evaluate/options.ts";
 import { answerRules, type RulesName } from "../../reward/rules.ts";
 import { type Agent, searchAgent } from "../../rollout/agents/agent.ts";
 import {

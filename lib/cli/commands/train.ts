@@ -12,7 +12,7 @@ import { rolloutsOf } from "../../rollout/agents/own-agent.ts";
 import { baselineAgent, baselineNames, searchesFor } from "../../rollout/baselines/baselines.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import { copyTokenizer } from "../../text/tokenizers/copy-tokenizer.ts";
-import type { RlMetrics, RlOptions } from "../../train/rl.ts";
+import type { RlMetrics, RlOptions } from "../../train/rl-options.ts";
 import { countSchedule } from "../../train/schedule.ts";
 import { agentOptions, noSearch, openSurroundings, type Surroundings } from "../agent-options.ts";
 import { type CommandIo, command, UsageError } from "../command.ts";
