@@ -2,7 +2,8 @@
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { mixSeed } from "../base/seed.ts";
 import { type Aliases, readAliases } from "./aliases.ts";
-import { type Format, type FormatName, formatNames, formatOf, readRow } from "./formats.ts";
+import { type Format, readRow } from "./format.ts";
+import { type FormatName, formatNames, formatOf } from "./formats.ts";
 import type { Question } from "./question.ts";
 import { readDataRows } from "./rows.ts";
 

@@ -3,7 +3,8 @@ import type { NativeEngineEvent } from "../base/addon/engines.ts";
 import { type ErrorCode, SeekError } from "../base/errors.ts";
 import { native } from "../base/native.ts";
 import type { Model } from "../model/model.ts";
-import { type News, Sequence, type SequenceHome } from "./sequence.ts";
+import type { News } from "./news.ts";
+import { Sequence, type SequenceHome } from "./sequence.ts";
 import { checkIds, checkSeed } from "./span.ts";
 import { packBytes, type TokenTable } from "./vocabulary.ts";
 

@@ -1,16 +1,15 @@
 /** A growing list of tokens that the engine continues, whose keys and values stay cached between calls. */
 import type { NativeEngine } from "../base/addon/engines.ts";
 import { SeekError } from "../base/errors.ts";
+import { join, type News, toSpan } from "./news.ts";
 import {
   checkIds,
   checkSeed,
-  type FullOptions,
   fullOptions,
   type GenerateOptions,
   type Scores,
   type Span,
   type SpanChunk,
-  type SpanStop,
 } from "./span.ts";
 
 /** What a sequence needs of its engine. */
@@ -26,15 +25,6 @@ export interface SequenceHome {
   next(): { readonly id: number; readonly seed: number };
   add(id: number, sequence: Sequence): void;
   remove(id: number): void;
-}
-
-/** News of a sequence from the engine: some tokens, and why the span ended if it did. */
-export interface News extends SpanChunk {
-  readonly finish: "length" | "stopId" | "stopString" | "aborted" | "failed" | undefined;
-  readonly stopIndex: number;
-  readonly cutBytes: number;
-  readonly weightsVersion: number;
-  readonly error: SeekError | undefined;
 }
 
 interface Pending {
@@ -315,40 +305,4 @@ export class Sequence {
       `sequence: expected 1 to ${maxTokens - numMore} tokens before ${numMore} more (${bound}), got ${this.#numTokens}`,
     );
   }
-}
-
-function toSpan(
-  chunks: readonly SpanChunk[],
-  options: FullOptions,
-  news: News,
-  eosIds: readonly number[],
-): Span {
-  const ids = joinIds(chunks);
-  const { cutBytes, weightsVersion } = news;
-  const stopText = news.finish === "stopString" ? options.stop[news.stopIndex] : undefined;
-  return {
-    ids,
-    logprobs: join(chunks, "logprobs"),
-    ...(options.entropies ? { entropies: join(chunks, "entropies") } : {}),
-    stop: stopOf(news, eosIds.includes(ids[ids.length - 1] ?? -1)),
-    cutBytes,
-    weightsVersion,
-    ...(stopText === undefined ? {} : { stopText }),
-  };
-}
-
-function stopOf({ finish }: News, isEos: boolean): SpanStop {
-  if (finish === "stopId") return isEos ? "eos" : "stop";
-  if (finish === "stopString") return "stop";
-  return finish === "aborted" ? "aborted" : "length";
-}
-
-function joinIds(chunks: readonly SpanChunk[]): Int32Array {
-  if (chunks.length === 1) return chunks[0]!.ids;
-  return Int32Array.from(chunks.flatMap(({ ids }) => [...ids]));
-}
-
-function join(chunks: readonly SpanChunk[], name: "logprobs" | "entropies"): Float32Array {
-  if (chunks.length === 1) return chunks[0]![name]!;
-  return Float32Array.from(chunks.flatMap((chunk) => [...chunk[name]!]));
 }

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { graphTool } from "../../lib/tools/built-in/graph.ts";
-import { type Triple, TripleStore } from "../../lib/tools/built-in/triples.ts";
+import type { Triple } from "../../lib/tools/built-in/triple.ts";
+import { TripleStore } from "../../lib/tools/built-in/triples.ts";
 import { toolBox } from "../../lib/tools/tool-box.ts";
 import { randomFrom } from "../dice.ts";
 

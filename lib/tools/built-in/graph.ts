@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { type Tool, tool } from "../tool.ts";
 import type { ToolWording } from "./calculator.ts";
-import type { PathOptions, Triple, TripleStore } from "./triples.ts";
+import type { Triple } from "./triple.ts";
+import type { PathOptions, TripleStore } from "./triples.ts";
 
 /** What the tool is called, and how much it shows. */
 export interface GraphToolOptions extends ToolWording, PathOptions {

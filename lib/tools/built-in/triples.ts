@@ -1,15 +1,6 @@
 /** Facts of three parts (head, relation, tail) in memory: what stands beside an entity, and how two are connected. */
-import { SeekError } from "../../base/errors.ts";
-import { parseRow } from "../../data/jsonl.ts";
-import { readLines } from "../../data/text-file.ts";
 import { keyOf } from "./library.ts";
-
-/** A fact. */
-export interface Triple {
-  readonly head: string;
-  readonly relation: string;
-  readonly tail: string;
-}
+import { readTriples, type Triple } from "./triple.ts";
 
 /** Bounds of a look for paths. */
 export interface PathOptions {
@@ -275,32 +266,4 @@ function adjacencyOf(triples: Int32Array, numEntities: number): Adjacency {
     }
   }
   return { starts, facts };
-}
-
-async function* readTriples(path: string): AsyncGenerator<Triple> {
-  for await (const { texts, first } of readLines(path, {})) {
-    for (const [i, line] of texts.entries()) {
-      const text = line.endsWith("\r") ? line.slice(0, -1) : line;
-      if (text.trim() === "") continue;
-      yield tripleOf(text, `${path}:${first + i}`);
-    }
-  }
-}
-
-function tripleOf(line: string, where: string): Triple {
-  const isJson = line.trimStart().startsWith("{");
-  const { head, relation, tail } = isJson
-    ? parseRow(line, 0, where).value
-    : Object.fromEntries(
-        line.split("\t").map((field, i) => [["head", "relation", "tail"][i] ?? "more", field]),
-      );
-  const columns = isJson ? 3 : line.split("\t").length;
-  const isTriple = [head, relation, tail].every((name) => typeof name === "string" && name.trim() !== "");
-  if (columns === 3 && isTriple) {
-    return { head: String(head).trim(), relation: String(relation).trim(), tail: String(tail).trim() };
-  }
-  const expected = isJson
-    ? "head, relation and tail as texts"
-    : "three columns between tabs: head, relation, tail";
-  throw new SeekError("ERR_FORMAT", `${where}: expected ${expected}, got ${line.slice(0, 100)}`);
 }

@@ -1,0 +1,68 @@
+/** What a format of questions is, and the question that a row of one is. */
+import type { Aliases } from "./aliases.ts";
+import { type JsonRow, rowError } from "./jsonl.ts";
+import type { Question, TitledText } from "./question.ts";
+
+/** How the rows of a format become questions. */
+export interface Format {
+  /** Whose files these are. */
+  readonly about: string;
+  /** The columns that are looked at; of a parquet file no others are read. */
+  readonly columns: readonly string[];
+  readonly question: (row: JsonRow) => string;
+  /** The answer and its aliases; blank ones and repetitions are dropped by the caller. */
+  readonly answers: (row: JsonRow) => readonly string[];
+  /** Undefined when the row has none. @default no row has one */
+  readonly id?: (row: JsonRow) => string | undefined;
+  /** What the answer names, for aliases in a file of their own; undefined for a yes or a number. */
+  readonly answerId?: (row: JsonRow) => string | undefined;
+  readonly kind?: (row: JsonRow) => string | undefined;
+  readonly split?: (row: JsonRow) => string | undefined;
+  /** The data set, where the rows say it. */
+  readonly source?: (row: JsonRow) => string | undefined;
+  /** The member that holds the rows when a JSON file is one object. */
+  readonly list?: string;
+  /** The texts that stand with the question, and their column. @default no row has any */
+  readonly documents?: { readonly column: string; readonly of: (row: JsonRow) => readonly TitledText[] };
+  /** The choices of a question that has some, in order. */
+  readonly choices?: (row: JsonRow) => readonly string[] | undefined;
+  /** Why a row is no question to train or evaluate on. */
+  readonly leftOut?: (row: JsonRow) => string | undefined;
+}
+
+const given = <Key extends string>(key: Key, value: string | undefined): { readonly [K in Key]?: string } =>
+  (value === undefined ? {} : { [key]: value }) as { readonly [K in Key]?: string };
+
+/**
+ * The question that a row of a format is.
+ *
+ * @param row - with its place
+ * @param format - of the file
+ * @param options - `aliases` of the format's answers, where they stand in a file of their own; whether to keep `documents`
+ * @throws ERR_FORMAT naming file, row and column; also when question or answers are blank
+ */
+export function readRow(
+  row: JsonRow,
+  format: Format,
+  {
+    aliases,
+    documents = false,
+  }: { readonly aliases?: Aliases | undefined; readonly documents?: boolean } = {},
+): Question {
+  const question = format.question(row);
+  if (question.trim() === "") throw rowError(row, "a question", "an empty one");
+  const others = aliases?.get(format.answerId?.(row) ?? "") ?? [];
+  const answers = [...new Set([...format.answers(row), ...others])].filter((answer) => answer.trim() !== "");
+  if (answers.length === 0) throw rowError(row, "at least one answer", "none, or empty ones");
+  const choices = format.choices?.(row);
+  return {
+    id: format.id?.(row) ?? `q${row.index}`,
+    question,
+    answers,
+    ...given("kind", format.kind?.(row)),
+    ...given("split", format.split?.(row)),
+    ...given("source", format.source?.(row)),
+    ...(choices === undefined ? {} : { choices }),
+    ...(documents && format.documents ? { documents: format.documents.of(row) } : {}),
+  };
+}

@@ -1,0 +1,50 @@
+/** What the engine says of a sequence, and the span that it makes together. */
+import type { SeekError } from "../base/errors.ts";
+import type { FullOptions, Span, SpanChunk, SpanStop } from "./span.ts";
+
+/** News of a sequence from the engine: some tokens, and why the span ended if it did. */
+export interface News extends SpanChunk {
+  readonly finish: "length" | "stopId" | "stopString" | "aborted" | "failed" | undefined;
+  readonly stopIndex: number;
+  readonly cutBytes: number;
+  readonly weightsVersion: number;
+  readonly error: SeekError | undefined;
+}
+
+/** The span that the chunks and the last news make. */
+export function toSpan(
+  chunks: readonly SpanChunk[],
+  options: FullOptions,
+  news: News,
+  eosIds: readonly number[],
+): Span {
+  const ids = joinIds(chunks);
+  const { cutBytes, weightsVersion } = news;
+  const stopText = news.finish === "stopString" ? options.stop[news.stopIndex] : undefined;
+  return {
+    ids,
+    logprobs: join(chunks, "logprobs"),
+    ...(options.entropies ? { entropies: join(chunks, "entropies") } : {}),
+    stop: stopOf(news, eosIds.includes(ids[ids.length - 1] ?? -1)),
+    cutBytes,
+    weightsVersion,
+    ...(stopText === undefined ? {} : { stopText }),
+  };
+}
+
+function stopOf({ finish }: News, isEos: boolean): SpanStop {
+  if (finish === "stopId") return isEos ? "eos" : "stop";
+  if (finish === "stopString") return "stop";
+  return finish === "aborted" ? "aborted" : "length";
+}
+
+function joinIds(chunks: readonly SpanChunk[]): Int32Array {
+  if (chunks.length === 1) return chunks[0]!.ids;
+  return Int32Array.from(chunks.flatMap(({ ids }) => [...ids]));
+}
+
+/** The numbers of all chunks, one after another; those of a single chunk are not copied. */
+export function join(chunks: readonly SpanChunk[], name: "logprobs" | "entropies"): Float32Array {
+  if (chunks.length === 1) return chunks[0]![name]!;
+  return Float32Array.from(chunks.flatMap((chunk) => [...chunk[name]!]));
+}
