@@ -11,6 +11,7 @@ import { reSearch } from "../recipes/re-search.ts";
 import type { Recipe } from "../recipes/recipe.ts";
 import { searchR1 } from "../recipes/search-r1.ts";
 import { withWorldPrompt, worldRecipe } from "../recipes/world.ts";
+import { defaultMemory, type Memory } from "../rollout/memory.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import { UsageError } from "./command.ts";
 import { flagName } from "./flags.ts";
@@ -58,6 +59,16 @@ export const recipeOptions = {
     .default(false)
     .describe("of agentic-rag-r1: points for form fall on whole trajectories, not on tokens"),
   tagPoints: z.boolean().default(false).describe("of agentic-rag-r1: the original's points for form, by tag"),
+  stateValue: z
+    .enum(["entropy", "cppl", "none"])
+    .optional()
+    .describe("of agentic-rag-r1: how uncertain an answer is (none unless given: every answer counts)"),
+  sigma: z
+    .number()
+    .gt(0)
+    .optional()
+    .describe("with --state-value: uncertainty from which on an answer becomes a thought (1.2 unless given)"),
+  minActions: z.int().min(0).optional().describe("of agentic-rag-r1: actions before an answer counts"),
   queryStyle: z
     .enum(["triple", "subquestions", "keywords", "judgement"])
     .optional()
@@ -119,6 +130,9 @@ const choicesOf: Readonly<Record<Name, readonly Choice[]>> = {
       "accuracy",
       "tagPoints",
       "sequenceReward",
+      "stateValue",
+      "sigma",
+      "minActions",
     ] as const),
     ...(["worldPrompt", "faithful"] as const),
   ],
@@ -193,6 +207,7 @@ function agenticRecipe(
     ...{ selfSearch, faithful, tokenLevel: !options.sequenceReward },
     ...(language ? { language } : {}),
     ...(accuracy ? { accuracy } : {}),
+    ...memoryOf(options),
     ...(options.tagPoints ? { form: "points" as const } : {}),
     ...(promptText === undefined ? {} : { promptText }),
     ...(box ? { box } : {}),
@@ -200,6 +215,21 @@ function agenticRecipe(
   };
   if (worldPrompt) return agenticWorldRecipe(chosen);
   return agenticRagR1({ ...chosen, ...(queries === "single" ? { maxQueries: 1 } : {}) });
+}
+
+/** Rules of the memory stack, where some are given. */
+function memoryOf({ stateValue, sigma, minActions, faithful }: RecipeOptions): { memory?: Memory } {
+  const given = { stateValue, sigma, minActions };
+  const named = (Object.keys(given) as (keyof typeof given)[]).find((key) => given[key] !== undefined);
+  if (named === undefined) return {};
+  if (faithful)
+    throw new UsageError(`${flagName(named)}: expected without --faithful, which forgets nothing`);
+  if (sigma !== undefined && (stateValue ?? "none") === "none") {
+    throw new UsageError("--sigma: expected only with --state-value entropy or cppl");
+  }
+  const { sigma: usual, minActions: least } = defaultMemory;
+  const rules = { stateValue: stateValue ?? "none", sigma: sigma ?? usual, minActions: minActions ?? least };
+  return { memory: { ...defaultMemory, ...rules } };
 }
 
 function stageOf(stage: RecipeOptions["stage"] = "2"): 1 | 2 | "zero" {

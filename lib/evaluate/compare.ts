@@ -36,7 +36,7 @@ export interface Comparison {
 
 const measures = [
   ...["em", "f1", "acc", "precision", "recall", "judge", "coverEm1", "coverEm2", "retrievalRecall"],
-  ...["rounds", "generatedTokens", "observedTokens", "seconds"],
+  ...["retrievalPrecision", "rounds", "generatedTokens", "observedTokens", "seconds"],
 ];
 
 type Run = ReadonlyMap<string, JsonRow>;

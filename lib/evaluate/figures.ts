@@ -21,6 +21,7 @@ const figures = {
   judge: (result) => result.judge ?? null,
   judgeAnswered: ({ answer, judge }) => (answer === null ? null : (judge ?? null)),
   retrievalRecall: (result) => result.retrievalRecall,
+  retrievalPrecision: (result) => result.retrievalPrecision,
   formatAccuracy: ({ answer }) => Number(answer !== null),
   answerAccuracy: ({ answer, acc }) => (answer === null ? null : acc),
   rounds: (result) => result.rounds,
@@ -48,6 +49,8 @@ export interface Means {
   readonly judgeAnswered: number | null;
   /** The share of questions an accepted answer of which stands in a passage that was found; null when unknown. */
   readonly retrievalRecall: number | null;
+  /** The mean share of passages found in which one stands; null when nothing was found. */
+  readonly retrievalPrecision: number | null;
   /** The share of questions out of whose conversation an answer could be read. */
   readonly formatAccuracy: number;
   /** Accuracy among those; `acc` is the same over all. Null when nothing was answered. */

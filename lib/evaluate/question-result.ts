@@ -31,6 +31,8 @@ export interface QuestionResult {
   readonly judgeFailure?: string;
   /** 1 when an accepted answer stands in a passage that was found, else 0; null when the agent does not tell. */
   readonly retrievalRecall: number | null;
+  /** The share of the passages found in which one stands; null when none was found, or the agent does not tell. */
+  readonly retrievalPrecision: number | null;
   readonly rounds: number;
   readonly queries: readonly (readonly string[])[];
   readonly generatedTokens: number;
@@ -82,6 +84,7 @@ export function resultOf(
     ...{ em, f1, acc, precision, recall },
     judge: null,
     retrievalRecall: found === undefined ? null : Number(holdsAnswer(found, answers)),
+    retrievalPrecision: shareWithAnswer(found ?? [], answers),
     rounds: trajectory.rounds,
     queries: trajectory.queries,
     generatedTokens: tokensOf(trajectory, "policy"),
@@ -94,6 +97,11 @@ export function resultOf(
     elapsedSeconds,
     segments: trajectory.segments.map(({ kind, text }) => ({ kind, text })),
   };
+}
+
+function shareWithAnswer(found: readonly string[], answers: readonly string[]): number | null {
+  const right = found.filter((text) => holdsAnswer([text], answers));
+  return found.length === 0 ? null : right.length / found.length;
 }
 
 function tokensOf({ segments }: Trajectory, kind: SegmentKind): number {

@@ -98,7 +98,7 @@ test("an index is built, searched, and evaluated over", async () => {
   const given = ["--config", config, "--max-response-tokens", "8", "--num-questions", "2", "--out", out];
   const { secondsPerQuestion, latencySeconds, aloneSeconds, intervals, generatedTokens, ...means } =
     await runJson(...["eval", ...given, "--alone", "1"]);
-  const noAnswers = { retrievalRecall: 0, formatAccuracy: 0, answerAccuracy: null };
+  const noAnswers = { retrievalRecall: 0, retrievalPrecision: null, formatAccuracy: 0, answerAccuracy: null };
   const noJudge = { judge: null, judgeAnswered: null, judged: 0, judgeFailures: 0, lost: 0 };
   const noSearches = { rounds: 0, failures: 0, questions: 2 };
   const { observedTokens, ...others } = means;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -17,7 +17,9 @@ const args = ["reward", "serve", "--questions", questions, "--port", "0"];
 
 test("a recipe's reward is served until the command is told to stop, which is no failure", async () => {
   const program = join(projectRoot, "bin", "seekrl.mjs");
-  const child = spawn(process.execPath, [program, ...args, "--json"]);
+  const log = join(folder, "scored.jsonl");
+  await writeFile(log, '{"text": "of before"}\n');
+  const child = spawn(process.execPath, [program, ...args, "--log", log, "--json"]);
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   const { url } = JSON.parse(String(line)) as { url: string };
   const query = ["Question: capital of Italy?\n<answer> Rome </answer>"];
@@ -25,6 +27,12 @@ test("a recipe's reward is served until the command is told to stop, which is no
   assert.deepEqual(await answer.json(), { rewards: [1] });
   child.kill("SIGTERM");
   assert.deepEqual(await once(child, "exit"), [0, null]);
+  const lines = (await readFile(log, "utf8")).trim().split("\n");
+  const scored = { text: query[0], question: "Capital of Italy?", reward: 1 };
+  assert.deepEqual(
+    lines.map((each) => JSON.parse(each)),
+    [{ text: "of before" }, scored],
+  );
 });
 
 test("a choice that the recipe does not have is a usage error", async () => {

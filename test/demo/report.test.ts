@@ -15,6 +15,7 @@ function result(id: string, em: number, numQueries = 1): QuestionResult {
       index: 0,
       judge: null,
       retrievalRecall: null,
+      retrievalPrecision: null,
       generatedTokens: 1,
       observedTokens: 0,
       elapsedSeconds: 1,

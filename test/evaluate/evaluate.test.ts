@@ -84,8 +84,16 @@ test("retrieval recall is about the passages that were found, not about queries 
     [1, 0, 0],
   );
   assert.equal(retrievalRecall, 1 / 3);
+  const half: Agent = async (question, options = {}) => {
+    options.onDocuments?.([[{ title: "", text: "Rome" }], [{ title: "Rome", text: "Oslo" }]]);
+    return { ...(await agent(question)), rounds: 2 };
+  };
+  const sought = [...asked.slice(1, 2), { id: "a", question: "?", answers: ["rome"] }];
+  const rated = await evaluate({ questions: sought, agent: half });
+  assert.deepEqual([rated.retrievalRecall, rated.retrievalPrecision], [0.5, 0.25]);
   const mute: Agent = (question) => agent(question);
   assert.equal((await evaluate({ questions: asked, agent: mute })).perQuestion[0]?.retrievalRecall, null);
+  assert.equal((await evaluate({ questions: asked, agent: mute })).retrievalPrecision, null);
 });
 
 test("the interval of a figure is around it", async () => {
