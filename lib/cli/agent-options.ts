@@ -53,7 +53,7 @@ export const noSearch: Surroundings = { search: async () => [], [Symbol.asyncDis
  * @param options - of an agent
  * @param builtIn - the search where no option names one, `@default` there must be one
  * @returns both, closed together
- * @throws UsageError for tools of a recipe that has none
+ * @throws UsageError for tools of a recipe that has none; ERR_REMOTE when a retrieval server does not answer
  */
 export async function openSurroundings(options: AgentOptions, builtIn?: Search): Promise<Surroundings> {
   refuseTools(options);
@@ -62,6 +62,7 @@ export async function openSurroundings(options: AgentOptions, builtIn?: Search):
   const openOne = async (): Promise<Search> => {
     const { index, retriever, web } = options;
     if (builtIn && [index, retriever, web].every((each) => each === undefined)) return builtIn;
+    if (retriever !== undefined && builtIn === undefined) await tryRetriever(options);
     const search = await openSearch(options);
     opened.push(search);
     return search.search;
@@ -84,6 +85,12 @@ export async function openSurroundings(options: AgentOptions, builtIn?: Search):
     closeSearch();
     throw error;
   }
+}
+
+/** A wrong address shows before the first question, and not as failed searches of a whole training. */
+async function tryRetriever(options: AgentOptions): Promise<void> {
+  using hasty = await openSearch({ ...options, retries: 1 });
+  await hasty.search(["Who?"], { topK: 1 });
 }
 
 /** @throws UsageError for tools of a baseline, which calls none */

@@ -308,6 +308,7 @@ test("train takes ways that do not search, or search once, and rewards from a se
   const failed = await runCli(...given, ...scored, "--out", join(folder, "unscored"));
   assert.equal(failed.code, 1);
   assert.match(failed.stderr, /not rewarded: .*\/get_reward: expected status 200, got 400/);
+  assert.equal(failed.stderr.match(/not rewarded/g)?.length, 1);
 });
 
 test("search and eval ask a retrieval server in place of an index", async () => {

@@ -166,9 +166,17 @@ test("an output that cannot be written is refused with its name and why, and lea
   assert.deepEqual(await readdir(folder), before);
 });
 
-test("a server that is down is an error for a search and for a judge", async () => {
+test("a server that is down is an error for a search, a judge, and agents before their first question", async () => {
   const down = ["--retriever", "http://127.0.0.1:1"];
   await assertRefused(["search", ...down, "--query", "x"], /ERR_REMOTE: .*127\.0\.0\.1:1.*ECONNREFUSED/);
+  const questions = ["--questions", at("questions.jsonl")];
+  for (const name of ["eval", "train"]) {
+    const out = ["--out", at(`down-${name}`)];
+    await assertRefused(
+      [name, "--model", at("model"), ...down, ...questions, ...out],
+      /ERR_REMOTE: .*ECONNREFUSED/,
+    );
+  }
   const judged = ["--judge-url", "http://127.0.0.1:1/v1", "--judge-model", "x"];
   await writeFile(at("said.jsonl"), line({ question: "a", answer: "x", prediction: "x" }));
   const score = ["score-answers", "--predictions", at("said.jsonl"), "--rules", "squad", ...judged];
@@ -191,6 +199,8 @@ test("prompts that leave no room are counted out loud", async () => {
 
 test("searches that fail in a training are counted out loud", async () => {
   await using server = await startFaultServer(retrieveReply);
+  // The first search is the one that tries the address.
+  server.script.push("answer");
   server.otherwise = { status: 400, body: "no such index" };
   const world = ["--model", join(projectRoot, "world", "checkpoint"), "--recipe", "world"];
   const run = ["--algorithm", "grpo", "--samples", "2", "--steps", "1", "--batch-questions", "1"];

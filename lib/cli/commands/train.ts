@@ -138,7 +138,7 @@ async function plan(
   const planned = trainingOf(recipe, parts, await loadMixed(given.questions));
   const agent = given.baseline === undefined ? searchAgent(parts) : baselineAgent(parts, given.baseline);
   const play = given.baseline === undefined ? {} : { rollout: rolloutsOf(agent) };
-  const scorer = rewardServer(given, io);
+  const scorer = rewardServer(given, { io, last });
   const onCheckpoint = (to: string): Promise<void> => copyTokenizer(given.model, to);
   return {
     ...{ ...planned, learners: opened.learners, seed: given.seed, signal: io.signal },
@@ -155,7 +155,7 @@ async function plan(
     ...(await planEvaluation(given, agent, io)),
     onStep: (metrics, trajectories) => {
       last.metrics = metrics;
-      for (const warning of warningsOf(trajectories)) io.log(`step ${metrics.step}: ${warning}`);
+      for (const warning of warningsOf(metrics, trajectories)) io.log(`step ${metrics.step}: ${warning}`);
       const reward = metrics["reward/mean"]?.toFixed(3);
       progress.show(`step ${metrics.step} of ${steps}: reward ${reward}`);
     },
@@ -164,20 +164,34 @@ async function plan(
 
 function rewardServer(
   { rewardUrl: url, rewardKeyEnv: apiKeyEnv }: Options,
-  io: CommandIo,
+  { io, last }: Pick<Around, "io" | "last">,
 ): Reward | undefined {
   if (url === undefined && apiKeyEnv !== undefined) {
     throw new UsageError("--reward-key-env: expected only with --reward-url");
   }
-  const onFailure = (reason: string): void => io.log(`not rewarded: ${reason}`);
-  return url === undefined ? undefined : remoteReward({ url, apiKeyEnv, onFailure });
+  return url === undefined ? undefined : remoteReward({ url, apiKeyEnv, onFailure: onceAStep(io, last) });
+}
+
+/** A server that is down fails at every trajectory of a step; the first says why, `warningsOf` how many there were. */
+function onceAStep(io: CommandIo, last: Around["last"]): (reason: string) => void {
+  let told = -1;
+  return (reason) => {
+    const { step = 0 } = last.metrics ?? {};
+    if (told === step) return;
+    told = step;
+    io.log(`not rewarded: ${reason}`);
+  };
 }
 
 /** What makes rollouts worthless without ending them. */
-function warningsOf(trajectories: readonly Trajectory[]): string[] {
+function warningsOf(metrics: RlMetrics, trajectories: readonly Trajectory[]): string[] {
   const reasons = trajectories.flatMap(({ failureReasons = [] }) => failureReasons);
   const mute = trajectories.filter(({ stop, turns }) => stop === "context" && turns === 0).length;
+  const unscored = metrics["reward/unscored"] ?? 0;
   return [
+    ...(unscored > 0
+      ? [`${unscored} of ${trajectories.length} trajectories were not rewarded and left out`]
+      : []),
     ...(reasons.length > 0 ? [`${reasons.length} searches failed, the first one with: ${reasons[0]}`] : []),
     ...(mute > 0 ? [`${mute} trajectories are empty: their prompts leave no room for a token`] : []),
   ];
