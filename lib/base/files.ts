@@ -1,6 +1,6 @@
 /** Files are written whole or not at all: a temporary file beside the target, flushed, then renamed over it. */
 import { randomBytes } from "node:crypto";
-import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SeekError } from "./errors.ts";
 
@@ -38,6 +38,23 @@ async function syncFolder(folder: string): Promise<void> {
   await handle?.close();
 }
 
+const cannotWrite = (path: string, cause: unknown): SeekError =>
+  new SeekError("ERR_IO", `${path}: cannot be written: ${(cause as Error).message}`, { cause });
+
+/**
+ * Looks whether a file can be written, before work whose outcome it shall hold; missing folders are made.
+ *
+ * @param path where the file shall stand
+ * @throws ERR_IO for the place of a folder, or where no folder can be
+ */
+export async function checkFilePlace(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true }).catch((cause) => {
+    throw cannotWrite(path, cause);
+  });
+  const stats = await stat(path).catch(() => undefined);
+  if (stats?.isDirectory()) throw new SeekError("ERR_IO", `${path}: expected a file to write, got a folder`);
+}
+
 /**
  * Writes `path` so that a reader sees the old content or the new one, never a part; missing folders are made.
  *
@@ -48,10 +65,9 @@ async function syncFolder(folder: string): Promise<void> {
  * await writeFileAtomic("runs/a/summary.json", JSON.stringify({ em: 0.5 }));
  */
 export async function writeFileAtomic(path: string, content: FileContent): Promise<void> {
-  const folder = dirname(path);
+  await checkFilePlace(path);
   const temporary = `${path}.${process.pid}-${randomBytes(4).toString("hex")}.tmp`;
   try {
-    await mkdir(folder, { recursive: true });
     const file = await open(temporary, "wx");
     try {
       if (typeof content === "string" || content instanceof Uint8Array) await file.writeFile(content);
@@ -61,10 +77,10 @@ export async function writeFileAtomic(path: string, content: FileContent): Promi
       await file.close();
     }
     await rename(temporary, path);
-    await syncFolder(folder);
+    await syncFolder(dirname(path));
   } catch (cause) {
     await rm(temporary, { force: true }).catch(() => undefined);
     if (cause instanceof SeekError || (cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
-    throw new SeekError("ERR_IO", `${path}: cannot be written: ${(cause as Error).message}`, { cause });
+    throw cannotWrite(path, cause);
   }
 }

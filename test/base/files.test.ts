@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
-import { writeFileAtomic } from "../../lib/base/files.ts";
+import { checkFilePlace, writeFileAtomic } from "../../lib/base/files.ts";
 
 let folder = "";
 beforeEach(async () => {
@@ -37,6 +37,19 @@ test("a source that fails on the way leaves the old file as it was", async () =>
   await assert.rejects(writeFileAtomic(path, failing()), /no more/);
   assert.equal(await readFile(path, "utf8"), "old");
   assert.deepEqual(await readdir(folder), ["file"]);
+});
+
+test("the place of a folder is refused before anything is asked of the source", async () => {
+  let isAsked = false;
+  async function* source(): AsyncGenerator<string> {
+    isAsked = true;
+    yield "text";
+  }
+  const refusal = { code: "ERR_IO", message: `${folder}: expected a file to write, got a folder` };
+  await assert.rejects(writeFileAtomic(folder, source()), refusal);
+  await assert.rejects(checkFilePlace(folder), refusal);
+  assert.equal(isAsked, false);
+  await checkFilePlace(join(folder, "new", "file"));
 });
 
 test("a place that cannot be written is ERR_IO with its name", async () => {

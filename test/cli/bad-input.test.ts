@@ -209,3 +209,35 @@ test("searches that fail in a training are counted out loud", async () => {
   assert.equal(code, 0, stderr);
   assert.match(stderr, /^step 1: \d+ searches failed, the first one with: .*got 400: no such index/m);
 });
+
+test("empty files, folders of other things and folders in the place of files are refused before any work", async () => {
+  const empty = at("empty.jsonl");
+  await mkdir(at("photographs"));
+  await writeFile(at("photographs", "beach.jpg"), "");
+  const build = ["index", "build", "--corpus"];
+  await assertRefused(
+    [...build, empty, "--out", at("unbuilt")],
+    /^ERR_FORMAT: .*empty\.jsonl: expected passages, got an empty corpus$/m,
+  );
+  await assertRefused(
+    [...build, at("corpus.jsonl"), "--out", at("photographs")],
+    /^ERR_ARGUMENT: .*photographs: expected a new or empty folder, or an index; it holds beach\.jpg$/m,
+  );
+  const search = ["search", "--index", at("index"), "--questions"];
+  await assertRefused(
+    [...search, empty, "--out", at("hits.jsonl")],
+    /^ERR_FORMAT: .*empty\.jsonl: expected at least one question, got none$/m,
+  );
+  await assertRefused(
+    ["data", "generate", "--model", at("model"), ...agent, "--questions", at("questions.jsonl")].concat(
+      "--out",
+      at("photographs"),
+    ),
+    /^ERR_IO: .*photographs: expected a file to write, got a folder$/m,
+  );
+  assert.deepEqual(await readdir(at("photographs")), ["beach.jpg"]);
+  assert.deepEqual(
+    (await readdir(folder)).filter((name) => /^(unbuilt|hits|photographs\.)/.test(name)),
+    [],
+  );
+});

@@ -1,5 +1,6 @@
 /** `seekrl data generate`: a teacher answers questions with a search; what it answers rightly becomes SFT data. */
 import { z } from "zod";
+import { checkFilePlace } from "../../base/files.ts";
 import { type Attempts, attemptQuestions, type Outcome } from "../../curate/attempts.ts";
 import { writeDemonstration } from "../../curate/demonstration.ts";
 import { writeJsonLines } from "../../data/jsonl.ts";
@@ -42,6 +43,7 @@ export const dataGenerateCommand = command({
   summary: "a teacher answers questions with a search; what it answers rightly becomes data for sft",
   options: schema,
   run: async (options, io) => {
+    await checkFilePlace(options.out);
     const questions = await questionsToPlay(options.questions, options.numQuestions);
     const { temperature, topP } = options;
     await using met = await openSurroundings(options);

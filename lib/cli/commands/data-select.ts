@@ -1,5 +1,6 @@
 /** `seekrl data select`: which questions are worth training on, by the rule of RAG-R1 or of R1-Searcher. */
 import { z } from "zod";
+import { checkFilePlace } from "../../base/files.ts";
 import { attemptQuestions } from "../../curate/attempts.ts";
 import {
   type Curriculum,
@@ -71,6 +72,7 @@ export const dataSelectCommand = command({
   options: schema,
   run: async (options, io) => {
     const { out, validation, validationShare: share, seed } = options;
+    for (const path of validation === undefined ? [out] : [out, validation]) await checkFilePlace(path);
     const questions = await questionsToPlay(options.questions, options.numQuestions);
     await using met = await openSurroundings(options);
     await using rule = await openRule(options, io.signal);

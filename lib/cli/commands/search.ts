@@ -1,6 +1,7 @@
 /** `seekrl search`: asks an index or a retrieval server, for a few queries or for a file of questions. */
 import { z } from "zod";
 import { batchesOf } from "../../base/batches.ts";
+import { SeekError } from "../../base/errors.ts";
 import { writeJsonLines } from "../../data/jsonl.ts";
 import { readQuestions } from "../../data/question.ts";
 import type { Search } from "../../search/search.ts";
@@ -69,6 +70,7 @@ async function writeHits(
       count += part.length;
       progress.show(`search: ${count} questions`);
     }
+    if (count === 0) throw new SeekError("ERR_FORMAT", `${path}: expected at least one question, got none`);
   };
   await writeJsonLines(out, rows());
   progress.end();
