@@ -57,13 +57,19 @@ function parseConfig(text: string, path: string): Record<string, unknown> {
   try {
     value = path.endsWith(".json") ? JSON.parse(text) : parse(text);
   } catch (cause) {
-    throw new UsageError(`${path}: ${(cause as Error).message}`, { cause });
+    throw new UsageError(`${path}: ${parseProblem(cause)}`, { cause });
   }
   if (value === null || value === undefined) return {};
   if (typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new UsageError(
     `${path}: expected keys with values, got ${Array.isArray(value) ? "a list" : typeof value}`,
   );
+}
+
+/** What a parser of YAML or JSON says in its first line; the rest draws the place. */
+export function parseProblem(cause: unknown): string {
+  const [first = ""] = (cause as Error).message.split("\n");
+  return first.replace(/:$/, "");
 }
 
 function explain({ path, message }: z.core.$ZodIssue, given: Readonly<Record<string, unknown>>): string {

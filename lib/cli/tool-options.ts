@@ -6,6 +6,7 @@ import { SeekError } from "../base/errors.ts";
 import type { Search } from "../search/search.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
+import { parseProblem } from "./options.ts";
 
 const wording = { name: z.string().optional(), description: z.string().optional() };
 const count = z.int().min(1).optional();
@@ -71,7 +72,7 @@ export async function readToolsFile(file: string): Promise<ToolsFile> {
     value = file.endsWith(".json") ? JSON.parse(text) : parse(text);
   } catch (cause) {
     const code = cause instanceof Error && "errno" in cause ? "ERR_IO" : "ERR_FORMAT";
-    throw new SeekError(code, `${file}: ${(cause as Error).message}`, { cause });
+    throw new SeekError(code, `${file}: ${parseProblem(cause)}`, { cause });
   }
   const parsed = fileSchema.safeParse(value);
   if (!parsed.success) {

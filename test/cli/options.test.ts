@@ -97,6 +97,8 @@ test("a config file that is no file of keys is refused", async () => {
   await assert.rejects(readOptions(schema, {}, join(folder, "none.yaml")), /none\.yaml: cannot be read/);
   await assert.rejects(readOptions(schema, {}, await configFile("d.yaml", "- 1\n")), /got a list/);
   await assert.rejects(readOptions(schema, {}, await configFile("e.json", "{")), /e\.json/);
+  const broken = readOptions(schema, {}, await configFile("f.yaml", "model: [\n"));
+  await assert.rejects(broken, /f\.yaml: Flow sequence .* at line 2, column 1$/);
 });
 
 test("the nearest word is the one that needs the fewest edits", () => {

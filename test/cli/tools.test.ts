@@ -82,7 +82,7 @@ test("a file in YAML may be as short as one line", async () => {
 
 test("what is wrong with a file is said by name", async () => {
   const cases: readonly (readonly [object | string, string, RegExp])[] = [
-    ["tools: [", "ERR_FORMAT", /case\.yaml: /],
+    ["tools: [", "ERR_FORMAT", /case\.yaml: .* at line 1, column 9$/],
     ["", "ERR_FORMAT", /expected object/],
     [{}, "ERR_FORMAT", /expected some of tools or mcpServers, got neither/],
     [{ tools: [{ use: "oracle" }] }, "ERR_FORMAT", /tools\.0\.use: /],
