@@ -4,6 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
+import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
+import { promptText } from "../../lib/rollout/agents/agent.ts";
 import { runCli } from "./run-cli.ts";
 import { writeTinyModel } from "./tiny-folder.ts";
 
@@ -81,6 +83,26 @@ test("R1-Searcher changes its stage by itself, and a finished training is not ru
   );
   const again = await train(...args);
   assert.equal((JSON.parse(again.stdout) as { metrics: null }).metrics, null);
+});
+
+test("R1-Searcher's first stage ends in the step in which the rollouts search often enough", async () => {
+  const taught = path("taught");
+  const prompt = promptText(rSearcher({ stage: 1 }).format, "which city?");
+  const completion = "<|begin_of_query|> a <|end_of_query|>";
+  await writeFile(path("demonstration.jsonl"), lines([{ prompt, completion }]));
+  const sft = ["sft", "--model", path("model"), "--data", path("demonstration.jsonl"), "--out", taught];
+  const rates = ["--epochs", "200", "--batch-size", "1", "--learning-rate", "0.01", "--weight-decay", "0"];
+  assert.equal((await runCli(...sft, ...rates)).code, 0);
+  const model = ["--model", join(taught, "model"), "--max-response-tokens", "60", "--temperature", "0.1"];
+  const args = ["--recipe", "r1-searcher", "--stage", "auto", "--steps", "3", ...model, "--json"];
+  const stepsOf = async (...share: string[]): Promise<number[]> => {
+    const { code, stdout, stderr } = await train(...args, ...share);
+    assert.equal(code, 0, stderr);
+    const out = dirname((JSON.parse(stdout) as { model: string }).model);
+    const logs = ["stage1", "stage2"].map((stage) => readFile(join(out, stage, "metrics.jsonl"), "utf8"));
+    return (await Promise.all(logs)).map((log) => log.trim().split("\n").length);
+  };
+  assert.deepEqual(await stepsOf("--search-share", "0.5"), [1, 3]);
 });
 
 test("a choice that the recipe does not have is refused with those it has", async () => {

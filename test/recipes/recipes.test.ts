@@ -126,12 +126,41 @@ test("each recipe has the published algorithm and sizes", () => {
   assert.deepEqual(short(rSearcher({ stage: 1 })), ["grpo", 16, 15]);
   assert.deepEqual(short(rSearcher({ stage: 2 })), ["reinforce++", 16, 65]);
   assert.equal(rSearcher({ stage: "zero" }).algorithm.kl, undefined);
-  for (const recipe of [
-    ragR1({ queries: "single", faithful: true }),
-    rSearcher({ stage: 1, faithful: true }),
-  ]) {
-    assert.equal(recipe.sampling.topP, 0.95);
-  }
+  const drawn = (faithful: boolean) =>
+    [
+      ragR1({ queries: "single", faithful }),
+      rSearcher({ stage: 1, faithful }),
+      searchR1({ algorithm: "grpo", faithful }),
+      searchR1({ algorithm: "ppo", faithful }),
+      reSearch({ faithful }),
+    ].map(({ sampling }) => sampling.topP);
+  assert.deepEqual(
+    [drawn(true), drawn(false)],
+    [
+      [0.95, 0.95, 0.95, 1, 1],
+      [1, 1, 1, 1, 1],
+    ],
+  );
+});
+
+test("each recipe has the published rates, distances to the start model, clips and optimiser steps", () => {
+  const told = ({ algorithm: { kl, clip, entropyCoef, miniBatches }, training }: Recipe) => [
+    ...[training.learningRate, training.warmupSteps, training.criticLearningRate, training.criticWarmupSteps],
+    ...[kl && `${kl.in} ${kl.estimator} ${kl.coef}`, clip, entropyCoef, miniBatches],
+  ];
+  const inReward = "reward k1 0.001";
+  const inLoss = "loss k3 0.001";
+  const toldOf = (recipe: Recipe, expected: unknown[]): void => assert.deepEqual(told(recipe), expected);
+  toldOf(ragR1({ queries: "multi" }), [1e-6, 142, 1e-5, 7, inReward, undefined, 0.001, 4]);
+  toldOf(searchR1(), [1e-6, 286, 1e-5, 15, inReward, undefined, 0.001, 2]);
+  const grpo = (rate: number) => [rate, 286, 1e-5, 15, inLoss, undefined, 0.001, 2];
+  toldOf(searchR1({ algorithm: "grpo" }), grpo(1e-6));
+  toldOf(searchR1({ algorithm: "grpo", format: true }), grpo(5e-7));
+  toldOf(reSearch(), [1e-6, 0, 1e-5, 0, inLoss, undefined, 0.001, undefined]);
+  const searcher = (kl: string | undefined) => [2e-6, 0, 1e-5, 0, kl, undefined, undefined, 4];
+  toldOf(rSearcher({ stage: 1 }), searcher("reward k1 0.0001"));
+  toldOf(rSearcher({ stage: 2 }), searcher("reward k1 0.0001"));
+  toldOf(rSearcher({ stage: "zero" }), searcher(undefined));
 });
 
 test("ReSearch has ten turns, and faithfully no limit but tokens", () => {

@@ -15,6 +15,7 @@ test("Agentic-RAG-R1's points for form are the sum of its table", () => {
     [1.6, `${all}<answer>a</answer>`],
     [0.4, "<answer>a</answer>"],
     [0, "<answer>a</answer><answer>b</answer>"],
+    [0, "<answer><answer>a</answer>"],
     [0.6, search.repeat(3)],
     [-0.2, search.repeat(4)],
     [-0.8, search.repeat(7)],
