@@ -25,6 +25,8 @@ export interface Command {
   readonly places?: readonly string[];
   /** It runs until it is told to stop, which is then no failure. */
   readonly isService?: boolean;
+  /** Where it goes on when it is called again after Ctrl-C: completes "the same command goes on". */
+  readonly goesOn?: string;
   run(options: unknown, io: CommandIo): Promise<void>;
 }
 
@@ -37,6 +39,7 @@ export interface CommandParts<Options extends z.ZodObject> {
   readonly options: Options;
   readonly places?: readonly (keyof z.output<Options> & string)[];
   readonly isService?: boolean;
+  readonly goesOn?: string;
   readonly run: (options: z.output<Options>, io: CommandIo) => Promise<void>;
 }
 

@@ -1,5 +1,4 @@
 /** Opens what training needs; native code is loaded here, on demand. */
-import { codeOf, SeekError } from "../base/errors.ts";
 import type { Model } from "../model/model.ts";
 import type { Training } from "../recipes/recipe.ts";
 import type { Algorithm } from "../train/algorithm.ts";
@@ -37,18 +36,11 @@ export async function planEpochs(
 /** Runs supervised fine-tuning. */
 export async function runSft(options: SftOptions): Promise<void> {
   const { sft } = await import("../train/sft.ts");
-  await sft(options).catch(sayHowItGoesOn);
+  await sft(options);
 }
 
 /** Runs reinforcement learning. */
 export async function runRl(options: RlOptions): Promise<void> {
   const { rl } = await import("../train/rl.ts");
-  await rl(options).catch(sayHowItGoesOn);
-}
-
-function sayHowItGoesOn(cause: Error): never {
-  if (codeOf(cause) !== "ERR_ABORTED") throw cause;
-  throw new SeekError("ERR_ABORTED", "interrupted; the same command goes on from the last finished step", {
-    cause,
-  });
+  await rl(options);
 }

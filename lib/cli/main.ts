@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CommanderError, Command as Program } from "commander";
-import { codeOf } from "../base/errors.ts";
+import { codeOf, SeekError } from "../base/errors.ts";
 import { packageRoot } from "../base/package-root.ts";
 import { type Command, type CommandIo, UsageError } from "./command.ts";
 import { commands, groups } from "./commands.ts";
@@ -102,9 +102,16 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
       { ...givenFlags(subcommand, flags), ...placed },
       config as string | undefined,
     );
-    await each.run(options, ioOf(json === true, signal));
+    await each.run(options, ioOf(json === true, signal)).catch((error) => {
+      throw signal.aborted && codeOf(error) === "ERR_ABORTED" ? interruption(each, error) : error;
+    });
     if (signal.aborted && !each.isService) throw new Interrupted();
   });
+}
+
+function interruption({ goesOn }: Command, cause: unknown): SeekError {
+  const then = goesOn === undefined ? "" : `; the same command goes on ${goesOn}`;
+  return new SeekError("ERR_ABORTED", `interrupted${then}`, { cause });
 }
 
 // Commander fills in `true` for every `--no-...` flag; only what was typed may win over the config file.

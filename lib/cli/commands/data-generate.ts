@@ -41,6 +41,7 @@ type Options = z.output<typeof schema>;
 export const dataGenerateCommand = command({
   name: "data generate",
   summary: "a teacher answers questions with a search; what it answers rightly becomes data for sft",
+  goesOn: "with the questions that are left",
   options: schema,
   run: async (options, io) => {
     await checkFilePlace(options.out);

@@ -69,6 +69,7 @@ type Options = z.output<typeof schema>;
 export const dataSelectCommand = command({
   name: "data select",
   summary: "chooses questions to train on: hard but answerable ones, by RAG-R1's or R1-Searcher's rule",
+  goesOn: "with the questions that are left",
   options: schema,
   run: async (options, io) => {
     const { out, validation, validationShare: share, seed } = options;

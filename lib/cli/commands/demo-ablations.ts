@@ -8,6 +8,7 @@ export const demoAblationsCommand = command({
   name: "demo ablations",
   summary:
     "RAG-R1's ablations on the built-in world: without SFT, RL, selection, mask; both modes; one table",
+  goesOn: "from the last finished step",
   options: z.strictObject({
     seeds: z.array(z.int().min(0)).min(1).default([0, 1]).describe("each of a world and every draw"),
     steps: z.int().min(1).optional().describe("of each reinforcement learning, instead of the recipe's"),

@@ -41,6 +41,7 @@ type Options = z.output<typeof options>;
 export const demoCommand = command({
   name: "demo",
   summary: "trains a small search agent by reinforcement learning and shows what it gained",
+  goesOn: "from the last finished step",
   options,
   run: (given, io) => {
     refuseIdle(given);

@@ -18,6 +18,7 @@ import { loadModel, loadTokenizer } from "../session.ts";
 export const sftCommand = command({
   name: "sft",
   summary: "fine-tunes a model on written conversations; the loss sees the policy's tokens only",
+  goesOn: "from the last finished step",
   options: z.strictObject({
     ...modelOptions,
     data: z.string().describe("JSON Lines of {segments: [{kind, text, tokens?}]} or {prompt, completion}"),

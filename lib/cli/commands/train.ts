@@ -59,6 +59,7 @@ type Options = z.output<typeof options>;
 export const trainCommand = command({
   name: "train",
   summary: "improves a search agent by reinforcement learning",
+  goesOn: "from the last finished step",
   options,
   run: async (given, io) => {
     const { baseline, tools, stage } = given;
