@@ -88,8 +88,9 @@ export function remaxAdvantages(rewards: ArrayLike<number>, baseline: number): F
  * - `grpo` `(s - mean) / (std + 1e-6)` with the unbiased deviation; alone in its group, `s` (DeepSeekMath, 2402.03300)
  * - `dr-grpo` `s - mean` (2503.20783); `reinforce++` the same, whitened over the step's tokens later (2501.03262)
  * - `rloo` `s` minus the mean of the others (2402.14740)
+ * - `reinforce` `s` itself, set against nothing: one sample of a question is enough (Williams, 1992)
  */
-export type GroupBaseline = "grpo" | "dr-grpo" | "rloo" | "reinforce++";
+export type GroupBaseline = "grpo" | "dr-grpo" | "rloo" | "reinforce" | "reinforce++";
 
 /**
  * Advantages of whole trajectories against those of the same question.
@@ -126,7 +127,7 @@ function membersOf(groups: readonly (string | number)[]): Map<string | number, n
 
 function againstGroup(score: number, group: readonly number[], baseline: GroupBaseline): number {
   const size = group.length;
-  if (size === 1) return score;
+  if (size === 1 || baseline === "reinforce") return score;
   const centred = score - group.reduce((sum, other) => sum + other, 0) / size;
   if (baseline === "rloo") return (centred * size) / (size - 1);
   if (baseline !== "grpo") return centred;
@@ -181,7 +182,7 @@ export function tokenAdvantages(
     return remaining(rewards_R, {
       whole: againstGroup(totals[i]!, inGroup, baseline),
       scale: scaleOf(inGroup, baseline),
-      expected: group.length === 1 ? 0 : expected,
+      expected: group.length === 1 || baseline === "reinforce" ? 0 : expected,
     });
   });
 }
@@ -201,8 +202,8 @@ function remaining(
 /** What a difference of scores is multiplied with to become an advantage. */
 function scaleOf(group: readonly number[], baseline: GroupBaseline): number {
   const size = group.length;
-  if (size === 1 || baseline === "dr-grpo" || baseline === "reinforce++") return 1;
-  if (baseline === "rloo") return size / (size - 1);
+  if (baseline === "rloo" && size > 1) return size / (size - 1);
+  if (baseline !== "grpo" || size === 1) return 1;
   return 1 / (Math.sqrt((variance(group) * size) / (size - 1)) + 1e-6);
 }
 

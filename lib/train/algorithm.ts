@@ -23,7 +23,10 @@ export interface KlTerm {
 
 /** What to learn from a batch of rewarded trajectories. */
 export interface Algorithm {
-  /** `gae` needs a critic; `remax` plays each question greedily too; the others compare the samples of one question. */
+  /**
+   * `gae` needs a critic; `remax` plays each question greedily too; `reinforce` compares nothing; the others compare the
+   * samples of one question.
+   */
   readonly advantage: "gae" | "remax" | GroupBaseline;
   /**
    * How rewards of single tokens enter the comparison with a group; GAE knows them anyway. `to-go`: a token's advantage
@@ -89,6 +92,13 @@ export const algorithms = {
   /** As in Search-R1: KL in the loss. */
   grpo: {
     advantage: "grpo",
+    kl: { in: "loss", estimator: "k3", coef: 0.001 },
+    entropyCoef: 0.001,
+    aggregation: "sequence-mean",
+  },
+  /** As Search-R1's GRPO with a single sample of each question: the reward itself. */
+  reinforce: {
+    advantage: "reinforce",
     kl: { in: "loss", estimator: "k3", coef: 0.001 },
     entropyCoef: 0.001,
     aggregation: "sequence-mean",

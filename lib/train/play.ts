@@ -12,10 +12,15 @@ import type { RlOptions, Task } from "./rl-options.ts";
  * @throws ERR_ARGUMENT when an algorithm compares more rollouts of a question than there are
  */
 export function checkSamples(samples: number, { advantage, refills = 0 }: Algorithm): void {
-  const isSingle = advantage === "gae" || advantage === "remax";
+  const isSingle = advantage === "remax" || standsAlone(advantage);
   if ((isSingle && refills === 0) || samples >= 2) return;
   const what = isSingle ? "refills compare" : `${advantage} compares`;
   throw new SeekError("ERR_ARGUMENT", `batch.samples: ${what} at least 2 samples of a question`);
+}
+
+/** Whether a rollout is compared with no other one. */
+function standsAlone(advantage: Algorithm["advantage"]): boolean {
+  return advantage === "gae" || advantage === "reinforce";
 }
 
 /** A trajectory, what it answers and what it is worth. */
@@ -91,7 +96,7 @@ async function playGroup(
 /** One that is left alone has nothing to be compared with. */
 function isComparable({ advantage }: Algorithm, members: number, baseline: number | undefined): boolean {
   if (advantage === "remax") return baseline !== undefined;
-  return advantage === "gae" || members !== 1;
+  return members !== 1 || standsAlone(advantage);
 }
 
 /** A step's rollouts, and those among them to learn from. */

@@ -24,7 +24,7 @@ interface GaeCase {
   readonly returns: number[];
 }
 
-interface Golden extends Record<GroupBaseline, number[]> {
+interface Golden extends Record<Exclude<GroupBaseline, "reinforce">, number[]> {
   readonly gae: GaeCase[];
   readonly whitened: number[];
   readonly scores: number[];
@@ -61,6 +61,11 @@ test("group baselines equal their formulas in float64", () => {
   for (const baseline of ["grpo", "dr-grpo", "rloo", "reinforce++"] as const) {
     same(groupAdvantages(golden.scores, golden.groups, baseline), golden[baseline]);
   }
+});
+
+test("REINFORCE's advantage is the score, in a group of any size", () => {
+  assert.deepEqual(groupAdvantages(golden.scores, golden.groups, "reinforce"), golden.scores);
+  assert.deepEqual(groupAdvantages([0.5], ["alone"], "reinforce"), [0.5]);
 });
 
 test("explained variance equals its formula", () => {

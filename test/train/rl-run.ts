@@ -56,6 +56,8 @@ export interface BanditOptions {
   readonly algorithm: Algorithm;
   readonly steps: number;
   readonly folder?: string;
+  /** @default 8 */
+  readonly samples?: number;
   readonly oldLogprobs?: "trainer" | "rollout";
   readonly onStep?: (metrics: RlMetrics) => void;
   readonly signal?: AbortSignal;
@@ -66,6 +68,7 @@ export async function runBandit({
   algorithm,
   steps,
   folder,
+  samples = 8,
   oldLogprobs = "trainer",
   onStep,
   signal,
@@ -79,7 +82,7 @@ export async function runBandit({
     learners: { trainer, reference, ...(critic === undefined ? {} : { critic }) },
     task: { questions, rollout: playOn(engine), reward: shareOfWanted },
     algorithm,
-    batch: { questions: 4, samples: 8, maxTokens: 64, oldLogprobs },
+    batch: { questions: 4, samples, maxTokens: 64, oldLogprobs },
     steps,
     learningRate: { policy: schedule({ peak: 1e-2 }) },
     seed: 11,

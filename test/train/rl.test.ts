@@ -39,6 +39,16 @@ for (const [name, algorithm] of Object.entries(variants)) {
   });
 }
 
+test("REINFORCE learns from one rollout of each question", async () => {
+  const seen: RlMetrics[] = [];
+  const onStep = (metrics: RlMetrics): void => void seen.push(metrics);
+  await runBandit({ algorithm: algorithms.reinforce, steps: 60, samples: 1, onStep });
+  assert.ok(
+    seen[0]!["reward/mean"]! < 0.2 && seen.at(-1)!["reward/mean"]! > 0.6,
+    `${seen.at(-1)!["reward/mean"]}`,
+  );
+});
+
 test("the engine's log-probabilities are the trainer's bit for bit, and every step reports the gap", async () => {
   for (const algorithm of [algorithms.ppo, algorithms.grpo]) {
     const seen: RlMetrics[] = [];

@@ -13,7 +13,7 @@ import { type Rewarded, toExperience } from "../../lib/train/experience.ts";
 import { Trainer } from "../../lib/train/trainer.ts";
 import { noise, tinyModel } from "./tiny.ts";
 
-const baselines: GroupBaseline[] = ["grpo", "dr-grpo", "rloo", "reinforce++"];
+const baselines: GroupBaseline[] = ["grpo", "dr-grpo", "rloo", "reinforce", "reinforce++"];
 const lengths = [3, 7, 1, 12];
 const groups = ["a", "a", "a", "b"];
 const scores = [1, -0.5, 0.25, 2];
