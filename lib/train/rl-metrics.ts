@@ -9,6 +9,10 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
+function sumOf(values: ArrayLike<number>): number {
+  return Array.from(values).reduce((sum, value) => sum + value, 0);
+}
+
 function deviation(values: readonly number[]): number {
   const centre = mean(values);
   return Math.sqrt(mean(values.map((value) => (value - centre) ** 2)));
@@ -29,9 +33,11 @@ export function rolloutMetrics(played: readonly Played[]): Record<string, number
   const trajectories = played.map(({ trajectory }) => trajectory);
   const rewards = played.map(({ reward }) => reward);
   const memory = memoryFigures(trajectories);
+  const ofTokens = played.flatMap(({ tokenRewards }) => (tokenRewards ? [sumOf(tokenRewards)] : []));
   return {
     "reward/mean": mean(rewards),
     "reward/std": deviation(rewards),
+    ...(ofTokens.length === 0 ? {} : { "reward/tokens": mean(ofTokens) }),
     "em/mean": mean(played.map(isRight)),
     "search/share": mean(trajectories.map(({ rounds }) => (rounds > 0 ? 1 : 0))),
     "search/rounds": mean(trajectories.map(({ rounds }) => rounds)),

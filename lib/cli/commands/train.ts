@@ -80,8 +80,8 @@ export const trainCommand = command({
     const folder = join(given.out, "model");
     await session.model.save(folder);
     await copyTokenizer(given.model, folder);
-    const reward = last.metrics?.["reward/mean"];
-    const outcome = reward === undefined ? " were done before" : `, reward ${reward.toFixed(3)} in the last`;
+    const outcome =
+      last.metrics === undefined ? " were done before" : `, ${rewardText(last.metrics)} in the last`;
     io.write(`${steps} steps${outcome}; model in ${folder}\n`);
     io.result({ steps, model: folder, metrics: last.metrics ?? null });
   },
@@ -157,10 +157,15 @@ async function plan(
     onStep: (metrics, trajectories) => {
       last.metrics = metrics;
       for (const warning of warningsOf(metrics, trajectories)) io.log(`step ${metrics.step}: ${warning}`);
-      const reward = metrics["reward/mean"]?.toFixed(3);
-      progress.show(`step ${metrics.step} of ${steps}: reward ${reward}`);
+      progress.show(`step ${metrics.step} of ${steps}: ${rewardText(metrics)}`);
     },
   };
+}
+
+function rewardText(metrics: RlMetrics): string {
+  const [whole = 0, ofTokens] = [metrics["reward/mean"], metrics["reward/tokens"]];
+  const besides = ofTokens === undefined ? "" : ` and ${ofTokens.toFixed(3)} by tokens`;
+  return `reward ${whole.toFixed(3)}${besides}`;
 }
 
 function rewardServer(
