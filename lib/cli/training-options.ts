@@ -45,9 +45,17 @@ export const trainingOptions = {
   criticLearningRate: z.number().gt(0).optional().describe("the critic's"),
   criticWarmupSteps: z.int().min(0).optional().describe("the critic's"),
   weightDecay: z.number().min(0).optional().describe("AdamW's"),
+  beta2: z.number().min(0).lt(1).optional().describe("AdamW's (0.999 unless the recipe has another)"),
+  maxGradNorm: z.number().min(0).optional().describe("bound on the gradient norm; 0 is none (1)"),
 };
 
 const schema = z.object(trainingOptions);
+
+/** Those that stand in a recipe's training under the same name. */
+const trainingKeys = [
+  ...(["steps", "batchQuestions", "samples", "learningRate", "warmupSteps", "decay"] as const),
+  ...(["criticLearningRate", "criticWarmupSteps", "weightDecay", "beta2", "maxGradNorm"] as const),
+] satisfies (keyof Training)[];
 
 /** What the options say. */
 export type TrainingOptions = z.output<typeof schema>;
@@ -66,8 +74,8 @@ export function trainedRecipe(
   const isOwn = given.recipe === "search-r1" && (given.algorithm === "ppo" || given.algorithm === "grpo");
   const named: Algorithm =
     given.algorithm === undefined || isOwn ? recipe.algorithm : algorithms[given.algorithm];
-  const changes = Object.keys(recipe.training).filter((key) => given[key as keyof Training] !== undefined);
-  const training = Object.fromEntries(changes.map((key) => [key, given[key as keyof Training]]));
+  const changes = trainingKeys.filter((key) => given[key] !== undefined);
+  const training = Object.fromEntries(changes.map((key) => [key, given[key]]));
   return {
     ...recipe,
     algorithm: adjusted(named, given),

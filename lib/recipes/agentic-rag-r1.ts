@@ -88,6 +88,7 @@ export function agenticRagR1(options: AgenticOptions = {}): Recipe {
       criticLearningRate: 1e-5,
       criticWarmupSteps: 0,
       weightDecay: 0,
+      ...(faithful ? { maxGradNorm: 0 } : {}),
     },
   };
 }

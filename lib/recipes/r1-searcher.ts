@@ -64,6 +64,7 @@ export function rSearcher({
       criticLearningRate: 1e-5,
       criticWarmupSteps: 0,
       weightDecay: 0,
+      ...(faithful ? { beta2: 0.95 } : {}),
     },
   };
 }

@@ -43,6 +43,10 @@ export interface Training {
   readonly criticWarmupSteps: number;
   /** AdamW's, of policy and critic. */
   readonly weightDecay: number;
+  /** AdamW's. @default 0.999 */
+  readonly beta2?: number;
+  /** Bound on the gradient norm; 0 is none. @default 1 */
+  readonly maxGradNorm?: number;
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { Model } from "../model/model.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { Critic } from "./critic.ts";
+import type { AdamWOptions } from "./learner.ts";
 import type { Learners } from "./rl-options.ts";
 import { Trainer } from "./trainer.ts";
 
@@ -15,7 +16,7 @@ export interface OpenLearners extends AsyncDisposable {
  *
  * @param model - the policy; the copies are of its weights as they are now
  * @param algorithm - what asks for critic and reference
- * @param options - AdamW's weight decay, of policy and critic, `@default` 0.01
+ * @param options - AdamW's, of policy and critic
  * @returns the learners, to be closed
  * @throws ERR_MEMORY when the copies do not fit
  * @example
@@ -25,10 +26,10 @@ export interface OpenLearners extends AsyncDisposable {
 export async function openLearners(
   model: Model,
   algorithm: Algorithm,
-  { weightDecay = 0.01 }: { readonly weightDecay?: number } = {},
+  options: Pick<AdamWOptions, "weightDecay" | "beta2" | "maxGradNorm"> = {},
 ): Promise<OpenLearners> {
-  const trainer = await Trainer.open(model, { weightDecay });
-  const critic = algorithm.advantage === "gae" ? await Critic.open(model, { weightDecay }) : undefined;
+  const trainer = await Trainer.open(model, options);
+  const critic = algorithm.advantage === "gae" ? await Critic.open(model, options) : undefined;
   const reference = algorithm.kl === undefined ? undefined : await model.clone();
   return {
     learners: { trainer, ...(critic ? { critic } : {}), ...(reference ? { reference } : {}) },

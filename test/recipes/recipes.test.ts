@@ -1,6 +1,7 @@
 /** Whole conversations of each recipe: what the model reads, what it is asked, what its answer earns. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { agenticRagR1 } from "../../lib/recipes/agentic-rag-r1.ts";
 import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
@@ -161,6 +162,15 @@ test("each recipe has the published rates, distances to the start model, clips a
   toldOf(rSearcher({ stage: 1 }), searcher("reward k1 0.0001"));
   toldOf(rSearcher({ stage: 2 }), searcher("reward k1 0.0001"));
   toldOf(rSearcher({ stage: "zero" }), searcher(undefined));
+});
+
+test("faithfully, R1-Searcher has its own second moment and Agentic-RAG-R1 no bound on gradients", () => {
+  const own = ({ training: { beta2, maxGradNorm } }: Recipe) => [beta2, maxGradNorm];
+  assert.deepEqual(own(rSearcher({ stage: 2, faithful: true })), [0.95, undefined]);
+  assert.deepEqual(own(agenticRagR1({ faithful: true })), [undefined, 0]);
+  for (const recipe of [rSearcher({ stage: 2 }), agenticRagR1()]) {
+    assert.deepEqual(own(recipe), [undefined, undefined]);
+  }
 });
 
 test("ReSearch has ten turns, and faithfully no limit but tokens", () => {

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Model } from "../../lib/model/model.ts";
+import { algorithms } from "../../lib/train/algorithm.ts";
+import { openLearners } from "../../lib/train/open-learners.ts";
 import { Trainer } from "../../lib/train/trainer.ts";
 import { withFolder } from "./kill.ts";
 import { filled, maxDifference, tinyModel, tinySequence, tinyShape } from "./tiny.ts";
@@ -101,4 +103,25 @@ test("bfloat16 weights have a float32 master, so small steps are not lost", asyn
     await trainer.step({ learningRate: 1e-5 });
   }
   assert.ok(maxDifference(before, await model.parameter(name)) > 1e-4);
+});
+
+test("the learners of an algorithm are opened with the optimiser's settings", async () => {
+  const first = async (maxGradNorm: number): Promise<Float32Array> => {
+    await using model = await tinyModel();
+    await using opened = await openLearners(model, algorithms.rloo, { ...options, maxGradNorm, beta2: 0.5 });
+    const { trainer } = opened.learners;
+    const start = await model.parameter("model.norm.weight");
+    for (const [seed, scale] of [
+      [1, 1],
+      [2, 50],
+    ] as const) {
+      const sequence = weighted(seed);
+      await trainer.accumulate([{ ...sequence, weights: sequence.weights.map((weight) => weight * scale) }]);
+      await trainer.step({ learningRate: 1e-3 });
+    }
+    const end = await model.parameter("model.norm.weight");
+    return end.map((value, i) => value - start[i]!);
+  };
+  // Bounded alike, both steps count the same; unbounded, the second drowns the first.
+  assert.ok(maxDifference(await first(1e-3), await first(0)) > 1e-5);
 });
