@@ -11,6 +11,8 @@ export interface JsonRow {
   readonly index: number;
   /** `file:line` in a JSON Lines file, `file[index]` in an array. */
   readonly where: string;
+  /** All that the file has, where fewer were read. @default those of `value` */
+  readonly columns?: readonly string[];
 }
 
 /** An ERR_FORMAT that names the row's place, what was expected and what stands there. */
@@ -33,8 +35,8 @@ export function textColumn(row: JsonRow, column: string): string {
   if (typeof value === "string") return value;
   if (typeof value === "number" && column === "id") return String(value);
   if (value !== undefined) throw rowError(row, `column "${column}": text`, kindOf(value));
-  const present = Object.keys(row.value).join(", ") || "none";
-  throw rowError(row, `column "${column}"`, `columns ${present}`);
+  const present = row.columns ?? Object.keys(row.value);
+  throw rowError(row, `column "${column}"`, `columns ${present.join(", ") || "none"}`);
 }
 
 function parse(text: string, where: string): unknown {

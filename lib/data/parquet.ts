@@ -30,7 +30,8 @@ async function* readGroups(
 ): AsyncGenerator<JsonRow[]> {
   const file = await asyncBufferFromFile(path);
   const metadata = await parquetMetadataAsync(file);
-  const columns = [...choose(parquetSchema(metadata).children.map(({ element }) => element.name))];
+  const present = parquetSchema(metadata).children.map(({ element }) => element.name);
+  const columns = [...choose(present)];
   const { size } = await stat(path);
   let index = 0;
   for (const group of metadata.row_groups) {
@@ -45,7 +46,10 @@ async function* readGroups(
       compressors,
       parsers,
     });
-    yield rows.map((value, i) => ({ value, index: index + i, where: `${path}[${index + i}]` }));
+    const place = index;
+    yield rows.map((value, i) => {
+      return { value, index: place + i, where: `${path}[${place + i}]`, columns: present };
+    });
     index = rowEnd;
     onBytes?.(Math.round((size * index) / Number(metadata.num_rows)));
   }

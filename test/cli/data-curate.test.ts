@@ -166,6 +166,13 @@ test("R1-Searcher's selection ranks by rollouts; without the teacher's file one 
   const { easy, unsolved, medium } = ranked.counts as Record<string, number>;
   assert.deepEqual([easy! + unsolved!, medium], [12, 0]);
   assert.equal((await rowsOf("levels.jsonl")).length, easy);
+  const none = [...levels.slice(0, -4), "--levels", "difficult", "--num-questions", "12"];
+  const { code, stderr } = await runCli("data", "select", ...local, "--out", at("levels.jsonl"), ...none);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^ERR_ARGUMENT: expected questions of the chosen --levels, got easy \d+, .*rollouts stay in/m,
+  );
   const bare = ["--attempts", "1", "--num-questions", "12"];
   const found = await run("data", "select", ...local, "--out", at("bare.jsonl"), ...bare);
   assert.equal((await rowsOf("bare.jsonl.first.jsonl")).length, 12);

@@ -162,6 +162,9 @@ test("ASearcher is read from parquet and from JSON Lines", async () => {
     { id: "q0", question: "a?", answers: ["x"] },
     { id: "q1", question: "b?", answers: ["y"] },
   ]);
+  await assert.rejects(questionsOf("test.parquet", bytes, "flashrag"), {
+    message: /expected column "golden_answers", got columns question, answer$/,
+  });
   const text = lines({ qid: "t1", question: "a?", answer: ["x", "z"], source: "base" });
   assert.deepEqual(await questionsOf("train.jsonl", text, "asearcher"), [
     { id: "t1", question: "a?", answers: ["x", "z"], source: "base" },

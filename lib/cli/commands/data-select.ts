@@ -1,5 +1,6 @@
 /** `seekrl data select`: which questions are worth training on, by the rule of RAG-R1 or of R1-Searcher. */
 import { z } from "zod";
+import { SeekError } from "../../base/errors.ts";
 import { checkFilePlace } from "../../base/files.ts";
 import { attemptQuestions } from "../../curate/attempts.ts";
 import {
@@ -83,11 +84,20 @@ export const dataSelectCommand = command({
       validation === undefined
         ? { train: chosen.questions, validation: [] }
         : splitQuestions(chosen.questions, { share, seed });
+    if (chosen.questions.length === 0) throw noneChosen(chosen, options);
     await writeQuestions(out, parts.train);
     if (validation !== undefined) await writeQuestions(validation, parts.validation);
     report(chosen, { out, train: parts.train.length, validation: parts.validation.length }, io);
   },
 });
+
+/** A file of no questions would be refused by whatever reads it next. */
+function noneChosen({ counts }: Curriculum, { rule, out }: Options): SeekError {
+  const found = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+  const what = rule === "rag-r1" ? "questions that were hard and solved" : "questions of the chosen --levels";
+  const kept = `the rollouts stay in ${out}.attempts.jsonl`;
+  return new SeekError("ERR_ARGUMENT", `expected ${what}, got ${found.join(", ")}; ${kept}`);
+}
 
 interface Opened {
   readonly met: Surroundings;
