@@ -92,22 +92,40 @@ function fill(prompt: string, values: Readonly<Record<string, string>>): string 
 
 /** A JSON object with a judgement, or a reply that begins with a plain word. */
 function parseVerdict(reply: string): Extract<Verdict, { isRight: boolean }> | undefined {
-  const json = lastObject(reply);
-  const judgement = String(json?.judgement ?? /^\W*(\w+)/.exec(reply)?.[1] ?? "").toLowerCase();
+  const said = concluded(reply);
+  const json = lastObject(said);
+  const judgement = String(json?.judgement ?? /^\W*(\w+)/.exec(said)?.[1] ?? "").toLowerCase();
   const isRight = ["correct", "yes", "true"].includes(judgement);
   if (!isRight && !["incorrect", "no", "false"].includes(judgement)) return undefined;
-  return { isRight, rationale: typeof json?.rationale === "string" ? json.rationale : reply.trim() };
+  return { isRight, rationale: typeof json?.rationale === "string" ? json.rationale : said.trim() };
 }
 
-function lastObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  const [start, end] = [text.indexOf("{"), text.lastIndexOf("}")];
-  if (start < 0 || end < start) return undefined;
-  try {
-    return JSON.parse(text.slice(start, end + 1)) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
+/** What a reasoning model says once it has thought, where its server leaves the thoughts in the reply. */
+function concluded(reply: string): string {
+  const end = reply.lastIndexOf(endOfThought);
+  return end < 0 ? reply : reply.slice(end + endOfThought.length);
 }
+
+const endOfThought = "</think>";
+
+/** The object that the last brace closes. */
+function lastObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  const end = text.lastIndexOf("}");
+  let start = end;
+  for (let left = mostBraces; left > 0 && start > 0; left -= 1) {
+    start = text.lastIndexOf("{", start - 1);
+    if (start < 0) return undefined;
+    try {
+      return JSON.parse(text.slice(start, end + 1)) as Record<string, unknown>;
+    } catch {
+      // A brace inside of the object, or of what stands before it.
+    }
+  }
+  return undefined;
+}
+
+/** Each costs a look at the rest of the reply. */
+const mostBraces = 64;
 
 /** What a judged reward did not score. */
 export interface JudgeFailures {
@@ -201,6 +219,6 @@ function foundText({ segments }: Spoken): string {
 }
 
 function parseRating(reply: string): number | undefined {
-  const rating = /^\W*([012])\b/.exec(reply)?.[1];
+  const rating = /^\W*([012])\b/.exec(concluded(reply))?.[1];
   return rating === undefined ? undefined : Number(rating);
 }

@@ -58,6 +58,9 @@ test("a verdict is read from JSON, from JSON among words, and from a plain word"
     ["Yes", true],
     ["**no**, it is not", false],
     ["True.", true],
+    ['<think> {"a": 1}, so "correct"? </think>\n{"rationale": "r", "judgement": "incorrect"}', false],
+    ['First {"judgement": "correct"}, no: {"rationale": {"of": "x}"}, "judgement": "incorrect"}', false],
+    ["<think> No, or is it? </think> yes", true],
   ];
   let reply = "";
   await using server = await startFaultServer(() => says(reply));
