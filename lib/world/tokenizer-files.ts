@@ -13,7 +13,8 @@ export const kSpecialTokens = ["<|pad|>", "<|end|>", "<|user|>", "<|assistant|>"
 // Pieces longer than a word: tags, and the fixed parts of an observation.
 const kPieces = [
   String.raw`\n?<\/?information>\n`,
-  String.raw`[ \n]?<\/?(?:think|search|answer)>`,
+  String.raw`[ \n]?<\/?[a-z]+>`,
+  String.raw`[ \n]?<\|[a-z_]+\|>`,
   String.raw`\{\n  "query": \[\n    "`,
   String.raw`"\n  \],\n  "documents": \[\n    "`,
   String.raw`",\n    "`,
@@ -21,6 +22,15 @@ const kPieces = [
   " {3}",
   String.raw`(?:\\n|\n)?Doc \d+:`,
   String.raw`\\n`,
+];
+// What agents write and read whose demonstrations are in other words than these: spelt by the letter, a tag would be the
+// hardest thing to say.
+const kOtherWords = [
+  "<plan> </plan>\n<reasoning> </reasoning>\n<backtrack> </backtrack>\n<summary> </summary>\n<search>\n<answer>",
+  "<reasoning><backtrack><summary>\n<observation>\nNothing found</observation>\n</observation>",
+  "The final answer is \\boxed <result>\n<result> </result>\n</result> \n<information>Doc(Title</information>\n",
+  " <|begin_of_query|> <|end_of_query|>\n<|begin_of_documents|>\n<|end_of_documents|>",
+  " At Directed Based Since\nAt\nDirected\nBased\nSince\nIn\nThe",
 ];
 const kPattern = [
   ...kPieces,
@@ -43,8 +53,8 @@ const toAlphabet = (text: string): string =>
   [...new TextEncoder().encode(text)].map((byte) => kAlphabet[byte]!).join("");
 
 function collectPieces(): string[] {
-  const pieces = new Set<string>();
   const pattern = new RegExp(kPattern, "gu");
+  const pieces = new Set(kOtherWords.flatMap((text) => text.match(pattern) ?? []));
   const sources = [{ seed: 1 }, { seed: 2, habits: kCarefulHabits }];
   for (const source of sources) {
     for (const { segments } of demonstrations({ ...source, count: 2000 })) {

@@ -20,7 +20,8 @@ import { ScriptedSequence } from "../rollout/doubles.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 await writeWorldTokenizer(folder);
-const tokenizer = await Tokenizer.load(folder);
+/** The world's. */
+export const tokenizer = await Tokenizer.load(folder);
 const chatTemplate = await ChatTemplate.load(folder);
 await rm(folder, { recursive: true });
 
