@@ -120,7 +120,8 @@ export interface FormatLearning {
   readonly habits: Habits;
 }
 
-// A teacher who answers nearly everything at once: R1-Searcher's first stage is about a model that hardly searches.
+// A teacher who looks up little, and never what is asked last: R1-Searcher's first stage is about a model that hardly
+// searches, its second about one that searches and makes little of it.
 const kHardlySearches = sameHabits(1, { recallsAll: 0.75, recallsLast: 0.25 });
 // A teacher who looks most things up: Agentic-RAG-R1 is about what to do with what was found.
 const kMostlySearches = sameHabits(1, { recallsAll: 0.1, recallsLast: 0.1 });

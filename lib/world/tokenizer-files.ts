@@ -14,7 +14,7 @@ export const kSpecialTokens = ["<|pad|>", "<|end|>", "<|user|>", "<|assistant|>"
 const kPieces = [
   String.raw`\n?<\/?information>\n`,
   String.raw`[ \n]?<\/?[a-z]+>`,
-  String.raw`[ \n]?<\|[a-z_]+\|>`,
+  String.raw`[ \n]?<\|(?:begin|end)_of_[a-z]+\|>`,
   String.raw`\{\n  "query": \[\n    "`,
   String.raw`"\n  \],\n  "documents": \[\n    "`,
   String.raw`",\n    "`,
