@@ -229,7 +229,10 @@ test("a teacher behind a server: texts for the student, and a question that it f
 
 test("half of an endpoint, no student, no judge, a server that is down: each is said", async () => {
   const rest = ["--questions", at("questions.jsonl"), "--index", at("index"), "--out", at("none.jsonl")];
+  await writeFile(at("tools.yaml"), "tools:\n  - use: calculator\n");
+  const calling = ["--recipe", "research", "--tools", at("tools.yaml"), "--student", model];
   const wrong: [string[], RegExp][] = [
+    [["--model", model, ...calling], /--tools: what a tool says is a message/],
     [["--endpoint", "http://127.0.0.1:9", "--student", model], /--endpoint-model/],
     [["--endpoint", "http://127.0.0.1:9", "--endpoint-model", "t"], /--student/],
     [["--model", model, "--keep", "judge"], /--keep judge/],

@@ -78,6 +78,12 @@ async function studentPrompt({ student, endpoint }: Options, { format }: Recipe)
   if (student === undefined && endpoint === undefined) return () => undefined;
   if (student === undefined)
     throw new UsageError("--student: with --endpoint the model that is to learn must be named");
+  // The marks around results are the teacher's, and its words lack the mark that ends the student's turn.
+  if (format.isMessage) {
+    throw new UsageError(
+      "--tools: what a tool says is a message, which can be written for the teacher itself only",
+    );
+  }
   const { ChatTemplate } = await import("../../text/templates/chat-template.ts");
   const template = await ChatTemplate.load(student);
   return (question) => promptText(format, question, template);
