@@ -3,7 +3,7 @@ import { SeekError } from "../base/errors.ts";
 import type { Question } from "../data/question.ts";
 import type { Chat } from "../remote/chat.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { Spoken } from "./reading.ts";
+import { foundIn, type Spoken } from "./reading.ts";
 
 /** What the judge found, or why it found nothing. */
 export type Verdict =
@@ -215,7 +215,7 @@ export function relevanceReward(
 
 function foundText({ segments }: Spoken): string {
   const observations = segments.filter(({ kind }) => kind === "observation");
-  return observations.map(({ text }) => text.trim()).join("\n");
+  return observations.map(({ text }) => foundIn(text).trim()).join("\n");
 }
 
 function parseRating(reply: string): number | undefined {
