@@ -23,8 +23,8 @@ const kPieces = [
   String.raw`(?:\\n|\n)?Doc \d+:`,
   String.raw`\\n`,
 ];
-// What agents write and read whose demonstrations are in other words than these: spelt by the letter, a tag would be the
-// hardest thing to say.
+// What agents of other recipes write and read; the demonstrations that fill the vocabulary are RAG-R1's. Spelt by the
+// letter, a tag is the hardest thing to say.
 const kOtherWords = [
   "<plan> </plan>\n<reasoning> </reasoning>\n<backtrack> </backtrack>\n<summary> </summary>\n<search>\n<answer>",
   "<reasoning><backtrack><summary>\n<observation>\nNothing found</observation>\n</observation>",
