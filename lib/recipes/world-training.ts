@@ -1,6 +1,5 @@
 /** Published recipes on the built-in world: where their sizes differ from their own, and what the model starts from. */
 import type { Limits } from "../rollout/limits.ts";
-import type { Sampling } from "../rollout/seams.ts";
 import type { Algorithm } from "../train/algorithm.ts";
 import { type Habits, kHabits, sameHabits } from "../world/teacher.ts";
 import type { Recipe, Training } from "./recipe.ts";
@@ -10,7 +9,6 @@ import type { TeachingFamily } from "./world-speech.ts";
 /** What of a recipe is another for a world and a model this small; the rest stays the recipe's own. */
 export interface WorldSizes {
   readonly limits?: Partial<Limits>;
-  readonly sampling?: Sampling;
   readonly algorithm?: Partial<Algorithm>;
   readonly training?: Partial<Training>;
 }
@@ -69,7 +67,6 @@ export function fitToWorld(recipe: Recipe, sizes: WorldSizes): Recipe {
   return {
     ...withWorldPrompt(recipe),
     limits: { ...recipe.limits, ...sizes.limits },
-    sampling: { ...recipe.sampling, ...sizes.sampling },
     algorithm: { ...recipe.algorithm, ...sizes.algorithm },
     training: { ...recipe.training, ...sizes.training },
   };
