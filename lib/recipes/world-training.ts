@@ -84,7 +84,7 @@ export interface Difference {
  *
  * @param own - the recipe as published
  * @param used - the recipe as it is trained
- * @returns each limit, setting of sampling and algorithm, and size that differs
+ * @returns each limit, setting of the algorithm, and size that differs
  * @example
  * const own = searchR1();
  * const [first] = differencesOf(own, fitToWorld(own, worldSizes["search-r1"]));
@@ -97,8 +97,8 @@ export function differencesOf(own: Recipe, used: Recipe): Difference[] {
     .filter((each) => JSON.stringify(each.own) !== JSON.stringify(each.used));
 }
 
-function settingsOf({ limits, sampling, algorithm, training }: Recipe): Map<string, unknown> {
-  return new Map<string, unknown>(Object.entries({ ...limits, ...sampling, ...algorithm, ...training }));
+function settingsOf({ limits, algorithm, training }: Recipe): Map<string, unknown> {
+  return new Map<string, unknown>(Object.entries({ ...limits, ...algorithm, ...training }));
 }
 
 /** What a model learns of a recipe's form before it is rewarded: demonstrations in the recipe's tags. */
