@@ -1,4 +1,4 @@
-// Plain loops: encoding is a sliver of the cost of inserting or searching.
+// Plain loops: encoding is a sliver of the cost of inserting, and rounding a query one of searching.
 #include "search/vectors/vector_codec.h"
 
 #include <algorithm>
@@ -75,6 +75,25 @@ void keep_product(const std::vector<float>& values, uint16_t* stored) {
   }
 }
 
+std::vector<float> scaled(const VectorFormat& format, const float* vector_D) {
+  std::vector<float> values(vector_D, vector_D + format.dim);
+  const float factor = factor_for(format, vector_D);
+  for (float& value : values) value *= factor;
+  return values;
+}
+
+void round_to_nearest(Scalar scalar, const std::vector<float>& values, void* stored) {
+  switch (scalar) {
+    case Scalar::kF32: std::copy(values.begin(), values.end(), static_cast<float*>(stored)); break;
+    case Scalar::kBf16: std::transform(values.begin(), values.end(), static_cast<uint16_t*>(stored), to_bf16); break;
+    case Scalar::kI8:
+      std::transform(values.begin(), values.end(), static_cast<int8_t*>(stored),
+                     [](float value) { return static_cast<int8_t>(std::lround(value)); });
+      break;
+    case Scalar::kB1: break;
+  }
+}
+
 void encode_signs(const VectorFormat& format, const float* vector_D, uint64_t* words) {
   std::fill_n(words, format.bytes() / sizeof(uint64_t), 0);
   for (int64_t i = 0; i < format.dim; ++i) words[i / 64] |= uint64_t{vector_D[i] > 0} << (i % 64);
@@ -101,23 +120,14 @@ void check_format(const VectorFormat& format) {
           "dtypes i8 and b1 keep directions only: expected metric cos, got ip");
 }
 
+void encode_query(const VectorFormat& format, const float* query_D, void* stored) {
+  if (format.scalar == Scalar::kB1) return encode_signs(format, query_D, static_cast<uint64_t*>(stored));
+  round_to_nearest(format.scalar, scaled(format, query_D), stored);
+}
+
 void encode_vector(const VectorFormat& format, const float* vector_D, void* stored) {
-  if (format.scalar == Scalar::kB1) return encode_signs(format, vector_D, static_cast<uint64_t*>(stored));
-  std::vector<float> values(vector_D, vector_D + format.dim);
-  const float factor = factor_for(format, vector_D);
-  for (float& value : values) value *= factor;
-  switch (format.scalar) {
-    case Scalar::kF32: std::copy(values.begin(), values.end(), static_cast<float*>(stored)); break;
-    case Scalar::kBf16:
-      std::transform(values.begin(), values.end(), static_cast<uint16_t*>(stored), to_bf16);
-      keep_product(values, static_cast<uint16_t*>(stored));
-      break;
-    case Scalar::kI8:
-      std::transform(values.begin(), values.end(), static_cast<int8_t*>(stored),
-                     [](float value) { return static_cast<int8_t>(std::lround(value)); });
-      break;
-    case Scalar::kB1: break;
-  }
+  encode_query(format, vector_D, stored);
+  if (format.scalar == Scalar::kBf16) keep_product(scaled(format, vector_D), static_cast<uint16_t*>(stored));
 }
 
 float scale_of_stored(const VectorFormat& format, const void* stored) {

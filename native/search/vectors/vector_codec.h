@@ -28,6 +28,10 @@ void check_format(const VectorFormat& format);
 // would. b1: one bit, x > 0, in words of 64. A zero vector stays zero. The values are finite.
 void encode_vector(const VectorFormat& format, const float* vector_D, void* stored);
 
+// The same of a query, but that bf16 is rounded to nearest: an error along the query scales all its products with near
+// vectors alike, so it changes no order, and the better rounding takes as long as a third of a search in a graph.
+void encode_query(const VectorFormat& format, const float* query_D, void* stored);
+
 // What products with a stored vector are multiplied with: 1 for f32 and bf16; 1 / |stored| for i8, whose length
 // rounding has changed; 1 / sqrt(dim) for b1, whose components are -1 and 1.
 float scale_of_stored(const VectorFormat& format, const void* stored);

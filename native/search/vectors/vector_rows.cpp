@@ -76,7 +76,7 @@ void VectorRows::write(BlobWriter& file, int64_t count) const {
 
 StoredQuery::StoredQuery(const VectorFormat& format, const float* query_D)
     : words((format.bytes() + sizeof(uint64_t) - 1) / sizeof(uint64_t)) {
-  encode_vector(format, query_D, words.data());
+  encode_query(format, query_D, words.data());
   scale = scale_of_stored(format, words.data());
 }
 
