@@ -126,8 +126,10 @@ void encode_query(const VectorFormat& format, const float* query_D, void* stored
 }
 
 void encode_vector(const VectorFormat& format, const float* vector_D, void* stored) {
-  encode_query(format, vector_D, stored);
-  if (format.scalar == Scalar::kBf16) keep_product(scaled(format, vector_D), static_cast<uint16_t*>(stored));
+  if (format.scalar != Scalar::kBf16) return encode_query(format, vector_D, stored);
+  const std::vector<float> values = scaled(format, vector_D);
+  round_to_nearest(format.scalar, values, stored);
+  keep_product(values, static_cast<uint16_t*>(stored));
 }
 
 float scale_of_stored(const VectorFormat& format, const void* stored) {
