@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line's door: makes sure that the package is built, then hands over to lib/cli/main. */
+/** The command line's door: makes sure that the package is built, then hands over to apps/cli/main. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,7 +7,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-const entry = join(root, "dist", "lib", "cli", "main.js");
+const entry = join(root, "dist", "apps", "cli", "main.js");
 const addon = join(root, "build", "cmake", "Release", "seekrl.node");
 
 /** Sets up what is missing. Its output goes to standard error: standard output belongs to the command. */
@@ -21,7 +21,7 @@ function setUp() {
 }
 
 if (!existsSync(entry) || !existsSync(addon)) setUp();
-const { main } = await import(new URL("../dist/lib/cli/main.js", import.meta.url).href);
+const { main } = await import(new URL("../dist/apps/cli/main.js", import.meta.url).href);
 const abort = new AbortController();
 // The second Ctrl-C meets no listener and ends the process at once.
 process.once("SIGINT", () => abort.abort(new Error("interrupted")));

@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import ts from "typescript";
 import { parse } from "yaml";
-import { commands } from "../lib/cli/commands.ts";
-import { flagsOf } from "../lib/cli/flags.ts";
+import { commands } from "../apps/cli/commands.ts";
+import { flagsOf } from "../apps/cli/flags.ts";
 import { projectRoot } from "./project.ts";
 
 const docs = readdirSync(join(projectRoot, "docs"), { recursive: true, encoding: "utf8" }).map((file) =>
@@ -87,9 +87,9 @@ const publicClasses = {
   "tools/built-in/library.ts": "Library",
   "tools/mcp/server.ts": "McpServer",
   "tools/built-in/triples.ts": "TripleStore",
-  "train/critic.ts": "Critic",
-  "train/learner.ts": "Learner",
-  "train/trainer.ts": "Trainer",
+  "train/learner/critic.ts": "Critic",
+  "train/learner/learner.ts": "Learner",
+  "train/learner/trainer.ts": "Trainer",
 };
 
 function methodsOf(file: string, name: string): (ts.MethodDeclaration | ts.GetAccessorDeclaration)[] {

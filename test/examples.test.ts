@@ -20,15 +20,18 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-const sources = readdirSync(join(projectRoot, "lib"), { recursive: true, encoding: "utf8" })
+const sources = ["lib", "apps"]
+  .flatMap((top) =>
+    readdirSync(join(projectRoot, top), { recursive: true, encoding: "utf8" }).map((file) => join(top, file)),
+  )
   .filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))
-  .map((file) => ({ file, text: readFileSync(join(projectRoot, "lib", file), "utf8") }));
+  .map((file) => ({ file, text: readFileSync(join(projectRoot, file), "utf8") }));
 
 for (const { file, text } of sources) {
   const examples = examplesOf(text);
   if (examples.length === 0) continue;
-  test(`the examples of lib/${file} run`, async () => {
-    const compiled = join(projectRoot, "dist", "lib", file.replace(/\.ts$/, ".js"));
+  test(`the examples of ${file} run`, async () => {
+    const compiled = join(projectRoot, "dist", file.replace(/\.ts$/, ".js"));
     const own = (await import(pathToFileURL(compiled).href)) as Record<string, unknown>;
     for (const example of examples) {
       await assert.doesNotReject(runExample(example, { ...scope, ...seekrl, ...own }), `\n${example}`);

@@ -1,4 +1,4 @@
-/** The shape of the project itself: layers, file sizes, the map in ARCHITECTURE.md. */
+/** The shape of the project itself: layers, file sizes, the map of its folders. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { projectRoot } from "./project.ts";
 
 /** From left to right: a folder may use itself and what stands left of it (DESIGN: layers). */
-const libLayers = [
+const layers = [
   ["base"],
   ["text", "data"],
   ["model", "corpus"],
@@ -15,7 +15,7 @@ const libLayers = [
   ["search"],
   ["index-folder"],
   ["doctor"],
-  ["remote", "world"],
+  ["remote"],
   ["stores", "web"],
   ["engine"],
   ["tools"],
@@ -25,12 +25,16 @@ const libLayers = [
   ["curate"],
   ["train"],
   ["recipes"],
-  ["lint"],
   ["serve"],
+  ["world"],
+  ["lint"],
   ["demo"],
   ["ablations"],
   ["cli"],
 ];
+
+/** Programs that use the library; nothing of it imports them. */
+const apps = ["world", "lint", "demo", "ablations", "cli"];
 
 /** Which native folders each native folder may include. */
 const nativeUses: Record<string, readonly string[]> = {
@@ -62,7 +66,7 @@ function trackedFiles(...patterns: string[]): string[] {
 const read = (file: string): string => readFileSync(join(projectRoot, file), "utf8");
 
 function layerOf(folder: string): number {
-  return libLayers.findIndex((layer) => layer.includes(folder));
+  return layers.findIndex((layer) => layer.includes(folder));
 }
 
 /** The project's own files that a file imports, from the project's root. */
@@ -71,11 +75,12 @@ function importedBy(file: string): string[] {
   return paths.map(([, path = ""]) => posix.join(posix.dirname(file), path));
 }
 
-test("a lib folder imports only itself and what stands left of it", () => {
+test("a folder of lib or apps imports only itself and what stands left of it", () => {
   const wrong: string[] = [];
-  for (const file of trackedFiles("lib/*/**.ts")) {
-    const folder = file.split("/")[1] ?? "";
+  for (const file of trackedFiles("lib/*/**.ts", "apps/*/**.ts")) {
+    const [top, folder = ""] = file.split("/");
     assert.notEqual(layerOf(folder), -1, `${file}: the folder ${folder} has no layer`);
+    assert.equal(top === "apps", apps.includes(folder), `${file}: stands in the wrong place`);
     for (const path of importedBy(file)) {
       const used = path.split("/")[1] ?? "";
       const allowed = used === folder || layerOf(used) < layerOf(folder);
@@ -99,14 +104,16 @@ function circlesOf(uses: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   return [...uses.keys()].filter((each) => reached(each).has(each));
 }
 
-test("files of lib do not import each other in circles", () => {
-  const uses = new Map(trackedFiles("lib/**.ts").map((file) => [file, new Set(importedBy(file))]));
+test("files of lib and apps do not import each other in circles", () => {
+  const uses = new Map(
+    trackedFiles("lib/**.ts", "apps/**.ts").map((file) => [file, new Set(importedBy(file))]),
+  );
   assert.deepEqual(circlesOf(uses), []);
 });
 
-test("folders within a lib folder do not use each other in circles", () => {
+test("folders within a folder of lib or apps do not use each other in circles", () => {
   const uses = new Map<string, Set<string>>();
-  for (const file of trackedFiles("lib/*/*/**.ts")) {
+  for (const file of trackedFiles("lib/*/*/**.ts", "apps/*/*/**.ts")) {
     const room = posix.dirname(file);
     const isNeighbour = (used: string): boolean =>
       used !== room && posix.dirname(used) === posix.dirname(room);
@@ -136,7 +143,7 @@ test("kernels know neither torch nor JavaScript", () => {
 });
 
 test("no source file is longer than 500 lines", () => {
-  const sources = trackedFiles("lib", "native", "test", "bench", "scripts").filter((file) =>
+  const sources = trackedFiles("lib", "apps", "native", "test", "bench", "scripts").filter((file) =>
     /\.(ts|mjs|h|cpp|cu|cuh|py)$/.test(file),
   );
   const long = sources.filter((file) => read(file).split("\n").length > maxLines);
@@ -144,24 +151,33 @@ test("no source file is longer than 500 lines", () => {
 });
 
 test("every source file opens with a sentence that says what it is for", () => {
-  const mute = trackedFiles("lib/**.ts", "native/**.h", "native/**.cpp").filter(
+  const mute = trackedFiles("lib/**.ts", "apps/**.ts", "native/**.h", "native/**.cpp").filter(
     (file) => !/^(\/\*\*|\/\/) ?\S*/.test(read(file)),
   );
   assert.deepEqual(mute, []);
 });
 
-test("ARCHITECTURE.md maps every folder and file of lib and native", () => {
-  execFileSync(process.execPath, ["scripts/architecture.mjs", "--check"], {
-    cwd: projectRoot,
-    stdio: "pipe",
-  });
+test("the map says what every folder of lib, apps and native is for", () => {
+  execFileSync(process.execPath, ["scripts/map.mjs"], { cwd: projectRoot, stdio: "pipe" });
+});
+
+test("no folder of lib or apps holds more than 12 files", () => {
+  const sizes = new Map<string, number>();
+  for (const file of trackedFiles("lib/**.ts", "apps/**.ts")) {
+    const folder = posix.dirname(file);
+    sizes.set(folder, (sizes.get(folder) ?? 0) + 1);
+  }
+  assert.deepEqual(
+    [...sizes].filter(([, size]) => size > 12),
+    [],
+  );
 });
 
 test("nothing is left open in the code", () => {
   const marks = new RegExp(
     ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"].map((word) => `\\b${word}\\b`).join("|"),
   );
-  const open = trackedFiles("lib", "native", "test", "bench", "scripts").filter((file) =>
+  const open = trackedFiles("lib", "apps", "native", "test", "bench", "scripts").filter((file) =>
     marks.test(read(file)),
   );
   assert.deepEqual(open, []);

@@ -6,7 +6,7 @@
  * a title are rare ones and stand in its document every hundred words or so, as names do.
  */
 import { parseArgs } from "node:util";
-import { writeFileAtomic } from "../../lib/base/files.ts";
+import { writeFileAtomic } from "../../lib/base/files/files.ts";
 
 const { values } = parseArgs({
   options: {

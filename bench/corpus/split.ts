@@ -9,11 +9,11 @@ import { createReadStream, existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { writeFileAtomic } from "../../lib/base/files.ts";
+import { writeFileAtomic } from "../../lib/base/files/files.ts";
+import { Dice } from "../../lib/base/random.ts";
 import { PassageStore } from "../../lib/corpus/passage-store.ts";
 import { reportOf } from "../../lib/corpus/report.ts";
 import { splitCorpus } from "../../lib/corpus/split-job.ts";
-import { Dice } from "../../lib/world/random.ts";
 
 const { values } = parseArgs({
   options: {

@@ -5,7 +5,7 @@
  * token, and take turns.
  */
 import { parseArgs } from "node:util";
-import { native } from "../../lib/base/native.ts";
+import { native } from "../../lib/base/addon/native.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
 

@@ -5,7 +5,7 @@
  * bench/engine/generate_peer.py. A group shares its prompt by forks.
  */
 import { parseArgs } from "node:util";
-import { native } from "../../lib/base/native.ts";
+import { native } from "../../lib/base/addon/native.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
 

@@ -5,8 +5,8 @@
  * index asked for one query at a time.
  */
 import { Bench } from "tinybench";
+import { Dice } from "../../lib/base/random.ts";
 import { VectorIndex } from "../../lib/search/vector-index.ts";
-import { Dice } from "../../lib/world/random.ts";
 
 const [numVectors, numQueries, dim, topK] = [20_000, 256, 256, 10];
 

@@ -11,10 +11,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
+import { Dice } from "../../lib/base/random.ts";
 import { PassageStore, writePassageStore } from "../../lib/corpus/passage-store.ts";
 import { HashedEmbedder } from "../../lib/embed/hashed-embedder.ts";
 import { Bm25Builder, Bm25Index } from "../../lib/search/bm25.ts";
-import { Dice } from "../../lib/world/random.ts";
 
 const { values } = parseArgs({
   options: {

@@ -2,7 +2,7 @@
  * Vectors for benchmarks that are as hard as text embeddings: a mixture of 2,000 centres, around each of which vectors
  * spread in 64 directions that all share.
  */
-import { Dice } from "../../lib/world/random.ts";
+import { Dice } from "../../lib/base/random.ts";
 
 const numCentres = 2000;
 const intrinsicDim = 64;

@@ -67,7 +67,7 @@ function startOurs(name: string, batch: ServerChoice["batch"]): Promise<Server> 
     kind: values.kind === "hnsw" ? "hnsw" : "exact",
     ...{ numPassages, dim, dtype: values.dtype as ServerChoice["dtype"] },
     batch: { maxCached: 0, ...batch },
-    ...(values.encoder ? { encoder: values.encoder } : {}),
+    encoder: values.encoder,
   };
   return start(name, process.execPath, join(here, "server.js"), JSON.stringify(choice));
 }

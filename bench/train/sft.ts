@@ -4,9 +4,9 @@
  * `node dist/bench/train/sft.js [--threads 2] [--steps 12]`; the peer is bench/train/sft_peer.py with the same flags.
  */
 import { parseArgs } from "node:util";
-import { native } from "../../lib/base/native.ts";
+import { native } from "../../lib/base/addon/native.ts";
 import { Model } from "../../lib/model/model.ts";
-import { Trainer } from "../../lib/train/trainer.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
 
 const { values } = parseArgs({
   options: {

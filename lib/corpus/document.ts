@@ -1,5 +1,5 @@
 /** Documents: what a corpus is made of before it is cut into passages. */
-import { type JsonRow, rowError, textColumn } from "../data/jsonl.ts";
+import { type JsonRow, rowError, textColumn } from "../data/files/jsonl.ts";
 
 /** One text with its title, which may be empty. A passage is a document that needs no cutting. */
 export interface Document {

@@ -1,6 +1,6 @@
 /** Finds out what form a file of documents has. */
 import { SeekError } from "../base/errors.ts";
-import { readChunks } from "../data/text-file.ts";
+import { readChunks } from "../data/files/text-file.ts";
 import { headerOf, isKiltLine } from "./tsv.ts";
 
 /** `json` is one list or object, `text` a document by itself. */

@@ -1,8 +1,8 @@
 /** Documents in parquet files. */
 import { SeekError } from "../base/errors.ts";
-import type { JsonRow } from "../data/jsonl.ts";
-import { readParquetGroups } from "../data/parquet.ts";
-import type { ReadFileOptions } from "../data/text-file.ts";
+import type { JsonRow } from "../data/files/jsonl.ts";
+import { readParquetGroups } from "../data/files/parquet.ts";
+import type { ReadFileOptions } from "../data/files/text-file.ts";
 
 /** The columns that a document can come from; others are not read. */
 const known = ["id", "_id", "wikipedia_id", "title", "wikipedia_title", "text", "contents"];

@@ -1,8 +1,8 @@
 /** Passages by number, mapped from one file: opening reads no text, and a passage becomes an object when asked for. */
 import type { Handle } from "../base/addon/handle.ts";
+import { native } from "../base/addon/native.ts";
 import { batchesOf } from "../base/batches.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
-import { native } from "../base/native.ts";
 import type { Passage } from "./passage.ts";
 
 /** Small enough that copying a batch to or from the native side holds up the event loop for a millisecond. */

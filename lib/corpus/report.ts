@@ -1,8 +1,8 @@
 /** What to know of passages before they are indexed or trained on: repeated, empty and over-long ones. */
 import type { Handle } from "../base/addon/handle.ts";
+import { native } from "../base/addon/native.ts";
 import type { NativeCorpusSummary } from "../base/addon/passages.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
-import { native } from "../base/native.ts";
 import type { Passage } from "./passage.ts";
 import type { PassageStore } from "./passage-store.ts";
 

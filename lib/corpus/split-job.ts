@@ -1,9 +1,9 @@
 /** A corpus split into a file of passages, by a job that a kill does not undo. */
 import { type FileHandle, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { native } from "../base/addon/native.ts";
 import { batchesOf } from "../base/batches.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
-import { writeFileAtomic } from "../base/files.ts";
-import { native } from "../base/native.ts";
+import { writeFileAtomic } from "../base/files/files.ts";
 import type { Passage } from "./passage.ts";
 import { writePassageStore } from "./passage-store.ts";
 import { type CorpusFile, corpusFiles, type ReadProgress, readDocuments } from "./read-documents.ts";

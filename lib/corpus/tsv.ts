@@ -1,7 +1,7 @@
 /** Documents in tables of tab-separated columns: with a header as DPR's, or as RAG-R1's split of KILT. */
 import { SeekError } from "../base/errors.ts";
-import type { JsonRow } from "../data/jsonl.ts";
-import { type ReadFileOptions, readLines } from "../data/text-file.ts";
+import type { JsonRow } from "../data/files/jsonl.ts";
+import { type ReadFileOptions, readLines } from "../data/files/text-file.ts";
 
 /** A line of RAG-R1's split: number, title, three spaces, text. */
 const kiltLine = /^(\d+)\t(.*?) {3}(.*)$/;

@@ -2,8 +2,8 @@
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
 import { mixSeed } from "../base/seed.ts";
-import { type JsonRow, rowError } from "../data/jsonl.ts";
-import { ProgressLog } from "../data/progress-log.ts";
+import { type JsonRow, rowError } from "../data/files/jsonl.ts";
+import { ProgressLog } from "../data/logs/progress-log.ts";
 import type { Question } from "../data/question.ts";
 import type { Agent } from "../rollout/agents/agent.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";

@@ -1,7 +1,7 @@
 /** Lines of SFT data: written conversations, checked where they enter. */
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
-import { readJsonRows } from "../data/jsonl.ts";
+import { readJsonRows } from "../data/files/jsonl.ts";
 import type { WrittenSegment } from "./samples.ts";
 
 const segmentShape = z.strictObject({
@@ -42,7 +42,7 @@ export async function* readDemonstrations(path: string): AsyncGenerator<ReadConv
     const { id } = parsed.data;
     const segments = segmentsOf(parsed.data);
     requireEarlier(segments, where);
-    yield { where, segments, ...(id === undefined ? {} : { id }) };
+    yield { where, segments, id };
   }
 }
 
@@ -55,8 +55,8 @@ function segmentsOf(row: z.output<typeof rowShape>): WrittenSegment[] {
   }
   return (row.segments as z.output<typeof segmentShape>[]).map(({ kind, text, tokens, visible }) => ({
     ...{ kind, text },
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(visible === undefined ? {} : { visible }),
+    tokens,
+    visible,
   }));
 }
 

@@ -1,6 +1,6 @@
 /** Aliases of answers that a set keeps in a file of their own, as 2WikiMultiHopQA does. */
-import { has, textsColumn } from "./columns.ts";
-import { readJsonRows, rowError, textColumn } from "./jsonl.ts";
+import { has, textsColumn } from "./files/columns.ts";
+import { readJsonRows, rowError, textColumn } from "./files/jsonl.ts";
 
 /** Other names by the id of what an answer names. */
 export type Aliases = ReadonlyMap<string, readonly string[]>;

@@ -1,7 +1,7 @@
 /** The texts that published sets give with a question: HotpotQA's and MuSiQue's paragraphs, LongBench's context. */
 import { createHash } from "node:crypto";
-import { has, isObject, shown, textsColumn } from "./columns.ts";
-import { type JsonRow, rowError, textColumn } from "./jsonl.ts";
+import { has, isObject, shown, textsColumn } from "./files/columns.ts";
+import { type JsonRow, rowError, textColumn } from "./files/jsonl.ts";
 import type { Question, TitledText } from "./question.ts";
 
 interface Paragraph {

@@ -1,6 +1,7 @@
 /** What a format of questions is, and the question that a row of one is. */
+import { defined } from "../base/defined.ts";
 import type { Aliases } from "./aliases.ts";
-import { type JsonRow, rowError } from "./jsonl.ts";
+import { type JsonRow, rowError } from "./files/jsonl.ts";
 import type { Question, TitledText } from "./question.ts";
 
 /** How the rows of a format become questions. */
@@ -30,9 +31,6 @@ export interface Format {
   readonly leftOut?: (row: JsonRow) => string | undefined;
 }
 
-const given = <Key extends string>(key: Key, value: string | undefined): { readonly [K in Key]?: string } =>
-  (value === undefined ? {} : { [key]: value }) as { readonly [K in Key]?: string };
-
 /**
  * The question that a row of a format is.
  *
@@ -54,15 +52,14 @@ export function readRow(
   const others = aliases?.get(format.answerId?.(row) ?? "") ?? [];
   const answers = [...new Set([...format.answers(row), ...others])].filter((answer) => answer.trim() !== "");
   if (answers.length === 0) throw rowError(row, "at least one answer", "none, or empty ones");
-  const choices = format.choices?.(row);
-  return {
+  return defined({
     id: format.id?.(row) ?? `q${row.index}`,
     question,
     answers,
-    ...given("kind", format.kind?.(row)),
-    ...given("split", format.split?.(row)),
-    ...given("source", format.source?.(row)),
-    ...(choices === undefined ? {} : { choices }),
-    ...(documents && format.documents ? { documents: format.documents.of(row) } : {}),
-  };
+    kind: format.kind?.(row),
+    split: format.split?.(row),
+    source: format.source?.(row),
+    choices: format.choices?.(row),
+    documents: documents ? format.documents?.of(row) : undefined,
+  });
 }

@@ -1,9 +1,9 @@
 /** The formats of the published data sets, one row of a table each: where question, answers and id stand. */
 import { SeekError } from "../base/errors.ts";
-import { has, idColumn, isObject, memberRow, shown, textsColumn } from "./columns.ts";
 import { hotpotDocuments, longBenchDocuments, musiqueDocuments } from "./contexts.ts";
+import { has, idColumn, isObject, memberRow, shown, textsColumn } from "./files/columns.ts";
+import { type JsonRow, rowError, textColumn } from "./files/jsonl.ts";
 import type { Format } from "./format.ts";
-import { type JsonRow, rowError, textColumn } from "./jsonl.ts";
 import { questionColumns, questionFromRow } from "./question.ts";
 import { verlAnswers, verlId, verlQuestion, verlSplit } from "./verl.ts";
 

@@ -1,11 +1,12 @@
 /** The files of a data set, in its own format, become one list of questions. */
+import { defined } from "../base/defined.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { mixSeed } from "../base/seed.ts";
 import { type Aliases, readAliases } from "./aliases.ts";
+import { readDataRows } from "./files/rows.ts";
 import { type Format, readRow } from "./format.ts";
 import { type FormatName, formatNames, formatOf } from "./formats.ts";
 import type { Question } from "./question.ts";
-import { readDataRows } from "./rows.ts";
 
 /** One file. */
 export interface DataFile {
@@ -48,12 +49,12 @@ export interface Prepared {
 function named(question: Question, { source, split }: DataFile, isOneOfMany: boolean): Question {
   const set = source ?? question.source;
   const isNamed = !isOneOfMany || set === undefined || question.id.startsWith(`${set}/`);
-  return {
+  return defined({
     ...question,
     id: isNamed ? question.id : `${set}/${question.id}`,
-    ...(split === undefined ? {} : { split }),
-    ...(set === undefined ? {} : { source: set }),
-  };
+    split: split ?? question.split,
+    source: set,
+  });
 }
 
 interface ReadOptions extends Pick<PrepareOptions, "documents" | "skipInvalid" | "signal"> {

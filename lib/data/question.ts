@@ -1,6 +1,7 @@
 /** Questions with their accepted answers, and the JSON shapes they come in. */
-import { type JsonRow, rowError, textColumn, writeJsonLines } from "./jsonl.ts";
-import { readDataRows } from "./rows.ts";
+import { defined } from "../base/defined.ts";
+import { type JsonRow, rowError, textColumn, writeJsonLines } from "./files/jsonl.ts";
+import { readDataRows } from "./files/rows.ts";
 
 /** One question. `answers` are the accepted strings (aliases), at least one. */
 export interface Question {
@@ -91,21 +92,16 @@ function documentsOf(row: JsonRow): readonly TitledText[] | undefined {
  * @throws ERR_FORMAT naming file, line and column
  */
 export function questionFromRow(row: JsonRow, prefix = "q"): Question {
-  const kind = optional(row, "kind");
-  const split = optional(row, "split");
-  const source = optional(row, "source");
-  const documents = documentsOf(row);
-  const choices = choicesOf(row);
-  return {
+  return defined({
     id: row.value.id === undefined ? `${prefix}${row.index}` : textColumn(row, "id"),
     question: questionOf(row),
     answers: answersOf(row),
-    ...(kind === undefined ? {} : { kind }),
-    ...(split === undefined ? {} : { split }),
-    ...(source === undefined ? {} : { source }),
-    ...(choices === undefined ? {} : { choices }),
-    ...(documents === undefined ? {} : { documents }),
-  };
+    kind: optional(row, "kind"),
+    split: optional(row, "split"),
+    source: optional(row, "source"),
+    choices: choicesOf(row),
+    documents: documentsOf(row),
+  });
 }
 
 /** The columns that {@link questionFromRow} looks at. */

@@ -2,7 +2,7 @@
 import type { SchemaElement } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { SeekError } from "../base/errors.ts";
-import { writeFileAtomic } from "../base/files.ts";
+import { writeFileAtomic } from "../base/files/files.ts";
 import type { Question } from "./question.ts";
 
 /** How the rows look. */

@@ -1,6 +1,6 @@
 /** Rows of verl's parquet files, as RAG-R1, Search-R1 and ReSearch write them. */
-import { has, idColumn, isObject, memberRow, shown, textsColumn } from "./columns.ts";
-import { type JsonRow, rowError, textColumn } from "./jsonl.ts";
+import { has, idColumn, isObject, memberRow, shown, textsColumn } from "./files/columns.ts";
+import { type JsonRow, rowError, textColumn } from "./files/jsonl.ts";
 
 /** What follows the last `Question:` of the prompt, as Search-R1's templates end, or MEM1's line that announces several. */
 function askedIn(row: JsonRow): string {

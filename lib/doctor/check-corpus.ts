@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { CorpusCounter, type CorpusReport } from "../corpus/report.ts";
 import type { Question } from "../data/question.ts";
-import { buildIndex } from "../index-folder/build.ts";
+import { buildIndex } from "../index-folder/build/build.ts";
+import type { OnIndexProgress } from "../index-folder/build/progress.ts";
 import type { SearchMode } from "../index-folder/find.ts";
 import { findManifest } from "../index-folder/manifest.ts";
 import { needManifest, openFiles, openIndex } from "../index-folder/open.ts";
-import type { OnIndexProgress } from "../index-folder/progress.ts";
 import type { Segment } from "../index-folder/segment.ts";
 import type { PassageRange } from "../text/words/lexicon.ts";
 import { AnswerFinder } from "./answer-finder.ts";
@@ -116,7 +116,7 @@ async function ranksOf(
       const some = questions.slice(at, at + queriesPerSearch);
       const found = await search(
         some.map(({ question }) => question),
-        { topK, ...(work.signal ? { signal: work.signal } : {}) },
+        { topK, signal: work.signal },
       );
       for (const [i, rank] of (await finder.ranks(some, found)).entries()) {
         const question = some[i];
@@ -191,7 +191,7 @@ export async function checkCorpus({ corpus, ...options }: CheckCorpusOptions): P
     const report: OnIndexProgress = ({ done, total }) => onProgress?.({ stage: "build", done, total });
     await buildIndex({
       ...{ corpus, out: join(folder, "index"), onProgress: report, dense: { kind: "exact" } },
-      ...(signal ? { signal } : {}),
+      signal,
     });
     return await checkIndex({ ...options, folder: join(folder, "index") });
   } finally {

@@ -1,7 +1,7 @@
 /** The built-in embedder: words and their letters, hashed; it needs no model. */
 import type { Handle } from "../base/addon/handle.ts";
+import { native } from "../base/addon/native.ts";
 import { throwIfAborted } from "../base/errors.ts";
-import { native } from "../base/native.ts";
 import {
   cutBatches,
   cutTexts,

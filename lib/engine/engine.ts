@@ -1,7 +1,7 @@
 /** Generates tokens for many sequences at once on a model's weights. */
 import type { NativeEngineEvent } from "../base/addon/engines.ts";
+import { native } from "../base/addon/native.ts";
 import { type ErrorCode, SeekError } from "../base/errors.ts";
-import { native } from "../base/native.ts";
 import type { Model } from "../model/model.ts";
 import type { News } from "./news.ts";
 import { Sequence, type SequenceHome } from "./sequence.ts";

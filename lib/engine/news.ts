@@ -28,7 +28,7 @@ export function toSpan(
     stop: stopOf(news, eosIds.includes(ids[ids.length - 1] ?? -1)),
     cutBytes,
     weightsVersion,
-    ...(stopText === undefined ? {} : { stopText }),
+    stopText,
   };
 }
 

@@ -265,7 +265,7 @@ export class Sequence {
     const chunks: SpanChunk[] = [];
     return new Promise((resolve, reject) => {
       const done = (news: News): void => resolve([chunks, news]);
-      this.#pending = { ...kind, chunks, ...(onChunk ? { onChunk } : {}), resolve: done, reject };
+      this.#pending = { ...kind, chunks, onChunk, resolve: done, reject };
     });
   }
 

@@ -1,6 +1,6 @@
 /** Two runs over the same questions: how far apart they are, and whether chance explains it. */
 import { SeekError } from "../base/errors.ts";
-import { type JsonRow, readJsonRows, rowError, textColumn } from "../data/jsonl.ts";
+import { type JsonRow, readJsonRows, rowError, textColumn } from "../data/files/jsonl.ts";
 import {
   type BootstrapOptions,
   bootstrapPValue,
@@ -8,8 +8,8 @@ import {
   meanOf,
   percentileInterval,
   resampledMeans,
-} from "./bootstrap.ts";
-import { type SignTest, signTest } from "./sign-test.ts";
+} from "./statistics/bootstrap.ts";
+import { type SignTest, signTest } from "./statistics/sign-test.ts";
 
 /** Two runs by one measure. */
 export interface Difference {

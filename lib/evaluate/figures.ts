@@ -1,4 +1,6 @@
 /** The figures of an evaluation: means over questions with bootstrap intervals. */
+
+import type { QuestionResult } from "./question-result.ts";
 import {
   type BootstrapOptions,
   type Column,
@@ -6,8 +8,7 @@ import {
   meanOf,
   percentileInterval,
   resampledMeans,
-} from "./bootstrap.ts";
-import type { QuestionResult } from "./question-result.ts";
+} from "./statistics/bootstrap.ts";
 
 type Scored = Omit<QuestionResult, "segments">;
 

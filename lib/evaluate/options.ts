@@ -1,7 +1,7 @@
 /** What an evaluation is given: an agent, sets of questions, and how to go about it. */
 import type { Question } from "../data/question.ts";
 import type { Verdict } from "../reward/judge.ts";
-import type { RulesName } from "../reward/rules.ts";
+import type { RulesName } from "../reward/metrics/rules.ts";
 import type { Agent } from "../rollout/agents/agent.ts";
 
 /** How to evaluate. */

@@ -1,6 +1,7 @@
 /** What is kept of one question: scores, searches, tokens, times, and the conversation without token ids. */
+import { defined } from "../base/defined.ts";
 import { answerMeant, type Question } from "../data/question.ts";
-import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/rules.ts";
+import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/metrics/rules.ts";
 import type { Segment, SegmentKind, StopReason, Trajectory } from "../rollout/trajectory.ts";
 import { answerWords } from "../text/words/normalize.ts";
 
@@ -77,9 +78,9 @@ export function resultOf(
   const scores =
     answer === undefined ? noScores : scoreAnswer(answerMeant({ choices }, answer), answers, rules);
   const { em, f1, acc, precision, recall } = scores;
-  return {
+  return defined({
     ...{ set, index, id, question, answers },
-    ...(choices.length === 0 ? {} : { choices }),
+    choices: choices.length === 0 ? undefined : choices,
     answer: answer ?? null,
     ...{ em, f1, acc, precision, recall },
     judge: null,
@@ -91,12 +92,12 @@ export function resultOf(
     observedTokens: tokensOf(trajectory, "observation"),
     invalidActions: trajectory.invalidActions,
     failures: trajectory.failures,
-    ...(trajectory.failureReasons ? { failureReasons: trajectory.failureReasons } : {}),
+    failureReasons: trajectory.failureReasons,
     stop: trajectory.stop,
     seconds: trajectory.timings.totalMs / 1000,
     elapsedSeconds,
     segments: trajectory.segments.map(({ kind, text }) => ({ kind, text })),
-  };
+  });
 }
 
 function shareWithAnswer(found: readonly string[], answers: readonly string[]): number | null {

@@ -1,7 +1,7 @@
 /** The file of an evaluation: one JSON line per question, on the disk before the question counts as finished. */
 import { SeekError } from "../base/errors.ts";
-import { type JsonRow, rowError } from "../data/jsonl.ts";
-import { ProgressLog, type ProgressLogOptions } from "../data/progress-log.ts";
+import { type JsonRow, rowError } from "../data/files/jsonl.ts";
+import { ProgressLog, type ProgressLogOptions } from "../data/logs/progress-log.ts";
 import { figureNames } from "./figures.ts";
 import type { QuestionResult } from "./question-result.ts";
 

@@ -1,8 +1,8 @@
 /** Scores a file of predictions by a system's own metric rules; no model is needed. */
 import { SeekError } from "../base/errors.ts";
-import { type JsonRow, readJsonRows, rowError } from "../data/jsonl.ts";
+import { type JsonRow, readJsonRows, rowError } from "../data/files/jsonl.ts";
 import { answerMeant, questionFromRow } from "../data/question.ts";
-import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/rules.ts";
+import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/metrics/rules.ts";
 
 /** One prediction and its scores. */
 export interface ScoredAnswer extends AnswerScores {

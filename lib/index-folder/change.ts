@@ -1,8 +1,8 @@
 /** Changes an index folder: one process at a time, readers undisturbed, and the new manifest as the commit. */
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { native } from "../base/addon/native.ts";
 import { SeekError } from "../base/errors.ts";
-import { native } from "../base/native.ts";
 import { KnownFiles, knownFilesFile } from "./known-files.ts";
 import {
   findManifest,

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
-import { writeFileAtomic } from "../base/files.ts";
+import { writeFileAtomic } from "../base/files/files.ts";
 import { settingsSchema } from "./manifest.ts";
 
 /** The file's name, in the folder of the segment that is being written; no manifest ever names it. */

@@ -4,7 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
-import { writeFileAtomic } from "../base/files.ts";
+import { writeFileAtomic } from "../base/files/files.ts";
 
 /** The file's name. It belongs to this machine: a copy of the index finds its files unknown and checks them. */
 export const knownFilesFile = "checked.json";

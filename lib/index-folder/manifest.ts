@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
-import { writeFileAtomic } from "../base/files.ts";
+import { writeFileAtomic } from "../base/files/files.ts";
 
 /** The file's name. Renaming it into its place is the commit of every change. */
 export const manifestFile = "manifest.json";

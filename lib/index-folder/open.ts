@@ -181,7 +181,7 @@ function checkTopK(topK: number): void {
 export async function openIndex(folder: string, options: OpenIndexOptions = {}): Promise<IndexSearch> {
   const { manifest, mode, files } = await openLatest(folder, options);
   const { segments, bm25, embedder, checkedBytes, close } = files;
-  const finder = { segments, mode, ...(bm25 ? { bm25 } : {}), ...(embedder ? { embedder } : {}) };
+  const finder = { segments, mode, bm25, embedder };
   let [isOpen, numRunning] = [true, 0];
   const closeWhenIdle = (): void => {
     if (!isOpen && numRunning === 0) close();

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { PassageStore } from "../corpus/passage-store.ts";
 import { Bm25Index } from "../search/bm25.ts";
 import { VectorIndex } from "../search/vector-index.ts";
+import { readRemovedRows } from "./change/removed-rows.ts";
 import type { FileChecks } from "./file-checks.ts";
 import { type SegmentEntry, segmentFolder } from "./manifest.ts";
-import { readRemovedRows } from "./removed-rows.ts";
 
 /** The files of a segment, beside the one that lists removed passages. */
 export const segmentFiles = {
@@ -73,7 +73,7 @@ export class Segment {
       const vectors =
         wanted.dense && kind
           ? await open(segmentFiles.vectors, (path, verify) =>
-              VectorIndex.open(path, { kind, verify, ...(finer ? { rescore: finer } : {}) }),
+              VectorIndex.open(path, { kind, verify, rescore: finer }),
             )
           : undefined;
       const removed = await openRemoved(entry, checks);

@@ -1,6 +1,7 @@
 /** Every id stands for one passage of an index. */
+
+import { native } from "../base/addon/native.ts";
 import { SeekError } from "../base/errors.ts";
-import { native } from "../base/native.ts";
 import type { PassageStore } from "../corpus/passage-store.ts";
 
 /** Passages whose ids are compared. */

@@ -1,8 +1,8 @@
 /** A language model's weights in memory, shared by the engine that generates and the trainer that learns. */
 import { join } from "node:path";
 import type { NativeModel } from "../base/addon/models.ts";
+import { native } from "../base/addon/native.ts";
 import { SeekError } from "../base/errors.ts";
-import { native } from "../base/native.ts";
 import { configFileOf, type DecoderConfig, type DecoderShape, decoderConfig, parseConfig } from "./config.ts";
 import { findWeights, readJson } from "./model-folder.ts";
 import { type StoredDtype, saveModel } from "./save.ts";

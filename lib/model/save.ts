@@ -3,7 +3,7 @@ import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { NativeModel } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
-import { writeFileAtomic } from "../base/files.ts";
+import { writeFileAtomic } from "../base/files/files.ts";
 import { indexFile, weightsFile } from "./model-folder.ts";
 import { type NamedShape, safetensorsHeader } from "./safetensors.ts";
 

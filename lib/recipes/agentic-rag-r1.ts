@@ -1,13 +1,13 @@
 /** Agentic-RAG-R1: plan, reason, search with tools, take back, sum up, answer, over a memory stack; trained by GRPO. */
 import { SeekError } from "../base/errors.ts";
+import { f1Reward, type Reward, type RewardPart, weightedReward } from "../reward/reward.ts";
 import {
   agenticAccuracyReward,
   agenticFormatReward,
   agenticFormReward,
   optionReward,
-} from "../reward/agentic-rag.ts";
-import { agenticFormTokens, agenticPointTokens } from "../reward/agentic-tokens.ts";
-import { f1Reward, type Reward, type RewardPart, weightedReward } from "../reward/reward.ts";
+} from "../reward/systems/agentic-rag.ts";
+import { agenticFormTokens, agenticPointTokens } from "../reward/systems/agentic-tokens.ts";
 import { type AgenticFormatOptions, agenticFormat } from "../rollout/formats/agentic-rag.ts";
 import { performBracketCalls } from "../rollout/turns/perform.ts";
 import { bracketTools } from "../tools/bracket-calls.ts";

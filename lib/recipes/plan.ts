@@ -2,8 +2,8 @@
 import type { Question } from "../data/question.ts";
 import { type AgentParts, rolloutGroup } from "../rollout/agents/agent.ts";
 import type { Search } from "../search/search.ts";
+import { schedule } from "../train/algorithm/schedule.ts";
 import type { RlOptions } from "../train/rl-options.ts";
-import { schedule } from "../train/schedule.ts";
 import type { Recipe } from "./recipe.ts";
 
 /** A model that can play. */
@@ -52,7 +52,7 @@ export function trainingOf(
     task: {
       ...{ questions, reward },
       rollout: (question, how) => rolloutGroup(parts, question, how),
-      ...(groupReward ? { groupReward } : {}),
+      groupReward,
       ...(tokenRewards ? { tokenRewards: tokenRewards(parts.tokenizer) } : {}),
     },
     ...{ algorithm, steps },

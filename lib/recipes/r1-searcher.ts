@@ -1,8 +1,12 @@
 /** R1-Searcher (arXiv 2503.05592): first to search at all, then to answer right, by outcome alone. */
 import { fewSearchesBonus } from "../reward/group.ts";
-import { type SearcherRewardOptions, type SearcherStage, searcherReward } from "../reward/r1-searcher.ts";
+import {
+  type SearcherRewardOptions,
+  type SearcherStage,
+  searcherReward,
+} from "../reward/systems/r1-searcher.ts";
 import { type SearcherQueryStyle, searcherFormat } from "../rollout/formats/r1-searcher.ts";
-import { type Algorithm, algorithms } from "../train/algorithm.ts";
+import { type Algorithm, algorithms } from "../train/algorithm/algorithm.ts";
 import type { Recipe, Training } from "./recipe.ts";
 
 /** Options of the recipe. */

@@ -1,11 +1,11 @@
 /** RAG-R1 (arXiv 2507.02962): think, search with one or several queries at a time, answer; rewarded by exact match. */
 import { emReward } from "../reward/reward.ts";
-import { wholeTextEmReward } from "../reward/search-r1.ts";
+import { wholeTextEmReward } from "../reward/systems/search-r1.ts";
 import { ragFormat } from "../rollout/formats/format.ts";
 import { originalRagFormat } from "../rollout/formats/original-rag.ts";
 import { defaultLimits } from "../rollout/limits.ts";
 import type { QueryMode } from "../text/observation.ts";
-import { algorithms } from "../train/algorithm.ts";
+import { algorithms } from "../train/algorithm/algorithm.ts";
 import type { Recipe } from "./recipe.ts";
 
 /**

@@ -1,12 +1,12 @@
 /** ReSearch (arXiv 2503.19470): one flow of thoughts and searches, rewarded by the F1 of the boxed answer. */
 import { SeekError } from "../base/errors.ts";
-import { reCallReward } from "../reward/re-call.ts";
-import { type ReSearchRewardOptions, reSearchReward } from "../reward/re-search.ts";
+import { reCallReward } from "../reward/systems/re-call.ts";
+import { type ReSearchRewardOptions, reSearchReward } from "../reward/systems/re-search.ts";
 import { type ReSearchTemplate, reSearchFormat } from "../rollout/formats/re-search.ts";
 import { toolFormat } from "../rollout/formats/tool-format.ts";
 import { performJsonCalls } from "../rollout/turns/perform.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
-import { algorithms } from "../train/algorithm.ts";
+import { algorithms } from "../train/algorithm/algorithm.ts";
 import type { Recipe } from "./recipe.ts";
 
 /** Options of the recipe. */
@@ -46,7 +46,7 @@ export function reSearch({ tools, ...options }: ReSearchOptions = {}): Recipe {
     format: reSearchFormat({
       template,
       faithful,
-      ...(templateText === undefined ? {} : { templateText }),
+      templateText,
     }),
     limits: {
       maxTurns: faithful ? Number.POSITIVE_INFINITY : 10,

@@ -6,7 +6,7 @@ import type { Limits } from "../rollout/limits.ts";
 import type { Sampling, TextCodec } from "../rollout/seams.ts";
 import type { PerformCalls } from "../rollout/turns/perform.ts";
 import type { Search } from "../search/search.ts";
-import type { Algorithm } from "../train/algorithm.ts";
+import type { Algorithm } from "../train/algorithm/algorithm.ts";
 import type { TokenReward } from "../train/rl-options.ts";
 
 /** How an agent talks, how far it may go, what its work is worth, and how it learns from that. */

@@ -1,9 +1,9 @@
 /** Search-R1 (arXiv 2503.09516): think, search one query a turn, answer; by PPO or GRPO, with or without format reward. */
 import { emReward } from "../reward/reward.ts";
-import { type FormatScores, formatReward, wholeTextEmReward } from "../reward/search-r1.ts";
+import { type FormatScores, formatReward, wholeTextEmReward } from "../reward/systems/search-r1.ts";
 import { ragFormat } from "../rollout/formats/format.ts";
 import { originalRagFormat, searchR1Observation } from "../rollout/formats/original-rag.ts";
-import { algorithms } from "../train/algorithm.ts";
+import { algorithms } from "../train/algorithm/algorithm.ts";
 import type { Recipe } from "./recipe.ts";
 
 /** Options of the recipe. */

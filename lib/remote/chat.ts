@@ -1,6 +1,6 @@
 /** A language model behind an OpenAI-compatible server: one message in, one text out. */
 import { z } from "zod";
-import { KeptAnswers } from "../base/kept-answers.ts";
+import { KeptAnswers } from "../base/files/kept-answers.ts";
 import { Endpoint, httpUrl } from "./endpoint.ts";
 import type { TransportOptions } from "./guard.ts";
 import { bearer, type KeyOptions, optionalKey } from "./secret.ts";

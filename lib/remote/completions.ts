@@ -127,8 +127,8 @@ export class Completions {
       ...(typeof prompt === "string" ? { prompt } : { messages: prompt }),
       ...sampling,
       max_tokens: maxTokens,
-      ...(topP === undefined ? {} : { top_p: topP }),
-      ...(seed === undefined ? {} : { seed }),
+      top_p: topP,
+      seed,
       ...(stop.length === 0 ? {} : { stop }),
     };
     return this.#turns.execute(async () => {

@@ -2,7 +2,7 @@
 import { answerMeant, type Question } from "../data/question.ts";
 import { lastAnswer } from "../rollout/grammars/grammar.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { exactMatch, f1 } from "./metrics.ts";
+import { exactMatch, f1 } from "./metrics/metrics.ts";
 
 /**
  * The worth of one trajectory as an answer to its question; undefined where it cannot be told, as when a judge fails:

@@ -2,7 +2,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Handle, NativeHits } from "../base/addon/handle.ts";
-import { native } from "../base/native.ts";
+import { native } from "../base/addon/native.ts";
 import { cutBatches, cutTexts, type StreamOptions, type TextStream } from "../text/words/lexicon.ts";
 
 /** The two parameters of the formula. */

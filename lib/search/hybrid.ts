@@ -44,7 +44,7 @@ export function hybridSearch(searches: readonly Search[], options: HybridOptions
   const { weights, depth = 50 } = options;
   return async (queries, { topK, signal }) => {
     throwIfAborted(signal, "search");
-    const asked = { topK: Math.max(topK, depth), ...(signal ? { signal } : {}) };
+    const asked = { topK: Math.max(topK, depth), signal };
     const found = await Promise.all(searches.map((search) => search(queries, asked)));
     return queries.map((_, query): Hit[] =>
       fuseRankings(

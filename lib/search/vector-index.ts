@@ -1,7 +1,7 @@
 /** Nearest vectors, exactly or over a graph; searched and built on native threads. */
 import type { Handle, NativeHits } from "../base/addon/handle.ts";
+import { native } from "../base/addon/native.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
-import { native } from "../base/native.ts";
 
 /**
  * `exact` compares with every vector; `hnsw` walks a graph: faster beyond some ten thousand, with recall near 1.

@@ -1,6 +1,6 @@
 /** Vectors of a long build, written as they come: a killed build goes on where the file ends. */
 import type { Handle } from "../base/addon/handle.ts";
-import { native } from "../base/native.ts";
+import { native } from "../base/addon/native.ts";
 import type { VectorFormat } from "./vector-index.ts";
 
 /**

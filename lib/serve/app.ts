@@ -4,16 +4,16 @@ import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
 import type { BatchOptions } from "../search/batcher.ts";
-import { Call } from "./call.ts";
-import { batchSearchRoute, healthRoute, searchRoute } from "./flashrag.ts";
+import { Call } from "./http/call.ts";
+import { type Dialect, Refusal, refusals } from "./http/refusal.ts";
 import type { ServeMetrics } from "./metrics.ts";
-import { embeddingsRoute, modelsRoute } from "./openai.ts";
 import type { RetrieverOptions } from "./options.ts";
-import { queriesRoute } from "./r1-searcher.ts";
-import { type Dialect, Refusal, refusals } from "./refusal.ts";
+import { batchSearchRoute, healthRoute, searchRoute } from "./protocols/flashrag.ts";
+import { embeddingsRoute, modelsRoute } from "./protocols/openai.ts";
+import { queriesRoute } from "./protocols/r1-searcher.ts";
+import { retrieveRoute } from "./protocols/search-r1.ts";
 import type { Retriever } from "./retriever.ts";
 import { failureOf } from "./retriever.ts";
-import { retrieveRoute } from "./search-r1.ts";
 
 /** A route: how it is asked, how it words refusals, what it does. */
 interface Route {

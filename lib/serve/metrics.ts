@@ -2,7 +2,7 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { BatchEvent } from "../search/batcher.ts";
-import type { Call } from "./call.ts";
+import type { Call } from "./http/call.ts";
 
 /** Between two looks at the event loop, milliseconds. */
 const resolutionMs = 5;

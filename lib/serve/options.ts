@@ -3,7 +3,7 @@ import { SeekError } from "../base/errors.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { BatchOptions } from "../search/batcher.ts";
 import type { Search } from "../search/search.ts";
-import type { ContentsForm } from "./contents.ts";
+import type { ContentsForm } from "./protocols/contents.ts";
 
 /** Bounds on what one request may ask, and on all together. */
 export interface RetrieverLimits {

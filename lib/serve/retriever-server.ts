@@ -6,10 +6,10 @@ import { getRequestListener } from "@hono/node-server";
 import { SeekError } from "../base/errors.ts";
 import type { BatchEvent, BatchOptions } from "../search/batcher.ts";
 import { retrieverApp } from "./app.ts";
-import type { Call } from "./call.ts";
+import type { Call } from "./http/call.ts";
+import { Refusal, refusalBody } from "./http/refusal.ts";
 import { type BatchKind, ServeMetrics } from "./metrics.ts";
 import { limitsOf, type RetrieverOptions } from "./options.ts";
-import { Refusal, refusalBody } from "./refusal.ts";
 import { Retriever } from "./retriever.ts";
 
 /** How long answers that were cut short have to reach their clients, milliseconds. */

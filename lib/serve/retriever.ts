@@ -4,12 +4,12 @@ import { SeekError } from "../base/errors.ts";
 import { batched } from "../search/batched.ts";
 import type { BatchOptions } from "../search/batcher.ts";
 import type { Hit, Search } from "../search/search.ts";
-import type { Call } from "./call.ts";
-import { Gate } from "./gate.ts";
+import type { Call } from "./http/call.ts";
+import { Gate } from "./http/gate.ts";
+import { Refusal } from "./http/refusal.ts";
+import { readBody } from "./http/request-body.ts";
+import { inParts } from "./http/slices.ts";
 import type { RetrieverLimits, RetrieverOptions } from "./options.ts";
-import { Refusal } from "./refusal.ts";
-import { readBody } from "./request-body.ts";
-import { inParts } from "./slices.ts";
 
 /** What a request asks for, whatever its protocol. */
 export interface Question {

@@ -6,8 +6,8 @@ import { SeekError } from "../base/errors.ts";
 import type { Question } from "../data/question.ts";
 import type { Reward } from "../reward/reward.ts";
 import { questionFinder, type TextFamily, trajectoryOfText } from "../reward/text-trajectory.ts";
-import { type Issue, Refusal, refusalBody, statusOf } from "./refusal.ts";
-import { readBody } from "./request-body.ts";
+import { type Issue, Refusal, refusalBody, statusOf } from "./http/refusal.ts";
+import { readBody } from "./http/request-body.ts";
 
 /** What is served, and where. */
 export interface RewardServerOptions {

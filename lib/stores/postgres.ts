@@ -37,7 +37,7 @@ export class Postgres {
     const { maxConcurrent = 4, timeoutMs = 10_000 } = transport;
     const connectionTimeoutMillis = Math.min(timeoutMs, maxConnectMs);
     const timeouts = { connectionTimeoutMillis, statement_timeout: timeoutMs };
-    this.#config = { ...(connection === undefined ? {} : { connectionString: connection }), ...timeouts };
+    this.#config = { connectionString: connection, ...timeouts };
     this.#guard = new Guard(shownDatabase(connection), { ...transport, maxConcurrent });
     this.#pool = new pg.Pool({ ...this.#config, max: maxConcurrent, allowExitOnIdle: true });
     // A broken connection fails its statement and is replaced; without listeners the process would end.

@@ -96,7 +96,7 @@ export function toolBox(tools: readonly Tool[], options: ToolBoxOptions = {}): T
     throw new SeekError("ERR_ARGUMENT", `tools: expected names of their own, got ${twice} twice`);
   }
   const run: RunTools = (calls, { timeoutMs: sooner = timeoutMs, signal } = {}) => {
-    const limits = { timeoutMs: Math.min(timeoutMs, sooner), maxChars, ...(signal ? { signal } : {}) };
+    const limits = { timeoutMs: Math.min(timeoutMs, sooner), maxChars, signal };
     return Promise.all(
       calls.map(async (call, i) => {
         if (i >= maxCalls) return failed("too many calls", `a turn may have ${maxCalls} calls`);
@@ -168,7 +168,7 @@ function failed(kind: ToolFailureKind, message: string): ToolResult {
 /** The output with no more than so many characters, none of them half. */
 function bounded({ text, documents }: ToolOutput, maxChars: number): ToolResult {
   const kept = text.length <= maxChars ? text : text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, "");
-  return { text: kept.toWellFormed(), ...(documents ? { documents } : {}) };
+  return { text: kept.toWellFormed(), documents };
 }
 
 function messageOf(error: unknown): string {

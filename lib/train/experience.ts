@@ -9,13 +9,13 @@ import {
   remaxAdvantages,
   tokenAdvantages,
   whiten,
-} from "./advantage.ts";
-import type { Algorithm } from "./algorithm.ts";
-import type { TrainSequence } from "./packing.ts";
+} from "./algorithm/advantage.ts";
+import type { Algorithm } from "./algorithm/algorithm.ts";
+import type { TrainSequence } from "./batch/packing.ts";
+import { policySequence } from "./batch/sequence.ts";
+import { type KlEstimator, scoreSequences } from "./learner/trainer.ts";
 import { mean } from "./rl-metrics.ts";
 import type { Learners, RlBatch } from "./rl-options.ts";
-import { policySequence } from "./sequence.ts";
-import { type KlEstimator, scoreSequences } from "./trainer.ts";
 
 /** A trajectory and its worth; trajectories of one group answer the same question. */
 export interface Rewarded {
@@ -132,7 +132,7 @@ function baselineAdvantages(
   const rewards = sequences.map(({ rows }, i) => rewarded[i]!.tokenRewards ?? new Float64Array(rows.length));
   const whole = hasTokenRewards ? [] : groupAdvantages(scores, groups, baseline);
   const perToken = hasTokenRewards
-    ? tokenAdvantages(scores, rewards, groups, { baseline, ...(credit === undefined ? {} : { credit }) })
+    ? tokenAdvantages(scores, rewards, groups, { baseline, credit })
     : sequences.map(({ rows }, i) => new Float64Array(rows.length).fill(whole[i]!));
   const final = baseline === "reinforce++" ? whiten(perToken) : perToken;
   return sequences.map((sequence, i) => ({ ...sequence, advantages: Float32Array.from(final[i]!) }));
@@ -213,7 +213,7 @@ export async function toExperience(
   if (kl !== undefined) sequences = await withReference(sequences, learners, batch);
   const distances = kl?.in === "reward" ? distancesOf(sequences, kl.estimator) : undefined;
   const penalties = distances?.map((one) => one.map((distance) => (kl?.coef ?? 0) * distance));
-  const known = { ...(gap === undefined ? {} : { gap }), ...(distances && meanDistances(distances)) };
+  const known = { gap, ...(distances && meanDistances(distances)) };
   if (algorithm.advantage === "gae") {
     const rewards = sequences.map(({ rows }, i) => rewardsOf(rewarded[i]!, penalties?.[i], rows.length));
     const values = await learners.critic!.values(sequences, batch);

@@ -1,10 +1,10 @@
 /** Opens what an algorithm trains with: a trainer, and the critic and the reference it asks for, closed together. */
 import type { Model } from "../model/model.ts";
-import type { Algorithm } from "./algorithm.ts";
-import { Critic } from "./critic.ts";
-import type { AdamWOptions } from "./learner.ts";
+import type { Algorithm } from "./algorithm/algorithm.ts";
+import { Critic } from "./learner/critic.ts";
+import type { AdamWOptions } from "./learner/learner.ts";
+import { Trainer } from "./learner/trainer.ts";
 import type { Learners } from "./rl-options.ts";
-import { Trainer } from "./trainer.ts";
 
 /** Learners that are closed together. */
 export interface OpenLearners extends AsyncDisposable {
@@ -32,7 +32,7 @@ export async function openLearners(
   const critic = algorithm.advantage === "gae" ? await Critic.open(model, options) : undefined;
   const reference = algorithm.kl === undefined ? undefined : await model.clone();
   return {
-    learners: { trainer, ...(critic ? { critic } : {}), ...(reference ? { reference } : {}) },
+    learners: { trainer, critic, reference },
     [Symbol.asyncDispose]: async () => {
       for (const part of [trainer, critic, reference]) part?.close();
     },

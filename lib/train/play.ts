@@ -3,8 +3,8 @@ import { SeekError } from "../base/errors.ts";
 import { mixSeed } from "../base/seed.ts";
 import type { Question } from "../data/question.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { Algorithm } from "./algorithm.ts";
-import { itemsOfStep } from "./order.ts";
+import type { Algorithm } from "./algorithm/algorithm.ts";
+import { itemsOfStep } from "./batch/order.ts";
 import { playWithRefills } from "./refill.ts";
 import type { RlOptions, Task } from "./rl-options.ts";
 

@@ -1,5 +1,5 @@
 /** Dynamic sampling: other questions in place of those whose rollouts all earned the same. */
-import { seededOrder } from "./order.ts";
+import { seededOrder } from "./batch/order.ts";
 
 /** Rollouts of one question; one without a reward says nothing. */
 type Group = readonly { readonly reward?: number | undefined }[];

@@ -1,6 +1,6 @@
 /** What a step's trajectories say in the run log. */
 import { loggedMemory, memoryFigures } from "../evaluate/memory-figures.ts";
-import { exactMatch } from "../reward/metrics.ts";
+import { exactMatch } from "../reward/metrics/metrics.ts";
 import type { Played, Rolled } from "./play.ts";
 import { differs } from "./refill.ts";
 
@@ -94,12 +94,12 @@ export function trajectoryRows(step: number, rolled: readonly Rolled[]): object[
     queries: trajectory.queries,
     failures: trajectory.failureReasons ?? [],
     weightsVersion: trajectory.weightsVersion,
-    ...(trajectory.memory === undefined ? {} : { memory: trajectory.memory }),
+    memory: trajectory.memory,
     segments: trajectory.segments.map(({ kind, text, tokens, visible }) => ({
       kind,
       text,
       tokens: tokens.length,
-      ...(visible === undefined ? {} : { visible }),
+      visible,
     })),
   }));
 }

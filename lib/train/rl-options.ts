@@ -5,11 +5,11 @@ import type { GroupReward } from "../reward/group.ts";
 import type { Reward } from "../reward/reward.ts";
 import type { Sampling } from "../rollout/seams.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { Algorithm } from "./algorithm.ts";
-import type { Critic } from "./critic.ts";
-import type { RunOptions } from "./run.ts";
-import type { Schedule } from "./schedule.ts";
-import type { Trainer } from "./trainer.ts";
+import type { Algorithm } from "./algorithm/algorithm.ts";
+import type { Schedule } from "./algorithm/schedule.ts";
+import type { Critic } from "./learner/critic.ts";
+import type { Trainer } from "./learner/trainer.ts";
+import type { RunOptions } from "./run/run.ts";
 
 /** What learns, and what it must stay close to. */
 export interface Learners {

@@ -1,13 +1,15 @@
 /** Reinforcement learning: rollouts, rewards, advantages, update, metrics, evaluation, checkpoint; step by step. */
+
 import { performance } from "node:perf_hooks";
+import { defined } from "../base/defined.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { mixSeed } from "../base/seed.ts";
+import { nextKlCoef } from "./algorithm/kl-target.ts";
 import { toExperience } from "./experience.ts";
-import { nextKlCoef } from "./kl-target.ts";
 import { checkSamples, type Played, play, scoredOf } from "./play.ts";
 import { groupMetrics, rolloutMetrics, trajectoryRows } from "./rl-metrics.ts";
 import type { RlMetrics, RlOptions } from "./rl-options.ts";
-import { Run } from "./run.ts";
+import { Run } from "./run/run.ts";
 import { update } from "./update.ts";
 
 function check({ learners, algorithm, batch, task }: RlOptions): void {
@@ -35,17 +37,18 @@ async function learn(step: number, played: readonly Played[], options: RlOptions
   const { gap, referenceKl, trajectoryKl = 0, explainedVariance, meanValue } = experience;
   const { coef = 0, adaptive } = algorithm.kl ?? {};
   const measured = { kl: trajectoryKl, trajectories: played.length };
-  const learnt = {
+  const learnt = defined({
     ...metrics,
-    ...(gap === undefined ? {} : { "logprob_gap/mean": gap.mean, "logprob_gap/max": gap.max }),
-    ...(referenceKl === undefined ? {} : { "policy/kl_reference": referenceKl }),
-    ...(adaptive === undefined ? {} : { "policy/kl_coef": coef }),
-    ...(explainedVariance === undefined ? {} : { "value/explained_variance": explainedVariance }),
-    ...(meanValue === undefined ? {} : { "value/mean": meanValue }),
+    "logprob_gap/mean": gap?.mean ?? metrics["logprob_gap/mean"],
+    "logprob_gap/max": gap?.max ?? metrics["logprob_gap/max"],
+    "policy/kl_reference": referenceKl ?? metrics["policy/kl_reference"],
+    "policy/kl_coef": adaptive && coef,
+    "value/explained_variance": explainedVariance,
+    "value/mean": meanValue,
     lr: rates.policy,
-    ...(learners.critic === undefined ? {} : { "value/lr": rates.critic }),
+    "value/lr": learners.critic && rates.critic,
     weights_version: learners.trainer.model.weightsVersion,
-  };
+  });
   return { learnt, klCoef: adaptive && nextKlCoef(coef, measured, adaptive) };
 }
 

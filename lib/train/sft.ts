@@ -1,12 +1,12 @@
 /** Supervised fine-tuning: batches of weighted sequences, one optimiser step each. */
 import { performance } from "node:perf_hooks";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
-import { itemsOfStep } from "./order.ts";
-import type { TrainSequence } from "./packing.ts";
-import { Run, type RunOptions } from "./run.ts";
-import type { Schedule } from "./schedule.ts";
-import { normaliseWeights } from "./sequence.ts";
-import type { Trainer } from "./trainer.ts";
+import type { Schedule } from "./algorithm/schedule.ts";
+import { itemsOfStep } from "./batch/order.ts";
+import type { TrainSequence } from "./batch/packing.ts";
+import { normaliseWeights } from "./batch/sequence.ts";
+import type { Trainer } from "./learner/trainer.ts";
+import { Run, type RunOptions } from "./run/run.ts";
 
 /** The batch of each step; the same step must always give the same batch, or a resumed run differs. */
 export type SftBatch = (step: number) => readonly TrainSequence[] | Promise<readonly TrainSequence[]>;

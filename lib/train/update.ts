@@ -1,11 +1,11 @@
 /** The optimiser steps of one iteration: mini-batches of whole trajectories, critic and policy. */
-import { type Algorithm, aggregate } from "./algorithm.ts";
+import { type Algorithm, aggregate } from "./algorithm/algorithm.ts";
+import { seededOrder } from "./batch/order.ts";
+import type { TrainSequence } from "./batch/packing.ts";
 import type { Experience } from "./experience.ts";
-import { seededOrder } from "./order.ts";
-import type { TrainSequence } from "./packing.ts";
+import type { LossOptions } from "./learner/trainer.ts";
 import { mean } from "./rl-metrics.ts";
 import type { Learners, RlBatch } from "./rl-options.ts";
-import type { LossOptions } from "./trainer.ts";
 
 /** Means over the optimiser steps of one iteration; norms are the means before clipping. */
 export interface UpdateMetrics {
@@ -45,7 +45,7 @@ export function lossOf(algorithm: Algorithm, temperature: number): LossOptions {
     objective,
     clipLow: clip.low,
     clipHigh: clip.high,
-    ...(clip.dual === undefined ? {} : { clipDual: clip.dual }),
+    clipDual: clip.dual,
     entropyCoef,
     temperature,
     ...(kl?.in === "loss" ? { kl: { estimator: kl.estimator, coef: kl.coef } } : {}),

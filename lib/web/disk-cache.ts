@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { writeFileAtomic } from "../base/files.ts";
+import { writeFileAtomic } from "../base/files/files.ts";
 
 /** Where and for how long. */
 export interface DiskCacheOptions {

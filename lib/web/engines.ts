@@ -149,7 +149,7 @@ export const engineShapes: Readonly<Record<WebEngine, EngineShape>> = {
     request: ({ query, count, site, key }) => ({
       body: {
         ...{ query, count, page: 1, freshness: "noLimit", summary: true },
-        ...(site === undefined ? {} : { include: site }),
+        include: site,
       },
       headers: { authorization: `Bearer ${key}` },
     }),

@@ -4,11 +4,11 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { baseDemonstrations, baseSft } from "../../lib/ablations/base-model.ts";
-import { type RunResult, runVariant } from "../../lib/ablations/run-variant.ts";
-import type { Setting } from "../../lib/ablations/setting.ts";
-import { ablationTables, directions } from "../../lib/ablations/table.ts";
-import { variants } from "../../lib/ablations/variants.ts";
+import { baseDemonstrations, baseSft } from "../../apps/ablations/base-model.ts";
+import { type RunResult, runVariant } from "../../apps/ablations/run-variant.ts";
+import type { Setting } from "../../apps/ablations/setting.ts";
+import { ablationTables, directions } from "../../apps/ablations/table.ts";
+import { variants } from "../../apps/ablations/variants.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

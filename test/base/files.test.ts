@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
-import { checkFilePlace, writeFileAtomic } from "../../lib/base/files.ts";
+import { checkFilePlace, writeFileAtomic } from "../../lib/base/files/files.ts";
 
 let folder = "";
 beforeEach(async () => {

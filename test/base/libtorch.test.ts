@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { libtorchLibraries } from "../../lib/base/libtorch.ts";
+import { libtorchLibraries } from "../../lib/base/addon/libtorch.ts";
 
 test("a libtorch folder gives its libraries in order, and one that lacks some is refused by name", async () => {
   const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { readParquetGroups } from "../../lib/data/parquet.ts";
+import { readParquetGroups } from "../../lib/data/files/parquet.ts";
 import { prepareQuestions } from "../../lib/data/prepare.ts";
 import { projectRoot } from "../project.ts";
 import { startHub } from "../remote/hub-server.ts";

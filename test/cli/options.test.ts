@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { Command as Program } from "commander";
 import { z } from "zod";
-import { flagsOf } from "../../lib/cli/flags.ts";
-import { readOptions } from "../../lib/cli/options.ts";
-import { nearestWord } from "../../lib/cli/spelling.ts";
+import { flagsOf } from "../../apps/cli/flags.ts";
+import { readOptions } from "../../apps/cli/options.ts";
+import { nearestWord } from "../../apps/cli/spelling.ts";
 
 const schema = z.strictObject({
   model: z.string().describe("folder"),

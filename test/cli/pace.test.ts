@@ -1,7 +1,7 @@
 /** Rates and remaining times. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { durationText, Pace } from "../../lib/cli/pace.ts";
+import { durationText, Pace } from "../../apps/cli/report/pace.ts";
 
 test("the pace is that of the last twenty seconds", () => {
   let now = 0;

@@ -1,7 +1,7 @@
 /** What the command line lets one choose of a recipe. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chooseRecipe, noChoices } from "../../lib/cli/recipe-options.ts";
+import { chooseRecipe, noChoices } from "../../apps/cli/options/recipe-options.ts";
 
 const agentic = { ...noChoices, recipe: "agentic-rag-r1" } as const;
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Encoder } from "../../lib/embed/encoder.ts";
-import { buildIndex } from "../../lib/index-folder/build.ts";
+import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { projectRoot } from "../project.ts";
 import { runCli } from "./run-cli.ts";
 

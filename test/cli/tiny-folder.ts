@@ -1,7 +1,7 @@
 /** A model folder for tests: a random model of some kilobytes with a tokenizer of bytes. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { native } from "../../lib/base/native.ts";
+import { native } from "../../lib/base/addon/native.ts";
 import { Model } from "../../lib/model/model.ts";
 
 /** GPT-2's byte alphabet: every byte as one printable character. */

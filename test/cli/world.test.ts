@@ -4,9 +4,9 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { readJsonRows } from "../../lib/data/jsonl.ts";
+import { createWorld } from "../../apps/world/world.ts";
+import { readJsonRows } from "../../lib/data/files/jsonl.ts";
 import { readQuestions } from "../../lib/data/question.ts";
-import { createWorld } from "../../lib/world/world.ts";
 import { runCli } from "./run-cli.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { writeDemonstration } from "../../lib/curate/demonstration.ts";
 import { readDemonstrations, tokensOf } from "../../lib/curate/read-demonstrations.ts";
-import { sftSequence } from "../../lib/train/sequence.ts";
+import { sftSequence } from "../../lib/train/batch/sequence.ts";
 import { characters } from "../rollout/doubles.ts";
 import { answering } from "./scripted.ts";
 

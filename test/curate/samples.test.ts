@@ -1,10 +1,10 @@
 /** Trajectories cut into RAG-R1's four categories. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { demonstrations } from "../../apps/world/teachers/demonstrations.ts";
 import { balancedSamples, sftSamples, type WrittenSegment } from "../../lib/curate/samples.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
-import { demonstrations } from "../../lib/world/demonstrations.ts";
 
 const format = ragFormat("single");
 const prompt: WrittenSegment = { kind: "prompt", text: "who?", tokens: [7] };

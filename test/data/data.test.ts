@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
-import { readJsonRows } from "../../lib/data/jsonl.ts";
+import { readJsonRows } from "../../lib/data/files/jsonl.ts";
 import { type Question, readQuestions, writeQuestions } from "../../lib/data/question.ts";
 
 let folder = "";

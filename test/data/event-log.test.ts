@@ -4,13 +4,13 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { crc32c, EventLog } from "../../lib/data/event-log.ts";
+import { crc32c, EventLog } from "../../lib/data/logs/event-log.ts";
 import { projectRoot } from "../project.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-events-"));
 after(() => rm(folder, { recursive: true }));
 const golden = await readFile(join(projectRoot, "test", "golden", "data", "events.tfevents"));
-const rows = [
+const rows: Record<string, number>[] = [
   { step: 0, "eval/em": 0.25 },
   { step: 1, "reward/mean": 0.5, "policy/kl": -1.25e-7, tokens: 123456789 },
   { step: 300, "reward/mean/größe": 1e30 },

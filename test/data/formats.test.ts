@@ -7,7 +7,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { mixSeed } from "../../lib/base/seed.ts";
-import { readCsvRows } from "../../lib/data/csv.ts";
+import { readCsvRows } from "../../lib/data/files/csv.ts";
 import type { FormatName } from "../../lib/data/formats.ts";
 import { formatNames, formatOf } from "../../lib/data/formats.ts";
 import { type PrepareOptions, prepareQuestions } from "../../lib/data/prepare.ts";

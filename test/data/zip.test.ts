@@ -5,8 +5,8 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { archivePath, unpack } from "../../lib/data/files/zip.ts";
 import { readQuestions } from "../../lib/data/question.ts";
-import { archivePath, unpack } from "../../lib/data/zip.ts";
 import { projectRoot } from "../project.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

@@ -1,7 +1,7 @@
 /** What the demo tells its reader. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chooseTraces, summarize, tableOf } from "../../lib/demo/report.ts";
+import { chooseTraces, summarize, tableOf } from "../../apps/demo/report.ts";
 import type { Evaluation } from "../../lib/evaluate/evaluate.ts";
 import { intervalsOf, meansOf } from "../../lib/evaluate/figures.ts";
 import type { QuestionResult } from "../../lib/evaluate/question-result.ts";

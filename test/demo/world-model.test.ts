@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { sftBatch, trainWorldModel, worldSft } from "../../lib/demo/world-model.ts";
+import { sftBatch, trainWorldModel, worldSft } from "../../apps/demo/world-model.ts";
 import { Model } from "../../lib/model/model.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { type Question, readQuestions } from "../../lib/data/question.ts";
 import { checkCorpus } from "../../lib/doctor/check-corpus.ts";
-import { buildIndex } from "../../lib/index-folder/build.ts";
-import { addToIndex, removeFromIndex } from "../../lib/index-folder/edit.ts";
+import { buildIndex } from "../../lib/index-folder/build/build.ts";
+import { addToIndex, removeFromIndex } from "../../lib/index-folder/change/edit.ts";
 import { runCli } from "../cli/run-cli.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-check-test-"));

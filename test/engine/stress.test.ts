@@ -26,7 +26,7 @@ async function converse(sequence: Sequence, below: (bound: number) => number, de
       const signal = below(5) === 0 ? AbortSignal.timeout(below(20)) : undefined;
       if (below(10) === 0) setTimeout(() => sequence.close(), below(30));
       const stop = below(2) === 0 ? ["a", "bc"] : [];
-      await sequence.generate({ maxTokens: 1 + below(30), stop, ...(signal ? { signal } : {}) });
+      await sequence.generate({ maxTokens: 1 + below(30), stop, signal });
       const numForks = depth < 2 && below(3) === 0 ? 1 + below(4) : 0;
       const forks = Array.from({ length: numForks }, () => sequence.fork());
       sequence.append(prompt(below(15), below(9)));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import type { Model } from "../../lib/model/model.ts";
-import { Trainer } from "../../lib/train/trainer.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { generateOnce, prompt, tinyModel } from "./models.ts";
 
 let model: Model;

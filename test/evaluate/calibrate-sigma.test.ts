@@ -1,7 +1,7 @@
 /** The threshold of state values, against every threshold there is. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { calibrateSigma } from "../../lib/evaluate/calibrate-sigma.ts";
+import { calibrateSigma } from "../../lib/evaluate/statistics/calibrate-sigma.ts";
 import { dice } from "../dice.ts";
 
 type Answer = readonly [value: number | undefined, isRight: boolean];
@@ -12,7 +12,7 @@ const judged = (answers: readonly Answer[]) =>
       kind: "answer",
       segment: 1,
       popped: 0,
-      ...(value === undefined ? {} : { value }),
+      value,
     } as const;
     return {
       isRight,

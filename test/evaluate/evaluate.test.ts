@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { evaluate, evaluateSets } from "../../lib/evaluate/evaluate.ts";
 import type { EvaluationProgress } from "../../lib/evaluate/options.ts";
-import type { RulesName } from "../../lib/reward/rules.ts";
+import type { RulesName } from "../../lib/reward/metrics/rules.ts";
 import { type Agent, searchAgent } from "../../lib/rollout/agents/agent.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import { defaultLimits } from "../../lib/rollout/limits.ts";

@@ -1,7 +1,7 @@
 /** pass@k against counting every choice of k answers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { meanPassAtK, passAtK } from "../../lib/evaluate/pass-at-k.ts";
+import { meanPassAtK, passAtK } from "../../lib/evaluate/statistics/pass-at-k.ts";
 
 /** The share of all choices of `k` out of `n` that hold one of the first `c`. */
 function byCounting(n: number, c: number, k: number): number {

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { meanScores, type ScoredAnswer, scoreAnswers } from "../../lib/evaluate/score-answers.ts";
-import { bleu } from "../../lib/reward/bleu.ts";
-import type { RulesName } from "../../lib/reward/rules.ts";
+import { bleu } from "../../lib/reward/metrics/bleu.ts";
+import type { RulesName } from "../../lib/reward/metrics/rules.ts";
 import { projectRoot } from "../project.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

@@ -3,9 +3,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Column, meanOf, percentileInterval, resampledMeans } from "../../lib/evaluate/bootstrap.ts";
 import { differenceOf } from "../../lib/evaluate/compare.ts";
-import { signTest } from "../../lib/evaluate/sign-test.ts";
+import {
+  type Column,
+  meanOf,
+  percentileInterval,
+  resampledMeans,
+} from "../../lib/evaluate/statistics/bootstrap.ts";
+import { signTest } from "../../lib/evaluate/statistics/sign-test.ts";
 import { projectRoot } from "../project.ts";
 
 interface Compared {

@@ -4,8 +4,8 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { buildIndex } from "../../lib/index-folder/build.ts";
-import { addToIndex } from "../../lib/index-folder/edit.ts";
+import { buildIndex } from "../../lib/index-folder/build/build.ts";
+import { addToIndex } from "../../lib/index-folder/change/edit.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { peoplePassages } from "../search/people.ts";
 import { jsonLinesFile } from "./corpus-file.ts";

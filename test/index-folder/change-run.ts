@@ -1,8 +1,8 @@
 /** A program that changes an index folder and may kill itself on the way: `change-run.js OPERATION FOLDER [STAGE]`. */
-import { buildIndex } from "../../lib/index-folder/build.ts";
-import { addToIndex, removeFromIndex } from "../../lib/index-folder/edit.ts";
-import { mergeIndexes } from "../../lib/index-folder/merge.ts";
-import type { IndexProgress } from "../../lib/index-folder/progress.ts";
+import { buildIndex } from "../../lib/index-folder/build/build.ts";
+import type { IndexProgress } from "../../lib/index-folder/build/progress.ts";
+import { addToIndex, removeFromIndex } from "../../lib/index-folder/change/edit.ts";
+import { mergeIndexes } from "../../lib/index-folder/change/merge.ts";
 import { killedPassages } from "./killed.ts";
 
 const [operation = "", folder = "", killAt] = process.argv.slice(2);

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Passage } from "../../lib/corpus/passage.ts";
-import { buildIndex } from "../../lib/index-folder/build.ts";
+import { buildIndex } from "../../lib/index-folder/build/build.ts";
+import { addToIndex, removeFromIndex } from "../../lib/index-folder/change/edit.ts";
+import { mergeIndexes } from "../../lib/index-folder/change/merge.ts";
 import { changeFolder } from "../../lib/index-folder/change.ts";
-import { addToIndex, removeFromIndex } from "../../lib/index-folder/edit.ts";
 import { indexInfo } from "../../lib/index-folder/info.ts";
-import { mergeIndexes } from "../../lib/index-folder/merge.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { peoplePassages } from "../search/people.ts";
 

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Encoder } from "../../lib/embed/encoder.ts";
-import { buildIndex } from "../../lib/index-folder/build.ts";
-import { addToIndex } from "../../lib/index-folder/edit.ts";
+import { buildIndex } from "../../lib/index-folder/build/build.ts";
+import { addToIndex } from "../../lib/index-folder/change/edit.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { projectRoot } from "../project.ts";
 

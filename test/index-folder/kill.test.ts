@@ -4,10 +4,10 @@ import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { buildIndex } from "../../lib/index-folder/build.ts";
-import { addToIndex, removeFromIndex } from "../../lib/index-folder/edit.ts";
+import { buildIndex } from "../../lib/index-folder/build/build.ts";
+import { addToIndex, removeFromIndex } from "../../lib/index-folder/change/edit.ts";
+import { mergeIndexes } from "../../lib/index-folder/change/merge.ts";
 import { indexInfo } from "../../lib/index-folder/info.ts";
-import { mergeIndexes } from "../../lib/index-folder/merge.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { killedPassages, type Moment, runAndKill } from "./killed.ts";
 

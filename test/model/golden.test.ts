@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Model } from "../../lib/model/model.ts";
-import { Trainer } from "../../lib/train/trainer.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { projectRoot } from "../project.ts";
 
 interface Reference {

@@ -1,7 +1,7 @@
 /** Recipes without a search, and the prompts of R1-Searcher's evaluation. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { memoryOnly } from "../../lib/recipes/memory-only.ts";
+import { memoryOnly } from "../../apps/world/recipes/memory-only.ts";
 import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";

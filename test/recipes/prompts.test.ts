@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { readParquetGroups } from "../../lib/data/parquet.ts";
+import { readParquetGroups } from "../../lib/data/files/parquet.ts";
 import { readQuestions } from "../../lib/data/question.ts";
 import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";

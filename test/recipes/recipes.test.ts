@@ -1,13 +1,13 @@
 /** Whole conversations of each recipe: what the model reads, what it is asked, what its answer earns. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { worldRecipe } from "../../apps/world/recipes/world.ts";
 import { agenticRagR1 } from "../../lib/recipes/agentic-rag-r1.ts";
 import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
-import { worldRecipe } from "../../lib/recipes/world.ts";
 import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
 import type { PromptTemplate } from "../../lib/rollout/seams.ts";
 import { characters, recordedSearch, ScriptedSequence } from "../rollout/doubles.ts";

@@ -3,19 +3,19 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Library } from "../../apps/world/library.ts";
+import { drawCast, inventFacts } from "../../apps/world/story/facts.ts";
+import { writePassages } from "../../apps/world/story/passages.ts";
+import { askQuestion, type WorldQuestion } from "../../apps/world/story/questions.ts";
+import type { Speech } from "../../apps/world/teachers/speech.ts";
+import { demonstrate, kCarefulHabits } from "../../apps/world/teachers/teacher.ts";
+import { writeWorldTokenizer } from "../../apps/world/tokenizer-files.ts";
+import { Dice } from "../../lib/base/random.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
 import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
-import { drawCast, inventFacts } from "../../lib/world/facts.ts";
-import { Library } from "../../lib/world/library.ts";
-import { writePassages } from "../../lib/world/passages.ts";
-import { askQuestion, type WorldQuestion } from "../../lib/world/questions.ts";
-import { Dice } from "../../lib/world/random.ts";
-import type { Speech } from "../../lib/world/speech.ts";
-import { demonstrate, kCarefulHabits } from "../../lib/world/teacher.ts";
-import { writeWorldTokenizer } from "../../lib/world/tokenizer-files.ts";
 import { ScriptedSequence } from "../rollout/doubles.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -52,7 +52,7 @@ export async function replay(
   const asked = askQuestion(dice, facts, id);
   const shown = demonstrate(dice, { facts, library }, asked, {
     ...{ mode: format.mode, topK: limits.topK, habits: kCarefulHabits, varied: false },
-    ...(speech ? { speech } : {}),
+    speech,
   });
   const policy = shown.filter(({ kind }) => kind === "policy");
   const turns = policy.map(({ text }) => ({ ids: tokenizer.encode(text), stop: "stop" as const }));

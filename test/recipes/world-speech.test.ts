@@ -1,15 +1,15 @@
 /** What the teacher shows in the words of a recipe is, token for token, what a rollout of that recipe shows. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agenticWorldRecipe } from "../../lib/recipes/agentic-world.ts";
+import { agenticWorldRecipe } from "../../apps/world/recipes/agentic-world.ts";
+import { type SpeechFamily, worldSpeech, worldTeaching } from "../../apps/world/recipes/world-speech.ts";
+import { fitToWorld, worldSizes } from "../../apps/world/recipes/world-training.ts";
+import { kNames } from "../../apps/world/story/names.ts";
 import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
-import { type SpeechFamily, worldSpeech, worldTeaching } from "../../lib/recipes/world-speech.ts";
-import { fitToWorld, worldSizes } from "../../lib/recipes/world-training.ts";
-import { kNames } from "../../lib/world/names.ts";
 import { replay, tokenizer } from "./small-world.ts";
 
 const names = new Set(Object.values(kNames).flat());

@@ -1,12 +1,12 @@
 /** Published recipes on the built-in world: what is theirs, and what is not. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { differencesOf, fitToWorld, worldSizes } from "../../apps/world/recipes/world-training.ts";
 import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
-import { differencesOf, fitToWorld, worldSizes } from "../../lib/recipes/world-training.ts";
 
 const recipes: readonly [keyof typeof worldSizes, Recipe][] = [
   ["rag-r1", ragR1({ queries: "single" })],

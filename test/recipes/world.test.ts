@@ -1,7 +1,7 @@
 /** What the world demonstrates is, token for token, what a rollout shows. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { worldRecipe } from "../../lib/recipes/world.ts";
+import { worldRecipe } from "../../apps/world/recipes/world.ts";
 import { emReward } from "../../lib/reward/reward.ts";
 import { replay } from "./small-world.ts";
 

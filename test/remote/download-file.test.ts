@@ -6,8 +6,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
-import { downloadFile } from "../../lib/remote/download-file.ts";
-import { type HubOptions, remoteFile } from "../../lib/remote/file-address.ts";
+import { downloadFile } from "../../lib/remote/files/download-file.ts";
+import { type HubOptions, remoteFile } from "../../lib/remote/files/file-address.ts";
 import { type Hub, startHub } from "./hub-server.ts";
 
 const content = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * 31 + (i >> 8)) % 251));

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { buildIndex } from "../../lib/index-folder/build.ts";
+import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { remoteSearch } from "../../lib/remote/remote-search.ts";
 import { serveRetriever } from "../../lib/serve/retriever-server.ts";

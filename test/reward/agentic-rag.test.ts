@@ -6,8 +6,8 @@ import {
   agenticFormatReward,
   agenticFormReward,
   optionReward,
-} from "../../lib/reward/agentic-rag.ts";
-import { agenticFormTokens, agenticPointTokens } from "../../lib/reward/agentic-tokens.ts";
+} from "../../lib/reward/systems/agentic-rag.ts";
+import { agenticFormTokens, agenticPointTokens } from "../../lib/reward/systems/agentic-tokens.ts";
 import { characters } from "../rollout/doubles.ts";
 import { asks, segment, spoken, trajectory } from "./spoken.ts";
 

@@ -1,19 +1,19 @@
 /** Every reward on any conversation: a number within its bounds, in time linear in the text. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { answerRules, type RulesName, scoreAnswer } from "../../lib/reward/metrics/rules.ts";
+import { overlongPenalty, repetitionPenalty } from "../../lib/reward/penalties.ts";
+import { emReward, f1Reward } from "../../lib/reward/reward.ts";
 import {
   agenticAccuracyReward,
   agenticFormatReward,
   agenticFormReward,
   optionReward,
-} from "../../lib/reward/agentic-rag.ts";
-import { overlongPenalty, repetitionPenalty } from "../../lib/reward/penalties.ts";
-import { searcherReward } from "../../lib/reward/r1-searcher.ts";
-import { reCallReward } from "../../lib/reward/re-call.ts";
-import { reSearchReward } from "../../lib/reward/re-search.ts";
-import { emReward, f1Reward } from "../../lib/reward/reward.ts";
-import { answerRules, type RulesName, scoreAnswer } from "../../lib/reward/rules.ts";
-import { formatReward, retrievalReward, wholeTextEmReward } from "../../lib/reward/search-r1.ts";
+} from "../../lib/reward/systems/agentic-rag.ts";
+import { searcherReward } from "../../lib/reward/systems/r1-searcher.ts";
+import { reCallReward } from "../../lib/reward/systems/re-call.ts";
+import { reSearchReward } from "../../lib/reward/systems/re-search.ts";
+import { formatReward, retrievalReward, wholeTextEmReward } from "../../lib/reward/systems/search-r1.ts";
 import { questionFinder, trajectoryOfText } from "../../lib/reward/text-trajectory.ts";
 import type { Segment, Trajectory } from "../../lib/rollout/trajectory.ts";
 import { dice } from "../dice.ts";

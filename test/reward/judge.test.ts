@@ -4,7 +4,7 @@ import { appendFile, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { KeptAnswers } from "../../lib/base/kept-answers.ts";
+import { KeptAnswers } from "../../lib/base/files/kept-answers.ts";
 import { Chat, type ChatOptions } from "../../lib/remote/chat.ts";
 import { judgeAnswer, judgeReward, relevanceReward } from "../../lib/reward/judge.ts";
 import { weightedReward } from "../../lib/reward/reward.ts";

@@ -11,7 +11,7 @@ import {
   patternMatch,
   precision,
   recall,
-} from "../../lib/reward/metrics.ts";
+} from "../../lib/reward/metrics/metrics.ts";
 import { normalizeAnswer } from "../../lib/text/words/normalize.ts";
 import { projectRoot } from "../project.ts";
 

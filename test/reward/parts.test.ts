@@ -1,9 +1,9 @@
 /** Rewards that are parts of a sum: form, length, repetition, and the bonus within a group. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agenticAccuracyReward, agenticFormatReward } from "../../lib/reward/agentic-rag.ts";
 import { fewSearchesBonus } from "../../lib/reward/group.ts";
 import { overlongPenalty, repetitionPenalty } from "../../lib/reward/penalties.ts";
+import { agenticAccuracyReward, agenticFormatReward } from "../../lib/reward/systems/agentic-rag.ts";
 import { asks, segment, spoken, trajectory } from "./spoken.ts";
 
 const search = "<search>[Wiki_RAG]: q</search>";

@@ -1,7 +1,7 @@
 /** R1-Searcher's rewards by stage, in the paper's and in the code's form. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { searcherReward } from "../../lib/reward/r1-searcher.ts";
+import { searcherReward } from "../../lib/reward/systems/r1-searcher.ts";
 import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
 import { asks, spoken } from "./spoken.ts";
 

@@ -1,7 +1,7 @@
 /** The reward of ReCall. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ReCallRewardOptions, reCallScore } from "../../lib/reward/re-call.ts";
+import { type ReCallRewardOptions, reCallScore } from "../../lib/reward/systems/re-call.ts";
 import type { Segment, StopReason } from "../../lib/rollout/trajectory.ts";
 
 const say = (text: string, kind: Segment["kind"] = "policy"): Segment => ({

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { reSearchReward, reSearchScore } from "../../lib/reward/re-search.ts";
+import { reSearchReward, reSearchScore } from "../../lib/reward/systems/re-search.ts";
 import { projectRoot } from "../project.ts";
 import { asks, segment, spoken, trajectory } from "./spoken.ts";
 

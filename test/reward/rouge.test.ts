@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { rouge } from "../../lib/reward/rouge.ts";
+import { rouge } from "../../lib/reward/metrics/rouge.ts";
 import { projectRoot } from "../project.ts";
 
 interface Case {

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { bleu, bleuTokens } from "../../lib/reward/bleu.ts";
-import { answerRules, type RulesName, scoreAnswer } from "../../lib/reward/rules.ts";
+import { bleu, bleuTokens } from "../../lib/reward/metrics/bleu.ts";
+import { answerRules, type RulesName, scoreAnswer } from "../../lib/reward/metrics/rules.ts";
 import { spacedWords } from "../../lib/text/words/normalize.ts";
 import { projectRoot } from "../project.ts";
 

@@ -6,7 +6,7 @@ import {
   isWellFormed,
   retrievalReward,
   wholeTextEmReward,
-} from "../../lib/reward/search-r1.ts";
+} from "../../lib/reward/systems/search-r1.ts";
 import { agenticFormat } from "../../lib/rollout/formats/agentic-rag.ts";
 import { type Format, ragFormat } from "../../lib/rollout/formats/format.ts";
 import { originalRagFormat } from "../../lib/rollout/formats/original-rag.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { worldRecipe } from "../../apps/world/recipes/world.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
-import { worldRecipe } from "../../lib/recipes/world.ts";
 import { baselineAgent, baselineNames, searchesFor } from "../../lib/rollout/baselines/baselines.ts";
 import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";

@@ -1,7 +1,7 @@
 /** Rollouts on the real engine with a small random model: laws 1 and 4, seeds, shared prompts. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { native } from "../../lib/base/native.ts";
+import { native } from "../../lib/base/addon/native.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import type { Sequence } from "../../lib/engine/sequence.ts";
 import { Model } from "../../lib/model/model.ts";

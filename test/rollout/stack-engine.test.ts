@@ -1,7 +1,7 @@
 /** The memory stack on the real engine with a small random model: what it holds, what it values, that it repeats. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { native } from "../../lib/base/native.ts";
+import { native } from "../../lib/base/addon/native.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
 import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";

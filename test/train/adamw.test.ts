@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Model } from "../../lib/model/model.ts";
-import { algorithms } from "../../lib/train/algorithm.ts";
+import { algorithms } from "../../lib/train/algorithm/algorithm.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { openLearners } from "../../lib/train/open-learners.ts";
-import { Trainer } from "../../lib/train/trainer.ts";
 import { withFolder } from "./kill.ts";
 import { filled, maxDifference, tinyModel, tinySequence, tinyShape } from "./tiny.ts";
 

@@ -6,12 +6,12 @@ import {
   gae,
   groupAdvantages,
   whiten,
-} from "../../lib/train/advantage.ts";
-import { type Aggregation, aggregate, algorithms } from "../../lib/train/algorithm.ts";
-import { Critic } from "../../lib/train/critic.ts";
+} from "../../lib/train/algorithm/advantage.ts";
+import { type Aggregation, aggregate, algorithms } from "../../lib/train/algorithm/algorithm.ts";
+import { policySequence, type TrainSegment } from "../../lib/train/batch/sequence.ts";
 import { toExperience } from "../../lib/train/experience.ts";
-import { policySequence, type TrainSegment } from "../../lib/train/sequence.ts";
-import { Trainer } from "../../lib/train/trainer.ts";
+import { Critic } from "../../lib/train/learner/critic.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { readJson } from "./golden.ts";
 import { tinyModel, tinySequence } from "./tiny.ts";
 
@@ -127,7 +127,7 @@ test("log-probabilities that an observation carries change nothing in the experi
   const garbage = [undefined, Float32Array.of(50, Number.NaN)];
   const [clean, dirty] = await Promise.all(
     garbage.map((logprobs) => {
-      const observation = { kind: "observation" as const, tokens, ...(logprobs ? { logprobs } : {}) };
+      const observation = { kind: "observation" as const, tokens, logprobs };
       const trajectory = { segments: segments(observation) } as never;
       const learners = { trainer, critic, reference: model };
       return toExperience([{ trajectory, reward: 1, group: 0 }], learners, algorithms.ppo, {});

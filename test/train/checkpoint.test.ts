@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { LineLog } from "../../lib/data/line-log.ts";
-import { latestCheckpoint, removeLeftovers, writeCheckpoint } from "../../lib/train/checkpoint.ts";
+import { LineLog } from "../../lib/data/logs/line-log.ts";
+import { latestCheckpoint, removeLeftovers, writeCheckpoint } from "../../lib/train/run/checkpoint.ts";
 import { withFolder } from "./kill.ts";
 
 const content = (step: number, text = "weights") => ({

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Model } from "../../lib/model/model.ts";
 import { readSafetensorsHeader } from "../../lib/model/safetensors.ts";
-import { Critic } from "../../lib/train/critic.ts";
-import { type LossOptions, Trainer } from "../../lib/train/trainer.ts";
+import { Critic } from "../../lib/train/learner/critic.ts";
+import { type LossOptions, Trainer } from "../../lib/train/learner/trainer.ts";
 import { goldenFolder, goldenModel, goldenSequences } from "./golden.ts";
 import { withFolder } from "./kill.ts";
 

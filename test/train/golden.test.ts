@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Critic } from "../../lib/train/critic.ts";
-import type { Learner } from "../../lib/train/learner.ts";
-import { scoreSequences, Trainer } from "../../lib/train/trainer.ts";
+import { Critic } from "../../lib/train/learner/critic.ts";
+import type { Learner } from "../../lib/train/learner/learner.ts";
+import { scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
 import {
   goldenCritic,
   goldenFolder,

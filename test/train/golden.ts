@@ -2,11 +2,11 @@
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { native } from "../../lib/base/native.ts";
+import { native } from "../../lib/base/addon/native.ts";
 import { Model } from "../../lib/model/model.ts";
 import { readSafetensorsHeader } from "../../lib/model/safetensors.ts";
-import type { TrainSequence } from "../../lib/train/packing.ts";
-import type { LossOptions } from "../../lib/train/trainer.ts";
+import type { TrainSequence } from "../../lib/train/batch/packing.ts";
+import type { LossOptions } from "../../lib/train/learner/trainer.ts";
 import { projectRoot } from "../project.ts";
 
 export const goldenFolder = join(projectRoot, "test", "golden", "train");

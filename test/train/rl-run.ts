@@ -3,12 +3,12 @@ import { pathToFileURL } from "node:url";
 import { Engine } from "../../lib/engine/engine.ts";
 import type { Sampling } from "../../lib/rollout/seams.ts";
 import type { Segment, Trajectory } from "../../lib/rollout/trajectory.ts";
-import { type Algorithm, algorithms } from "../../lib/train/algorithm.ts";
-import { Critic } from "../../lib/train/critic.ts";
+import { type Algorithm, algorithms } from "../../lib/train/algorithm/algorithm.ts";
+import { schedule } from "../../lib/train/algorithm/schedule.ts";
+import { Critic } from "../../lib/train/learner/critic.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { rl } from "../../lib/train/rl.ts";
 import type { RlMetrics, Rollout } from "../../lib/train/rl-options.ts";
-import { schedule } from "../../lib/train/schedule.ts";
-import { Trainer } from "../../lib/train/trainer.ts";
 import { tinyModel } from "./tiny.ts";
 
 /** The token that is rewarded. */
@@ -79,7 +79,7 @@ export async function runBandit({
   await using trainer = await Trainer.open(model, { weightDecay: 0 });
   const critic = algorithm.advantage === "gae" ? await Critic.open(model, { weightDecay: 0 }) : undefined;
   await rl({
-    learners: { trainer, reference, ...(critic === undefined ? {} : { critic }) },
+    learners: { trainer, reference, critic },
     task: { questions, rollout: playOn(engine), reward: shareOfWanted },
     algorithm,
     batch: { questions: 4, samples, maxTokens: 64, oldLogprobs },
@@ -88,7 +88,7 @@ export async function runBandit({
     seed: 11,
     ...(folder === undefined ? {} : { run: { folder, checkpointEvery: 3 } }),
     onStep: (metrics) => onStep?.(metrics),
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
   critic?.close();
 }

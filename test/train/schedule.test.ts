@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { microBatches } from "../../lib/train/packing.ts";
-import { countSchedule, schedule } from "../../lib/train/schedule.ts";
+import { countSchedule, schedule } from "../../lib/train/algorithm/schedule.ts";
+import { microBatches } from "../../lib/train/batch/packing.ts";
 
 test("a constant rate follows a linear warm-up", () => {
   const rate = schedule({ peak: 2, warmupSteps: 4 });

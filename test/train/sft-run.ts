@@ -1,8 +1,8 @@
 /** A small SFT run as a program of its own, so that a test can kill it: `node sft-run.js FOLDER`. */
 import { pathToFileURL } from "node:url";
-import { schedule } from "../../lib/train/schedule.ts";
+import { schedule } from "../../lib/train/algorithm/schedule.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { epochs, sft } from "../../lib/train/sft.ts";
-import { Trainer } from "../../lib/train/trainer.ts";
 import { filled, tinyModel, tinySequence } from "./tiny.ts";
 
 export const sftRunSteps = 40;

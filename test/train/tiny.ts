@@ -1,7 +1,7 @@
 /** A model small enough for tests and sequences to train it on. */
-import { native } from "../../lib/base/native.ts";
+import { native } from "../../lib/base/addon/native.ts";
 import { Model } from "../../lib/model/model.ts";
-import type { TrainSequence } from "../../lib/train/packing.ts";
+import type { TrainSequence } from "../../lib/train/batch/packing.ts";
 
 export const tinyVocab = 40;
 

@@ -7,10 +7,10 @@ import {
   groupAdvantages,
   tokenAdvantages,
   whiten,
-} from "../../lib/train/advantage.ts";
-import { Critic } from "../../lib/train/critic.ts";
+} from "../../lib/train/algorithm/advantage.ts";
 import { type Rewarded, toExperience } from "../../lib/train/experience.ts";
-import { Trainer } from "../../lib/train/trainer.ts";
+import { Critic } from "../../lib/train/learner/critic.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { noise, tinyModel } from "./tiny.ts";
 
 const baselines: GroupBaseline[] = ["grpo", "dr-grpo", "rloo", "reinforce", "reinforce++"];
@@ -89,7 +89,7 @@ const rewarded = (values: readonly number[] | undefined, reward: number): Reward
     ],
   },
   reward,
-  ...(values === undefined ? {} : { tokenRewards: values }),
+  tokenRewards: values,
   group: 0,
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { packSequences, type TrainSequence } from "../../lib/train/packing.ts";
-import { type LossOptions, Trainer } from "../../lib/train/trainer.ts";
+import { packSequences, type TrainSequence } from "../../lib/train/batch/packing.ts";
+import { type LossOptions, Trainer } from "../../lib/train/learner/trainer.ts";
 import { filled, maxDifference, noise, tinyModel, tinySequence } from "./tiny.ts";
 
 const lengths = [17, 9, 31, 12, 24, 8];

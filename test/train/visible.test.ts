@@ -8,14 +8,19 @@ import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
 import { defaultMemory } from "../../lib/rollout/memory.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
-import { gae, whiten } from "../../lib/train/advantage.ts";
-import { type Aggregation, type Algorithm, aggregate, algorithms } from "../../lib/train/algorithm.ts";
-import { Critic } from "../../lib/train/critic.ts";
+import { gae, whiten } from "../../lib/train/algorithm/advantage.ts";
+import {
+  type Aggregation,
+  type Algorithm,
+  aggregate,
+  algorithms,
+} from "../../lib/train/algorithm/algorithm.ts";
+import type { TrainSequence } from "../../lib/train/batch/packing.ts";
+import { policySequence, sftSequence, type TrainSegment } from "../../lib/train/batch/sequence.ts";
 import { toExperience } from "../../lib/train/experience.ts";
-import type { TrainSequence } from "../../lib/train/packing.ts";
+import { Critic } from "../../lib/train/learner/critic.ts";
+import { type LossOptions, scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
 import { rolloutMetrics, trajectoryRows } from "../../lib/train/rl-metrics.ts";
-import { policySequence, sftSequence, type TrainSegment } from "../../lib/train/sequence.ts";
-import { type LossOptions, scoreSequences, Trainer } from "../../lib/train/trainer.ts";
 import { update } from "../../lib/train/update.ts";
 import { recordedSearch } from "../rollout/doubles.ts";
 import { filled, maxDifference, noise, tinyModel, tinyVocab } from "./tiny.ts";

@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
+import { worldPrompt } from "../../apps/world/prompt.ts";
+import { type Demonstration, demonstrations } from "../../apps/world/teachers/demonstrations.ts";
+import { kCarefulHabits } from "../../apps/world/teachers/teacher.ts";
+import { writeWorldTokenizer } from "../../apps/world/tokenizer-files.ts";
+import { createWorld } from "../../apps/world/world.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
-import { type Demonstration, demonstrations } from "../../lib/world/demonstrations.ts";
-import { worldPrompt } from "../../lib/world/prompt.ts";
-import { kCarefulHabits } from "../../lib/world/teacher.ts";
-import { writeWorldTokenizer } from "../../lib/world/tokenizer-files.ts";
-import { createWorld } from "../../lib/world/world.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "seekrl-world-"));
 writeWorldTokenizer(folder);

@@ -1,12 +1,12 @@
 /** The built-in world: deterministic, disjoint between splits, every answer found in its passages. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { follow } from "../../lib/world/facts.ts";
-import { Library } from "../../lib/world/library.ts";
-import { kFamousCities, kNames } from "../../lib/world/names.ts";
-import type { WorldQuestion } from "../../lib/world/questions.ts";
-import { Dice } from "../../lib/world/random.ts";
-import { createWorld, type WorldSplit } from "../../lib/world/world.ts";
+import { Library } from "../../apps/world/library.ts";
+import { follow } from "../../apps/world/story/facts.ts";
+import { kFamousCities, kNames } from "../../apps/world/story/names.ts";
+import type { WorldQuestion } from "../../apps/world/story/questions.ts";
+import { createWorld, type WorldSplit } from "../../apps/world/world.ts";
+import { Dice } from "../../lib/base/random.ts";
 
 const kSplits: readonly WorldSplit[] = ["train", "validation", "test"];
 const world = createWorld({ seed: 11 });

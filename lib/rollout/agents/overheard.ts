@@ -30,7 +30,7 @@ export interface Listener {
  */
 export function overheard(source: SequenceSource, listener: Listener): SequenceSource {
   return {
-    ...(source.maxTokens === undefined ? {} : { maxTokens: source.maxTokens }),
+    maxTokens: source.maxTokens,
     open: async (promptIds, options) => {
       const sequence = await source.open(promptIds, options);
       const plain = sequence.generate.bind(sequence);

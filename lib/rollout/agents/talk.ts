@@ -66,7 +66,7 @@ export class Talk {
       ...sampling,
       maxTokens: Math.min(limits.maxResponseTokens, this.#room),
       stop: ends,
-      ...(signal ? { signal } : {}),
+      signal,
     });
     this.generateMs += performance.now() - started;
     this.turns += 1;

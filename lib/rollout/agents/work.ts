@@ -69,7 +69,7 @@ export class Work {
     this.#queries.push(query);
     const started = performance.now();
     const { topK, searchTimeoutMs: timeoutMs } = limits;
-    const outcome = await searchBefore(search, [query], { topK, timeoutMs, ...(signal ? { signal } : {}) });
+    const outcome = await searchBefore(search, [query], { topK, timeoutMs, signal });
     this.#searchMs += performance.now() - started;
     if ("failure" in outcome) {
       if (!this.isAborted) this.#failures.push(outcome.failure);
@@ -95,7 +95,7 @@ export class Work {
     const { searchTimeoutMs: timeoutMs } = this.#parts.limits;
     const outcome = await beforeDeadline((stop) => tool(query, { signal: stop }), {
       timeoutMs,
-      ...(signal ? { signal } : {}),
+      signal,
     });
     this.#searchMs += performance.now() - started;
     if (outcome.kind === "done") return outcome.result;
@@ -173,7 +173,7 @@ export class Work {
     const { tokenizer, chatTemplate } = this.#parts;
     const format = {
       prompt: () => prompt,
-      ...(system === undefined ? {} : { system }),
+      system,
       prefix: prefix ?? "",
     };
     const text = promptText(format, this.#question.question, chatTemplate);
@@ -201,7 +201,7 @@ export class Work {
       segments: this.#segments(),
       turns: sum(({ turns }) => turns),
       stop: this.#stop(answer),
-      ...(answer === undefined ? {} : { answer }),
+      answer,
       rounds: this.#queries.length,
       queries: this.#queries.map((query) => [query]),
       invalidActions: this.invalidActions,

@@ -98,7 +98,7 @@ function parseAsOriginal(turn: string): Action {
   if (end < 0) {
     const [answer] = blocksOf(turn, tagsOf("answer"));
     const boxed = answer === undefined ? undefined : boxedIn(answer);
-    return { kind: "end", ...(boxed === undefined ? {} : { answer: boxed }) };
+    return boxed === undefined ? { kind: "end" } : { kind: "end", answer: boxed };
   }
   const start = turn.lastIndexOf("<search>", end);
   const query = start < 0 ? "" : turn.slice(start + "<search>".length, end).trim();

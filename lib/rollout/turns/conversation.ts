@@ -70,22 +70,22 @@ export class Conversation {
   }
 
   /** Lets the policy speak, up to the end of its turn. */
-  async generate({ entropies = false, visible }: TurnOptions = {}): Promise<Turn> {
+  async generate({ entropies, visible }: TurnOptions = {}): Promise<Turn> {
     const { limits, sampling, tokenizer, format } = this.environment;
     const started = performance.now();
     const span = await this.sequence.generate({
       ...sampling,
       maxTokens: Math.min(limits.maxResponseTokens, limits.maxTokens - this.numTokens),
       stop: format.turnEnds,
-      ...(entropies ? { entropies } : {}),
-      ...(this.#signal ? { signal: this.#signal } : {}),
+      entropies,
+      signal: this.#signal,
     });
     this.#generateMs += performance.now() - started;
     if (this.turns === 0) this.#weightsVersion = span.weightsVersion;
     this.turns += 1;
     const { ids: tokens, logprobs } = span;
     const text = tokenizer.decode(tokens);
-    this.#record({ kind: "policy", tokens, logprobs, text, ...(visible ? { visible } : {}) });
+    this.#record({ kind: "policy", tokens, logprobs, text, visible });
     return { ...span, text, segment: this.segments.length - 1 };
   }
 
@@ -129,7 +129,7 @@ export class Conversation {
     } = await perform(action.queries, {
       topK: limits.topK,
       timeoutMs: limits.searchTimeoutMs,
-      ...(this.#signal ? { signal: this.#signal } : {}),
+      signal: this.#signal,
     });
     this.#searchMs += performance.now() - started;
     if (!this.#signal?.aborted) this.#failureReasons.push(...failures);
@@ -172,7 +172,7 @@ export class Conversation {
       segments: this.segments,
       turns: this.turns,
       stop,
-      ...(this.#answer === undefined ? {} : { answer: this.#answer }),
+      answer: this.#answer,
       rounds: this.#queries.length,
       queries: this.#queries,
       invalidActions: this.#invalidActions,

@@ -73,7 +73,7 @@ export function performBracketCalls(
 
 function performTools(run: RunTools, read: (text: string) => ToolCall): PerformCalls {
   return async (texts, { timeoutMs, signal }) => {
-    const results = await run(texts.map(read), { timeoutMs, ...(signal ? { signal } : {}) });
+    const results = await run(texts.map(read), { timeoutMs, signal });
     return {
       documents: results.map(({ text }) => [{ title: "", text }]),
       found: results.map(foundBy),

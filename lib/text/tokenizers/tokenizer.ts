@@ -3,9 +3,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SeekError } from "../../base/errors.ts";
 import type { Codec, Marks, PairMarks } from "./codec.ts";
+import { codecFromJson, tokenizerJsonSchema } from "./json/tokenizer-json.ts";
 import { newTextDecoder, PieceJoiner, type PieceTable } from "./pieces.ts";
-import { codecFromSentencePiece, sentencePieceIds } from "./sentencepiece.ts";
-import { readSentencePieceModel } from "./sentencepiece-model.ts";
+import { codecFromSentencePiece, sentencePieceIds } from "./sentencepiece/sentencepiece.ts";
+import { readSentencePieceModel } from "./sentencepiece/sentencepiece-model.ts";
 import {
   readJson,
   readTokenizerConfig,
@@ -13,7 +14,6 @@ import {
   type SpecialIds,
   type TokenizerConfig,
 } from "./special-ids.ts";
-import { codecFromJson, tokenizerJsonSchema } from "./tokenizer-json.ts";
 
 /** How {@link Tokenizer.encode} reads a text. */
 export interface EncodeOptions {

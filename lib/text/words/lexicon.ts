@@ -1,9 +1,9 @@
 /** Cuts many texts into words natively; the rules stay in TypeScript, which is asked once for each raw token. */
 import { setImmediate } from "node:timers/promises";
 import type { Handle } from "../../base/addon/handle.ts";
+import { native } from "../../base/addon/native.ts";
 import { batchesOf } from "../../base/batches.ts";
 import { throwIfAborted } from "../../base/errors.ts";
-import { native } from "../../base/native.ts";
 import { termsOf, wordsOf } from "./words.ts";
 
 /** Passages of a store by number, read natively: title and text as two lines of one text. */

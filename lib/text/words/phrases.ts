@@ -1,6 +1,6 @@
 /** Which of many answers stand in texts: their normalised words in a row, titles not counted. */
 import type { Handle } from "../../base/addon/handle.ts";
-import { native } from "../../base/native.ts";
+import { native } from "../../base/addon/native.ts";
 import { type CutTexts, cutBatches, Lexicon, type StreamOptions, type TextStream } from "./lexicon.ts";
 import { answerWords } from "./normalize.ts";
 

@@ -1,7 +1,7 @@
 /** A fact of three parts, and files of them. */
 import { SeekError } from "../../base/errors.ts";
-import { parseRow } from "../../data/jsonl.ts";
-import { readLines } from "../../data/text-file.ts";
+import { parseRow } from "../../data/files/jsonl.ts";
+import { readLines } from "../../data/files/text-file.ts";
 
 /** A fact. */
 export interface Triple {

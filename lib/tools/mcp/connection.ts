@@ -112,7 +112,7 @@ async function openWay(place: McpPlace, onWords: (text: string) => void): Promis
     args: [...args],
     stderr: "pipe",
     ...(env ? { env: { ...env } } : {}),
-    ...(cwd === undefined ? {} : { cwd }),
+    cwd,
   });
   transport.stderr?.on("data", (bytes: Buffer) => onWords(bytes.toString()));
   return { transport, farewell: async () => {} };

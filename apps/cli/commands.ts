@@ -1,0 +1,68 @@
+/** The list of commands, in the order in which a newcomer needs them. */
+import type { Command } from "./command.ts";
+import { corpusCheckCommand } from "./commands/corpus/corpus-check.ts";
+import { corpusSplitCommand } from "./commands/corpus/corpus-split.ts";
+import { indexBuildCommand } from "./commands/corpus/index-build.ts";
+import { indexAddCommand, indexRemoveCommand } from "./commands/corpus/index-edit.ts";
+import { indexInfoCommand } from "./commands/corpus/index-info.ts";
+import { indexMergeCommand } from "./commands/corpus/index-merge.ts";
+import { retrieverServeCommand } from "./commands/corpus/retriever-serve.ts";
+import { searchCommand } from "./commands/corpus/search.ts";
+import { dataGenerateCommand } from "./commands/data/data-generate.ts";
+import { dataPrepareCommand } from "./commands/data/data-prepare.ts";
+import { dataSegmentCommand } from "./commands/data/data-segment.ts";
+import { dataSelectCommand } from "./commands/data/data-select.ts";
+import { evalCommand } from "./commands/evaluate/eval.ts";
+import { evalCompareCommand } from "./commands/evaluate/eval-compare.ts";
+import { rewardServeCommand } from "./commands/evaluate/reward-serve.ts";
+import { scoreAnswersCommand } from "./commands/evaluate/score-answers.ts";
+import { askCommand } from "./commands/model/ask.ts";
+import { generateCommand } from "./commands/model/generate.ts";
+import { lintCommand } from "./commands/model/lint.ts";
+import { scoreCommand } from "./commands/model/score.ts";
+import { tokenizeCommand } from "./commands/model/tokenize.ts";
+import { demoCommand } from "./commands/train/demo.ts";
+import { demoAblationsCommand } from "./commands/train/demo-ablations.ts";
+import { sftCommand } from "./commands/train/sft.ts";
+import { trainCommand } from "./commands/train/train.ts";
+import { worldCommand } from "./commands/train/world.ts";
+
+/** Every command of the program. */
+export const commands: readonly Command[] = [
+  demoCommand,
+  demoAblationsCommand,
+  worldCommand,
+  generateCommand,
+  scoreCommand,
+  tokenizeCommand,
+  dataPrepareCommand,
+  corpusSplitCommand,
+  indexBuildCommand,
+  indexAddCommand,
+  indexRemoveCommand,
+  indexMergeCommand,
+  indexInfoCommand,
+  corpusCheckCommand,
+  searchCommand,
+  retrieverServeCommand,
+  lintCommand,
+  dataGenerateCommand,
+  dataSegmentCommand,
+  sftCommand,
+  dataSelectCommand,
+  trainCommand,
+  askCommand,
+  evalCommand,
+  evalCompareCommand,
+  scoreAnswersCommand,
+  rewardServeCommand,
+];
+
+/** What the commands whose names begin with one of these words are about. */
+export const groups: Readonly<Record<string, string>> = {
+  corpus: "document collections",
+  data: "question sets, and training data made of them",
+  index: "index folders",
+  retriever: "retrieval as a service",
+  reward: "rewards as a service",
+};

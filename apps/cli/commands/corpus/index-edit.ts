@@ -1,0 +1,56 @@
+/** `seekrl index add` and `seekrl index remove`: an index folder changes while searches go on. */
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import { SeekError } from "../../../../lib/base/errors.ts";
+import { command, UsageError } from "../../command.ts";
+import { splitOf, splitOptions, withIndexProgress } from "../../options/index-options.ts";
+
+/** The command that adds. */
+export const indexAddCommand = command({
+  name: "index add",
+  summary: "adds passages to an index",
+  options: z.strictObject({
+    index: z.string().describe("index folder"),
+    corpus: z.string().describe("file or folder of passages, whose ids the index does not have"),
+    ...splitOptions,
+    encoder: z.string().optional().describe("encoder's folder, if it is not where it was"),
+    device: z.string().default("cpu").describe("what an encoder runs on"),
+  }),
+  run: async ({ index, corpus, encoder, device, ...given }, io) => {
+    const { addToIndex } = await import("../../../../lib/index-folder/change/edit.ts");
+    const { countLive } = await import("../../../../lib/index-folder/manifest.ts");
+    const [manifest, seconds] = await withIndexProgress(io, (listener) =>
+      addToIndex(index, corpus, { ...listener, ...splitOf(given), device, encoder }),
+    );
+    const passages = countLive(manifest);
+    io.write(`${passages} passages in ${index}, in ${manifest.segments.length} segments\n`);
+    io.result({ index, passages, segments: manifest.segments.length, seconds });
+  },
+});
+
+async function readIds(path: string): Promise<string[]> {
+  const text = await readFile(path, "utf8").catch((cause) => {
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
+  });
+  return text.split(/\r?\n/).filter((line) => line !== "");
+}
+
+/** The command that removes. */
+export const indexRemoveCommand = command({
+  name: "index remove",
+  summary: "removes passages from an index",
+  options: z.strictObject({
+    index: z.string().describe("index folder"),
+    id: z.array(z.string()).default([]).describe("id of a passage"),
+    ids: z.string().optional().describe("file with an id on each line"),
+  }),
+  run: async ({ index, id, ids }, io) => {
+    if (id.length === 0 && ids === undefined) throw new UsageError("expected --id or --ids, got neither");
+    const { removeFromIndex } = await import("../../../../lib/index-folder/change/edit.ts");
+    const all = [...id, ...(ids === undefined ? [] : await readIds(ids))];
+    const { removed, missing } = await removeFromIndex(index, all, { signal: io.signal });
+    for (const each of missing) io.log(`${each}: not in ${index}`);
+    io.write(`${removed} passages removed\n`);
+    io.result({ index, removed, missing });
+  },
+});

@@ -1,0 +1,43 @@
+/** `seekrl index info`: what an index folder holds, and whether it is sound. */
+import { z } from "zod";
+import { SeekError } from "../../../../lib/base/errors.ts";
+import type { IndexInfo } from "../../../../lib/index-folder/info.ts";
+import { command } from "../../command.ts";
+
+function describe({ passages, removed, bytes, settings, segments }: IndexInfo): string {
+  const { bm25, dense } = settings;
+  const lines = [
+    `passages  ${passages}${removed === 0 ? "" : `, and ${removed} removed`}`,
+    `size      ${(bytes / 1e6).toFixed(1)} MB`,
+    `by words  ${bm25 ? `BM25, k1 ${bm25.k1}, b ${bm25.b}` : "no"}`,
+    `vectors   ${dense ? `${dense.embedder.kind === "hashed" ? "hashed" : dense.embedder.path}, width ${dense.embedder.dim}, ${dense.dtype}, ${dense.metric}` : "no"}`,
+    ...segments.map((each) => {
+      const parts = [
+        `${each.passages} passages`,
+        each.removed > 0 ? `${each.removed} removed` : "",
+        each.vectors,
+        each.recall === undefined ? "" : `recall ${each.recall.toFixed(3)}`,
+      ];
+      return `segment ${each.name}: ${parts.filter((part) => part).join(", ")}, ${(each.bytes / 1e6).toFixed(1)} MB`;
+    }),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** The command. */
+export const indexInfoCommand = command({
+  name: "index info",
+  summary: "says what an index holds and checks it",
+  options: z.strictObject({
+    index: z.string().describe("index folder"),
+    verify: z.boolean().default(false).describe("reads every byte, not only files that were touched"),
+  }),
+  run: async ({ index, verify }, io) => {
+    const { indexInfo } = await import("../../../../lib/index-folder/info.ts");
+    const info = await indexInfo(index, { verify: verify ? "all" : "touched" });
+    io.write(describe(info));
+    io.result(info);
+    for (const problem of info.problems) io.log(problem);
+    if (info.problems.length > 0) throw new SeekError("ERR_FORMAT", `${index}: the index is damaged`);
+  },
+});

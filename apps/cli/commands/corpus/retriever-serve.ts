@@ -1,0 +1,106 @@
+/** `seekrl retriever serve`: an index as a service. */
+import { once } from "node:events";
+import { basename } from "node:path";
+import { z } from "zod";
+import { defaultLimits, type RetrieverOptions, type ServedEmbedder } from "../../../../lib/serve/options.ts";
+import { command } from "../../command.ts";
+import { openUnbatchedSearch, searchOptions } from "../../options/search-options.ts";
+
+/** Holds the key that clients must send; an option would show it to every user of the machine. */
+const keyVariable = "SEEKRL_API_KEY";
+
+const limit = (key: keyof typeof defaultLimits, help: string): z.ZodDefault<z.ZodInt> =>
+  z.int().min(1).default(defaultLimits[key]).describe(help);
+
+const options = z.strictObject({
+  ...searchOptions,
+  encoder: z.string().optional().describe("encoder folder to serve under /v1/embeddings"),
+  encoderName: z.string().optional().describe("its name there; the folder's unless given"),
+  encoderDtype: z.enum(["float32", "bfloat16"]).default("float32").describe("form of its weights"),
+  host: z.string().default("127.0.0.1").describe("address to listen on; 0.0.0.0 for every one"),
+  port: z.int().min(0).max(65535).default(8000).describe("port; 0 takes a free one"),
+  topK: z.int().min(1).default(3).describe("passages per query when a request names no number"),
+  contents: z
+    .enum(["quoted", "spaced"])
+    .optional()
+    .describe("form of contents; as each protocol's original does unless given"),
+  blankQueries: z
+    .enum(["refuse", "answer"])
+    .default("refuse")
+    .describe("a blank query in a batch: refuse the request, or answer it with no passages"),
+  failedQueries: z
+    .enum(["refuse", "answer"])
+    .default("refuse")
+    .describe("a query of a batch whose search fails: refuse the request, or answer it with no passages"),
+  maxBodyBytes: limit("maxBodyBytes", "bytes of a request"),
+  maxQueries: limit("maxQueries", "queries of a request"),
+  maxQueryChars: limit("maxQueryChars", "characters of a query"),
+  maxTopK: limit("maxTopK", "passages per query"),
+  maxHits: limit("maxHits", "passages of an answer"),
+  maxWaiting: limit("maxWaiting", "queries answered at once; more are refused with 429"),
+  timeoutMs: limit("timeoutMs", "time for a request, milliseconds; later is 504"),
+  maxBatch: z.int().min(1).default(256).describe("queries searched together at most"),
+  maxCached: z.int().min(0).default(1024).describe("results kept"),
+  graceMs: z.int().min(0).default(10_000).describe("time for requests under way when stopping, milliseconds"),
+});
+
+function serverOptions(given: z.output<typeof options>): Omit<RetrieverOptions, "search"> {
+  const { host, port, topK, contents, blankQueries, failedQueries, maxBatch, maxCached } = given;
+  const limits = Object.fromEntries(
+    Object.keys(defaultLimits).map((key) => [key, given[key as keyof typeof defaultLimits]]),
+  );
+  const apiKey = process.env[keyVariable];
+  return {
+    ...{ host, port, topK, blankQueries, failedQueries, limits, batch: { maxBatch, maxCached } },
+    contents,
+    apiKey,
+  };
+}
+
+/** The encoder, if one is asked for, and what closes it. */
+async function openEmbedding({
+  encoder: folder,
+  encoderName,
+  encoderDtype,
+}: z.output<typeof options>): Promise<{ embedding?: ServedEmbedder; close(): unknown }> {
+  if (folder === undefined) return { close: () => undefined };
+  const { Encoder } = await import("../../../../lib/embed/encoder.ts");
+  const embedder = await Encoder.open(folder, { dtype: encoderDtype });
+  return {
+    embedding: { model: encoderName ?? basename(folder), embedder },
+    close: () => embedder.close(),
+  };
+}
+
+/** The command. */
+export const retrieverServeCommand = command({
+  name: "retriever serve",
+  summary: `serves an index, another server or a web search over HTTP until it is told to stop; a key in ${keyVariable} is asked of every client`,
+  options,
+  isService: true,
+  run: async (given, io) => {
+    const { serveRetriever } = await import("../../../../lib/serve/retriever-server.ts");
+    const { embedding, close } = await openEmbedding(given);
+    const opened = openUnbatchedSearch(given);
+    const search = opened.then((each) => each.search);
+    // A port that cannot be had is reported first.
+    search.catch(() => {});
+    const server = await serveRetriever({
+      ...{ search, ...serverOptions(given), embedding },
+      onFault: ({ requestId, route, error }) =>
+        io.log(`${route} ${requestId}: ${error instanceof Error ? error.message : error}`),
+    });
+    try {
+      await server.ready;
+      const { url, host, port } = server;
+      io.write(`${given.index ?? given.retriever ?? given.web} at ${url}\n`);
+      io.result({ url, host, port });
+      if (!io.signal.aborted) await once(io.signal, "abort");
+      io.log("stopping");
+    } finally {
+      await server.close({ graceMs: given.graceMs });
+      await close();
+      (await opened)[Symbol.dispose]();
+    }
+  },
+});

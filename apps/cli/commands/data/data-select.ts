@@ -1,0 +1,190 @@
+/** `seekrl data select`: which questions are worth training on, by the rule of RAG-R1 or of R1-Searcher. */
+import { z } from "zod";
+import { SeekError } from "../../../../lib/base/errors.ts";
+import { checkFilePlace } from "../../../../lib/base/files/files.ts";
+import { attemptQuestions } from "../../../../lib/curate/attempts.ts";
+import {
+  type Curriculum,
+  ragCurriculum,
+  searcherCurriculum,
+  splitQuestions,
+} from "../../../../lib/curate/curriculum.ts";
+import { readDemonstrations } from "../../../../lib/curate/read-demonstrations.ts";
+import { ragSelection } from "../../../../lib/curate/selection.ts";
+import { type Question, writeQuestions } from "../../../../lib/data/question.ts";
+import { type CommandIo, command, UsageError } from "../../command.ts";
+import {
+  keepOptions,
+  type OpenedRule,
+  openPlayer,
+  openRule,
+  playerOptions,
+  questionsToPlay,
+} from "../../open/player-options.ts";
+import { agentOptions, openSurroundings, recipeOf, type Surroundings } from "../../options/agent-options.ts";
+import { progressLine } from "../../report/progress.ts";
+import { shownOn } from "./data-generate.ts";
+
+const schema = z.strictObject({
+  ...playerOptions,
+  questions: z.string().describe("JSON Lines of {id, question, answers}"),
+  ...agentOptions,
+  ...keepOptions,
+  rule: z
+    .enum(["rag-r1", "r1-searcher"])
+    .default("rag-r1")
+    .describe("hard but answerable ones and a share of the easy ones; or by the number of rollouts it takes"),
+  solved: z
+    .string()
+    .optional()
+    .describe(
+      "of rag-r1: what `data generate` wrote of these questions; else one greedy rollout finds the easy ones",
+    ),
+  easyShare: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(ragSelection.easyShare)
+    .describe("of rag-r1: easy ones to take"),
+  levels: z
+    .array(z.enum(["easy", "medium", "difficult", "unsolved"]))
+    .default(["medium", "difficult"])
+    .describe("of r1-searcher: which to take"),
+  attempts: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("rollouts of a question at most (rag-r1: 10, r1-searcher: 30)"),
+  temperature: z.number().gt(0).optional().describe("of the rollouts (rag-r1: 1.2, r1-searcher: 1)"),
+  numQuestions: z.int().min(1).optional().describe("takes the first ones only"),
+  concurrency: z.int().min(1).default(256).describe("questions under way at once"),
+  seed: z.int().min(0).default(0).describe("fixes every draw"),
+  out: z.string().describe("file for the chosen questions; <out>.attempts.jsonl says how each one fared"),
+  validation: z.string().optional().describe("file for a random part of them, which is then not in <out>"),
+  validationShare: z.number().gt(0).lt(1).default(ragSelection.validationShare).describe("its share"),
+});
+
+type Options = z.output<typeof schema>;
+
+/** The command. */
+export const dataSelectCommand = command({
+  name: "data select",
+  summary: "chooses questions to train on: hard but answerable ones, by RAG-R1's or R1-Searcher's rule",
+  goesOn: "with the questions that are left",
+  options: schema,
+  run: async (options, io) => {
+    const { out, validation, validationShare: share, seed } = options;
+    for (const path of validation === undefined ? [out] : [out, validation]) await checkFilePlace(path);
+    const questions = await questionsToPlay(options.questions, options.numQuestions);
+    await using met = await openSurroundings(options);
+    await using rule = await openRule(options, io.signal);
+    const opened = { met, rule, io };
+    const chosen = await choose(questions, options, opened);
+    const parts =
+      validation === undefined
+        ? { train: chosen.questions, validation: [] }
+        : splitQuestions(chosen.questions, { share, seed });
+    if (chosen.questions.length === 0) throw noneChosen(chosen, options);
+    await writeQuestions(out, parts.train);
+    if (validation !== undefined) await writeQuestions(validation, parts.validation);
+    report(chosen, { out, train: parts.train.length, validation: parts.validation.length }, io);
+  },
+});
+
+/** A file of no questions would be refused by whatever reads it next. */
+function noneChosen({ counts }: Curriculum, { rule, out }: Options): SeekError {
+  const found = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+  const what = rule === "rag-r1" ? "questions that were hard and solved" : "questions of the chosen --levels";
+  const kept = `the rollouts stay in ${out}.attempts.jsonl`;
+  return new SeekError("ERR_ARGUMENT", `expected ${what}, got ${found.join(", ")}; ${kept}`);
+}
+
+interface Opened {
+  readonly met: Surroundings;
+  readonly rule: OpenedRule;
+  readonly io: CommandIo;
+}
+
+async function choose(questions: readonly Question[], options: Options, opened: Opened): Promise<Curriculum> {
+  const { rule, solved, easyShare, levels } = options;
+  if (rule === "rag-r1") {
+    const { temperature = ragSelection.temperature, attempts = ragSelection.maxAttempts } = options;
+    const easy = solved === undefined ? await easyOnes(questions, options, opened) : await idsIn(solved);
+    return playing({ ...options, temperature, attempts, part: "attempts" }, opened, (how) =>
+      ragCurriculum(questions, { ...how, solved: easy, easyShare }),
+    );
+  }
+  if (solved !== undefined) throw new UsageError("--solved: expected only with --rule rag-r1");
+  const { temperature = 1, attempts } = options;
+  return playing({ ...options, temperature, attempts, part: "attempts" }, opened, (how) =>
+    searcherCurriculum(questions, { ...how, levels }),
+  );
+}
+
+/** Without the teacher's trajectories, easy is what one greedy rollout answers. */
+async function easyOnes(
+  questions: readonly Question[],
+  options: Options,
+  opened: Opened,
+): Promise<ReadonlySet<string>> {
+  const first = { ...options, temperature: 0, attempts: 1, part: "first" };
+  const { outcomes } = await playing(first, opened, (how) => attemptQuestions(questions, how));
+  return new Set(outcomes.filter(({ isRight }) => isRight).map(({ id }) => id));
+}
+
+async function idsIn(path: string): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  for await (const { id, where } of readDemonstrations(path)) {
+    if (id === undefined) throw new UsageError(`--solved: ${where} has no id`);
+    ids.add(id);
+  }
+  return ids;
+}
+
+interface Play extends Options {
+  readonly temperature: number;
+  /** Names the log. */
+  readonly part: string;
+}
+
+async function playing<Result>(
+  play: Play,
+  { met, rule, io }: Opened,
+  work: (how: Parameters<typeof attemptQuestions>[1]) => Promise<Result>,
+): Promise<Result> {
+  const { temperature, attempts, seed, concurrency, out, part } = play;
+  const recipe = { ...recipeOf(play, { tools: met.tools }), sampling: { temperature } };
+  await using player = await openPlayer(play, recipe, met.search);
+  const progress = progressLine(io);
+  const result = await work({
+    ...{ agent: player.agent, isRight: rule.isRight, seed, concurrency, signal: io.signal },
+    maxAttempts: attempts,
+    onProgress: shownOn(progress),
+    log: { path: `${out}.${part}.jsonl`, settings: settingsOf(play) },
+  });
+  progress.end();
+  return result;
+}
+
+/** What decides the rollouts; which questions are taken then may be chosen anew from the same log. */
+function settingsOf(play: Play): object {
+  const { questions: _, numQuestions, concurrency, out, judgeConcurrency, judgeCache, ...rest } = play;
+  const { solved, easyShare, levels, validation, validationShare, part, rule, ...settings } = rest;
+  return settings;
+}
+
+function report(
+  { counts, failures }: Curriculum,
+  written: { readonly out: string; readonly train: number; readonly validation: number },
+  io: CommandIo,
+): void {
+  for (const [name, count] of Object.entries(counts)) io.write(`${name}: ${count}\n`);
+  const [first] = failures;
+  if (first)
+    io.log(
+      `${failures.length} questions failed and are tried again by the same command; the first: ${first.reason}`,
+    );
+  const held = written.validation > 0 ? `, ${written.validation} for validation` : "";
+  io.write(`${written.train} questions in ${written.out}${held}\n`);
+  io.result({ ...written, counts, failed: failures.length });
+}

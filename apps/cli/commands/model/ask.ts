@@ -1,0 +1,170 @@
+/** `seekrl ask`: an agent answers one question, or one after the other, and is heard while it thinks and searches. */
+import { createInterface, type Interface } from "node:readline";
+import { z } from "zod";
+import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
+import { type AgentParts, searchAgent } from "../../../../lib/rollout/agents/agent.ts";
+import { type Listener, overheard } from "../../../../lib/rollout/agents/overheard.ts";
+import {
+  type Baseline,
+  baselineAgent,
+  baselineNames,
+  searchesFor,
+} from "../../../../lib/rollout/baselines/baselines.ts";
+import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
+import type { Document } from "../../../../lib/text/observation.ts";
+import { type CommandIo, command, UsageError } from "../../command.ts";
+import { type OpenedPolicy, policiesOf, policyOptions } from "../../open/policies.ts";
+import {
+  agentOptions,
+  noSearch,
+  openSurroundings,
+  recipeOf,
+  refuseIdleTools,
+  type Surroundings,
+} from "../../options/agent-options.ts";
+import { samplingOptions } from "../../options/model-options.ts";
+
+const options = z.strictObject({
+  question: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("what to answer; without one, each line of the input is one"),
+  ...policyOptions,
+  ...agentOptions,
+  baseline: z.enum(baselineNames).optional().describe("a plain way to answer in place of the recipe"),
+  temperature: samplingOptions.temperature.default(0),
+  topP: samplingOptions.topP,
+  seed: z.int().min(0).default(0).describe("fixes every sampled token"),
+});
+
+type Options = z.output<typeof options>;
+
+/** The command. */
+export const askCommand = command({
+  name: "ask",
+  summary: "answers a question, and shows thoughts, queries and what was found as they come",
+  places: ["question"],
+  options,
+  run: async (given, io) => {
+    const [policy, another] = policiesOf(given);
+    if (policy === undefined || another !== undefined) throw new UsageError("expected one model");
+    refuseIdleTools(given);
+    const needsSearch = given.baseline === undefined || searchesFor(given.baseline);
+    await using met = needsSearch ? await openSurroundings(given) : noSearch;
+    await using opened = await policy.open();
+    const ask = (question: string, signal: AbortSignal) =>
+      answer(question, partsOf(opened, met, given), given, { io, signal });
+    if (given.question !== undefined) {
+      io.result(await ask(given.question, io.signal));
+      return;
+    }
+    io.result({ answers: await conversation(ask, io) });
+  },
+});
+
+function partsOf(opened: OpenedPolicy, { search, tools }: Surroundings, given: Options): AgentParts {
+  const sampling = { temperature: given.temperature, topP: given.topP };
+  return agentPartsOf(opened, { ...recipeOf(given, { tools }), sampling }, search);
+}
+
+interface Around {
+  readonly io: CommandIo;
+  readonly signal: AbortSignal;
+}
+
+async function answer(
+  question: string,
+  parts: AgentParts,
+  { seed, baseline }: { readonly seed: number; readonly baseline?: Baseline | undefined },
+  { io, signal }: Around,
+): Promise<object> {
+  const engine = overheard(parts.engine, await speaker(parts.tokenizer, io));
+  const heard = { ...parts, engine };
+  const agent = baseline === undefined ? searchAgent(heard) : baselineAgent(heard, baseline);
+  const asked = { id: "question", question, answers: [] };
+  const onDocuments = (lists: readonly (readonly Document[])[]): void => showFound(lists, io);
+  const trajectory = await agent(asked, { seed, signal, onDocuments });
+  conclude(trajectory, io);
+  return recordOf(question, trajectory);
+}
+
+/** Writes text as it comes, each turn from a new line; a server's words come turn by turn. */
+async function speaker(tokenizer: AgentParts["tokenizer"], io: CommandIo): Promise<Listener> {
+  const { Tokenizer } = await import("../../../../lib/text/tokenizers/tokenizer.ts");
+  const { Detokenizer } = await import("../../../../lib/text/tokenizers/detokenizer.ts");
+  const begin = () => (tokenizer instanceof Tokenizer ? new Detokenizer(tokenizer) : undefined);
+  let turn = begin();
+  return {
+    onTokens: (ids) => io.write(turn?.push(ids) ?? tokenizer.decode(ids)),
+    onTurn: () => {
+      io.write(`${turn?.flush() ?? ""}\n`);
+      turn = begin();
+    },
+  };
+}
+
+function showFound(lists: readonly (readonly Document[])[], io: CommandIo): void {
+  for (const documents of lists) {
+    const titles = documents.map(({ title, text }) => title || text.slice(0, 60)).join("; ");
+    io.write(`  found: ${titles || "nothing"}\n`);
+  }
+}
+
+function conclude({ answer, stop, rounds, timings, failureReasons = [] }: Trajectory, io: CommandIo): void {
+  for (const reason of failureReasons) io.log(`a search failed: ${reason}`);
+  const seconds = (timings.totalMs / 1000).toFixed(1);
+  const searches = rounds === 1 ? "1 search" : `${rounds} searches`;
+  io.write(
+    `${answer === undefined ? `no answer (${stop})` : `answer: ${answer}`} [${searches}, ${seconds} s]\n`,
+  );
+}
+
+function recordOf(question: string, trajectory: Trajectory): object {
+  const { answer, stop, turns, rounds, queries, failureReasons = [], timings, segments } = trajectory;
+  return {
+    ...{ question, answer: answer ?? null, stop, turns, rounds, queries },
+    failures: failureReasons,
+    seconds: timings.totalMs / 1000,
+    segments: segments.map(({ kind, text }) => ({ kind, text })),
+  };
+}
+
+/** Questions line by line. Ctrl-C ends an answer that is under way, and between answers the conversation. */
+async function conversation(
+  ask: (question: string, signal: AbortSignal) => Promise<object>,
+  io: CommandIo,
+): Promise<object[]> {
+  const isTerminal = process.stdin.isTTY === true && !io.json;
+  const lines = createInterface({ input: process.stdin, ...(isTerminal ? { output: process.stdout } : {}) });
+  io.signal.addEventListener("abort", () => lines.close(), { once: true });
+  const answers: object[] = [];
+  lines.setPrompt(isTerminal ? "> " : "");
+  lines.prompt();
+  for await (const line of lines) {
+    if (line.trim() !== "") {
+      answers.push(await interruptible(lines, io, (signal) => ask(line.trim(), signal)));
+    }
+    // A prompt would open the input again.
+    if (io.signal.aborted) break;
+    lines.prompt();
+  }
+  lines.close();
+  return answers;
+}
+
+// On a terminal Ctrl-C comes to the one who reads lines and not to the process.
+async function interruptible<Result>(
+  lines: Interface,
+  io: CommandIo,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const stop = new AbortController();
+  const interrupt = (): void => stop.abort();
+  lines.removeAllListeners("SIGINT").on("SIGINT", interrupt);
+  try {
+    return await work(AbortSignal.any([io.signal, stop.signal]));
+  } finally {
+    lines.removeAllListeners("SIGINT").on("SIGINT", () => lines.close());
+  }
+}

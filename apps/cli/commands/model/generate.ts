@@ -1,0 +1,88 @@
+/** `seekrl generate`: continues a prompt, streaming the text. */
+import { z } from "zod";
+import type { Engine } from "../../../../lib/engine/engine.ts";
+import type { Sequence } from "../../../../lib/engine/sequence.ts";
+import type { GenerateOptions, Span } from "../../../../lib/engine/span.ts";
+import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
+import { type CommandIo, command, UsageError } from "../../command.ts";
+import { findTokenizer, loadModel, openDetokenizer, openEngine } from "../../open/session.ts";
+import { idsOption, modelOptions, samplingOptions } from "../../options/model-options.ts";
+
+const options = z.strictObject({
+  ...modelOptions,
+  prompt: z.string().optional().describe("text to continue"),
+  ids: idsOption.optional().describe("token ids to continue, instead of a prompt"),
+  maxTokens: z.int().min(1).default(128).describe("most tokens of a sample"),
+  ...samplingOptions,
+  seed: z.int().min(0).default(0).describe("seed of the first sample; the next one's is one more"),
+  samples: z.int().min(1).default(1).describe("number of continuations"),
+});
+
+type Options = z.output<typeof options>;
+
+/** The command. */
+export const generateCommand = command({
+  name: "generate",
+  summary: "continues a prompt",
+  options,
+  run: async (given, io) => {
+    if ((given.prompt === undefined) === (given.ids === undefined)) {
+      throw new UsageError("expected either --prompt or --ids");
+    }
+    const tokenizer = await findTokenizer(given.model);
+    const promptIds = encodePrompt(given, tokenizer);
+    await using model = await loadModel(given);
+    await using engine = await openEngine(model, tokenizer ? { tokenizer } : {});
+    const spans = await sample(engine, promptIds, given, io, tokenizer);
+    io.result({
+      samples: spans.map(({ ids, logprobs, stop }) => {
+        return { ids: [...ids], text: tokenizer?.decode(ids) ?? "", logprobs: [...logprobs], stop };
+      }),
+    });
+  },
+});
+
+function encodePrompt({ prompt, ids, model }: Options, tokenizer: Tokenizer | undefined): Int32Array {
+  if (ids !== undefined) return Int32Array.from(ids);
+  if (tokenizer) return tokenizer.encode(prompt ?? "", { addSpecialTokens: true });
+  throw new UsageError(`${model} has no tokenizer: expected --ids instead of --prompt`);
+}
+
+async function sample(
+  engine: Engine,
+  promptIds: Int32Array,
+  { samples, seed, maxTokens, temperature, topP, topK }: Options,
+  io: CommandIo,
+  tokenizer: Tokenizer | undefined,
+): Promise<Span[]> {
+  const request = { maxTokens, temperature, topP, topK, signal: io.signal };
+  const root = engine.open(promptIds, { seed });
+  const others = Array.from({ length: samples - 1 }, (_, i) => root.fork({ seed: seed + i + 1 }));
+  // One sample streams; several would write over one another, so each is shown when it is whole.
+  if (samples === 1) return [await stream(root, request, io, tokenizer)];
+  return Promise.all(
+    [root, ...others].map(async (sequence, i) => {
+      const span = await sequence.generate(request);
+      io.write(`[${i + 1}] ${tokenizer?.decode(span.ids) ?? span.ids.join(" ")}\n`);
+      return span;
+    }),
+  );
+}
+
+async function stream(
+  sequence: Sequence,
+  request: GenerateOptions,
+  io: CommandIo,
+  tokenizer: Tokenizer | undefined,
+): Promise<Span> {
+  const text = tokenizer && (await openDetokenizer(tokenizer));
+  const chunks = sequence.stream(request);
+  for (;;) {
+    const { value, done } = await chunks.next();
+    if (done) {
+      io.write(`${text?.flush() ?? ""}\n`);
+      return value;
+    }
+    io.write(text?.push(value.ids) ?? `${value.ids.join(" ")} `);
+  }
+}

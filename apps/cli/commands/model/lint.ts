@@ -1,0 +1,77 @@
+/** `seekrl lint`: does a model fit a recipe, and do the laws hold between what it says and what is trained? */
+import { z } from "zod";
+import { SeekError } from "../../../../lib/base/errors.ts";
+import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
+import { readTokenizerConfig } from "../../../../lib/text/tokenizers/special-ids.ts";
+import type { Finding } from "../../../lint/finding.ts";
+import type { LintReport } from "../../../lint/lint.ts";
+import { spansText } from "../../../lint/render.ts";
+import type { LintSubject } from "../../../lint/subject.ts";
+import { worldSearch } from "../../../lint/world-search.ts";
+import { type CommandIo, command } from "../../command.ts";
+import { openSession } from "../../open/session.ts";
+import { agentOptions, openSurroundings, recipeOf } from "../../options/agent-options.ts";
+import { modelOptions } from "../../options/model-options.ts";
+import { tableOf } from "../../report/table.ts";
+
+const schema = z.strictObject({
+  ...modelOptions,
+  ...agentOptions,
+  question: z.string().min(1).optional().describe("what is asked (one of the built-in world)"),
+});
+
+/** The command. */
+export const lintCommand = command({
+  name: "lint",
+  summary: "checks that model, template and recipe fit, and that what is sampled is what is trained",
+  options: schema,
+  run: async (options, io) => {
+    const world = worldSearch();
+    await using met = await openSurroundings(options, world.search);
+    const recipe = recipeOf(options, { tools: met.tools });
+    await using session = await openSession(options);
+    const { ids } = await readTokenizerConfig(options.model);
+    const report = await runLint({
+      ...{ parts: agentPartsOf(session, recipe, met.search), reward: recipe.reward },
+      ...{ tokenizer: session.tokenizer, model: session.model },
+      signal: io.signal,
+      question: { id: "lint", question: options.question ?? world.question, answers: [] },
+      endIds: ids.eos_token_id ?? undefined,
+      aggregation: recipe.algorithm.aggregation,
+    });
+    show(report, io);
+    const failed = report.findings.filter(({ status }) => status === "fail").length;
+    if (failed === 0) return;
+    const what = `${options.model} with ${options.recipe}`;
+    throw new SeekError("ERR_FORMAT", `${what}: ${failed} of ${report.findings.length} checks failed`);
+  },
+});
+
+// Native code is loaded on demand.
+async function runLint(subject: LintSubject): Promise<LintReport> {
+  const { lint } = await import("../../../lint/lint.ts");
+  return lint(subject);
+}
+
+const titles: Readonly<Record<string, string>> = {
+  free: "A conversation as the engine samples it",
+  written: "A conversation that searches and answers",
+};
+
+function show(report: LintReport, io: CommandIo): void {
+  const colour = process.stdout.isTTY === true;
+  for (const { name, spans } of report.conversations) {
+    const title = titles[name];
+    if (title === undefined) continue;
+    const how = colour ? "what is trained is bright" : "what is trained stands in ⟦brackets⟧";
+    io.write(`${title}; ${how}:\n\n${spansText(spans, { colour })}\n\n`);
+  }
+  io.write(tableOf([["", "law", "check", "evidence"], ...report.findings.map(rowOf)], () => true));
+  io.result(report);
+}
+
+const words = { pass: "PASS", fail: "FAIL", skip: "-" } as const;
+
+function rowOf({ status, law, check, evidence }: Finding): string[] {
+  return [words[status], law === undefined ? "" : String(law), check, evidence];
+}

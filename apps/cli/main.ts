@@ -1,0 +1,147 @@
+/** The command line: finds the command, checks its options, runs it, turns the outcome into an exit code. */
+import { setMaxListeners } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { CommanderError, Command as Program } from "commander";
+import { codeOf, SeekError } from "../../lib/base/errors.ts";
+import { packageRoot } from "../../lib/base/package-root.ts";
+import { type Command, type CommandIo, UsageError } from "./command.ts";
+import { commands, groups } from "./commands.ts";
+import { flagsOf } from "./flags.ts";
+import { readOptions } from "./options.ts";
+
+/** 0 done, 1 failed, 2 called in a wrong way. */
+export type ExitCode = 0 | 1 | 2;
+
+/**
+ * Runs one command line.
+ *
+ * @param args - the arguments after the program's name
+ * @param options - `signal` fires on Ctrl-C
+ * @returns the exit code; messages went to standard error
+ */
+export async function main(
+  args: readonly string[],
+  { signal }: { readonly signal: AbortSignal },
+): Promise<ExitCode> {
+  // Every sequence of a command listens to it.
+  setMaxListeners(0, signal);
+  try {
+    const program = programOf(commands, signal);
+    await program.parseAsync(asked(args, program), { from: "user" });
+    return 0;
+  } catch (error) {
+    return report(error);
+  }
+}
+
+function programOf(list: readonly Command[], signal: AbortSignal): Program {
+  const program = new Program("seekrl").description(
+    "Trains and runs language models that reason with search.",
+  );
+  program
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .version(versionOf(packageRoot), "--version", "the version")
+    .helpCommand("help [command]", "shows the options of a command");
+  for (const each of list) parentOf(program, each).addCommand(subcommandOf(each, signal));
+  for (const group of program.commands) describeGroup(group);
+  return program;
+}
+
+// `help data prepare` is `data prepare --help`: commander's own help looks one word deep.
+function asked([first, ...rest]: readonly string[], { commands }: Program): string[] {
+  if (first !== "help" || rest.length === 0) return first === undefined ? [] : [first, ...rest];
+  return commands.some((each) => each.name() === rest[0]) ? [...rest, "--help"] : rest;
+}
+
+function versionOf(folder: string): string {
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).version;
+}
+
+// A group is made with the first of its commands.
+function parentOf(program: Program, { name }: Command): Program {
+  const [group = "", word] = name.split(" ");
+  if (word === undefined) return program;
+  const known = program.commands.find((each) => each.name() === group);
+  // Its own flags end where the name of one of its commands stands.
+  if (known) return known.enablePositionalOptions();
+  const made = new Program(group).usage("<command> [options]").exitOverride().helpCommand(false);
+  program.addCommand(made);
+  return made;
+}
+
+function describeGroup(group: Program): void {
+  if (group.commands.length === 0 || groups[group.name()] === undefined) return;
+  const words = group.commands.map((each) => each.name()).join(", ");
+  group.description(`${groups[group.name()]}: ${words}`);
+}
+
+function subcommandOf(each: Command, signal: AbortSignal): Program {
+  const subcommand = new Program(each.name.split(" ").at(-1)).description(each.summary).exitOverride();
+  const { places = [] } = each;
+  for (const place of places) {
+    const schema = each.options.shape[place];
+    const isOptional = schema?.safeParse(undefined).success;
+    subcommand.argument(isOptional ? `[${place}]` : `<${place}>`, schema?.description);
+  }
+  for (const flag of flagsOf(each.options)) {
+    if (!places.includes(flag.attributeName())) subcommand.addOption(flag);
+  }
+  subcommand.option(
+    "--config <file>",
+    "YAML or JSON file with these options (names without dashes, in camelCase)",
+  );
+  subcommand.option("--json", "one JSON object on standard output, all else on standard error");
+  return subcommand.action(async () => {
+    const { config, json = false, ...flags } = subcommand.opts<Record<string, unknown>>();
+    const placed = Object.fromEntries(places.map((place, i) => [place, subcommand.args[i]]));
+    const options = await readOptions(
+      each.options,
+      { ...givenFlags(subcommand, flags), ...placed },
+      config as string | undefined,
+    );
+    await each.run(options, ioOf(json === true, signal)).catch((error) => {
+      throw signal.aborted && codeOf(error) === "ERR_ABORTED" ? interruption(each, error) : error;
+    });
+    if (signal.aborted && !each.isService) throw new Interrupted();
+  });
+}
+
+function interruption({ goesOn }: Command, cause: unknown): SeekError {
+  const then = goesOn === undefined ? "" : `; the same command goes on ${goesOn}`;
+  return new SeekError("ERR_ABORTED", `interrupted${then}`, { cause });
+}
+
+// Commander fills in `true` for every `--no-...` flag; only what was typed may win over the config file.
+function givenFlags(subcommand: Program, flags: Record<string, unknown>): Record<string, unknown> {
+  const typed = Object.entries(flags).filter(([key]) => subcommand.getOptionValueSource(key) === "cli");
+  return Object.fromEntries(typed);
+}
+
+function ioOf(json: boolean, signal: AbortSignal): CommandIo {
+  return {
+    json,
+    signal,
+    write: (text) => void (json || process.stdout.write(text)),
+    log: (line) => void process.stderr.write(`${line}\n`),
+    result: (value) => void (json && process.stdout.write(`${JSON.stringify(value)}\n`)),
+  };
+}
+
+/** A command that Ctrl-C ended early; what it said before is all there is to say. */
+class Interrupted extends Error {}
+
+function report(error: unknown): ExitCode {
+  if (error instanceof Interrupted) return 1;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof UsageError) {
+    process.stderr.write(`error: ${error.message}\n`);
+    return 2;
+  }
+  const { message, stack } = error as Error;
+  const code = codeOf(error);
+  process.stderr.write(`${code === undefined ? stack : `${code}: ${message}`}\n`);
+  return 1;
+}

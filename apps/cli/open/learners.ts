@@ -1,0 +1,46 @@
+/** Opens what training needs; native code is loaded here, on demand. */
+import type { Model } from "../../../lib/model/model.ts";
+import type { Training } from "../../../lib/recipes/recipe.ts";
+import type { Algorithm } from "../../../lib/train/algorithm/algorithm.ts";
+import type { TrainSequence } from "../../../lib/train/batch/packing.ts";
+import type { Trainer } from "../../../lib/train/learner/trainer.ts";
+import type { OpenLearners } from "../../../lib/train/open-learners.ts";
+import type { RlOptions } from "../../../lib/train/rl-options.ts";
+import type { SftOptions } from "../../../lib/train/sft.ts";
+
+/** Opens a trainer of a model. */
+export async function openTrainer(model: Model, weightDecay: number): Promise<Trainer> {
+  const { Trainer } = await import("../../../lib/train/learner/trainer.ts");
+  return Trainer.open(model, { weightDecay });
+}
+
+/** Opens the learners of an algorithm. */
+export async function openLearners(
+  model: Model,
+  algorithm: Algorithm,
+  training: Pick<Training, "weightDecay" | "beta2" | "maxGradNorm">,
+): Promise<OpenLearners> {
+  const { openLearners: open } = await import("../../../lib/train/open-learners.ts");
+  return open(model, algorithm, training);
+}
+
+/** Batches and number of steps for a fixed list of sequences. */
+export async function planEpochs(
+  sequences: readonly TrainSequence[],
+  options: { readonly batchSize: number; readonly epochs: number; readonly seed: number },
+): Promise<Pick<SftOptions, "batch" | "steps">> {
+  const { epochs } = await import("../../../lib/train/sft.ts");
+  return epochs(sequences, options);
+}
+
+/** Runs supervised fine-tuning. */
+export async function runSft(options: SftOptions): Promise<void> {
+  const { sft } = await import("../../../lib/train/sft.ts");
+  await sft(options);
+}
+
+/** Runs reinforcement learning. */
+export async function runRl(options: RlOptions): Promise<void> {
+  const { rl } = await import("../../../lib/train/rl.ts");
+  await rl(options);
+}

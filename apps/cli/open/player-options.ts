@@ -1,0 +1,102 @@
+/** Options of commands that let a model play over questions to make data of it: who plays, and when it is right. */
+import { z } from "zod";
+import { SeekError } from "../../../lib/base/errors.ts";
+import type { IsRight } from "../../../lib/curate/attempts.ts";
+import type { Question } from "../../../lib/data/question.ts";
+import { agentPartsOf } from "../../../lib/recipes/plan.ts";
+import type { Recipe } from "../../../lib/recipes/recipe.ts";
+import { coverage, exactMatch } from "../../../lib/reward/metrics/metrics.ts";
+import type { Agent } from "../../../lib/rollout/agents/agent.ts";
+import type { Search } from "../../../lib/search/search.ts";
+import { UsageError } from "../command.ts";
+import { loadQuestions } from "../options/agent-options.ts";
+import { type JudgeChoice, judgeOptions, openJudge } from "../options/judge-options.ts";
+import { modelOptions } from "../options/model-options.ts";
+import { policiesOf, policyOptions } from "./policies.ts";
+
+/** One of `model` and `endpoint` must be given. */
+export const playerOptions = {
+  ...policyOptions,
+  model: modelOptions.model.optional(),
+  endpointModel: z.string().optional().describe("its model"),
+};
+
+const playerSchema = z.object(playerOptions);
+
+/** Who plays. */
+export interface Player extends AsyncDisposable {
+  readonly agent: Agent;
+}
+
+/**
+ * Opens the model or the endpoint that the options name.
+ *
+ * @throws UsageError when they name none, both or half of one; ERR_IO, ERR_FORMAT, ERR_ARGUMENT
+ */
+export async function openPlayer(
+  { model, endpointModel, ...options }: z.output<typeof playerSchema>,
+  recipe: Recipe,
+  search: Search,
+): Promise<Player> {
+  const [policy] = policiesOf({
+    ...options,
+    ...(model === undefined ? {} : { model: [model] }),
+    ...(endpointModel === undefined ? {} : { endpointModel: [endpointModel] }),
+  });
+  if (policy === undefined) throw new UsageError("expected one of --model, --endpoint");
+  const { searchAgent } = await import("../../../lib/rollout/agents/agent.ts");
+  const opened = await policy.open();
+  return {
+    agent: searchAgent(agentPartsOf(opened, recipe, search)),
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+  };
+}
+
+/** The questions to play. @throws ERR_FORMAT when the file has none, or something else */
+export async function questionsToPlay(path: string, limit: number | undefined): Promise<Question[]> {
+  const questions = await loadQuestions(path, limit);
+  if (questions.length > 0) return questions;
+  throw new SeekError("ERR_FORMAT", `${path}: expected at least one question, got none`);
+}
+
+/** When an answer is right. */
+export const keepOptions = {
+  keep: z
+    .enum(["em", "cover-em", "judge"])
+    .default("em")
+    .describe("an answer is right when it is an accepted one, has one inside, or a judge says so"),
+  ...judgeOptions,
+};
+
+const keepSchema = z.object(keepOptions);
+
+/** A rule that is given back when it is done with. */
+export interface OpenedRule extends AsyncDisposable {
+  readonly isRight: IsRight;
+}
+
+/**
+ * Opens the rule that the options name.
+ *
+ * @throws UsageError when a judge is missing, or named and not asked for
+ */
+export async function openRule(
+  { keep, ...choice }: z.output<typeof keepSchema>,
+  signal: AbortSignal,
+): Promise<OpenedRule> {
+  const opened = await openJudge(choice satisfies JudgeChoice);
+  if ((opened !== undefined) !== (keep === "judge")) {
+    await opened?.[Symbol.asyncDispose]();
+    throw new UsageError("--keep judge and --judge-url: expected both or neither");
+  }
+  const measure = keep === "em" ? exactMatch : coverage;
+  if (opened === undefined) {
+    const isRight: IsRight = ({ answer = "" }, { answers }) => measure(answer, answers) === 1;
+    return { isRight, [Symbol.asyncDispose]: async () => {} };
+  }
+  const isRight: IsRight = async ({ answer = "" }, question) => {
+    const verdict = await opened.judge(question, answer, signal);
+    return "failure" in verdict ? verdict : verdict.isRight;
+  };
+  return { isRight, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
+}

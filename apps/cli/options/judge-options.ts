@@ -1,0 +1,146 @@
+/** Options of commands that may ask a language model to judge answers. */
+import { readFile } from "node:fs/promises";
+import { bulkhead } from "cockatiel";
+import { z } from "zod";
+import { SeekError } from "../../../lib/base/errors.ts";
+import { mapConcurrently } from "../../../lib/base/map-concurrently.ts";
+import type { Question } from "../../../lib/data/question.ts";
+import type { ScoredAnswer } from "../../../lib/evaluate/score-answers.ts";
+import { Chat } from "../../../lib/remote/chat.ts";
+import { judgeAnswer, type Verdict } from "../../../lib/reward/judge.ts";
+import { UsageError } from "../command.ts";
+import { flagName } from "../flags.ts";
+
+/** The judge's address and manners. */
+export const judgeOptions = {
+  judgeUrl: z
+    .string()
+    .optional()
+    .describe("OpenAI-compatible server that judges answers, such as http://host/v1"),
+  judgeModel: z.string().optional().describe("its model"),
+  judgeKeyEnv: z.string().optional().describe("environment variable with its key"),
+  judgeCache: z.string().optional().describe("file of its replies; what stands there is not asked again"),
+  judgePrompt: z
+    .string()
+    .optional()
+    .describe("file of instructions with {question}, {answers}, {prediction}"),
+  judgeConcurrency: z.int().min(1).default(16).describe("requests under way at once"),
+};
+
+const schema = z.object(judgeOptions);
+
+/** What the options say. */
+export type JudgeChoice = z.output<typeof schema>;
+
+/** The judge's share of right answers, and how many it could judge. */
+export interface JudgeMeans {
+  /** Among the judged. */
+  readonly judge: number;
+  readonly judged: number;
+  readonly judgeFailures: number;
+}
+
+/** A judge at work, so many requests at once as it may have. */
+export interface OpenedJudge extends AsyncDisposable {
+  /** Waits for a turn, then uses the judge. */
+  readonly ask: <Value>(use: (chat: Chat) => Promise<Value>) => Promise<Value>;
+  /** Of its own, if it has any. */
+  readonly prompt: { readonly prompt?: string };
+  readonly judge: (
+    question: Pick<Question, "question" | "answers">,
+    answer: string,
+    signal?: AbortSignal,
+  ) => Promise<Verdict>;
+}
+
+/**
+ * The judge that the options name.
+ *
+ * @returns undefined when they name none
+ * @throws UsageError when they name half of one; ERR_IO, ERR_FORMAT, ERR_ARGUMENT
+ */
+export async function openJudge(choice: JudgeChoice): Promise<OpenedJudge | undefined> {
+  const { judgeUrl, judgeModel, judgeKeyEnv, judgeCache, judgePrompt, judgeConcurrency } = choice;
+  if (judgeUrl === undefined && judgeModel === undefined) {
+    const stray = (["judgeKeyEnv", "judgeCache", "judgePrompt"] as const).find(
+      (key) => choice[key] !== undefined,
+    );
+    if (stray !== undefined) throw new UsageError(`${flagName(stray)}: expected only with --judge-url`);
+    return undefined;
+  }
+  if (judgeUrl === undefined) throw new UsageError("--judge-url: a judge needs an address");
+  if (judgeModel === undefined) throw new UsageError("--judge-model: a judge needs a model");
+  const prompt = judgePrompt === undefined ? {} : { prompt: await readPrompt(judgePrompt) };
+  const chat = await Chat.open({
+    url: judgeUrl,
+    model: judgeModel,
+    apiKeyEnv: judgeKeyEnv,
+    cache: judgeCache,
+    transport: { maxConcurrent: judgeConcurrency },
+  });
+  // Waiting for a turn must not count against a request's deadline, as it would in the transport's own queue.
+  const turns = bulkhead(judgeConcurrency, Number.POSITIVE_INFINITY);
+  const ask: OpenedJudge["ask"] = (use) => turns.execute(() => use(chat));
+  return {
+    ...{ ask, prompt },
+    judge: (question, answer, signal) =>
+      ask((one) => judgeAnswer(one, question, answer, { ...prompt, signal })),
+    [Symbol.asyncDispose]: () => chat.close(),
+  };
+}
+
+/**
+ * Lets a judge judge answers; one that it cannot judge is left out of its mean and counted.
+ *
+ * @param scored - questions, accepted answers, predictions
+ * @param choice - the judge
+ * @param io - `signal` ends it, `onVerdict` is told of each
+ * @returns the verdicts in order and their means; undefined when no judge was named
+ * @throws as `openJudge`; ERR_REMOTE when no answer could be judged; ERR_ABORTED
+ */
+export async function judgeAll(
+  scored: readonly ScoredAnswer[],
+  choice: JudgeChoice,
+  { signal, onVerdict }: { readonly signal: AbortSignal; readonly onVerdict?: (done: number) => void },
+): Promise<{ readonly verdicts: readonly Verdict[]; readonly means: JudgeMeans } | undefined> {
+  await using opened = await openJudge(choice);
+  if (opened === undefined) return undefined;
+  let done = 0;
+  const verdicts = await mapConcurrently(scored, choice.judgeConcurrency, async (answer) => {
+    const verdict = await opened.judge(answer, answer.prediction, signal);
+    done += 1;
+    onVerdict?.(done);
+    return verdict;
+  });
+  const means = meansOf(verdicts);
+  const failure = verdicts.find((verdict) => "failure" in verdict);
+  if (failure !== undefined && means.judged === 0) {
+    throw new SeekError("ERR_REMOTE", `no answer could be judged; the first: ${failure.failure}`);
+  }
+  return { verdicts, means };
+}
+
+function meansOf(verdicts: readonly Verdict[]): JudgeMeans {
+  const judged = verdicts.filter((verdict) => !("failure" in verdict));
+  const right = judged.filter((verdict) => "isRight" in verdict && verdict.isRight).length;
+  const judge = judged.length === 0 ? 0 : right / judged.length;
+  return { judge, judged: judged.length, judgeFailures: verdicts.length - judged.length };
+}
+
+/**
+ * Instructions for a judge from a file.
+ *
+ * @throws ERR_IO; ERR_FORMAT when one of the names does not stand in it
+ */
+export async function readPrompt(
+  path: string,
+  names: readonly string[] = ["{question}", "{prediction}"],
+): Promise<string> {
+  const text = await readFile(path, "utf8").catch((cause: Error) => {
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
+  });
+  for (const name of names) {
+    if (!text.includes(name)) throw new SeekError("ERR_FORMAT", `${path}: expected ${name}, got none`);
+  }
+  return text;
+}

@@ -1,0 +1,216 @@
+/** Tools from a file: which built-in ones an agent has, and which servers of the Model Context Protocol. */
+import { readFile } from "node:fs/promises";
+import { parse } from "yaml";
+import { z } from "zod";
+import { SeekError } from "../../../lib/base/errors.ts";
+import type { Search } from "../../../lib/search/search.ts";
+import type { Tool } from "../../../lib/tools/tool.ts";
+import type { ToolBox } from "../../../lib/tools/tool-box.ts";
+import { parseProblem } from "../options.ts";
+
+const wording = { name: z.string().optional(), description: z.string().optional() };
+const count = z.int().min(1).optional();
+const path = z.string().min(1);
+
+const toolSchema = z.discriminatedUnion("use", [
+  z.strictObject({ use: z.literal("search"), ...wording, topK: count, maxTopK: count }),
+  z.strictObject({ use: z.literal("document"), ...wording, corpus: path.optional(), maxParts: count }),
+  z.strictObject({
+    ...{ use: z.literal("graph"), ...wording, file: path },
+    ...{ maxHops: count, maxPaths: count, maxFacts: count },
+  }),
+  z.strictObject({ use: z.literal("calculator"), ...wording }),
+  z.strictObject({ use: z.literal("page"), ...wording, cache: path.optional(), partChars: count }),
+]);
+
+const choice = { only: z.array(z.string()).optional(), prefix: z.string().optional(), startTimeoutMs: count };
+const texts = z.record(z.string(), z.string());
+const serverSchema = z.union([
+  z.strictObject({
+    ...{ command: z.string().min(1), args: z.array(z.string()).default([]) },
+    ...{ env: texts.default({}), cwd: z.string().optional(), ...choice },
+  }),
+  z.strictObject({ url: z.url(), headers: texts.default({}), ...choice }),
+]);
+
+const fileSchema = z.strictObject({
+  timeoutMs: count,
+  maxCalls: count,
+  maxChars: count,
+  tools: z.array(toolSchema).default([]),
+  mcpServers: z.record(z.string(), serverSchema).default({}),
+});
+
+type ToolsFile = z.output<typeof fileSchema>;
+type ToolEntry = ToolsFile["tools"][number];
+type ServerEntry = ToolsFile["mcpServers"][string];
+
+/** A box of tools that is given back when it is done with. */
+export interface OpenedTools extends AsyncDisposable {
+  readonly box: ToolBox;
+}
+
+/** What tools are built from beside their file. */
+export interface ToolParts {
+  /** Opened when a tool searches. */
+  readonly openSearch: () => Promise<Search>;
+  /** The folder whose documents are read unless the file names another corpus. */
+  readonly index?: string | undefined;
+}
+
+/**
+ * Reads a file of tools.
+ *
+ * @param file - JSON or YAML
+ * @returns what it says
+ * @throws ERR_IO, ERR_FORMAT naming the key, what was expected, what was found
+ */
+export async function readToolsFile(file: string): Promise<ToolsFile> {
+  let value: unknown;
+  try {
+    const text = await readFile(file, "utf8");
+    value = file.endsWith(".json") ? JSON.parse(text) : parse(text);
+  } catch (cause) {
+    const code = cause instanceof Error && "errno" in cause ? "ERR_IO" : "ERR_FORMAT";
+    throw new SeekError(code, `${file}: ${parseProblem(cause)}`, { cause });
+  }
+  const parsed = fileSchema.safeParse(value);
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(
+      ({ path: at, message }) => `${at.join(".") || "tools"}: ${message}`,
+    );
+    throw new SeekError("ERR_FORMAT", `${file}: ${issues.join("; ")}`);
+  }
+  if (parsed.data.tools.length > 0 || Object.keys(parsed.data.mcpServers).length > 0) return parsed.data;
+  throw new SeekError("ERR_FORMAT", `${file}: expected some of tools or mcpServers, got neither`);
+}
+
+/**
+ * Opens the tools of a file, and starts its servers.
+ *
+ * @param file - of `readToolsFile`
+ * @param parts - the command's search and index
+ * @returns the box; disposing of it closes files and servers
+ * @throws what opening a tool throws, once the others are closed
+ */
+export async function openTools(file: string, parts: ToolParts): Promise<OpenedTools> {
+  const { tools: entries, mcpServers, ...limits } = await readToolsFile(file);
+  const closing: Closing = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(closing.splice(0).map(async (each) => each()));
+  };
+  try {
+    const own: Tool[] = [];
+    for (const entry of entries) own.push(await openTool(entry, parts, closing));
+    const servers = Object.entries(mcpServers).map(([name, entry]) => openServer(name, entry, closing));
+    const theirs = await allOrFirstFailure(servers);
+    const { toolBox } = await import("../../../lib/tools/tool-box.ts");
+    return { box: toolBox([...own, ...theirs.flat()], given(limits)), [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Waits for all, so that what was opened can be closed. */
+async function allOrFirstFailure<Result>(work: readonly Promise<Result>[]): Promise<Result[]> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
+}
+
+type Entry<Use extends ToolEntry["use"]> = Extract<ToolEntry, { readonly use: Use }>;
+type Closing = (() => Promise<void> | void)[];
+
+function openTool(entry: ToolEntry, parts: ToolParts, closing: Closing): Promise<Tool> {
+  switch (entry.use) {
+    case "search":
+      return openSearchTool(entry, parts);
+    case "document":
+      return openDocumentTool(entry, parts, closing);
+    case "graph":
+      return openGraphTool(entry);
+    case "calculator":
+      return openCalculator(entry);
+    case "page":
+      return openPageTool(entry);
+  }
+}
+
+async function openSearchTool(entry: Entry<"search">, { openSearch }: ToolParts): Promise<Tool> {
+  const { searchTool } = await import("../../../lib/tools/built-in/search.ts");
+  return searchTool(await openSearch(), given(entry));
+}
+
+async function openDocumentTool(
+  entry: Entry<"document">,
+  { index }: ToolParts,
+  closing: Closing,
+): Promise<Tool> {
+  const { documentTool } = await import("../../../lib/tools/built-in/document.ts");
+  const { Library } = await import("../../../lib/tools/built-in/library.ts");
+  const corpus = entry.corpus ?? index;
+  if (corpus === undefined) {
+    throw new SeekError("ERR_ARGUMENT", "tools: document: expected a corpus, or the command's --index");
+  }
+  const library = await Library.open(corpus);
+  closing.push(() => library.close());
+  return documentTool(library, given(entry));
+}
+
+async function openGraphTool({ file, ...entry }: Entry<"graph">): Promise<Tool> {
+  const { graphTool } = await import("../../../lib/tools/built-in/graph.ts");
+  const { TripleStore } = await import("../../../lib/tools/built-in/triples.ts");
+  return graphTool(await TripleStore.open(file), given(entry));
+}
+
+async function openCalculator(entry: Entry<"calculator">): Promise<Tool> {
+  const { calculatorTool } = await import("../../../lib/tools/built-in/calculator.ts");
+  return calculatorTool(given(entry));
+}
+
+async function openPageTool({ cache, ...entry }: Entry<"page">): Promise<Tool> {
+  const { pageTool } = await import("../../../lib/tools/built-in/page.ts");
+  const { pageReader } = await import("../../../lib/web/page-reader.ts");
+  return pageTool(pageReader(cache === undefined ? {} : { cache: { folder: cache } }), given(entry));
+}
+
+async function openServer(
+  name: string,
+  { only, prefix, startTimeoutMs, ...place }: ServerEntry,
+  closing: Closing,
+): Promise<readonly Tool[]> {
+  const { McpServer } = await import("../../../lib/tools/mcp/server.ts");
+  const known =
+    "url" in place
+      ? { ...place, headers: withVariables(place.headers, name) }
+      : given({ ...place, env: withVariables(place.env, name) });
+  const server = await McpServer.open(known, given({ only, prefix, startTimeoutMs }));
+  closing.push(() => server.close());
+  return server.tools;
+}
+
+/** Secrets stand in the environment, not in files: `${NAME}` is the variable of that name. */
+function withVariables(values: Readonly<Record<string, string>>, server: string): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).map(([key, text]) => {
+      const filled = text.replace(/\$\{(\w+)\}/g, (_, name: string) => {
+        const value = process.env[name];
+        if (value !== undefined) return value;
+        throw new SeekError(
+          "ERR_ARGUMENT",
+          `tools: mcpServers.${server}.${key}: expected the environment variable ${name}, got none`,
+        );
+      });
+      return [key, filled];
+    }),
+  );
+}
+
+/** Options without those that are undefined. */
+type Given<Options> = { [Key in keyof Options]: Exclude<Options[Key], undefined> };
+
+function given<Options extends object>(options: Options): Given<Options> {
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as Given<Options>;
+}

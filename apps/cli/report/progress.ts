@@ -1,0 +1,34 @@
+/** Progress on standard error: one line that moves on a terminal, a line now and then elsewhere. */
+import type { CommandIo } from "../command.ts";
+
+/** A line that is written over until it ends. */
+export interface ProgressLine {
+  show(text: string): void;
+  end(): void;
+}
+
+/** How often a log that is no terminal gets a line. */
+const logEveryMs = 10_000;
+
+/** Starts a progress line. */
+export function progressLine(io: Pick<CommandIo, "log">): ProgressLine {
+  let shown = "";
+  if (process.stderr.isTTY) {
+    return {
+      show: (text) => {
+        process.stderr.write(`\r${text.padEnd(shown.length)}`);
+        shown = text;
+      },
+      end: () => void (shown !== "" && process.stderr.write("\n")),
+    };
+  }
+  let next = performance.now() + logEveryMs;
+  return {
+    show: (text) => {
+      if (performance.now() < next) return;
+      io.log(text);
+      next = performance.now() + logEveryMs;
+    },
+    end: () => {},
+  };
+}

@@ -1,0 +1,86 @@
+/** Evaluation on questions that training never sees, with the recipe's own reward beside the usual figures. */
+import type { Question } from "../../lib/data/question.ts";
+import { type Evaluation, evaluate } from "../../lib/evaluate/evaluate.ts";
+import {
+  loggedMemory,
+  type MemoryFigures,
+  type MemoryTrajectory,
+  memoryFigures,
+} from "../../lib/evaluate/memory-figures.ts";
+import type { EvaluateOptions } from "../../lib/evaluate/options.ts";
+import type { Reward } from "../../lib/reward/reward.ts";
+import { type AgentParts, searchAgent } from "../../lib/rollout/agents/agent.ts";
+
+/** An evaluation, and what the recipe would have paid for it. */
+export interface HeldOut extends Evaluation {
+  /** Mean of the recipe's own reward. */
+  readonly reward: number;
+  /** Share of questions that were searched for. */
+  readonly searchShare: number;
+  /** Turns without an action, per question. */
+  readonly invalidActions: number;
+  /** Of agents with a memory stack. */
+  readonly memory?: MemoryFigures;
+}
+
+/**
+ * Lets an agent answer greedily.
+ *
+ * @param questions - held-out ones
+ * @param parts - the agent's
+ * @param options - the reward, and how to evaluate
+ */
+export async function evaluateHeldOut(
+  questions: readonly Question[],
+  parts: AgentParts,
+  { reward, ...options }: { readonly reward: Reward } & Omit<EvaluateOptions, "questions" | "agent">,
+): Promise<HeldOut> {
+  const greedy = searchAgent({ ...parts, sampling: { temperature: 0 } });
+  let earned = 0;
+  const played: MemoryTrajectory[] = [];
+  const evaluation = await evaluate({
+    ...{ ...options, questions },
+    agent: async (question, how) => {
+      const trajectory = await greedy(question, how);
+      const score = await reward(trajectory, question);
+      earned += score ?? 0;
+      played.push({
+        segments: trajectory.segments,
+        memory: trajectory.memory,
+      });
+      return trajectory;
+    },
+  });
+  const { perQuestion } = evaluation;
+  const memory = memoryFigures(played);
+  const meanOf = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / perQuestion.length;
+  return {
+    ...evaluation,
+    reward: earned / perQuestion.length,
+    searchShare: meanOf(perQuestion.map(({ rounds }) => Number(rounds > 0))),
+    invalidActions: meanOf(perQuestion.map((each) => each.invalidActions)),
+    memory,
+  };
+}
+
+/** The figures that a training log keeps of an evaluation. */
+export function loggedFigures({
+  reward,
+  em,
+  f1,
+  searchShare,
+  rounds,
+  memory,
+}: HeldOut): Record<string, number> {
+  return {
+    "eval/reward": reward,
+    "eval/em": em,
+    "eval/f1": f1,
+    "eval/search_share": searchShare,
+    "eval/rounds": rounds,
+    ...Object.fromEntries(
+      Object.entries(memory ? loggedMemory(memory) : {}).map(([name, value]) => [`eval/${name}`, value]),
+    ),
+  };
+}

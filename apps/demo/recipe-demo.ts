@@ -1,0 +1,140 @@
+/** A published recipe on the built-in world in one command: its form, its stages of RL, held-out figures around each. */
+import { join } from "node:path";
+import { writeFileAtomic } from "../../lib/base/files/files.ts";
+import { readJsonRows } from "../../lib/data/files/jsonl.ts";
+import type { Recipe } from "../../lib/recipes/recipe.ts";
+import { worldTeaching } from "../world/recipes/world-speech.ts";
+import {
+  differencesOf,
+  type FormatLearning,
+  fitToWorld,
+  type WorldSizes,
+} from "../world/recipes/world-training.ts";
+import { worldCheckpoint } from "./demo.ts";
+import { learnFormat } from "./learn-format.ts";
+import { openPlayer, type Player } from "./player.ts";
+import {
+  differenceLine,
+  type RecipeSummary,
+  recipeFigures,
+  recipeFiguresLine,
+  type StageSummary,
+} from "./recipe-report.ts";
+import { reinforce } from "./reinforce.ts";
+import { stepLine } from "./report.ts";
+import { type OpenWorld, openWorld } from "./world-search.ts";
+
+/** One training after the other, each from the weights the one before has left. */
+export interface DemoStage {
+  readonly name: string;
+  /** As published. */
+  readonly recipe: Recipe;
+  readonly sizes: WorldSizes;
+  /** Ends the stage as soon as this share of its rollouts search. @default after its steps */
+  readonly untilSearchShare?: number;
+}
+
+/** How to run it. */
+export interface RecipeDemoOptions {
+  /** Logs, checkpoints and `summary.json` go here. */
+  readonly out: string;
+  readonly stages: readonly DemoStage[];
+  readonly start: FormatLearning;
+  /** Of the world, the demonstrations, the questions' order and every sampled token. @default 0 */
+  readonly seed?: number;
+  /** Two steps of everything: shows that it works, not that it learns. @default false */
+  readonly quick?: boolean;
+  /** @default "cpu" */
+  readonly device?: string;
+  readonly onLine?: (line: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+const quickSizes = { formatSteps: 2, numTest: 16, training: { steps: 2, batchQuestions: 2 } };
+/** Questions at once; the engine batches them. */
+const concurrency = 256;
+/** Steps between the evaluations that make a curve. */
+const evaluateEvery = 5;
+
+/**
+ * Shows the world's model a recipe's tags, evaluates it, trains it by the recipe, and evaluates it again. The same call
+ * on the same folder goes on where a kill has left it.
+ *
+ * @param options - stages, what the model starts from, folder, seed
+ * @returns the figures, which also stand in `summary.json`
+ * @throws ERR_ABORTED when the signal fires; ERR_IO when the folder cannot be written
+ */
+export async function runRecipeDemo(options: RecipeDemoOptions): Promise<RecipeSummary> {
+  const { out, seed = 0, device = "cpu", signal } = options;
+  using opened = await openWorld(out, { seed, signal });
+  await using player = await openPlayer(worldCheckpoint, { seed, device });
+  await learnTags(player, options);
+  const stages: StageSummary[] = [];
+  let questions = 0;
+  for (const stage of options.stages) {
+    const { summary, numQuestions } = await runStage(stage, { player, opened, options });
+    questions = numQuestions;
+    stages.push(summary);
+  }
+  const summary = { seed, questions, stages };
+  await writeFileAtomic(join(out, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
+  return summary;
+}
+
+async function learnTags(player: Player, options: RecipeDemoOptions): Promise<void> {
+  const { stages, start, seed = 0, quick = false, onLine = () => {}, signal } = options;
+  const [first] = stages;
+  if (first === undefined) return;
+  const steps = quick ? Math.min(start.steps, quickSizes.formatSteps) : start.steps;
+  await learnFormat(player, {
+    ...{ steps, seed, signal, folder: folderOf("format", options) },
+    peak: start.peak,
+    carefulShare: start.carefulShare,
+    teaching: worldTeaching(fitToWorld(first.recipe, first.sizes), start),
+    onStep: ({ step, loss }) => {
+      if (step % 50 === 0 || step === steps) onLine(`format ${step}/${steps}  loss ${loss.toFixed(3)}`);
+    },
+  });
+}
+
+/** Another seed or size has folders of its own. */
+function folderOf(name: string, { out, seed = 0, quick = false }: RecipeDemoOptions): string {
+  return join(out, `${name}-seed-${seed}${quick ? "-quick" : ""}`);
+}
+
+interface Around {
+  readonly player: Player;
+  readonly opened: OpenWorld;
+  readonly options: RecipeDemoOptions;
+}
+
+async function runStage({ name, recipe: own, sizes, untilSearchShare }: DemoStage, around: Around) {
+  const { player, opened, options } = around;
+  const { seed = 0, quick = false, onLine = () => {}, signal } = options;
+  const fitted = fitToWorld(own, sizes);
+  const differences = differencesOf(own, fitted);
+  for (const each of differences) onLine(`${name}: ${differenceLine(each)}`);
+  const recipe = quick ? { ...fitted, training: { ...fitted.training, ...quickSizes.training } } : fitted;
+  const folder = folderOf(name, options);
+  const { before, after } = await reinforce(player, {
+    ...{ recipe, folder, seed, concurrency, signal, world: opened.world, search: opened.search },
+    ...(quick ? { numTest: quickSizes.numTest } : { evaluateEvery }),
+    ...(untilSearchShare === undefined ? {} : { endWhen: searchesAt(untilSearchShare) }),
+    onEvaluation: (moment, result) => onLine(`${name} ${moment}  ${recipeFiguresLine(result)}`),
+    onStep: (metrics) => onLine(`${name} ${stepLine(metrics, recipe.training.steps)}`),
+  });
+  const figures = { before: recipeFigures(before), after: recipeFigures(after) };
+  const summary = { stage: name, steps: await stepsIn(folder), ...figures, differences };
+  return { summary, numQuestions: before.questions };
+}
+
+function searchesAt(share: number): (metrics: Readonly<Record<string, number>>) => boolean {
+  return (metrics) => (metrics["search/share"] ?? 0) >= share;
+}
+
+/** Steps that a run has taken, those before a kill included. */
+async function stepsIn(folder: string): Promise<number> {
+  let steps = 0;
+  for await (const _ of readJsonRows(join(folder, "metrics.jsonl"))) steps += 1;
+  return steps;
+}

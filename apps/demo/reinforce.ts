@@ -1,0 +1,105 @@
+/** Reinforcement learning of one recipe on the world: evaluate on held-out questions, train, evaluate again. */
+import type { Question } from "../../lib/data/question.ts";
+import { agentPartsOf, trainingOf } from "../../lib/recipes/plan.ts";
+import { type Recipe, wholeReward } from "../../lib/recipes/recipe.ts";
+import type { AgentParts } from "../../lib/rollout/agents/agent.ts";
+import type { Search } from "../../lib/search/search.ts";
+import { copyTokenizer } from "../../lib/text/tokenizers/copy-tokenizer.ts";
+import { openLearners } from "../../lib/train/open-learners.ts";
+import { rl } from "../../lib/train/rl.ts";
+import type { RlMetrics, RlOptions } from "../../lib/train/rl-options.ts";
+import type { World } from "../world/world.ts";
+import { evaluateHeldOut, type HeldOut, loggedFigures } from "./held-out.ts";
+import type { Player } from "./player.ts";
+
+/** What one training needs. */
+export interface ReinforceOptions {
+  readonly recipe: Recipe;
+  /** Where the run's logs and checkpoints go. */
+  readonly folder: string;
+  readonly world: World;
+  readonly search: Search;
+  readonly seed: number;
+  /** @default all test questions */
+  readonly numTest?: number | undefined;
+  /** Held-out questions under way at once. */
+  readonly concurrency: number;
+  /** Steps between evaluations on the validation questions, for the log. @default none */
+  readonly evaluateEvery?: number;
+  /** Ends the training before its last step. @default never */
+  readonly endWhen?: RlOptions["endWhen"];
+  readonly onStep?: (metrics: RlMetrics) => void;
+  readonly onEvaluation?: (moment: "before" | "after", result: HeldOut) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The same questions before and after. */
+export interface BeforeAfter {
+  readonly before: HeldOut;
+  readonly after: HeldOut;
+}
+
+/**
+ * Trains a model on the world's training questions. A run that was killed goes on in its folder.
+ *
+ * @param player - the model; it keeps the weights it ends with
+ * @param options - recipe, folder, world, search
+ * @returns greedy evaluations on held-out questions
+ * @throws ERR_ABORTED when the signal fires
+ */
+export async function reinforce(player: Player, options: ReinforceOptions): Promise<BeforeAfter> {
+  const { recipe, world, search, numTest, onEvaluation } = options;
+  const questions = world.questions.test.slice(0, numTest);
+  const parts = agentPartsOf(player, recipe, search);
+  const judge = async (moment: "before" | "after"): Promise<HeldOut> => {
+    const result = await evaluateWith(questions, parts, options);
+    onEvaluation?.(moment, result);
+    return result;
+  };
+  const before = await judge("before");
+  await train(player, parts, options);
+  return { before, after: await judge("after") };
+}
+
+function evaluateWith(
+  questions: readonly Question[],
+  parts: AgentParts,
+  { recipe, seed, concurrency, signal }: ReinforceOptions,
+): Promise<HeldOut> {
+  const reward = wholeReward(recipe, parts.tokenizer);
+  return evaluateHeldOut(questions, parts, { reward, seed, concurrency, signal });
+}
+
+async function train(player: Player, parts: AgentParts, options: ReinforceOptions): Promise<void> {
+  const { recipe, world, seed, endWhen, onStep, signal } = options;
+  await using opened = await openLearners(player.model, recipe.algorithm, recipe.training);
+  await rl({
+    ...trainingOf(recipe, parts, world.questions.train),
+    ...{ learners: opened.learners, seed },
+    ...planRun(player, parts, options),
+    endWhen,
+    onStep,
+    signal,
+  });
+}
+
+/** Checkpoints are small and written often: what a kill costs are seconds. */
+const checkpointEvery = 10;
+
+function planRun(
+  player: Player,
+  parts: AgentParts,
+  options: ReinforceOptions,
+): Pick<RlOptions, "run" | "evaluation"> {
+  const { folder, world, evaluateEvery } = options;
+  const { validation } = world.questions;
+  const run = {
+    folder,
+    checkpointEvery,
+    keep: 1,
+    onCheckpoint: (to: string) => copyTokenizer(player.folder, to),
+  };
+  if (evaluateEvery === undefined) return { run };
+  const evaluate = async () => loggedFigures(await evaluateWith(validation, parts, options));
+  return { run, evaluation: { every: evaluateEvery, evaluate } };
+}

@@ -1,0 +1,39 @@
+/** The built-in world with an index of its passages, opened for a demo. */
+import { join } from "node:path";
+import { buildIndex } from "../../lib/index-folder/build/build.ts";
+import { openIndex } from "../../lib/index-folder/open.ts";
+import { batched } from "../../lib/search/batched.ts";
+import type { Search } from "../../lib/search/search.ts";
+import { createWorld, type World } from "../world/world.ts";
+
+/**
+ * How long a search gathers queries of other trajectories. A retrieval service answers in tens of milliseconds; a
+ * thousand passages in this process take a tenth of one, and a round of retrieval would cost almost nothing. Nothing is
+ * cached, or the mode that is evaluated last would look faster.
+ */
+const searchWindowMs = 10;
+
+/** A world that can be searched. */
+export interface OpenWorld extends Disposable {
+  readonly world: World;
+  readonly search: Search;
+}
+
+/** Creates the world of a seed and indexes it in `out`. */
+export async function openWorld(
+  out: string,
+  { seed, signal }: { readonly seed: number; readonly signal?: AbortSignal | undefined },
+): Promise<OpenWorld> {
+  const world = createWorld({ seed });
+  const folder = join(out, "index");
+  await buildIndex({
+    ...{ corpus: world.passages, out: folder, bm25: false, dense: { kind: "hnsw" } },
+    signal,
+  });
+  const index = await openIndex(folder);
+  return {
+    world,
+    search: batched(index, { windowMs: searchWindowMs, maxCached: 0 }),
+    [Symbol.dispose]: () => void index.close(),
+  };
+}

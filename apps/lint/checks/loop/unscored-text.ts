@@ -1,0 +1,48 @@
+/** Law 9: what the prompt or a passage says is never scored. */
+import { promptText } from "../../../../lib/rollout/agents/agent.ts";
+import type { Format } from "../../../../lib/rollout/formats/format.ts";
+import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
+import { type Played, plantedAnswer } from "../../conversations.ts";
+import { type Finding, quote, verdict } from "../../finding.ts";
+import type { LintSubject } from "../../subject.ts";
+
+const subject = { check: "answers in the prompt and in passages are not scored", law: 9 };
+
+/** Rewards conversations as if what others wrote were the right answer, and as if it were not. */
+export async function checkUnscoredText({ subject: linted, ended, poisoned }: Played): Promise<Finding> {
+  const { format, chatTemplate } = linted.parts;
+  const shown = answersOf(promptText(format, linted.question.question, chatTemplate), format);
+  const leaks = shown.map((answer) => leakOf(linted, ended.trajectory, answer, "the prompt"));
+  const problems = [
+    ...(await Promise.all(leaks)).flat(),
+    ...(poisoned ? await leakOf(linted, poisoned.trajectory, plantedAnswer, "a passage") : []),
+  ];
+  const list = shown.map((answer) => quote(answer)).join(" and ");
+  const prompt = list === "" ? "no answer stands in the prompt" : `the prompt shows ${list}`;
+  const passage = poisoned ? `, a passage ${quote(plantedAnswer)}` : "";
+  return verdict(subject, problems, `${prompt}${passage}: none changes the reward`);
+}
+
+/** The answers that the recipe's parser would read in a text if it were the model's. */
+function answersOf(text: string, format: Format): string[] {
+  const action = format.parse(text, format);
+  const own = "answer" in action && action.answer !== undefined ? [action.answer] : [];
+  const isMore = "end" in action && action.end > 0;
+  return isMore ? [...own, ...answersOf(text.slice(action.end), format)] : own;
+}
+
+async function leakOf(
+  { reward, question }: LintSubject,
+  trajectory: Trajectory,
+  answer: string,
+  where: string,
+): Promise<string[]> {
+  const scores = await Promise.all(
+    [answer, "something else"].map((each) => reward(trajectory, { ...question, answers: [each] })),
+  );
+  const [right, wrong] = scores;
+  return [
+    ...(right === wrong ? [] : [`${quote(answer)} in ${where} is worth ${right}, expected ${wrong}`]),
+    ...(trajectory.answer === answer ? [`${quote(answer)} in ${where} became the answer`] : []),
+  ];
+}

@@ -1,0 +1,49 @@
+/** What is linted: an agent's real parts, the weights that are trained, and how trajectories become training rows. */
+import type { Question } from "../../lib/data/question.ts";
+import type { Model } from "../../lib/model/model.ts";
+import type { Reward } from "../../lib/reward/reward.ts";
+import type { AgentParts, RolloutOptions } from "../../lib/rollout/agents/agent.ts";
+import type { Trajectory } from "../../lib/rollout/trajectory.ts";
+import type { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
+import type { Aggregation } from "../../lib/train/algorithm/algorithm.ts";
+import type { TrainSequence } from "../../lib/train/batch/packing.ts";
+import type { SpokenTurns } from "../world/recipes/world-speech.ts";
+
+/** Plays one question; `rolloutGroup` is one. */
+export type Play = (
+  parts: AgentParts,
+  question: Question,
+  options: RolloutOptions,
+) => Promise<readonly Trajectory[]>;
+
+/** Log-probabilities of the rows under the weights that are trained, one array per sequence. */
+export type Score = (
+  sequences: readonly TrainSequence[],
+  options: { readonly temperature: number; readonly maxTokens: number },
+) => Promise<readonly Float32Array[]>;
+
+/** What is linted. The functions are those a training uses, unless others are given. */
+export interface LintSubject {
+  /** As `searchAgent` takes them; its engine is the generator. */
+  readonly parts: AgentParts;
+  /** The vocabulary that `parts.tokenizer` encodes with. */
+  readonly tokenizer: Tokenizer;
+  /** The weights that are trained. */
+  readonly model: Model;
+  readonly reward: Reward;
+  readonly question: Question;
+  /** Ids that end a text for the model: of generation_config.json, or of config.json. @default what the tokenizer says */
+  readonly endIds?: readonly number[];
+  /** How rows become one loss. @default "token-mean" */
+  readonly aggregation?: Aggregation;
+  /** How the agent would search and answer in its tags. @default the family whose turns the format parses */
+  readonly turns?: SpokenTurns;
+  /** @default `rolloutGroup` */
+  readonly play?: Play;
+  /** What is trained of a trajectory. @default `policySequence` */
+  readonly toSequences?: (trajectory: Trajectory) => readonly TrainSequence[];
+  /** @default `scoreSequences` of the model */
+  readonly score?: Score;
+  /** Ends it early. */
+  readonly signal?: AbortSignal;
+}

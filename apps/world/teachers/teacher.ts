@@ -1,0 +1,185 @@
+/** The scripted teacher: thinks, searches and answers, and relies on its own memory more than a student should. */
+
+import type { Dice } from "../../../lib/base/random.ts";
+import type { QueryMode } from "../../../lib/text/observation.ts";
+import type { Library } from "../library.ts";
+import { type Facts, lookUp } from "../story/facts.ts";
+import { kFamousCities } from "../story/names.ts";
+import type { WorldPassage } from "../story/passages.ts";
+import type { QuestionKind, WorldQuestion } from "../story/questions.ts";
+import { type Fact, queryFor, statementOf } from "../story/wording.ts";
+import { ragSpeech, type Speech } from "./speech.ts";
+
+/** A piece of a demonstration: only the policy's pieces are trained. */
+export interface DemonstrationSegment {
+  readonly kind: "prompt" | "policy" | "observation";
+  readonly text: string;
+}
+
+/** How often the teacher answers from memory: everything at once, or only what is asked last. */
+export interface Habit {
+  readonly recallsAll: number;
+  readonly recallsLast: number;
+}
+
+/** The teacher's habits: which facts it does not look up. */
+export interface Habits {
+  /** The share of famous facts it answers from memory, rightly: every student can learn them. */
+  readonly recallsFamous: number;
+  /** The share of other facts it answers from memory: it knows them, its student cannot. */
+  readonly byKind: Readonly<Record<QuestionKind, Habit>>;
+}
+
+/** The habits behind the shipped demonstrations: a teacher who knows the world and trusts itself. */
+export const kHabits: Habits = {
+  recallsFamous: 1,
+  byKind: {
+    "one-hop": { recallsAll: 0.3, recallsLast: 0 },
+    famous: { recallsAll: 0, recallsLast: 0 },
+    bridge: { recallsAll: 0.1, recallsLast: 0.6 },
+    compare: { recallsAll: 0.55, recallsLast: 0.1 },
+    "compare-three": { recallsAll: 0.55, recallsLast: 0.1 },
+    "bridge-compare": { recallsAll: 0.55, recallsLast: 0.1 },
+  },
+};
+
+/**
+ * Habits that are the same for every kind of question.
+ *
+ * @param recallsFamous - share of famous facts that are said from memory
+ * @param habit - for all other facts
+ * @returns the habits
+ * @example
+ * const { byKind } = sameHabits(1, { recallsAll: 0.9, recallsLast: 0 });
+ * assert.equal(byKind.bridge.recallsAll, 0.9);
+ */
+export function sameHabits(recallsFamous: number, habit: Habit): Habits {
+  const byKind = Object.fromEntries(Object.keys(kHabits.byKind).map((kind) => [kind, habit]));
+  return { recallsFamous, byKind: byKind as Record<QuestionKind, Habit> };
+}
+
+/** A teacher that looks everything up. */
+export const kCarefulHabits: Habits = sameHabits(0, { recallsAll: 0, recallsLast: 0 });
+
+/** A fact on the way to an answer, and whether the teacher knows it by heart. */
+export type Step = Fact & { readonly recalled: boolean };
+
+/** The facts on the way from each start to its end. */
+export function trace(facts: Facts, { starts, path }: WorldQuestion["program"]): Fact[][] {
+  return starts.map((start) => {
+    let entity = start;
+    return path.map((relation) => {
+      const fact = { entity, relation, value: lookUp(facts, entity, relation) };
+      entity = fact.value;
+      return fact;
+    });
+  });
+}
+
+/** Decides which facts the teacher does not look up. */
+export function decideRecall(
+  dice: Dice,
+  chains: readonly (readonly Fact[])[],
+  habit: Habit,
+  famousShare: number,
+): Step[][] {
+  const draw = dice.next();
+  const trustsFame = dice.chance(famousShare);
+  const all = draw < habit.recallsAll;
+  const last = draw < habit.recallsAll + habit.recallsLast;
+  return chains.map((chain, c) =>
+    chain.map((fact, depth) => {
+      const isLast = chains.length > 1 ? c === chains.length - 1 : depth === chain.length - 1;
+      const famous = fact.relation === "country" && kFamousCities.has(fact.entity);
+      return { ...fact, recalled: all || (last && isLast) || (famous && trustsFame) };
+    }),
+  );
+}
+
+function roundsOf(chains: readonly (readonly Step[])[], mode: QueryMode): Step[][] {
+  if (mode === "single") return chains.flat().map((step) => [step]);
+  return chains[0]!.map((_, depth) => chains.map((chain) => chain[depth]!));
+}
+
+/** What follows from the facts: a remark for comparisons, and the answer. */
+export function conclude(chains: readonly (readonly Fact[])[]): { remark: string; answer: string } {
+  if (chains.length === 1) return { remark: "", answer: chains[0]!.at(-1)!.value };
+  const ends = chains.map((chain) => ({ year: chain.at(-1)!.value, name: chain[0]!.entity }));
+  const first = ends.reduce((a, b) => (b.year < a.year ? b : a));
+  // Each name follows its year, so that the right name is the one that followed the right year before.
+  const list = ends.map(({ year, name }) => `${year} ${name}`).join(", ");
+  return { remark: ` Of ${list} the first is ${first.year} ${first.name}.`, answer: first.name };
+}
+
+// Other searches find other passages beside the right one, and rank them less surely: the reader must go by names.
+function find(
+  dice: Dice,
+  { facts, library }: DemonstrationWorld,
+  query: string,
+  topK: number,
+): WorldPassage[] {
+  const [best, ...others] = library.search(query, topK);
+  if (best === undefined) return [];
+  const kind = Object.values(facts.cast).find((names) => names.includes(best.title))!;
+  const rivals = others.map((other) => (dice.chance(0.7) ? library.about(dice.pick(kind))! : other));
+  const hits = [best, ...rivals.filter((rival) => rival.id !== best.id)];
+  return dice.chance(0.9) ? hits : dice.sample(hits, hits.length);
+}
+
+/** How the teacher works. */
+export interface DemonstrateOptions {
+  readonly mode: QueryMode;
+  /** Passages per query. */
+  readonly topK: number;
+  readonly habits: Habits;
+  /** Shows other passages beside the right one than the library would, and in other orders. @default true */
+  readonly varied?: boolean;
+  /** @default RAG-R1's */
+  readonly speech?: Speech;
+}
+
+/** What the teacher knows, and where it looks things up. */
+export interface DemonstrationWorld {
+  readonly facts: Facts;
+  readonly library: Library;
+}
+
+/** Writes the whole demonstration for one question. */
+export function demonstrate(
+  dice: Dice,
+  world: DemonstrationWorld,
+  asked: WorldQuestion,
+  options: DemonstrateOptions,
+): DemonstrationSegment[] {
+  const { mode, topK, habits, varied = true, speech = ragSpeech } = options;
+  const chains = decideRecall(
+    dice,
+    trace(world.facts, asked.program),
+    habits.byKind[asked.kind],
+    habits.recallsFamous,
+  );
+  const segments: DemonstrationSegment[] = [{ kind: "prompt", text: speech.prompt(asked.question, mode) }];
+  let thought = "";
+  let remembering = false;
+  const say = (step: Step): void => {
+    thought += `${step.recalled && !remembering ? " I remember that" : ""} ${statementOf(step)}`;
+    remembering = step.recalled;
+  };
+  for (const round of roundsOf(chains, mode)) {
+    const wanted = round.filter((step) => !step.recalled);
+    if (wanted.length > 0) {
+      const queries = wanted.map(queryFor);
+      segments.push({ kind: "policy", text: speech.search(`${thought} I will search.`, queries) });
+      const hits = queries.map((query) =>
+        varied ? find(dice, world, query, topK) : world.library.search(query, topK),
+      );
+      segments.push({ kind: "observation", text: speech.observation(queries, hits, mode) });
+      thought = "";
+      remembering = false;
+    }
+    for (const step of round) say(step);
+  }
+  const { remark, answer } = conclude(chains);
+  segments.push({ kind: "policy", text: speech.answer(`${thought}${remark}`, answer) });
+  return segments;
+}

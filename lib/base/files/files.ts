@@ -1,0 +1,86 @@
+/** Files are written whole or not at all: a temporary file beside the target, flushed, then renamed over it. */
+import { randomBytes } from "node:crypto";
+import { type FileHandle, mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { SeekError } from "../errors.ts";
+
+/** What {@link writeFileAtomic} accepts: the whole content, or its parts in order. */
+export type FileContent =
+  | string
+  | Uint8Array
+  | Iterable<string | Uint8Array>
+  | AsyncIterable<string | Uint8Array>;
+
+const kFlushBytes = 1 << 20;
+
+async function writeParts(
+  file: FileHandle,
+  content: Exclude<FileContent, string | Uint8Array>,
+): Promise<void> {
+  let parts: Uint8Array[] = [];
+  let numBytes = 0;
+  for await (const part of content) {
+    const bytes = typeof part === "string" ? Buffer.from(part) : part;
+    parts.push(bytes);
+    numBytes += bytes.byteLength;
+    if (numBytes < kFlushBytes) continue;
+    await file.writeFile(Buffer.concat(parts));
+    parts = [];
+    numBytes = 0;
+  }
+  await file.writeFile(Buffer.concat(parts));
+}
+
+/** Flushes the folder entry itself, so that a rename survives a power cut. Not every file system allows it. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r").catch(() => undefined);
+  await handle?.sync().catch(() => undefined);
+  await handle?.close();
+}
+
+const cannotWrite = (path: string, cause: unknown): SeekError =>
+  new SeekError("ERR_IO", `${path}: cannot be written: ${(cause as Error).message}`, { cause });
+
+/**
+ * Looks whether a file can be written, before work whose outcome it shall hold; missing folders are made.
+ *
+ * @param path where the file shall stand
+ * @throws ERR_IO for the place of a folder, or where no folder can be
+ */
+export async function checkFilePlace(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true }).catch((cause) => {
+    throw cannotWrite(path, cause);
+  });
+  const stats = await stat(path).catch(() => undefined);
+  if (stats?.isDirectory()) throw new SeekError("ERR_IO", `${path}: expected a file to write, got a folder`);
+}
+
+/**
+ * Writes `path` so that a reader sees the old content or the new one, never a part; missing folders are made.
+ *
+ * @param path where the file shall stand
+ * @param content text (UTF-8), bytes, or a (possibly asynchronous) sequence of either
+ * @throws ERR_IO when the file system refuses; the temporary file is then gone and `path` untouched
+ * @example
+ * await writeFileAtomic("runs/a/summary.json", JSON.stringify({ em: 0.5 }));
+ */
+export async function writeFileAtomic(path: string, content: FileContent): Promise<void> {
+  await checkFilePlace(path);
+  const temporary = `${path}.${process.pid}-${randomBytes(4).toString("hex")}.tmp`;
+  try {
+    const file = await open(temporary, "wx");
+    try {
+      if (typeof content === "string" || content instanceof Uint8Array) await file.writeFile(content);
+      else await writeParts(file, content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+    await syncFolder(dirname(path));
+  } catch (cause) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    if (cause instanceof SeekError || (cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
+    throw cannotWrite(path, cause);
+  }
+}

@@ -1,0 +1,217 @@
+/** Files fetched into a cache: resumed where they broke off, checked before they count as there. */
+import { createHash, type Hash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { z } from "zod";
+import { SeekError, throwIfAborted } from "../../base/errors.ts";
+import { writeFileAtomic } from "../../base/files/files.ts";
+import { withProcessLock } from "../../base/files/process-lock.ts";
+import { shownUrl } from "../attempt.ts";
+import { Fault } from "../fault.ts";
+import { Guard } from "../guard.ts";
+import type { RemoteFile } from "./file-address.ts";
+import { type Checksum, type FileAnswer, requestFile } from "./file-request.ts";
+
+/** How a file is fetched. */
+export interface DownloadFileOptions {
+  /** Of the cache. */
+  readonly folder: string;
+  /** Called with the bytes that are there, and those of the whole where they are known. */
+  readonly onBytes?: ((numBytes: number, totalBytes: number | undefined) => void) | undefined;
+  /** Silence on the line for so long ends an attempt, milliseconds. @default 30_000 */
+  readonly timeoutMs?: number;
+  /** Attempts after the first; each goes on where the last broke off. @default 5 */
+  readonly retries?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A file that is there. */
+export interface DownloadedFile {
+  readonly path: string;
+  readonly sha256: string;
+  /** What it was checked against; `size` where the server names no checksum and the caller none. */
+  readonly checkedBy: Checksum["kind"] | "size";
+  readonly isFromCache: boolean;
+}
+
+const entrySchema = z.object({ sha256: z.string(), checkedBy: z.enum(["sha256", "git-sha1", "size"]) });
+const partSchema = z.object({ tag: z.string() });
+
+async function readEntry<Entry>(path: string, schema: z.ZodType<Entry>): Promise<Entry | undefined> {
+  try {
+    return schema.safeParse(JSON.parse(await readFile(path, "utf8"))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+const sizeOf = (path: string): Promise<number | undefined> =>
+  stat(path).then(
+    ({ size }) => size,
+    () => undefined,
+  );
+
+/** A hash of each kind over one reading. */
+async function hashesOf(path: string): Promise<Readonly<Record<Checksum["kind"], string>>> {
+  const sha256 = createHash("sha256");
+  const git = createHash("sha1").update(`blob ${await sizeOf(path)}\0`);
+  const hashes: Hash[] = [sha256, git];
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }))
+    for (const hash of hashes) hash.update(chunk as Buffer);
+  return { sha256: sha256.digest("hex"), "git-sha1": git.digest("hex") };
+}
+
+/** One file on its way: `NAME.part` grows beside `part.json`, which says what it is a part of. */
+class Download {
+  readonly #file: RemoteFile;
+  readonly #options: DownloadFileOptions;
+  readonly #folder: string;
+  readonly #path: string;
+
+  constructor(file: RemoteFile, options: DownloadFileOptions) {
+    this.#file = file;
+    this.#options = options;
+    const key = createHash("sha256").update(file.url.href).digest("hex").slice(0, 16);
+    this.#folder = join(options.folder, key);
+    this.#path = join(
+      this.#folder,
+      decodeURIComponent(basename(file.url.pathname)).replaceAll("/", "_") || "file",
+    );
+  }
+
+  get #part(): string {
+    return `${this.#path}.part`;
+  }
+
+  get #partEntry(): string {
+    return join(this.#folder, "part.json");
+  }
+
+  get #entry(): string {
+    return join(this.#folder, "file.json");
+  }
+
+  /** Held while the part grows. */
+  get lock(): string {
+    return join(this.#folder, "lock");
+  }
+
+  /** The file of an earlier call, if its bytes are still the same. */
+  async cached(): Promise<DownloadedFile | undefined> {
+    const entry = await readEntry(this.#entry, entrySchema);
+    if (entry === undefined || (await sizeOf(this.#path)) === undefined) return undefined;
+    const { sha256 } = await hashesOf(this.#path);
+    if (sha256 !== entry.sha256) return undefined;
+    if (this.#file.sha256 === undefined) return { path: this.#path, ...entry, isFromCache: true };
+    if (this.#file.sha256 !== sha256) return undefined;
+    return { path: this.#path, sha256, checkedBy: "sha256", isFromCache: true };
+  }
+
+  /** One attempt; what came before it broke off stays. */
+  async fetch(signal: AbortSignal): Promise<DownloadedFile> {
+    const entry = await readEntry(this.#partEntry, partSchema);
+    const from = entry === undefined ? 0 : ((await sizeOf(this.#part)) ?? 0);
+    const timeoutMs = this.#options.timeoutMs ?? 30_000;
+    const answer = await requestFile(this.#file, { from, timeoutMs, signal });
+    try {
+      if (answer.start > 0 && answer.tag !== entry?.tag) {
+        await this.#discard();
+        throw new Fault(`${this.#name}: the file has changed since its first part came`, { mayRetry: true });
+      }
+      await this.#receive(answer);
+    } finally {
+      answer.body.destroy();
+    }
+    return this.#finish(answer.checksum);
+  }
+
+  get #name(): string {
+    return shownUrl(this.#file.url);
+  }
+
+  async #receive({ body, start, numBytes, tag }: FileAnswer): Promise<void> {
+    await mkdir(this.#folder, { recursive: true });
+    if (start === 0) await this.#begin(tag);
+    const part = await open(this.#part, start === 0 ? "w" : "a");
+    let received = start;
+    try {
+      for await (const chunk of body) {
+        await part.writeFile(chunk as Buffer);
+        received += (chunk as Buffer).length;
+        this.#options.onBytes?.(received, numBytes);
+      }
+      await part.sync();
+    } finally {
+      await part.close();
+    }
+    if (numBytes !== undefined && received !== numBytes)
+      throw new Fault(`${this.#name}: expected ${numBytes} bytes, got ${received}`, { mayRetry: true });
+  }
+
+  async #begin(tag: string | undefined): Promise<void> {
+    await this.#discard();
+    if (tag !== undefined) await writeFileAtomic(this.#partEntry, JSON.stringify({ tag }));
+  }
+
+  async #discard(): Promise<void> {
+    await rm(this.#part, { force: true });
+    await rm(this.#partEntry, { force: true });
+  }
+
+  async #finish(told: Checksum | undefined): Promise<DownloadedFile> {
+    const hashes = await hashesOf(this.#part);
+    const given = this.#file.sha256;
+    const wanted: Checksum | undefined = given === undefined ? told : { kind: "sha256", hex: given };
+    if (wanted !== undefined && hashes[wanted.kind] !== wanted.hex) {
+      await this.#discard();
+      const actual = hashes[wanted.kind];
+      throw new Fault(`${this.#name}: expected content with ${wanted.kind} ${wanted.hex}, got ${actual}`);
+    }
+    const entry = { sha256: hashes.sha256, checkedBy: wanted?.kind ?? ("size" as const) };
+    await rm(this.#path, { force: true });
+    await writeFileAtomic(this.#entry, JSON.stringify({ url: this.#name, ...entry }));
+    await rename(this.#part, this.#path);
+    await rm(this.#partEntry, { force: true });
+    return { path: this.#path, ...entry, isFromCache: false };
+  }
+}
+
+/** Breaks in the line are worth another attempt; a full disk is not. */
+function fault(cause: unknown, name: string, signal: AbortSignal): unknown {
+  if (cause instanceof SeekError || signal.aborted) return cause;
+  const { syscall, code, message } = cause as NodeJS.ErrnoException;
+  const isDisk = ["ENOSPC", "EACCES", "EROFS", "ENOENT", "ENOTDIR", "EPERM", "EDQUOT"].includes(code ?? "");
+  if (isDisk && syscall !== "getaddrinfo") return new SeekError("ERR_IO", `${name}: ${message}`, { cause });
+  return new Fault(`${name}: ${message || code}`, { cause, mayRetry: true });
+}
+
+const day = 24 * 3_600_000;
+
+/**
+ * Fetches a file into the cache, once: a second call finds it there and asks nobody. What breaks off is resumed, in this
+ * call and in later ones, as long as the server still has the same file. The file appears when it is whole and its
+ * content has the checksum that the caller or the hub names.
+ *
+ * @param file - see `remoteFile`
+ * @param options - the cache's folder, progress, patience
+ * @returns where the file is, and what it was checked against
+ * @throws ERR_REMOTE when it cannot be had or has another checksum, ERR_STATE when another process fetches it, ERR_IO,
+ *   ERR_ABORTED
+ */
+export async function downloadFile(file: RemoteFile, options: DownloadFileOptions): Promise<DownloadedFile> {
+  const name = shownUrl(file.url);
+  throwIfAborted(options.signal, name);
+  const download = new Download(file, options);
+  const found = await download.cached();
+  if (found !== undefined) return found;
+  const guard = new Guard(name, { deadlineMs: day, retries: options.retries ?? 5, breakAfter: 1000 });
+  const attempt = async (signal: AbortSignal): Promise<DownloadedFile> => {
+    try {
+      return await download.fetch(signal);
+    } catch (cause) {
+      throw fault(cause, name, signal);
+    }
+  };
+  return withProcessLock(download.lock, () => guard.run(attempt, options.signal));
+}

@@ -1,0 +1,66 @@
+/** Addresses of files elsewhere: of the Hugging Face hub, or any other over HTTP. */
+import { SeekError } from "../../base/errors.ts";
+
+/** A file to fetch. */
+export interface RemoteFile {
+  readonly url: URL;
+  /** What its content must hash to, in hexadecimal. */
+  readonly sha256?: string;
+  /** Goes to the address itself, and to no other host that it leads to. */
+  readonly token?: string;
+}
+
+/** The hub that is meant. */
+export interface HubOptions {
+  /** @default the environment variable HF_ENDPOINT, or https://huggingface.co */
+  readonly endpoint?: string;
+  /** For private and gated sets. @default the environment variable HF_TOKEN */
+  readonly token?: string | undefined;
+}
+
+const kHub = "https://huggingface.co";
+
+/** `hf://datasets/OWNER/NAME@REVISION/PATH` as the hub's own address; without a revision it is the main branch. */
+function hubUrl(address: string, endpoint: string): URL {
+  const [, owner, name, revision = "main", path] =
+    /^hf:\/\/datasets\/([^/@]+)\/([^/@]+)(?:@([^/]+))?\/(.+)$/.exec(address) ?? [];
+  if (path === undefined)
+    throw new SeekError("ERR_ARGUMENT", `expected hf://datasets/OWNER/NAME[@REVISION]/PATH, got ${address}`);
+  const place = path.split("/").map(encodeURIComponent).join("/");
+  const at = encodeURIComponent(decodeURIComponent(revision));
+  return new URL(`${endpoint.replace(/\/$/, "")}/datasets/${owner}/${name}/resolve/${at}/${place}`);
+}
+
+function parsed(address: string): URL {
+  if (URL.canParse(address)) return new URL(address);
+  throw new SeekError("ERR_ARGUMENT", `expected the address of a file, got ${address}`);
+}
+
+/** Whether it is an address and not a path. */
+export function isAddress(text: string): boolean {
+  return /^(hf|https?):\/\//.test(text);
+}
+
+/**
+ * The file that an address names.
+ *
+ * @param address - `hf://datasets/OWNER/NAME[@REVISION]/PATH`, an address of the hub as the browser shows it, or any
+ *   other of http or https; `#sha256=HEX` behind it says what the content must hash to
+ * @param options - the hub, and its token
+ * @throws ERR_ARGUMENT for something else
+ */
+export function remoteFile(address: string, options: HubOptions = {}): RemoteFile {
+  const { endpoint = process.env.HF_ENDPOINT || kHub, token = process.env.HF_TOKEN } = options;
+  const [place = "", fragment] = address.split("#");
+  const [, sha256] = /^sha256=([0-9a-f]{64})$/i.exec(fragment ?? "") ?? [];
+  if (fragment !== undefined && sha256 === undefined)
+    throw new SeekError("ERR_ARGUMENT", `expected #sha256= and 64 hexadecimal digits, got #${fragment}`);
+  const url = place.startsWith("hf://") ? hubUrl(place, endpoint) : parsed(place);
+  const isHub = url.origin === new URL(endpoint).origin;
+  if (isHub) url.pathname = url.pathname.replace(/^(\/datasets\/[^/]+\/[^/]+)\/blob\//, "$1/resolve/");
+  return {
+    url,
+    ...(sha256 === undefined ? {} : { sha256: sha256.toLowerCase() }),
+    ...(isHub && token ? { token } : {}),
+  };
+}

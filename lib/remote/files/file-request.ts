@@ -1,0 +1,130 @@
+/** One request for a file: redirects followed, its identity and checksum read from what the hub says on the way. */
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { retryAfter, shownUrl } from "../attempt.ts";
+import { Fault } from "../fault.ts";
+import type { RemoteFile } from "./file-address.ts";
+
+/** What a file's content must hash to: its bytes, or as git counts them with their length before them. */
+export interface Checksum {
+  readonly kind: "sha256" | "git-sha1";
+  readonly hex: string;
+}
+
+/** An answer whose body is the file, or the rest of it. */
+export interface FileAnswer {
+  readonly body: IncomingMessage;
+  /** The position of the body's first byte. */
+  readonly start: number;
+  /** Of the whole file, where the server says it. */
+  readonly numBytes?: number | undefined;
+  /** Changes with the content; without one nothing can be resumed. */
+  readonly tag?: string | undefined;
+  readonly checksum?: Checksum | undefined;
+}
+
+/** How to ask. */
+export interface FileRequestOptions {
+  /** The first byte that is wanted. */
+  readonly from: number;
+  /** Silence on the line for so long ends the attempt, milliseconds. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+const kMaxRedirects = 5;
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+function open(file: RemoteFile, url: URL, options: FileRequestOptions): Promise<IncomingMessage> {
+  const { from, timeoutMs, signal } = options;
+  const isOwn = url.origin === file.url.origin;
+  const headers = {
+    "user-agent": "seekrl",
+    "accept-encoding": "identity",
+    ...(from > 0 ? { range: `bytes=${from}-` } : {}),
+    ...(isOwn && file.token !== undefined ? { authorization: `Bearer ${file.token}` } : {}),
+  };
+  const request = url.protocol === "https:" ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { headers, signal, agent: false }, resolve);
+    asked.on("error", reject);
+    asked.setTimeout(timeoutMs, () =>
+      asked.destroy(new Fault(`${shownUrl(url)}: nothing came for ${timeoutMs} ms`, { mayRetry: true })),
+    );
+    asked.end();
+  });
+}
+
+function next(from: URL, location: string): URL {
+  const url = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
+  const isAllowed = url?.protocol === "https:" || (url?.protocol === "http:" && from.protocol === "http:");
+  if (url !== undefined && isAllowed) return url;
+  throw new Fault(`${shownUrl(from)}: expected a redirect to ${from.protocol}//, got ${location}`);
+}
+
+const one = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header[0] : header;
+
+/** The hub names large files by their SHA-256 and others as git does; tags of other servers say nothing of content. */
+function checksumOf(headers: IncomingHttpHeaders): Checksum | undefined {
+  const hub = one(headers["x-repo-commit"]) === undefined ? undefined : headers.etag;
+  const hex = (one(headers["x-linked-etag"]) ?? hub)?.replace(/^W\/|"/g, "").toLowerCase();
+  if (hex === undefined || !/^[0-9a-f]+$/.test(hex)) return undefined;
+  if (hex.length === 64) return { kind: "sha256", hex };
+  return hex.length === 40 ? { kind: "git-sha1", hex } : undefined;
+}
+
+function failure(url: URL, answer: IncomingMessage, file: RemoteFile): Fault {
+  const { statusCode: status = 0, headers } = answer;
+  const isRefused = status === 401 || status === 403;
+  const hint =
+    isRefused && file.token === undefined ? "; HF_TOKEN opens private and gated sets of the hub" : "";
+  return new Fault(`${shownUrl(url)}: expected status 200, got ${status}${hint}`, {
+    mayRetry: status === 408 || status === 429 || status >= 500,
+    isRefusal: status < 500,
+    status,
+    retryAfterMs: retryAfter(headers["retry-after"]),
+  });
+}
+
+interface Extent {
+  readonly start: number;
+  readonly numBytes: number | undefined;
+}
+
+/** Where the body stands in the file; undefined when the answer is none. */
+function extentOf({ statusCode, headers }: IncomingMessage, from: number): Extent | undefined {
+  const length = headers["content-length"];
+  if (statusCode === 200) return { start: 0, numBytes: length === undefined ? undefined : Number(length) };
+  const [, start, size] = /^bytes (?:(\d+)-\d+|\*)\/(\d+)$/.exec(headers["content-range"] ?? "") ?? [];
+  const isRest = statusCode === 206 && Number(start) === from;
+  const isNothing = statusCode === 416 && Number(size) === from;
+  return isRest || isNothing ? { start: from, numBytes: Number(size) } : undefined;
+}
+
+/**
+ * Asks for a file from a byte on. A server that cannot do that sends all of it, and one that has no more than the caller
+ * sends nothing.
+ *
+ * @throws Fault for every other answer; the network's errors
+ */
+export async function requestFile(file: RemoteFile, options: FileRequestOptions): Promise<FileAnswer> {
+  let url = file.url;
+  let checksum: Checksum | undefined;
+  for (let hop = 0; hop <= kMaxRedirects; hop += 1) {
+    const answer = await open(file, url, options);
+    checksum ??= checksumOf(answer.headers);
+    const { location } = answer.headers;
+    if (redirects.has(answer.statusCode ?? 0) && location !== undefined) {
+      answer.destroy();
+      url = next(url, location);
+      continue;
+    }
+    const extent = extentOf(answer, options.from);
+    if (extent !== undefined)
+      return { body: answer, ...extent, checksum, tag: checksum?.hex ?? answer.headers.etag };
+    answer.destroy();
+    throw failure(url, answer, file);
+  }
+  throw new Fault(`${shownUrl(file.url)}: expected at most ${kMaxRedirects} redirects, got more`);
+}

@@ -1,0 +1,91 @@
+/** The rules by which each system scores an answer against the accepted ones. */
+
+import { answerWords, spacedWords } from "../../text/words/normalize.ts";
+import { overlapOf } from "./metrics.ts";
+
+/** All scores of one answer, each 0 to 1 and each the best over the accepted answers. */
+export interface AnswerScores {
+  readonly em: number;
+  readonly f1: number;
+  /** What the system calls accuracy: an accepted answer inside of the answer; R1-Searcher's is `coverEm1`. */
+  readonly acc: number;
+  readonly precision: number;
+  readonly recall: number;
+  /** Whether the answer has every word of an accepted one, in any order. */
+  readonly coverEm1: number;
+  /** Whether an accepted answer stands inside of the answer, both normalised. */
+  readonly coverEm2: number;
+}
+
+interface Rules {
+  readonly words: (text: string) => readonly string[];
+  /** Whether `yes`, `no` and `noanswer` overlap with themselves only. */
+  readonly closed: boolean;
+  readonly acc: "coverEm1" | "coverEm2";
+}
+
+// Its test compares the text as it stands, before anything is trimmed.
+function mapBoolean(text: string): string {
+  if (text === "True") return "yes";
+  return text === "False" ? "no" : text;
+}
+
+/**
+ * The metric rules by system.
+ *
+ * - `squad` the official script of SQuAD 1.1
+ * - `flashrag` FlashRAG's evaluator: `yes` and `no` overlap with themselves only
+ * - `search-r1` its training reward's normaliser, which is SQuAD's
+ * - `rag-r1` its evaluation script: punctuation parts words, unlike in its training reward
+ * - `r1-searcher` its rule metrics: as `rag-r1`, `True` and `False` are `yes` and `no`, accuracy is by words
+ */
+export const answerRules = {
+  squad: { words: answerWords, closed: false, acc: "coverEm2" },
+  flashrag: { words: answerWords, closed: true, acc: "coverEm2" },
+  "search-r1": { words: answerWords, closed: false, acc: "coverEm2" },
+  "rag-r1": { words: spacedWords, closed: false, acc: "coverEm2" },
+  "r1-searcher": { words: (text) => spacedWords(mapBoolean(text)), closed: true, acc: "coverEm1" },
+} as const satisfies Record<string, Rules>;
+
+/** A system whose metric rules are known. */
+export type RulesName = keyof typeof answerRules;
+
+/**
+ * Every score of one answer by one system's rules.
+ *
+ * @param answer - what was said
+ * @param accepted - the accepted answers (aliases)
+ * @param system - whose rules
+ * @returns scores from 0 to 1
+ * @example
+ * const { em, coverEm1, coverEm2 } = scoreAnswer("Madison, James", ["James Madison"], "flashrag");
+ * assert.deepEqual([em, coverEm1, coverEm2], [0, 1, 0]);
+ */
+export function scoreAnswer(answer: string, accepted: readonly string[], system: RulesName): AnswerScores {
+  const { words, closed, acc }: Rules = answerRules[system];
+  const given = words(answer);
+  const scores = accepted.map((gold) => against(given, words(gold), closed));
+  const best = (name: keyof (typeof scores)[number]): number => Math.max(0, ...scores.map((s) => s[name]));
+  return {
+    em: best("em"),
+    f1: best("f1"),
+    acc: best(acc),
+    precision: best("precision"),
+    recall: best("recall"),
+    coverEm1: best("coverEm1"),
+    coverEm2: best("coverEm2"),
+  };
+}
+
+function against(given: readonly string[], gold: readonly string[], closed: boolean) {
+  const [givenText, goldText] = [given.join(" "), gold.join(" ")];
+  const has = new Set(given);
+  // An accepted answer that normalises to nothing is one empty word to the originals.
+  const covers = gold.length === 0 ? given.length === 0 : gold.every((word) => has.has(word));
+  return {
+    ...overlapOf(given, gold, { closed }),
+    em: Number(givenText === goldText),
+    coverEm1: Number(covers),
+    coverEm2: Number(givenText.includes(goldText)),
+  };
+}

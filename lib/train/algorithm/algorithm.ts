@@ -1,0 +1,147 @@
+/** PPO, GRPO and their relatives as options of one loss and one loop. */
+
+import type { TrainSequence } from "../batch/packing.ts";
+import type { LossOn } from "../batch/sequence.ts";
+import type { KlEstimator } from "../learner/trainer.ts";
+import type { Discount, GroupBaseline } from "./advantage.ts";
+import type { KlTarget } from "./kl-target.ts";
+
+/**
+ * How the rows' losses become one number, over the whole optimiser step: `token-mean` (every token weighs the same),
+ * `sequence-mean` (every trajectory does), or the sum divided by trajectories x a constant (Dr. GRPO).
+ */
+export type Aggregation = "token-mean" | "sequence-mean" | { readonly tokensPerSequence: number };
+
+/** How the distance to the reference counts. */
+export interface KlTerm {
+  readonly in: "loss" | "reward";
+  readonly estimator: KlEstimator;
+  /** With `adaptive`, the first step's. */
+  readonly coef: number;
+  /** Moves `coef` towards this distance; for `in: "reward"`. @default it stays */
+  readonly adaptive?: KlTarget;
+}
+
+/** What to learn from a batch of rewarded trajectories. */
+export interface Algorithm {
+  /**
+   * `gae` needs a critic; `remax` plays each question greedily too; `reinforce` compares nothing; the others compare the
+   * samples of one question.
+   */
+  readonly advantage: "gae" | "remax" | GroupBaseline;
+  /**
+   * How rewards of single tokens enter the comparison with a group; GAE knows them anyway. `to-go`: a token's advantage
+   * is what its trajectory still earns from there on, less what the group earns on average over as much of it. `ratio`:
+   * Agentic-RAG-R1's `r_t z / R`, the advantage of the whole reward `R` by the token's share in it, which changes its
+   * sign where `R` is negative and grows without bound near 0.
+   *
+   * @default "to-go"
+   */
+  readonly tokenRewards?: "to-go" | "ratio";
+  /** Of GAE. @default gamma 1, lambda 1 */
+  readonly discount?: Discount;
+  /** The ratio: per token, or per sequence (GSPO). @default "clipped" */
+  readonly objective?: "clipped" | "clipped-sequence";
+  /**
+   * The ratio stays within `[1 - low, 1 + high]`; with `dual` a negative advantage counts at most so many times, however
+   * large the ratio (arXiv 1912.09729). @default 0.2, 0.2, no bound
+   */
+  readonly clip?: { readonly low: number; readonly high: number; readonly dual?: number };
+  /** @default "token-mean" */
+  readonly aggregation?: Aggregation;
+  /** Distance to the reference, as a term of the loss or taken from each token's reward. @default none */
+  readonly kl?: KlTerm;
+  /**
+   * How often a step asks other questions in place of those whose rollouts all earned the same, which teach nothing
+   * (dynamic sampling of DAPO, arXiv 2503.14476). What is still missing then makes the step smaller.
+   *
+   * @default 0: they stay in the step
+   */
+  readonly refills?: number;
+  /** @default 0 */
+  readonly entropyCoef?: number;
+  /** How far a value may move in one step's loss. @default 0.5 */
+  readonly valueClip?: number;
+  /**
+   * `all` breaks law 2 on purpose: everything behind the prompt is trained on, what was retrieved included. It is there
+   * for the ablation of the mask of retrieved tokens and for nothing else.
+   *
+   * @default "policy"
+   */
+  readonly lossOn?: LossOn;
+  /** Passes over the trajectories. @default 1 */
+  readonly epochs?: number;
+  /** Optimiser steps per pass. @default 1 */
+  readonly miniBatches?: number;
+}
+
+/**
+ * The published algorithms; copy one and change what you need.
+ *
+ * @example
+ * const gentle = { ...algorithms.ppo, clip: { low: 0.1, high: 0.1 } };
+ * assert.equal(gentle.advantage, "gae");
+ */
+export const algorithms = {
+  /** As in Search-R1 and RAG-R1: KL in the reward, a small entropy bonus. */
+  ppo: {
+    advantage: "gae",
+    kl: { in: "reward", estimator: "k1", coef: 0.001 },
+    entropyCoef: 0.001,
+    miniBatches: 4,
+  },
+  /** As in Search-R1: KL in the loss. */
+  grpo: {
+    advantage: "grpo",
+    kl: { in: "loss", estimator: "k3", coef: 0.001 },
+    entropyCoef: 0.001,
+    aggregation: "sequence-mean",
+  },
+  /** As Search-R1's GRPO with a single sample of each question: the reward itself. */
+  reinforce: {
+    advantage: "reinforce",
+    kl: { in: "loss", estimator: "k3", coef: 0.001 },
+    entropyCoef: 0.001,
+    aggregation: "sequence-mean",
+  },
+  /** Without the two length and difficulty biases of GRPO. */
+  drGrpo: { advantage: "dr-grpo", aggregation: { tokensPerSequence: 1000 } },
+  /** Higher upper clip, token mean, no KL, questions without a difference replaced. */
+  dapo: { advantage: "grpo", clip: { low: 0.2, high: 0.28 }, refills: 3 },
+  /** One ratio per sequence, clipped closely. */
+  gspo: {
+    advantage: "grpo",
+    objective: "clipped-sequence",
+    clip: { low: 3e-4, high: 4e-4 },
+    aggregation: "sequence-mean",
+  },
+  rloo: { advantage: "rloo" },
+  /** Against the greedy answer of each question; one sample is enough. */
+  remax: { advantage: "remax", kl: { in: "reward", estimator: "k1", coef: 0.001 } },
+  /** With the group's mean as baseline: the default of new recipes. */
+  reinforcePlusPlus: { advantage: "reinforce++", kl: { in: "loss", estimator: "k2", coef: 0.001 } },
+} as const satisfies Record<string, Algorithm>;
+
+/**
+ * Each row's share in the loss of one optimiser step, from the sizes of all its trajectories; independent of how they
+ * are packed (law 3).
+ *
+ * @param sequences - all trajectories of the step
+ * @param aggregation - see {@link Aggregation}
+ * @returns the sequences with `weights`
+ */
+export function aggregate(
+  sequences: readonly TrainSequence[],
+  aggregation: Aggregation = "token-mean",
+): TrainSequence[] {
+  const numRows = sequences.reduce((sum, { rows }) => sum + rows.length, 0);
+  const weightOf = (rows: number): number => {
+    if (aggregation === "token-mean") return 1 / numRows;
+    if (aggregation === "sequence-mean") return 1 / (sequences.length * rows);
+    return 1 / (sequences.length * aggregation.tokensPerSequence);
+  };
+  return sequences.map((sequence) => ({
+    ...sequence,
+    weights: new Float32Array(sequence.rows.length).fill(weightOf(sequence.rows.length)),
+  }));
+}

@@ -1,0 +1,100 @@
+/** A critic: a decoder of its own with a value head, which predicts the return before each policy token. */
+
+import { native } from "../../base/addon/native.ts";
+import type { NativeCritic, NativeValueStats } from "../../base/addon/training.ts";
+import type { Model } from "../../model/model.ts";
+import {
+  distribute,
+  emptyRows,
+  forEachMicroBatch,
+  type TrainSequence,
+  withoutArrays,
+} from "../batch/packing.ts";
+import { type AdamWOptions, adamW, Learner } from "./learner.ts";
+import { defaultMaxTokens } from "./trainer.ts";
+
+/** What a step's micro-batches add up to: `loss` weighted, the rest plain sums over `numRows` rows. */
+export type ValueStats = NativeValueStats;
+
+/**
+ * Predicts values; its head starts at zero, its trunk as a copy of a model.
+ *
+ * @example
+ * await using critic = await Critic.open(policy);
+ * const values = await critic.values([{ tokens, rows }]);
+ */
+export class Critic extends Learner<NativeCritic> {
+  /** The decoder under the head; the critic's own. */
+  readonly trunk: Model;
+
+  private constructor(handle: NativeCritic, trunk: Model) {
+    super(handle);
+    this.trunk = trunk;
+  }
+
+  /**
+   * Copies a model and puts a value head on it.
+   *
+   * @param model - where the trunk's weights come from; it is not changed
+   * @param optimiser - AdamW's settings
+   * @returns the critic, to be closed
+   * @throws ERR_MEMORY when the copy does not fit; ERR_STATE when the model is closed
+   */
+  static async open(model: Model, optimiser: AdamWOptions = {}): Promise<Critic> {
+    const trunk = await model.clone();
+    const handle = new native.CriticHandle();
+    await handle.open(trunk.handle, adamW(optimiser));
+    return new Critic(handle, trunk);
+  }
+
+  /**
+   * Values at the rows: the prediction made before each policy token.
+   *
+   * @param sequences - what to predict for
+   * @param options - `maxTokens` of one forward
+   * @returns one array per sequence, one value per row
+   * @throws ERR_RANGE for an id outside the vocabulary; ERR_STATE once closed
+   */
+  async values(
+    sequences: readonly TrainSequence[],
+    options: { readonly maxTokens?: number } = {},
+  ): Promise<Float32Array[]> {
+    const values = emptyRows(sequences);
+    const cut = { maxTokens: options.maxTokens ?? defaultMaxTokens };
+    await forEachMicroBatch(sequences.map(withoutArrays), cut, async (batch, pieces) => {
+      distribute(await this.handle.values(batch), pieces, values);
+    });
+    return values;
+  }
+
+  /**
+   * Adds the gradients of `sum weight * 0.5 * max((v - return)^2, (clip(v, old +- clip) - return)^2)`.
+   *
+   * @param sequences - with `weights`, `returns` and, unless `clip` is 0, `oldValues`
+   * @param options - `clip` of the value's move, `maxTokens` of one micro-batch
+   * @returns the sums over all rows
+   * @throws ERR_ARGUMENT when an array is missing; ERR_SHAPE when one does not have one number per row; ERR_STATE once
+   *   closed
+   */
+  async accumulate(
+    sequences: readonly TrainSequence[],
+    options: { readonly clip?: number; readonly maxTokens?: number } = {},
+  ): Promise<ValueStats> {
+    const { clip = 0.5, maxTokens = defaultMaxTokens } = options;
+    const sum = { loss: 0, numRows: 0, numClipped: 0, values: 0 };
+    await forEachMicroBatch(sequences, { maxTokens }, async (batch) => {
+      const stats = await this.handle.accumulate(batch, clip);
+      sum.loss += stats.loss;
+      sum.numRows += stats.numRows;
+      sum.numClipped += stats.numClipped;
+      sum.values += stats.values;
+    });
+    return sum;
+  }
+
+  /** Releases head, gradients, moments and trunk once the work under way is done; idempotent. */
+  override close(): void {
+    super.close();
+    this.trunk.close();
+  }
+}

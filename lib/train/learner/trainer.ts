@@ -1,0 +1,182 @@
+/** Gradients and updates of a policy, and log-probabilities of sequences under any model. */
+
+import { native } from "../../base/addon/native.ts";
+import type { NativeLossOptions, NativeLossStats, NativeTrainer } from "../../base/addon/training.ts";
+import type { Model } from "../../model/model.ts";
+import {
+  distribute,
+  emptyRows,
+  forEachMicroBatch,
+  type TrainSequence,
+  withoutArrays,
+} from "../batch/packing.ts";
+import { type AdamWOptions, adamW, Learner } from "./learner.ts";
+
+/** Tokens of one micro-batch unless said otherwise: enough to fill the cores, little memory. */
+export const defaultMaxTokens = 4096;
+
+/** Estimators of KL(policy || reference) with d = ref - logp: k1 = -d, k2 = d^2/2, k3 = e^d - d - 1, abs = |d| (verl's). */
+export type KlEstimator = "k1" | "k2" | "k3" | "abs";
+
+/** The one loss; SFT, PPO, GRPO and their relatives are options of it. */
+export interface LossOptions {
+  /**
+   * `likelihood`: SFT. `clipped`: PPO's ratio per token. `clipped-sequence`: GSPO's ratio per sequence.
+   *
+   * @default "likelihood"
+   */
+  readonly objective?: "likelihood" | "clipped" | "clipped-sequence";
+  /** The ratio is clipped to `[1 - clipLow, 1 + clipHigh]`. @default 0.2 */
+  readonly clipLow?: number;
+  /** @default clipLow */
+  readonly clipHigh?: number;
+  /** With a negative advantage a row loses at most this times its size (arXiv 1912.09729). @default no bound */
+  readonly clipDual?: number;
+  /** Weight of the entropy bonus. @default 0 */
+  readonly entropyCoef?: number;
+  /** KL to the reference inside the loss; needs `referenceLogprobs`. @default none */
+  readonly kl?: { readonly estimator: KlEstimator; readonly coef: number };
+  /** The rollout's; logits are divided by it. @default 1 */
+  readonly temperature?: number;
+}
+
+/** What a step's micro-batches add up to: `loss` and `policy` weighted, the rest plain sums over `numRows` rows. */
+export type LossStats = NativeLossStats;
+
+const noStats: LossStats = {
+  loss: 0,
+  policy: 0,
+  numRows: 0,
+  entropy: 0,
+  kl: 0,
+  approxKl: 0,
+  numClipped: 0,
+  gap: 0,
+  gapMax: 0,
+};
+
+function addStats(a: LossStats, b: LossStats): LossStats {
+  return {
+    loss: a.loss + b.loss,
+    policy: a.policy + b.policy,
+    numRows: a.numRows + b.numRows,
+    entropy: a.entropy + b.entropy,
+    kl: a.kl + b.kl,
+    approxKl: a.approxKl + b.approxKl,
+    numClipped: a.numClipped + b.numClipped,
+    gap: a.gap + b.gap,
+    gapMax: Math.max(a.gapMax, b.gapMax),
+  };
+}
+
+function nativeLoss(options: LossOptions): NativeLossOptions {
+  const { objective = "likelihood", clipLow = 0.2, clipHigh = clipLow, clipDual = 0 } = options;
+  const { entropyCoef = 0, kl, temperature = 1 } = options;
+  const klEstimator = kl?.estimator ?? "none";
+  const clip = { clipLow, clipHigh, clipDual };
+  return { objective, ...clip, entropyCoef, klEstimator, klCoef: kl?.coef ?? 0, temperature };
+}
+
+/** Log-probability of each row's next token, and the entropy of its distribution, per sequence. */
+export interface SequenceScores {
+  readonly logprobs: Float32Array[];
+  readonly entropies: Float32Array[];
+}
+
+/**
+ * Scores every row of every sequence under a model, without gradients: the reference policy, or the policy itself
+ * before an update.
+ *
+ * @param model - any model
+ * @param sequences - what to score
+ * @param options - `temperature` divides the logits; `maxTokens` bounds one forward
+ * @returns natural logs and nats, one array per sequence, one entry per row
+ * @throws ERR_RANGE for an id outside the vocabulary
+ */
+export async function scoreSequences(
+  model: Model,
+  sequences: readonly TrainSequence[],
+  options: { readonly temperature?: number; readonly maxTokens?: number } = {},
+): Promise<SequenceScores> {
+  const { temperature = 1, maxTokens = defaultMaxTokens } = options;
+  const [logprobs, entropies] = [emptyRows(sequences), emptyRows(sequences)];
+  await forEachMicroBatch(sequences.map(withoutArrays), { maxTokens }, async (batch, pieces) => {
+    const scores = await native.tokenLogprobs(model.handle, batch, temperature);
+    distribute(scores.logprobs, pieces, logprobs);
+    distribute(scores.entropies, pieces, entropies);
+  });
+  return { logprobs, entropies };
+}
+
+/**
+ * Trains a model in place; an engine that shares it samples from the new weights at once.
+ *
+ * @example
+ * await using trainer = await Trainer.open(model, { weightDecay: 0 });
+ * await trainer.accumulate([{ tokens, rows, weights }]);
+ * const { gradNorm } = await trainer.step({ learningRate: 1e-4 });
+ */
+export class Trainer extends Learner<NativeTrainer> {
+  /** The policy. */
+  readonly model: Model;
+
+  private constructor(handle: NativeTrainer, model: Model) {
+    super(handle);
+    this.model = model;
+  }
+
+  /**
+   * Allocates gradients and moments for a model.
+   *
+   * @param model - the policy; it stays the caller's to close
+   * @param optimiser - AdamW's settings
+   * @returns the trainer, to be closed
+   * @throws ERR_MEMORY when they do not fit; ERR_STATE when the model is closed or has another trainer
+   */
+  static async open(model: Model, optimiser: AdamWOptions = {}): Promise<Trainer> {
+    const handle = new native.TrainerHandle();
+    await handle.open(model.handle, adamW(optimiser));
+    return new Trainer(handle, model);
+  }
+
+  /**
+   * Adds the gradients of a loss. The weights of the rows hold the normaliser, so one call with all sequences and many
+   * calls with some of them give the same sum (law 3).
+   *
+   * @param sequences - with `weights`, and whatever else the loss needs
+   * @param options - the loss, and `maxTokens` of one micro-batch
+   * @returns the sums over all rows
+   * @throws ERR_ARGUMENT when the loss needs an array that the sequences lack; ERR_SHAPE when an array does not have one
+   *   number per row; ERR_RANGE for an id outside the vocabulary; ERR_STATE once closed
+   */
+  async accumulate(
+    sequences: readonly TrainSequence[],
+    options: LossOptions & { readonly maxTokens?: number } = {},
+  ): Promise<LossStats> {
+    const loss = nativeLoss(options);
+    let stats = noStats;
+    const cut = {
+      maxTokens: options.maxTokens ?? defaultMaxTokens,
+      isWhole: loss.objective === "clipped-sequence",
+    };
+    await forEachMicroBatch(sequences, cut, async (batch) => {
+      stats = addStats(stats, await this.handle.accumulate(batch, loss));
+    });
+    return stats;
+  }
+
+  /**
+   * Log-probabilities of the rows under the policy; {@link scoreSequences} gives entropies and takes any model.
+   *
+   * @param sequences - what to score
+   * @param options - `temperature` divides the logits; `maxTokens` bounds one forward
+   * @returns natural logs, one array per sequence, one entry per row
+   * @throws ERR_RANGE for an id outside the vocabulary; ERR_STATE once the model is closed
+   */
+  async logprobs(
+    sequences: readonly TrainSequence[],
+    options: { readonly temperature?: number; readonly maxTokens?: number } = {},
+  ): Promise<Float32Array[]> {
+    return (await scoreSequences(this.model, sequences, options)).logprobs;
+  }
+}

@@ -1,0 +1,141 @@
+/** Prints the map of the sources: every folder and file of lib, apps and native with the sentence that opens it. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** What each folder is for; its files speak for themselves. */
+const folders = {
+  "native/base": "what every native folder needs; no torch, no JavaScript",
+  "native/kernels": "inner loops over raw pointers: a plain reference beside each fast version",
+  "native/ops": "kernels as differentiable tensor operations",
+  "native/model": "the decoder and its attention seam",
+  "native/search": "what the files of an index share",
+  "native/search/passages": "the passage store, and what is counted over its texts",
+  "native/search/vectors": "nearest vectors: by comparison and over a graph",
+  "native/search/words": "texts as words: BM25, the hashed embedder",
+  "native/engine": "batched generation over a paged KV pool",
+  "native/train": "losses, optimiser and packed training steps",
+  "native/node": "the only folder that knows JavaScript: exports, queues, values",
+  "native/node/model": "handles of decoders, engines and encoders",
+  "native/node/search": "handles of passages, words and vectors",
+  "native/node/train": "handles of what learns",
+  "native/preload": "opens libtorch's libraries before the engine's addon",
+  "lib/base": "what every folder needs: errors, deadlines, seeds",
+  "lib/base/files": "files, caches and locks on disk",
+  "lib/base/addon": "the native addon: how it is loaded, and its types, area by area",
+  "lib/text": "what a model reads and writes",
+  "lib/text/templates": "chat templates",
+  "lib/text/tokenizers": "from text to ids and back",
+  "lib/text/words": "words, terms and phrases, for search and scoring",
+  "lib/data": "JSON rows and questions on disk",
+  "lib/corpus": "documents, passages and the store they are read from",
+  "lib/model": "Hugging Face model folders and the weights' handle",
+  "lib/embed": "from text to vectors: the hashed embedder, encoders, re-ranking",
+  "lib/search": "from passages to hits",
+  "lib/remote": "servers of other systems as searches: protocols, retries, limits",
+  "lib/stores": "databases of passages as searches, and how passages get there",
+  "lib/index-folder": "an index on disk: segments under one manifest, built, changed and opened",
+  "lib/doctor": "what a corpus can do for questions",
+  "lib/web": "search engines of the web, and the text of its pages",
+  "apps/world": "the built-in fictional world",
+  "lib/engine": "sequences that generate, append and fork",
+  "lib/tools": "what agents may call: definitions, the box that runs calls, grammars of calls",
+  "lib/tools/built-in": "search, documents, knowledge graph, calculator and web pages as tools",
+  "lib/tools/mcp": "servers of the Model Context Protocol as tools",
+  "lib/rollout": "one agent on one question: what it needs of the outside, its limits, what it leaves behind",
+  "lib/rollout/grammars": "the action in what a policy wrote",
+  "lib/rollout/formats": "each family's conversation: its prompt, its grammar, what the environment answers",
+  "lib/rollout/turns": "generate, act, observe: all of it recorded and within limits",
+  "lib/rollout/stack": "turns that forget: the frames of a memory stack",
+  "lib/rollout/agents": "turns from a question to a trajectory: the search agent, and agents of one's own",
+  "lib/rollout/baselines": "plain ways to answer, one a file, to compare agents with",
+  "lib/rollout/endpoint": "a server of completions in place of the engine",
+  "lib/reward": "from a trajectory to a number",
+  "lib/evaluate": "a policy over a question set",
+  "lib/train": "SFT and RL loops, advantages, checkpoints, run log",
+  "lib/recipes": "published systems as plain options",
+  "apps/lint": "conversations with an agent's real parts, and whether the laws hold in them",
+  "apps/lint/checks": "one file for each check",
+  "apps/lint/checks/text": "checks of what is written: template, tokenizer, tags",
+  "apps/lint/checks/loop": "checks of what is run: rollouts, log-probabilities, batches",
+  "lib/serve": "retrieval over HTTP, in the protocols of the published systems",
+  "apps/demo": "the whole loop in one command",
+  "lib/curate": "training data from a teacher: right trajectories, samples, questions worth training on",
+  "apps/ablations": "what each part of RAG-R1 is worth on the built-in world",
+  "apps/cli": "the seekrl command: options, progress, what commands open",
+  "apps/world/story": "who lives in the world, what is written about them, what is asked",
+  "apps/world/teachers": "who shows how questions are answered, and what they write",
+  "apps/world/recipes": "recipes for the world's model and its short window",
+  "apps/cli/options": "options that commands share, and what they describe",
+  "apps/cli/open": "what commands open: models, learners, policies, files",
+  "apps/cli/report": "what commands tell: tables, progress, pace",
+  "lib/text/tokenizers/json": "tokenizer.json files",
+  "lib/text/tokenizers/sentencepiece": "SentencePiece model files",
+  "lib/data/files": "rows from files of every kind",
+  "lib/data/logs": "what a run writes down as it goes",
+  "lib/index-folder/build": "from passages to segments on disk",
+  "lib/index-folder/change": "adding, removing and merging under a journal",
+  "lib/remote/files": "files at an address",
+  "lib/reward/metrics": "answers against references: EM, F1, BLEU, ROUGE, each system's rules",
+  "lib/reward/systems": "the published systems' rewards, one file each",
+  "lib/evaluate/statistics": "intervals, tests, pass@k",
+  "lib/train/algorithm": "what is optimised: presets, advantages, schedules",
+  "lib/train/batch": "from trajectories to packed rows",
+  "lib/train/learner": "models that learn: policy, critic, one update",
+  "lib/train/run": "a run's folder: checkpoints, logs, resuming",
+  "lib/serve/http": "requests, refusals, and how many at once",
+  "lib/serve/protocols": "one file for each protocol",
+  "apps/cli/commands": "one file for each command",
+  "apps/cli/commands/corpus": "corpora, indexes and retrievers",
+  "apps/cli/commands/data": "questions and SFT data",
+  "apps/cli/commands/evaluate": "figures: evaluation, scoring, rewards over HTTP",
+  "apps/cli/commands/model": "one model: ask, generate, score, tokenize, lint",
+  "apps/cli/commands/train": "what changes weights, and the world it is shown on",
+};
+
+function sources() {
+  const listed = execFileSync(
+    "git",
+    ["ls-files", "--cached", "--others", "--exclude-standard", "lib", "apps", "native"],
+    {
+      cwd: root,
+      encoding: "utf8",
+    },
+  );
+  const files = [...new Set(listed.split("\n"))].filter((file) => /\.(ts|h|cpp|cu|cuh|cmake)$/.test(file));
+  // A folder's own files stand before those of its folders.
+  const place = (file) => `${dirname(file)}/ ${file}`;
+  return files.sort((a, b) => (place(a) < place(b) ? -1 : 1));
+}
+
+/** The first sentence of the comment that opens a file. */
+function purposeOf(file) {
+  const lines = readFileSync(join(root, file), "utf8").split("\n");
+  const words = [];
+  for (const line of lines) {
+    if (!/^(\/\*\*| \*|\/\/|#)/.test(line)) break;
+    words.push(
+      line
+        .replace(/^(\/\*\*| \*\/?|\/\/|#) ?/, "")
+        .replace(/\*\/$/, "")
+        .trim(),
+    );
+    if (words.at(-1) === "" && words.length > 1) break;
+  }
+  const text = words.join(" ").trim();
+  return (/^.*?[.](?= |$)/.exec(text)?.[0] ?? text).replace(/[.:]$/, "");
+}
+
+let folder = "";
+for (const file of sources()) {
+  const current = dirname(file);
+  if (current !== folder && current !== "lib") {
+    if (!folders[current]) throw new Error(`scripts/map.mjs: say what ${current} is for`);
+    process.stdout.write(`${current}/  ${folders[current]}\n`);
+  }
+  folder = current;
+  process.stdout.write(`  ${file}  ${purposeOf(file)}\n`);
+}
