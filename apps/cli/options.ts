@@ -2,9 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import type { z } from "zod";
+import { unknownKey } from "../../lib/base/spelling.ts";
 import { UsageError } from "./command.ts";
 import { flagName, listKeys } from "./flags.ts";
-import { nearestWord } from "./spelling.ts";
 
 /**
  * Puts a command's options together.
@@ -30,10 +30,7 @@ async function readConfig(schema: z.ZodObject, path: string): Promise<Record<str
   const config = parseConfig(await readConfigText(path), path);
   const known = Object.keys(schema.shape);
   for (const key of Object.keys(config)) {
-    if (known.includes(key)) continue;
-    const meant = nearestWord(key, known);
-    const hint = meant === undefined ? `expected one of ${known.join(", ")}` : `did you mean "${meant}"?`;
-    throw new UsageError(`${path}: unknown key "${key}"; ${hint}`);
+    if (!known.includes(key)) throw new UsageError(`${path}: ${unknownKey(key, known)}`);
   }
   return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, asGiven(schema, key, value)]));
 }

@@ -1,11 +1,12 @@
 /** Generates tokens for many sequences at once on a model's weights. */
 import type { NativeEngineEvent } from "../base/addon/engines.ts";
 import { native } from "../base/addon/native.ts";
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { type ErrorCode, SeekError } from "../base/errors.ts";
 import type { Model } from "../model/model.ts";
 import type { News } from "./news.ts";
 import { Sequence, type SequenceHome } from "./sequence.ts";
-import { checkIds, checkSeed } from "./span.ts";
+import { checkIds, checkSeed, checkSeedOptions } from "./span.ts";
 import { packBytes, type TokenTable } from "./vocabulary.ts";
 
 /** Sizes of an engine. */
@@ -43,6 +44,16 @@ export interface EngineStats {
   readonly numUsedBlocks: number;
 }
 
+const engineKinds: OptionKinds<EngineOptions> = {
+  tokenizer: "object",
+  maxBatchTokens: "number",
+  maxBatchSequences: "number",
+  cacheBytes: "number",
+  numBlocks: "number",
+  blockTokens: "number",
+  seed: "number",
+};
+
 const finishes = [undefined, "length", "stopId", "stopString", "aborted", "failed"] as const;
 
 /**
@@ -76,6 +87,7 @@ export class Engine {
    *   is closed
    */
   static async open(model: Model, options: EngineOptions = {}): Promise<Engine> {
+    checkOptions("Engine.open", options, engineKinds);
     const { tokenizer, maxBatchTokens = 2048, maxBatchSequences = 256, blockTokens = 64, seed = 0 } = options;
     const { cacheBytes = 2 ** 30 } = options;
     const { maxPosition, vocabSize } = model.config;
@@ -95,16 +107,15 @@ export class Engine {
     const sequences = new Map<number, Sequence>();
     const handle = new native.EngineHandle((event) => deliver(event, sequences));
     const sizes = { numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows: maxBatchSequences };
-    await handle.start(model.handle, sizes, packBytes(tokenizer));
     checkSeed(seed);
+    await handle.start(model.handle, sizes, packBytes(tokenizer));
     let numOpened = 0;
     return new Engine(
       {
         native: handle,
-        vocabSize,
         maxTokens,
         isBoundByCache: maxTokens < maxPosition,
-        vocabulary: { eosIds: tokenizer?.eosIds ?? [], hasBytes: tokenizer !== undefined },
+        vocabulary: { eosIds: tokenizer?.eosIds ?? [], hasBytes: tokenizer !== undefined, size: vocabSize },
         get weightsVersion() {
           return model.weightsVersion;
         },
@@ -128,16 +139,18 @@ export class Engine {
    * @param options - `seed` of the sequence's draws: the same seed, tokens and options give the same result whatever
    *   else runs; `@default` the engine's next
    * @returns the sequence, to be closed
-   * @throws ERR_STATE once closed; ERR_RANGE for an id outside the vocabulary
+   * @throws ERR_STATE once closed; ERR_ARGUMENT for what is no list of ids; ERR_RANGE for an id outside the vocabulary
    */
-  open(promptIds: Int32Array | readonly number[], { seed }: { readonly seed?: number } = {}): Sequence {
+  open(
+    promptIds: Int32Array | readonly number[],
+    options: { readonly seed?: number | undefined } = {},
+  ): Sequence {
     this.#requireOpen();
-    const ids = checkIds(promptIds, this.#home.vocabSize);
-    const next = this.#home.next();
-    const ownSeed = checkSeed(seed ?? next.seed);
-    const sequence = new Sequence(this.#home, next.id, ids);
-    this.#home.native.open(next.id, ids, ownSeed);
-    return sequence;
+    const ids = checkIds(promptIds, this.#home.vocabulary.size, "promptIds");
+    checkSeedOptions("open", options);
+    const { id, seed } = this.#home.next();
+    this.#home.native.open(id, ids, checkSeed(options.seed ?? seed));
+    return new Sequence(this.#home, id, ids);
   }
 
   /**

@@ -1,10 +1,12 @@
 /** A growing list of tokens that the engine continues, whose keys and values stay cached between calls. */
 import type { NativeEngine } from "../base/addon/engines.ts";
+import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { join, type News, toSpan } from "./news.ts";
 import {
   checkIds,
   checkSeed,
+  checkSeedOptions,
   fullOptions,
   type GenerateOptions,
   type Scores,
@@ -15,12 +17,15 @@ import {
 /** What a sequence needs of its engine. */
 export interface SequenceHome {
   readonly native: NativeEngine;
-  readonly vocabSize: number;
   /** Longest sequence, and why. */
   readonly maxTokens: number;
   readonly isBoundByCache: boolean;
   readonly weightsVersion: number;
-  readonly vocabulary: { readonly eosIds: readonly number[]; readonly hasBytes: boolean };
+  readonly vocabulary: {
+    readonly eosIds: readonly number[];
+    readonly hasBytes: boolean;
+    readonly size: number;
+  };
   /** The number and the seed of the next sequence. */
   next(): { readonly id: number; readonly seed: number };
   add(id: number, sequence: Sequence): void;
@@ -32,7 +37,7 @@ interface Pending {
   readonly isSampled: boolean;
   readonly hasEntropies: boolean;
   readonly chunks: SpanChunk[];
-  onChunk?(chunk: SpanChunk): void;
+  readonly onChunk: ((chunk: SpanChunk) => void) | undefined;
   resolve(news: News): void;
   reject(error: SeekError): void;
 }
@@ -131,9 +136,9 @@ export class Sequence {
    */
   append(ids: Int32Array | readonly number[]): void {
     this.#requireIdle("append");
-    const tokens = checkIds(ids, this.#home.vocabSize);
-    this.#add(tokens);
+    const tokens = checkIds(ids, this.#home.vocabulary.size);
     this.#home.native.append(this.#id, tokens);
+    this.#add(tokens);
   }
 
   /**
@@ -143,12 +148,12 @@ export class Sequence {
    * @returns the copy, to be closed on its own
    * @throws ERR_STATE once closed or while a span is being sampled
    */
-  fork({ seed }: { readonly seed?: number } = {}): Sequence {
+  fork(options: { readonly seed?: number | undefined } = {}): Sequence {
     this.#requireIdle("fork");
-    const next = this.#home.next();
-    const child = new Sequence(this.#home, next.id, this.tokens);
-    this.#home.native.fork(this.#id, next.id, checkSeed(seed ?? next.seed));
-    return child;
+    checkSeedOptions("fork", options);
+    const { id, seed } = this.#home.next();
+    this.#home.native.fork(this.#id, id, checkSeed(options.seed ?? seed));
+    return new Sequence(this.#home, id, this.tokens);
   }
 
   /**
@@ -160,14 +165,14 @@ export class Sequence {
    *   forgotten draw there: pass another where the two shall be independent; `@default` unchanged
    * @throws ERR_STATE once closed or while a span is being sampled; ERR_RANGE for a length out of range
    */
-  truncate(length: number, { seed }: { readonly seed?: number } = {}): void {
+  truncate(length: number, options: { readonly seed?: number | undefined } = {}): void {
     this.#requireIdle("truncate");
+    checkSeedOptions("truncate", options);
     if (!(Number.isInteger(length) && length >= 0 && length <= this.#numTokens)) {
       throw new SeekError("ERR_RANGE", `length: expected 0 to ${this.#numTokens}, got ${length}`);
     }
-    if (seed !== undefined) checkSeed(seed);
+    this.#home.native.truncate(this.#id, length, options.seed);
     this.#numTokens = length;
-    this.#home.native.truncate(this.#id, length, seed);
   }
 
   /**
@@ -182,10 +187,12 @@ export class Sequence {
    */
   async score(
     ids: Int32Array | readonly number[],
-    { after = this.#numTokens }: { readonly after?: number } = {},
+    options: { readonly after?: number | undefined } = {},
   ): Promise<Scores> {
     this.#requireIdle("score");
-    const tokens = checkIds(ids, this.#home.vocabSize);
+    checkOptions("score", options, { after: "number" });
+    const { after = this.#numTokens } = options;
+    const tokens = checkIds(ids, this.#home.vocabulary.size);
     if (!(Number.isInteger(after) && after >= 1 && after <= this.#numTokens)) {
       throw new SeekError("ERR_RANGE", `after: expected 1 to ${this.#numTokens}, got ${after}`);
     }
@@ -239,11 +246,12 @@ export class Sequence {
     const { signal } = options;
     if (signal?.aborted) return Promise.resolve(this.#emptySpan());
     const { eosIds } = this.#home.vocabulary;
+    const stopIds = Int32Array.from(full.stopIds);
+    // The span is pending once the engine has taken it, else a call that the addon refuses would jam the sequence.
+    this.#home.native.generate(this.#id, { ...full, stopIds, isStreamed: onChunk !== undefined });
     const promise = this.#await({ isSampled: true, hasEntropies: full.entropies }, onChunk).then(
       ([chunks, news]) => toSpan(chunks, full, news, eosIds),
     );
-    const stopIds = Int32Array.from(full.stopIds);
-    this.#home.native.generate(this.#id, { ...full, stopIds, isStreamed: onChunk !== undefined });
     if (signal === undefined) return promise;
     const cancel = (): void => this.#home.native.cancel(this.#id);
     signal.addEventListener("abort", cancel, { once: true });
@@ -252,9 +260,8 @@ export class Sequence {
 
   async #score(tokens: Int32Array): Promise<Scores> {
     this.#requireRoom(tokens.length);
-    const ended = this.#await({ isSampled: false, hasEntropies: true });
     this.#home.native.score(this.#id, tokens);
-    const [chunks] = await ended;
+    const [chunks] = await this.#await({ isSampled: false, hasEntropies: true });
     return { logprobs: join(chunks, "logprobs"), entropies: join(chunks, "entropies") };
   }
 

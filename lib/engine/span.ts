@@ -1,4 +1,5 @@
 /** What one generate call asks for and what it gives. */
+import { checkOptions, type OptionKinds, shownValue } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 
 /** How tokens are drawn and when to stop. */
@@ -78,15 +79,27 @@ export interface FullOptions {
   readonly entropies: boolean;
 }
 
-function check(name: string, value: number, isRight: boolean, expected: string): void {
+const generateKinds: OptionKinds<GenerateOptions> = {
+  maxTokens: "number",
+  temperature: "number",
+  topP: "number",
+  topK: "number",
+  stop: "list",
+  stopIds: "list",
+  entropies: "boolean",
+  signal: "object",
+};
+
+function check(name: string, value: number | undefined, isRight: boolean, expected: string): void {
   if (!isRight) throw new SeekError("ERR_RANGE", `${name}: expected ${expected}, got ${value}`);
 }
 
 /** Checks the caller's options and fills in the defaults. @throws ERR_RANGE, ERR_ARGUMENT */
 export function fullOptions(
   options: GenerateOptions,
-  vocabulary: { eosIds: readonly number[]; hasBytes: boolean },
+  vocabulary: { eosIds: readonly number[]; hasBytes: boolean; size: number },
 ): FullOptions {
+  checkOptions("generate", options, generateKinds);
   const { maxTokens, temperature = 1, topP = 1, topK = 0, stop = [], entropies = false } = options;
   const { stopIds = vocabulary.eosIds } = options;
   check(
@@ -103,23 +116,44 @@ export function fullOptions(
   );
   check("topP", topP, topP > 0 && topP <= 1, "a number in (0, 1]");
   check("topK", topK, Number.isSafeInteger(topK) && topK >= 0, "a whole number from 0 on");
-  if (stop.some((text) => text.length === 0)) {
-    throw new SeekError("ERR_ARGUMENT", "stop: expected strings that are not empty");
+  const wrong = stop.find((text) => typeof text !== "string" || text.length === 0);
+  if (wrong !== undefined) {
+    throw new SeekError(
+      "ERR_ARGUMENT",
+      `stop: expected strings that are not empty, got ${shownValue(wrong)}`,
+    );
   }
+  if (options.stopIds !== undefined) checkIds(options.stopIds, vocabulary.size, "stopIds");
   if (stop.length > 0 && !vocabulary.hasBytes) {
     throw new SeekError("ERR_ARGUMENT", "stop: strings need an engine that was opened with a tokenizer");
   }
   return { maxTokens, temperature, topP, topK, stop, stopIds, entropies };
 }
 
-/** Copies ids into an Int32Array. @throws ERR_RANGE for one outside the vocabulary */
-export function checkIds(ids: Int32Array | readonly number[], vocabSize: number): Int32Array {
-  const copy = Int32Array.from(ids);
+/** Copies ids into an Int32Array. @throws ERR_ARGUMENT for anything else; ERR_RANGE for one outside the vocabulary */
+export function checkIds(
+  ids: Int32Array | readonly number[],
+  vocabSize: number,
+  name: string = "ids",
+): Int32Array {
+  if (!(ids instanceof Int32Array || Array.isArray(ids))) {
+    const expected = "an Int32Array or a list of token ids, such as tokenizer.encode gives";
+    throw new SeekError("ERR_ARGUMENT", `${name}: expected ${expected}, got ${shownValue(ids)}`);
+  }
   const wrong = ids.findIndex((id) => !(id >= 0 && id < vocabSize && Number.isInteger(id)));
   if (wrong >= 0) {
-    throw new SeekError("ERR_RANGE", `ids: expected 0 to ${vocabSize - 1}, got ${ids[wrong]} at ${wrong}`);
+    throw new SeekError(
+      "ERR_RANGE",
+      `${name}: expected 0 to ${vocabSize - 1}, got ${shownValue(ids[wrong])} at ${wrong}`,
+    );
   }
-  return copy;
+  return Int32Array.from(ids);
+}
+
+/** The options of calls that only take a seed. @throws ERR_ARGUMENT, ERR_RANGE */
+export function checkSeedOptions(name: string, options: { readonly seed?: number | undefined }): void {
+  checkOptions(name, options, { seed: "number" });
+  if (options.seed !== undefined) checkSeed(options.seed);
 }
 
 /** @throws ERR_RANGE for anything but a whole number from 0 on */

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 
 #include "base/error.h"
 
@@ -15,10 +16,23 @@ namespace seekrl {
 
 namespace {
 
+// What a holder wrote; printable characters alone, since anybody may have written the file.
 std::string text_of(int descriptor) {
-  std::array<char, 32> text = {};
+  std::array<char, 256> text = {};
   const ssize_t num_read = pread(descriptor, text.data(), text.size(), 0);
-  return {text.data(), num_read > 0 ? static_cast<size_t>(num_read) : 0};
+  std::string holder(text.data(), num_read > 0 ? static_cast<size_t>(num_read) : 0);
+  std::erase_if(holder, [](unsigned char each) { return each < ' ' || each > '~'; });
+  return holder.empty() ? "another process" : holder;
+}
+
+std::string this_process() {
+  std::array<char, 128> host = {};
+  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  const std::time_t now = std::time(nullptr);
+  std::tm utc = {};
+  std::array<char, 32> since = {};
+  std::strftime(since.data(), since.size(), "%FT%TZ", gmtime_r(&now, &utc));
+  return "process " + std::to_string(getpid()) + " on " + host.data() + " since " + since.data();
 }
 
 }  // namespace
@@ -31,12 +45,12 @@ FileLock::FileLock(const std::string& path) {
   if (descriptor_ < 0) fail_io("opened");
   try {
     if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-      require(errno != EWOULDBLOCK, ErrorCode::kState, path, ": locked by process ", text_of(descriptor_));
+      require(errno != EWOULDBLOCK, ErrorCode::kState, path, ": locked by ", text_of(descriptor_));
       fail_io("locked");
     }
-    const std::string number = std::to_string(getpid());
+    const std::string holder = this_process();
     const bool is_written = ftruncate(descriptor_, 0) == 0 &&
-                            pwrite(descriptor_, number.data(), number.size(), 0) == static_cast<ssize_t>(number.size());
+                            pwrite(descriptor_, holder.data(), holder.size(), 0) == static_cast<ssize_t>(holder.size());
     if (!is_written) fail_io("written");
   } catch (...) {
     close(descriptor_);

@@ -7,8 +7,8 @@ namespace seekrl {
 
 class FileLock {
  public:
-  // Makes the file where it is missing, and writes the process's number into it. ERR_STATE, with the number of the
-  // process that has it, when the lock is taken; ERR_IO when the file system refuses.
+  // Makes the file where it is missing, and writes into it who holds the lock: process, machine, since when. ERR_STATE
+  // with these words when the lock is taken; ERR_IO when the file system refuses.
   explicit FileLock(const std::string& path);
   ~FileLock();
   FileLock(const FileLock&) = delete;

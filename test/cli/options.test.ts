@@ -8,7 +8,7 @@ import { Command as Program } from "commander";
 import { z } from "zod";
 import { flagsOf } from "../../apps/cli/flags.ts";
 import { readOptions } from "../../apps/cli/options.ts";
-import { nearestWord } from "../../apps/cli/spelling.ts";
+import { nearestWord } from "../../lib/base/spelling.ts";
 
 const schema = z.strictObject({
   model: z.string().describe("folder"),

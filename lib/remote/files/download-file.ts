@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../base/files/files.ts";
-import { withProcessLock } from "../../base/files/process-lock.ts";
+import { lockFolder } from "../../base/files/folder-lock.ts";
 import { shownUrl } from "../attempt.ts";
 import { Fault } from "../fault.ts";
 import { Guard } from "../guard.ts";
@@ -92,9 +92,9 @@ class Download {
     return join(this.#folder, "file.json");
   }
 
-  /** Held while the part grows. */
-  get lock(): string {
-    return join(this.#folder, "lock");
+  /** One process at a time grows the part. */
+  get folder(): string {
+    return this.#folder;
   }
 
   /** The file of an earlier call, if its bytes are still the same. */
@@ -213,5 +213,6 @@ export async function downloadFile(file: RemoteFile, options: DownloadFileOption
       throw fault(cause, name, signal);
     }
   };
-  return withProcessLock(download.lock, () => guard.run(attempt, options.signal));
+  using _lock = await lockFolder(download.folder);
+  return await guard.run(attempt, options.signal);
 }

@@ -17,6 +17,19 @@ export function nearestWord(word: string, candidates: readonly string[]): string
   return ranked[0]?.candidate;
 }
 
+/**
+ * What is said of a key that nobody knows.
+ *
+ * @param key - what was written
+ * @param known - all there are
+ * @returns the end of a message, with the nearest spelling or all of them
+ */
+export function unknownKey(key: string, known: readonly string[]): string {
+  const meant = nearestWord(key, known);
+  const hint = meant === undefined ? `expected one of ${known.join(", ")}` : `did you mean "${meant}"?`;
+  return `unknown key "${key}"; ${hint}`;
+}
+
 const lengthGap = (a: string, b: string): number => Math.abs(a.length - b.length);
 
 // Levenshtein's distance, row by row, two letters in the wrong order being one edit.

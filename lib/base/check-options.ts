@@ -1,0 +1,89 @@
+/** Checks at run time what TypeScript checks at compile time: the keys of an options object and the types of its values. */
+import { SeekError } from "./errors.ts";
+import { unknownKey } from "./spelling.ts";
+
+/** The type of a value: what `typeof` says, a list, one of some words, or `any` for what is checked elsewhere. */
+export type OptionKind =
+  | "number"
+  | "string"
+  | "boolean"
+  | "function"
+  | "object"
+  | "list"
+  | "any"
+  | readonly string[];
+
+/** The keys of an options type and the kind of each; the compiler refuses one that is missing or unknown. */
+export type OptionKinds<Options> = { readonly [Key in keyof Options]-?: OptionKind };
+
+const articles = {
+  number: "a number",
+  string: "a string",
+  boolean: "true or false",
+  list: "a list",
+} as const;
+
+const expectedOf = (kind: Exclude<OptionKind, "any">): string => {
+  if (typeof kind !== "string") return kind.map((word) => `"${word}"`).join(" or ");
+  if (kind === "function") return "a function";
+  return kind === "object" ? "an object" : articles[kind];
+};
+
+function isOfKind(value: unknown, kind: OptionKind): boolean {
+  if (kind === "any") return true;
+  if (typeof kind !== "string") return (kind as readonly unknown[]).includes(value);
+  if (kind === "list")
+    return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+  if (kind === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === kind;
+}
+
+/** A value as a message shows it: short, strings in quotes, objects of classes by name. */
+export function shownValue(value: unknown): string {
+  const text = textOf(value);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value !== "object" || value === null)
+    return typeof value === "function" ? "a function" : String(value);
+  const { name } = value.constructor ?? { name: "Object" };
+  if (name !== "Object" && name !== "Array") return `an object of ${name}`;
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return "an object";
+  }
+}
+
+/**
+ * Refuses what an options object should not hold. A key whose value is undefined counts as absent. Ranges, and keys that
+ * must be there, are checked where the values are used.
+ *
+ * @param name - of the call, for messages
+ * @param options - what the caller gave
+ * @param kinds - every key there is
+ * @throws ERR_ARGUMENT naming the call, the key, what was expected, what was got, and the nearest spelling
+ * @example
+ * const kinds = { maxTokens: "number", stop: "list" } as const;
+ * assert.throws(() => checkOptions("generate", { maxtoken: 3 }, kinds), { message: /did you mean "maxTokens"/ });
+ */
+export function checkOptions(
+  name: string,
+  options: unknown,
+  kinds: Readonly<Record<string, OptionKind>>,
+): void {
+  if (!isOfKind(options, "object"))
+    throw new SeekError("ERR_ARGUMENT", `${name}: expected an object of options, got ${shownValue(options)}`);
+  for (const [key, value] of Object.entries(options as object)) {
+    const kind = Object.hasOwn(kinds, key) ? kinds[key] : undefined;
+    if (kind === undefined)
+      throw new SeekError("ERR_ARGUMENT", `${name}: ${unknownKey(key, Object.keys(kinds))}`);
+    if (value === undefined || kind === "any" || isOfKind(value, kind)) continue;
+    throw new SeekError(
+      "ERR_ARGUMENT",
+      `${name}: ${key}: expected ${expectedOf(kind)}, got ${shownValue(value)}`,
+    );
+  }
+}

@@ -1,0 +1,43 @@
+/** One writer a folder: the operating system's lock on a file in it, which ends with its holder however that ends. */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { native } from "../addon/native.ts";
+import { SeekError } from "../errors.ts";
+
+/** The lock's file within a folder. It stays when the lock is given up: one that is removed could be locked twice. */
+export const lockFileName = "lock";
+
+// The collector would give up the lock of a handle that nobody refers to any more.
+const held = new Set<unknown>();
+
+/** A folder that nobody else works in meanwhile. */
+export interface FolderLock {
+  /** Gives the folder up; idempotent. */
+  close(): void;
+  /** Gives it up at the end of a `using` block. */
+  [Symbol.dispose](): void;
+}
+
+/**
+ * Takes a folder for this process alone, without waiting. The kernel gives the lock up when the process ends, by
+ * whatever signal, so none is ever stale. A second call in the same process is refused as well.
+ *
+ * @param folder - made where it is missing
+ * @returns the lock, to be closed
+ * @throws ERR_STATE naming the process that holds the folder, its machine, and since when; ERR_IO when the file system
+ *   refuses
+ * @example
+ * using lock = await lockFolder("runs/first");
+ */
+export async function lockFolder(folder: string): Promise<FolderLock> {
+  await mkdir(folder, { recursive: true }).catch((cause) => {
+    throw new SeekError("ERR_IO", `${folder}: cannot be made: ${cause.message}`, { cause });
+  });
+  const lock = native.fileLockTake(join(folder, lockFileName));
+  held.add(lock);
+  const close = (): void => {
+    held.delete(lock);
+    native.fileLockClose(lock);
+  };
+  return { close, [Symbol.dispose]: close };
+}
