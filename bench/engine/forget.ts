@@ -22,7 +22,7 @@ const numFeedback = 48;
 
 // The built-in world's sizes; a context of thoughts and passages, whose last frame gives way to a feedback of 48 tokens.
 const shape = { vocabSize: 1500, hiddenSize: 128, intermediateSize: 384, numLayers: 4, numHeads: 4 };
-await native.setNumThreads(Number(values.threads));
+await native().setNumThreads(Number(values.threads));
 await using model = await Model.create({ ...shape, numKvHeads: 2, maxPosition: 8192, tieEmbeddings: true });
 await using engine = await Engine.open(model);
 

@@ -25,7 +25,7 @@ const shape = { vocabSize: 1500, hiddenSize: 128, intermediateSize: 384, numLaye
 const numPromptTokens = 64;
 const maxTokens = 128;
 
-await native.setNumThreads(Number(values.threads));
+await native().setNumThreads(Number(values.threads));
 await using model = await Model.create({ ...shape, numKvHeads: 2, maxPosition: 1024, tieEmbeddings: true });
 await using engine = await Engine.open(model);
 

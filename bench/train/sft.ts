@@ -30,7 +30,7 @@ const weighted = sequences.map((sequence) => ({
   weights: new Float32Array(sequence.rows.length).fill(1 / numRows),
 }));
 
-await native.setNumThreads(Number(values.threads));
+await native().setNumThreads(Number(values.threads));
 await using model = await Model.create({ ...shape, numKvHeads: 2, maxPosition: 2048, tieEmbeddings: true });
 await using trainer = await Trainer.open(model);
 const rates: number[] = [];

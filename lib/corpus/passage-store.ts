@@ -40,7 +40,7 @@ export class PassageWriter {
    * @throws ERR_IO
    */
   static create(path: string): PassageWriter {
-    return new PassageWriter(native.passageWriterCreate(path));
+    return new PassageWriter(native().passageWriterCreate(path));
   }
 
   /** How many passages were added. */
@@ -58,19 +58,19 @@ export class PassageWriter {
     for (const passage of passages) checkText(passage);
     await this.#alone(async () => {
       const fields = passages.flatMap(({ id, title, text }) => [id, title, text]);
-      await native.passageWriterAdd(this.#handle, fields);
+      await native().passageWriterAdd(this.#handle, fields);
       this.#size += passages.length;
     });
   }
 
   /** Puts the store in its place. @throws ERR_IO, ERR_STATE */
   async finish(): Promise<void> {
-    await this.#alone(() => native.passageWriterFinish(this.#handle));
+    await this.#alone(() => native().passageWriterFinish(this.#handle));
   }
 
   /** Frees the writer; what is not finished leaves no trace. */
   close(): void {
-    native.passageWriterClose(this.#handle);
+    native().passageWriterClose(this.#handle);
   }
 
   async #alone(work: () => Promise<void>): Promise<void> {
@@ -129,7 +129,7 @@ export class PassageStore implements AsyncIterable<Passage> {
 
   private constructor(handle: Handle<"passageStore">) {
     this.#handle = handle;
-    this.size = native.passageStoreCount(handle);
+    this.size = native().passageStoreCount(handle);
   }
 
   /**
@@ -144,7 +144,7 @@ export class PassageStore implements AsyncIterable<Passage> {
     path: string,
     { verify = true }: { readonly verify?: boolean } = {},
   ): Promise<PassageStore> {
-    return new PassageStore(await native.passageStoreOpen(path, verify));
+    return new PassageStore(await native().passageStoreOpen(path, verify));
   }
 
   /** What native code that reads passages is given. */
@@ -161,7 +161,7 @@ export class PassageStore implements AsyncIterable<Passage> {
   get(index: number): Passage {
     if (!Number.isInteger(index))
       throw new SeekError("ERR_RANGE", `passage: expected a whole number, got ${index}`);
-    return passageAt(native.passageStoreGet(this.#handle, index), 0);
+    return passageAt(native().passageStoreGet(this.#handle, index), 0);
   }
 
   /**
@@ -172,7 +172,7 @@ export class PassageStore implements AsyncIterable<Passage> {
    * @throws ERR_RANGE when there is none of a number, ERR_STATE after close
    */
   async getMany(indices: Int32Array): Promise<Passage[]> {
-    const fields = await native.passageStoreGetMany(this.#handle, indices);
+    const fields = await native().passageStoreGetMany(this.#handle, indices);
     return Array.from(indices, (_, i) => passageAt(fields, 3 * i));
   }
 
@@ -184,7 +184,7 @@ export class PassageStore implements AsyncIterable<Passage> {
    * @throws ERR_STATE after close
    */
   async find(ids: readonly string[]): Promise<Int32Array> {
-    return native.passageStoreFind(this.#handle, ids);
+    return native().passageStoreFind(this.#handle, ids);
   }
 
   /** All passages in order. @throws ERR_STATE after close */
@@ -198,6 +198,6 @@ export class PassageStore implements AsyncIterable<Passage> {
 
   /** Unmaps the file once running reads have ended; later calls throw ERR_STATE. */
   close(): void {
-    native.passageStoreClose(this.#handle);
+    native().passageStoreClose(this.#handle);
   }
 }

@@ -67,7 +67,7 @@ export class CorpusCounter {
         "ERR_RANGE",
         `numExamples: expected a whole number from 0 to 100, got ${numExamples}`,
       );
-    this.#handle = native.corpusStatsCreate(maxWords);
+    this.#handle = native().corpusStatsCreate(maxWords);
     this.#maxWords = maxWords;
     this.#numExamples = numExamples;
   }
@@ -76,7 +76,7 @@ export class CorpusCounter {
   async add(passages: readonly Passage[]): Promise<void> {
     // NUL counts as a blank, so that it can stand between texts.
     const texts = passages.map(({ text }) => `${text.includes("\0") ? text.replaceAll("\0", " ") : text}\0`);
-    await native.corpusStatsAdd(this.#handle, texts.join(""));
+    await native().corpusStatsAdd(this.#handle, texts.join(""));
   }
 
   /** Counts all passages of a store, read natively. @throws ERR_ABORTED, ERR_STATE */
@@ -84,18 +84,18 @@ export class CorpusCounter {
     for (let begin = 0; begin < store.size; begin += storeBatch) {
       throwIfAborted(signal, "corpus");
       const end = Math.min(begin + storeBatch, store.size);
-      await native.corpusStatsAddStored(this.#handle, store.handle, begin, end);
+      await native().corpusStatsAddStored(this.#handle, store.handle, begin, end);
     }
   }
 
   /** The counts so far. @throws ERR_STATE after close */
   async report(): Promise<CorpusReport> {
-    return reportFrom(await native.corpusStatsSummary(this.#handle, this.#numExamples), this.#maxWords);
+    return reportFrom(await native().corpusStatsSummary(this.#handle, this.#numExamples), this.#maxWords);
   }
 
   /** Frees the memory; later calls reject with ERR_STATE. */
   close(): void {
-    native.corpusStatsClose(this.#handle);
+    native().corpusStatsClose(this.#handle);
   }
 }
 

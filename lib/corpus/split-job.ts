@@ -237,7 +237,7 @@ export async function splitCorpus(options: SplitCorpusOptions): Promise<SplitRes
     throw new SeekError("ERR_IO", `${out}: expected the name of a file, got a folder`);
   }
   const plan = await planOf(await corpusFiles(input), options);
-  const lock = native.fileLockTake(`${out}.lock`);
+  const lock = native().fileLockTake(`${out}.lock`);
   try {
     const result = await runSplit(options, plan);
     await rm(`${out}.lock`, { force: true });
@@ -246,6 +246,6 @@ export async function splitCorpus(options: SplitCorpusOptions): Promise<SplitRes
     if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
     throw new SeekError("ERR_IO", `${out}: cannot be written: ${(cause as Error).message}`, { cause });
   } finally {
-    native.fileLockClose(lock);
+    native().fileLockClose(lock);
   }
 }

@@ -21,12 +21,12 @@ export class HashedEmbedder implements Embedder {
 
   private constructor(embedder: Handle<"embedder">) {
     this.#handle = embedder;
-    this.dim = native.embedderDim(embedder);
+    this.dim = native().embedderDim(embedder);
   }
 
   /** An embedder that knows no corpus: every word counts the same. @throws ERR_RANGE */
   static create({ dim = 512 }: { readonly dim?: number } = {}): HashedEmbedder {
-    return new HashedEmbedder(native.embedderCreate(dim, undefined));
+    return new HashedEmbedder(native().embedderCreate(dim, undefined));
   }
 
   /**
@@ -41,14 +41,14 @@ export class HashedEmbedder implements Embedder {
     texts: TextStream,
     { dim = 512, onProgress, signal }: StreamOptions & { readonly dim?: number } = {},
   ): Promise<HashedEmbedder> {
-    const counter = native.idfCounterCreate();
+    const counter = native().idfCounterCreate();
     let done = 0;
     for await (const cut of cutBatches(texts, { signal })) {
-      await native.idfCounterAdd(counter, cut.handle);
+      await native().idfCounterAdd(counter, cut.handle);
       done += cut.size;
       onProgress?.(done);
     }
-    return new HashedEmbedder(native.embedderCreate(dim, counter));
+    return new HashedEmbedder(native().embedderCreate(dim, counter));
   }
 
   /**
@@ -63,7 +63,7 @@ export class HashedEmbedder implements Embedder {
     path: string,
     { verify = true }: { readonly verify?: boolean } = {},
   ): Promise<HashedEmbedder> {
-    return new HashedEmbedder(await native.embedderOpen(path, verify));
+    return new HashedEmbedder(await native().embedderOpen(path, verify));
   }
 
   /**
@@ -77,7 +77,7 @@ export class HashedEmbedder implements Embedder {
   async embedPassages(texts: TextSource, { signal }: EmbedOptions = {}): Promise<Float32Array> {
     throwIfAborted(signal, "embedder");
     using cut = await cutTexts(texts);
-    return await native.embedderEmbed(this.#handle, cut.handle);
+    return await native().embedderEmbed(this.#handle, cut.handle);
   }
 
   /** Queries are embedded as passages are. @throws ERR_STATE after close, ERR_ABORTED */
@@ -87,11 +87,11 @@ export class HashedEmbedder implements Embedder {
 
   /** Writes it, whole or not at all. @throws ERR_IO */
   async save(path: string): Promise<void> {
-    await native.embedderSave(this.#handle, path);
+    await native().embedderSave(this.#handle, path);
   }
 
   /** Frees the memory; later calls reject with ERR_STATE. */
   close(): void {
-    native.embedderClose(this.#handle);
+    native().embedderClose(this.#handle);
   }
 }

@@ -32,10 +32,10 @@ async function openHandle(
 ): Promise<Handle<"encoder">> {
   const tensors = namedWeights(kind, await findWeights(folder));
   if (kind.family === "decoder")
-    return native.encoderOpenDecoder(kind.config, { dtype, device, pooling, isNormalised }, tensors);
+    return native().encoderOpenDecoder(kind.config, { dtype, device, pooling, isNormalised }, tensors);
   if (device !== "cpu")
     throw new SeekError("ERR_DEVICE", `device: ${kind.family} encoders run on cpu, got ${device}`);
-  return native.encoderOpen(kind.config, { dtype, pooling, isNormalised }, tensors);
+  return native().encoderOpen(kind.config, { dtype, pooling, isNormalised }, tensors);
 }
 
 /** A loaded model. */
@@ -51,7 +51,7 @@ export class NativeEncoder {
     this.#handle = handle;
     this.tokenizer = tokenizer;
     this.maxTokens = maxTokens;
-    this.dim = native.encoderDim(handle);
+    this.dim = native().encoderDim(handle);
   }
 
   /**
@@ -108,7 +108,7 @@ export class NativeEncoder {
   }
 
   async #encodeInto(vectors: Float32Array, at: number, batch: TokenBatch): Promise<void> {
-    vectors.set(await native.encoderEncode(this.#handle, batch.ids, batch.starts, batch.types), at);
+    vectors.set(await native().encoderEncode(this.#handle, batch.ids, batch.starts, batch.types), at);
   }
 
   /** SHA-256 over the folder's config.json, tokenizer and weights, and `settings`. @throws ERR_IO */
@@ -125,6 +125,6 @@ export class NativeEncoder {
   }
 
   close(): void {
-    native.encoderClose(this.#handle);
+    native().encoderClose(this.#handle);
   }
 }

@@ -105,7 +105,7 @@ export class Engine {
     }
     const maxTokens = Math.min(maxPosition, numBlocks * blockTokens);
     const sequences = new Map<number, Sequence>();
-    const handle = new native.EngineHandle((event) => deliver(event, sequences));
+    const handle = new (native().EngineHandle)((event) => deliver(event, sequences));
     const sizes = { numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows: maxBatchSequences };
     checkSeed(seed);
     await handle.start(model.handle, sizes, packBytes(tokenizer));

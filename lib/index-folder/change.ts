@@ -125,7 +125,7 @@ export async function changeFolder(
     throw new SeekError("ERR_IO", `${folder}: cannot be made: ${cause.message}`, { cause });
   });
   await checkOwn(folder);
-  const lock = native.fileLockTake(join(folder, lockFile));
+  const lock = native().fileLockTake(join(folder, lockFile));
   try {
     const current = await (replace ? findReplaced(folder) : findManifest(folder));
     const name = nextSegment(current);
@@ -140,7 +140,7 @@ export async function changeFolder(
     await removeGarbage(folder, made ?? current);
     return made ?? current;
   } finally {
-    native.fileLockClose(lock);
+    native().fileLockClose(lock);
   }
 }
 

@@ -23,7 +23,7 @@ const maxNamed = 5;
 export async function checkUniqueIds(sources: readonly IdSource[]): Promise<void> {
   const stores = sources.map(({ passages }) => passages.handle);
   const removed = sources.map((source) => source.removed);
-  const repeated = await native.repeatedPassageIds(stores, removed, maxNamed + 1);
+  const repeated = await native().repeatedPassageIds(stores, removed, maxNamed + 1);
   if (repeated.length === 0) return;
   const named = repeated.slice(0, maxNamed).map((id) => JSON.stringify(id));
   const more = repeated.length > maxNamed ? " and others" : "";

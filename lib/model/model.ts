@@ -77,7 +77,7 @@ export class Model {
     const json = await readJson(path);
     const config = parseConfig(json, path);
     const tensors = await findWeights(folder);
-    const handle = new native.ModelHandle();
+    const handle = new (native().ModelHandle)();
     await handle.load(config, { dtype, device }, tensors);
     return new Model({ handle, config, file: json as Record<string, unknown>, dtype });
   }
@@ -96,7 +96,7 @@ export class Model {
       throw new SeekError("ERR_RANGE", `seed: expected a whole number, got ${seed}`);
     }
     const config = decoderConfig(shape);
-    const handle = new native.ModelHandle();
+    const handle = new (native().ModelHandle)();
     await handle.create(config, { dtype, device, seed, std });
     return new Model({ handle, config, file: {}, dtype });
   }
@@ -144,7 +144,7 @@ export class Model {
    * @throws ERR_STATE once closed
    */
   async clone(): Promise<Model> {
-    const handle = new native.ModelHandle();
+    const handle = new (native().ModelHandle)();
     await handle.copyFrom(this.handle);
     return new Model({ handle, config: this.config, file: this.#file, dtype: this.dtype });
   }

@@ -27,7 +27,7 @@ export class Bm25Builder {
 
   /** @throws ERR_RANGE */
   constructor({ k1 = 1.2, b = 0.75, maxBytes = 2 ** 28, scratch = tmpdir() }: Bm25BuildOptions = {}) {
-    this.#handle = native.bm25BuilderCreate(k1, b, join(scratch, "bm25"), maxBytes);
+    this.#handle = native().bm25BuilderCreate(k1, b, join(scratch, "bm25"), maxBytes);
   }
 
   /**
@@ -40,7 +40,7 @@ export class Bm25Builder {
   async add(texts: TextStream, { onProgress, signal }: StreamOptions = {}): Promise<void> {
     let done = 0;
     for await (const cut of cutBatches(texts, { signal })) {
-      await native.bm25BuilderAdd(this.#handle, cut.handle);
+      await native().bm25BuilderAdd(this.#handle, cut.handle);
       done += cut.size;
       onProgress?.(done);
     }
@@ -48,12 +48,12 @@ export class Bm25Builder {
 
   /** Writes the index, whole or not at all; nothing can be added any more. @throws ERR_IO, ERR_STATE */
   async save(path: string): Promise<void> {
-    await native.bm25BuilderSave(this.#handle, path);
+    await native().bm25BuilderSave(this.#handle, path);
   }
 
   /** Frees the memory; later calls reject with ERR_STATE. */
   close(): void {
-    native.bm25BuilderClose(this.#handle);
+    native().bm25BuilderClose(this.#handle);
   }
 }
 
@@ -74,7 +74,7 @@ export class Bm25Index {
    * @throws ERR_IO when it cannot be read, ERR_FORMAT when it is damaged or something else
    */
   static async open(path: string, { verify = true }: { readonly verify?: boolean } = {}): Promise<Bm25Index> {
-    return new Bm25Index(await native.bm25IndexOpen(path, verify));
+    return new Bm25Index(await native().bm25IndexOpen(path, verify));
   }
 
   /**
@@ -97,12 +97,12 @@ export class Bm25Index {
     { excluded = new Int32Array() }: { readonly excluded?: Int32Array } = {},
   ): Bm25Index {
     const handles = indexes.map((index) => index.#handle);
-    return new Bm25Index(native.bm25IndexJoin(handles, excluded));
+    return new Bm25Index(native().bm25IndexJoin(handles, excluded));
   }
 
   /** How many passages it holds. @throws ERR_STATE after close */
   get size(): number {
-    return native.bm25IndexCount(this.#handle);
+    return native().bm25IndexCount(this.#handle);
   }
 
   /**
@@ -115,11 +115,11 @@ export class Bm25Index {
    */
   async search(queries: readonly string[], { topK }: { readonly topK: number }): Promise<NativeHits> {
     using cut = await cutTexts(queries);
-    return await native.bm25IndexSearch(this.#handle, cut.handle, topK);
+    return await native().bm25IndexSearch(this.#handle, cut.handle, topK);
   }
 
   /** Unmaps the file once running searches have ended; later calls reject with ERR_STATE. */
   close(): void {
-    native.bm25IndexClose(this.#handle);
+    native().bm25IndexClose(this.#handle);
   }
 }

@@ -96,7 +96,7 @@ export class VectorIndex {
   #isAdding = false;
 
   private constructor(index: Handle<"vectorIndex">, rescore: VectorIndex | undefined) {
-    const { count, dim } = native.vectorIndexInfo(index);
+    const { count, dim } = native().vectorIndexInfo(index);
     this.#handle = index;
     this.rescore = rescore;
     this.#numAdded = count;
@@ -119,7 +119,7 @@ export class VectorIndex {
     const { dim, capacity, metric = "cos", dtype = "bf16", rescore } = options;
     const sizes = { dim, capacity, ...graphDefaults, ...options.graph };
     checkSizes(sizes);
-    return new VectorIndex(native.vectorIndexCreate({ kind, metric, dtype, ...sizes }), rescore);
+    return new VectorIndex(native().vectorIndexCreate({ kind, metric, dtype, ...sizes }), rescore);
   }
 
   /**
@@ -134,17 +134,17 @@ export class VectorIndex {
   static async open(path: string, options: OpenVectorIndexOptions): Promise<VectorIndex> {
     const { kind, verify = true, capacity, rescore } = options;
     if (capacity !== undefined) checkSizes({ capacity });
-    return new VectorIndex(await native.vectorIndexOpen(path, kind, verify, capacity), rescore);
+    return new VectorIndex(await native().vectorIndexOpen(path, kind, verify, capacity), rescore);
   }
 
   /** How many vectors it holds, removed ones included. @throws ERR_STATE after close */
   get size(): number {
-    return native.vectorIndexInfo(this.#handle).count;
+    return native().vectorIndexInfo(this.#handle).count;
   }
 
   /** How many of them were removed. @throws ERR_STATE after close */
   get numRemoved(): number {
-    return native.vectorIndexInfo(this.#handle).numRemoved;
+    return native().vectorIndexInfo(this.#handle).numRemoved;
   }
 
   /**
@@ -156,7 +156,7 @@ export class VectorIndex {
    */
   async add(vectors: Float32Array): Promise<void> {
     await this.#whileAdding(async () => {
-      await native.vectorIndexAdd(this.#handle, this.#numAdded, vectors);
+      await native().vectorIndexAdd(this.#handle, this.#numAdded, vectors);
       this.#numAdded += vectors.length / this.dim;
     });
   }
@@ -182,7 +182,7 @@ export class VectorIndex {
       for (let begin = 0; begin < total; begin += rowsAtOnce) {
         throwIfAborted(signal, "vectors");
         const end = Math.min(begin + rowsAtOnce, total);
-        this.#numAdded += await native.vectorIndexAddRows(
+        this.#numAdded += await native().vectorIndexAddRows(
           this.#handle,
           this.#numAdded,
           source.#handle,
@@ -212,7 +212,7 @@ export class VectorIndex {
    * @throws ERR_RANGE, ERR_STATE after close
    */
   remove(ids: Iterable<number>): void {
-    native.vectorIndexRemove(this.#handle, Int32Array.from(ids));
+    native().vectorIndexRemove(this.#handle, Int32Array.from(ids));
   }
 
   /**
@@ -224,7 +224,7 @@ export class VectorIndex {
    * @throws ERR_RANGE, ERR_STATE after close
    */
   async read(first: number, count: number): Promise<Float32Array> {
-    return native.vectorIndexRead(this.#handle, first, count);
+    return native().vectorIndexRead(this.#handle, first, count);
   }
 
   /**
@@ -240,17 +240,17 @@ export class VectorIndex {
     const { topK, expansion = 0, overFetch = rescore ? 4 : 1, exact = false, allowed } = options;
     checkSizes({ topK, expansion, overFetch });
     const asked = { topK, expansion, overFetch, exact };
-    return native.vectorIndexSearch(this.#handle, queries, asked, allowed, rescore);
+    return native().vectorIndexSearch(this.#handle, queries, asked, allowed, rescore);
   }
 
   /** Writes the index, whole or not at all. @throws ERR_IO */
   async save(path: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     throwIfAborted(signal, path);
-    await native.vectorIndexSave(this.#handle, path);
+    await native().vectorIndexSave(this.#handle, path);
   }
 
   /** Frees the memory once running searches have ended; later calls reject with ERR_STATE. */
   close(): void {
-    native.vectorIndexClose(this.#handle);
+    native().vectorIndexClose(this.#handle);
   }
 }

@@ -28,12 +28,12 @@ export class VectorRowsWriter {
    */
   static async open(path: string, format: VectorFormat): Promise<VectorRowsWriter> {
     const { dim, metric = "cos", dtype = "bf16" } = format;
-    return new VectorRowsWriter(await native.vectorRowsWriterOpen(path, { dim, metric, dtype }));
+    return new VectorRowsWriter(await native().vectorRowsWriterOpen(path, { dim, metric, dtype }));
   }
 
   /** How many vectors are on the disk. @throws ERR_STATE after close */
   get size(): number {
-    return native.vectorRowsWriterCount(this.#handle);
+    return native().vectorRowsWriterCount(this.#handle);
   }
 
   /**
@@ -43,16 +43,16 @@ export class VectorRowsWriter {
    * @throws ERR_SHAPE, ERR_RANGE for values that are not finite, ERR_IO, ERR_STATE after finish
    */
   async add(vectors: Float32Array): Promise<void> {
-    await native.vectorRowsWriterAdd(this.#handle, vectors);
+    await native().vectorRowsWriterAdd(this.#handle, vectors);
   }
 
   /** Completes the file with its checksum and gives it its name. @throws ERR_IO, ERR_STATE after finish */
   async finish(): Promise<void> {
-    await native.vectorRowsWriterFinish(this.#handle);
+    await native().vectorRowsWriterFinish(this.#handle);
   }
 
   /** Closes the file; what is not finished stays for the next `open`. */
   close(): void {
-    native.vectorRowsWriterClose(this.#handle);
+    native().vectorRowsWriterClose(this.#handle);
   }
 }

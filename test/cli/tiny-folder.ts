@@ -30,7 +30,7 @@ function byteTokenizer(): object {
 
 /** Writes the folder. */
 export async function writeTinyModel(folder: string, { maxPosition = 1024 } = {}): Promise<void> {
-  await native.setNumThreads(1);
+  await native().setNumThreads(1);
   await mkdir(folder, { recursive: true });
   const sizes = { hiddenSize: 16, intermediateSize: 32, numLayers: 2, numHeads: 2, maxPosition };
   const model = await Model.create({ vocabSize: 257, tieEmbeddings: true, ...sizes }, { seed: 1, std: 0.2 });

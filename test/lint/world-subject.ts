@@ -19,7 +19,7 @@ import { projectRoot } from "../project.ts";
 
 export const checkpoint = join(projectRoot, "world", "checkpoint");
 
-await native.setNumThreads(1);
+await native().setNumThreads(1);
 export const model = await Model.load(checkpoint);
 const { search, question } = worldSearch();
 const folders: string[] = [];

@@ -12,7 +12,7 @@ import { type Trajectory, trajectoryTokens } from "../../lib/rollout/trajectory.
 import { recordedSearch } from "./doubles.ts";
 import { trainableTokens, trajectoryLogprobs } from "./flat.ts";
 
-await native.setNumThreads(1);
+await native().setNumThreads(1);
 
 // Ids 0 to 3 are whole tags, so that even a random model acts now and then; id 4 ends the turn.
 const words = ["<search>", " a </search>!", "<answer>", " b </answer>", "<end>", "x", "y ", "é"];

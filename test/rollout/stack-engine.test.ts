@@ -12,7 +12,7 @@ import type { SequenceSource } from "../../lib/rollout/seams.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 import { recordedSearch } from "./doubles.ts";
 
-await native.setNumThreads(1);
+await native().setNumThreads(1);
 
 // Ids 0 to 5 open, 6 to 11 close actions; a tag and what follows it share a token, as they may in a real vocabulary.
 const kinds = ["plan", "reasoning", "search", "backtrack", "summary", "answer"];

@@ -21,7 +21,7 @@ import { projectRoot } from "../project.ts";
 import { ScriptedSequence } from "./doubles.ts";
 import { trainableTokens, trajectoryLogprobs } from "./flat.ts";
 
-await native.setNumThreads(1);
+await native().setNumThreads(1);
 const tokenizer = await Tokenizer.load(join(projectRoot, "test", "golden", "text", "byte-level"));
 const chatTemplate = new ChatTemplate(
   "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}" +

@@ -46,7 +46,7 @@ export const goldenSequences: readonly TrainSequence[] = file.sequences.map((seq
 });
 
 export async function goldenModel(name: string): Promise<Model> {
-  await native.setNumThreads(1);
+  await native().setNumThreads(1);
   return Model.load(join(goldenFolder, name));
 }
 

@@ -19,7 +19,7 @@ export const tinyShape = {
 
 /** Two layers, width 16. One thread: the tests of many files run at the same time. */
 export async function tinyModel(seed = 1): Promise<Model> {
-  await native.setNumThreads(1);
+  await native().setNumThreads(1);
   return await Model.create(tinyShape, { seed, std: 0.2 });
 }
 

@@ -2,6 +2,7 @@
 import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { SeekError } from "../errors.ts";
+import { buildCommand } from "../package-root.ts";
 
 /** In the order in which they need one another; the CUDA ones exist only in a CUDA build. */
 const libraries = [
@@ -28,7 +29,7 @@ export function libtorchLibraries(folder: string): string[] {
     } catch (cause) {
       if (!isNeeded) return [];
       const why = (cause as Error).message;
-      const remedy = "Was it moved? npm run build finds it again.";
+      const remedy = `Was it moved? Remedy: ${buildCommand()}.`;
       throw new SeekError("ERR_STATE", `libtorch: expected ${name} in ${folder}: ${why}. ${remedy}`, {
         cause,
       });

@@ -1,9 +1,9 @@
-/** Loads the native addon: libtorch's libraries first, by absolute path, then the engine. */
+/** Loads the native addon when it is first needed: libtorch's libraries by absolute path, then the engine. */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { SeekError } from "../errors.ts";
-import { packageRoot } from "../package-root.ts";
+import { buildCommand, packageRoot } from "../package-root.ts";
 import type { Addon } from "./addon.ts";
 import { libtorchLibraries } from "./libtorch.ts";
 
@@ -18,7 +18,7 @@ function load(): Addon {
   if (!existsSync(addonPath) || !existsSync(join(build, "libtorch.json"))) {
     throw new SeekError(
       "ERR_STATE",
-      `the native addon is not built: ${addonPath} is missing. Run npm run build.`,
+      `the native addon is not built: ${addonPath} is missing. Remedy: ${buildCommand()}.`,
     );
   }
   const { folder } = JSON.parse(readFileSync(join(build, "libtorch.json"), "utf8")) as { folder: string };
@@ -27,5 +27,15 @@ function load(): Addon {
   return require(addonPath) as Addon;
 }
 
-/** The loaded addon; the first import of this module loads it. */
-export const native: Addon = load();
+let loaded: Addon | undefined;
+
+/**
+ * The native addon. The first call loads it and libtorch, so that what needs neither pays for neither.
+ *
+ * @returns the same object every time
+ * @throws ERR_STATE when it is not built, or libtorch has moved
+ */
+export function native(): Addon {
+  loaded ??= load();
+  return loaded;
+}

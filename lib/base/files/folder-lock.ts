@@ -33,11 +33,11 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   await mkdir(folder, { recursive: true }).catch((cause) => {
     throw new SeekError("ERR_IO", `${folder}: cannot be made: ${cause.message}`, { cause });
   });
-  const lock = native.fileLockTake(join(folder, lockFileName));
+  const lock = native().fileLockTake(join(folder, lockFileName));
   held.add(lock);
   const close = (): void => {
     held.delete(lock);
-    native.fileLockClose(lock);
+    native().fileLockClose(lock);
   };
   return { close, [Symbol.dispose]: close };
 }

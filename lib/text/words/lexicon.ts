@@ -47,11 +47,11 @@ export class CutTexts implements Disposable {
 
   /** The words of each text, with spaces between: what `wordsOf` gives. @throws ERR_STATE after dispose */
   words(): string[] {
-    return native.cutWords(this.handle);
+    return native().cutWords(this.handle);
   }
 
   [Symbol.dispose](): void {
-    native.cutClose(this.handle);
+    native().cutClose(this.handle);
   }
 }
 
@@ -84,16 +84,16 @@ export class Lexicon {
   async cut(texts: TextSource): Promise<CutTexts> {
     const into = this.#current();
     const { cut, unknown } = await ("store" in texts
-      ? native.lexiconCutPassages(into, texts.store.handle, texts.first, texts.count, this.#rules.hasTitle)
-      : native.lexiconCut(into, texts));
+      ? native().lexiconCutPassages(into, texts.store.handle, texts.first, texts.count, this.#rules.hasTitle)
+      : native().lexiconCut(into, texts));
     if (unknown !== "") await this.#learn(cut, unknown);
     return new CutTexts(cut, "store" in texts ? texts.count : texts.length);
   }
 
   /** Cuts that are under way keep the table they began with, so a full one is left to them. */
   #current(): Handle<"lexicon"> {
-    const isFull = this.#handle !== undefined && native.lexiconBytes(this.#handle) > maxLexiconBytes;
-    if (this.#handle === undefined || isFull) this.#handle = native.lexiconCreate(this.#rules.separators);
+    const isFull = this.#handle !== undefined && native().lexiconBytes(this.#handle) > maxLexiconBytes;
+    if (this.#handle === undefined || isFull) this.#handle = native().lexiconCreate(this.#rules.separators);
     return this.#handle;
   }
 
@@ -107,7 +107,7 @@ export class Lexicon {
       words.push(ownWords.join(" "));
       terms.push(ownTerms.join(" "));
     }
-    await native.cutLearn(cut, words.join("\n"), terms.join("\n"));
+    await native().cutLearn(cut, words.join("\n"), terms.join("\n"));
   }
 }
 

@@ -42,13 +42,13 @@ export class PhraseTable {
    */
   static async of(phrases: readonly string[]): Promise<PhraseTable> {
     using cut = await cutAnswers(phrases);
-    return new PhraseTable(native.phrasesCreate(cut.handle));
+    return new PhraseTable(native().phrasesCreate(cut.handle));
   }
 
   /** The phrases in each text, ascending. */
   async findIn(texts: readonly string[]): Promise<number[][]> {
     using cut = await cutAnswers(texts);
-    const pairs = await native.phrasesIn(this.#handle, cut.handle);
+    const pairs = await native().phrasesIn(this.#handle, cut.handle);
     const found: number[][] = texts.map(() => []);
     for (let i = 0; i < pairs.length; i += 2) found[pairs[i] ?? 0]?.push(pairs[i + 1] ?? 0);
     return found;
@@ -64,7 +64,7 @@ export class PhraseTable {
   async mark(texts: TextStream, { onProgress, signal }: StreamOptions = {}): Promise<void> {
     let done = 0;
     for await (const cut of cutBatches(texts, { signal, cut: cutAnswers })) {
-      await native.phrasesMark(this.#handle, cut.handle);
+      await native().phrasesMark(this.#handle, cut.handle);
       done += cut.size;
       onProgress?.(done);
     }
@@ -72,6 +72,6 @@ export class PhraseTable {
 
   /** For each phrase whether it was noted. */
   marked(): boolean[] {
-    return Array.from(native.phrasesMarked(this.#handle), (mark) => mark === 1);
+    return Array.from(native().phrasesMarked(this.#handle), (mark) => mark === 1);
   }
 }

@@ -42,7 +42,7 @@ export class Critic extends Learner<NativeCritic> {
    */
   static async open(model: Model, optimiser: AdamWOptions = {}): Promise<Critic> {
     const trunk = await model.clone();
-    const handle = new native.CriticHandle();
+    const handle = new (native().CriticHandle)();
     await handle.open(trunk.handle, adamW(optimiser));
     return new Critic(handle, trunk);
   }

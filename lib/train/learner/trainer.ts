@@ -101,7 +101,7 @@ export async function scoreSequences(
   const { temperature = 1, maxTokens = defaultMaxTokens } = options;
   const [logprobs, entropies] = [emptyRows(sequences), emptyRows(sequences)];
   await forEachMicroBatch(sequences.map(withoutArrays), { maxTokens }, async (batch, pieces) => {
-    const scores = await native.tokenLogprobs(model.handle, batch, temperature);
+    const scores = await native().tokenLogprobs(model.handle, batch, temperature);
     distribute(scores.logprobs, pieces, logprobs);
     distribute(scores.entropies, pieces, entropies);
   });
@@ -134,7 +134,7 @@ export class Trainer extends Learner<NativeTrainer> {
    * @throws ERR_MEMORY when they do not fit; ERR_STATE when the model is closed or has another trainer
    */
   static async open(model: Model, optimiser: AdamWOptions = {}): Promise<Trainer> {
-    const handle = new native.TrainerHandle();
+    const handle = new (native().TrainerHandle)();
     await handle.open(model.handle, adamW(optimiser));
     return new Trainer(handle, model);
   }

@@ -56,7 +56,7 @@ const policyState = "trainer.safetensors";
 const criticFolder = "critic";
 
 async function readInto(model: Model, folder: string): Promise<void> {
-  await native.readWeights(model.handle, await findWeights(folder));
+  await native().readWeights(model.handle, await findWeights(folder));
 }
 
 function describeRun(kind: string, seed: number, hasCritic: boolean): string {
