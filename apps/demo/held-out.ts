@@ -1,4 +1,5 @@
 /** Evaluation on questions that training never sees, with the recipe's own reward beside the usual figures. */
+import { SeekError } from "../../lib/base/errors.ts";
 import type { Question } from "../../lib/data/question.ts";
 import { type Evaluation, evaluate } from "../../lib/evaluate/evaluate.ts";
 import {
@@ -9,6 +10,7 @@ import {
 } from "../../lib/evaluate/memory-figures.ts";
 import type { EvaluateOptions } from "../../lib/evaluate/options.ts";
 import type { Reward } from "../../lib/reward/reward.ts";
+import { scoreTrajectory } from "../../lib/reward/score-trajectory.ts";
 import { type AgentParts, searchAgent } from "../../lib/rollout/agents/agent.ts";
 
 /** An evaluation, and what the recipe would have paid for it. */
@@ -36,14 +38,15 @@ export async function evaluateHeldOut(
   { reward, ...options }: { readonly reward: Reward } & Omit<EvaluateOptions, "questions" | "agent">,
 ): Promise<HeldOut> {
   const greedy = searchAgent({ ...parts, sampling: { temperature: 0 } });
-  let earned = 0;
+  const rewards: number[] = [];
   const played: MemoryTrajectory[] = [];
   const evaluation = await evaluate({
     ...{ ...options, questions },
     agent: async (question, how) => {
       const trajectory = await greedy(question, how);
-      const score = await reward(trajectory, question);
-      earned += score ?? 0;
+      const scored = await scoreTrajectory({ reward }, { trajectory, question }, how);
+      if (scored.failure !== undefined) throw new SeekError("ERR_ARGUMENT", scored.failure);
+      rewards.push(scored.reward);
       played.push({
         segments: trajectory.segments,
         memory: trajectory.memory,
@@ -57,7 +60,7 @@ export async function evaluateHeldOut(
     values.reduce((sum, value) => sum + value, 0) / perQuestion.length;
   return {
     ...evaluation,
-    reward: earned / perQuestion.length,
+    reward: meanOf(rewards),
     searchShare: meanOf(perQuestion.map(({ rounds }) => Number(rounds > 0))),
     invalidActions: meanOf(perQuestion.map((each) => each.invalidActions)),
     memory,

@@ -1,7 +1,7 @@
 /** Reinforcement learning of one recipe on the world: evaluate on held-out questions, train, evaluate again. */
 import type { Question } from "../../lib/data/question.ts";
 import { agentPartsOf, trainingOf } from "../../lib/recipes/plan.ts";
-import { type Recipe, wholeReward } from "../../lib/recipes/recipe.ts";
+import { type Recipe, recipeTotalReward } from "../../lib/recipes/recipe.ts";
 import type { AgentParts } from "../../lib/rollout/agents/agent.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { copyTokenizer } from "../../lib/text/tokenizers/copy-tokenizer.ts";
@@ -66,7 +66,7 @@ function evaluateWith(
   parts: AgentParts,
   { recipe, seed, concurrency, signal }: ReinforceOptions,
 ): Promise<HeldOut> {
-  const reward = wholeReward(recipe, parts.tokenizer);
+  const reward = recipeTotalReward(recipe, parts.tokenizer);
   return evaluateHeldOut(questions, parts, { reward, seed, concurrency, signal });
 }
 

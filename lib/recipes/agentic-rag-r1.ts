@@ -139,20 +139,20 @@ function rewardsOf(options: Chosen): Pick<Recipe, "reward" | "tokenRewards"> {
   const { faithful, selfSearch, tokenLevel, form } = options;
   const parts = agenticRewardParts(options);
   if (!tokenLevel) return { reward: totalOf(parts) };
-  const relevance = options.relevance ? { relevance: options.relevance } : {};
+  const { relevance } = options;
   if (faithful) {
     const accuracy = totalOf(parts.filter(({ name }) => name === "accuracy"));
     return {
       // The ratio divides by the whole reward.
       reward: totalOf(parts),
-      tokenRewards: (tokenizer) => agenticPointTokens({ tokenizer, accuracy, ...relevance, faithful }),
+      tokenRewards: (tokenizer) => agenticPointTokens({ tokenizer, accuracy, relevance, faithful }),
     };
   }
   const accuracyOnly = totalOf(parts.filter(({ name }) => name === "accuracy"));
   if (form === "points") {
     return {
       reward: accuracyOnly,
-      tokenRewards: (tokenizer) => agenticPointTokens({ tokenizer, ...relevance }),
+      tokenRewards: (tokenizer) => agenticPointTokens({ tokenizer, relevance }),
     };
   }
   // The whole point for form, of which turns lose their share.
@@ -165,5 +165,5 @@ function rewardsOf(options: Chosen): Pick<Recipe, "reward" | "tokenRewards"> {
 
 function totalOf(parts: readonly RewardPart[]): Reward {
   const score = weightedReward(parts);
-  return async (trajectory, question) => (await score(trajectory, question)).total;
+  return async (...played) => (await score(...played)).total;
 }

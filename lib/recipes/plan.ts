@@ -53,7 +53,7 @@ export function trainingOf(
       ...{ questions, reward },
       rollout: (question, how) => rolloutGroup(parts, question, how),
       groupReward,
-      ...(tokenRewards ? { tokenRewards: tokenRewards(parts.tokenizer) } : {}),
+      tokenRewards: tokenRewards?.(parts.tokenizer),
     },
     ...{ algorithm, steps },
     batch: { questions: batchQuestions, samples, temperature: sampling.temperature ?? 1 },

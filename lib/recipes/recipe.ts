@@ -1,15 +1,14 @@
 /** What a recipe is: plain options that fit together. */
 import type { GroupReward } from "../reward/group.ts";
-import type { Reward } from "../reward/reward.ts";
+import type { Reward, TokenReward } from "../reward/reward.ts";
 import type { Format } from "../rollout/formats/format.ts";
 import type { Limits } from "../rollout/limits.ts";
 import type { Sampling, TextCodec } from "../rollout/seams.ts";
 import type { PerformCalls } from "../rollout/turns/perform.ts";
 import type { Search } from "../search/search.ts";
 import type { Algorithm } from "../train/algorithm/algorithm.ts";
-import type { TokenReward } from "../train/rl-options.ts";
 
-/** How an agent talks, how far it may go, what its work is worth, and how it learns from that. */
+/** How an agent talks, how far it may go, what it earns, and how it learns from that. */
 export interface Recipe {
   readonly format: Format;
   /** Runs the calls of a turn, for recipes with tools. @default one search for all queries */
@@ -20,7 +19,7 @@ export interface Recipe {
   /** How tokens are drawn while training; evaluation is greedy. */
   readonly sampling: Sampling;
   readonly reward: Reward;
-  /** Worth of single tokens besides the reward; some need to know what a token says. @default nothing */
+  /** Rewards of single tokens besides; some need to know what a token says. @default nothing */
   readonly tokenRewards?: (tokenizer: TextCodec) => TokenReward;
   /** What the rollouts of one question add to each other's rewards. @default nothing */
   readonly groupReward?: GroupReward;
@@ -50,22 +49,21 @@ export interface Training {
 }
 
 /**
- * What a trajectory is worth as a whole: the reward, and what its tokens are worth besides.
+ * What a trajectory earns in all: the reward and those of its tokens.
  *
  * @param recipe - reward and token rewards
  * @param tokenizer - for token rewards that look at what a token says
  * @returns a reward, for evaluation
  */
-export function wholeReward(
+export function recipeTotalReward(
   { reward, tokenRewards, algorithm }: Pick<Recipe, "reward" | "tokenRewards" | "algorithm">,
   tokenizer: TextCodec,
 ): Reward {
   // A ratio divides by a reward that holds those of the tokens already.
   if (tokenRewards === undefined || algorithm.tokenRewards === "ratio") return reward;
   const byToken = tokenRewards(tokenizer);
-  return async (trajectory, question) => {
-    const score = await reward(trajectory, question);
-    if (score === undefined) return undefined;
-    return Array.from(await byToken(trajectory, question)).reduce((sum, worth) => sum + worth, score);
+  return async (...played) => {
+    const [whole, tokens] = [await reward(...played), await byToken(...played)];
+    return Array.from(tokens).reduce((sum, each) => sum + each, whole);
   };
 }

@@ -2,14 +2,18 @@
 import type { Question } from "../data/question.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 
-/** A trajectory and what it is worth by itself. */
+/** A trajectory and its own reward. */
 export interface GroupMember {
   readonly trajectory: Trajectory;
   readonly reward: number;
 }
 
 /** What to add to the reward of each rollout of one question, in order. */
-export type GroupReward = (group: readonly GroupMember[], question: Question) => readonly number[];
+export type GroupReward = (
+  group: readonly GroupMember[],
+  question: Question,
+  options?: { readonly signal?: AbortSignal | undefined },
+) => readonly number[] | Promise<readonly number[]>;
 
 /** Options of the bonus for few searches. */
 export interface FewSearchesOptions {
@@ -33,7 +37,7 @@ export interface FewSearchesOptions {
 export function fewSearchesBonus({
   isRight = ({ reward }) => reward > 0,
   most = 2,
-}: FewSearchesOptions = {}): GroupReward {
+}: FewSearchesOptions = {}): (group: readonly GroupMember[], question: Question) => readonly number[] {
   return (group, question) => {
     const right = group.filter((member) => isRight(member, question));
     const searches = right.map(({ trajectory }) => trajectory.rounds);

@@ -2,8 +2,8 @@
 import { SeekError } from "../base/errors.ts";
 import type { Question } from "../data/question.ts";
 import type { Chat } from "../remote/chat.ts";
-import type { Trajectory } from "../rollout/trajectory.ts";
 import { foundIn, type Spoken } from "./reading.ts";
+import type { Reward } from "./reward.ts";
 
 /** What the judge found, or why it found nothing. */
 export type Verdict =
@@ -127,33 +127,25 @@ function lastObject(text: string): Readonly<Record<string, unknown>> | undefined
 /** Each costs a look at the rest of the reply. */
 const mostBraces = 64;
 
-/** What a judged reward did not score. */
-export interface JudgeFailures {
-  /** Called with the reason for each trajectory that is left out. */
-  readonly onFailure?: (reason: string, trajectory: Trajectory) => void;
-}
-
 /**
- * Points for an answer that a judge finds right, none for another or for no answer. A trajectory that the judge cannot
- * judge has no reward: it is left out of the step and counted.
+ * Points for an answer that a judge finds right, none for another or for no answer.
  *
  * @param chat - the judge
- * @param options - `points` for a right answer, `@default` 1; instructions; who is told of failures
- * @returns a reward
+ * @param options - `points` for a right answer, `@default` 1; instructions
+ * @returns a reward; it throws ERR_REMOTE where the judge fails, which leaves the trajectory out of the step
  * @example
  * await using chat = await Chat.open({ url: "http://127.0.0.1:9/v1", model: "judge" });
  * const reward = judgeReward(chat, { points: 3 });
  */
 export function judgeReward(
   chat: Chat,
-  { points = 1, onFailure, ...options }: JudgeOptions & JudgeFailures & { readonly points?: number } = {},
-): (trajectory: Trajectory, question: Question) => Promise<number | undefined> {
-  return async (trajectory, question) => {
+  { points = 1, ...options }: Omit<JudgeOptions, "signal"> & { readonly points?: number } = {},
+): (...played: Parameters<Reward>) => Promise<number> {
+  return async (trajectory, question, { signal } = {}) => {
     if (trajectory.answer === undefined) return 0;
-    const verdict = await judgeAnswer(chat, question, trajectory.answer, options);
-    if (!("failure" in verdict)) return verdict.isRight ? points : 0;
-    onFailure?.(verdict.failure, trajectory);
-    return undefined;
+    const verdict = await judgeAnswer(chat, question, trajectory.answer, { ...options, signal });
+    if ("failure" in verdict) throw new SeekError("ERR_REMOTE", verdict.failure);
+    return verdict.isRight ? points : 0;
   };
 }
 
@@ -178,8 +170,8 @@ Context: {context}`,
  *
  * @param chat - the judge
  * @param options - `points` for full relevance, `@default` 2; `prompts` with `{question}` and `{context}`, each asked for
- *   a number from 0 to 2, `@default` two of ours; who is told of failures
- * @returns a reward; undefined where the judge failed
+ *   a number from 0 to 2, `@default` two of ours
+ * @returns a reward; it throws ERR_REMOTE where the judge gives neither rating
  * @example
  * await using chat = await Chat.open({ url: "http://127.0.0.1:9/v1", model: "judge" });
  * const reward = relevanceReward(chat, { points: 1 });
@@ -190,12 +182,12 @@ export function relevanceReward(
     points = 2,
     prompts = relevancePrompts,
     retries = 2,
-    signal,
-    onFailure,
-  }: Omit<JudgeOptions, "prompt"> &
-    JudgeFailures & { readonly points?: number; readonly prompts?: readonly string[] } = {},
-): (trajectory: Trajectory, question: Question) => Promise<number | undefined> {
-  return async (trajectory, question) => {
+  }: Pick<JudgeOptions, "retries"> & {
+    readonly points?: number;
+    readonly prompts?: readonly string[];
+  } = {},
+): (...played: Parameters<Reward>) => Promise<number> {
+  return async (trajectory, question, { signal } = {}) => {
     const context = foundText(trajectory);
     if (context === "") return 0;
     const asked = await Promise.all(
@@ -206,9 +198,8 @@ export function relevanceReward(
     );
     const ratings = asked.flatMap((one) => ("value" in one ? [one.value] : []));
     const failure = asked.find((one) => "failure" in one);
-    if (failure !== undefined) onFailure?.(failure.failure, trajectory);
     // As in RAGAS one rating is enough.
-    if (ratings.length === 0) return undefined;
+    if (ratings.length === 0) throw new SeekError("ERR_REMOTE", failure?.failure ?? "prompts: expected one");
     return (points * ratings.reduce((sum, rating) => sum + rating, 0)) / (2 * ratings.length);
   };
 }

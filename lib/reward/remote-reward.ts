@@ -1,17 +1,15 @@
 /** Rewards from a model behind a server: a neural reward model, or any other scorer of texts. */
 import { z } from "zod";
-import { SeekError } from "../base/errors.ts";
 import { Endpoint, httpUrl } from "../remote/endpoint.ts";
 import { Fault } from "../remote/fault.ts";
 import type { TransportOptions } from "../remote/guard.ts";
 import { bearer, type KeyOptions, optionalKey } from "../remote/secret.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { Batcher } from "../search/batcher.ts";
-import type { JudgeFailures } from "./judge.ts";
 import type { Reward } from "./reward.ts";
 
 /** Which server, and how it is asked. */
-export interface RemoteRewardOptions extends KeyOptions, JudgeFailures {
+export interface RemoteRewardOptions extends KeyOptions {
   /** `http://host:port`, to which `/get_reward` is added, or the whole address of the route. */
   readonly url: string;
   /** Texts of one request. @default 64 */
@@ -24,11 +22,10 @@ const shape = z.object({ rewards: z.array(z.number()) });
 /**
  * The reward that a server gives a conversation: it is sent `{"query": [prompt and response, ...]}`, as OpenRLHF's and
  * R1-Searcher's trainers send it, and answers `{"rewards": [number, ...]}`. The trajectories of a step are gathered into
- * few requests, equal texts are asked once. One that the server cannot score has no reward: it is left out of the step
- * and counted.
+ * few requests, equal texts are asked once.
  *
  * @param options - address, key, transport
- * @returns a reward; it rejects with ERR_ABORTED only
+ * @returns a reward; it throws ERR_REMOTE where the server fails, which leaves the trajectory out of the step
  * @throws ERR_ARGUMENT when the address is not http(s) or the key's variable not set; ERR_RANGE
  * @example
  * const asked = [{ id: "q", question: "capital of Italy?", answers: ["Rome"] }];
@@ -37,13 +34,7 @@ const shape = z.object({ rewards: z.array(z.number()) });
  * const conversation = { ...trajectory, segments: [{ kind: "policy", text: said, tokens: new Int32Array() }] };
  * assert.equal(await remoteReward({ url: server.url })(conversation, asked[0]), 1);
  */
-export function remoteReward({
-  url,
-  maxTexts = 64,
-  transport = {},
-  onFailure,
-  ...key
-}: RemoteRewardOptions): Reward {
+export function remoteReward({ url, maxTexts = 64, transport = {}, ...key }: RemoteRewardOptions): Reward {
   const endpoint = new Endpoint(httpUrl(url, "/get_reward"), bearer(optionalKey(key)), transport);
   const ask = async (texts: readonly string[], _: number, signal: AbortSignal): Promise<number[]> => {
     const { rewards } = await endpoint.call({ body: { query: texts }, expect: shape, signal });
@@ -51,15 +42,7 @@ export function remoteReward({
     throw new Fault(`${endpoint.name}: expected ${texts.length} rewards, got ${rewards.length}`);
   };
   const batcher = new Batcher<number>(ask, { maxBatch: maxTexts, aloneAfterMs: 0 }, () => 8);
-  return async (trajectory) => {
-    try {
-      return await batcher.find(textOf(trajectory), 0);
-    } catch (error) {
-      if (!(error instanceof SeekError) || error.code === "ERR_ABORTED") throw error;
-      onFailure?.(error.message, trajectory);
-      return undefined;
-    }
-  };
+  return (trajectory, _, { signal } = {}) => batcher.find(textOf(trajectory), 0, signal);
 }
 
 function textOf({ segments }: Trajectory): string {

@@ -1,17 +1,40 @@
-/** Rewards: what a trajectory is worth, read from the policy's own words only (law 9). */
+/** Rewards: the number that a trajectory earns, read from the policy's own words only (law 9). */
+import { shownValue } from "../base/check-options.ts";
+import { SeekError } from "../base/errors.ts";
 import { answerMeant, type Question } from "../data/question.ts";
 import { lastAnswer } from "../rollout/grammars/grammar.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { exactMatch, f1 } from "./metrics/metrics.ts";
 
 /**
- * The worth of one trajectory as an answer to its question; undefined where it cannot be told, as when a judge fails:
- * such a trajectory is left out and counted.
+ * What one trajectory earns as an answer to its question. It throws where that cannot be told, as when a judge fails:
+ * such a trajectory is left out and counted. `signal` fires when nobody waits for the number any more.
  */
 export type Reward = (
   trajectory: Trajectory,
   question: Question,
-) => number | undefined | Promise<number | undefined>;
+  options?: { readonly signal?: AbortSignal | undefined },
+) => number | Promise<number>;
+
+/** Rewards of a trajectory's policy tokens, in order; it throws where they cannot be told. */
+export type TokenReward = (
+  trajectory: Trajectory,
+  question: Question,
+  options?: { readonly signal?: AbortSignal | undefined },
+) => ArrayLike<number> | Promise<ArrayLike<number>>;
+
+/**
+ * Refuses what types do not keep from being a reward, such as the text that a server sent, or 0 / 0.
+ *
+ * @param name - of the reward, for the message
+ * @param value - what it gave
+ * @returns the number
+ * @throws ERR_ARGUMENT for anything but a finite number
+ */
+export function checkReward(name: string, value: unknown): number {
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  throw new SeekError("ERR_ARGUMENT", `${name}: expected a finite number, got ${shownValue(value)}`);
+}
 
 /**
  * The last complete answer among the policy's segments; with a memory stack, the answer that counted. Prompt and
@@ -80,9 +103,8 @@ export interface RewardPart {
 
 /** A reward and how it came about. */
 export interface ScoredReward {
-  /** Undefined when a part could not be told. */
-  readonly total: number | undefined;
-  /** The unweighted value of each part that could be told, by name. */
+  readonly total: number;
+  /** The unweighted value of each part, by name. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 
@@ -90,7 +112,8 @@ export interface ScoredReward {
  * Scores a trajectory by a weighted sum and says what each part gave.
  *
  * @param parts - rewards with names and weights
- * @returns a function like a `Reward`, with reasons; use `.total` as the reward
+ * @returns a function like a `Reward`, with reasons; use `.total` as the reward. It throws when a part does, and
+ *   ERR_ARGUMENT, naming the part, when one gives no finite number
  * @example
  * const score = weightedReward([{ name: "half", weight: 0.5, reward: () => 1 }]);
  * const { total, reasons } = await score(trajectory, question);
@@ -98,13 +121,12 @@ export interface ScoredReward {
  */
 export function weightedReward(
   parts: readonly RewardPart[],
-): (trajectory: Trajectory, question: Question) => Promise<ScoredReward> {
-  return async (trajectory, question) => {
-    const values = await Promise.all(parts.map(async ({ reward }) => reward(trajectory, question)));
-    const reasons = Object.fromEntries(
-      parts.flatMap(({ name }, i) => (values[i] === undefined ? [] : [[name, values[i]]])),
+): (...played: Parameters<Reward>) => Promise<ScoredReward> {
+  return async (...played) => {
+    const values = await Promise.all(
+      parts.map(async ({ name, reward }) => checkReward(name, await reward(...played))),
     );
-    if (values.includes(undefined)) return { total: undefined, reasons };
-    return { total: parts.reduce((sum, { weight }, i) => sum + weight * (values[i] ?? 0), 0), reasons };
+    const total = parts.reduce((sum, { weight }, i) => sum + weight * values[i]!, 0);
+    return { total, reasons: Object.fromEntries(parts.map(({ name }, i) => [name, values[i]!])) };
   };
 }

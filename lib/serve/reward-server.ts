@@ -5,6 +5,7 @@ import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import type { Question } from "../data/question.ts";
 import type { Reward } from "../reward/reward.ts";
+import { scoreTrajectory } from "../reward/score-trajectory.ts";
 import { questionFinder, type TextFamily, trajectoryOfText } from "../reward/text-trajectory.ts";
 import { type Issue, Refusal, refusalBody, statusOf } from "./http/refusal.ts";
 import { readBody } from "./http/request-body.ts";
@@ -98,10 +99,11 @@ async function scoreText(
 ): Promise<number> {
   const question = find(text);
   if (question === undefined) throw refuse(place, "expected a text about a known question, got another");
-  const value = await reward(trajectoryOfText(text, family), question);
-  if (value === undefined) throw refuse(place, "its reward could not be told");
-  onScore?.({ text, question: question.question, reward: value });
-  return value;
+  const trajectory = trajectoryOfText(text, family);
+  const scored = await scoreTrajectory({ reward }, { trajectory, question });
+  if (scored.failure !== undefined) throw refuse(place, scored.failure);
+  onScore?.({ text, question: question.question, reward: scored.reward });
+  return scored.reward;
 }
 
 function refuse(place: number, msg: string): Refusal {

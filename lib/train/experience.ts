@@ -22,7 +22,7 @@ export interface Rewarded {
   readonly trajectory: Pick<Trajectory, "segments">;
   readonly reward: number;
   /**
-   * What single tokens are worth besides: one number for each policy token, in order. The reward itself falls on the
+   * What single tokens earn besides: one number for each policy token, in order. The reward itself falls on the
    * last of them.
    */
   readonly tokenRewards?: ArrayLike<number>;

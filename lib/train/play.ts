@@ -1,12 +1,14 @@
 /** The rollouts of a step: every question's at once, with their rewards, and which of them to learn from. */
+import { setMaxListeners } from "node:events";
 import { SeekError } from "../base/errors.ts";
 import { mixSeed } from "../base/seed.ts";
 import type { Question } from "../data/question.ts";
+import { scoreGroup, scoreTrajectory, totalReward } from "../reward/score-trajectory.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm/algorithm.ts";
 import { itemsOfStep } from "./batch/order.ts";
 import { playWithRefills } from "./refill.ts";
-import type { RlOptions, Task } from "./rl-options.ts";
+import type { RlOptions } from "./rl-options.ts";
 
 /**
  * @throws ERR_ARGUMENT when an algorithm compares more rollouts of a question than there are
@@ -23,34 +25,26 @@ function standsAlone(advantage: Algorithm["advantage"]): boolean {
   return advantage === "gae" || advantage === "reinforce";
 }
 
-/** A trajectory, what it answers and what it is worth. */
+/** A trajectory, what it answers and what it earned. */
 export interface Played {
   readonly question: Question;
   readonly trajectory: Trajectory;
   readonly reward: number;
-  readonly tokenRewards?: ArrayLike<number>;
+  readonly tokenRewards?: ArrayLike<number> | undefined;
   /** What the greedy trajectory of the same question earned, for ReMax. */
-  readonly baseline?: number;
+  readonly baseline?: number | undefined;
   readonly group: number;
 }
 
 /** A trajectory that may have no reward: then it is logged and counted, not trained on. */
-export type Rolled = Omit<Played, "reward"> & Partial<Pick<Played, "reward">>;
+export type Rolled = Omit<Played, "reward"> & {
+  readonly reward?: number | undefined;
+  /** Why the reward gave none. */
+  readonly failure?: string | undefined;
+};
 
-/** What the environment pays for a trajectory as a whole, that of single tokens included; undefined where it cannot be told. */
-async function worthOf(
-  trajectory: Trajectory,
-  question: Question,
-  { reward, tokenRewards }: Task,
-): Promise<number | undefined> {
-  const whole = await reward(trajectory, question);
-  const each = await tokenRewards?.(trajectory, question);
-  if (whole === undefined || each === undefined) return whole;
-  return Array.from(each).reduce((sum, one) => sum + one, whole);
-}
-
-/** ReMax's baseline: what the greedy trajectory earns. */
-async function greedyWorth(
+/** ReMax's baseline: what the greedy trajectory earns in all. */
+async function greedyReward(
   question: Question,
   { task, algorithm }: RlOptions,
   run: { readonly seed: number; readonly signal: AbortSignal },
@@ -58,7 +52,7 @@ async function greedyWorth(
   if (algorithm.advantage !== "remax") return undefined;
   const how = { ...run, samples: 1, sampling: { temperature: 0 } };
   const [greedy] = await task.rollout(question, how);
-  return greedy && worthOf(greedy, question, task);
+  return greedy && totalReward(await scoreTrajectory(task, { trajectory: greedy, question }, run));
 }
 
 async function playGroup(
@@ -70,27 +64,16 @@ async function playGroup(
   const { task, algorithm } = options;
   const [trajectories, baseline] = await Promise.all([
     task.rollout(question, run),
-    greedyWorth(question, options, run),
+    greedyReward(question, options, run),
   ]);
-  const rewards = await Promise.all(trajectories.map(async (each) => task.reward(each, question)));
-  const members = trajectories.flatMap((trajectory, i) => {
-    const reward = rewards[i];
-    return reward === undefined ? [] : [{ trajectory, reward }];
+  const scored = await scoreGroup(task, { trajectories, question }, run);
+  const members = scored.filter(({ reward }) => reward !== undefined).length;
+  const isLearnt = isComparable(algorithm, members, baseline);
+  return trajectories.map((trajectory, i): Rolled => {
+    const { failure, ...earned } = scored[i]!;
+    const rolled = { question, trajectory, group };
+    return isLearnt && failure === undefined ? { ...rolled, ...earned, baseline } : { ...rolled, failure };
   });
-  const bonus = task.groupReward?.(members, question);
-  const scored = members.map(
-    ({ trajectory, reward }, i) => [trajectory, reward + (bonus?.[i] ?? 0)] as const,
-  );
-  const known = new Map(isComparable(algorithm, members.length, baseline) ? scored : []);
-  const rolled = trajectories.map(async (trajectory): Promise<Rolled> => {
-    const reward = known.get(trajectory);
-    if (reward === undefined) return { question, trajectory, group };
-    const tokenRewards = await task.tokenRewards?.(trajectory, question);
-    const against = baseline === undefined ? {} : { baseline };
-    const perToken = tokenRewards === undefined ? {} : { tokenRewards };
-    return { question, trajectory, group, reward, ...against, ...perToken };
-  });
-  return Promise.all(rolled);
 }
 
 /** One that is left alone has nothing to be compared with. */
@@ -121,6 +104,8 @@ async function playGroups(
   checkSamples(samples, algorithm);
   const failed = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, failed.signal]) : failed.signal;
+  // Every rollout and every reward of the step listens.
+  setMaxListeners(0, signal);
   const groups = items.map((item, i) => {
     const group = first + i;
     const run = { seed: mixSeed(seed, `step ${step}`, group), samples, signal };
@@ -137,6 +122,7 @@ async function playGroups(
 export function scoredOf(rolled: readonly Rolled[], step: number): Played[] {
   const played = rolled.filter((each): each is Played => each.reward !== undefined);
   if (played.length > 0 || rolled.length === 0) return played;
+  const { failure } = rolled.find((each) => each.failure !== undefined) ?? {};
   const what = `step ${step}: expected rewards, got none for any of ${rolled.length} trajectories`;
-  throw new SeekError("ERR_REMOTE", what);
+  throw new SeekError("ERR_REMOTE", failure === undefined ? what : `${what}; the first: ${failure}`);
 }

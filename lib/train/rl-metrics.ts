@@ -81,13 +81,14 @@ export function groupMetrics(groups: readonly (readonly Rolled[])[]): Record<str
 
 /** One line of `trajectories.jsonl` per trajectory; text instead of ids, to be read by people. */
 export function trajectoryRows(step: number, rolled: readonly Rolled[]): object[] {
-  return rolled.map(({ trajectory, question, reward }) => ({
+  return rolled.map(({ trajectory, question, reward, failure }) => ({
     step,
     id: trajectory.id,
     question: question.question,
     answers: question.answers,
     answer: trajectory.answer ?? null,
     reward: reward ?? null,
+    rewardFailure: failure,
     stop: trajectory.stop,
     turns: trajectory.turns,
     rounds: trajectory.rounds,

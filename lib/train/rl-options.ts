@@ -1,8 +1,7 @@
 /** What a run of reinforcement learning is given: who learns, what is asked, how much at a step, for how long. */
 import type { Question } from "../data/question.ts";
 import type { Model } from "../model/model.ts";
-import type { GroupReward } from "../reward/group.ts";
-import type { Reward } from "../reward/reward.ts";
+import type { TaskRewards } from "../reward/score-trajectory.ts";
 import type { Sampling } from "../rollout/seams.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm/algorithm.ts";
@@ -36,21 +35,10 @@ export type Rollout = (
 ) => Promise<readonly Trajectory[]>;
 
 /** What is asked and what counts. */
-export interface Task {
+export interface Task extends TaskRewards {
   readonly questions: readonly Question[];
   readonly rollout: Rollout;
-  readonly reward: Reward;
-  /** What the rollouts of one question add to each other's rewards. @default nothing */
-  readonly groupReward?: GroupReward;
-  /** Worth of single tokens besides the reward: one number for each policy token, in order. @default nothing */
-  readonly tokenRewards?: TokenReward;
 }
-
-/** Rewards of a trajectory's policy tokens, in order. */
-export type TokenReward = (
-  trajectory: Trajectory,
-  question: Question,
-) => ArrayLike<number> | Promise<ArrayLike<number>>;
 
 /** The size of a step. */
 export interface RlBatch {

@@ -77,6 +77,7 @@ async function rlStep(index: number, options: RlOptions, run: Run | undefined) {
     ...rolloutMetrics(played),
     ...groupMetrics(groups.all),
     "reward/unscored": rolled.length - played.length,
+    "reward/failed": rolled.filter(({ failure }) => failure !== undefined).length,
     ...learnt,
     "seconds/rollout": (between - started) / 1000,
     "seconds/train": (performance.now() - between) / 1000,

@@ -29,13 +29,12 @@ const judge = ({ body }: Asked): unknown => {
   return { choices: [{ message: { content } }] };
 };
 const schema = z.object(judgeRewardOptions);
-const quiet = { signal: new AbortController().signal, log: () => {} };
 
 test("answers are judged and searches rated: accuracy and relevance of Agentic-RAG-R1, the reward of others", async () => {
   await using server = await startFaultServer(judge);
   const named = { judgeUrl: server.url, judgeModel: "j" };
   const choice = schema.parse({ ...named, relevance: true, relevancePrompt: rating });
-  await using opened = await openJudgeRewards(choice, quiet);
+  await using opened = await openJudgeRewards(choice);
   const said = (answer: string) => {
     const turns = spoken("<search> a </search>", "found", `<answer> ${answer} </answer>`);
     return { ...turns, answer };
@@ -46,7 +45,7 @@ test("answers are judged and searches rated: accuracy and relevance of Agentic-R
   assert.equal(await agentic.reward(said("Bergen"), asks("Rome")), 2);
   assert.ok(server.asked.some(({ body }) => JSON.stringify(body).includes("RATE what? BY found")));
 
-  await using plain = await openJudgeRewards(schema.parse(named), quiet);
+  await using plain = await openJudgeRewards(schema.parse(named));
   const { reward } = chooseRecipe({ ...noChoices, recipe: "rag-r1" }, plain);
   assert.equal(await reward(said("the city of Rome"), asks("Rome")), 1);
   assert.equal(
@@ -54,7 +53,7 @@ test("answers are judged and searches rated: accuracy and relevance of Agentic-R
     0,
   );
   server.otherwise = { status: 400, body: "no" };
-  assert.equal(await reward(said("Milan"), asks("Rome")), undefined, "left out, not wrong");
+  await assert.rejects(async () => reward(said("Milan"), asks("Rome")), { code: "ERR_REMOTE" });
 });
 
 test("train takes its reward from a judge, and asks nothing twice that stands in its cache", async () => {

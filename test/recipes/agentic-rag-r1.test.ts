@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agenticRagR1, agenticRewardParts } from "../../lib/recipes/agentic-rag-r1.ts";
-import { type Recipe, wholeReward } from "../../lib/recipes/recipe.ts";
+import { type Recipe, recipeTotalReward } from "../../lib/recipes/recipe.ts";
 import { weightedReward } from "../../lib/reward/reward.ts";
 import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
 import { asks, segment, trajectory } from "../reward/spoken.ts";
@@ -72,7 +72,7 @@ test("a conversation with every action earns the whole reward, and its searches 
     ],
   );
   assert.equal(await recipe.reward(played, question), 4);
-  const whole = await wholeReward(recipe, characters)(played, question);
+  const whole = await recipeTotalReward(recipe, characters)(played, question);
   assert.ok(whole !== undefined && Math.abs(whole - 4) < 1e-12);
 });
 
@@ -94,7 +94,7 @@ test("faithfully nothing is forgotten, and a turn without search or answer is th
   assert.equal((await play(recipe, "I give up.")).played.stop, "eos");
 });
 
-test("the parts of the reward say what each gave, and a part that cannot be told leaves the trajectory out", async () => {
+test("the parts of the reward say what each gave, and one that gives no number is named", async () => {
   const said = trajectory(
     segment("policy", "<backtrack> b </backtrack>"),
     segment("policy", "<answer> Rome </answer>"),
@@ -103,8 +103,10 @@ test("the parts of the reward say what each gave, and a part that cannot be told
   assert.deepEqual(scored, { total: 3 + 0.7 + 2, reasons: { accuracy: 1, form: 0.7, relevance: 2 } });
   const points = await weightedReward(agenticRewardParts({ form: "points" }))(said, asks("Rome"));
   assert.deepEqual(points, { total: 3 + 0.8, reasons: { accuracy: 1, form: 0.8 } });
-  const { reward } = agenticRagR1({ relevance: () => undefined });
-  assert.equal(await reward(said, asks("Rome")), undefined);
+  const { reward } = agenticRagR1({ relevance: () => Number.NaN });
+  await assert.rejects(async () => reward(said, asks("Rome")), {
+    message: "relevance: expected a finite number, got NaN",
+  });
 });
 
 test("an answer is compared by what was chosen", async () => {

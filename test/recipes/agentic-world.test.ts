@@ -18,7 +18,7 @@ import { kCarefulHabits } from "../../apps/world/teachers/teacher.ts";
 import { writeWorldTokenizer } from "../../apps/world/tokenizer-files.ts";
 import { createWorld } from "../../apps/world/world.ts";
 import { Dice } from "../../lib/base/random.ts";
-import { wholeReward } from "../../lib/recipes/recipe.ts";
+import { recipeTotalReward } from "../../lib/recipes/recipe.ts";
 import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
 import type { GenerateRequest } from "../../lib/rollout/seams.ts";
 import type { Hit } from "../../lib/search/search.ts";
@@ -81,7 +81,7 @@ class Recorder {
 }
 
 test("a demonstration played on the memory stack has its tokens, its sight and the whole reward", async () => {
-  const reward = wholeReward(fitted, tokenizer);
+  const reward = recipeTotalReward(fitted, tokenizer);
   const counts = { backtrack: 0, summary: 0 };
   for (let i = 0; i < 24; i++) {
     const asked = askQuestion(dice, facts, `q${i}`);

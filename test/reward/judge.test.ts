@@ -149,23 +149,18 @@ test("no more requests are under way at once than allowed", async () => {
   assert.ok(server.mostAtOnce <= 3, `${server.mostAtOnce}`);
 });
 
-test("a judged reward pays for a right answer, and leaves out and reports what cannot be judged", async () => {
+test("a judged reward pays for a right answer, and fails for what cannot be judged", async () => {
   await using server = await startFaultServer(judgesRome);
   await using chat = await open(server);
-  const failures: string[] = [];
-  const reward = judgeReward(chat, { points: 3, retries: 0, onFailure: (reason) => failures.push(reason) });
+  const reward = judgeReward(chat, { points: 3, retries: 0 });
   const answered = (answer: string) => ({ ...spoken("said"), answer });
   assert.equal(await reward(answered("Rome"), question), 3);
   assert.equal(await reward(answered("Oslo"), question), 0);
   assert.equal(await reward(spoken("no answer"), question), 0);
   server.otherwise = "garbage";
-  assert.equal(await reward(answered("Bern"), question), undefined);
-  assert.equal(failures.length, 1);
-  const { total, reasons } = await weightedReward([
-    { name: "judge", weight: 1, reward },
-    { name: "form", weight: 1, reward: () => 0.5 },
-  ])(answered("Bern"), question);
-  assert.deepEqual([total, reasons], [undefined, { form: 0.5 }]);
+  await assert.rejects(reward(answered("Bern"), question), { code: "ERR_REMOTE" });
+  const parts = weightedReward([{ name: "judge", weight: 1, reward }]);
+  await assert.rejects(parts(answered("Bern"), question), { code: "ERR_REMOTE" });
 });
 
 test("relevance is the mean of two ratings of all that was found, and 0 without anything found", async () => {
@@ -186,7 +181,9 @@ test("relevance is the mean of two ratings of all that was found, and 0 without 
   assert.equal(await reward(spoken("no search"), question), 0);
   assert.equal(numAsked, 4);
   ratings.fill("many");
-  assert.equal(await relevanceReward(chat, { retries: 0 })(spoken("", "third"), question), undefined);
+  await assert.rejects(relevanceReward(chat, { retries: 0 })(spoken("", "third"), question), {
+    code: "ERR_REMOTE",
+  });
 });
 
 test("a signal ends the judging", async () => {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { remoteReward } from "../../lib/reward/remote-reward.ts";
+import { scoreTrajectory } from "../../lib/reward/score-trajectory.ts";
 import { trajectoryOfText } from "../../lib/reward/text-trajectory.ts";
 import { startFaultServer } from "../remote/fault-server.ts";
 
@@ -26,16 +27,19 @@ test("a step's conversations go out in few requests, and each gets its own rewar
   assert.ok(server.asked.every(({ url }) => url === "/get_reward"));
 });
 
-test("what the server cannot score has no reward, and the reason is told", async () => {
+test("where the server fails, so does the reward, and says why", async () => {
   await using server = await startFaultServer(() => ({ rewards: [1, 2, 3] }));
-  const reasons: string[] = [];
-  const reward = remoteReward({
-    ...{ url: server.url, transport: { retries: 0 } },
-    onFailure: (reason) => reasons.push(reason),
-  });
-  assert.equal(await reward(conversation("a"), question), undefined);
-  assert.match(reasons[0] ?? "", /get_reward: expected 1 rewards, got 3/);
+  const reward = remoteReward({ url: server.url, transport: { retries: 0 } });
+  const score = (text: string) => scoreTrajectory({ reward }, { trajectory: conversation(text), question });
+  assert.match((await score("a")).failure ?? "", /^reward: .*get_reward: expected 1 rewards, got 3/);
   server.otherwise = { status: 400, body: "no such model" };
-  assert.equal(await reward(conversation("b"), question), undefined);
-  assert.match(reasons[1] ?? "", /expected status 200, got 400: no such model/);
+  assert.match((await score("b")).failure ?? "", /expected status 200, got 400: no such model/);
+  server.otherwise = "hang";
+  const started = performance.now();
+  const { failure } = await scoreTrajectory(
+    { reward, rewardDeadlineMs: 50 },
+    { trajectory: conversation("c"), question },
+  );
+  assert.equal(failure, "reward: no number within 50 ms");
+  assert.ok(performance.now() - started < 9_000, "before the transport's own deadline");
 });

@@ -77,9 +77,9 @@ test("a question is found in chat and base prompts, whatever its case and punctu
   assert.equal(find("User: capital of Peru? Assistant:"), undefined);
 });
 
-test("unknown questions, rewards that cannot be told, and broken requests are refused by name", async () => {
+test("unknown questions, rewards that fail, and broken requests are refused by name", async () => {
   await using server = await serveRewards(options);
-  await using silent = await serveRewards({ ...options, reward: () => undefined });
+  await using silent = await serveRewards({ ...options, reward: () => Number.NaN });
   const known = prompt("capital of Italy");
   const cases: [string, number, RegExp, string?][] = [
     [
@@ -99,7 +99,7 @@ test("unknown questions, rewards that cannot be told, and broken requests are re
   }
   assert.match(
     JSON.stringify(await post(silent.url, JSON.stringify({ query: [known] }))),
-    /422.*could not be told/,
+    /422.*reward: expected a finite number, got NaN/,
   );
   assert.equal((await post(server.url, "", "/get_reward", "GET")).status, 405);
   await using small = await serveRewards({ ...options, maxBodyBytes: 10 });

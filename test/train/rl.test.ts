@@ -132,35 +132,54 @@ test("the rollouts of one question add to each other's rewards", async () => {
   assert.equal(metrics?.["reward/mean"], (1 + 2 + 1) / 2);
 });
 
-test("trajectories without a reward are counted and logged, and the others are learnt from", async () => {
-  await withFolder(async (folder) => {
-    const options = await unscoredRun((_, i) => (i === 0 ? undefined : i));
-    const seen: RlMetrics[] = [];
-    await rl({
-      ...options,
-      run: { folder, checkpointEvery: 1 },
-      onStep: (metrics) => void seen.push(metrics),
+test("a reward that throws, hangs or gives no finite number leaves its trajectory out, counted and named", async () => {
+  const faults = [
+    () => assert.fail("no key"),
+    () => Number.NaN,
+    () => JSON.parse('"1"') as number,
+    () => new Promise<number>(() => {}),
+  ];
+  const named = [/no key/, /number, got NaN/, /number, got "1"/, /no number within 500 ms/];
+  for (const [i, fault] of faults.entries()) {
+    await withFolder(async (folder) => {
+      const options = await threeRollouts((_, index) => (index === 0 ? fault() : index));
+      const [seen, told]: [RlMetrics[], string[]] = [[], []];
+      const onRewardFailure = (failure: string): void => void told.push(failure);
+      await rl({
+        ...options,
+        task: { ...options.task, rewardDeadlineMs: 500, onRewardFailure },
+        run: { folder, checkpointEvery: 1 },
+        onStep: (metrics) => void seen.push(metrics),
+      });
+      const [first] = seen;
+      assert.deepEqual(
+        [first?.["reward/failed"], first?.["reward/unscored"], first?.["reward/mean"]],
+        [1, 1, 1.5],
+      );
+      assert.equal(told.length, 1);
+      assert.match(told[0]!, named[i]!);
+      const lines = (await readFile(join(folder, "trajectories.jsonl"), "utf8")).trim().split("\n");
+      const rows = lines.map((line) => JSON.parse(line) as { reward: number; rewardFailure?: string });
+      assert.deepEqual(
+        rows.map(({ reward }) => reward),
+        [null, 1, 2],
+      );
+      assert.equal(rows[0]?.rewardFailure, told[0]);
     });
-    assert.deepEqual([seen[0]?.["reward/unscored"], seen[0]?.["reward/mean"]], [1, 1.5]);
-    const lines = (await readFile(join(folder, "trajectories.jsonl"), "utf8")).trim().split("\n");
-    assert.deepEqual(
-      lines.map((line) => JSON.parse(line).reward),
-      [null, 1, 2],
-    );
-  });
+  }
 });
 
-test("a group of which one reward is left is not learnt from, and a step without rewards is refused", async () => {
-  const alone = await unscoredRun((_, i) => (i === 0 ? 1 : undefined));
+test("a group of which one reward is left is not learnt from, and a step without rewards says whose fault it is", async () => {
+  const alone = await threeRollouts((_, i) => (i === 0 ? 1 : Number.NaN));
   await assert.rejects(rl(alone), {
     code: "ERR_REMOTE",
-    message: /step 1: expected rewards, got none for any of 3/,
+    message: /step 1: expected rewards, got none for any of 3.*reward: expected a finite number, got NaN/,
   });
 });
 
 test("a run that has reached what it was for ends, and stays ended when it is resumed", async () => {
   await withFolder(async (folder) => {
-    const options = await unscoredRun((_, i) => i);
+    const options = await threeRollouts((_, i) => i);
     const seen: number[] = [];
     const run = {
       ...{ ...options, steps: 5, run: { folder, checkpointEvery: 0 } },
@@ -174,7 +193,7 @@ test("a run that has reached what it was for ends, and stays ended when it is re
 });
 
 /** One step on one question with three fixed rollouts, rewarded by their number. */
-async function unscoredRun(reward: (trajectory: Trajectory, index: number) => number | undefined) {
+async function threeRollouts(reward: (trajectory: Trajectory, index: number) => number | Promise<number>) {
   const trainer = await Trainer.open(await tinyModel());
   const segments = [
     { kind: "prompt", tokens: Int32Array.of(1, 2), text: "" },

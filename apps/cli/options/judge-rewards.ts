@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { judgeReward, relevanceReward } from "../../../lib/reward/judge.ts";
 import type { Reward } from "../../../lib/reward/reward.ts";
-import { type CommandIo, UsageError } from "../command.ts";
+import { UsageError } from "../command.ts";
 import { judgeOptions, openJudge, readPrompt } from "./judge-options.ts";
 
 /** The judge, and what it is asked besides. */
@@ -20,12 +20,12 @@ export const judgeRewardOptions = {
 
 const schema = z.object(judgeRewardOptions);
 
-/** Parts of a reward that a model gives; undefined where it fails. */
+/** Parts of a reward that a model gives. */
 export interface JudgeRewards {
   /** 1 for a right answer, 0 for another or none. */
   readonly accuracy: Reward;
   /** 0 to 2. @default it is not asked */
-  readonly relevance?: Reward;
+  readonly relevance?: Reward | undefined;
 }
 
 /** Rewards, and how the judge behind them is given back. */
@@ -34,17 +34,17 @@ export interface OpenedRewards extends AsyncDisposable {
 }
 
 /**
- * The rewards that the options name; what the judge cannot judge is logged.
+ * The rewards that the options name.
  *
  * @param choice - judge and relevance
- * @param io - signal and log
  * @returns none when no judge is named
  * @throws UsageError for half of a choice; as `openJudge`
  */
-export async function openJudgeRewards(
-  { relevance, relevancePrompt, ...choice }: z.output<typeof schema>,
-  { signal, log }: Pick<CommandIo, "signal" | "log">,
-): Promise<OpenedRewards> {
+export async function openJudgeRewards({
+  relevance,
+  relevancePrompt,
+  ...choice
+}: z.output<typeof schema>): Promise<OpenedRewards> {
   if (relevance && choice.judgeUrl === undefined) {
     throw new UsageError("--relevance: expected only with --judge-url");
   }
@@ -58,13 +58,10 @@ export async function openJudgeRewards(
   const opened = await openJudge(choice);
   if (opened === undefined) return { [Symbol.asyncDispose]: async () => {} };
   const { ask, prompt } = opened;
-  const common = { signal, onFailure: (reason: string): void => log(`not rewarded: ${reason}`) };
-  const accuracy: Reward = (trajectory, question) =>
-    ask((chat) => judgeReward(chat, { ...common, ...prompt })(trajectory, question));
-  const rated: Reward = (trajectory, question) =>
-    ask((chat) => relevanceReward(chat, { ...common, ...instructions })(trajectory, question));
+  const accuracy: Reward = (...played) => ask((chat) => judgeReward(chat, prompt)(...played));
+  const rated: Reward = (...played) => ask((chat) => relevanceReward(chat, instructions)(...played));
   return {
-    judge: { accuracy, ...(relevance ? { relevance: rated } : {}) },
+    judge: { accuracy, relevance: relevance ? rated : undefined },
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };
 }

@@ -1,12 +1,8 @@
 /** Rewards of single tokens of Agentic-RAG-R1: which tokens earned the parts of a reward. */
-import type { Question } from "../../data/question.ts";
 import type { TextCodec } from "../../rollout/seams.ts";
-import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { Spoken } from "../reading.ts";
+import type { Reward, TokenReward } from "../reward.ts";
 import { type AgenticTurnForm, agenticForm, agenticPoints } from "./agentic-rag.ts";
-
-/** Worth of single tokens: one number for each policy token, in order. */
-type TokenReward = (trajectory: Trajectory, question: Question) => Float64Array | Promise<Float64Array>;
 
 /**
  * Points for form that were lost, those of each turn spread evenly over its tokens: with 1 for the trajectory they add up
@@ -40,17 +36,11 @@ export interface PointTokensOptions {
   /** Finds out where a token's text begins and ends. */
   readonly tokenizer: Pick<TextCodec, "decode">;
   /** A score of the searches, such as RAGAS's relevance, for the tokens inside of search tags. @default none */
-  readonly relevance?: (
-    trajectory: Trajectory,
-    question: Question,
-  ) => number | undefined | Promise<number | undefined>;
+  readonly relevance?: Reward | undefined;
   /**
    * The accuracy, of which the original gives every token the whole. @default none: it falls on the trajectory
    */
-  readonly accuracy?: (
-    trajectory: Trajectory,
-    question: Question,
-  ) => number | undefined | Promise<number | undefined>;
+  readonly accuracy?: Reward | undefined;
   /** Each token gets the whole score of a part, not its share. @default false */
   readonly faithful?: boolean;
 }
@@ -61,20 +51,20 @@ export interface PointTokensOptions {
  * score, so that all tokens add up to the parts' sum.
  *
  * @param options - tokenizer, further parts, faithfulness
- * @returns for each policy token its worth
+ * @returns for each policy token its reward
  */
 export function agenticPointTokens({
   tokenizer,
   relevance,
   accuracy,
   faithful = false,
-}: PointTokensOptions): TokenReward {
-  return async (trajectory, question) => {
+}: PointTokensOptions): (...played: Parameters<TokenReward>) => Promise<Float64Array> {
+  return async (trajectory, question, how) => {
     const ends = policyTokens(trajectory, tokenizer);
-    const worth = new Float64Array(ends.length);
+    const rewards = new Float64Array(ends.length);
     const give = (score: number, isMeant: (token: PolicyToken) => boolean): void => {
       const meant = ends.flatMap((token, i) => (isMeant(token) ? [i] : []));
-      for (const i of meant) worth[i]! += faithful ? score : score / meant.length;
+      for (const i of meant) rewards[i]! += faithful ? score : score / meant.length;
     };
     for (const { points, tags } of agenticPoints(trajectory, { faithful })) {
       const spans = spansOf(trajectory, (text) => tags.flatMap((tag) => occurrences(text, tag)));
@@ -86,9 +76,9 @@ export function agenticPointTokens({
         index + all.length,
       ]),
     );
-    give((await relevance?.(trajectory, question)) ?? 0, (token) => touches(token, insides));
-    give((await accuracy?.(trajectory, question)) ?? 0, () => true);
-    return worth;
+    give((await relevance?.(trajectory, question, how)) ?? 0, (token) => touches(token, insides));
+    give((await accuracy?.(trajectory, question, how)) ?? 0, () => true);
+    return rewards;
   };
 }
 

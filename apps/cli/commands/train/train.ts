@@ -71,7 +71,7 @@ export const trainCommand = command({
     }
     const needsSearch = baseline === undefined || searchesFor(baseline);
     await using met = needsSearch ? await openSurroundings(given) : noSearch;
-    await using rewards = await openJudgeRewards(given, io);
+    await using rewards = await openJudgeRewards(given);
     const parts = { tools: met.tools, judge: rewards.judge };
     const { steps } = trainedRecipe(given, parts).training;
     await using session = await openSession(given);
@@ -139,11 +139,14 @@ async function plan(
   const planned = trainingOf(recipe, parts, await loadMixed(given.questions));
   const agent = given.baseline === undefined ? searchAgent(parts) : baselineAgent(parts, given.baseline);
   const play = given.baseline === undefined ? {} : { rollout: rolloutsOf(agent) };
-  const scorer = rewardServer(given, { io, last });
+  const scorer = rewardServer(given);
   const onCheckpoint = (to: string): Promise<void> => copyTokenizer(given.model, to);
   return {
     ...{ ...planned, learners: opened.learners, seed: given.seed, signal: io.signal },
-    task: { ...planned.task, ...play, reward: scorer ?? planned.task.reward },
+    task: {
+      ...{ ...planned.task, ...play, reward: scorer ?? planned.task.reward },
+      onRewardFailure: onceAStep(io, last),
+    },
     batch: {
       ...planned.batch,
       samples: countSchedule({ from: samples, to: given.samplesAtEnd ?? samples, steps }),
@@ -168,17 +171,14 @@ function rewardText(metrics: RlMetrics): string {
   return `reward ${whole.toFixed(3)}${besides}`;
 }
 
-function rewardServer(
-  { rewardUrl: url, rewardKeyEnv: apiKeyEnv }: Options,
-  { io, last }: Pick<Around, "io" | "last">,
-): Reward | undefined {
+function rewardServer({ rewardUrl: url, rewardKeyEnv: apiKeyEnv }: Options): Reward | undefined {
   if (url === undefined && apiKeyEnv !== undefined) {
     throw new UsageError("--reward-key-env: expected only with --reward-url");
   }
-  return url === undefined ? undefined : remoteReward({ url, apiKeyEnv, onFailure: onceAStep(io, last) });
+  return url === undefined ? undefined : remoteReward({ url, apiKeyEnv });
 }
 
-/** A server that is down fails at every trajectory of a step; the first says why, `warningsOf` how many there were. */
+/** A reward that fails does so at many trajectories of a step; the first says why, `warningsOf` how many there were. */
 function onceAStep(io: CommandIo, last: Around["last"]): (reason: string) => void {
   let told = -1;
   return (reason) => {

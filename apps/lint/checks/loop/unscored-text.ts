@@ -1,4 +1,5 @@
 /** Law 9: what the prompt or a passage says is never scored. */
+import { scoreTrajectory } from "../../../../lib/reward/score-trajectory.ts";
 import { promptText } from "../../../../lib/rollout/agents/agent.ts";
 import type { Format } from "../../../../lib/rollout/formats/format.ts";
 import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
@@ -37,12 +38,15 @@ async function leakOf(
   answer: string,
   where: string,
 ): Promise<string[]> {
-  const scores = await Promise.all(
-    [answer, "something else"].map((each) => reward(trajectory, { ...question, answers: [each] })),
+  const [right, wrong] = await Promise.all(
+    [answer, "something else"].map(async (each) => {
+      const asked = { ...question, answers: [each] };
+      const { reward: earned, failure } = await scoreTrajectory({ reward }, { trajectory, question: asked });
+      return failure ?? earned;
+    }),
   );
-  const [right, wrong] = scores;
   return [
-    ...(right === wrong ? [] : [`${quote(answer)} in ${where} is worth ${right}, expected ${wrong}`]),
+    ...(right === wrong ? [] : [`${quote(answer)} in ${where} earns ${right}, expected ${wrong}`]),
     ...(trajectory.answer === answer ? [`${quote(answer)} in ${where} became the answer`] : []),
   ];
 }
