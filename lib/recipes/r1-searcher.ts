@@ -83,5 +83,5 @@ const sizes: Readonly<Record<SearcherStage, Pick<Training, "steps" | "batchQuest
 function algorithmOf(stage: SearcherStage): Algorithm {
   const kl = { in: "reward", estimator: "k1", coef: 1e-4 } as const;
   const common = { miniBatches: 4, ...(stage === "zero" ? {} : { kl }) };
-  return { advantage: stage === 1 ? algorithms.grpo.advantage : "reinforce++", ...common };
+  return { advantage: stage === 1 ? algorithms.grpo.advantage : "reinforce++-baseline", ...common };
 }

@@ -59,7 +59,7 @@ export function reSearch({ tools, ...options }: ReSearchOptions = {}): Recipe {
     },
     sampling: { temperature: 1, topP: 1 },
     reward: reSearchReward({ variant, faithful, endOfText }),
-    algorithm: { ...algorithms.grpo, aggregation: "token-mean" },
+    algorithm: { ...algorithms.grpo, miniBatches: 1 },
     training: {
       // Two epochs of MuSiQue's 19,938 questions.
       steps: 154,

@@ -44,7 +44,7 @@ export function searchR1({ algorithm = "ppo", format, faithful = false }: Search
     },
     sampling: { temperature: 1, topP: faithful && isGrpo ? 0.95 : 1 },
     reward: format === undefined ? usual : formatReward({ ...(format === true ? {} : format), faithful }),
-    algorithm: isGrpo ? { ...algorithms.grpo, miniBatches: 2 } : { ...algorithms.ppo, miniBatches: 2 },
+    algorithm: isGrpo ? algorithms.grpo : { ...algorithms.ppo, miniBatches: 2 },
     training: {
       steps: 1005,
       batchQuestions: 512,

@@ -6,7 +6,7 @@ import {
   type GroupBaseline,
   gae,
   groupAdvantages,
-  remaxAdvantages,
+  rewardsToGo,
   tokenAdvantages,
   whiten,
 } from "./algorithm/advantage.ts";
@@ -57,8 +57,8 @@ function klOf(estimator: KlEstimator, old: number, reference: number): number {
   if (estimator === "k1") return -distance;
   if (estimator === "k2") return 0.5 * distance ** 2;
   if (estimator === "abs") return Math.abs(distance);
-  const held = Math.max(-10, Math.min(10, distance));
-  return Math.exp(held) - held - 1;
+  // The estimate is bounded and not the distance, as in the loss (native/train/loss.h) and in verl's low_var_kl.
+  return Math.min(10, Math.exp(Math.min(20, distance)) - distance - 1);
 }
 
 function gapOf(sequences: readonly TrainSequence[]): Experience["gap"] {
@@ -134,7 +134,23 @@ function baselineAdvantages(
   const perToken = hasTokenRewards
     ? tokenAdvantages(scores, rewards, groups, { baseline, credit })
     : sequences.map(({ rows }, i) => new Float64Array(rows.length).fill(whole[i]!));
-  const final = baseline === "reinforce++" ? whiten(perToken) : perToken;
+  const final = baseline === "reinforce++-baseline" ? whiten(perToken) : perToken;
+  return sequences.map((sequence, i) => ({ ...sequence, advantages: Float32Array.from(final[i]!) }));
+}
+
+/** What is earned from each token on: less the greedy answer's reward (ReMax), or whitened (REINFORCE++). */
+function toGoAdvantages(
+  sequences: readonly TrainSequence[],
+  rewarded: readonly Rewarded[],
+  penalties: readonly Float64Array[] | undefined,
+  { advantage, discount }: Algorithm,
+): TrainSequence[] {
+  const toGo = rewarded.map((each, i) => {
+    const rewards = rewardsOf(each, penalties?.[i], sequences[i]!.rows.length);
+    if (advantage === "remax") return rewardsToGo(rewards, { baseline: each.baseline });
+    return rewardsToGo(rewards, { gamma: discount?.gamma });
+  });
+  const final = advantage === "remax" ? toGo : whiten(toGo);
   return sequences.map((sequence, i) => ({ ...sequence, advantages: Float32Array.from(final[i]!) }));
 }
 
@@ -219,12 +235,8 @@ export async function toExperience(
     const values = await learners.critic!.values(sequences, batch);
     return { ...known, ...criticAdvantages(sequences, rewards, values, algorithm) };
   }
-  if (algorithm.advantage === "remax") {
-    const advantages = rewarded.map((each, i) => {
-      const rewards = rewardsOf(each, penalties?.[i], sequences[i]!.rows.length);
-      return Float32Array.from(remaxAdvantages(rewards, each.baseline ?? 0));
-    });
-    return { ...known, sequences: sequences.map((one, i) => ({ ...one, advantages: advantages[i]! })) };
+  if (algorithm.advantage === "remax" || algorithm.advantage === "reinforce++") {
+    return { ...known, sequences: toGoAdvantages(sequences, rewarded, penalties, algorithm) };
   }
   const scores = rewarded.map(
     ({ reward }, i) => reward - (penalties?.[i]?.reduce((sum, one) => sum + one, 0) ?? 0),

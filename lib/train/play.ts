@@ -7,22 +7,22 @@ import { scoreGroup, scoreTrajectory, totalReward } from "../reward/score-trajec
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm/algorithm.ts";
 import { itemsOfStep } from "./batch/order.ts";
-import { playWithRefills } from "./refill.ts";
+import { sampleDynamically } from "./dynamic-sampling.ts";
 import type { RlOptions } from "./rl-options.ts";
 
 /**
  * @throws ERR_ARGUMENT when an algorithm compares more rollouts of a question than there are
  */
-export function checkSamples(samples: number, { advantage, refills = 0 }: Algorithm): void {
+export function checkSamples(samples: number, { advantage, dynamicSampling = 0 }: Algorithm): void {
   const isSingle = advantage === "remax" || standsAlone(advantage);
-  if ((isSingle && refills === 0) || samples >= 2) return;
-  const what = isSingle ? "refills compare" : `${advantage} compares`;
+  if ((isSingle && dynamicSampling === 0) || samples >= 2) return;
+  const what = isSingle ? "dynamic sampling compares" : `${advantage} compares`;
   throw new SeekError("ERR_ARGUMENT", `batch.samples: ${what} at least 2 samples of a question`);
 }
 
 /** Whether a rollout is compared with no other one. */
 function standsAlone(advantage: Algorithm["advantage"]): boolean {
-  return advantage === "gae" || advantage === "reinforce";
+  return advantage === "gae" || advantage === "reinforce" || advantage === "reinforce++";
 }
 
 /** A trajectory, what it answers and what it earned. */
@@ -87,9 +87,9 @@ export function play(step: number, options: RlOptions) {
   const { task, batch, algorithm, seed = 0 } = options;
   const count = task.questions.length;
   const items = itemsOfStep(step, { count, perStep: batch.questions, seed });
-  const { refills = 0 } = algorithm;
+  const { dynamicSampling: rounds = 0 } = algorithm;
   const playItems = (asked: readonly number[], first: number) => playGroups(step, asked, first, options);
-  return playWithRefills(items, playItems, { refills, count, seed, step });
+  return sampleDynamically(items, playItems, { rounds, count, seed, step });
 }
 
 /** Many questions at once, so that the engine batches them. When one throws, the others are told to stop. */

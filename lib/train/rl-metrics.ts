@@ -2,7 +2,7 @@
 import { loggedMemory, memoryFigures } from "../evaluate/memory-figures.ts";
 import { exactMatch } from "../reward/metrics/metrics.ts";
 import type { Played, Rolled } from "./play.ts";
-import { differs } from "./refill.ts";
+import { differs } from "./dynamic-sampling.ts";
 
 /** The arithmetic mean; 0 of nothing. */
 export function mean(values: readonly number[]): number {

@@ -11,7 +11,7 @@ namespace {
 
 // exp of more than this says nothing and overflows soon after.
 constexpr double kMaxLogRatio = 20.0;
-constexpr double kMaxKlDistance = 10.0;
+constexpr double kMaxKl = 10.0;
 
 const at::Tensor& need(const at::Tensor& tensor_R, const char* name) {
   require(tensor_R.defined(), ErrorCode::kArgument, name, ": this loss needs it, the batch has none");
@@ -55,8 +55,8 @@ at::Tensor kl_to_reference(const at::Tensor& logprob_R, const Batch& batch, KlEs
   if (estimator == KlEstimator::kK1) return -distance_R;
   if (estimator == KlEstimator::kK2) return 0.5 * distance_R.square();
   if (estimator == KlEstimator::kAbs) return distance_R.abs();
-  const at::Tensor held_R = distance_R.clamp(-kMaxKlDistance, kMaxKlDistance);
-  return held_R.exp() - held_R - 1.0;
+  const at::Tensor held_R = distance_R.clamp(-kMaxLogRatio, kMaxLogRatio);
+  return (held_R.exp() - held_R - 1.0).clamp_max(kMaxKl);
 }
 
 void measure_gap(const at::Tensor& logprob_R, const Batch& batch, LossStats& stats) {

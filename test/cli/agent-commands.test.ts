@@ -248,7 +248,7 @@ test("a model is fine-tuned, and trained by its rewards; each result is a model 
   assert.equal((samples as unknown[]).length, 1);
 });
 
-test("train takes ReMax, an adaptive KL, refills and a changing number of rollouts; it evaluates first", async () => {
+test("train takes ReMax, an adaptive KL, dynamic sampling and a changing number of rollouts; it evaluates first", async () => {
   await runJson("index", "build", "--corpus", corpus, "--out", index);
   const sources = join(folder, "sources.jsonl");
   await writeFile(sources, jsonLines([{ question: "nq", answers: ["x"], source: "nq" }]));
@@ -273,7 +273,16 @@ test("train takes ReMax, an adaptive KL, refills and a changing number of rollou
   );
   assert.deepEqual([all[0]?.["eval/em/nq"], all[0]?.["eval/em/musique"]], [0, 0]);
   assert.equal((metrics as Record<string, number>)["reward/greedy"], 0);
-  const refilled = ["--algorithm", "dapo", "--refills", "1", "--samples", "2", "--out", join(folder, "dapo")];
+  const refilled = [
+    "--algorithm",
+    "dapo",
+    "--dynamic-sampling",
+    "1",
+    "--samples",
+    "2",
+    "--out",
+    join(folder, "dapo"),
+  ];
   const dapo = (await runJson(...given, ...refilled)).metrics as Record<string, number>;
   assert.deepEqual([dapo["groups/asked"], dapo["groups/equal"]], [3, 1]);
   const wrong = await runCli(...given, "--algorithm", "grpo", "--kl-target", "1", "--out", out);

@@ -125,7 +125,7 @@ test("each recipe has the published algorithm and sizes", () => {
   assert.deepEqual(short(searchR1({ algorithm: "grpo" })), ["grpo", 5, 512]);
   assert.deepEqual(short(reSearch()), ["grpo", 5, 256]);
   assert.deepEqual(short(rSearcher({ stage: 1 })), ["grpo", 16, 15]);
-  assert.deepEqual(short(rSearcher({ stage: 2 })), ["reinforce++", 16, 65]);
+  assert.deepEqual(short(rSearcher({ stage: 2 })), ["reinforce++-baseline", 16, 65]);
   assert.equal(rSearcher({ stage: "zero" }).algorithm.kl, undefined);
   const drawn = (faithful: boolean) =>
     [
@@ -157,7 +157,7 @@ test("each recipe has the published rates, distances to the start model, clips a
   const grpo = (rate: number) => [rate, 286, 1e-5, 15, inLoss, undefined, 0.001, 2];
   toldOf(searchR1({ algorithm: "grpo" }), grpo(1e-6));
   toldOf(searchR1({ algorithm: "grpo", format: true }), grpo(5e-7));
-  toldOf(reSearch(), [1e-6, 0, 1e-5, 0, inLoss, undefined, 0.001, undefined]);
+  toldOf(reSearch(), [1e-6, 0, 1e-5, 0, inLoss, undefined, 0.001, 1]);
   const searcher = (kl: string | undefined) => [2e-6, 0, 1e-5, 0, kl, undefined, undefined, 4];
   toldOf(rSearcher({ stage: 1 }), searcher("reward k1 0.0001"));
   toldOf(rSearcher({ stage: 2 }), searcher("reward k1 0.0001"));

@@ -4,11 +4,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Question } from "../../lib/data/question.ts";
-import { groupAdvantages, remaxAdvantages } from "../../lib/train/algorithm/advantage.ts";
+import { groupAdvantages, rewardsToGo } from "../../lib/train/algorithm/advantage.ts";
 import { type Algorithm, algorithms } from "../../lib/train/algorithm/algorithm.ts";
 import { nextKlCoef } from "../../lib/train/algorithm/kl-target.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
-import { playWithRefills } from "../../lib/train/refill.ts";
+import { sampleDynamically } from "../../lib/train/dynamic-sampling.ts";
 import { rl } from "../../lib/train/rl.ts";
 import type { RlMetrics, RlOptions, Rollout } from "../../lib/train/rl-options.ts";
 import { readJson } from "./golden.ts";
@@ -32,7 +32,7 @@ const near = (actual: number, expected: number): void => assert.ok(Math.abs(actu
 
 test("ReMax's advantages are what is still earned less the greedy reward, in float64", () => {
   for (const { rewards, baseline, advantages } of golden.remax) {
-    const ours = remaxAdvantages(rewards, baseline);
+    const ours = rewardsToGo(rewards, { baseline });
     assert.equal(ours.length, advantages.length);
     for (const [i, value] of advantages.entries()) near(ours[i]!, value);
   }
@@ -49,7 +49,7 @@ test("the adaptive weight of the KL equals its formula in float64, step after st
 });
 
 test("a group whose rollouts all earned the same has no advantage, by any baseline", () => {
-  for (const baseline of ["grpo", "dr-grpo", "rloo", "reinforce++"] as const) {
+  for (const baseline of ["grpo", "dr-grpo", "rloo", "reinforce++-baseline"] as const) {
     const advantages = groupAdvantages([1, 1, 1, 0.3, 0.3], ["a", "a", "a", "b", "b"], baseline);
     for (const advantage of advantages) near(advantage, 0);
   }
@@ -62,8 +62,8 @@ test("questions without a difference are replaced, by others and in a fixed orde
     asked.push([...items]);
     return items.map((item, i) => [{ reward: item % 2, group: first + i }, { reward: 0 }]);
   };
-  const options = { refills: 5, count: 20, seed: 3, step: 7 };
-  const { all, kept } = await playWithRefills([0, 2, 3, 4], play, options);
+  const options = { rounds: 5, count: 20, seed: 3, step: 7 };
+  const { all, kept } = await sampleDynamically([0, 2, 3, 4], play, options);
   assert.equal(kept.length, 4);
   assert.ok(kept.every((group) => group[0]?.reward === 1));
   assert.equal(new Set(asked.flat()).size, asked.flat().length, "no question is asked twice");
@@ -73,11 +73,11 @@ test("questions without a difference are replaced, by others and in a fixed orde
   );
   const before = structuredClone(asked);
   asked.length = 0;
-  await playWithRefills([0, 2, 3, 4], play, options);
+  await sampleDynamically([0, 2, 3, 4], play, options);
   assert.deepEqual(asked, before);
-  const none = await playWithRefills([0, 2], play, { refills: 1, count: 1, seed: 0, step: 0 });
+  const none = await sampleDynamically([0, 2], play, { rounds: 1, count: 1, seed: 0, step: 0 });
   assert.deepEqual([none.all.length, none.kept.length], [2, 2], "where nothing differs, all is kept");
-  const off = await playWithRefills([0, 3], play, { ...options, refills: 0 });
+  const off = await sampleDynamically([0, 3], play, { ...options, rounds: 0 });
   assert.equal(off.kept.length, 2);
 });
 
@@ -207,11 +207,13 @@ test("a run's event file has a record for each step, also when it was resumed", 
   });
 });
 
-test("an adaptive KL in the loss, and refills without groups, are refused", async () => {
+test("an adaptive KL in the loss, and dynamic sampling without groups, are refused", async () => {
   const kl = { ...algorithms.grpo.kl, adaptive: { target: 0.1, horizon: 10 } };
   const options = await fixedRun([asked("01", "nq")], { ...algorithms.grpo, kl });
   const learners = { ...options.learners, reference: options.learners.trainer.model };
   await assert.rejects(rl({ ...options, learners }), { message: /expected a KL in the reward/ });
-  const single = await fixedRun([asked("01", "nq")], { advantage: "remax", refills: 1 });
-  await assert.rejects(rl({ ...single, batch: { questions: 1 } }), { message: /refills compare at least 2/ });
+  const single = await fixedRun([asked("01", "nq")], { advantage: "remax", dynamicSampling: 1 });
+  await assert.rejects(rl({ ...single, batch: { questions: 1 } }), {
+    message: /dynamic sampling compares at least 2/,
+  });
 });

@@ -23,8 +23,9 @@ const emptyTrajectory = {
 const variants: Record<string, Algorithm> = {
   ppo: algorithms.ppo,
   grpo: algorithms.grpo,
-  "dr-grpo": { ...algorithms.drGrpo, aggregation: { tokensPerSequence: 6 } },
-  "reinforce++": algorithms.reinforcePlusPlus,
+  "dr-grpo": { ...algorithms["dr-grpo"], aggregation: { tokensPerSequence: 6 } },
+  "reinforce++": algorithms["reinforce++"],
+  "reinforce++-baseline": algorithms["reinforce++-baseline"],
   rloo: algorithms.rloo,
   gspo: { ...algorithms.gspo, clip: { low: 0.1, high: 0.1 }, miniBatches: 2 },
 };

@@ -13,7 +13,7 @@ import { Critic } from "../../lib/train/learner/critic.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { noise, tinyModel } from "./tiny.ts";
 
-const baselines: GroupBaseline[] = ["grpo", "dr-grpo", "rloo", "reinforce", "reinforce++"];
+const baselines: GroupBaseline[] = ["grpo", "dr-grpo", "rloo", "reinforce", "reinforce++-baseline"];
 const lengths = [3, 7, 1, 12];
 const groups = ["a", "a", "a", "b"];
 const scores = [1, -0.5, 0.25, 2];

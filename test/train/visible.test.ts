@@ -288,7 +288,7 @@ test("advantages of groups do not see spans, and token rewards follow the order 
       tokenRewards: tokenRewards[i]!,
       group: i % 4,
     }));
-    return toExperience(rewarded, { trainer }, { advantage: "reinforce++" }, {});
+    return toExperience(rewarded, { trainer }, { advantage: "reinforce++-baseline" }, {});
   };
   const cut = await experience(({ segments }) => segments);
   const uncut = await experience(({ segments }) => segments.map(({ visible: _, ...segment }) => segment));

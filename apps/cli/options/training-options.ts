@@ -15,7 +15,7 @@ export const trainingOptions = {
     .enum(["policy", "all"])
     .default("policy")
     .describe("all trains on what was retrieved too: for the ablation of the mask only"),
-  refills: z
+  dynamicSampling: z
     .int()
     .min(0)
     .optional()
@@ -85,7 +85,7 @@ export function trainedRecipe(
 }
 
 function adjusted(algorithm: Algorithm, given: TrainingOptions): Algorithm {
-  const { lossOn, refills, klTarget: target, klHorizon: horizon } = given;
+  const { lossOn, dynamicSampling, klTarget: target, klHorizon: horizon } = given;
   const { kl } = algorithm;
   if (target !== undefined && kl?.in !== "reward") {
     throw new UsageError("--kl-target: expected an algorithm with the KL in the reward, as ppo and remax");
@@ -93,7 +93,7 @@ function adjusted(algorithm: Algorithm, given: TrainingOptions): Algorithm {
   return {
     ...algorithm,
     ...(lossOn === "policy" ? {} : { lossOn }),
-    refills: refills ?? algorithm.refills,
+    dynamicSampling: dynamicSampling ?? algorithm.dynamicSampling,
     ...(kl && target !== undefined ? { kl: { ...kl, adaptive: { target, horizon } } } : {}),
   };
 }

@@ -63,20 +63,24 @@ export function whiten(advantages: readonly Float64Array[]): Float64Array[] {
 }
 
 /**
- * ReMax (Li et al., arXiv 2310.10505): what a trajectory earns from each token on, less what the greedy answer to the same
- * question earns in all. There is no critic, and one sample of a question is enough.
+ * What a trajectory still earns from each token on, later rewards discounted: of REINFORCE++ (Hu, arXiv 2501.03262) and,
+ * less what the greedy answer to the same question earns in all, of ReMax (Li et al., arXiv 2310.10505). There is no
+ * critic, and one sample of a question is enough.
  *
  * @param rewards - one per policy token, `[R]`
- * @param baseline - the reward of the greedy trajectory
+ * @param options - `gamma`, `@default` 1; `baseline`, the reward of the greedy trajectory, `@default` 0
  * @returns one advantage per policy token
  * @example
- * assert.deepEqual([...remaxAdvantages([-0.25, 1], 0.5)], [0.25, 0.5]);
+ * assert.deepEqual([...rewardsToGo([-0.25, 1], { baseline: 0.5 })], [0.25, 0.5]);
  */
-export function remaxAdvantages(rewards: ArrayLike<number>, baseline: number): Float64Array {
+export function rewardsToGo(
+  rewards: ArrayLike<number>,
+  { gamma = 1, baseline = 0 }: { readonly gamma?: number; readonly baseline?: number } = {},
+): Float64Array {
   const advantages = new Float64Array(rewards.length);
   let toGo = 0;
   for (let t = rewards.length - 1; t >= 0; t -= 1) {
-    toGo += rewards[t]!;
+    toGo = rewards[t]! + gamma * toGo;
     advantages[t] = toGo - baseline;
   }
   return advantages;
@@ -86,11 +90,12 @@ export function remaxAdvantages(rewards: ArrayLike<number>, baseline: number): F
  * How a trajectory's score is set against its group's.
  *
  * - `grpo` `(s - mean) / (std + 1e-6)` with the unbiased deviation; alone in its group, `s` (DeepSeekMath, 2402.03300)
- * - `dr-grpo` `s - mean` (2503.20783); `reinforce++` the same, whitened over the step's tokens later (2501.03262)
+ * - `dr-grpo` `s - mean` (2503.20783)
+ * - `reinforce++-baseline` the same, whitened over the step's tokens later (2501.03262)
  * - `rloo` `s` minus the mean of the others (2402.14740)
  * - `reinforce` `s` itself, set against nothing: one sample of a question is enough (Williams, 1992)
  */
-export type GroupBaseline = "grpo" | "dr-grpo" | "rloo" | "reinforce" | "reinforce++";
+export type GroupBaseline = "grpo" | "dr-grpo" | "rloo" | "reinforce" | "reinforce++-baseline";
 
 /**
  * Advantages of whole trajectories against those of the same question.

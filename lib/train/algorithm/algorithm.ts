@@ -25,10 +25,11 @@ export interface KlTerm {
 /** What to learn from a batch of rewarded trajectories. */
 export interface Algorithm {
   /**
-   * `gae` needs a critic; `remax` plays each question greedily too; `reinforce` compares nothing; the others compare the
-   * samples of one question.
+   * `gae` needs a critic; `remax` plays each question greedily too; `reinforce` compares nothing; `reinforce++` compares
+   * each token with all tokens of the step; the others compare the samples of one question, `reinforce++-baseline` the
+   * tokens of the step after that.
    */
-  readonly advantage: "gae" | "remax" | GroupBaseline;
+  readonly advantage: "gae" | "remax" | "reinforce++" | GroupBaseline;
   /**
    * How rewards of single tokens enter the comparison with a group; GAE knows them anyway. `to-go`: a token's advantage
    * is what its trajectory still earns from there on, less what the group earns on average over as much of it. `ratio`:
@@ -38,7 +39,7 @@ export interface Algorithm {
    * @default "to-go"
    */
   readonly tokenRewards?: "to-go" | "ratio";
-  /** Of GAE. @default gamma 1, lambda 1 */
+  /** Of GAE; `gamma` of `reinforce++` too. @default gamma 1, lambda 1 */
   readonly discount?: Discount;
   /** The ratio: per token, or per sequence (GSPO). @default "clipped" */
   readonly objective?: "clipped" | "clipped-sequence";
@@ -57,7 +58,7 @@ export interface Algorithm {
    *
    * @default 0: they stay in the step
    */
-  readonly refills?: number;
+  readonly dynamicSampling?: number;
   /** @default 0 */
   readonly entropyCoef?: number;
   /** How far a value may move in one step's loss. @default 0.5 */
@@ -76,7 +77,8 @@ export interface Algorithm {
 }
 
 /**
- * The published algorithms; copy one and change what you need.
+ * The published algorithms; copy one and change what you need. A loss is always over one optimiser step, so that it does
+ * not depend on micro-batches as verl's does (law 3).
  *
  * @example
  * const gentle = { ...algorithms.ppo, clip: { low: 0.1, high: 0.1 } };
@@ -90,36 +92,45 @@ export const algorithms = {
     entropyCoef: 0.001,
     miniBatches: 4,
   },
-  /** As in Search-R1: KL in the loss. */
+  /** As in Search-R1: KL in the loss, every token weighs the same, two optimiser steps a batch. */
   grpo: {
     advantage: "grpo",
     kl: { in: "loss", estimator: "k3", coef: 0.001 },
     entropyCoef: 0.001,
-    aggregation: "sequence-mean",
+    miniBatches: 2,
   },
   /** As Search-R1's GRPO with a single sample of each question: the reward itself. */
   reinforce: {
     advantage: "reinforce",
     kl: { in: "loss", estimator: "k3", coef: 0.001 },
     entropyCoef: 0.001,
-    aggregation: "sequence-mean",
+    miniBatches: 2,
   },
-  /** Without the two length and difficulty biases of GRPO. */
-  drGrpo: { advantage: "dr-grpo", aggregation: { tokensPerSequence: 1000 } },
-  /** Higher upper clip, token mean, no KL, questions without a difference replaced. */
-  dapo: { advantage: "grpo", clip: { low: 0.2, high: 0.28 }, refills: 3 },
-  /** One ratio per sequence, clipped closely. */
+  /** Without the two length and difficulty biases of GRPO (arXiv 2503.20783). */
+  "dr-grpo": { advantage: "dr-grpo", aggregation: { tokensPerSequence: 1000 } },
+  /**
+   * Higher upper clip, token mean, no KL, questions without a difference replaced; 512 of 8,192 trajectories in each of 16
+   * optimiser steps (arXiv 2503.14476).
+   */
+  dapo: { advantage: "grpo", clip: { low: 0.2, high: 0.28 }, dynamicSampling: 3, miniBatches: 16 },
+  /** One ratio per sequence, clipped closely; four optimiser steps a batch (arXiv 2507.18071). */
   gspo: {
     advantage: "grpo",
     objective: "clipped-sequence",
     clip: { low: 3e-4, high: 4e-4 },
     aggregation: "sequence-mean",
+    miniBatches: 4,
   },
   rloo: { advantage: "rloo" },
   /** Against the greedy answer of each question; one sample is enough. */
   remax: { advantage: "remax", kl: { in: "reward", estimator: "k1", coef: 0.001 } },
-  /** With the group's mean as baseline: the default of new recipes. */
-  reinforcePlusPlus: { advantage: "reinforce++", kl: { in: "loss", estimator: "k2", coef: 0.001 } },
+  /** KL in each token's reward, advantages normalised over the step; one sample is enough (arXiv 2501.03262). */
+  "reinforce++": { advantage: "reinforce++", kl: { in: "reward", estimator: "k1", coef: 0.001 } },
+  /** The same paper's variant with the group's mean as baseline and KL in the loss: the default of new recipes. */
+  "reinforce++-baseline": {
+    advantage: "reinforce++-baseline",
+    kl: { in: "loss", estimator: "k2", coef: 0.001 },
+  },
 } as const satisfies Record<string, Algorithm>;
 
 /**

@@ -194,7 +194,7 @@ def write_advantages():
     values, returns = rng.normal(size=20), rng.normal(size=20)
     explained = 1 - (returns - values).var(ddof=1) / (returns.var(ddof=1) + 1e-5)
     text = {"gae": cases, "whitened": white.tolist(), "scores": scores.tolist(), "groups": groups, "grpo": grpo,
-            "dr-grpo": centred, "rloo": rloo, "reinforce++": centred, "values": values.tolist(),
+            "dr-grpo": centred, "rloo": rloo, "reinforce++-baseline": centred, "values": values.tolist(),
             "returns": returns.tolist(), "explainedVariance": explained}
     (HERE / "advantages.json").write_text(json.dumps(text, indent=1) + "\n")
 

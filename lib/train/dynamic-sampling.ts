@@ -4,10 +4,10 @@ import { seededOrder } from "./batch/order.ts";
 /** Rollouts of one question; one without a reward says nothing. */
 type Group = readonly { readonly reward?: number | undefined }[];
 
-/** What is asked besides. */
-export interface RefillOptions {
+/** How often other questions are asked, and which. */
+export interface DynamicSamplingOptions {
   /** How often; 0 keeps every group. */
-  readonly refills: number;
+  readonly rounds: number;
   /** Questions in all. */
   readonly count: number;
   readonly seed: number;
@@ -34,18 +34,18 @@ export function differs(group: Group): boolean {
  * @param options - how often, out of how many
  * @returns all groups, and those to learn from: all that differ, or all when none does
  */
-export async function playWithRefills<Played extends Group>(
+export async function sampleDynamically<Played extends Group>(
   items: readonly number[],
   play: (items: readonly number[], firstGroup: number) => Promise<Played[]>,
-  { refills, count, seed, step }: RefillOptions,
+  { rounds, count, seed, step }: DynamicSamplingOptions,
 ): Promise<{ readonly all: readonly Played[]; readonly kept: readonly Played[] }> {
   const all = await play(items, 0);
-  if (refills === 0) return { all, kept: all };
+  if (rounds === 0) return { all, kept: all };
   const kept = all.filter(differs);
   if (kept.length === items.length) return { all, kept };
   const asked = new Set(items);
-  const others = seededOrder(count, seed, `refill ${step}`).filter((item) => !asked.has(item));
-  for (let round = 0; round < refills; round += 1) {
+  const others = seededOrder(count, seed, `dynamic sampling ${step}`).filter((item) => !asked.has(item));
+  for (let round = 0; round < rounds; round += 1) {
     const next = others.splice(0, items.length - kept.length);
     if (next.length === 0) break;
     const groups = await play(next, all.length);
