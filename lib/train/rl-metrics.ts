@@ -1,8 +1,8 @@
 /** What a step's trajectories say in the run log. */
 import { loggedMemory, memoryFigures } from "../evaluate/memory-figures.ts";
 import { exactMatch } from "../reward/metrics/metrics.ts";
-import type { Played, Rolled } from "./play.ts";
 import { differs } from "./dynamic-sampling.ts";
+import type { Played, Rolled } from "./play.ts";
 
 /** The arithmetic mean; 0 of nothing. */
 export function mean(values: readonly number[]): number {

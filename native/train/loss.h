@@ -12,8 +12,8 @@ namespace seekrl::train {
 enum class Objective { kLikelihood, kClipped, kClippedSequence };
 
 // Estimators of KL(policy || reference) from one sample, d = ref - logp (Schulman, "Approximating KL divergence"):
-// k1 = -d, k2 = d^2 / 2, k3 = e^d - d - 1, at most 10 and without a gradient there (as in verl, whose low_var_kl it is);
-// verl also has abs = |d|.
+// k1 = -d, k2 = d^2 / 2, k3 = e^d - d - 1, at most 10 and without a gradient there (verl's low_var_kl); verl also has
+// abs = |d|.
 enum class KlEstimator { kNone, kK1, kK2, kK3, kAbs };
 
 struct LossOptions {

@@ -88,7 +88,9 @@ def policy_loss(model, sequences, options):
                 each = torch.where(advantage < 0, torch.minimum(each, -options["clipDual"] * advantage), each)
         if "kl" in options:
             d = reference - token
-            kl = {"k1": -d, "k2": d * d / 2, "k3": torch.exp(d) - d - 1, "abs": d.abs()}[options["kl"]["estimator"]]
+            held = torch.clamp(d, -20, 20)  # verl's low_var_kl, line by line
+            low_var = torch.clamp(torch.exp(held) - held - 1, -10, 10)
+            kl = {"k1": -d, "k2": d * d / 2, "k3": low_var, "abs": d.abs()}[options["kl"]["estimator"]]
             each = each + options["kl"]["coef"] * kl
         each = each - options.get("entropyCoef", 0.0) * entropy
         total = total + (weight * each).sum()
