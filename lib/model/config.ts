@@ -1,21 +1,11 @@
 /** A decoder's shape, read from and written to Hugging Face's config.json. */
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
+import { checkKeys } from "./config-keys.ts";
+import { type RopeScaling, readRope, ropeKeys, ropeScalingFile } from "./rope.ts";
 
 /** The architectures of config.json that SeekRL runs. */
 export type Architecture = "LlamaForCausalLM" | "Qwen2ForCausalLM" | "Qwen3ForCausalLM";
-
-/** How rotary frequencies are stretched beyond the trained context; `llama3` is Llama 3.1's piecewise rule. */
-export type RopeScaling =
-  | { readonly kind: "none" }
-  | { readonly kind: "linear"; readonly factor: number }
-  | {
-      readonly kind: "llama3";
-      readonly factor: number;
-      readonly lowFreqFactor: number;
-      readonly highFreqFactor: number;
-      readonly originalMaxPosition: number;
-    };
 
 /** The shape of a decoder-only transformer. */
 export interface DecoderConfig {
@@ -78,41 +68,32 @@ export function decoderConfig(shape: DecoderShape): DecoderConfig {
   };
 }
 
-const size = z.number().int().positive();
-const positive = z.number().positive();
+/** Bounds that no model comes near, so that a broken file is refused before anything is allocated for it. */
+const upTo = (most: number) => z.number().int().positive().max(most);
 const flag = z.boolean().nullish();
-const ropeFields = {
-  type: z.string().nullish(),
-  rope_type: z.string().nullish(),
-  factor: positive.nullish(),
-  low_freq_factor: positive.nullish(),
-  high_freq_factor: positive.nullish(),
-  original_max_position_embeddings: size.nullish(),
-};
 
 /** The part of config.json that decides what the model computes. */
 const configFile = z.object({
+  ...ropeKeys,
   architectures: z.array(z.string()),
-  vocab_size: size,
-  hidden_size: size,
-  intermediate_size: size,
-  num_hidden_layers: size,
-  num_attention_heads: size,
-  num_key_value_heads: size.nullish(),
-  head_dim: size.nullish(),
-  rms_norm_eps: positive,
-  max_position_embeddings: size,
-  rope_theta: positive.nullish(),
-  rope_scaling: z.object(ropeFields).nullish(),
-  rope_parameters: z.object({ ...ropeFields, rope_theta: positive.nullish() }).nullish(),
-  hidden_act: z.string().nullish(),
+  model_type: z.string().nullish(),
+  vocab_size: upTo(2 ** 26),
+  hidden_size: upTo(2 ** 20),
+  intermediate_size: upTo(2 ** 22),
+  num_hidden_layers: upTo(4096),
+  num_attention_heads: upTo(2 ** 16),
+  num_key_value_heads: upTo(2 ** 16).nullish(),
+  head_dim: upTo(2 ** 16).nullish(),
+  rms_norm_eps: z.number().positive(),
+  max_position_embeddings: upTo(2 ** 31 - 1),
+  hidden_act: z.literal("silu").nullish(),
   tie_word_embeddings: flag,
   attention_bias: flag,
   mlp_bias: flag,
+  is_causal: flag,
   use_sliding_window: flag,
-  layer_types: z.array(z.string()).nullish(),
-  partial_rotary_factor: z.number().nullish(),
-  attention_dropout: z.number().nullish(),
+  layer_types: z.array(z.literal("full_attention")).nullish(),
+  attention_dropout: z.literal(0).nullish(),
   quantization_config: z.unknown().optional(),
 });
 
@@ -122,6 +103,12 @@ const defaultHeadDim: Record<Architecture, number | undefined> = {
   LlamaForCausalLM: undefined,
   Qwen2ForCausalLM: undefined,
   Qwen3ForCausalLM: 128,
+};
+
+const modelTypes: Record<Architecture, string> = {
+  LlamaForCausalLM: "llama",
+  Qwen2ForCausalLM: "qwen2",
+  Qwen3ForCausalLM: "qwen3",
 };
 
 function isArchitecture(name: string): name is Architecture {
@@ -134,43 +121,37 @@ function expectFormat(holds: boolean, from: string, message: string): asserts ho
 
 /** Options that change the computation and that no kernel of ours knows. */
 function refuseUnsupported(file: ConfigFile, from: string): void {
-  const activation = file.hidden_act ?? "silu";
-  expectFormat(activation === "silu", from, `hidden_act: expected silu, got ${activation}`);
+  const { use_sliding_window, is_causal, quantization_config, layer_types, num_hidden_layers } = file;
+  expectFormat(use_sliding_window !== true, from, "use_sliding_window: sliding windows are not supported");
   expectFormat(
-    file.use_sliding_window !== true,
+    is_causal !== false,
     from,
-    "use_sliding_window: sliding windows are not supported",
+    "is_causal: attention to later tokens is not supported in decoders",
   );
-  const layerType = file.layer_types?.find((type) => type !== "full_attention");
-  expectFormat(layerType === undefined, from, `layer_types: expected full_attention, got ${layerType}`);
-  const rotary = file.partial_rotary_factor ?? 1;
-  expectFormat(rotary === 1, from, `partial_rotary_factor: expected 1, got ${rotary}`);
-  const dropout = file.attention_dropout ?? 0;
-  expectFormat(dropout === 0, from, `attention_dropout: expected 0, got ${dropout}`);
+  expectFormat(quantization_config == null, from, "quantization_config: quantised weights are not supported");
+  const numTypes = layer_types?.length ?? num_hidden_layers;
   expectFormat(
-    file.quantization_config == null,
+    numTypes === num_hidden_layers,
     from,
-    "quantization_config: quantised weights are not supported",
+    `layer_types: expected num_hidden_layers (${num_hidden_layers}) entries, got ${numTypes}`,
   );
 }
 
-function readRopeScaling(file: ConfigFile, from: string): RopeScaling {
-  const rope = file.rope_scaling ?? file.rope_parameters;
-  const kind = rope?.rope_type ?? rope?.type ?? "default";
-  if (rope == null || kind === "default") return { kind: "none" };
-  const needed = <Value>(value: Value | null | undefined, name: string): Value => {
-    expectFormat(value != null, from, `rope scaling ${kind}: ${name} is missing`);
-    return value;
-  };
-  if (kind === "linear") return { kind, factor: needed(rope.factor, "factor") };
-  expectFormat(kind === "llama3", from, `rope scaling: expected default, linear or llama3, got ${kind}`);
-  return {
-    kind,
-    factor: needed(rope.factor, "factor"),
-    lowFreqFactor: needed(rope.low_freq_factor, "low_freq_factor"),
-    highFreqFactor: needed(rope.high_freq_factor, "high_freq_factor"),
-    originalMaxPosition: needed(rope.original_max_position_embeddings, "original_max_position_embeddings"),
-  };
+/** transformers builds what `model_type` says, whatever `architectures` says. */
+function architectureOf({ architectures, model_type }: ConfigFile, from: string): Architecture {
+  const architecture = architectures[0] ?? "";
+  expectFormat(
+    isArchitecture(architecture),
+    from,
+    `architectures: expected ${Object.keys(defaultHeadDim).join(", ")}, got ${architecture}`,
+  );
+  const expected = modelTypes[architecture];
+  expectFormat(
+    (model_type ?? expected) === expected,
+    from,
+    `model_type: expected ${expected}, as architectures says, got ${model_type}`,
+  );
+  return architecture;
 }
 
 function checkHeads(config: DecoderConfig, from: string): DecoderConfig {
@@ -194,7 +175,8 @@ function checkHeads(config: DecoderConfig, from: string): DecoderConfig {
  * @param json the parsed file
  * @param from named in error messages, for example the file's path
  * @returns the shape of the decoder
- * @throws ERR_FORMAT for an unknown architecture, a missing or wrong value, or an option that is not supported
+ * @throws ERR_FORMAT for an unknown architecture, a missing or wrong value, an option that is not supported, two keys that
+ *   contradict each other, or an unknown key that could change what the model computes
  * @example
  * const config = parseConfig(JSON.parse(await readFile("models/qwen2.5-0.5b/config.json", "utf8")), "models/qwen2.5-0.5b/config.json");
  */
@@ -205,13 +187,9 @@ export function parseConfig(json: unknown, from: string): DecoderConfig {
     throw new SeekError("ERR_FORMAT", `${from}: ${issue?.path.join(".")}: ${issue?.message}`);
   }
   const file = parsed.data;
-  const architecture = file.architectures[0] ?? "";
-  expectFormat(
-    isArchitecture(architecture),
-    from,
-    `architectures: expected ${Object.keys(defaultHeadDim).join(", ")}, got ${architecture}`,
-  );
+  const architecture = architectureOf(file, from);
   refuseUnsupported(file, from);
+  checkKeys(json as object, from);
   const numHeads = file.num_attention_heads;
   const config: DecoderConfig = {
     architecture,
@@ -223,8 +201,7 @@ export function parseConfig(json: unknown, from: string): DecoderConfig {
     numKvHeads: file.num_key_value_heads ?? numHeads,
     headDim: file.head_dim ?? defaultHeadDim[architecture] ?? file.hidden_size / numHeads,
     rmsNormEps: file.rms_norm_eps,
-    ropeTheta: file.rope_theta ?? file.rope_parameters?.rope_theta ?? 10_000,
-    ropeScaling: readRopeScaling(file, from),
+    ...readRope(file, from),
     maxPosition: file.max_position_embeddings,
     qkvBias: architecture === "Qwen2ForCausalLM",
     qkNorm: architecture === "Qwen3ForCausalLM",
@@ -234,24 +211,6 @@ export function parseConfig(json: unknown, from: string): DecoderConfig {
   };
   return checkHeads(config, from);
 }
-
-function ropeFile(scaling: RopeScaling): Record<string, unknown> | null {
-  if (scaling.kind === "none") return null;
-  if (scaling.kind === "linear") return { rope_type: "linear", factor: scaling.factor };
-  return {
-    rope_type: "llama3",
-    factor: scaling.factor,
-    low_freq_factor: scaling.lowFreqFactor,
-    high_freq_factor: scaling.highFreqFactor,
-    original_max_position_embeddings: scaling.originalMaxPosition,
-  };
-}
-
-const modelTypes: Record<Architecture, string> = {
-  LlamaForCausalLM: "llama",
-  Qwen2ForCausalLM: "qwen2",
-  Qwen3ForCausalLM: "qwen3",
-};
 
 /**
  * The content of config.json for a shape; the inverse of {@link parseConfig}.
@@ -282,7 +241,7 @@ export function configFileOf(config: DecoderConfig): Record<string, unknown> {
     rms_norm_eps: config.rmsNormEps,
     max_position_embeddings: config.maxPosition,
     rope_theta: config.ropeTheta,
-    rope_scaling: ropeFile(config.ropeScaling),
+    rope_scaling: ropeScalingFile(config.ropeScaling),
     tie_word_embeddings: config.tieEmbeddings,
     ...biases,
   };

@@ -159,7 +159,9 @@ export class Model {
    */
   async save(folder: string, options: SaveOptions = {}): Promise<void> {
     const { dtype = this.dtype, maxShardBytes = 5e9 } = options;
-    const config = { ...this.#file, ...configFileOf(this.config) };
+    // configFileOf writes base and scaling as rope_theta and rope_scaling.
+    const { rope_parameters: _, original_max_position_embeddings: __, ...rest } = this.#file;
+    const config = { ...rest, ...configFileOf(this.config) };
     await saveModel(this.handle, folder, { config, dtype, maxShardBytes });
   }
 

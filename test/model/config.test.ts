@@ -68,6 +68,15 @@ const refused: [string, Record<string, unknown>][] = [
   ["quantization_config", { quantization_config: { bits: 4 } }],
   ["num_key_value_heads", { num_key_value_heads: 3 }],
   ["head_dim", { head_dim: 15 }],
+  ["is_causal", { is_causal: false }],
+  ["rope_theta", { rope_theta: 70, rope_parameters: { rope_theta: 500 } }],
+  ["rope_theta", { rope_theta: 70, rope_scaling: { rope_type: "linear", factor: 2, rope_theta: 500 } }],
+  ["rope_scaling and rope_parameters", { rope_scaling: { factor: 2 }, rope_parameters: { factor: 3 } }],
+  ["partial_rotary_factor", { rope_parameters: { rope_theta: 500, partial_rotary_factor: 0.5 } }],
+  ["original_max_position_embeddings", { original_max_position_embeddings: 64 }],
+  ["model_type", { model_type: "qwen2" }],
+  ["num_hidden_layers", { num_hidden_layers: 1e9 }],
+  ["layer_types", { layer_types: ["full_attention"] }],
 ];
 
 for (const [name, changes] of refused) {
@@ -97,4 +106,10 @@ test("a shape that is written is read back", () => {
     });
     assert.deepEqual(parseConfig(configFileOf(config), "config.json"), config);
   }
+});
+
+test("an unknown key is refused by name, one that is null or known to be harmless is not", () => {
+  assert.throws(() => parse({ logit_scale: 0.5 }), /logit_scale/);
+  assert.throws(() => parse({ is_decoder: true }), /is_decoder/);
+  parse({ logit_scale: null, is_decoder: false, transformers_version: "5.18.0", temperature: 0.6 });
 });

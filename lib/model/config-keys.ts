@@ -1,0 +1,68 @@
+/** The keys of config.json: which are read, which change nothing, and the refusal of every other by name. */
+import { SeekError } from "../base/errors.ts";
+
+/** Keys that decide what the model computes; `parseConfig` reads or checks each. */
+const readKeys = [
+  ...["architectures", "model_type", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers"],
+  ...["num_attention_heads", "num_key_value_heads", "head_dim", "rms_norm_eps", "max_position_embeddings"],
+  ...["rope_theta", "rope_scaling", "rope_parameters", "original_max_position_embeddings", "hidden_act"],
+  ...["tie_word_embeddings", "attention_bias", "mlp_bias", "use_sliding_window", "layer_types", "is_causal"],
+  ...["partial_rotary_factor", "attention_dropout", "quantization_config"],
+];
+
+/** Keys without influence on logits: names, versions, training, heads of other tasks, and how text is generated. */
+const harmlessKeys = [
+  ...["_name_or_path", "name_or_path", "_commit_hash", "transformers_version", "torch_dtype", "dtype"],
+  ...[
+    "_attn_implementation",
+    "_attn_implementation_autoset",
+    "attn_implementation",
+    "tokenizer_class",
+    "prefix",
+  ],
+  ...["unsloth_version", "unsloth_fixed", "use_cache", "initializer_range", "pretraining_tp", "torchscript"],
+  ...["gradient_checkpointing", "use_bfloat16", "tf_legacy_loss", "chunk_size_feed_forward", "return_dict"],
+  ...["return_dict_in_generate", "output_hidden_states", "output_attentions", "output_scores"],
+  // Sliding windows count only where use_sliding_window is true, which is refused.
+  ...["sliding_window", "max_window_layers"],
+  ...["id2label", "label2id", "num_labels", "problem_type", "finetuning_task", "task_specific_params"],
+  ...[
+    "bos_token_id",
+    "eos_token_id",
+    "pad_token_id",
+    "unk_token_id",
+    "sep_token_id",
+    "decoder_start_token_id",
+  ],
+  ...["max_length", "max_new_tokens", "min_length", "do_sample", "early_stopping", "num_beams"],
+  ...["num_beam_groups", "diversity_penalty", "temperature", "top_k", "top_p", "typical_p"],
+  ...["repetition_penalty", "length_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size"],
+  ...["bad_words_ids", "num_return_sequences", "exponential_decay_length_penalty", "suppress_tokens"],
+  ...["begin_suppress_tokens", "forced_bos_token_id", "forced_eos_token_id", "remove_invalid_values"],
+];
+
+/** Features that are off in the models SeekRL runs; older configurations write them so. */
+const offKeys = [
+  ...["is_decoder", "is_encoder_decoder", "add_cross_attention", "tie_encoder_decoder", "use_mrope"],
+  ...["cross_attention_hidden_size", "pruned_heads"],
+];
+
+const known = new Set([...readKeys, ...harmlessKeys]);
+const off = new Set(offKeys);
+
+function isOff(value: unknown): boolean {
+  return value == null || value === false || (typeof value === "object" && Object.keys(value).length === 0);
+}
+
+/**
+ * Refuses a key that may change what the model computes and that nothing here reads.
+ *
+ * @throws ERR_FORMAT naming the first such key
+ */
+export function checkKeys(file: object, from: string): void {
+  for (const [key, value] of Object.entries(file)) {
+    if (value === null || known.has(key) || (off.has(key) && isOff(value))) continue;
+    const problem = off.has(key) ? "is not supported" : "is unknown and could change what the model computes";
+    throw new SeekError("ERR_FORMAT", `${from}: ${key}: ${problem}; remove it if it does not`);
+  }
+}
