@@ -1,8 +1,8 @@
 /** A language model behind an OpenAI-compatible server: one message in, one text out. */
 import { z } from "zod";
-import { KeptAnswers } from "../base/files/kept-answers.ts";
 import { Endpoint, httpUrl } from "./endpoint.ts";
 import type { TransportOptions } from "./guard.ts";
+import { KeptAnswers } from "./kept-answers.ts";
 import { bearer, type KeyOptions, optionalKey } from "./secret.ts";
 
 /** Which model, where, and how it is asked. */

@@ -79,8 +79,12 @@ export function groupMetrics(groups: readonly (readonly Rolled[])[]): Record<str
   };
 }
 
-/** One line of `trajectories.jsonl` per trajectory; text instead of ids, to be read by people. */
-export function trajectoryRows(step: number, rolled: readonly Rolled[]): object[] {
+/**
+ * One line of `trajectories.jsonl` per trajectory; text instead of ids, to be read by people.
+ *
+ * @param firstVersion - the version of the weights before the first optimiser step, which the log counts from
+ */
+export function trajectoryRows(step: number, rolled: readonly Rolled[], firstVersion: number): object[] {
   return rolled.map(({ trajectory, question, reward, failure }) => ({
     step,
     id: trajectory.id,
@@ -94,7 +98,7 @@ export function trajectoryRows(step: number, rolled: readonly Rolled[]): object[
     rounds: trajectory.rounds,
     queries: trajectory.queries,
     failures: trajectory.failureReasons ?? [],
-    weightsVersion: trajectory.weightsVersion,
+    weightsVersion: trajectory.weightsVersion - firstVersion,
     memory: trajectory.memory,
     segments: trajectory.segments.map(({ kind, text, tokens, visible }) => ({
       kind,

@@ -73,7 +73,7 @@ export interface RlOptions {
   /** Of the order of questions and of every rollout. @default 0 */
   readonly seed?: number;
   /** @default nothing is written */
-  readonly run?: RunOptions;
+  readonly run?: RunOptions | undefined;
   /** Adds its numbers to the metrics after every `every` steps and after the last. */
   readonly evaluation?: {
     readonly every: number;

@@ -3,6 +3,7 @@
 import { performance } from "node:perf_hooks";
 import { defined } from "../base/defined.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
+import { digestOf } from "../base/files/digests.ts";
 import { mixSeed } from "../base/seed.ts";
 import { nextKlCoef } from "./algorithm/kl-target.ts";
 import { toExperience } from "./experience.ts";
@@ -10,6 +11,7 @@ import { checkSamples, type Played, play, scoredOf } from "./play.ts";
 import { groupMetrics, rolloutMetrics, trajectoryRows } from "./rl-metrics.ts";
 import type { RlMetrics, RlOptions } from "./rl-options.ts";
 import { Run } from "./run/run.ts";
+import type { Settings } from "./run/settings.ts";
 import { update } from "./update.ts";
 
 function check({ learners, algorithm, batch, task }: RlOptions): void {
@@ -47,7 +49,7 @@ async function learn(step: number, played: readonly Played[], options: RlOptions
     "value/mean": meanValue,
     lr: rates.policy,
     "value/lr": learners.critic && rates.critic,
-    weights_version: learners.trainer.model.weightsVersion,
+    weights_version: learners.trainer.numSteps,
   });
   return { learnt, klCoef: adaptive && nextKlCoef(coef, measured, adaptive) };
 }
@@ -83,11 +85,22 @@ async function rlStep(index: number, options: RlOptions, run: Run | undefined) {
     "seconds/train": (performance.now() - between) / 1000,
     ...(await evaluation(step, options)),
   };
-  await run?.logTrajectories(trajectoryRows(step, rolled));
+  await run?.logTrajectories(trajectoryRows(step, rolled, sinceStart(options.learners)));
   await run?.logMetrics(metrics);
   const trajectories = rolled.map(({ trajectory }) => trajectory);
   await options.onStep?.(metrics, trajectories);
   return { metrics, klCoef };
+}
+
+/** What a version counts besides optimiser steps: it begins anew with every process, and a log does not. */
+function sinceStart({ trainer: { model, numSteps } }: RlOptions["learners"]): number {
+  return model.weightsVersion - numSteps;
+}
+
+/** What decides the outcome, as far as it is data: functions are compared by what they are made of, in `run.settings`. */
+function settingsOf({ task: { questions }, algorithm, batch }: RlOptions): Settings {
+  const { maxTokens: _, ...sizes } = batch;
+  return { questions: digestOf(JSON.stringify(questions)), algorithm, batch: sizes };
 }
 
 /** The same options with the weight of the KL that an adaptive controller has come to. */
@@ -121,7 +134,8 @@ function withKlCoef(options: RlOptions, coef: number | undefined): RlOptions {
 export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
   check(options);
   const { learners, steps, seed = 0, signal } = options;
-  const subject = { kind: "rl" as const, seed, trainer: learners.trainer, critic: learners.critic };
+  const { trainer, critic } = learners;
+  const subject = { kind: "rl" as const, seed, settings: settingsOf(options), trainer, critic };
   const run = options.run && (await Run.open(options.run, subject));
   let last: RlMetrics | undefined;
   try {
@@ -134,8 +148,9 @@ export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
       last = done.metrics;
       klCoef = done.klCoef;
       hasEnded = options.endWhen?.(last) ?? false;
-      await run?.finishStep(step + 1, { isLast: step + 1 === steps, hasEnded, klCoef });
+      await run?.finishStep(last, { isLast: step + 1 === steps, hasEnded, klCoef });
     }
+    await run?.saveModel();
   } catch (error) {
     // What ended the run is the news, also where no checkpoint can be written.
     await run?.keepFinished().catch(() => undefined);

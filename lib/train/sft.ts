@@ -1,4 +1,5 @@
 /** Supervised fine-tuning: batches of weighted sequences, one optimiser step each. */
+import { createHash } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import type { Schedule } from "./algorithm/schedule.ts";
@@ -22,6 +23,7 @@ export interface SftMetrics {
   /** Tokens of the step, context included. */
   readonly tokens: number;
   readonly "seconds/train": number;
+  /** Optimiser steps so far. */
   readonly weights_version: number;
 }
 
@@ -34,12 +36,21 @@ export interface SftOptions {
   readonly learningRate: Schedule;
   /** Names the run; `epochs` takes its own. @default 0 */
   readonly seed?: number;
+  /** Names what is trained on: a run resumes with the same only. `epochs` gives a digest. @default it is not compared */
+  readonly data?: string | undefined;
   /** @default nothing is written */
-  readonly run?: RunOptions;
+  readonly run?: RunOptions | undefined;
+  /** Adds its numbers to the metrics after every `every` steps and after the last. */
+  readonly evaluation?:
+    | {
+        readonly every: number;
+        readonly evaluate: (step: number) => Promise<Readonly<Record<string, number>>>;
+      }
+    | undefined;
   /** Tokens of one micro-batch. @default 4096 */
-  readonly maxTokens?: number;
-  readonly onStep?: (metrics: SftMetrics) => void | Promise<void>;
-  readonly signal?: AbortSignal;
+  readonly maxTokens?: number | undefined;
+  readonly onStep?: ((metrics: SftMetrics) => void | Promise<void>) | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -47,7 +58,7 @@ export interface SftOptions {
  *
  * @param sequences - all of them
  * @param options - `batchSize` sequences a step, `epochs` over the list, `seed` of the order
- * @returns `batch` and `steps` for `sft`
+ * @returns `batch`, `steps` and `data` for `sft`
  * @throws ERR_ARGUMENT without sequences
  * @example
  * const data = epochs(sequences, { batchSize: 32, epochs: 2, seed: 1 });
@@ -56,12 +67,21 @@ export interface SftOptions {
 export function epochs(
   sequences: readonly TrainSequence[],
   options: { readonly batchSize: number; readonly epochs: number; readonly seed?: number },
-): { readonly batch: SftBatch; readonly steps: number } {
+): { readonly batch: SftBatch; readonly steps: number; readonly data: string } {
   const { batchSize, seed = 0 } = options;
   if (sequences.length === 0) throw new SeekError("ERR_ARGUMENT", "sequences: expected at least one");
   const steps = Math.ceil((sequences.length * options.epochs) / batchSize);
   const order = { count: sequences.length, perStep: batchSize, seed };
-  return { steps, batch: (step) => itemsOfStep(step, order).map((i) => sequences[i]!) };
+  const batch = (step: number): TrainSequence[] => itemsOfStep(step, order).map((i) => sequences[i]!);
+  return { steps, batch, data: digestOfSequences(sequences, order) };
+}
+
+function digestOfSequences(sequences: readonly TrainSequence[], order: object): string {
+  const hash = createHash("sha256").update(JSON.stringify(order));
+  for (const { tokens, rows, weights, starts } of sequences) {
+    for (const part of [tokens, rows, weights, starts]) hash.update(`${part?.length};`).update(part ?? "");
+  }
+  return hash.digest("hex");
 }
 
 /**
@@ -70,24 +90,27 @@ export function epochs(
  *
  * @param options - trainer, data, schedule, run folder
  * @returns the last step's metrics; undefined when the run was finished already
- * @throws ERR_ABORTED when the signal fires, between steps; ERR_RANGE when the gradient is not finite
+ * @throws ERR_ABORTED when the signal fires, between steps; ERR_RANGE when gradient or weights are not finite; ERR_STATE
+ *   when the run folder is another process's, or was begun with other settings; ERR_FORMAT when a file in it is damaged
  * @example
  * const batch = () => sequences;
  * const metrics = await sft({ trainer, batch, steps: 1, learningRate: schedule({ peak: 1e-4 }) });
  * assert.ok(metrics && metrics.loss > 0);
  */
 export async function sft(options: SftOptions): Promise<SftMetrics | undefined> {
-  const { trainer, steps, seed = 0, signal } = options;
-  const run = options.run && (await Run.open(options.run, { kind: "sft", seed, trainer }));
+  const { trainer, steps, seed = 0, data, signal } = options;
+  const run =
+    options.run && (await Run.open(options.run, { kind: "sft", seed, settings: { data }, trainer }));
   let last: SftMetrics | undefined;
   try {
     for (let step = run?.resumedStep ?? 0; step < steps; step += 1) {
       throwIfAborted(signal, "sft");
-      last = await sftStep(step, options);
+      last = { ...(await sftStep(step, options)), ...(await evaluated(step + 1, options)) };
       await run?.logMetrics({ ...last });
       await options.onStep?.(last);
-      await run?.finishStep(step + 1, { isLast: step + 1 === steps });
+      await run?.finishStep(last, { isLast: step + 1 === steps });
     }
+    await run?.saveModel();
   } catch (error) {
     // What ended the run is the news, also where no checkpoint can be written.
     await run?.keepFinished().catch(() => undefined);
@@ -98,12 +121,17 @@ export async function sft(options: SftOptions): Promise<SftMetrics | undefined> 
   return last;
 }
 
+async function evaluated(step: number, { evaluation, steps }: SftOptions) {
+  if (evaluation === undefined || (step % evaluation.every !== 0 && step !== steps)) return {};
+  return evaluation.evaluate(step);
+}
+
 async function sftStep(step: number, options: SftOptions): Promise<SftMetrics> {
   const { trainer, maxTokens } = options;
   const sequences = normaliseWeights(await options.batch(step));
   const started = performance.now();
   const lr = options.learningRate(step);
-  const { loss } = await trainer.accumulate(sequences, maxTokens === undefined ? {} : { maxTokens });
+  const { loss } = await trainer.accumulate(sequences, { maxTokens });
   const { gradNorm } = await trainer.step({ learningRate: lr });
   return {
     step: step + 1,
@@ -112,6 +140,6 @@ async function sftStep(step: number, options: SftOptions): Promise<SftMetrics> {
     lr,
     tokens: sequences.reduce((sum, { tokens }) => sum + tokens.length, 0),
     "seconds/train": (performance.now() - started) / 1000,
-    weights_version: trainer.model.weightsVersion,
+    weights_version: trainer.numSteps,
   };
 }

@@ -4,8 +4,8 @@ import { appendFile, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { KeptAnswers } from "../../lib/base/files/kept-answers.ts";
 import { Chat, type ChatOptions } from "../../lib/remote/chat.ts";
+import { KeptAnswers } from "../../lib/remote/kept-answers.ts";
 import { judgeAnswer, judgeReward, relevanceReward } from "../../lib/reward/judge.ts";
 import { weightedReward } from "../../lib/reward/reward.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
@@ -112,7 +112,7 @@ test("replies are kept on disk, nonsense is not, and nothing is asked twice", as
   const numAsked = server.asked.length;
   assert.equal(numAsked, 2);
   // A kill may leave half a line.
-  await appendFile(cache, '["abc", "ha');
+  await appendFile(cache, '{"request":"abc","ans');
   await using chat = await open(server, { cache });
   assert.deepEqual(await judgeAnswer(chat, question, "Rome"), { isRight: true, rationale: "because" });
   assert.equal(server.asked.length, numAsked);
@@ -125,8 +125,11 @@ test("replies are kept on disk, nonsense is not, and nothing is asked twice", as
 
 test("a file of answers that is no such file is refused by its line", async () => {
   const path = join(folder, "wrong.jsonl");
-  await writeFile(path, '["a", "b"]\n{"a": 1}\n');
-  await assert.rejects(KeptAnswers.open(path), /wrong\.jsonl:2: expected a pair/);
+  const answers = await KeptAnswers.open(path);
+  await answers.set({ ask: "a" }, "b");
+  await answers.close();
+  await appendFile(path, '{"a": 1}\n');
+  await assert.rejects(KeptAnswers.open(path), /wrong\.jsonl:2: expected "digest": that of the line/);
   assert.equal((await readFile(path, "utf8")).split("\n").length, 3);
   await assert.rejects(KeptAnswers.open(folder), { code: "ERR_IO" });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { LineLog } from "../../lib/data/logs/line-log.ts";
+import { Journal } from "../../lib/base/files/journal.ts";
 import { latestCheckpoint, removeLeftovers, writeCheckpoint } from "../../lib/train/run/checkpoint.ts";
 import { withFolder } from "./kill.ts";
 
@@ -60,15 +60,15 @@ test("the same step written twice holds the second content", async () => {
 test("a log goes on where the checkpoint left it", async () => {
   await withFolder(async (folder) => {
     const path = join(folder, "metrics.jsonl");
-    const log = await LineLog.open(path, 0);
-    await log.append({ step: 1 });
+    const log = await Journal.open(path, 0);
+    await log.add({ step: 1 });
     const { bytes } = log;
-    await log.append({ step: 2 }, { step: 3 });
+    await log.add({ step: 2 }, { step: 3 });
     await log.close();
-    const again = await LineLog.open(path, bytes);
-    await again.append({ step: 4 });
+    const again = await Journal.open(path, bytes);
+    await again.add({ step: 4 });
     await again.close();
     assert.equal(await readFile(path, "utf8"), '{"step":1}\n{"step":4}\n');
-    await assert.rejects(LineLog.open(path, 1000), { code: "ERR_FORMAT" });
+    await assert.rejects(Journal.open(path, 1000), { code: "ERR_FORMAT" });
   });
 });

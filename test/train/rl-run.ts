@@ -26,8 +26,10 @@ export function playOn(engine: Engine, onEnd?: (tokens: Int32Array) => void): Ro
     const prompt = Int32Array.of(1, 2, 10 + Number(questionId.slice(1)));
     const sequence = engine.open(prompt, { seed });
     const segments: Segment[] = [{ kind: "prompt", tokens: prompt, text: "" }];
+    let weightsVersion = 0;
     for (const observation of [Int32Array.of(20, wantedToken, 21), undefined]) {
-      const { ids, logprobs } = await sequence.generate({ maxTokens: 3, ...sampling });
+      const { ids, logprobs, ...span } = await sequence.generate({ maxTokens: 3, ...sampling });
+      weightsVersion = span.weightsVersion;
       segments.push({ kind: "policy", tokens: ids, logprobs, text: "" });
       if (observation === undefined) continue;
       sequence.append(observation);
@@ -37,7 +39,7 @@ export function playOn(engine: Engine, onEnd?: (tokens: Int32Array) => void): Ro
     sequence.close();
     const timings = { generateMs: 0, searchMs: 0, totalMs: 0 };
     const counts = { turns: 2, rounds: 1, queries: [], invalidActions: 0, failures: 0 };
-    return { id, questionId, segments, stop: "eos", timings, weightsVersion: 0, ...counts };
+    return { id, questionId, segments, stop: "eos", timings, weightsVersion, ...counts };
   };
   return ({ id }, { samples, seed, sampling }) =>
     Promise.all(

@@ -329,7 +329,7 @@ test("the log of a step says what the stacks did, and what was visible", () => {
   const paid = played.map((one, i) => ({ ...one, reward: 1, tokenRewards: [-0.25 * i, -0.5] }));
   const { "reward/mean": whole, "reward/tokens": lost } = rolloutMetrics(paid);
   assert.deepEqual([whole, lost], [1, -0.5 - (0.25 * (paid.length - 1)) / 2]);
-  const [row] = trajectoryRows(1, played) as [Pick<Trajectory, "memory" | "segments">];
+  const [row] = trajectoryRows(1, played, 0) as [Pick<Trajectory, "memory" | "segments">];
   assert.deepEqual(row.memory, trajectories[0]!.memory);
   assert.deepEqual(
     row.segments.map(({ visible }) => visible),

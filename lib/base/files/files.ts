@@ -1,7 +1,7 @@
 /** Files are written whole or not at all: a temporary file beside the target, flushed, then renamed over it. */
 import { randomBytes } from "node:crypto";
-import { type FileHandle, mkdir, open, rename, rm, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { SeekError } from "../errors.ts";
 
 /** What {@link writeFileAtomic} accepts: the whole content, or its parts in order. */
@@ -82,5 +82,22 @@ export async function writeFileAtomic(path: string, content: FileContent): Promi
     await rm(temporary, { force: true }).catch(() => undefined);
     if (cause instanceof SeekError || (cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
     throw cannotWrite(path, cause);
+  }
+}
+
+/** As `writeFileAtomic` and the native core name what they have not finished. */
+const temporaryPattern = /\.\d+-[0-9a-f]+\.tmp$/;
+
+/**
+ * Removes temporary files that processes left when they were killed. Only for who holds the lock on what they are of.
+ *
+ * @param path - a folder, or one file: then what would have become it
+ */
+export async function removeTemporaries(path: string): Promise<void> {
+  const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+  const [folder, begin] = isFolder ? [path, ""] : [dirname(path), `${basename(path)}.`];
+  for (const name of await readdir(folder).catch(() => [] as string[])) {
+    const isTemporary = temporaryPattern.test(name) && name.replace(temporaryPattern, ".").startsWith(begin);
+    if (isTemporary) await rm(join(folder, name), { force: true });
   }
 }

@@ -1,8 +1,9 @@
-/** One writer a folder: the operating system's lock on a file in it, which ends with its holder however that ends. */
+/** One writer a folder or file: the operating system's lock, which ends with its holder however that ends. */
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { native } from "../addon/native.ts";
 import { SeekError } from "../errors.ts";
+import { removeTemporaries } from "./files.ts";
 
 /** The lock's file within a folder. It stays when the lock is given up: one that is removed could be locked twice. */
 export const lockFileName = "lock";
@@ -10,9 +11,9 @@ export const lockFileName = "lock";
 // The collector would give up the lock of a handle that nobody refers to any more.
 const held = new Set<unknown>();
 
-/** A folder that nobody else works in meanwhile. */
+/** A folder or file that nobody else writes meanwhile. */
 export interface FolderLock {
-  /** Gives the folder up; idempotent. */
+  /** Gives it up; idempotent. */
   close(): void;
   /** Gives it up at the end of a `using` block. */
   [Symbol.dispose](): void;
@@ -30,10 +31,28 @@ export interface FolderLock {
  * using lock = await lockFolder("runs/first");
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
+  return take(folder, lockFileName);
+}
+
+/**
+ * Takes one file in a folder of many for this process alone, as {@link lockFolder} does a folder; what killed processes
+ * left half written of it is removed.
+ *
+ * @param path - of the file, which need not be there; `<path>.lock` beside it is what is locked
+ * @returns the lock, to be closed
+ * @throws ERR_STATE, ERR_IO
+ */
+export async function lockFile(path: string): Promise<FolderLock> {
+  const lock = await take(dirname(path), `${basename(path)}.lock`);
+  await removeTemporaries(path);
+  return lock;
+}
+
+async function take(folder: string, name: string): Promise<FolderLock> {
   await mkdir(folder, { recursive: true }).catch((cause) => {
     throw new SeekError("ERR_IO", `${folder}: cannot be made: ${cause.message}`, { cause });
   });
-  const lock = native().fileLockTake(join(folder, lockFileName));
+  const lock = native().fileLockTake(join(folder, name));
   held.add(lock);
   const close = (): void => {
     held.delete(lock);

@@ -1,5 +1,5 @@
 /** TensorBoard's event files: numbers of steps as protobuf messages in checked records, which grow with a run. */
-import { GrowingFile } from "./growing-file.ts";
+import { Journal } from "../../base/files/journal.ts";
 
 /** The reflected polynomial of CRC-32C (Castagnoli), which RFC 3720 specifies. */
 const polynomial = 0x82f63b78;
@@ -72,11 +72,11 @@ function summary(metrics: Readonly<Record<string, number>>): Buffer {
 
 /** The numbers of a run for TensorBoard, and for all that reads its files. */
 export class EventLog {
-  readonly #file: GrowingFile;
+  readonly #journal: Journal;
   readonly #now: () => number;
 
-  private constructor(file: GrowingFile, now: () => number) {
-    this.#file = file;
+  private constructor(journal: Journal, now: () => number) {
+    this.#journal = journal;
     this.#now = now;
   }
 
@@ -94,28 +94,28 @@ export class EventLog {
     bytes: number,
     now: () => number = () => Date.now() / 1000,
   ): Promise<EventLog> {
-    const file = await GrowingFile.open(path, bytes);
-    if (bytes === 0) await file.append(event(now(), 0, lengthField(3, Buffer.from("brain.Event:2"))));
-    return new EventLog(file, now);
+    const journal = await Journal.open(path, bytes);
+    if (bytes === 0) await journal.append(event(now(), 0, lengthField(3, Buffer.from("brain.Event:2"))));
+    return new EventLog(journal, now);
   }
 
   /** Length after all events so far. */
   get bytes(): number {
-    return this.#file.bytes;
+    return this.#journal.bytes;
   }
 
   /** Adds the numbers of a step. @throws ERR_IO */
   async append({ step = 0, ...metrics }: Readonly<Record<string, number>>): Promise<void> {
-    await this.#file.append(event(this.#now(), step, lengthField(5, summary(metrics))));
+    await this.#journal.append(event(this.#now(), step, lengthField(5, summary(metrics))));
   }
 
   /** Waits until all events are on the disk. */
   async sync(): Promise<void> {
-    await this.#file.sync();
+    await this.#journal.sync();
   }
 
   /** Gives the file back. */
   async close(): Promise<void> {
-    await this.#file.close();
+    await this.#journal.close();
   }
 }

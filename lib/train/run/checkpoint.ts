@@ -1,15 +1,21 @@
-/** Checkpoints: folders that appear whole or not at all, and the latest of them (laws 5 and 8). */
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+/** Checkpoints: folders that appear whole or not at all, and whose files are what was written (laws 5 and 8). */
+import { mkdir, open, readdir, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
+import { digestOf, digestsBelow } from "../../base/files/digests.ts";
 
 const stateFile = "state.json";
+const bestLink = "best";
 const namePattern = /^step-(\d+)$/;
 /** Folders that are being written or removed; a kill may leave them behind. */
 const leftoverPattern = /^\.(writing|removing)-/;
 
-const stateShape = z.looseObject({ step: z.number().int().nonnegative() });
+const stateShape = z.looseObject({
+  step: z.int().nonnegative(),
+  /** SHA-256 of every other file in the folder. */
+  files: z.record(z.string(), z.string()),
+});
 
 /** A finished checkpoint. */
 export interface Checkpoint {
@@ -27,6 +33,14 @@ export interface CheckpointContent {
   readonly state: Readonly<Record<string, unknown>>;
   /** Puts files into the folder it is given. */
   readonly write: (folder: string) => Promise<void>;
+}
+
+/** Which checkpoints stay. */
+export interface KeepOptions {
+  /** The newest ones. @default 2 */
+  readonly keep?: number | undefined;
+  /** The step of one that stays besides, and that the link `best` leads to. */
+  readonly best?: number | undefined;
 }
 
 /** Flushes every file below a folder, then the folders themselves. */
@@ -56,6 +70,8 @@ async function removeWhole(root: string, name: string): Promise<void> {
   await rm(doomed, { recursive: true, force: true });
 }
 
+const nameOf = (step: number): string => `step-${String(step).padStart(6, "0")}`;
+
 async function checkpointNames(root: string): Promise<{ name: string; step: number }[]> {
   const found: { name: string; step: number }[] = [];
   for (const name of await readdir(root).catch(() => [] as string[])) {
@@ -65,36 +81,60 @@ async function checkpointNames(root: string): Promise<{ name: string; step: numb
   return found.sort((a, b) => b.step - a.step);
 }
 
+/** Its last member, `digest`, is the SHA-256 of all others as JSON without blanks. */
+async function writeState(folder: string, state: object): Promise<void> {
+  const described = { ...state, files: await digestsBelow(folder) };
+  const text = JSON.stringify({ ...described, digest: digestOf(JSON.stringify(described)) }, null, 2);
+  const handle = await open(join(folder, stateFile), "w");
+  await handle.writeFile(`${text}\n`);
+  await handle.close();
+}
+
+/** Leads `best` to a checkpoint; a reader meets the old one or the new one. */
+async function linkBest(root: string, step: number | undefined): Promise<void> {
+  const link = join(root, bestLink);
+  if (step === undefined) return rm(link, { force: true });
+  if ((await readlink(link).catch(() => undefined)) === nameOf(step)) return;
+  const writing = join(root, `.writing-${bestLink}`);
+  await rm(writing, { recursive: true, force: true });
+  await symlink(nameOf(step), writing);
+  await rename(writing, link);
+}
+
+async function removeOld(root: string, { keep = 2, best }: KeepOptions): Promise<void> {
+  for (const old of (await checkpointNames(root)).slice(Math.max(1, keep)))
+    if (old.step !== best) await removeWhole(root, old.name);
+}
+
 /**
- * Writes a checkpoint under a temporary name, flushes it, and gives it its name; only then older ones go.
+ * Writes a checkpoint under a temporary name with the digests of its files, flushes it, and gives it its name; only then
+ * older ones go.
  *
  * @param root - the folder of all checkpoints, made when missing
  * @param content - step, state and a function that writes the files
- * @param options - `keep` of the newest checkpoints, `@default` 2
+ * @param options - which of them stay
  * @returns the new checkpoint's folder
- * @throws ERR_IO when the file system refuses
+ * @throws ERR_IO when the file system refuses, and what `write` throws
  */
 export async function writeCheckpoint(
   root: string,
   { step, state, write }: CheckpointContent,
-  { keep = 2 }: { readonly keep?: number } = {},
+  options: KeepOptions = {},
 ): Promise<string> {
-  const name = `step-${String(step).padStart(6, "0")}`;
+  const name = nameOf(step);
   const writing = join(root, `.writing-${name}`);
   const folder = join(root, name);
   try {
     await rm(writing, { recursive: true, force: true });
     await mkdir(writing, { recursive: true });
     await write(writing);
-    const handle = await open(join(writing, stateFile), "w");
-    await handle.writeFile(`${JSON.stringify({ ...state, step }, null, 2)}\n`);
-    await handle.close();
+    await writeState(writing, { ...state, step });
     await syncTree(writing);
     if ((await checkpointNames(root)).some((other) => other.step === step)) await removeWhole(root, name);
     await rename(writing, folder);
+    await linkBest(root, options.best);
     await sync(root);
-    for (const old of (await checkpointNames(root)).slice(Math.max(1, keep)))
-      await removeWhole(root, old.name);
+    await removeOld(root, options);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
     throw new SeekError("ERR_IO", `${folder}: cannot be written: ${(cause as Error).message}`, { cause });
@@ -102,24 +142,41 @@ export async function writeCheckpoint(
   return folder;
 }
 
+/** What a folder's state says, when it says what was written. */
+async function readState(path: string): Promise<z.infer<typeof stateShape>> {
+  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === "ENOENT") throw damaged(path, "a checkpoint's state, got no such file");
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
+  });
+  try {
+    const { digest, ...described } = JSON.parse(text);
+    if (digest === digestOf(JSON.stringify(described))) return stateShape.parse(described);
+  } catch {}
+  throw damaged(path, "a checkpoint's state as it was written");
+}
+
+function damaged(path: string, expected: string): SeekError {
+  const remedy = "the file is damaged; without its folder the run goes on from the checkpoint before";
+  return new SeekError("ERR_FORMAT", `${path}: expected ${expected}: ${remedy}`);
+}
+
 /**
- * The newest finished checkpoint. What a kill left half written is not one.
+ * The newest finished checkpoint, its files compared with their digests. What a kill left half written is not one.
  *
  * @param root - the folder of all checkpoints; may be missing
  * @returns undefined when there is none
- * @throws ERR_FORMAT when its state is not what `writeCheckpoint` writes
+ * @throws ERR_FORMAT naming the file that is missing or not what was written
  */
 export async function latestCheckpoint(root: string): Promise<Checkpoint | undefined> {
   const [latest] = await checkpointNames(root);
   if (latest === undefined) return undefined;
   const folder = join(root, latest.name);
-  const path = join(folder, stateFile);
-  try {
-    const state = stateShape.parse(JSON.parse(await readFile(path, "utf8")));
-    return { step: state.step, folder, state };
-  } catch (cause) {
-    throw new SeekError("ERR_FORMAT", `${path}: expected a checkpoint's state`, { cause });
-  }
+  const { files, ...state } = await readState(join(folder, stateFile));
+  if (state.step !== latest.step) throw damaged(join(folder, stateFile), `step ${latest.step}`);
+  const actual = await digestsBelow(folder);
+  const wrong = Object.keys(files).find((name) => actual[name] !== files[name]);
+  if (wrong !== undefined) throw damaged(join(folder, wrong), `SHA-256 ${files[wrong]}`);
+  return { step: state.step, folder, state };
 }
 
 /** Removes what a kill left behind. */

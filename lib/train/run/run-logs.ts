@@ -1,22 +1,26 @@
 /** The logs of a training run, which are cut back together to its last checkpoint. */
 import { join } from "node:path";
+import { z } from "zod";
+import { Journal } from "../../base/files/journal.ts";
 import { EventLog } from "../../data/logs/event-log.ts";
-import { LineLog } from "../../data/logs/line-log.ts";
 
-/** Lengths of the logs at a checkpoint. */
-export interface LogBytes {
-  readonly metricsBytes: number;
-  readonly trajectoriesBytes: number;
-  readonly eventsBytes?: number | undefined;
-}
+/** Lengths of the logs at a checkpoint, in bytes. */
+export const logLengths = z.object({
+  metrics: z.int().nonnegative(),
+  trajectories: z.int().nonnegative(),
+  events: z.int().nonnegative().optional(),
+});
+
+/** What `logLengths` reads. */
+export type LogLengths = z.infer<typeof logLengths>;
 
 /** Metrics, trajectories, and where they are asked for TensorBoard's events. */
 export class RunLogs {
-  readonly #metrics: LineLog;
-  readonly #trajectories: LineLog;
+  readonly #metrics: Journal;
+  readonly #trajectories: Journal;
   readonly #events: EventLog | undefined;
 
-  private constructor(metrics: LineLog, trajectories: LineLog, events: EventLog | undefined) {
+  private constructor(metrics: Journal, trajectories: Journal, events: EventLog | undefined) {
     this.#metrics = metrics;
     this.#trajectories = trajectories;
     this.#events = events;
@@ -32,35 +36,45 @@ export class RunLogs {
    */
   static async open(
     folder: string,
-    saved: LogBytes = { metricsBytes: 0, trajectoriesBytes: 0 },
+    saved: LogLengths = { metrics: 0, trajectories: 0 },
     { tensorBoard = false }: { readonly tensorBoard?: boolean | undefined } = {},
   ): Promise<RunLogs> {
-    const metrics = await LineLog.open(join(folder, "metrics.jsonl"), saved.metricsBytes);
-    const trajectories = await LineLog.open(join(folder, "trajectories.jsonl"), saved.trajectoriesBytes);
-    // One name for the whole run: a resumed one goes on in the same file.
-    const path = join(folder, "tensorboard", "events.out.tfevents.0.seekrl");
-    const events = tensorBoard ? await EventLog.open(path, saved.eventsBytes ?? 0) : undefined;
-    return new RunLogs(metrics, trajectories, events);
+    const opened: { close(): Promise<void> }[] = [];
+    const keep = <Log extends { close(): Promise<void> }>(log: Log): Log => {
+      opened.push(log);
+      return log;
+    };
+    try {
+      const metrics = keep(await Journal.open(join(folder, "metrics.jsonl"), saved.metrics));
+      const trajectories = keep(await Journal.open(join(folder, "trajectories.jsonl"), saved.trajectories));
+      // One name for the whole run: a resumed one goes on in the same file.
+      const path = join(folder, "tensorboard", "events.out.tfevents.0.seekrl");
+      const events = tensorBoard ? await EventLog.open(path, saved.events ?? 0) : undefined;
+      return new RunLogs(metrics, trajectories, events);
+    } catch (error) {
+      await Promise.all(opened.map((log) => log.close()));
+      throw error;
+    }
   }
 
   /** Adds a step's numbers. @throws ERR_IO */
   async addMetrics(metrics: Readonly<Record<string, number>>): Promise<void> {
-    await this.#metrics.append(metrics);
+    await this.#metrics.add(metrics);
     await this.#events?.append(metrics);
   }
 
   /** Adds a step's trajectories. @throws ERR_IO */
   async addTrajectories(rows: readonly object[]): Promise<void> {
-    if (rows.length > 0) await this.#trajectories.append(...rows);
+    await this.#trajectories.add(...rows);
   }
 
   /** Waits until all is on the disk. @returns how long the logs are */
-  async sync(): Promise<LogBytes> {
+  async sync(): Promise<LogLengths> {
     await Promise.all([this.#metrics.sync(), this.#trajectories.sync(), this.#events?.sync()]);
     return {
-      metricsBytes: this.#metrics.bytes,
-      trajectoriesBytes: this.#trajectories.bytes,
-      ...(this.#events === undefined ? {} : { eventsBytes: this.#events.bytes }),
+      metrics: this.#metrics.bytes,
+      trajectories: this.#trajectories.bytes,
+      events: this.#events?.bytes,
     };
   }
 

@@ -1,49 +1,71 @@
 /** The folder of one training run: its logs, its checkpoints, and where a killed run goes on. */
 import { join } from "node:path";
+import { stringify } from "yaml";
 import { z } from "zod";
 import { native } from "../../base/addon/native.ts";
 import { SeekError } from "../../base/errors.ts";
+import { removeTemporaries, writeFileAtomic } from "../../base/files/files.ts";
+import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
 import type { Model } from "../../model/model.ts";
 import { findWeights } from "../../model/model-folder.ts";
 import type { Critic } from "../learner/critic.ts";
 import type { Trainer } from "../learner/trainer.ts";
 import { type Checkpoint, latestCheckpoint, removeLeftovers, writeCheckpoint } from "./checkpoint.ts";
-import { RunLogs } from "./run-logs.ts";
+import { logLengths, RunLogs } from "./run-logs.ts";
+import { checkSettings, type Settings } from "./settings.ts";
 
 /** Where a run is kept, and how often. */
 export interface RunOptions {
-  /** `metrics.jsonl`, `trajectories.jsonl` and `checkpoints/` stand in it. A run that is already there goes on. */
+  /** Logs, checkpoints and the final model stand in it. A run that is already there goes on; nobody else writes it. */
   readonly folder: string;
   /** Also keeps the metrics as an event file in `tensorboard/`. @default false */
-  readonly tensorBoard?: boolean;
+  readonly tensorBoard?: boolean | undefined;
   /** Steps between checkpoints; the last step always gets one. @default 50 */
-  readonly checkpointEvery?: number;
+  readonly checkpointEvery?: number | undefined;
   /** Newest checkpoints kept. @default 2 */
-  readonly keep?: number;
+  readonly keep?: number | undefined;
+  /** Also keeps the checkpoint of the step that evaluated best, as `checkpoints/best`. @default it is removed in its turn */
+  readonly best?: BestOptions | undefined;
+  /** What decides the outcome and is not the loop's own: a resumed run is refused when they differ. @default none */
+  readonly settings?: Settings | undefined;
+  /** Options of the program, kept as `config.yaml`. @default none */
+  readonly config?: Settings | undefined;
   /** Adds files, such as the tokenizer's, so that a checkpoint can be loaded as a model folder. */
-  readonly onCheckpoint?: (folder: string) => Promise<void>;
+  readonly onCheckpoint?: ((folder: string) => Promise<void>) | undefined;
+}
+
+/** What tells the best step. */
+export interface BestOptions {
+  /** Its name among a step's metrics, such as `eval/em`. */
+  readonly metric: string;
+  /** Whether more or less of it is better. @default "max" */
+  readonly mode?: "max" | "min" | undefined;
 }
 
 /** What a run trains, and what tells it from another. */
 export interface RunSubject {
   readonly kind: "sft" | "rl";
   readonly seed: number;
+  /** What else the loop knows to decide the outcome. */
+  readonly settings?: Settings | undefined;
   readonly trainer: Trainer;
   readonly critic?: Critic | undefined;
 }
 
+const savedBest = z.object({ metric: z.string(), step: z.int(), value: z.number() });
+
 const savedState = z.object({
-  step: z.number().int(),
-  kind: z.string(),
-  seed: z.number(),
-  policySteps: z.number().int(),
-  criticSteps: z.number().int().optional(),
-  metricsBytes: z.number().int(),
-  trajectoriesBytes: z.number().int(),
-  eventsBytes: z.number().int().optional(),
+  step: z.int(),
+  settings: z.record(z.string(), z.unknown()),
+  policySteps: z.int(),
+  criticSteps: z.int().optional(),
+  logs: logLengths,
+  best: savedBest.optional(),
   hasEnded: z.boolean().optional(),
   klCoef: z.number().optional(),
 });
+
+type SavedState = z.infer<typeof savedState>;
 
 /** What a loop has come to besides its weights. */
 export interface LoopState {
@@ -54,36 +76,38 @@ export interface LoopState {
 
 const policyState = "trainer.safetensors";
 const criticFolder = "critic";
+const modelFolder = "model";
 
 async function readInto(model: Model, folder: string): Promise<void> {
   await native().readWeights(model.handle, await findWeights(folder));
 }
 
-function describeRun(kind: string, seed: number, hasCritic: boolean): string {
-  return `${kind} with seed ${seed}${hasCritic ? " and a critic" : ""}`;
+function settingsOf({ kind, seed, critic, settings }: RunSubject, { settings: given }: RunOptions): Settings {
+  return { ...given, ...settings, kind, seed, critic: critic !== undefined };
 }
 
-function parseState({ state, folder }: Checkpoint, { kind, seed, critic }: RunSubject) {
+async function restore(checkpoint: Checkpoint, subject: RunSubject, settings: Settings): Promise<SavedState> {
+  const { state, folder } = checkpoint;
   const parsed = savedState.safeParse(state);
   if (!parsed.success) throw new SeekError("ERR_FORMAT", `${folder}: its state is not a training run's`);
   const saved = parsed.data;
-  const expected = describeRun(kind, seed, critic !== undefined);
-  const found = describeRun(saved.kind, saved.seed, saved.criticSteps !== undefined);
-  if (found === expected) return saved;
-  throw new SeekError("ERR_STATE", `${folder}: expected ${expected}, got ${found}; choose another folder`);
-}
-
-async function restore(checkpoint: Checkpoint, subject: RunSubject) {
-  const saved = parseState(checkpoint, subject);
+  checkSettings(folder, saved.settings, settings);
   const { trainer, critic } = subject;
-  await readInto(trainer.model, checkpoint.folder);
-  await trainer.loadState(join(checkpoint.folder, policyState), saved.policySteps);
+  await readInto(trainer.model, folder);
+  await trainer.loadState(join(folder, policyState), saved.policySteps);
   if (critic !== undefined) {
-    const folder = join(checkpoint.folder, criticFolder);
-    await readInto(critic.trunk, folder);
-    await critic.loadState(join(folder, policyState), saved.criticSteps ?? 0);
+    const trunk = join(folder, criticFolder);
+    await readInto(critic.trunk, trunk);
+    await critic.loadState(join(trunk, policyState), saved.criticSteps ?? 0);
   }
   return saved;
+}
+
+/** What killed processes left: who holds the folder's lock knows that nobody is writing it. */
+async function clean(folder: string): Promise<void> {
+  await removeTemporaries(folder);
+  await removeTemporaries(join(folder, modelFolder));
+  await removeLeftovers(join(folder, "checkpoints"));
 }
 
 /** An open run. */
@@ -97,39 +121,51 @@ export class Run {
   readonly #options: RunOptions;
   readonly #subject: RunSubject;
   readonly #logs: RunLogs;
+  readonly #lock: FolderLock;
+  #best: z.infer<typeof savedBest> | undefined;
   /** The last whole step, while the weights are still those it left. */
   #whole: ({ readonly step: number; readonly policySteps: number } & LoopState) | undefined;
 
   private constructor(
     options: RunOptions,
     subject: RunSubject,
-    resumed: { readonly step: number } & LoopState,
-    logs: RunLogs,
+    opened: { readonly saved: SavedState | undefined; readonly logs: RunLogs; readonly lock: FolderLock },
   ) {
+    const { saved } = opened;
     this.#options = options;
     this.#subject = subject;
-    this.resumedStep = resumed.step;
-    this.hasEnded = resumed.hasEnded ?? false;
-    this.resumedKlCoef = resumed.klCoef;
-    this.#logs = logs;
+    this.resumedStep = saved?.step ?? 0;
+    this.hasEnded = saved?.hasEnded ?? false;
+    this.resumedKlCoef = saved?.klCoef;
+    this.#best = saved?.best?.metric === options.best?.metric ? saved?.best : undefined;
+    this.#logs = opened.logs;
+    this.#lock = opened.lock;
   }
 
   /**
-   * Opens a run's folder; when it holds a checkpoint, weights, optimiser and logs are set back to it.
+   * Opens a run's folder for this process alone; when it holds a checkpoint, weights, optimiser and logs are set back to
+   * it.
    *
    * @param options - where
    * @param subject - what is trained
    * @returns the run, to be closed
-   * @throws ERR_STATE when the folder holds a run of another kind or seed; ERR_FORMAT for broken files
+   * @throws ERR_STATE when another process has the folder, or when it holds a run that was begun with other settings;
+   *   ERR_FORMAT for damaged files; ERR_IO
    */
   static async open(options: RunOptions, subject: RunSubject): Promise<Run> {
-    const root = join(options.folder, "checkpoints");
-    await removeLeftovers(root);
-    const checkpoint = await latestCheckpoint(root);
-    const saved = checkpoint && (await restore(checkpoint, subject));
-    const { folder, tensorBoard } = options;
-    const logs = await RunLogs.open(folder, saved, { tensorBoard });
-    return new Run(options, subject, saved ?? { step: 0 }, logs);
+    const { folder, tensorBoard, config } = options;
+    const lock = await lockFolder(folder);
+    try {
+      await clean(folder);
+      const checkpoint = await latestCheckpoint(join(folder, "checkpoints"));
+      const saved = checkpoint && (await restore(checkpoint, subject, settingsOf(subject, options)));
+      if (config !== undefined) await writeFileAtomic(join(folder, "config.yaml"), stringify(config));
+      const logs = await RunLogs.open(folder, saved?.logs, { tensorBoard });
+      return new Run(options, subject, { saved, logs, lock });
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
   }
 
   /** Adds a step's numbers to the logs. @throws ERR_IO */
@@ -142,13 +178,15 @@ export class Run {
     await this.#logs.addTrajectories(rows);
   }
 
-  /** Writes a checkpoint after `step` steps when one is due. @throws ERR_IO */
+  /** Writes a checkpoint after a step when one is due. @throws ERR_IO; ERR_RANGE when a weight is not finite */
   async finishStep(
-    step: number,
+    metrics: { readonly step: number } & object,
     { isLast, ...loop }: LoopState & { readonly isLast: boolean },
   ): Promise<void> {
+    const { step } = metrics;
     const { checkpointEvery = 50 } = this.#options;
-    const isDue = isLast || loop.hasEnded || (checkpointEvery > 0 && step % checkpointEvery === 0);
+    const isRegular = checkpointEvery > 0 && step % checkpointEvery === 0;
+    const isDue = this.#isBest(metrics) || isLast || loop.hasEnded || isRegular;
     if (isDue) await this.#checkpoint(step, loop);
     this.#whole = isDue ? undefined : { step, policySteps: this.#subject.trainer.numSteps, ...loop };
   }
@@ -165,21 +203,40 @@ export class Run {
     await this.#checkpoint(step, { hasEnded, klCoef });
   }
 
-  async #checkpoint(step: number, loop: LoopState): Promise<void> {
-    const bytes = await this.#logs.sync();
-    const { kind, seed, trainer, critic } = this.#subject;
+  /** Writes the model that the run ends with. @returns its folder @throws ERR_IO; ERR_RANGE when a weight is not finite */
+  async saveModel(): Promise<string> {
+    const folder = join(this.#options.folder, modelFolder);
+    await this.#subject.trainer.model.save(folder);
+    await this.#options.onCheckpoint?.(folder);
+    return folder;
+  }
+
+  #isBest(metrics: { readonly step: number } & object): boolean {
+    const { metric = "", mode = "max" } = this.#options.best ?? {};
+    const value = (metrics as Readonly<Record<string, number | undefined>>)[metric];
+    if (value === undefined || !Number.isFinite(value)) return false;
+    const before = this.#best?.value;
+    if (before !== undefined && (mode === "max" ? value <= before : value >= before)) return false;
+    this.#best = { metric, step: metrics.step, value };
+    return true;
+  }
+
+  async #checkpoint(step: number, { hasEnded, klCoef }: LoopState): Promise<void> {
+    const logs = await this.#logs.sync();
+    const { trainer, critic } = this.#subject;
     const state = {
-      kind,
-      seed,
+      settings: settingsOf(this.#subject, this.#options),
       policySteps: trainer.numSteps,
-      ...(critic === undefined ? {} : { criticSteps: critic.numSteps }),
-      ...bytes,
-      ...(loop.hasEnded ? { hasEnded: true } : {}),
-      klCoef: loop.klCoef,
+      criticSteps: critic?.numSteps,
+      logs,
+      best: this.#best,
+      hasEnded: hasEnded || undefined,
+      klCoef,
     };
-    const { keep = 2, folder } = this.#options;
+    const { keep, folder } = this.#options;
     const write = (to: string): Promise<void> => this.#write(to);
-    await writeCheckpoint(join(folder, "checkpoints"), { step, state, write }, { keep });
+    const kept = { keep, best: this.#best?.step };
+    await writeCheckpoint(join(folder, "checkpoints"), { step, state, write }, kept);
   }
 
   async #write(folder: string): Promise<void> {
@@ -193,8 +250,9 @@ export class Run {
     await this.#options.onCheckpoint?.(folder);
   }
 
-  /** Closes the logs; nothing is written any more. */
+  /** Closes the logs and gives the folder up; nothing is written any more. */
   async close(): Promise<void> {
     await this.#logs.close();
+    this.#lock.close();
   }
 }

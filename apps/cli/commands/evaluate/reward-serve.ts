@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { z } from "zod";
-import { LineLog } from "../../../../lib/data/logs/line-log.ts";
+import { Journal } from "../../../../lib/base/files/journal.ts";
 import type { TextFamily } from "../../../../lib/reward/text-trajectory.ts";
 import type { RewardServer, RewardServerOptions } from "../../../../lib/serve/reward-server.ts";
 import { type CommandIo, command } from "../../command.ts";
@@ -39,7 +39,7 @@ export const rewardServeCommand = command({
     const questions = await loadQuestions(path);
     const log = logPath === undefined ? undefined : await openLog(logPath);
     await using server = await openServer({
-      ...(log ? { onScore: (scored) => void log.append(scored).catch(complain(io)) } : {}),
+      ...(log ? { onScore: (scored) => void log.add(scored).catch(complain(io)) } : {}),
       reward,
       questions,
       family: families[choice.recipe],
@@ -56,9 +56,9 @@ export const rewardServeCommand = command({
 });
 
 /** What was scored before stays. */
-async function openLog(path: string): Promise<LineLog> {
+async function openLog(path: string): Promise<Journal> {
   const before = await stat(path).catch(() => undefined);
-  return LineLog.open(path, before?.size ?? 0);
+  return Journal.open(path, before?.size ?? 0);
 }
 
 function complain({ log }: CommandIo): (error: Error) => void {

@@ -1,0 +1,35 @@
+/** What decides a run's outcome, kept with its checkpoints: a run goes on only with what it was begun with. */
+import { SeekError } from "../../base/errors.ts";
+
+/** Anything JSON can say, by names that a user knows. */
+export type Settings = Readonly<Record<string, unknown>>;
+
+/** Single values by their path, `batch.questions`, as JSON writes them. */
+function valuesByPath(value: unknown, path = ""): [string, string][] {
+  if (value === null || typeof value !== "object") return [[path, JSON.stringify(value)]];
+  const below = (key: string): string => (path === "" ? key : `${path}.${key}`);
+  return Object.entries(value).flatMap(([key, one]) => valuesByPath(one, below(key)));
+}
+
+/**
+ * Compares what a run was begun with and what is asked of it now.
+ *
+ * @param where - the checkpoint's folder, for the message
+ * @param begun - as it was kept
+ * @param asked - as it is now
+ * @throws ERR_STATE naming each option that differs, with both values
+ */
+export function checkSettings(where: string, begun: Settings, asked: Settings): void {
+  // What JSON leaves out, as `undefined`, is no difference.
+  const now = new Map(valuesByPath(JSON.parse(JSON.stringify(asked))));
+  const before = new Map(valuesByPath(begun));
+  const names = [...new Set([...before.keys(), ...now.keys()])];
+  const differences = names
+    .filter((name) => before.get(name) !== now.get(name))
+    .map((name) => `${name}: expected ${before.get(name) ?? "none"}, got ${now.get(name) ?? "none"}`);
+  if (differences.length === 0) return;
+  throw new SeekError(
+    "ERR_STATE",
+    `${where} was begun with other options: ${differences.join("; ")}. Give the same again, or choose another folder`,
+  );
+}
