@@ -1,112 +1,95 @@
-/** SeekRL's public names: what a program that trains or embeds a search agent needs. */
+/** SeekRL's front door: models, engines, agents, evaluation and training; the rest stands behind `seekrl/...`. */
 
-export { type LintReport, lint } from "../apps/lint/lint.ts";
-export type { LintSubject } from "../apps/lint/subject.ts";
-export { withWorldPrompt, worldRecipe } from "../apps/world/recipes/world.ts";
-export { createWorld } from "../apps/world/world.ts";
-export { SeekError } from "./base/errors.ts";
+export type { LossStats, ValueStats } from "./base/addon/training.ts";
+export type { DeadlineLimits } from "./base/deadline.ts";
+export { type ErrorCode, SeekError } from "./base/errors.ts";
 export type { Passage } from "./corpus/passage.ts";
-export { PassageStore, writePassageStore } from "./corpus/passage-store.ts";
-export { readDocuments } from "./corpus/read-documents.ts";
-export { type CorpusReport, reportLines, reportOf } from "./corpus/report.ts";
-export { splitDocuments } from "./corpus/split-documents.ts";
-export { splitCorpus } from "./corpus/split-job.ts";
-export { attemptQuestions } from "./curate/attempts.ts";
-export { ragCurriculum, searcherCurriculum } from "./curate/curriculum.ts";
-export { sftSamples } from "./curate/samples.ts";
-export { prepareQuestions } from "./data/prepare.ts";
-export { type Question, readQuestions } from "./data/question.ts";
-export { checkCorpus } from "./doctor/check-corpus.ts";
-export type { Embedder } from "./embed/embedder.ts";
-export { Encoder } from "./embed/encoder.ts";
-export { Reranker } from "./embed/reranker.ts";
-export { Engine } from "./engine/engine.ts";
+export type { Question } from "./data/question.ts";
+export { Engine, type EngineOptions, type EngineStats } from "./engine/engine.ts";
 export type { Sequence } from "./engine/sequence.ts";
-export type { GenerateOptions, Span } from "./engine/span.ts";
-export { type Comparison, compareRuns } from "./evaluate/compare.ts";
-export { type Evaluation, evaluate, evaluateSets } from "./evaluate/evaluate.ts";
-export { calibrateSigma } from "./evaluate/statistics/calibrate-sigma.ts";
-export { meanPassAtK, passAtK } from "./evaluate/statistics/pass-at-k.ts";
-export { buildIndex } from "./index-folder/build/build.ts";
-export { addToIndex, removeFromIndex } from "./index-folder/change/edit.ts";
-export { mergeIndexes } from "./index-folder/change/merge.ts";
-export { indexInfo } from "./index-folder/info.ts";
-export { openIndex } from "./index-folder/open.ts";
-export { Model } from "./model/model.ts";
-export { agenticRagR1 } from "./recipes/agentic-rag-r1.ts";
-export { rSearcher } from "./recipes/r1-searcher.ts";
-export { ragR1 } from "./recipes/rag-r1.ts";
-export { reSearch } from "./recipes/re-search.ts";
-export type { Recipe } from "./recipes/recipe.ts";
-export { searchR1 } from "./recipes/search-r1.ts";
-export { Chat } from "./remote/chat.ts";
-export { Completions } from "./remote/completions.ts";
-export { remoteEmbedder } from "./remote/remote-embedder.ts";
-export { remoteSearch } from "./remote/remote-search.ts";
-export { fewSearchesBonus, type GroupReward } from "./reward/group.ts";
-export { judgeReward, relevanceReward } from "./reward/judge.ts";
-export { exactMatch, f1 } from "./reward/metrics/metrics.ts";
-export { scoreAnswer } from "./reward/metrics/rules.ts";
-export { overlongPenalty, repetitionPenalty } from "./reward/penalties.ts";
-export { remoteReward } from "./reward/remote-reward.ts";
-export { emReward, f1Reward, policyAnswer, type Reward, weightedReward } from "./reward/reward.ts";
+export type { GenerateOptions, Scores, Span, SpanChunk, SpanStop } from "./engine/span.ts";
+export type { TokenTable } from "./engine/vocabulary.ts";
+export { type Comparison, compareRuns, type Difference } from "./evaluate/compare.ts";
+export { type Evaluation, evaluate, evaluateSets, type SetEvaluation } from "./evaluate/evaluate.ts";
+export type { FigureName, Intervals, Means } from "./evaluate/figures.ts";
+export type {
+  EvaluateOptions,
+  EvaluateSetsOptions,
+  EvaluationProgress,
+  EvaluationSet,
+} from "./evaluate/options.ts";
+export type { QuestionResult } from "./evaluate/question-result.ts";
+export type { LostQuestion } from "./evaluate/run-set.ts";
+export type { BootstrapOptions, Interval } from "./evaluate/statistics/bootstrap.ts";
+export { calibrateSigma, type JudgedAnswer } from "./evaluate/statistics/calibrate-sigma.ts";
+export { type Attempt, meanPassAtK, passAtK } from "./evaluate/statistics/pass-at-k.ts";
+export type { SignTest } from "./evaluate/statistics/sign-test.ts";
+export type { Architecture, DecoderConfig, DecoderShape } from "./model/config.ts";
+export { type CreateOptions, Model, type ModelOptions, type SaveOptions } from "./model/model.ts";
+export type { RopeScaling } from "./model/rope.ts";
+export type { StoredDtype } from "./model/save.ts";
+export { Chat, type ChatOptions, type ChatRequest } from "./remote/chat.ts";
 export {
-  agenticAccuracyReward,
-  agenticFormatReward,
-  agenticFormReward,
-  optionReward,
-} from "./reward/systems/agentic-rag.ts";
-export { searcherReward } from "./reward/systems/r1-searcher.ts";
-export { reCallReward } from "./reward/systems/re-call.ts";
-export { reSearchReward, reSearchScore } from "./reward/systems/re-search.ts";
-export { formatReward, retrievalReward } from "./reward/systems/search-r1.ts";
-export { type Agent, rolloutGroup, searchAgent } from "./rollout/agents/agent.ts";
+  type ChatMessage,
+  type Completion,
+  type CompletionApi,
+  type CompletionRequest,
+  Completions,
+  type CompletionsOptions,
+} from "./remote/completions.ts";
+export { policyAnswer, type Reward } from "./reward/reward.ts";
+export {
+  type Agent,
+  type AgentParts,
+  type RolloutOptions,
+  rolloutGroup,
+  searchAgent,
+} from "./rollout/agents/agent.ts";
 export { type OwnAgentParts, ownAgent, rolloutsOf } from "./rollout/agents/own-agent.ts";
 export { rollout } from "./rollout/agents/rollout.ts";
+export type { Said, Talk, TalkParts } from "./rollout/agents/talk.ts";
+export type { Method, Opening, Work, WorkParts } from "./rollout/agents/work.ts";
 export { type Baseline, baselineAgent } from "./rollout/baselines/baselines.ts";
 export { messageMarks, wordCodec } from "./rollout/endpoint/messages.ts";
-export { endpointSource } from "./rollout/endpoint/text-sequence.ts";
-export { type Format, ragFormat } from "./rollout/formats/format.ts";
-export { toolFormat } from "./rollout/formats/tool-format.ts";
-export { stackParser, stackTurnEnds } from "./rollout/grammars/stack-grammar.ts";
-export { defaultMemory, type Memory } from "./rollout/memory.ts";
-export type { Trajectory } from "./rollout/trajectory.ts";
-export { labelledSearch } from "./rollout/turns/labelled-search.ts";
-export { performBracketCalls, performJsonCalls } from "./rollout/turns/perform.ts";
-export { batched } from "./search/batched.ts";
-export { hybridSearch } from "./search/hybrid.ts";
-export { reranked } from "./search/reranked.ts";
-export type { Hit, Search } from "./search/search.ts";
-export type { RetrieverOptions } from "./serve/options.ts";
-export { type RetrieverServer, serveRetriever } from "./serve/retriever-server.ts";
-export { serveRewards } from "./serve/reward-server.ts";
-export { elasticsearchSearch, importToElasticsearch } from "./stores/elasticsearch.ts";
-export { importToPg } from "./stores/pg-import.ts";
-export { openPgSearch } from "./stores/pg-search.ts";
-export { importToQdrant, qdrantSearch } from "./stores/qdrant.ts";
-export { ChatTemplate } from "./text/templates/chat-template.ts";
+export { type EndpointParts, endpointSource } from "./rollout/endpoint/text-sequence.ts";
+export type { Limits } from "./rollout/limits.ts";
+export type { Memory, MemoryAction, MemoryActionKind, MemoryRecord } from "./rollout/memory.ts";
+export type {
+  GeneratedSpan,
+  GenerateRequest,
+  OpenSequence,
+  PromptTemplate,
+  Sampling,
+  SearchDocuments,
+  SequenceSource,
+  TextCodec,
+  TokenSequence,
+} from "./rollout/seams.ts";
+export type { Segment, SegmentKind, StopReason, Timings, Trajectory } from "./rollout/trajectory.ts";
+export type { Environment, OpenedPrompt, RolloutSignals } from "./rollout/turns/environment.ts";
+export type { DeadlineOptions } from "./rollout/turns/search-before.ts";
+export type { TurnMarks } from "./rollout/turns/turn-marks.ts";
+export type { Hit, Search, SearchOptions } from "./search/search.ts";
+export type { Document, QueryMode } from "./text/observation.ts";
+export { ChatTemplate, type Message, type RenderOptions } from "./text/templates/chat-template.ts";
+export type { Codec, EncodeParts, Marks, PairMarks } from "./text/tokenizers/codec.ts";
 export { Detokenizer } from "./text/tokenizers/detokenizer.ts";
-export { Tokenizer } from "./text/tokenizers/tokenizer.ts";
-export { bracketTools, parseBracketCalls } from "./tools/bracket-calls.ts";
-export { calculatorTool } from "./tools/built-in/calculator.ts";
-export { documentTool } from "./tools/built-in/document.ts";
-export { graphTool } from "./tools/built-in/graph.ts";
-export { Library } from "./tools/built-in/library.ts";
-export { pageTool } from "./tools/built-in/page.ts";
-export { searchTool } from "./tools/built-in/search.ts";
-export type { Triple } from "./tools/built-in/triple.ts";
-export { TripleStore } from "./tools/built-in/triples.ts";
-export { McpServer } from "./tools/mcp/server.ts";
-export { type Tool, tool } from "./tools/tool.ts";
-export { type RunTools, type ToolBox, type ToolCall, type ToolResult, toolBox } from "./tools/tool-box.ts";
-export { algorithms } from "./train/algorithm/algorithm.ts";
-export { countSchedule, schedule } from "./train/algorithm/schedule.ts";
-export { sftSequence } from "./train/batch/sequence.ts";
+export type { Lead, PieceTable } from "./text/tokenizers/pieces.ts";
+export type { SpecialIds } from "./text/tokenizers/special-ids.ts";
+export { type DecodeOptions, type EncodeOptions, Tokenizer } from "./text/tokenizers/tokenizer.ts";
+export type { Discount, GroupBaseline } from "./train/algorithm/advantage.ts";
+export { type Aggregation, type Algorithm, algorithms, type KlTerm } from "./train/algorithm/algorithm.ts";
+export type { KlTarget } from "./train/algorithm/kl-target.ts";
+export { countSchedule, type Schedule, type ScheduleOptions, schedule } from "./train/algorithm/schedule.ts";
+export type { TrainSegment } from "./train/batch/layout.ts";
+export type { TrainSequence } from "./train/batch/packing.ts";
+export { type LossOn, sftSequence } from "./train/batch/sequence.ts";
 export { Critic } from "./train/learner/critic.ts";
-export { Trainer } from "./train/learner/trainer.ts";
-export { openLearners } from "./train/open-learners.ts";
+export type { AdamWOptions, Learner } from "./train/learner/learner.ts";
+export { type KlEstimator, type LossOptions, Trainer } from "./train/learner/trainer.ts";
+export { type OpenLearners, openLearners } from "./train/open-learners.ts";
 export { rl } from "./train/rl.ts";
-export { epochs, sft } from "./train/sft.ts";
-export { type PageReaderOptions, pageReader, withPages } from "./web/page-reader.ts";
-export { withSummaries } from "./web/summaries.ts";
-export { webSearch } from "./web/web-search.ts";
+export type { Learners, RlBatch, RlMetrics, RlOptions, Rollout, Task } from "./train/rl-options.ts";
+export type { BestOptions, RunOptions } from "./train/run/run.ts";
+export type { Settings } from "./train/run/settings.ts";
+export { epochs, type SftBatch, type SftMetrics, type SftOptions, sft } from "./train/sft.ts";

@@ -6,6 +6,9 @@ import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
+/** Folders of entries: what users import. */
+const entries = ["lib", "apps"];
+
 /** What each folder is for; its files speak for themselves. */
 const folders = {
   "native/base": "what every native folder needs; no torch, no JavaScript",
@@ -132,7 +135,7 @@ function purposeOf(file) {
 let folder = "";
 for (const file of sources()) {
   const current = dirname(file);
-  if (current !== folder && current !== "lib") {
+  if (current !== folder && !entries.includes(current)) {
     if (!folders[current]) throw new Error(`scripts/map.mjs: say what ${current} is for`);
     process.stdout.write(`${current}/  ${folders[current]}\n`);
   }

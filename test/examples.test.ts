@@ -6,12 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import * as seekrl from "../lib/index.ts";
 import { closeExamples, examplesOf, prepareExamples, runExample } from "./examples.ts";
 import { projectRoot } from "./project.ts";
+import { everything } from "./public.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
-const scope = await prepareExamples(folder, seekrl);
+const scope = await prepareExamples(folder, everything);
 const home = process.cwd();
 process.chdir(folder);
 after(async () => {
@@ -34,7 +34,7 @@ for (const { file, text } of sources) {
     const compiled = join(projectRoot, "dist", file.replace(/\.ts$/, ".js"));
     const own = (await import(pathToFileURL(compiled).href)) as Record<string, unknown>;
     for (const example of examples) {
-      await assert.doesNotReject(runExample(example, { ...scope, ...seekrl, ...own }), `\n${example}`);
+      await assert.doesNotReject(runExample(example, { ...scope, ...everything, ...own }), `\n${example}`);
     }
   });
 }
@@ -51,7 +51,7 @@ for (const [name, least] of [
       const code = block
         .replace(/^import .*$/gm, "")
         .replace("http://127.0.0.1:8000", String(scope.retrieverUrl));
-      await assert.doesNotReject(runExample(code, { ...scope, ...seekrl, apiKey: "none" }), `\n${block}`);
+      await assert.doesNotReject(runExample(code, { ...scope, ...everything, apiKey: "none" }), `\n${block}`);
     }
   });
 }
@@ -66,6 +66,6 @@ test("every public function and class has an example", () => {
       ].map(([, name]) => name),
     ),
   );
-  const missing = Object.keys(seekrl).filter((name) => !documented.has(name));
+  const missing = Object.keys(everything).filter((name) => !documented.has(name));
   assert.deepEqual(missing, []);
 });

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import ts from "typescript";
 import { z } from "zod";
 import { HashedEmbedder } from "../lib/embed/hashed-embedder.ts";
-import type * as seekrl from "../lib/index.ts";
 import { VectorIndex } from "../lib/search/vector-index.ts";
 import { writeTinyModel } from "./cli/tiny-folder.ts";
 import { projectRoot } from "./project.ts";
+import type { everything } from "./public.ts";
 import { retrieveReply, startFaultServer } from "./remote/fault-server.ts";
 import { elasticsearchReply, qdrantReply } from "./stores/doubles.ts";
 import { startPglite } from "./stores/pglite-server.ts";
@@ -25,7 +25,10 @@ function jsonLines(rows: readonly object[]): string {
 }
 
 /** Writes the folders and files that examples name, and returns the values they take for granted. */
-export async function prepareExamples(folder: string, lib: typeof seekrl): Promise<Record<string, unknown>> {
+export async function prepareExamples(
+  folder: string,
+  lib: typeof everything,
+): Promise<Record<string, unknown>> {
   await writeTinyModel(join(folder, "models", "qwen2.5-0.5b"));
   const embedders = join(projectRoot, "test", "golden", "embed");
   await cp(join(embedders, "bert-cls"), join(folder, "models", "bge-small-en-v1.5"), { recursive: true });

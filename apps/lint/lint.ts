@@ -18,7 +18,7 @@ import { checkTokenizerModel } from "./checks/text/tokenizer-model.ts";
 import { checkVerbatimIds } from "./checks/text/verbatim-ids.ts";
 import { type Conversation, conversationsOf, type Played, playAll } from "./conversations.ts";
 import { type Finding, verdict } from "./finding.ts";
-import { lossSpans, type Span } from "./render.ts";
+import { lossSpans, type TrainedSpan } from "./render.ts";
 import type { LintSubject } from "./subject.ts";
 
 /** What the linter found. */
@@ -27,7 +27,7 @@ export interface LintReport {
   readonly passed: boolean;
   readonly findings: readonly Finding[];
   /** The conversations as they would be trained. */
-  readonly conversations: readonly { readonly name: string; readonly spans: readonly Span[] }[];
+  readonly conversations: readonly { readonly name: string; readonly spans: readonly TrainedSpan[] }[];
 }
 
 const before = [checkChatTemplate, checkTokenizerModel, checkTags, checkLimits] as const;

@@ -1,9 +1,9 @@
 /** An engine whose sequences remember, at their door, what they read and what they sampled. */
+import type { Scores } from "../../lib/engine/span.ts";
 import type {
   GeneratedSpan,
   GenerateRequest,
   OpenSequence,
-  Scores,
   SequenceSource,
 } from "../../lib/rollout/seams.ts";
 
@@ -66,7 +66,7 @@ class RecordedSequence implements OpenSequence {
     this.#held.length = length;
   }
 
-  async score(ids: Int32Array, options?: { readonly after?: number }): Promise<Scores> {
+  async score(ids: Int32Array, options?: { readonly after?: number }): Promise<Pick<Scores, "logprobs">> {
     return (await this.#inner.score?.(ids, options)) ?? { logprobs: new Float32Array(ids.length) };
   }
 

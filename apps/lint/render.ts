@@ -3,7 +3,7 @@ import type { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import type { TrainSequence } from "../../lib/train/batch/packing.ts";
 
 /** A stretch of tokens that are all trained, or none of them. */
-export interface Span {
+export interface TrainedSpan {
   readonly from: number;
   /** Behind the last one. */
   readonly to: number;
@@ -21,9 +21,9 @@ export interface Span {
 export function lossSpans(
   { tokens, rows }: Pick<TrainSequence, "tokens" | "rows">,
   tokenizer: Pick<Tokenizer, "decode">,
-): Span[] {
+): TrainedSpan[] {
   const trained = new Set(Array.from(rows, (row) => row + 1));
-  const spans: Span[] = [];
+  const spans: TrainedSpan[] = [];
   let from = 0;
   for (let to = 1; to <= tokens.length; to += 1) {
     if (to < tokens.length && trained.has(to) === trained.has(from)) continue;
@@ -46,7 +46,7 @@ const colours = { trained: "\u001b[1;32m", masked: "\u001b[2m", end: "\u001b[0m"
  * const span = { from: 0, to: 1, isTrained: true, text: "Paris" };
  * assert.equal(spansText([span], { colour: false }), "⟦Paris⟧");
  */
-export function spansText(spans: readonly Span[], { colour }: { readonly colour: boolean }): string {
+export function spansText(spans: readonly TrainedSpan[], { colour }: { readonly colour: boolean }): string {
   return spans
     .map(({ isTrained, text }) => {
       if (!colour) return isTrained ? `⟦${text}⟧` : text;

@@ -1,11 +1,11 @@
 /** A sequence of the real engine that is told what to say, so that a conversation searches, answers and ends. */
 
+import type { Scores } from "../../lib/engine/span.ts";
 import type { Format } from "../../lib/rollout/formats/format.ts";
 import type {
   GeneratedSpan,
   GenerateRequest,
   OpenSequence,
-  Scores,
   SequenceSource,
 } from "../../lib/rollout/seams.ts";
 import type { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
@@ -85,7 +85,7 @@ class WrittenSequence implements OpenSequence {
     await this.#inner.truncate?.(length, options);
   }
 
-  async score(ids: Int32Array, options?: { readonly after?: number }): Promise<Scores> {
+  async score(ids: Int32Array, options?: { readonly after?: number }): Promise<Pick<Scores, "logprobs">> {
     return (await this.#inner.score?.(ids, options)) ?? { logprobs: new Float32Array(ids.length) };
   }
 

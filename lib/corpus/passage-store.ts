@@ -147,7 +147,7 @@ export class PassageStore implements AsyncIterable<Passage> {
     return new PassageStore(await native().passageStoreOpen(path, verify));
   }
 
-  /** What native code that reads passages is given. */
+  /** What native code that reads passages is given. @internal */
   get handle(): Handle<"passageStore"> {
     return this.#handle;
   }

@@ -60,7 +60,7 @@ export class Sequence {
   #pending: Pending | undefined;
   #isClosed = false;
 
-  /** Use {@link Engine.open} or {@link Sequence.fork}. */
+  /** Use {@link Engine.open} or {@link Sequence.fork}. @internal */
   constructor(home: SequenceHome, id: number, tokens: Int32Array) {
     this.#home = home;
     this.#id = id;
@@ -216,7 +216,7 @@ export class Sequence {
     this.close();
   }
 
-  /** Takes news from the engine; nothing else should call it. */
+  /** Takes news from the engine; nothing else should call it. @internal */
   receive(news: News): void {
     const pending = this.#pending;
     if (pending === undefined) return;

@@ -50,7 +50,7 @@ export class Model {
   readonly config: DecoderConfig;
   /** The form of the weights in memory. */
   readonly dtype: "float32" | "bfloat16";
-  /** What Engine and Trainer take; nothing else should. */
+  /** What Engine and Trainer take; nothing else should. @internal */
   readonly handle: NativeModel;
   /** config.json as it was read or made, with the keys SeekRL does not use. */
   readonly #file: Record<string, unknown>;

@@ -1,4 +1,5 @@
 /** What an agent needs of the outside: sequences of a model, its tokenizer and chat template, a search. */
+import type { Scores } from "../engine/span.ts";
 import type { Document } from "../text/observation.ts";
 
 /** What a rollout needs of the engine's sequence. */
@@ -9,7 +10,7 @@ export interface TokenSequence {
   /** Forgets all tokens but the first `length`. Memory stacks need it; `seed` is that of the draws from here on. */
   truncate?(length: number, options?: { readonly seed?: number }): void | Promise<void>;
   /** Log-probabilities these tokens would have after the first `after` of the sequence. Needed for cppl. */
-  score?(ids: Int32Array, options?: { readonly after?: number }): Promise<Scores>;
+  score?(ids: Int32Array, options?: { readonly after?: number }): Promise<Pick<Scores, "logprobs">>;
 }
 
 /** A sequence that can be shared and given back. */
@@ -51,12 +52,6 @@ export interface GeneratedSpan {
   readonly entropies?: Float32Array;
   readonly stop: "stop" | "eos" | "length" | "aborted";
   readonly weightsVersion: number;
-}
-
-/** How likely given tokens are. */
-export interface Scores {
-  /** Natural log-probability of each token at temperature 1. */
-  readonly logprobs: Float32Array;
 }
 
 /** What a rollout needs of a tokenizer. */

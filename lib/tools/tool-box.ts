@@ -46,10 +46,10 @@ export interface ToolResult {
 }
 
 /** Runs the calls of one turn; it never rejects, and gives one result per call in their order. */
-export type RunTools = (calls: readonly ToolCall[], options?: RunOptions) => Promise<ToolResult[]>;
+export type RunTools = (calls: readonly ToolCall[], options?: RunToolsOptions) => Promise<ToolResult[]>;
 
 /** Who else may end the calls of a turn. */
-export interface RunOptions {
+export interface RunToolsOptions {
   /** A shorter deadline than the box's. Milliseconds. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;

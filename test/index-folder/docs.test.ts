@@ -15,7 +15,7 @@ import {
   mergeIndexes,
   openIndex,
   removeFromIndex,
-} from "../../lib/index.ts";
+} from "../../lib/search.ts";
 import { projectRoot } from "../project.ts";
 
 const page = readFileSync(join(projectRoot, "docs", "retrieval.md"), "utf8");

@@ -20,14 +20,16 @@ function run(code: string): string {
 
 test("without the addon, what needs no native code works", () => {
   const code = `
-    import { readQuestions, SeekError, exactMatch } from "seekrl";
+    import { SeekError } from "seekrl";
+    import { readQuestions } from "seekrl/data";
+    import { exactMatch } from "seekrl/rewards";
     console.log(typeof readQuestions, new SeekError("ERR_STATE", "x").code, exactMatch("Paris", ["paris"]));`;
   assert.equal(run(code), "function ERR_STATE 1\n");
 });
 
 test("without the addon, what needs native code names the command that builds it", () => {
   const code = `
-    import { buildIndex } from "seekrl";
+    import { buildIndex } from "seekrl/search";
     const passages = [{ id: "1", title: "a", text: "b" }];
     await buildIndex({ corpus: passages, out: "index" }).catch(({ code, message }) => console.log(code, message));`;
   assert.match(run(code), /^ERR_STATE the native addon is not built: .* Remedy: npm rebuild seekrl\.\n$/);

@@ -20,7 +20,7 @@ const relative = 1e-4;
 const largest = (values: Float32Array): number => values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
 
 async function checkGradients(
-  learner: Pick<Learner<never>, "gradient">,
+  learner: Pick<Learner, "gradient">,
   expected: ReadonlyMap<string, Float32Array>,
   prefix: string,
 ): Promise<void> {

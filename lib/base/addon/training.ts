@@ -43,8 +43,8 @@ export interface NativeLossOptions {
   readonly temperature: number;
 }
 
-/** Sums over the rows of a micro-batch (native/train/loss.h). */
-export interface NativeLossStats {
+/** What a step's micro-batches add up to (native/train/loss.h): `loss` and `policy` weighted, the rest plain sums over `numRows` rows. */
+export interface LossStats {
   readonly loss: number;
   readonly policy: number;
   readonly numRows: number;
@@ -56,8 +56,8 @@ export interface NativeLossStats {
   readonly gapMax: number;
 }
 
-/** Sums over the rows of a micro-batch, of the critic. */
-export interface NativeValueStats {
+/** What a step's micro-batches of the critic add up to: `loss` weighted, the rest plain sums over `numRows` rows. */
+export interface ValueStats {
   readonly loss: number;
   readonly numRows: number;
   readonly numClipped: number;
@@ -79,13 +79,13 @@ export interface NativeLearner {
 
 /** The policy's trainer. */
 export interface NativeTrainer extends NativeLearner {
-  accumulate(batch: NativeBatch, loss: NativeLossOptions): Promise<NativeLossStats>;
+  accumulate(batch: NativeBatch, loss: NativeLossOptions): Promise<LossStats>;
 }
 
 /** The critic. */
 export interface NativeCritic extends NativeLearner {
   values(batch: NativeBatch): Promise<Float32Array>;
-  accumulate(batch: NativeBatch, clip: number): Promise<NativeValueStats>;
+  accumulate(batch: NativeBatch, clip: number): Promise<ValueStats>;
 }
 
 /** Training, the exports of native/node/train/train_api.cpp. */

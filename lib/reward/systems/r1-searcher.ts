@@ -23,7 +23,8 @@ export interface SearcherRewardOptions {
   readonly faithful?: boolean;
 }
 
-type Scored = Spoken & Pick<Trajectory, "rounds">;
+/** What the reward reads of a trajectory. */
+export type SearchedText = Spoken & Pick<Trajectory, "rounds">;
 
 /**
  * R1-Searcher's reward. By default tags are counted in the policy's words alone, a search is one that was made, and a
@@ -38,7 +39,7 @@ type Scored = Spoken & Pick<Trajectory, "rounds">;
  */
 export function searcherReward(
   options: SearcherRewardOptions,
-): (trajectory: Scored, question: Question) => number {
+): (trajectory: SearchedText, question: Question) => number {
   const { stage, variant = "paper", answer: kind = "f1", faithful = false } = options;
   return (trajectory, { answers }) => {
     const text = faithful ? responseText(trajectory) : policyText(trajectory);
@@ -89,7 +90,7 @@ function hasAnswerForm(text: string): boolean {
 }
 
 /** How many searches were made; undefined when tags of queries do not match them, or documents were made up. */
-function searchesMade({ rounds }: Scored, text: string): number | undefined {
+function searchesMade({ rounds }: SearchedText, text: string): number | undefined {
   const { query, queryEnd, documents, documentsEnd } = searcherTags;
   const counts = [query, queryEnd].map((tag) => countOf(text, tag));
   const isFabricated = text.includes(documents) || text.includes(documentsEnd);

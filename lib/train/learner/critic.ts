@@ -1,7 +1,7 @@
 /** A critic: a decoder of its own with a value head, which predicts the return before each policy token. */
 
 import { native } from "../../base/addon/native.ts";
-import type { NativeCritic, NativeValueStats } from "../../base/addon/training.ts";
+import type { NativeCritic, ValueStats } from "../../base/addon/training.ts";
 import type { Model } from "../../model/model.ts";
 import {
   distribute,
@@ -13,8 +13,7 @@ import {
 import { type AdamWOptions, adamW, Learner } from "./learner.ts";
 import { defaultMaxTokens } from "./trainer.ts";
 
-/** What a step's micro-batches add up to: `loss` weighted, the rest plain sums over `numRows` rows. */
-export type ValueStats = NativeValueStats;
+export type { ValueStats } from "../../base/addon/training.ts";
 
 /**
  * Predicts values; its head starts at zero, its trunk as a copy of a model.
@@ -23,7 +22,9 @@ export type ValueStats = NativeValueStats;
  * await using critic = await Critic.open(policy);
  * const values = await critic.values([{ tokens, rows }]);
  */
-export class Critic extends Learner<NativeCritic> {
+export class Critic extends Learner {
+  /** @internal */
+  declare protected readonly handle: NativeCritic;
   /** The decoder under the head; the critic's own. */
   readonly trunk: Model;
 

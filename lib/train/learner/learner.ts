@@ -31,11 +31,13 @@ export function adamW(options: AdamWOptions = {}): NativeAdamW {
 }
 
 /** Updates of one set of weights from summed gradients. */
-export abstract class Learner<Handle extends NativeLearner> {
-  protected readonly handle: Handle;
+export abstract class Learner {
+  /** @internal */
+  protected readonly handle: NativeLearner;
   #numSteps = 0;
 
-  protected constructor(handle: Handle) {
+  /** @internal */
+  protected constructor(handle: NativeLearner) {
     this.handle = handle;
   }
 

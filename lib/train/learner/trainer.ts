@@ -1,7 +1,7 @@
 /** Gradients and updates of a policy, and log-probabilities of sequences under any model. */
 
 import { native } from "../../base/addon/native.ts";
-import type { NativeLossOptions, NativeLossStats, NativeTrainer } from "../../base/addon/training.ts";
+import type { LossStats, NativeLossOptions, NativeTrainer } from "../../base/addon/training.ts";
 import type { Model } from "../../model/model.ts";
 import {
   distribute,
@@ -11,6 +11,8 @@ import {
   withoutArrays,
 } from "../batch/packing.ts";
 import { type AdamWOptions, adamW, Learner } from "./learner.ts";
+
+export type { LossStats } from "../../base/addon/training.ts";
 
 /** Tokens of one micro-batch unless said otherwise: enough to fill the cores, little memory. */
 export const defaultMaxTokens = 4096;
@@ -39,9 +41,6 @@ export interface LossOptions {
   /** The rollout's; logits are divided by it. @default 1 */
   readonly temperature?: number;
 }
-
-/** What a step's micro-batches add up to: `loss` and `policy` weighted, the rest plain sums over `numRows` rows. */
-export type LossStats = NativeLossStats;
 
 const noStats: LossStats = {
   loss: 0,
@@ -116,7 +115,9 @@ export async function scoreSequences(
  * await trainer.accumulate([{ tokens, rows, weights }]);
  * const { gradNorm } = await trainer.step({ learningRate: 1e-4 });
  */
-export class Trainer extends Learner<NativeTrainer> {
+export class Trainer extends Learner {
+  /** @internal */
+  declare protected readonly handle: NativeTrainer;
   /** The policy. */
   readonly model: Model;
 

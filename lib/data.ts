@@ -1,0 +1,56 @@
+/** `seekrl/data`: documents, passages and questions, and training data made from them. */
+
+export type { Document } from "./corpus/document.ts";
+export type { Passage } from "./corpus/passage.ts";
+export { PassageStore, writePassageStore } from "./corpus/passage-store.ts";
+export { type ReadDocumentsOptions, type ReadProgress, readDocuments } from "./corpus/read-documents.ts";
+export { type CorpusReport, type ReportOptions, reportLines, reportOf } from "./corpus/report.ts";
+export { type SplitOptions, splitDocuments } from "./corpus/split-documents.ts";
+export {
+  type SplitCorpusOptions,
+  type SplitProgress,
+  type SplitResult,
+  splitCorpus,
+} from "./corpus/split-job.ts";
+export {
+  type AttemptOptions,
+  type AttemptProgress,
+  type Attempts,
+  attemptQuestions,
+  type IsRight,
+  type Outcome,
+  type WrittenTrajectory,
+} from "./curate/attempts.ts";
+export {
+  type Curriculum,
+  type CurriculumOptions,
+  type RagCurriculumOptions,
+  type RankedQuestion,
+  ragCurriculum,
+  searcherCurriculum,
+} from "./curate/curriculum.ts";
+export {
+  type CutConversation,
+  type SftCategory,
+  type SftSample,
+  sftSamples,
+  type WrittenSegment,
+} from "./curate/samples.ts";
+export type { Difficulty } from "./curate/selection.ts";
+export type { FormatName } from "./data/formats.ts";
+export {
+  type DataFile,
+  type LeftOut,
+  type Prepared,
+  type PrepareOptions,
+  prepareQuestions,
+} from "./data/prepare.ts";
+export { type Question, readQuestions, type TitledText } from "./data/question.ts";
+export {
+  type CheckCorpusOptions,
+  type CheckProgress,
+  type CorpusCheck,
+  checkCorpus,
+  type QuestionReport,
+  type QuestionSet,
+} from "./doctor/check-corpus.ts";

@@ -1,0 +1,50 @@
+/** `seekrl/rewards`: from a trajectory to a number: metrics, judges, penalties, the published systems' rewards. */
+
+export {
+  type FewSearchesOptions,
+  fewSearchesBonus,
+  type GroupMember,
+  type GroupReward,
+} from "./reward/group.ts";
+export { type JudgeOptions, judgeReward, relevanceReward, type Verdict } from "./reward/judge.ts";
+export { exactMatch, f1 } from "./reward/metrics/metrics.ts";
+export { type AnswerScores, type RulesName, scoreAnswer } from "./reward/metrics/rules.ts";
+export { type OverlongOptions, overlongPenalty, repetitionPenalty } from "./reward/penalties.ts";
+export type { Spoken } from "./reward/reading.ts";
+export { type RemoteRewardOptions, remoteReward } from "./reward/remote-reward.ts";
+export {
+  emReward,
+  f1Reward,
+  type Reward,
+  type RewardPart,
+  type ScoredReward,
+  type TokenReward,
+  weightedReward,
+} from "./reward/reward.ts";
+export type { TaskRewards } from "./reward/score-trajectory.ts";
+export {
+  agenticAccuracyReward,
+  agenticFormatReward,
+  agenticFormReward,
+  optionReward,
+} from "./reward/systems/agentic-rag.ts";
+export {
+  type SearchedText,
+  type SearcherRewardOptions,
+  type SearcherStage,
+  searcherReward,
+} from "./reward/systems/r1-searcher.ts";
+export { type ReCallRewardOptions, reCallReward } from "./reward/systems/re-call.ts";
+export {
+  type Reasoned,
+  type ReSearchRewardOptions,
+  reSearchReward,
+  reSearchScore,
+} from "./reward/systems/re-search.ts";
+export {
+  type FaithfulOption,
+  type FormatScores,
+  formatReward,
+  retrievalReward,
+} from "./reward/systems/search-r1.ts";
+export type { TextFamily } from "./reward/text-trajectory.ts";
