@@ -47,6 +47,7 @@ void DecoderEncoder::encode(const TextBatch& batch, float* out, int /*num_helper
   SpanAttention attention(batch.starts);
   const at::Device device = decoder_->device();
   const at::Tensor kept = pooling_ == Pooling::kMean ? at::Tensor() : to_tensor(rows).to(device);
+  const std::lock_guard turn(turn_);
   const at::Tensor hidden =
       decoder_->forward(to_tensor(batch.ids).to(device), to_tensor(positions_of(batch)).to(device), attention, kept)
           .to(at::kCPU, at::kFloat)

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "model/decoder.h"
 #include "model/text_encoder.h"
 
 namespace seekrl::model {
 
-// One thread at a time: the decoder's table of angles grows.
+// A decoder belongs to one thread at a time (its table of angles grows), so calls from several take turns.
 class DecoderEncoder : public TextEncoder {
  public:
   DecoderEncoder(std::shared_ptr<Decoder> decoder, Pooling pooling, bool is_normalised);
@@ -20,6 +21,7 @@ class DecoderEncoder : public TextEncoder {
 
  private:
   std::shared_ptr<Decoder> decoder_;
+  mutable std::mutex turn_;
   Pooling pooling_;
   bool is_normalised_;
 };

@@ -265,3 +265,26 @@ test("other work has its turns while a corpus is tokenized and embedded", async 
   // Tokenizing alone takes about 100 ms: one turn if it were done at once, however busy the machine is.
   assert.ok(turns > 10, `${turns} turns`);
 });
+
+test("calls at once of growing lengths give what calls one after another give", {
+  timeout: 120_000,
+}, async () => {
+  const folder = await copyOf("qwen3-last");
+  const path = join(folder, "config.json");
+  const config = JSON.parse(await readFile(path, "utf8")) as object;
+  await writeFile(path, JSON.stringify({ ...config, max_position_embeddings: 4096 }));
+  const grown = Array.from({ length: 24 }, (_, i) => "ab ".repeat(1 + i * i));
+  const embed = async (run: (encoder: Encoder) => Promise<Float32Array[]>): Promise<Float32Array[]> => {
+    await using encoder = await Encoder.open(folder, { maxTokens: 4096 });
+    return await run(encoder);
+  };
+  const expected = await embed(async (encoder) => {
+    const vectors: Float32Array[] = [];
+    for (const text of grown) vectors.push(await encoder.embedPassages([text]));
+    return vectors;
+  });
+  for (let round = 0; round < 20; round++) {
+    const vectors = await embed((encoder) => Promise.all(grown.map((text) => encoder.embedPassages([text]))));
+    assert.deepEqual(vectors, expected);
+  }
+});
