@@ -210,8 +210,6 @@ function defaultBlocks(
 }
 
 function deliver(event: NativeEngineEvent, sequences: ReadonlyMap<number, Sequence>): void {
-  const error =
-    event.error && new SeekError((event.error.code ?? "ERR_INTERNAL") as ErrorCode, event.error.message);
   let start = 0;
   for (const [i, id] of event.sequences.entries()) {
     const end = start + event.counts[i]!;
@@ -223,9 +221,13 @@ function deliver(event: NativeEngineEvent, sequences: ReadonlyMap<number, Sequen
       stopIndex: event.stopIndices[i]!,
       cutBytes: event.cutBytes[i]!,
       weightsVersion: event.versions[i]!,
-      error,
+      error: errorOf(event.errors[i]),
     };
     start = end;
     sequences.get(id)?.receive(news);
   }
+}
+
+function errorOf(error: NativeEngineEvent["errors"][number] | undefined): SeekError | undefined {
+  return error && new SeekError((error.code ?? "ERR_INTERNAL") as ErrorCode, error.message);
 }

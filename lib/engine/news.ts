@@ -1,5 +1,4 @@
 /** What the engine says of a sequence, and the span that it makes together. */
-import type { SeekError } from "../base/errors.ts";
 import type { FullOptions, Span, SpanChunk, SpanStop } from "./span.ts";
 
 /** News of a sequence from the engine: some tokens, and why the span ended if it did. */
@@ -8,7 +7,7 @@ export interface News extends SpanChunk {
   readonly stopIndex: number;
   readonly cutBytes: number;
   readonly weightsVersion: number;
-  readonly error: SeekError | undefined;
+  readonly error: Error | undefined;
 }
 
 /** The span that the chunks and the last news make. */

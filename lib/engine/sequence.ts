@@ -39,7 +39,7 @@ interface Pending {
   readonly chunks: SpanChunk[];
   readonly onChunk: ((chunk: SpanChunk) => void) | undefined;
   resolve(news: News): void;
-  reject(error: SeekError): void;
+  reject(error: Error): void;
 }
 
 /**

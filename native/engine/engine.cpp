@@ -6,11 +6,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <utility>
 
 #include "base/error.h"
 
 namespace seekrl::engine {
+
+namespace {
+
+std::exception_ptr not_finite(float logprob) {
+  std::ostringstream message;
+  message << "logits: expected finite numbers, got " << logprob << " as a log-probability: the weights are broken";
+  return std::make_exception_ptr(Error(ErrorCode::kRange, message.str()));
+}
+
+}  // namespace
 
 Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions options, TokenBytes token_bytes)
     : decoder_(decoder),
@@ -79,6 +90,7 @@ void Engine::score(int32_t id, const std::vector<int64_t>& tokens) {
 }
 
 void Engine::start(Sequence& sequence, Span span) {
+  if (sequence.error != nullptr) std::rethrow_exception(sequence.error);
   TORCH_INTERNAL_ASSERT(!sequence.is_generating() && sequence.num_tokens() > 0);
   sequence.span = std::move(span);
   sequence.span.matcher.reset(sequence.span.options.stop_strings.get());
@@ -97,11 +109,37 @@ void Engine::cancel_all() {
   for (const auto& [id, sequence] : sequences_) cancel(id, Finish::kAborted);
 }
 
-void Engine::fail_all() {
-  for (const auto& [id, sequence] : sequences_) {
-    cancel(id, Finish::kFailed);
-    scheduler_.drop_cache(*sequence);
+void Engine::fail(int32_t id, std::exception_ptr error, bool is_span) {
+  const auto found = sequences_.find(id);
+  const bool is_open = found != sequences_.end();
+  if (is_open && found->second->is_generating()) return fail_span(*found->second, error);
+  if (is_span) {
+    report_.news.push_back({id, 0, Finish::kFailed, -1, 0, weights_version_, error});
+  } else if (is_open) {
+    found->second->error = error;
   }
+}
+
+// What it left in its blocks is not to be trusted.
+void Engine::fail_span(Sequence& sequence, std::exception_ptr error) {
+  finish(sequence, {sequence.id, 0, Finish::kFailed, -1, 0, 0, error});
+  scheduler_.drop_cache(sequence);
+}
+
+// A row that does not generate is there for the sake of forks, which may be any: then all fail.
+void Engine::fail_batch(std::exception_ptr error) {
+  std::vector<Sequence*> failed;
+  for (const Row& row : scheduler_.rows()) failed.push_back(row.sequence);
+  const bool is_known = !failed.empty() && std::all_of(failed.begin(), failed.end(),
+                                                       [](const Sequence* each) { return each->is_generating(); });
+  if (!is_known) {
+    failed.clear();
+    for (const auto& [id, sequence] : sequences_) {
+      if (sequence->is_generating()) failed.push_back(sequence.get());
+      scheduler_.drop_cache(*sequence);
+    }
+  }
+  for (Sequence* sequence : failed) fail_span(*sequence, error);
 }
 
 void Engine::close(int32_t id) {
@@ -137,6 +175,15 @@ void Engine::drop_stale_caches() {
 
 void Engine::step() {
   const at::NoGradGuard no_grad;
+  try {
+    run_batch();
+  } catch (...) {
+    fail_batch(std::current_exception());
+  }
+  erase_closed();
+}
+
+void Engine::run_batch() {
   drop_stale_caches();
   const std::vector<Row>& rows = scheduler_.next();
   TORCH_INTERNAL_ASSERT(!rows.empty());
@@ -146,7 +193,6 @@ void Engine::step() {
   for (const Row& row : rows) stats_.num_prefilled += row.num_tokens - (row.samples ? 1 : 0);
   if (output.logits_RV.defined()) sample_rows(rows, output.logits_RV);
   if (output.logprob_N.defined()) take_scores(rows, output);
-  erase_closed();
 }
 
 void Engine::sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_RV) {
@@ -159,13 +205,15 @@ void Engine::sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_
     }
   }
   const std::vector<Sample> samples = sample(logits_RV, requests);
-  for (const Sample& each : samples) {
-    require(std::isfinite(each.logprob), ErrorCode::kRange, "logits: expected finite numbers, got ", each.logprob,
-            " as a log-probability: the weights are broken");
-  }
   auto next = samples.begin();
   for (const Row& row : rows) {
-    if (row.samples) accept(*row.sequence, *next++);
+    if (!row.samples) continue;
+    const Sample& drawn = *next++;
+    if (std::isfinite(drawn.logprob)) {
+      accept(*row.sequence, drawn);
+    } else {
+      fail_span(*row.sequence, not_finite(drawn.logprob));
+    }
   }
 }
 
@@ -176,11 +224,17 @@ void Engine::take_scores(const std::vector<Row>& rows, const StepOutput& output)
     if (!sequence.is_scoring()) continue;
     Span& span = sequence.span;
     const int64_t count = sequence.num_scored(sequence.num_cached) - static_cast<int64_t>(span.logprobs.size());
-    span.logprobs.insert(span.logprobs.end(), logprob, logprob + count);
+    const float* const end = logprob + count;
+    const float* const broken = std::find_if_not(logprob, end, [](float each) { return std::isfinite(each); });
+    span.logprobs.insert(span.logprobs.end(), logprob, end);
     span.entropies.insert(span.entropies.end(), entropy, entropy + count);
-    logprob += count;
+    logprob = end;
     entropy += count;
-    if (sequence.num_pending() == 0) finish(sequence, {sequence.id, 0, Finish::kLength, -1, 0, 0});
+    if (broken != end) {
+      fail_span(sequence, not_finite(*broken));
+    } else if (sequence.num_pending() == 0) {
+      finish(sequence, {sequence.id, 0, Finish::kLength, -1, 0, 0});
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,6 +33,7 @@ struct News {
   int32_t stop_index;  // which stop string, else -1
   int32_t cut_bytes;
   int64_t weights_version;
+  std::exception_ptr error = nullptr;  // why it failed
 };
 
 // What one step has to tell, flat: the tokens and log-probabilities of all news, one after another.
@@ -68,12 +70,14 @@ class Engine {
   // Ends the span that is being sampled, if any.
   void cancel(int32_t id, Finish reason);
   void cancel_all();
-  // After a step that threw: what it left in the blocks is not to be trusted.
-  void fail_all();
+  // After a command that threw: it alone is the worse for it. Its span, or the one that it was to begin when
+  // `is_span`, is told of as failed; what was never done cannot be built on, so later spans of it fail as well.
+  void fail(int32_t id, std::exception_ptr error, bool is_span);
   void close(int32_t id);
 
   bool has_work() const { return num_running_ > 0; }
-  // Runs one batch. Weights never change during a step.
+  // Runs one batch. Weights never change during a step. A sequence whose numbers are not finite fails alone; when the
+  // step as a whole throws, the sequences of its batch do.
   void step();
   // What has happened since the last call.
   Report take_report() { return std::exchange(report_, {}); }
@@ -83,6 +87,9 @@ class Engine {
  private:
   Sequence& open_sequence(int32_t id);
   void drop_stale_caches();
+  void run_batch();
+  void fail_batch(std::exception_ptr error);
+  void fail_span(Sequence& sequence, std::exception_ptr error);
   void start(Sequence& sequence, Span span);
   void sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_RV);
   void take_scores(const std::vector<Row>& rows, const StepOutput& output);

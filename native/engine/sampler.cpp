@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/random.h"
@@ -111,6 +112,9 @@ Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest
   const auto inverse_temperature = static_cast<float>(is_greedy ? 1 : 1 / request.options.temperature);
   const Distribution row{logits_V, vocab_size, inverse_temperature,
                          kernels::row_stats(logits_V, vocab_size, inverse_temperature)};
+  // Of numbers that cannot be ordered nothing is selected: that would read beyond their end.
+  const float total = row.stats.max + row.stats.log_sum;
+  if (!std::isfinite(total)) return {0, std::numeric_limits<float>::quiet_NaN(), 0};
   float entropy = 0;
   if (request.wants_entropy) {
     entropy = (inverse_temperature == 1 ? row.stats : kernels::row_stats(logits_V, vocab_size, 1)).entropy;

@@ -25,7 +25,7 @@ struct SampleRequest {
 struct Sample {
   int64_t token;
   // Natural log of the token's probability under softmax(logits / temperature) over the whole vocabulary, before
-  // top-k and top-p; the temperature is 1 for a greedy row.
+  // top-k and top-p; the temperature is 1 for a greedy row. NaN when a logit of the row is.
   float logprob;
   float entropy;  // of softmax(logits), in nats, over the whole vocabulary; 0 unless wanted
 };

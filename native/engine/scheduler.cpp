@@ -86,9 +86,9 @@ void Scheduler::truncate(Sequence& sequence, int64_t length) {
 }
 
 const std::vector<Row>& Scheduler::next() {
+  rows_.clear();
   std::erase_if(active_, [](const auto& each) { return !each.second->is_active(); });
   hand_over();
-  rows_.clear();
   num_tokens_ = 0;
   ++step_;
   add_decoding();

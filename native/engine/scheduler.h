@@ -42,6 +42,8 @@ class Scheduler {
 
   // The rows of the next step, their blocks reserved. Empty only when nothing is pending.
   const std::vector<Row>& next();
+  // Those of the last step.
+  const std::vector<Row>& rows() const { return rows_; }
 
   // Takes all tokens but the first `length` off a sequence, and gives back the blocks that held nothing else. Forks
   // that were to share more take what is cached.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -49,6 +50,7 @@ struct Sequence {
   int64_t num_cached = 0;  // leading tokens whose keys and values are in the blocks; at most tokens.size() - 1
   int64_t last_step = -1;  // the scheduler's number of the last step it took part in
   Span span;
+  std::exception_ptr error;  // of a command that was not carried out: the tokens are not what the caller takes them for
 
   // Fork: the first `num_shared` tokens are the parent's, taken from its blocks once it has cached them. Until then the
   // parent is kept, closed or not.

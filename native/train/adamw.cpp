@@ -48,16 +48,20 @@ AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options)
   groups_.resize(2);
   groups_[0].weight_decay = options.weight_decay;
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    at::Tensor& value = parameters_[i].value;
-    value.requires_grad_(true);
-    // With a gradient already in place, autograd adds to it: f32 gradients are summed in the arena itself.
-    if (is_f32(value)) value.mutable_grad() = gradients_[i];
+    const at::Tensor& value = parameters_[i].value;
     masters_.push_back(is_f32(value) ? value.detach() : value.detach().to(at::kFloat));
     Group& group = groups_[value.dim() < 2 && !options.decay_vectors ? 1 : 0];
     group.masters.push_back(masters_[i]);
     group.gradients.push_back(gradients_[i]);
     group.first.push_back(first_[i]);
     group.second.push_back(second_[i]);
+  }
+  // Last, when all memory is there: a parameter that requires gradients is somebody's.
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    at::Tensor& value = parameters_[i].value;
+    value.requires_grad_(true);
+    // With a gradient already in place, autograd adds to it: f32 gradients are summed in the arena itself.
+    if (is_f32(value)) value.mutable_grad() = gradients_[i];
   }
 }
 
@@ -68,6 +72,17 @@ AdamW::~AdamW() {
   }
 }
 
+void AdamW::backward(const at::Tensor& loss) {
+  try {
+    loss.backward();
+    gather();
+  } catch (...) {
+    zero_gradients();
+    throw;
+  }
+}
+
+// Gradients of parameters that are not f32 go into the f32 sum.
 void AdamW::gather() {
   at::NoGradGuard no_grad;
   for (size_t i = 0; i < parameters_.size(); ++i) {
@@ -78,7 +93,12 @@ void AdamW::gather() {
   }
 }
 
-void AdamW::zero_gradients() { gradient_arena_.zero_(); }
+void AdamW::zero_gradients() {
+  gradient_arena_.zero_();
+  for (auto& parameter : parameters_) {
+    if (!is_f32(parameter.value)) parameter.value.mutable_grad().reset();
+  }
+}
 
 void AdamW::update(const Group& group, double learning_rate, const std::optional<at::Tensor>& gradient_divisor) const {
   if (group.masters.empty()) return;

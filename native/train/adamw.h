@@ -31,8 +31,9 @@ class AdamW {
   AdamW(const AdamW&) = delete;
   AdamW& operator=(const AdamW&) = delete;
 
-  // After each backward: moves gradients of parameters that are not f32 into the f32 sum.
-  void gather();
+  // Adds the gradients of a loss to those summed since the last step. When the backward fails none are left: what a
+  // part of it has added cannot be told from the rest.
+  void backward(const at::Tensor& loss);
 
   // One update with the gradients summed since the last; zeroes them. Returns their global norm before clipping.
   // A norm that is not finite throws ERR_RANGE and changes nothing but the gradients, which are zeroed.
@@ -55,6 +56,7 @@ class AdamW {
     std::vector<at::Tensor> masters, gradients, first, second;
   };
 
+  void gather();
   void update(const Group& group, double learning_rate, const std::optional<at::Tensor>& gradient_divisor) const;
 
   std::vector<model::Parameter> parameters_;

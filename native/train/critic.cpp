@@ -52,8 +52,7 @@ at::Tensor Critic::values(const Batch& batch) const {
 ValueStats Critic::accumulate(const Batch& batch, double clip) {
   at::AutoGradMode with_grad(true);
   const ValueLoss loss = value_loss(predict(batch), batch, clip);
-  loss.value.backward();
-  optimizer_.gather();
+  optimizer_.backward(loss.value);
   return loss.stats;
 }
 

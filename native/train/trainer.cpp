@@ -26,8 +26,7 @@ LossStats Trainer::accumulate(const Batch& batch, const LossOptions& options) {
   const auto scores =
       ops::token_logprob(row_states(*decoder_, batch), decoder_->head_VD(), batch.targets_R, options.temperature);
   const Loss loss = policy_loss(scores.logprob_R, scores.entropy_R, batch, options);
-  loss.value.backward();
-  optimizer_.gather();
+  optimizer_.backward(loss.value);
   return loss.stats;
 }
 

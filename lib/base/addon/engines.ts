@@ -15,7 +15,8 @@ export interface NativeEngineEvent {
   readonly logprobs: Float32Array;
   /** As many, when any entry has them, else none. */
   readonly entropies: Float32Array;
-  readonly error?: Error & { readonly code?: string };
+  /** Why the entry of the same place failed; with holes. */
+  readonly errors: readonly (Error & { readonly code?: string })[];
 }
 
 /** An engine's native handle; commands return at once and their outcome comes as events. */

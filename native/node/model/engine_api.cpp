@@ -17,19 +17,19 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
  public:
   EngineHost(Napi::Env env, Napi::Function listener) : mailbox_(Mailbox::of(env)), stream_(env, listener) {}
 
-  // Posts a command; one that comes after close() is ignored. JavaScript thread.
+  // Posts a command about a sequence, which fails alone when the command does; one that comes after close() is ignored.
+  // JavaScript thread.
   template <class Command>
-  Napi::Value post_command(Napi::Env env, Command command) {
-    device_queue().post([host = shared_from_this(), command = std::move(command)]() mutable {
-      if (!host->engine_) return;
-      host->attempt([&] { command(*host->engine_); });
-      host->proceed();
-    });
-    return env.Undefined();
+  Napi::Value post_command(Napi::Env env, int32_t id, Command command) {
+    return post_command(env, id, false, std::move(command));
   }
 
-  // A span that will be told of as finished; JavaScript thread.
-  void hold(Napi::Env env) { mailbox_->hold(env); }
+  // The same for a command that begins a span: the process stays alive until it is told of as finished.
+  template <class Command>
+  Napi::Value post_span(Napi::Env env, int32_t id, Command command) {
+    mailbox_->hold(env);
+    return post_command(env, id, true, std::move(command));
+  }
 
   Napi::Value start(Napi::Env env, std::shared_ptr<model::Decoder> decoder, engine::EngineOptions options,
                     engine::TokenBytes token_bytes);
@@ -37,10 +37,23 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
   Napi::Value close(Napi::Env env);
 
  private:
-  template <class Body>
-  void attempt(Body body);
+  template <class Command>
+  Napi::Value post_command(Napi::Env env, int32_t id, bool is_span, Command command) {
+    device_queue().post([host = shared_from_this(), id, is_span, command = std::move(command)]() mutable {
+      if (!host->engine_) return;
+      try {
+        command(*host->engine_);
+      } catch (...) {
+        host->engine_->fail(id, std::current_exception(), is_span);
+      }
+      host->emit();
+      host->proceed();
+    });
+    return env.Undefined();
+  }
+
   void proceed();
-  void emit(engine::Report report, std::exception_ptr error);
+  void emit();
 
   std::shared_ptr<Mailbox> mailbox_;
   Stream stream_;
@@ -48,33 +61,21 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
   bool is_step_posted_ = false;
 };
 
-// Whatever goes wrong ends the spans that are being sampled, and their generate calls are told why.
-template <class Body>
-void EngineHost::attempt(Body body) {
-  std::exception_ptr error;
-  try {
-    body();
-  } catch (...) {
-    error = std::current_exception();
-    if (engine_) engine_->fail_all();
-  }
-  if (engine_) emit(engine_->take_report(), error);
-}
-
 void EngineHost::proceed() {
   if (is_step_posted_ || !engine_ || !engine_->has_work()) return;
   is_step_posted_ = true;
   device_queue().post([host = shared_from_this()] {
     host->is_step_posted_ = false;
-    if (host->engine_ && host->engine_->has_work()) host->attempt([&] { host->engine_->step(); });
+    if (host->engine_ && host->engine_->has_work()) host->engine_->step();
+    host->emit();
     host->proceed();
   });
 }
 
 namespace {
 
-// {sequences, counts, finishes, stopIndices, cutBytes, versions, tokens, logprobs, entropies, error?}
-Napi::Object to_event(Napi::Env env, const engine::Report& report, std::exception_ptr error) {
+// {sequences, counts, finishes, stopIndices, cutBytes, versions, tokens, logprobs, entropies, errors}
+Napi::Object to_event(Napi::Env env, const engine::Report& report) {
   using engine::News;
   const auto ints = [&](auto member) {
     std::vector<int32_t> values;
@@ -93,7 +94,11 @@ Napi::Object to_event(Napi::Env env, const engine::Report& report, std::exceptio
   std::vector<float> entropies = report.entropies;
   if (!entropies.empty()) entropies.resize(report.tokens.size());  // later news may have had none
   event["entropies"] = to_float32_array(env, entropies);
-  if (error != nullptr) event["error"] = to_js_error(env, error).Value();
+  Napi::Array errors = Napi::Array::New(env);
+  for (uint32_t i = 0; i < report.news.size(); ++i) {
+    if (report.news[i].error != nullptr) errors[i] = to_js_error(env, report.news[i].error).Value();
+  }
+  event["errors"] = errors;
   return event;
 }
 
@@ -137,14 +142,15 @@ Napi::Object to_js_stats(Napi::Env env, const engine::EngineStats& stats) {
 
 }  // namespace
 
-void EngineHost::emit(engine::Report report, std::exception_ptr error) {
-  if (report.news.empty() && error == nullptr) return;
-  auto shared = std::make_shared<const engine::Report>(std::move(report));
-  stream_.emit([mailbox = mailbox_, shared, error](Napi::Env env) -> Napi::Value {
-    for (const auto& news : shared->news) {
+void EngineHost::emit() {
+  if (!engine_) return;
+  auto report = std::make_shared<const engine::Report>(engine_->take_report());
+  if (report->news.empty()) return;
+  stream_.emit([mailbox = mailbox_, report](Napi::Env env) -> Napi::Value {
+    for (const auto& news : report->news) {
       if (news.finish != engine::Finish::kNone) mailbox->release(env);
     }
-    return to_event(env, *shared, error);
+    return to_event(env, *report);
   });
 }
 
@@ -171,7 +177,7 @@ Napi::Value EngineHost::close(Napi::Env env) {
   return post(env, device_queue(), [host = shared_from_this()] {
     if (!host->engine_) return;
     host->engine_->cancel_all();
-    host->emit(host->engine_->take_report(), nullptr);
+    host->emit();
     host->engine_.reset();
   });
 }
@@ -203,26 +209,31 @@ Napi::Value EngineHandle::start(const Napi::CallbackInfo& info) {
 // open(id, ids, seed)
 Napi::Value EngineHandle::open(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    return host_->post_command(info.Env(),
-                               [id = id_of(info[0]), ids = to_ids(info[1], "ids"), seed = seed_of(info[2])](
-                                   engine::Engine& engine) mutable { engine.open(id, std::move(ids), seed); });
+    const int32_t id = id_of(info[0]);
+    return host_->post_command(
+        info.Env(), id, [id, ids = to_ids(info[1], "ids"), seed = seed_of(info[2])](engine::Engine& engine) mutable {
+          engine.open(id, std::move(ids), seed);
+        });
   });
 }
 
 // fork(id, child, seed)
 Napi::Value EngineHandle::fork(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    return host_->post_command(info.Env(), [id = id_of(info[0]), child = id_of(info[1]), seed = seed_of(info[2])](
-                                               engine::Engine& engine) { engine.fork(id, child, seed); });
+    const int32_t child = id_of(info[1]);
+    return host_->post_command(info.Env(), child,
+                               [id = id_of(info[0]), child, seed = seed_of(info[2])](engine::Engine& engine) {
+                                 engine.fork(id, child, seed);
+                               });
   });
 }
 
 // append(id, ids)
 Napi::Value EngineHandle::append(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    return host_->post_command(info.Env(), [id = id_of(info[0]), ids = to_ids(info[1], "ids")](engine::Engine& engine) {
-      engine.append(id, ids);
-    });
+    const int32_t id = id_of(info[0]);
+    return host_->post_command(info.Env(), id,
+                               [id, ids = to_ids(info[1], "ids")](engine::Engine& engine) { engine.append(id, ids); });
   });
 }
 
@@ -231,8 +242,7 @@ Napi::Value EngineHandle::generate(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const int32_t id = id_of(info[0]);
     auto options = to_generate_options(to_object(info[1], "options"));
-    host_->hold(info.Env());
-    return host_->post_command(info.Env(), [id, options = std::move(options)](engine::Engine& engine) mutable {
+    return host_->post_span(info.Env(), id, [id, options = std::move(options)](engine::Engine& engine) mutable {
       engine.generate(id, std::move(options));
     });
   });
@@ -241,10 +251,13 @@ Napi::Value EngineHandle::generate(const Napi::CallbackInfo& info) {
 // truncate(id, length, seed?)
 Napi::Value EngineHandle::truncate(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
+    const int32_t id = id_of(info[0]);
     std::optional<uint64_t> seed;
     if (!info[2].IsUndefined()) seed = seed_of(info[2]);
-    return host_->post_command(info.Env(), [id = id_of(info[0]), length = to_integer(info[1], "length"),
-                                            seed](engine::Engine& engine) { engine.truncate(id, length, seed); });
+    return host_->post_command(info.Env(), id,
+                               [id, length = to_integer(info[1], "length"), seed](engine::Engine& engine) {
+                                 engine.truncate(id, length, seed);
+                               });
   });
 }
 
@@ -252,25 +265,25 @@ Napi::Value EngineHandle::truncate(const Napi::CallbackInfo& info) {
 Napi::Value EngineHandle::score(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const int32_t id = id_of(info[0]);
-    auto ids = to_ids(info[1], "ids");
-    host_->hold(info.Env());
-    return host_->post_command(info.Env(),
-                               [id, ids = std::move(ids)](engine::Engine& engine) { engine.score(id, ids); });
+    return host_->post_span(info.Env(), id,
+                            [id, ids = to_ids(info[1], "ids")](engine::Engine& engine) { engine.score(id, ids); });
   });
 }
 
 // cancel(id)
 Napi::Value EngineHandle::cancel(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    return host_->post_command(
-        info.Env(), [id = id_of(info[0])](engine::Engine& engine) { engine.cancel(id, engine::Finish::kAborted); });
+    const int32_t id = id_of(info[0]);
+    return host_->post_command(info.Env(), id,
+                               [id](engine::Engine& engine) { engine.cancel(id, engine::Finish::kAborted); });
   });
 }
 
 // closeSequence(id)
 Napi::Value EngineHandle::close_sequence(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    return host_->post_command(info.Env(), [id = id_of(info[0])](engine::Engine& engine) { engine.close(id); });
+    const int32_t id = id_of(info[0]);
+    return host_->post_command(info.Env(), id, [id](engine::Engine& engine) { engine.close(id); });
   });
 }
 

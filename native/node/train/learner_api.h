@@ -21,9 +21,14 @@ template <class Learner>
 class LearnerSlot {
  public:
   ~LearnerSlot() { close(); }
-  void fill(std::shared_ptr<Learner> learner) { learner_ = std::move(learner); }
+  // A handle that was closed meanwhile stays empty.
+  void fill(std::shared_ptr<Learner> learner) {
+    learner_ = std::move(learner);
+    if (is_closed_) close();
+  }
   // Freed on the device thread, after the work under way.
   void close() {
+    is_closed_ = true;
     if (learner_ != nullptr) device_queue().post([learner = std::move(learner_)] {});
     learner_ = nullptr;
   }
@@ -34,6 +39,7 @@ class LearnerSlot {
 
  private:
   std::shared_ptr<Learner> learner_;
+  bool is_closed_ = false;
 };
 
 // The handle of a train::Trainer or train::Critic; every call is a task on the device queue. `new Handle()` is empty
