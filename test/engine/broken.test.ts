@@ -4,6 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { native } from "../../lib/base/addon/native.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
 import { prompt } from "./models.ts";
@@ -81,5 +83,34 @@ test("a sequence whose numbers are not finite fails alone: the others go on with
   const actual = await continuations(engine, () => failInEveryWay(engine, brokenId));
   assert.deepEqual(actual, expected);
   assert.equal((await engine.stats()).numUsedBlocks, 0);
+  model.close();
+});
+
+test("a command that cannot be carried out fails its own sequence and no other", async () => {
+  const model = await Model.create(shape, { seed: 1, std: 0.3 });
+  const told = new Map<number, string>();
+  const engine = new (native().EngineHandle)(({ sequences, finishes, errors }) => {
+    for (const [i, id] of sequences.entries()) told.set(id, errors[i]?.code ?? `finish ${finishes[i]}`);
+  });
+  const sizes = { numBlocks: 20, blockTokens: 16, maxTokens: 200, maxBatchTokens: 64, maxBatchRows: 8 };
+  const options = { maxTokens: 30, temperature: 1, topP: 1, topK: 0, stop: [], entropies: false };
+  const span = { ...options, stopIds: new Int32Array(), isStreamed: false };
+  await engine.start(model.handle, sizes, { bytes: new Uint8Array(), starts: Int32Array.of(0) });
+  engine.open(0, prompt(5), 0);
+  engine.generate(0, span);
+  engine.append(7, prompt(3));
+  engine.fork(7, 8, 0);
+  engine.generate(7, span);
+  engine.score(8, prompt(3));
+  for (let ms = 0; told.size < 3 && ms < 10_000; ms += 10) await setTimeout(10);
+  assert.deepEqual(
+    [...told].sort(([a], [b]) => a - b),
+    [
+      [0, "finish 1"],
+      [7, "ERR_STATE"],
+      [8, "ERR_STATE"],
+    ],
+  );
+  await engine.close();
   model.close();
 });

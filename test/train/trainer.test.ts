@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { native } from "../../lib/base/addon/native.ts";
 import { packSequences, type TrainSequence } from "../../lib/train/batch/packing.ts";
 import { type LossOptions, Trainer } from "../../lib/train/learner/trainer.ts";
 import { filled, maxDifference, noise, tinyModel, tinySequence } from "./tiny.ts";
@@ -126,6 +127,25 @@ test("one trainer at a time trains a model", async () => {
   await using next = await Trainer.open(model);
   await next.accumulate([withEverything(1, 20)]);
   assert.ok((await next.step({ learningRate: 1e-3 })).gradNorm > 0);
+});
+
+test("a handle that is closed before it has opened lets go of the model", async () => {
+  await using model = await tinyModel();
+  const optimiser = {
+    beta1: 0.9,
+    beta2: 0.999,
+    epsilon: 1e-8,
+    weightDecay: 0,
+    decayVectors: true,
+    maxGradNorm: 1,
+  };
+  for (const handle of [new (native().TrainerHandle)(), new (native().CriticHandle)()]) {
+    const opened = handle.open(model.handle, optimiser);
+    handle.close();
+    await opened;
+    assert.throws(() => handle.stateTensors(), { code: "ERR_STATE" });
+  }
+  await using _trainer = await Trainer.open(model);
 });
 
 test("closed trainers reject", async () => {
