@@ -47,6 +47,16 @@ const after: readonly ((played: Played) => Finding | Promise<Finding>)[] = [
 ];
 
 /**
+ * The checks that need no rollout: template, tokenizer, tags, room in the window.
+ *
+ * @param subject - the agent's parts
+ * @returns what was checked and seen
+ */
+export function quickLint(subject: LintSubject): Finding[] {
+  return before.map((check) => check(subject));
+}
+
+/**
  * Plays conversations with an agent and checks the laws of training on them: one that the engine samples, and some whose
  * turns are written for the model so that they search, answer, end, read a hostile passage and wait for a search in vain.
  *
@@ -63,7 +73,7 @@ export async function lint(subject: LintSubject): Promise<LintReport> {
   const findings: Finding[] = [];
   let conversations: Conversation[] = [];
   try {
-    for (const check of before) findings.push(check(subject));
+    findings.push(...quickLint(subject));
     const played = await playAll(subject);
     conversations = conversationsOf(played);
     for (const check of after) findings.push(await check(played));

@@ -4,14 +4,16 @@ import { SeekError } from "../base/errors.ts";
 /** What is done about a collapse, and how soon it is believed. */
 export interface CollapseOptions {
   /**
-   * `stop` ends the run with an error; `rollback` sets the weights back to the best checkpoint and ends the run;
-   * `ignore` watches nothing.
+   * `stop` ends the run with an error; `rollback` sets the weights back to the best checkpoint (`run.best`) and ends the
+   * run, or stops where no checkpoint was the best yet; `ignore` watches nothing.
    *
    * @default "stop"
    */
   readonly action?: "stop" | "rollback" | "ignore";
   /** Steps over which numbers are averaged before they are compared; nothing is judged before twice as many. @default 10 */
   readonly window?: number;
+  /** Hears of a rollback and the step whose weights the run ends with. */
+  readonly onRollback?: (collapse: Collapse, step: number) => void;
 }
 
 /** The numbers that are watched, by their names in the metrics. */
@@ -56,18 +58,14 @@ class Track {
   best = Number.NEGATIVE_INFINITY;
   readonly #window: number;
   #previous: number | undefined;
-  #sumOfSquares = 0;
-  #numDifferences = 0;
+  readonly #differences: number[] = [];
 
   constructor(window: number) {
     this.#window = window;
   }
 
   add(value: number): void {
-    if (this.#previous !== undefined) {
-      this.#sumOfSquares += (value - this.#previous) ** 2;
-      this.#numDifferences += 1;
-    }
+    if (this.#previous !== undefined) this.#differences.push(Math.abs(value - this.#previous));
     this.#previous = value;
     if (this.first.length < this.#window) this.first.push(value);
     this.last.push(value);
@@ -84,18 +82,20 @@ class Track {
   }
 
   /**
-   * Standard error of the difference of two windows' means, from the differences of neighbouring steps (von Neumann's
-   * estimate), which a slow change of the mean does not widen.
+   * Standard error of the difference of two windows' means. The deviation is that of a normal variable whose neighbours
+   * differ by the median difference: neither a slow change of the mean nor one sudden fall widens it.
    */
   get standardError(): number {
-    const variance = this.#sumOfSquares / (2 * Math.max(1, this.#numDifferences));
-    return Math.sqrt((2 * variance) / this.#window);
+    const sorted = this.#differences.toSorted((a, b) => a - b);
+    const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
+    const deviation = median / (0.6745 * Math.SQRT2);
+    return deviation * Math.sqrt(2 / this.#window);
   }
 }
 
 /**
  * Compares the mean of the last steps with that of the first ones. A collapse is
- * - a reward below that of the start by six standard errors, or one that lost four fifths of a gain of that size;
+ * - a reward below that of the start by six standard errors and a tenth of the best, or one that lost four fifths of a gain of that size;
  * - without a higher reward than at the start: an entropy of three times the start's and a nat more, or a hundredth of
  *   it; responses of three times or a third of the start's length;
  * - more than half of all turns invalid, and twice as many as at the start;
@@ -152,7 +152,7 @@ export class CollapseGuard {
 
   #ofReward(reward: Track | undefined): Collapse | undefined {
     if (reward === undefined) return undefined;
-    const noise = numErrors * reward.standardError;
+    const noise = Math.max(numErrors * reward.standardError, 0.1 * Math.abs(reward.best));
     const gain = reward.best - reward.start;
     if (reward.recent < reward.start - noise) return this.#collapse("reward/total", "fell below its start");
     if (gain <= noise || reward.recent >= reward.start + 0.2 * gain) return undefined;

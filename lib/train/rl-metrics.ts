@@ -28,26 +28,34 @@ function isRight({ trajectory: { answer }, question }: Played): number {
   return answer === undefined ? 0 : exactMatch(answer, question.answers);
 }
 
-/** Means over the step's trajectories; `tokens` and `tokens/policy` are sums. */
+/**
+ * Means over the step's trajectories; `tokens` and `tokens/policy` are sums, `turns/invalid_share` is of all turns.
+ * `reward/total` is the reward with that of single tokens; `tokens/response` counts what one trajectory's policy wrote.
+ */
 export function rolloutMetrics(played: readonly Played[]): Record<string, number> {
   const trajectories = played.map(({ trajectory }) => trajectory);
   const rewards = played.map(({ reward }) => reward);
   const memory = memoryFigures(trajectories);
   const ofTokens = played.flatMap(({ tokenRewards }) => (tokenRewards ? [sumOf(tokenRewards)] : []));
+  const numTurns = trajectories.reduce((sum, { turns }) => sum + turns, 0);
+  const numInvalid = trajectories.reduce((sum, { invalidActions }) => sum + invalidActions, 0);
+  const policyTokens = played.reduce((sum, one) => sum + countTokens(one, "policy"), 0);
   return {
     "reward/mean": mean(rewards),
     "reward/std": deviation(rewards),
     ...(ofTokens.length === 0 ? {} : { "reward/tokens": mean(ofTokens) }),
+    "reward/total": mean(rewards) + mean(ofTokens),
     "em/mean": mean(played.map(isRight)),
     "search/share": mean(trajectories.map(({ rounds }) => (rounds > 0 ? 1 : 0))),
     "search/rounds": mean(trajectories.map(({ rounds }) => rounds)),
     "search/failures": trajectories.reduce((sum, { failures }) => sum + failures, 0),
     "search/dropped": trajectories.reduce((sum, { droppedQueries = 0 }) => sum + droppedQueries, 0),
-    "turns/invalid": mean(trajectories.map(({ invalidActions }) => invalidActions)),
+    "turns/invalid_share": numInvalid / Math.max(1, numTurns),
     "turns/mean": mean(trajectories.map(({ turns }) => turns)),
     "stop/answer": mean(trajectories.map(({ stop }) => (stop === "answer" ? 1 : 0))),
     tokens: played.reduce((sum, one) => sum + countTokens(one), 0),
-    "tokens/policy": played.reduce((sum, one) => sum + countTokens(one, "policy"), 0),
+    "tokens/policy": policyTokens,
+    "tokens/response": policyTokens / Math.max(1, played.length),
     ...metricsBySource(played),
     ...(memory === undefined ? {} : loggedMemory(memory)),
   };

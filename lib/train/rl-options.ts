@@ -6,6 +6,7 @@ import type { Sampling } from "../rollout/seams.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm/algorithm.ts";
 import type { Schedule } from "./algorithm/schedule.ts";
+import type { CollapseOptions } from "./collapse.ts";
 import type { Critic } from "./learner/critic.ts";
 import type { Trainer } from "./learner/trainer.ts";
 import type { RunOptions } from "./run/run.ts";
@@ -83,6 +84,8 @@ export interface RlOptions {
   };
   /** Ends the run after the step of these metrics; a resumed run stays ended. @default after `steps` */
   readonly endWhen?: (metrics: RlMetrics) => boolean;
+  /** What is watched, and what is done when the policy collapses. @default stop with an error, windows of 10 steps */
+  readonly collapse?: CollapseOptions;
   readonly onStep?: (metrics: RlMetrics, trajectories: readonly Trajectory[]) => void | Promise<void>;
   readonly signal?: AbortSignal;
 }

@@ -6,6 +6,7 @@ import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { digestOf } from "../base/files/digests.ts";
 import { mixSeed } from "../base/seed.ts";
 import { nextKlCoef } from "./algorithm/kl-target.ts";
+import { type Collapse, CollapseGuard } from "./collapse.ts";
 import { toExperience } from "./experience.ts";
 import { checkSamples, type Played, play, scoredOf } from "./play.ts";
 import { groupMetrics, rolloutMetrics, trajectoryRows } from "./rl-metrics.ts";
@@ -14,7 +15,7 @@ import { Run } from "./run/run.ts";
 import type { Settings } from "./run/settings.ts";
 import { update } from "./update.ts";
 
-function check({ learners, algorithm, batch, task }: RlOptions): void {
+function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): void {
   const wrong = (message: string): never => {
     throw new SeekError("ERR_ARGUMENT", message);
   };
@@ -24,6 +25,8 @@ function check({ learners, algorithm, batch, task }: RlOptions): void {
     wrong("algorithm.kl.adaptive: expected a KL in the reward, got one in the loss");
   }
   if (algorithm.kl !== undefined && !learners.reference) wrong("learners.reference: kl needs one, got none");
+  if (collapse?.action === "rollback" && run?.best === undefined)
+    wrong("collapse.action: rollback needs run.best, which keeps the best checkpoint");
   if (task.questions.length === 0) wrong("task.questions: expected at least one");
 }
 
@@ -103,6 +106,31 @@ function settingsOf({ task: { questions }, algorithm, batch }: RlOptions): Setti
   return { questions: digestOf(JSON.stringify(questions)), algorithm, batch: sizes };
 }
 
+/** The guard of a run, which knows what the steps before a resume were like; none where nothing is to be done. */
+async function openGuard({ collapse }: RlOptions, run: Run | undefined): Promise<CollapseGuard | undefined> {
+  if (collapse?.action === "ignore") return undefined;
+  const guard = new CollapseGuard(collapse);
+  for (const metrics of (await run?.loggedMetrics()) ?? []) if (metrics.step !== 0) guard.add(metrics);
+  return guard;
+}
+
+/** Goes back to the best weights where that is asked for. @throws ERR_STATE where it is not, or there are none */
+async function answerCollapse(
+  step: number,
+  seen: Collapse,
+  { collapse = {} }: RlOptions,
+  run: Run | undefined,
+): Promise<void> {
+  const best = collapse.action === "rollback" ? await run?.rollBack(step) : undefined;
+  if (best !== undefined) return collapse.onRollback?.(seen, best);
+  const remedy =
+    "start again from an earlier checkpoint with a lower learning rate, a KL term or more samples, or ignore collapses";
+  throw new SeekError(
+    "ERR_STATE",
+    `step ${step}: the policy has collapsed: ${seen.message}. Remedy: ${remedy}`,
+  );
+}
+
 /** The same options with the weight of the KL that an adaptive controller has come to. */
 function withKlCoef(options: RlOptions, coef: number | undefined): RlOptions {
   const { kl, ...algorithm } = options.algorithm;
@@ -141,12 +169,18 @@ export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
   try {
     let hasEnded = run?.hasEnded ?? false;
     let klCoef = run?.resumedKlCoef;
+    const guard = await openGuard(options, run);
     await evaluateFirst(options, run);
     for (let step = run?.resumedStep ?? 0; step < steps && !hasEnded; step += 1) {
       throwIfAborted(signal, "rl");
       const done = await rlStep(step, withKlCoef(options, klCoef), run);
       last = done.metrics;
       klCoef = done.klCoef;
+      const collapse = guard?.add(last);
+      if (collapse !== undefined) {
+        await answerCollapse(step + 1, collapse, options, run);
+        break;
+      }
       hasEnded = options.endWhen?.(last) ?? false;
       await run?.finishStep(last, { isLast: step + 1 === steps, hasEnded, klCoef });
     }

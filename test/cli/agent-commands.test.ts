@@ -1,6 +1,6 @@
 /** index, search and eval from outside, on a few passages and a tiny random model. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -221,12 +221,23 @@ test("a model is fine-tuned, and trained by its rewards; each result is a model 
     out: join(folder, "rl"),
   };
   await writeFile(config, JSON.stringify({ ...run, ...limits, algorithm: "grpo", learningRate: 0.001 }));
+  const plan = await runCli("train", "--config", config, "--dry-run");
+  assert.equal(plan.code, 0, plan.stderr);
+  assert.match(plan.stderr, /^model +\S+: [\d,]+ parameters, float32 on cpu$/m);
+  assert.match(plan.stderr, /^memory .* weights .* gradients .* optimiser .* reference .* cache 1.07 GB$/m);
+  assert.match(plan.stderr, /^time +at most [\d.]+ s a step .* measured on 2 of 2 questions$/m);
+  await assert.rejects(readdir(join(folder, "rl")), "a dry run writes nothing");
   const trained = await runJson("train", "--config", config);
   const metrics = trained.metrics as Record<string, number>;
   assert.deepEqual([trained.steps, metrics.step, metrics["eval/em"]], [2, 2, 0]);
   const { stdout: before } = await runCli("train", "--config", config);
   assert.match(before, /^2 steps were done before; model in /);
-  const { stdout: longer } = await runCli("train", "--config", config, "--steps", "3");
+  const { stdout: longer, stderr: told } = await runCli("train", "--config", config, "--steps", "3");
+  assert.match(
+    told,
+    /^step 3\/3 +reward 0\.000 +EM 0\.0 +KL \S+ +entropy \S+ +search 0 % +[\d,]+ tokens\/s +\S+ s/m,
+  );
+  assert.match(told, /no rollout searched; remedy: /);
   assert.match(longer, /^3 steps, reward 0\.000 in the last; model in /);
   const lines = (await readFile(join(folder, "rl", "metrics.jsonl"), "utf8")).trim().split("\n");
   assert.equal(lines.length, 3);

@@ -1,8 +1,13 @@
 /** When a training counts as collapsed, on curves as runs really have them. */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Dice } from "../../lib/base/random.ts";
+import { algorithms } from "../../lib/train/algorithm/algorithm.ts";
 import { type Collapse, CollapseGuard } from "../../lib/train/collapse.ts";
+import { withFolder } from "./kill.ts";
+import { type BanditOptions, runBandit } from "./rl-run.ts";
 
 type Row = Record<string, number>;
 
@@ -29,6 +34,11 @@ test("noise, slow learning and a falling entropy with a rising reward are no col
     const random = noise(seed);
     const flat = firstCollapse(2000, () => ({ ...healthy, "reward/total": 0.3 + random(0.1) }));
     assert.equal(flat, undefined, `flat, seed ${seed}`);
+    const saturated = firstCollapse(300, (step) => ({
+      ...healthy,
+      "reward/total": step % 40 === 0 ? 0.95 : 1,
+    }));
+    assert.equal(saturated, undefined, "a perfect reward with a dip now and then");
     const learning = firstCollapse(300, (step) => ({
       ...healthy,
       "reward/total": 0.3 + step / 500 + random(0.1),
@@ -81,4 +91,61 @@ test("a number that is not finite is one at once", () => {
 
 test("a window that is not a whole number above 0 is refused", () => {
   assert.throws(() => new CollapseGuard({ window: 0 }), { code: "ERR_RANGE" });
+});
+
+/** A bandit that is rewarded for four steps and then no longer; the steps it finished. */
+async function runPoor(
+  folder: string,
+  options: Pick<BanditOptions, "steps" | "collapse" | "best">,
+): Promise<number[]> {
+  const seen: number[] = [];
+  const isPoor = (step: number): boolean => step >= 4;
+  await runBandit({
+    ...{
+      algorithm: algorithms["reinforce++-baseline"],
+      folder,
+      rewardFactor: (step) => (isPoor(step) ? 0 : 1),
+    },
+    ...options,
+    onStep: ({ step }) => seen.push(step),
+  });
+  return seen;
+}
+
+test("a training whose policy collapses ends with an error that names metric, numbers and remedy", async () => {
+  await withFolder(async (folder) => {
+    const collapse = { window: 2 };
+    await assert.rejects(runPoor(folder, { steps: 10, collapse }), {
+      code: "ERR_STATE",
+      message: /^step 6: the policy has collapsed: reward\/total lost what it had gained .* Remedy: /,
+    });
+    // Resumed from the checkpoint of step 3 it is seen at the same step again: the guard knows the steps before.
+    await assert.rejects(runPoor(folder, { steps: 10, collapse }), { message: /^step 6: / });
+  });
+});
+
+test("a collapse is answered with the best checkpoint's weights, and the run has ended", async () => {
+  await withFolder(async (folder) => {
+    const told: number[] = [];
+    const collapse = {
+      action: "rollback",
+      window: 2,
+      onRollback: (_: Collapse, step: number) => told.push(step),
+    } as const;
+    const best = { metric: "reward/total" };
+    const seen = await runPoor(folder, { steps: 10, collapse, best });
+    assert.deepEqual([seen, told.length], [[1, 2, 3, 4, 5, 6], 1]);
+    const bytes = (path: string): Promise<Buffer> => readFile(join(folder, path, "model.safetensors"));
+    assert.deepEqual(await bytes("model"), await bytes("checkpoints/best"));
+    assert.deepEqual(await runPoor(folder, { steps: 10, collapse, best }), [], "it has ended");
+    const without = runPoor(join(folder, "other"), { steps: 1, collapse });
+    await assert.rejects(without, { code: "ERR_ARGUMENT", message: /rollback needs run\.best/ });
+  });
+});
+
+test("collapses are passed over when they are to be ignored", async () => {
+  await withFolder(async (folder) => {
+    const seen = await runPoor(folder, { steps: 5, collapse: { action: "ignore", window: 2 } });
+    assert.deepEqual(seen, [1, 2, 3, 4, 5]);
+  });
 });

@@ -8,7 +8,7 @@ import { schedule } from "../../lib/train/algorithm/schedule.ts";
 import { Critic } from "../../lib/train/learner/critic.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { rl } from "../../lib/train/rl.ts";
-import type { RlMetrics, Rollout } from "../../lib/train/rl-options.ts";
+import type { RlMetrics, RlOptions, Rollout } from "../../lib/train/rl-options.ts";
 import { tinyModel } from "./tiny.ts";
 
 /** The token that is rewarded. */
@@ -61,6 +61,10 @@ export interface BanditOptions {
   /** @default 8 */
   readonly samples?: number;
   readonly oldLogprobs?: "trainer" | "rollout";
+  /** What the reward of a step counts, by the step from 0. @default 1 */
+  readonly rewardFactor?: (step: number) => number;
+  readonly collapse?: RlOptions["collapse"];
+  readonly best?: NonNullable<RlOptions["run"]>["best"];
   readonly onStep?: (metrics: RlMetrics) => void;
   readonly signal?: AbortSignal;
 }
@@ -72,6 +76,9 @@ export async function runBandit({
   folder,
   samples = 8,
   oldLogprobs = "trainer",
+  rewardFactor = () => 1,
+  collapse,
+  best,
   onStep,
   signal,
 }: BanditOptions): Promise<void> {
@@ -82,14 +89,19 @@ export async function runBandit({
   const critic = algorithm.advantage === "gae" ? await Critic.open(model, { weightDecay: 0 }) : undefined;
   await rl({
     learners: { trainer, reference, critic },
-    task: { questions, rollout: playOn(engine), reward: shareOfWanted },
+    task: {
+      questions,
+      rollout: playOn(engine),
+      reward: (trajectory) => rewardFactor(trainer.numSteps) * shareOfWanted(trajectory),
+    },
     algorithm,
     batch: { questions: 4, samples, maxTokens: 64, oldLogprobs },
     steps,
     learningRate: { policy: schedule({ peak: 1e-2 }) },
     seed: 11,
-    ...(folder === undefined ? {} : { run: { folder, checkpointEvery: 3 } }),
+    run: folder === undefined ? undefined : { folder, checkpointEvery: 3, best },
     onStep: (metrics) => onStep?.(metrics),
+    collapse,
     signal,
   });
   critic?.close();

@@ -5,6 +5,7 @@ import type { Algorithm } from "../../../lib/train/algorithm/algorithm.ts";
 import type { TrainSequence } from "../../../lib/train/batch/packing.ts";
 import type { Trainer } from "../../../lib/train/learner/trainer.ts";
 import type { OpenLearners } from "../../../lib/train/open-learners.ts";
+import type { StepProbe } from "../../../lib/train/probe.ts";
 import type { RlOptions } from "../../../lib/train/rl-options.ts";
 import type { SftOptions } from "../../../lib/train/sft.ts";
 
@@ -43,4 +44,10 @@ export async function runSft(options: SftOptions): Promise<void> {
 export async function runRl(options: RlOptions): Promise<void> {
   const { rl } = await import("../../../lib/train/rl.ts");
   await rl(options);
+}
+
+/** Measures a step of a training. */
+export async function probe(options: RlOptions): Promise<StepProbe> {
+  const { probeStep } = await import("../../../lib/train/probe.ts");
+  return probeStep(options);
 }

@@ -169,10 +169,20 @@ function damaged(path: string, expected: string): SeekError {
  */
 export async function latestCheckpoint(root: string): Promise<Checkpoint | undefined> {
   const [latest] = await checkpointNames(root);
-  if (latest === undefined) return undefined;
-  const folder = join(root, latest.name);
+  return latest && readCheckpoint(root, latest.step);
+}
+
+/**
+ * The finished checkpoint of a step, its files compared with their digests.
+ *
+ * @param root - the folder of all checkpoints
+ * @param step - of a checkpoint that is there
+ * @throws ERR_FORMAT naming the file that is missing or not what was written
+ */
+export async function readCheckpoint(root: string, step: number): Promise<Checkpoint> {
+  const folder = join(root, nameOf(step));
   const { files, ...state } = await readState(join(folder, stateFile));
-  if (state.step !== latest.step) throw damaged(join(folder, stateFile), `step ${latest.step}`);
+  if (state.step !== step) throw damaged(join(folder, stateFile), `step ${step}`);
   const actual = await digestsBelow(folder);
   const wrong = Object.keys(files).find((name) => actual[name] !== files[name]);
   if (wrong !== undefined) throw damaged(join(folder, wrong), `SHA-256 ${files[wrong]}`);

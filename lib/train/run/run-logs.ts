@@ -1,4 +1,5 @@
 /** The logs of a training run, which are cut back together to its last checkpoint. */
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { Journal } from "../../base/files/journal.ts";
@@ -14,13 +15,17 @@ export const logLengths = z.object({
 /** What `logLengths` reads. */
 export type LogLengths = z.infer<typeof logLengths>;
 
+const metricsFile = "metrics.jsonl";
+
 /** Metrics, trajectories, and where they are asked for TensorBoard's events. */
 export class RunLogs {
+  readonly #folder: string;
   readonly #metrics: Journal;
   readonly #trajectories: Journal;
   readonly #events: EventLog | undefined;
 
-  private constructor(metrics: Journal, trajectories: Journal, events: EventLog | undefined) {
+  private constructor(folder: string, metrics: Journal, trajectories: Journal, events: EventLog | undefined) {
+    this.#folder = folder;
     this.#metrics = metrics;
     this.#trajectories = trajectories;
     this.#events = events;
@@ -45,12 +50,12 @@ export class RunLogs {
       return log;
     };
     try {
-      const metrics = keep(await Journal.open(join(folder, "metrics.jsonl"), saved.metrics));
+      const metrics = keep(await Journal.open(join(folder, metricsFile), saved.metrics));
       const trajectories = keep(await Journal.open(join(folder, "trajectories.jsonl"), saved.trajectories));
       // One name for the whole run: a resumed one goes on in the same file.
       const path = join(folder, "tensorboard", "events.out.tfevents.0.seekrl");
       const events = tensorBoard ? await EventLog.open(path, saved.events ?? 0) : undefined;
-      return new RunLogs(metrics, trajectories, events);
+      return new RunLogs(folder, metrics, trajectories, events);
     } catch (error) {
       await Promise.all(opened.map((log) => log.close()));
       throw error;
@@ -61,6 +66,12 @@ export class RunLogs {
   async addMetrics(metrics: Readonly<Record<string, number>>): Promise<void> {
     await this.#metrics.add(metrics);
     await this.#events?.append(metrics);
+  }
+
+  /** The numbers of all steps so far, in order. @throws ERR_IO */
+  async metrics(): Promise<Record<string, number>[]> {
+    const lines = (await readFile(join(this.#folder, metricsFile), "utf8")).split("\n");
+    return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Record<string, number>);
   }
 
   /** Adds a step's trajectories. @throws ERR_IO */

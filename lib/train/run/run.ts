@@ -10,7 +10,13 @@ import type { Model } from "../../model/model.ts";
 import { findWeights } from "../../model/model-folder.ts";
 import type { Critic } from "../learner/critic.ts";
 import type { Trainer } from "../learner/trainer.ts";
-import { type Checkpoint, latestCheckpoint, removeLeftovers, writeCheckpoint } from "./checkpoint.ts";
+import {
+  type Checkpoint,
+  latestCheckpoint,
+  readCheckpoint,
+  removeLeftovers,
+  writeCheckpoint,
+} from "./checkpoint.ts";
 import { logLengths, RunLogs } from "./run-logs.ts";
 import { checkSettings, type Settings } from "./settings.ts";
 
@@ -173,6 +179,11 @@ export class Run {
     await this.#logs.addMetrics(metrics);
   }
 
+  /** The numbers of all steps so far, in order. @throws ERR_IO */
+  loggedMetrics(): Promise<Record<string, number>[]> {
+    return this.#logs.metrics();
+  }
+
   /** Adds lines to `trajectories.jsonl`. @throws ERR_IO */
   async logTrajectories(rows: readonly object[]): Promise<void> {
     await this.#logs.addTrajectories(rows);
@@ -201,6 +212,20 @@ export class Run {
     if (this.#whole?.policySteps !== this.#subject.trainer.numSteps) return;
     const { step, hasEnded, klCoef } = this.#whole;
     await this.#checkpoint(step, { hasEnded, klCoef });
+  }
+
+  /**
+   * Sets weights and optimiser back to the best checkpoint, and ends the run after `step` with them.
+   *
+   * @returns the step they are of; undefined when no checkpoint was the best yet: then nothing is changed
+   * @throws ERR_FORMAT when the checkpoint is damaged; ERR_IO
+   */
+  async rollBack(step: number): Promise<number | undefined> {
+    if (this.#best === undefined) return undefined;
+    const checkpoint = await readCheckpoint(join(this.#options.folder, "checkpoints"), this.#best.step);
+    await restore(checkpoint, this.#subject, settingsOf(this.#subject, this.#options));
+    await this.#checkpoint(step, { hasEnded: true });
+    return this.#best.step;
   }
 
   /** Writes the model that the run ends with. @returns its folder @throws ERR_IO; ERR_RANGE when a weight is not finite */

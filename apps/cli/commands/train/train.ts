@@ -1,66 +1,30 @@
 /** `seekrl train`: reinforcement learning of a search agent. */
 import { join } from "node:path";
-import { z } from "zod";
 import type { Question } from "../../../../lib/data/question.ts";
-import { evaluate } from "../../../../lib/evaluate/evaluate.ts";
-import { agentPartsOf, trainingOf } from "../../../../lib/recipes/plan.ts";
+import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
-import { remoteReward } from "../../../../lib/reward/remote-reward.ts";
-import type { Reward } from "../../../../lib/reward/reward.ts";
-import { type Agent, type AgentParts, searchAgent } from "../../../../lib/rollout/agents/agent.ts";
-import { rolloutsOf } from "../../../../lib/rollout/agents/own-agent.ts";
-import { baselineAgent, baselineNames, searchesFor } from "../../../../lib/rollout/baselines/baselines.ts";
-import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
+import type { AgentParts } from "../../../../lib/rollout/agents/agent.ts";
+import { searchesFor } from "../../../../lib/rollout/baselines/baselines.ts";
 import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
-import { countSchedule } from "../../../../lib/train/algorithm/schedule.ts";
+import { trainingMemory } from "../../../../lib/train/memory.ts";
 import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
-import { openLearners, runRl } from "../../open/learners.ts";
-import { loadMixed } from "../../open/question-sets.ts";
+import { openLearners, probe, runRl } from "../../open/learners.ts";
 import { openSession, type Session } from "../../open/session.ts";
-import { agentOptions, noSearch, openSurroundings, type Surroundings } from "../../options/agent-options.ts";
-import { judgeRewardOptions, openJudgeRewards } from "../../options/judge-rewards.ts";
-import { engineOptions, modelOptions, runOptions } from "../../options/model-options.ts";
+import { type Around, planTraining, type TrainOptions, trainOptions } from "../../open/training-plan.ts";
+import { noSearch, openSurroundings, type Surroundings } from "../../options/agent-options.ts";
+import { openJudgeRewards } from "../../options/judge-rewards.ts";
 import type { RecipeParts } from "../../options/recipe-options.ts";
-import { trainedRecipe, trainingOptions } from "../../options/training-options.ts";
-import { progressLine } from "../../report/progress.ts";
-
-const options = z.strictObject({
-  ...modelOptions,
-  ...engineOptions,
-  questions: z.array(z.string()).min(1).describe("JSON Lines of {id, question, answers}; several are mixed"),
-  ...agentOptions,
-  ...runOptions,
-  ...trainingOptions,
-  ...judgeRewardOptions,
-  baseline: z
-    .enum(baselineNames)
-    .optional()
-    .describe("trains a plain way to answer instead: direct and cot without search, rag with one search"),
-  rewardUrl: z
-    .string()
-    .optional()
-    .describe("server that scores conversations (POST /get_reward) in place of the recipe's reward"),
-  rewardKeyEnv: z.string().optional().describe("environment variable with that server's API key"),
-  evalFirst: z.boolean().default(false).describe("evaluates before the first step too"),
-  evalQuestions: z.array(z.string()).min(1).optional().describe("evaluates on these, greedily"),
-  searchShare: z
-    .number()
-    .gt(0)
-    .lte(1)
-    .default(0.9)
-    .describe("with --stage auto: share of rollouts that search at which stage 1 ends"),
-  evalEvery: z.int().min(1).default(50).describe("steps between evaluations"),
-});
-
-type Options = z.output<typeof options>;
+import { trainedRecipe } from "../../options/training-options.ts";
+import { durationText } from "../../report/pace.ts";
+import { settingsLines, type TrainingSettings } from "../../report/training-report.ts";
 
 /** The command. */
 export const trainCommand = command({
   name: "train",
   summary: "improves a search agent by reinforcement learning",
   goesOn: "from the last finished step",
-  options,
+  options: trainOptions,
   run: async (given, io) => {
     const { baseline, tools, stage } = given;
     if (baseline !== undefined && (tools !== undefined || stage === "auto")) {
@@ -77,11 +41,14 @@ export const trainCommand = command({
     await using session = await openSession(given);
     const last: { metrics?: RlMetrics } = {};
     for (const stage of stagesOf(given)) await trainStage(stage, { session, met, parts, io, last });
+    if (given.dryRun) return;
     const folder = join(given.out, "model");
     await session.model.save(folder);
     await copyTokenizer(given.model, folder);
     const outcome =
-      last.metrics === undefined ? " were done before" : `, ${rewardText(last.metrics)} in the last`;
+      last.metrics === undefined
+        ? " were done before"
+        : `, reward ${last.metrics["reward/total"]?.toFixed(3)} in the last`;
     io.write(`${steps} steps${outcome}; model in ${folder}\n`);
     io.result({ steps, model: folder, metrics: last.metrics ?? null });
   },
@@ -89,14 +56,14 @@ export const trainCommand = command({
 
 /** One run of a training, in a folder of its own. */
 interface Stage {
-  readonly given: Options;
+  readonly given: TrainOptions;
   readonly endWhen?: RlOptions["endWhen"];
 }
 
 // A stage starts from the weights that the stage before has left in the model; so it does when it is resumed.
-function stagesOf(given: Options): Stage[] {
+function stagesOf(given: TrainOptions): Stage[] {
   if (given.stage !== "auto") return [{ given }];
-  const stage = (number: "1" | "2"): Options => ({
+  const stage = (number: "1" | "2"): TrainOptions => ({
     ...given,
     stage: number,
     out: join(given.out, `stage${number}`),
@@ -118,128 +85,54 @@ async function trainStage(
   const recipe = trainedRecipe(given, around);
   await using opened = await openLearners(session.model, recipe.algorithm, recipe.training);
   const parts = agentPartsOf(session, recipe, met.search);
-  const planned = await plan(given, recipe, parts, { ...rest, opened });
-  await runRl(endWhen ? { ...planned, endWhen } : planned);
+  const planned = await planTraining(given, recipe, parts, { ...rest, opened });
+  const { io } = rest;
+  for (const line of settingsLines(settingsOf(given, session, planned), recipe)) io.log(line);
+  for (const line of await lintLines(session, recipe, { parts, question: planned.task.questions[0]! }))
+    io.log(line);
+  if (given.dryRun) return await tellProbe(planned, io);
+  await runRl({ ...planned, endWhen });
 }
 
-interface Around {
-  readonly opened: { readonly learners: RlOptions["learners"] };
-  readonly io: CommandIo;
-  readonly last: { metrics?: RlMetrics };
-}
-
-async function plan(
-  given: Options,
-  recipe: Recipe,
-  parts: AgentParts,
-  { opened, io, last }: Around,
-): Promise<RlOptions> {
-  const { steps, samples } = recipe.training;
-  const progress = progressLine(io);
-  const planned = trainingOf(recipe, parts, await loadMixed(given.questions));
-  const agent = given.baseline === undefined ? searchAgent(parts) : baselineAgent(parts, given.baseline);
-  const play = given.baseline === undefined ? {} : { rollout: rolloutsOf(agent) };
-  const scorer = rewardServer(given);
-  const onCheckpoint = (to: string): Promise<void> => copyTokenizer(given.model, to);
+function settingsOf(
+  given: TrainOptions,
+  { model }: Session,
+  { learners, task }: RlOptions,
+): TrainingSettings {
+  const { critic, reference } = learners;
+  const parameters = model.numParameters;
   return {
-    ...{ ...planned, learners: opened.learners, seed: given.seed, signal: io.signal },
-    task: {
-      ...{ ...planned.task, ...play, reward: scorer ?? planned.task.reward },
-      onRewardFailure: onceAStep(io, last),
-    },
-    batch: {
-      ...planned.batch,
-      samples: countSchedule({ from: samples, to: given.samplesAtEnd ?? samples, steps }),
-      maxTokens: given.microBatchTokens,
-    },
-    run: {
-      ...{ folder: given.out, checkpointEvery: given.checkpointEvery, onCheckpoint },
-      tensorBoard: given.tensorboard,
-    },
-    ...(await planEvaluation(given, agent, io)),
-    onStep: (metrics, trajectories) => {
-      last.metrics = metrics;
-      for (const warning of warningsOf(metrics, trajectories)) io.log(`step ${metrics.step}: ${warning}`);
-      progress.show(`step ${metrics.step} of ${steps}: ${rewardText(metrics)}`);
-    },
-  };
-}
-
-function rewardText(metrics: RlMetrics): string {
-  const [whole = 0, ofTokens] = [metrics["reward/mean"], metrics["reward/tokens"]];
-  const besides = ofTokens === undefined ? "" : ` and ${ofTokens.toFixed(3)} by tokens`;
-  return `reward ${whole.toFixed(3)}${besides}`;
-}
-
-function rewardServer({ rewardUrl: url, rewardKeyEnv: apiKeyEnv }: Options): Reward | undefined {
-  if (url === undefined && apiKeyEnv !== undefined) {
-    throw new UsageError("--reward-key-env: expected only with --reward-url");
-  }
-  return url === undefined ? undefined : remoteReward({ url, apiKeyEnv });
-}
-
-/** A reward that fails does so at many trajectories of a step; the first says why, `warningsOf` how many there were. */
-function onceAStep(io: CommandIo, last: Around["last"]): (reason: string) => void {
-  let told = -1;
-  return (reason) => {
-    const { step = 0 } = last.metrics ?? {};
-    if (told === step) return;
-    told = step;
-    io.log(`not rewarded: ${reason}`);
-  };
-}
-
-/** What makes rollouts worthless without ending them. */
-function warningsOf(metrics: RlMetrics, trajectories: readonly Trajectory[]): string[] {
-  const reasons = trajectories.flatMap(({ failureReasons = [] }) => failureReasons);
-  const mute = trajectories.filter(({ stop, turns }) => stop === "context" && turns === 0).length;
-  const unscored = metrics["reward/unscored"] ?? 0;
-  return [
-    ...(unscored > 0
-      ? [`${unscored} of ${trajectories.length} trajectories were not rewarded and left out`]
-      : []),
-    ...(reasons.length > 0 ? [`${reasons.length} searches failed, the first one with: ${reasons[0]}`] : []),
-    ...(mute > 0 ? [`${mute} trajectories are empty: their prompts leave no room for a token`] : []),
-  ];
-}
-
-async function planEvaluation(
-  { evalQuestions, evalEvery, evalFirst: isFirst, seed }: Options,
-  policy: Agent,
-  { signal }: CommandIo,
-): Promise<Pick<RlOptions, "evaluation">> {
-  if (evalQuestions === undefined) return {};
-  const questions = await loadMixed(evalQuestions);
-  const agent: Agent = (question, how) => policy(question, { ...how, sampling: { temperature: 0 } });
-  return {
-    evaluation: {
-      ...{ every: evalEvery, isFirst },
-      evaluate: async () => {
-        const evaluation = await evaluate({ questions, agent, seed, signal });
-        const { em, f1, rounds, secondsPerQuestion, perQuestion } = evaluation;
-        return {
-          "eval/em": em,
-          "eval/f1": f1,
-          "eval/rounds": rounds,
-          "eval/seconds_per_question": secondsPerQuestion,
-          ...emBySource(questions, perQuestion),
-        };
-      },
-    },
-  };
-}
-
-/** Exact match of each data set, where the questions come from several. */
-function emBySource(
-  questions: readonly Question[],
-  results: readonly { readonly em: number }[],
-): Record<string, number> {
-  const sources = [...new Set(questions.map(({ source }) => source))];
-  if (sources.length < 2) return {};
-  return Object.fromEntries(
-    sources.map((source) => {
-      const own = results.filter((_, i) => questions[i]?.source === source);
-      return [`eval/em/${source ?? "other"}`, own.reduce((sum, { em }) => sum + em, 0) / own.length];
+    ...{ model: given.model, parameters, dtype: model.dtype, device: given.device, recipe: given.recipe },
+    numQuestions: task.questions.length,
+    memory: trainingMemory({
+      ...{ parameters, dtype: model.dtype, hasCritic: critic !== undefined },
+      hasReference: reference !== undefined,
+      cacheBytes: given.cacheGib * 2 ** 30,
     }),
+  };
+}
+
+/** What lint's quick checks found wrong. */
+async function lintLines(
+  { model, tokenizer }: Session,
+  { reward }: Recipe,
+  { parts, question }: { readonly parts: AgentParts; readonly question: Question },
+): Promise<string[]> {
+  const { quickLint } = await import("../../../lint/lint.ts");
+  const findings = quickLint({ parts, tokenizer, model, reward, question });
+  return findings.flatMap(({ status, check, evidence }) =>
+    status === "fail" ? [`warning: not so: ${check}: ${evidence}. Remedy: see seekrl lint`] : [],
   );
+}
+
+/** What a step of the plan takes, as measured on a few of its questions. */
+async function tellProbe(planned: RlOptions, io: CommandIo): Promise<void> {
+  const { questions, rolloutSeconds, trainSeconds } = await probe(planned);
+  const seconds = rolloutSeconds + trainSeconds;
+  const parts = `${rolloutSeconds.toFixed(1)} s of rollouts, ${trainSeconds.toFixed(1)} s of training`;
+  const whole = durationText(seconds * planned.steps);
+  io.log(
+    `time       at most ${seconds.toFixed(1)} s a step (${parts}), ${whole} in all; measured on ${questions} of ${planned.batch.questions} questions`,
+  );
+  io.result({ steps: planned.steps, secondsPerStep: seconds, rolloutSeconds, trainSeconds });
 }

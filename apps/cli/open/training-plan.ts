@@ -1,0 +1,184 @@
+/** Options of `seekrl train`, and the training that they describe. */
+
+import { z } from "zod";
+import type { Question } from "../../../lib/data/question.ts";
+import { evaluate } from "../../../lib/evaluate/evaluate.ts";
+import { trainingOf } from "../../../lib/recipes/plan.ts";
+import type { Recipe } from "../../../lib/recipes/recipe.ts";
+import { remoteReward } from "../../../lib/reward/remote-reward.ts";
+import type { Reward } from "../../../lib/reward/reward.ts";
+import { type Agent, type AgentParts, searchAgent } from "../../../lib/rollout/agents/agent.ts";
+import { rolloutsOf } from "../../../lib/rollout/agents/own-agent.ts";
+import { baselineAgent, baselineNames } from "../../../lib/rollout/baselines/baselines.ts";
+import { copyTokenizer } from "../../../lib/text/tokenizers/copy-tokenizer.ts";
+import { countSchedule } from "../../../lib/train/algorithm/schedule.ts";
+import type { RlMetrics, RlOptions } from "../../../lib/train/rl-options.ts";
+import type { BestOptions } from "../../../lib/train/run/run.ts";
+import { type CommandIo, UsageError } from "../command.ts";
+import { agentOptions } from "../options/agent-options.ts";
+import { judgeRewardOptions } from "../options/judge-rewards.ts";
+import { engineOptions, modelOptions, runOptions } from "../options/model-options.ts";
+import { trainingOptions } from "../options/training-options.ts";
+import { Pace } from "../report/pace.ts";
+import { stepLine, TrainingWarnings } from "../report/training-report.ts";
+import { loadMixed } from "./question-sets.ts";
+
+/** Options of `seekrl train`. */
+export const trainOptions = z.strictObject({
+  ...modelOptions,
+  ...engineOptions,
+  questions: z.array(z.string()).min(1).describe("JSON Lines of {id, question, answers}; several are mixed"),
+  ...agentOptions,
+  ...runOptions,
+  ...trainingOptions,
+  ...judgeRewardOptions,
+  baseline: z
+    .enum(baselineNames)
+    .optional()
+    .describe("trains a plain way to answer instead: direct and cot without search, rag with one search"),
+  rewardUrl: z
+    .string()
+    .optional()
+    .describe("server that scores conversations (POST /get_reward) in place of the recipe's reward"),
+  rewardKeyEnv: z.string().optional().describe("environment variable with that server's API key"),
+  evalFirst: z.boolean().default(false).describe("evaluates before the first step too"),
+  evalQuestions: z.array(z.string()).min(1).optional().describe("evaluates on these, greedily"),
+  searchShare: z
+    .number()
+    .gt(0)
+    .lte(1)
+    .default(0.9)
+    .describe("with --stage auto: share of rollouts that search at which stage 1 ends"),
+  evalEvery: z.int().min(1).default(50).describe("steps between evaluations"),
+  onCollapse: z
+    .enum(["stop", "rollback", "ignore"])
+    .default("stop")
+    .describe(
+      "when reward, entropy, length, valid turns or log-probabilities collapse: stop with an error, or go back to the best checkpoint and end",
+    ),
+  dryRun: z
+    .boolean()
+    .default(false)
+    .describe(
+      "checks everything and tells the plan, with the time of a step as measured; nothing is trained or written",
+    ),
+});
+
+/** What they say. */
+export type TrainOptions = z.output<typeof trainOptions>;
+
+/** What a plan is made with. */
+export interface Around {
+  readonly opened: { readonly learners: RlOptions["learners"] };
+  readonly io: CommandIo;
+  readonly last: { metrics?: RlMetrics };
+}
+
+/** A training as the options say: task, batch, run folder, evaluation, reports. */
+export async function planTraining(
+  given: TrainOptions,
+  recipe: Recipe,
+  parts: AgentParts,
+  { opened, io, last }: Around,
+): Promise<RlOptions> {
+  const { steps, samples } = recipe.training;
+  const [pace, warnings] = [new Pace(), new TrainingWarnings()];
+  const planned = trainingOf(recipe, parts, await loadMixed(given.questions));
+  const agent = given.baseline === undefined ? searchAgent(parts) : baselineAgent(parts, given.baseline);
+  const play = given.baseline === undefined ? {} : { rollout: rolloutsOf(agent) };
+  const scorer = rewardServer(given);
+  const onCheckpoint = (to: string): Promise<void> => copyTokenizer(given.model, to);
+  return {
+    ...{ ...planned, learners: opened.learners, seed: given.seed, signal: io.signal },
+    task: {
+      ...{ ...planned.task, ...play, reward: scorer ?? planned.task.reward },
+      onRewardFailure: onceAStep(io, last),
+    },
+    batch: {
+      ...planned.batch,
+      samples: countSchedule({ from: samples, to: given.samplesAtEnd ?? samples, steps }),
+      maxTokens: given.microBatchTokens,
+    },
+    run: {
+      ...{ folder: given.out, checkpointEvery: given.checkpointEvery, onCheckpoint },
+      tensorBoard: given.tensorboard,
+      best: bestOf(given),
+    },
+    ...(await planEvaluation(given, agent, io)),
+    collapse: {
+      action: given.onCollapse,
+      onRollback: ({ message }, step) =>
+        io.log(`collapsed: ${message}; the weights are those of step ${step} again`),
+    },
+    onStep: (metrics, trajectories) => {
+      last.metrics = metrics;
+      for (const warning of warnings.of(metrics, trajectories)) io.log(`step ${metrics.step}: ${warning}`);
+      io.log(stepLine(metrics, steps, pace.at(metrics.step, steps)?.secondsLeft));
+    },
+  };
+}
+
+/** The step that evaluated best stays; without evaluations a rollback goes to the one that earned most. */
+function bestOf({ evalQuestions, onCollapse }: TrainOptions): BestOptions | undefined {
+  if (evalQuestions !== undefined) return { metric: "eval/em" };
+  return onCollapse === "rollback" ? { metric: "reward/total" } : undefined;
+}
+
+function rewardServer({ rewardUrl: url, rewardKeyEnv: apiKeyEnv }: TrainOptions): Reward | undefined {
+  if (url === undefined && apiKeyEnv !== undefined) {
+    throw new UsageError("--reward-key-env: expected only with --reward-url");
+  }
+  return url === undefined ? undefined : remoteReward({ url, apiKeyEnv });
+}
+
+/** A reward that fails does so at many trajectories of a step; the first says why, a warning how many there were. */
+function onceAStep(io: CommandIo, last: Around["last"]): (reason: string) => void {
+  let told = -1;
+  return (reason) => {
+    const { step = 0 } = last.metrics ?? {};
+    if (told === step) return;
+    told = step;
+    io.log(`not rewarded: ${reason}`);
+  };
+}
+
+async function planEvaluation(
+  { evalQuestions, evalEvery, evalFirst: isFirst, seed }: TrainOptions,
+  policy: Agent,
+  { signal }: CommandIo,
+): Promise<Pick<RlOptions, "evaluation">> {
+  if (evalQuestions === undefined) return {};
+  const questions = await loadMixed(evalQuestions);
+  const agent: Agent = (question, how) => policy(question, { ...how, sampling: { temperature: 0 } });
+  return {
+    evaluation: {
+      ...{ every: evalEvery, isFirst },
+      evaluate: async () => {
+        const evaluation = await evaluate({ questions, agent, seed, signal });
+        const { em, f1, rounds, secondsPerQuestion, perQuestion } = evaluation;
+        return {
+          "eval/em": em,
+          "eval/f1": f1,
+          "eval/rounds": rounds,
+          "eval/seconds_per_question": secondsPerQuestion,
+          ...emBySource(questions, perQuestion),
+        };
+      },
+    },
+  };
+}
+
+/** Exact match of each data set, where the questions come from several. */
+function emBySource(
+  questions: readonly Question[],
+  results: readonly { readonly em: number }[],
+): Record<string, number> {
+  const sources = [...new Set(questions.map(({ source }) => source))];
+  if (sources.length < 2) return {};
+  return Object.fromEntries(
+    sources.map((source) => {
+      const own = results.filter((_, i) => questions[i]?.source === source);
+      return [`eval/em/${source ?? "other"}`, own.reduce((sum, { em }) => sum + em, 0) / own.length];
+    }),
+  );
+}

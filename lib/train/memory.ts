@@ -1,0 +1,44 @@
+/** What a training holds in memory, part by part, from sizes alone. */
+
+/** What is held. */
+export interface MemoryPlan {
+  readonly weights: number;
+  /** f32 sums. */
+  readonly gradients: number;
+  /** AdamW's two moments, and f32 weights where the model has other ones. */
+  readonly optimiser: number;
+  /** A second model with gradients and optimiser; 0 without one. */
+  readonly critic: number;
+  /** A frozen copy of the weights; 0 without one. */
+  readonly reference: number;
+  /** Keys and values of the engine, at most. */
+  readonly cache: number;
+  readonly total: number;
+}
+
+/**
+ * Bytes of a training, but for what a micro-batch keeps for its backward pass, which grows with its tokens.
+ *
+ * @param sizes - number of `parameters`, their `dtype`, whether there is a critic and a reference, `cacheBytes` of the
+ *   engine
+ * @returns bytes, part by part
+ * @example
+ * const sizes = { parameters: 1e6, dtype: "float32", hasCritic: false, hasReference: true, cacheBytes: 0 } as const;
+ * assert.equal(trainingMemory(sizes).total, 20e6);
+ */
+export function trainingMemory(sizes: {
+  readonly parameters: number;
+  readonly dtype: "float32" | "bfloat16";
+  readonly hasCritic: boolean;
+  readonly hasReference: boolean;
+  readonly cacheBytes: number;
+}): MemoryPlan {
+  const { parameters, dtype, cacheBytes: cache } = sizes;
+  const weights = parameters * (dtype === "float32" ? 4 : 2);
+  const gradients = parameters * 4;
+  const optimiser = parameters * (dtype === "float32" ? 8 : 12);
+  const critic = sizes.hasCritic ? weights + gradients + optimiser : 0;
+  const reference = sizes.hasReference ? weights : 0;
+  const total = weights + gradients + optimiser + critic + reference + cache;
+  return { weights, gradients, optimiser, critic, reference, cache, total };
+}
