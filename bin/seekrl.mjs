@@ -26,6 +26,8 @@ const abort = new AbortController();
 // The second Ctrl-C meets no listener and ends the process at once.
 process.once("SIGINT", () => abort.abort(new Error("interrupted")));
 process.once("SIGTERM", () => abort.abort(new Error("terminated")));
+// A terminal that is closed: what is under way is kept, as on Ctrl-C.
+process.once("SIGHUP", () => abort.abort(new Error("hung up")));
 // A reader that has seen enough, as `head` does, ends the command too.
 process.stdout.on("error", (error) => {
   if (error.code !== "EPIPE") throw error;

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
+import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { batched } from "../../lib/search/batched.ts";
@@ -60,7 +61,7 @@ const searchWindowMs = 10;
  */
 export async function runAblations(options: AblationOptions): Promise<AblationResult> {
   const { out, seeds = [0, 1], quick = false, onLine = () => {} } = options;
-  await mkdir(out, { recursive: true });
+  using _lock = await lockFolder(out);
   const base = await baseModel(options, onLine);
   const sizes = quick ? quickSizes : fullSizes(options);
   const results: RunResult[] = [];

@@ -1,8 +1,7 @@
 /** The whole loop in one command: a world, its index, a start model, RL in both modes, evaluation. */
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { SeekError } from "../../lib/base/errors.ts";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
+import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { packageRoot } from "../../lib/base/package-root.ts";
 import type { Evaluation } from "../../lib/evaluate/evaluate.ts";
 import type { QueryMode } from "../../lib/text/observation.ts";
@@ -57,9 +56,7 @@ export const worldCheckpoint = join(packageRoot, "world", "checkpoint");
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const { out, seed = 0, quick = false, fromScratch = false, device = "cpu" } = options;
   const { signal, onLine = () => {} } = options;
-  await mkdir(out, { recursive: true }).catch((cause: Error) => {
-    throw new SeekError("ERR_IO", `${out}: cannot be made: ${cause.message}`, { cause });
-  });
+  using _lock = await lockFolder(out);
   using opened = await openWorld(out, { seed, signal });
   const { world, search } = opened;
   onLine(`world: ${world.passages.length} passages, ${world.questions.train.length} training questions`);

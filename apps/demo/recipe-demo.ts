@@ -1,6 +1,7 @@
 /** A published recipe on the built-in world in one command: its form, its stages of RL, held-out figures around each. */
 import { join } from "node:path";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
+import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { readJsonRows } from "../../lib/data/files/jsonl.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
 import { worldTeaching } from "../world/recipes/world-speech.ts";
@@ -66,6 +67,7 @@ const evaluateEvery = 5;
  */
 export async function runRecipeDemo(options: RecipeDemoOptions): Promise<RecipeSummary> {
   const { out, seed = 0, device = "cpu", signal } = options;
+  using _lock = await lockFolder(out);
   using opened = await openWorld(out, { seed, signal });
   await using player = await openPlayer(worldCheckpoint, { seed, device });
   await learnTags(player, options);

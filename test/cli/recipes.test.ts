@@ -99,7 +99,8 @@ test("R1-Searcher changes its stage by itself, and a finished training is not ru
   assert.equal(first.code, 0, first.stderr);
   const { model, metrics } = JSON.parse(first.stdout) as { model: string; metrics: Record<string, number> };
   const rows = async (stage: string): Promise<number> => {
-    return (await readFile(join(dirname(model), stage, "metrics.jsonl"), "utf8")).trim().split("\n").length;
+    return (await readFile(join(dirname(dirname(model)), stage, "metrics.jsonl"), "utf8")).trim().split("\n")
+      .length;
   };
   // One step each: a tiny random model never searches, so stage 1 ends after its last step.
   assert.deepEqual(
@@ -123,7 +124,7 @@ test("R1-Searcher's first stage ends in the step in which the rollouts search of
   const stepsOf = async (...share: string[]): Promise<number[]> => {
     const { code, stdout, stderr } = await train(...args, ...share);
     assert.equal(code, 0, stderr);
-    const out = dirname((JSON.parse(stdout) as { model: string }).model);
+    const out = dirname(dirname((JSON.parse(stdout) as { model: string }).model));
     const logs = ["stage1", "stage2"].map((stage) => readFile(join(out, stage, "metrics.jsonl"), "utf8"));
     return (await Promise.all(logs)).map((log) => log.trim().split("\n").length);
   };

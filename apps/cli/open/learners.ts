@@ -29,7 +29,7 @@ export async function openLearners(
 export async function planEpochs(
   sequences: readonly TrainSequence[],
   options: { readonly batchSize: number; readonly epochs: number; readonly seed: number },
-): Promise<Pick<SftOptions, "batch" | "steps">> {
+): Promise<Pick<SftOptions, "batch" | "steps" | "data">> {
   const { epochs } = await import("../../../lib/train/sft.ts");
   return epochs(sequences, options);
 }

@@ -22,6 +22,7 @@ import { trainingOptions } from "../options/training-options.ts";
 import { Pace } from "../report/pace.ts";
 import { stepLine, TrainingWarnings } from "../report/training-report.ts";
 import { loadMixed } from "./question-sets.ts";
+import { runFolderOf } from "./run-folder.ts";
 
 /** Options of `seekrl train`. */
 export const trainOptions = z.strictObject({
@@ -99,11 +100,7 @@ export async function planTraining(
       samples: countSchedule({ from: samples, to: given.samplesAtEnd ?? samples, steps }),
       maxTokens: given.microBatchTokens,
     },
-    run: {
-      ...{ folder: given.out, checkpointEvery: given.checkpointEvery, onCheckpoint },
-      tensorBoard: given.tensorboard,
-      best: bestOf(given),
-    },
+    run: { ...(await runFolderOf(given)), best: bestOf(given), onCheckpoint },
     ...(await planEvaluation(given, agent, io)),
     collapse: {
       action: given.onCollapse,

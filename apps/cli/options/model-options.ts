@@ -35,6 +35,11 @@ export const runOptions = {
     .min(0)
     .default(50)
     .describe("steps between checkpoints; 0 writes the last one only"),
+  keep: z
+    .int()
+    .min(1)
+    .default(2)
+    .describe("newest checkpoints that stay, besides the one that evaluated best"),
   tensorboard: z.boolean().default(false).describe("also keeps the metrics as a TensorBoard event file"),
   microBatchTokens: z.int().min(1).default(4096).describe("tokens of one forward; bounds memory"),
   seed: z.int().min(0).default(0).describe("fixes every order and draw"),

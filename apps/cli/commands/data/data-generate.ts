@@ -1,6 +1,7 @@
 /** `seekrl data generate`: a teacher answers questions with a search; what it answers rightly becomes SFT data. */
 import { z } from "zod";
 import { checkFilePlace } from "../../../../lib/base/files/files.ts";
+import { lockFile } from "../../../../lib/base/files/folder-lock.ts";
 import { type Attempts, attemptQuestions, type Outcome } from "../../../../lib/curate/attempts.ts";
 import { writeDemonstration } from "../../../../lib/curate/demonstration.ts";
 import { writeJsonLines } from "../../../../lib/data/files/jsonl.ts";
@@ -51,6 +52,7 @@ export const dataGenerateCommand = command({
   options: schema,
   run: async (options, io) => {
     await checkFilePlace(options.out);
+    using _lock = await lockFile(options.out);
     const questions = await questionsToPlay(options.questions, options.numQuestions);
     const { temperature, topP } = options;
     await using met = await openSurroundings(options);

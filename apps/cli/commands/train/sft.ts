@@ -5,64 +5,97 @@ import { SeekError } from "../../../../lib/base/errors.ts";
 import { readDemonstrations, tokensOf } from "../../../../lib/curate/read-demonstrations.ts";
 import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
-import { schedule } from "../../../../lib/train/algorithm/schedule.ts";
+import { type Schedule, schedule } from "../../../../lib/train/algorithm/schedule.ts";
 import type { TrainSequence } from "../../../../lib/train/batch/packing.ts";
-import { sftSequence } from "../../../../lib/train/batch/sequence.ts";
+import { normaliseWeights, sftSequence } from "../../../../lib/train/batch/sequence.ts";
+import type { Trainer } from "../../../../lib/train/learner/trainer.ts";
+import type { SftOptions } from "../../../../lib/train/sft.ts";
 import { command } from "../../command.ts";
 import { openTrainer, planEpochs, runSft } from "../../open/learners.ts";
+import { runFolderOf } from "../../open/run-folder.ts";
 import { loadModel, loadTokenizer } from "../../open/session.ts";
 import { modelOptions, runOptions } from "../../options/model-options.ts";
 import { progressLine } from "../../report/progress.ts";
+
+const schema = z.strictObject({
+  ...modelOptions,
+  data: z.string().describe("JSON Lines of {segments: [{kind, text, tokens?}]} or {prompt, completion}"),
+  validation: z
+    .string()
+    .optional()
+    .describe(
+      "conversations to evaluate on, as eval/loss; the checkpoint of the least stays as checkpoints/best",
+    ),
+  evalEvery: z.int().min(1).default(50).describe("with --validation: steps between evaluations"),
+  ...runOptions,
+  epochs: z.number().gt(0).default(1).describe("passes over the data"),
+  batchSize: z.int().min(1).default(32).describe("conversations of one step"),
+  learningRate: z.number().gt(0).default(1e-5).describe("the highest rate"),
+  warmupSteps: z.int().min(0).default(0).describe("steps of linear warm-up"),
+  decay: z.enum(["constant", "linear", "cosine"]).default("cosine").describe("what follows the warm-up"),
+  weightDecay: z.number().min(0).default(0.01).describe("AdamW's"),
+  otherWeight: z.number().min(0).default(0).describe("weight of prompt and observation tokens"),
+});
 
 /** The command. */
 export const sftCommand = command({
   name: "sft",
   summary: "fine-tunes a model on written conversations; the loss sees the policy's tokens only",
   goesOn: "from the last finished step",
-  options: z.strictObject({
-    ...modelOptions,
-    data: z.string().describe("JSON Lines of {segments: [{kind, text, tokens?}]} or {prompt, completion}"),
-    ...runOptions,
-    epochs: z.number().gt(0).default(1).describe("passes over the data"),
-    batchSize: z.int().min(1).default(32).describe("conversations of one step"),
-    learningRate: z.number().gt(0).default(1e-5).describe("the highest rate"),
-    warmupSteps: z.int().min(0).default(0).describe("steps of linear warm-up"),
-    decay: z.enum(["constant", "linear", "cosine"]).default("cosine").describe("what follows the warm-up"),
-    weightDecay: z.number().min(0).default(0.01).describe("AdamW's"),
-    otherWeight: z.number().min(0).default(0).describe("weight of prompt and observation tokens"),
-  }),
+  options: schema,
   run: async (options, io) => {
-    const { model: start, data, out, seed, learningRate, warmupSteps, decay } = options;
+    const { model: start, data, validation, seed, otherWeight, microBatchTokens: maxTokens } = options;
     const tokenizer = await loadTokenizer(start);
-    const sequences = await readSequences(data, tokenizer, options.otherWeight);
-    const { steps, batch } = await planEpochs(sequences, options);
+    const planned = await planEpochs(await readSequences(data, tokenizer, otherWeight), options);
+    const held = validation === undefined ? [] : await readSequences(validation, tokenizer, otherWeight);
     await using model = await loadModel(options);
     await using trainer = await openTrainer(model, options.weightDecay);
     const progress = progressLine(io);
     let loss = Number.NaN;
     await runSft({
-      ...{ trainer, batch, steps, seed, signal: io.signal, maxTokens: options.microBatchTokens },
-      learningRate: schedule({ peak: learningRate, warmupSteps, decay, steps }),
+      ...{ ...planned, trainer, seed, maxTokens, signal: io.signal },
+      learningRate: rateOf(options, planned.steps),
+      evaluation: held.length === 0 ? undefined : lossOn(held, trainer, options),
       run: {
-        folder: out,
-        checkpointEvery: options.checkpointEvery,
-        tensorBoard: options.tensorboard,
+        ...(await runFolderOf(options)),
+        best: validation ? { metric: "eval/loss", mode: "min" } : undefined,
         onCheckpoint: (to) => copyTokenizer(start, to),
       },
       onStep: (metrics) => {
         loss = metrics.loss;
-        progress.show(`step ${metrics.step} of ${steps}: loss ${loss.toFixed(4)}`);
+        progress.show(`step ${metrics.step} of ${planned.steps}: loss ${loss.toFixed(4)}`);
       },
     });
     progress.end();
-    const folder = join(out, "model");
-    await model.save(folder);
-    await copyTokenizer(start, folder);
+    const folder = join(options.out, "model");
     const outcome = Number.isNaN(loss) ? " were done before" : `, loss ${loss.toFixed(4)}`;
-    io.write(`${steps} steps${outcome}; model in ${folder}\n`);
-    io.result({ steps, loss: Number.isNaN(loss) ? null : loss, model: folder });
+    io.write(`${planned.steps} steps${outcome}; model in ${folder}\n`);
+    io.result({ steps: planned.steps, loss: Number.isNaN(loss) ? null : loss, model: folder });
   },
 });
+
+type Options = z.output<typeof schema>;
+
+function rateOf({ learningRate: peak, warmupSteps, decay }: Options, steps: number): Schedule {
+  return schedule({ peak, warmupSteps, decay, steps });
+}
+
+/** The weighted mean of -log p over what is not trained on. */
+function lossOn(
+  held: readonly TrainSequence[],
+  trainer: Trainer,
+  { evalEvery: every, microBatchTokens: maxTokens }: Options,
+): SftOptions["evaluation"] {
+  const weighted = normaliseWeights(held);
+  const evaluate = async () => {
+    const scores = await trainer.logprobs(weighted, { maxTokens });
+    const losses = scores.map((one, i) =>
+      one.reduce((sum, p, row) => sum - p * weighted[i]!.weights![row]!, 0),
+    );
+    return { "eval/loss": losses.reduce((sum, loss) => sum + loss, 0) };
+  };
+  return { every, evaluate };
+}
 
 async function readSequences(
   path: string,

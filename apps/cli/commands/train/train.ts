@@ -5,7 +5,6 @@ import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
 import type { AgentParts } from "../../../../lib/rollout/agents/agent.ts";
 import { searchesFor } from "../../../../lib/rollout/baselines/baselines.ts";
-import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
 import { trainingMemory } from "../../../../lib/train/memory.ts";
 import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
@@ -40,11 +39,10 @@ export const trainCommand = command({
     const { steps } = trainedRecipe(given, parts).training;
     await using session = await openSession(given);
     const last: { metrics?: RlMetrics } = {};
-    for (const stage of stagesOf(given)) await trainStage(stage, { session, met, parts, io, last });
+    const stages = stagesOf(given);
+    for (const stage of stages) await trainStage(stage, { session, met, parts, io, last });
     if (given.dryRun) return;
-    const folder = join(given.out, "model");
-    await session.model.save(folder);
-    await copyTokenizer(given.model, folder);
+    const folder = join(stages.at(-1)!.given.out, "model");
     const outcome =
       last.metrics === undefined
         ? " were done before"

@@ -1,0 +1,132 @@
+/** Run folders of the commands that train, as a user meets them. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { lockFile, lockFolder } from "../../lib/base/files/folder-lock.ts";
+import { projectRoot } from "../project.ts";
+import { runCli } from "./run-cli.ts";
+import { writeTinyModel } from "./tiny-folder.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+after(() => rm(folder, { recursive: true }));
+const path = (name: string): string => join(folder, name);
+await writeTinyModel(path("model"));
+const rows = ["a", "b", "c", "d"].map((word) => ({ prompt: `${word}?`, completion: ` ${word}.` }));
+const asLines = (values: readonly object[]): string =>
+  values.map((row) => `${JSON.stringify(row)}\n`).join("");
+await writeFile(path("data.jsonl"), asLines(rows));
+await writeFile(path("other.jsonl"), asLines(rows.slice(1)));
+
+const sft = (...args: string[]) =>
+  runCli("sft", "--model", path("model"), "--batch-size", "2", "--learning-rate", "1e-3", ...args);
+const weights = (run: string) => readFile(path(`${run}/model/model.safetensors`));
+
+test("the configuration in a run's folder gives the same run again", async () => {
+  const first = await sft("--data", path("data.jsonl"), "--epochs", "2", "--out", path("first"));
+  assert.equal(first.code, 0, first.stderr);
+  const again = await runCli("sft", "--config", path("first/config.yaml"), "--out", path("again"));
+  assert.equal(again.code, 0, again.stderr);
+  assert.ok((await weights("first")).equals(await weights("again")));
+});
+
+test("a resumed run is refused with the flag that differs and both values; more epochs are welcome", async () => {
+  const run = (...args: string[]) => sft("--out", path("resumed"), ...args);
+  assert.equal((await run("--data", path("data.jsonl"))).code, 0);
+  const rate = await run("--data", path("data.jsonl"), "--weight-decay", "0.5");
+  assert.deepEqual(
+    [rate.code, /--weight-decay: expected 0\.01, got 0\.5/.test(rate.stderr)],
+    [1, true],
+    rate.stderr,
+  );
+  const data = await run("--data", path("other.jsonl"));
+  assert.match(data.stderr, /--data: expected "content [0-9a-f]{16}", got "content [0-9a-f]{16}"/);
+  await writeFile(path("moved.jsonl"), asLines(rows));
+  const more = await run(
+    "--data",
+    path("moved.jsonl"),
+    "--epochs",
+    "2",
+    "--checkpoint-every",
+    "1",
+    "--keep",
+    "5",
+  );
+  assert.match(more.stdout, /^4 steps, loss/, more.stderr);
+});
+
+test("the best checkpoint by validation stays", async () => {
+  const held = ["--validation", path("other.jsonl"), "--eval-every", "1"];
+  const run = await sft("--data", path("data.jsonl"), "--out", path("best"), "--epochs", "2", ...held);
+  assert.equal(run.code, 0, run.stderr);
+  const metrics = (await readFile(path("best/metrics.jsonl"), "utf8")).trimEnd().split("\n");
+  const losses = metrics.map((line) => (JSON.parse(line) as Record<string, number>)["eval/loss"]!);
+  const best = losses.indexOf(Math.min(...losses)) + 1;
+  const { step } = JSON.parse(await readFile(path("best/checkpoints/best/state.json"), "utf8")) as {
+    step: number;
+  };
+  assert.equal(step, best);
+});
+
+test("sft, demo and data generate refuse a folder or file that another process writes", async () => {
+  const [run, out] = [path("held"), path("held.jsonl")];
+  using _run = await lockFolder(run);
+  using _file = await lockFile(out);
+  const questions = path("questions.jsonl");
+  await writeFile(questions, asLines([{ id: "a", question: "a?", answers: ["a"] }]));
+  const teacher = [
+    "--model",
+    path("model"),
+    "--recipe",
+    "search-r1",
+    "--memory-only",
+    "--questions",
+    questions,
+  ];
+  const results = await Promise.all([
+    sft("--data", path("data.jsonl"), "--out", run),
+    runCli("demo", "--quick", "--out", run),
+    runCli("data", "generate", ...teacher, "--out", out),
+  ]);
+  const held = new RegExp(`^ERR_STATE: .*lock: locked by process ${process.pid} on `, "m");
+  for (const { code, stderr } of results) {
+    assert.match(stderr, held);
+    assert.equal(code, 1);
+  }
+});
+
+test("a terminal that is closed ends a training as Ctrl-C does, with a checkpoint of its last step", async () => {
+  const args = ["sft", "--model", path("model"), "--data", path("data.jsonl"), "--out", path("hung-up")];
+  const program = [
+    join(projectRoot, "bin", "seekrl.mjs"),
+    ...args,
+    "--epochs",
+    "100000",
+    "--batch-size",
+    "2",
+  ];
+  const child = spawn(process.execPath, program, { stdio: ["ignore", "ignore", "pipe"] });
+  let text = "";
+  child.stderr.on("data", (chunk) => {
+    text += chunk;
+  });
+  const hasStepped = async () =>
+    (await readFile(path("hung-up/metrics.jsonl"), "utf8").catch(() => "")) !== "";
+  while (!(await hasStepped())) await new Promise((resolve) => setTimeout(resolve, 20));
+  child.kill("SIGHUP");
+  const [code] = await once(child, "exit");
+  assert.equal(code, 1);
+  assert.match(text, /ERR_ABORTED: interrupted; the same command goes on from the last finished step/);
+  const resumed = await sft(
+    "--data",
+    path("data.jsonl"),
+    "--out",
+    path("hung-up"),
+    "--learning-rate",
+    "1e-5",
+  );
+  assert.match(resumed.stdout, /were done before/, resumed.stderr);
+});
