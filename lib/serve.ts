@@ -1,6 +1,8 @@
 /** `seekrl/serve`: searches and rewards over HTTP. */
 
-export type { RetrieverLimits, RetrieverOptions, ServedEmbedder, ServeFault } from "./serve/options.ts";
+export type { AccessOptions } from "./serve/http/access.ts";
+export type { HttpServer, ServeFault, ServeOptions } from "./serve/http/http-server.ts";
+export type { RetrieverLimits, RetrieverOptions, ServedEmbedder } from "./serve/options.ts";
 export type { ContentsForm } from "./serve/protocols/contents.ts";
 export { type RetrieverServer, serveRetriever } from "./serve/retriever-server.ts";
-export { type RewardServer, type RewardServerOptions, serveRewards } from "./serve/reward-server.ts";
+export { type RewardServerOptions, serveRewards } from "./serve/reward-server.ts";

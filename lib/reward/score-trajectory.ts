@@ -51,7 +51,7 @@ export async function scoreTrajectory(
   options: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Scored> {
   const { reward, tokenRewards } = rewards;
-  const limits = { ...options, rewardDeadlineMs: rewards.rewardDeadlineMs };
+  const limits = { signal: options.signal, rewardDeadlineMs: rewards.rewardDeadlineMs };
   const [whole, tokens] = await Promise.all([
     call("reward", async (how) => checkReward("reward", await reward(trajectory, question, how)), limits),
     tokenRewards &&
@@ -96,7 +96,7 @@ export async function scoreGroup(
   const added = await call(
     name,
     async (how) => finite(await groupReward(members, question, how), name, members.length),
-    { ...options, rewardDeadlineMs },
+    { signal: options.signal, rewardDeadlineMs },
   );
   const { failure } = added;
   if (failure !== undefined) for (const { trajectory } of members) onRewardFailure?.(failure, trajectory);

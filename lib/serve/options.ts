@@ -3,6 +3,7 @@ import { SeekError } from "../base/errors.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { BatchOptions } from "../search/batcher.ts";
 import type { Search } from "../search/search.ts";
+import type { ServeOptions } from "./http/http-server.ts";
 import type { ContentsForm } from "./protocols/contents.ts";
 
 /** Bounds on what one request may ask, and on all together. */
@@ -40,26 +41,17 @@ export interface ServedEmbedder {
   readonly embedder: Embedder;
 }
 
-/** A failure of ours, for a log. */
-export interface ServeFault {
-  readonly requestId: string;
-  readonly route: string;
-  readonly error: unknown;
-}
-
 /** A retriever server's options. */
-export interface RetrieverOptions {
+export interface RetrieverOptions extends ServeOptions {
   /** While it is a promise that has not settled, requests are refused with 503. It stays the caller's to close. */
   readonly search: Search | Promise<Search>;
-  readonly embedding?: ServedEmbedder;
-  /** The address to listen on; "0.0.0.0" for every one. @default "127.0.0.1" */
-  readonly host?: string;
+  readonly embedding?: ServedEmbedder | undefined;
   /** 0 takes a free one. @default 8000 */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** Passages per query when a request to `/retrieve` or `/queries` names no number. @default 3 */
   readonly topK?: number;
   /** How `contents` are written. @default "quoted", but "spaced" under `/queries`, as the originals do */
-  readonly contents?: ContentsForm;
+  readonly contents?: ContentsForm | undefined;
   /**
    * A blank query among those of a batch: `refuse` the request, or `answer` it with no passages, for clients that send
    * whatever a model wrote, as those of Search-R1 and ReSearch do. @default "refuse"
@@ -71,13 +63,9 @@ export interface RetrieverOptions {
    * places, and `onFault` hears of the first. When all fail, the request is refused. @default "refuse"
    */
   readonly failedQueries?: "refuse" | "answer";
-  /** When set, every request but `/health` must carry it: `Authorization: Bearer ...`. */
-  readonly apiKey?: string;
   readonly limits?: Partial<RetrieverLimits>;
   /** How queries of all clients are gathered; `aloneAfterMs` is 0 unless given. */
   readonly batch?: BatchOptions;
-  /** Is told of failures that clients only see as a 5xx. */
-  readonly onFault?: (fault: ServeFault) => void;
 }
 
 /** Limits that are whole numbers of at least 1. @throws ERR_RANGE */

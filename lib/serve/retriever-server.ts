@@ -1,31 +1,11 @@
 /** A search as a service, in the protocols of the published systems. */
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
-import { getRequestListener } from "@hono/node-server";
-import { SeekError } from "../base/errors.ts";
 import type { BatchEvent, BatchOptions } from "../search/batcher.ts";
-import { retrieverApp } from "./app.ts";
 import type { Call } from "./http/call.ts";
-import { Refusal, refusalBody } from "./http/refusal.ts";
+import { HttpServer } from "./http/http-server.ts";
 import { type BatchKind, ServeMetrics } from "./metrics.ts";
 import { limitsOf, type RetrieverOptions } from "./options.ts";
-import { Retriever } from "./retriever.ts";
-
-/** How long answers that were cut short have to reach their clients, milliseconds. */
-const lastAnswersMs = 500;
-
-/** Longer than proxies and clients keep connections for a next request, or one would be sent into a closing one. */
-const keepAliveMs = 75_000;
-
-function listen(server: Server, { host = "127.0.0.1", port = 8000 }: RetrieverOptions): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause) => {
-      reject(new SeekError("ERR_IO", `${host}:${port}: cannot listen: ${cause.message}`, { cause }));
-    });
-    server.listen(port, host, () => resolve(server.address() as AddressInfo));
-  });
-}
+import { failureOf, Retriever } from "./retriever.ts";
+import { routesOf } from "./routes.ts";
 
 function batchOptions(
   kind: BatchKind,
@@ -52,62 +32,57 @@ async function openSearch(
   }
 }
 
-/** A host or path that is none, which no route ever sees. */
-function badTarget(): Response {
-  const body = refusalBody(new Refusal("invalid_request", "the host or path is malformed"), "error");
-  return Response.json(body, { status: 400 });
-}
-
 /** A server that is listening. */
 export class RetrieverServer {
-  readonly host: string;
-  readonly port: number;
   /** Settles when queries are answered; rejects as the promise of the search does. */
   readonly ready: Promise<void>;
-  readonly #server: Server;
+  readonly #http: HttpServer;
   readonly #retriever: Retriever;
   readonly #metrics: ServeMetrics;
-  readonly #calls: Set<Call>;
-  #closing: Promise<void> | undefined;
 
-  private constructor(parts: ServerParts, { address, port }: AddressInfo, ready: Promise<void>) {
-    this.host = address;
-    this.port = port;
+  private constructor(http: HttpServer, { retriever, metrics, ready }: ServedParts) {
     this.ready = ready;
-    this.#server = parts.server;
-    this.#retriever = parts.retriever;
-    this.#metrics = parts.metrics;
-    this.#calls = parts.calls;
+    this.#http = http;
+    this.#retriever = retriever;
+    this.#metrics = metrics;
   }
 
   /** Starts one; see {@link serveRetriever}. */
   static async open(options: RetrieverOptions): Promise<RetrieverServer> {
     const retriever = new Retriever(limitsOf(options.limits));
     const metrics = new ServeMetrics(() => retriever.gate.numQueries);
-    const calls = new Set<Call>();
     const batch = batchOptions("embed", options, metrics);
-    const { fetch } = retrieverApp({ retriever, metrics, options, batch, calls });
-    // The process's own Request and Response stay as they are.
-    const listener = getRequestListener(fetch, { overrideGlobalObjects: false, errorHandler: badTarget });
-    const server = createServer(
-      { keepAliveTimeout: keepAliveMs, headersTimeout: keepAliveMs + 5000 },
-      listener,
-    );
+    const service = {
+      routes: routesOf({ retriever, metrics, options, batch }),
+      timeoutMs: retriever.limits.timeoutMs,
+      defaultPort: 8000,
+      failureOf,
+      onAnswered: (call: Call) => metrics.countRequest(call),
+    };
     const ready = openSearch(retriever, options, metrics);
     // Whoever does not wait for it learns it from /health.
     ready.catch(() => {});
     try {
-      const address = await listen(server, options);
-      return new RetrieverServer({ server, retriever, metrics, calls }, address, ready);
+      return new RetrieverServer(await HttpServer.open(service, options), { retriever, metrics, ready });
     } catch (error) {
       metrics.close();
       throw error;
     }
   }
 
+  /** The address it listens on. */
+  get host(): string {
+    return this.#http.host;
+  }
+
+  /** The port it listens on. */
+  get port(): number {
+    return this.#http.port;
+  }
+
   /** Where it listens: `http://127.0.0.1:8000`. */
   get url(): string {
-    return `http://${this.host.includes(":") ? `[${this.host}]` : this.host}:${this.port}`;
+    return this.#http.url;
   }
 
   /**
@@ -115,42 +90,21 @@ export class RetrieverServer {
    *
    * @param options `graceMs`: how long requests under way may take before they are refused, `@default 10000`
    */
-  close({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
-    this.#closing ??= this.#stop(graceMs);
-    return this.#closing;
+  async close(options: { readonly graceMs?: number } = {}): Promise<void> {
+    this.#retriever.gate.state = "stopping";
+    await this.#http.close(options);
+    this.#metrics.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
-
-  async #stop(graceMs: number): Promise<void> {
-    this.#retriever.gate.state = "stopping";
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.#server.closeIdleConnections();
-    for (const call of this.#calls) call.isLast = true;
-    if (!(await this.#isIdleWithin(graceMs))) {
-      for (const call of this.#calls) call.end(new Refusal("stopping", "the server is shutting down"));
-      await this.#isIdleWithin(lastAnswersMs);
-    }
-    await Promise.race([closed, sleep(lastAnswersMs)]);
-    this.#server.closeAllConnections();
-    await closed;
-    this.#metrics.close();
-  }
-
-  async #isIdleWithin(ms: number): Promise<boolean> {
-    const end = performance.now() + ms;
-    while (this.#calls.size > 0 && performance.now() < end) await sleep(5);
-    return this.#calls.size === 0;
-  }
 }
 
-interface ServerParts {
-  readonly server: Server;
+interface ServedParts {
   readonly retriever: Retriever;
   readonly metrics: ServeMetrics;
-  readonly calls: Set<Call>;
+  readonly ready: Promise<void>;
 }
 
 /**
@@ -160,7 +114,8 @@ interface ServerParts {
  *
  * @param options what to serve, where, within which limits
  * @returns the server, listening
- * @throws ERR_IO when the port cannot be had; ERR_RANGE for a limit below 1
+ * @throws ERR_ARGUMENT for an empty key, or none where other machines can ask; ERR_IO when the port cannot be had;
+ *   ERR_RANGE for a limit below 1
  * @example
  * const server = await serveRetriever({ search: await openIndex("index"), port: 0 });
  * const body = JSON.stringify({ queries: ["capital of France"], topk: 1, return_scores: true });

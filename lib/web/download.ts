@@ -19,8 +19,8 @@ export interface DownloadLimits {
 /** How to ask. */
 export interface DownloadOptions extends Pick<Required<DownloadLimits>, "maxBytes"> {
   readonly userAgent: string;
-  /** Hosts of private networks too. */
-  readonly allowPrivate: boolean;
+  /** All hosts of private networks too, or these, written as in addresses, with their port. */
+  readonly allowPrivate: boolean | readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -31,7 +31,7 @@ export interface Download {
   readonly contentType: string;
   readonly text: string;
   /** Where the page has gone. */
-  readonly location?: URL;
+  readonly location?: URL | undefined;
 }
 
 const redirects = new Set([301, 302, 303, 307, 308]);
@@ -73,7 +73,8 @@ function target(location: string, from: URL): URL {
 }
 
 function open(url: URL, { userAgent, allowPrivate, signal }: DownloadOptions): Promise<IncomingMessage> {
-  if (!allowPrivate) checkHost(url);
+  const mayBePrivate = typeof allowPrivate === "boolean" ? allowPrivate : allowPrivate.includes(url.host);
+  if (!mayBePrivate) checkHost(url);
   const request = url.protocol === "https:" ? httpsRequest : httpRequest;
   const headers = {
     "user-agent": userAgent,
@@ -82,7 +83,8 @@ function open(url: URL, { userAgent, allowPrivate, signal }: DownloadOptions): P
   };
   return new Promise((resolve, reject) => {
     // A connection for each page: a kept one might lead to an address that another reader may not see.
-    const how = { headers, signal, agent: false as const, ...(allowPrivate ? {} : { lookup: publicLookup }) };
+    const lookup = mayBePrivate ? undefined : publicLookup;
+    const how = { headers, signal, agent: false as const, lookup };
     request(url, how, resolve).on("error", reject).end();
   });
 }

@@ -18,8 +18,8 @@ export interface PageReaderOptions {
   readonly hosts?: HostLimits;
   /** Heeds robots.txt. @default true */
   readonly robots?: boolean;
-  /** Pages of private networks too. @default false */
-  readonly allowPrivate?: boolean;
+  /** Pages of private networks too: of all, or of these hosts (`wiki.local:8080`). @default false */
+  readonly allowPrivate?: boolean | readonly string[] | undefined;
   /** Who asks, best with an address to write to; the first word is the name in robots.txt. @default "SeekRL" */
   readonly userAgent?: string;
 }
@@ -32,7 +32,7 @@ export type WebPage =
 /** Reads pages; it rejects only when the signal fires. */
 export type ReadPages = (
   urls: readonly string[],
-  options?: { readonly signal?: AbortSignal },
+  options?: { readonly signal?: AbortSignal | undefined },
 ) => Promise<WebPage[]>;
 
 /** What a site says of programs is asked again after a day (RFC 9309, 2.4). */
@@ -77,7 +77,7 @@ export function withPages(search: Search, read: ReadPages): Search {
   return async (queries, options) => {
     const found = await search(queries, options);
     const urls = [...new Set(found.flat().map(({ id }) => id))];
-    const pages = await read(urls, options.signal ? { signal: options.signal } : {});
+    const pages = await read(urls, { signal: options.signal });
     const byUrl = new Map(urls.map((url, i) => [url, pages[i]]));
     return found.map((hits) =>
       hits.map((hit) => {

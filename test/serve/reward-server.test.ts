@@ -1,14 +1,18 @@
 /** Rewards over HTTP: texts in, numbers out, faults named. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { emReward } from "../../lib/reward/reward.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { emReward, type Reward } from "../../lib/reward/reward.ts";
 import { searcherReward } from "../../lib/reward/systems/r1-searcher.ts";
 import { reSearchScore } from "../../lib/reward/systems/re-search.ts";
 import { questionFinder, trajectoryOfText } from "../../lib/reward/text-trajectory.ts";
 import { originalRagFormat } from "../../lib/rollout/formats/original-rag.ts";
 import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
+import type { ServeFault } from "../../lib/serve/http/http-server.ts";
 import { type RewardServerOptions, serveRewards } from "../../lib/serve/reward-server.ts";
 import { projectRoot } from "../project.ts";
 
@@ -79,7 +83,9 @@ test("a question is found in chat and base prompts, whatever its case and punctu
 
 test("unknown questions, rewards that fail, and broken requests are refused by name", async () => {
   await using server = await serveRewards(options);
-  await using silent = await serveRewards({ ...options, reward: () => Number.NaN });
+  const faults: string[] = [];
+  const onFault = ({ error }: ServeFault): void => void faults.push((error as Error).message);
+  await using silent = await serveRewards({ ...options, reward: () => Number.NaN, onFault });
   const known = prompt("capital of Italy");
   const cases: [string, number, RegExp, string?][] = [
     [
@@ -97,13 +103,47 @@ test("unknown questions, rewards that fail, and broken requests are refused by n
     assert.equal(refused.status, status, sent);
     assert.match(JSON.stringify(refused.body), message);
   }
-  assert.match(
-    JSON.stringify(await post(silent.url, JSON.stringify({ query: [known] }))),
-    /422.*reward: expected a finite number, got NaN/,
-  );
+  const failed = await post(silent.url, JSON.stringify({ query: [known] }));
+  assert.match(JSON.stringify(failed), /502.*query.*the reward failed/);
+  assert.deepEqual(faults, ["query[0]: reward: expected a finite number, got NaN"]);
   assert.equal((await post(server.url, "", "/get_reward", "GET")).status, 405);
   await using small = await serveRewards({ ...options, maxBodyBytes: 10 });
   assert.equal((await post(small.url, JSON.stringify({ query: [known] }))).status, 413);
   const port = Number(new URL(server.url).port);
   await assert.rejects(serveRewards({ ...options, port }), { code: "ERR_IO" });
+});
+
+test("/health answers while rewards run, those that never wait included", async () => {
+  let numScored = 0;
+  const reward = (): number => {
+    const end = performance.now() + 5;
+    while (performance.now() < end);
+    numScored += 1;
+    return 1;
+  };
+  await using server = await serveRewards({ ...options, reward });
+  const query = Array<string>(200).fill(prompt("capital of Italy"));
+  const scoring = post(server.url, JSON.stringify({ query }));
+  while (numScored === 0) await sleep(1);
+  assert.equal((await post(server.url, "", "/health", "GET")).status, 200);
+  assert.ok(numScored < query.length, "it did not wait for the last reward");
+  assert.equal((await scoring).status, 200);
+});
+
+test("a server that stops ends stalled uploads and rewards that hang when its grace is over", async () => {
+  let signal: AbortSignal | undefined;
+  const reward: Reward = (_, __, how) => {
+    signal = how?.signal;
+    return new Promise<number>(() => {});
+  };
+  const server = await serveRewards({ ...options, reward });
+  const hanging = post(server.url, JSON.stringify({ query: [prompt("capital of Italy")] }));
+  const stalled = connect(server.port, server.host);
+  stalled.write("POST /get_reward HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{");
+  const [answered] = [once(stalled, "data"), once(stalled, "close")];
+  while (signal === undefined) await sleep(1);
+  await server.close({ graceMs: 50 });
+  assert.match(String(await answered), /^HTTP\/1.1 503 /);
+  assert.equal((await hanging).status, 503);
+  assert.ok(signal.aborted, "the reward is told to end");
 });

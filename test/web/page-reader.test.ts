@@ -89,6 +89,31 @@ test("redirects are followed, within a bound and to http(s) only", async () => {
   assert.equal(site.asked.filter(({ path }) => path === "/loop").length, 6);
 });
 
+test("every hop of a redirect is refused a private address, however it is written, and nothing is asked there", async () => {
+  await using inner = await startSite({ "/secret": html(paris) });
+  const { port } = new URL(inner.url);
+  const targets = [
+    ...[`127.0.0.1:${port}`, `localhost:${port}`, `2130706433:${port}`, `0x7f.1:${port}`, `0.0.0.0:${port}`],
+    ...[`[::1]:${port}`, `[::ffff:127.0.0.1]:${port}`, "169.254.169.254", "10.0.0.1", "[fd00::1]"],
+  ];
+  const to =
+    (location: string): Route =>
+    (_, response) =>
+      response.writeHead(302, { location }).end();
+  const direct = targets.map((host, i) => [`/${i}`, to(`http://${host}/secret`)] as const);
+  const second = targets.map((_, i) => [`/far/${i}`, to(`/${i}`)] as const);
+  await using site = await startSite(Object.fromEntries([...direct, ...second]));
+  const allowPrivate = [new URL(site.url).host];
+  for (const robots of [false, true]) {
+    const read = reader({ allowPrivate, robots });
+    const urls = [...direct, ...second].map(([path]) => `${site.url}${path}`);
+    for (const [i, page] of (await read(urls)).entries()) {
+      assert.match(failureOf(page), /expected a host of the public internet, got /, urls[i]);
+    }
+  }
+  assert.equal(inner.asked.length, 0);
+});
+
 test("what is no page, too large, too slow or broken is a failure of that page alone", async () => {
   await using site = await startSite({
     "/good": html(paris),

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 const sliceMs = 4;
 
 /** Lets others have their turn now and then. */
-class Pace {
+export class Pace {
   #since = performance.now();
 
   /** Waits for one turn of the event loop, if the last one is long enough ago. */

@@ -5,9 +5,7 @@ import { z } from "zod";
 import { defaultLimits, type RetrieverOptions, type ServedEmbedder } from "../../../../lib/serve/options.ts";
 import { command } from "../../command.ts";
 import { openUnbatchedSearch, searchOptions } from "../../options/search-options.ts";
-
-/** Holds the key that clients must send; an option would show it to every user of the machine. */
-const keyVariable = "SEEKRL_API_KEY";
+import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";
 
 const limit = (key: keyof typeof defaultLimits, help: string): z.ZodDefault<z.ZodInt> =>
   z.int().min(1).default(defaultLimits[key]).describe(help);
@@ -17,8 +15,7 @@ const options = z.strictObject({
   encoder: z.string().optional().describe("encoder folder to serve under /v1/embeddings"),
   encoderName: z.string().optional().describe("its name there; the folder's unless given"),
   encoderDtype: z.enum(["float32", "bfloat16"]).default("float32").describe("form of its weights"),
-  host: z.string().default("127.0.0.1").describe("address to listen on; 0.0.0.0 for every one"),
-  port: z.int().min(0).max(65535).default(8000).describe("port; 0 takes a free one"),
+  ...serveOptions(8000),
   topK: z.int().min(1).default(3).describe("passages per query when a request names no number"),
   contents: z
     .enum(["quoted", "spaced"])
@@ -41,20 +38,14 @@ const options = z.strictObject({
   timeoutMs: limit("timeoutMs", "time for a request, milliseconds; later is 504"),
   maxBatch: z.int().min(1).default(256).describe("queries searched together at most"),
   maxCached: z.int().min(0).default(1024).describe("results kept"),
-  graceMs: z.int().min(0).default(10_000).describe("time for requests under way when stopping, milliseconds"),
 });
 
-function serverOptions(given: z.output<typeof options>): Omit<RetrieverOptions, "search"> {
-  const { host, port, topK, contents, blankQueries, failedQueries, maxBatch, maxCached } = given;
+function retrieverOptions(given: z.output<typeof options>): Omit<RetrieverOptions, "search"> {
+  const { topK, contents, blankQueries, failedQueries, maxBatch, maxCached } = given;
   const limits = Object.fromEntries(
     Object.keys(defaultLimits).map((key) => [key, given[key as keyof typeof defaultLimits]]),
   );
-  const apiKey = process.env[keyVariable];
-  return {
-    ...{ host, port, topK, blankQueries, failedQueries, limits, batch: { maxBatch, maxCached } },
-    contents,
-    apiKey,
-  };
+  return { topK, contents, blankQueries, failedQueries, limits, batch: { maxBatch, maxCached } };
 }
 
 /** The encoder, if one is asked for, and what closes it. */
@@ -86,9 +77,7 @@ export const retrieverServeCommand = command({
     // A port that cannot be had is reported first.
     search.catch(() => {});
     const server = await serveRetriever({
-      ...{ search, ...serverOptions(given), embedding },
-      onFault: ({ requestId, route, error }) =>
-        io.log(`${route} ${requestId}: ${error instanceof Error ? error.message : error}`),
+      ...{ search, ...retrieverOptions(given), ...servedAt(given, io), embedding },
     });
     try {
       await server.ready;

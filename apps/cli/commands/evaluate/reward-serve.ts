@@ -4,10 +4,10 @@ import { stat } from "node:fs/promises";
 import { z } from "zod";
 import { Journal } from "../../../../lib/base/files/journal.ts";
 import type { TextFamily } from "../../../../lib/reward/text-trajectory.ts";
-import type { RewardServer, RewardServerOptions } from "../../../../lib/serve/reward-server.ts";
 import { type CommandIo, command } from "../../command.ts";
 import { loadQuestions } from "../../options/agent-options.ts";
 import { chooseRecipe, type RecipeOptions, recipeOptions } from "../../options/recipe-options.ts";
+import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";
 
 const families: Readonly<Record<RecipeOptions["recipe"], TextFamily>> = {
   "rag-r1": "rag",
@@ -21,37 +21,38 @@ const families: Readonly<Record<RecipeOptions["recipe"], TextFamily>> = {
 /** The command. */
 export const rewardServeCommand = command({
   name: "reward serve",
-  summary: "serves a recipe's reward as POST /get_reward until it is told to stop",
+  summary: `serves a recipe's reward as POST /get_reward until it is told to stop; a key in ${keyVariable} is asked of every client`,
   isService: true,
   options: z.strictObject({
     questions: z
       .string()
       .describe("JSON Lines or parquet of {question, answers}: whose answers are accepted"),
     ...recipeOptions,
-    host: z.string().default("127.0.0.1").describe("address to listen on; 0.0.0.0 for every one"),
     log: z.string().optional().describe("file that gets a line for each scored text: text, question, reward"),
-    port: z.int().min(0).max(65535).default(1278).describe("port; 0 takes a free one"),
+    ...serveOptions(1278),
   }),
-  run: async ({ questions: path, log: logPath, host, port, ...choice }, io) => {
-    // A text has no tokens that could be worth something.
+  run: async ({ questions: path, log: logPath, host, port, open, graceMs, ...choice }, io) => {
+    // A text has no tokens that could earn something.
     const sequenceReward = choice.recipe === "agentic-rag-r1";
     const { reward } = chooseRecipe({ ...choice, sequenceReward });
     const questions = await loadQuestions(path);
     const log = logPath === undefined ? undefined : await openLog(logPath);
-    await using server = await openServer({
-      ...(log ? { onScore: (scored) => void log.add(scored).catch(complain(io)) } : {}),
-      reward,
-      questions,
-      family: families[choice.recipe],
-      host,
-      port,
-    });
-    io.write(`rewards of ${choice.recipe} for ${questions.length} questions at ${server.url}\n`);
-    io.result({ url: server.url, questions: questions.length });
-    if (!io.signal.aborted) await once(io.signal, "abort");
-    io.log("stopping");
-    await server.close();
-    await log?.close();
+    const { serveRewards } = await import("../../../../lib/serve/reward-server.ts");
+    try {
+      const server = await serveRewards({
+        ...servedAt({ host, port, open }, io),
+        onScore: log && ((scored) => void log.add(scored).catch(complain(io))),
+        ...{ reward, questions, family: families[choice.recipe] },
+      });
+      const { url } = server;
+      io.write(`rewards of ${choice.recipe} for ${questions.length} questions at ${url}\n`);
+      io.result({ url, host: server.host, port: server.port, questions: questions.length });
+      if (!io.signal.aborted) await once(io.signal, "abort");
+      io.log("stopping");
+      await server.close({ graceMs });
+    } finally {
+      await log?.close();
+    }
   },
 });
 
@@ -63,10 +64,4 @@ async function openLog(path: string): Promise<Journal> {
 
 function complain({ log }: CommandIo): (error: Error) => void {
   return ({ message }) => log(`not written down: ${message}`);
-}
-
-// Apart from `await using`, beside which the compiler leaves the name of the imported file as it is.
-async function openServer(options: RewardServerOptions): Promise<RewardServer> {
-  const { serveRewards } = await import("../../../../lib/serve/reward-server.ts");
-  return serveRewards(options);
 }

@@ -1,0 +1,32 @@
+/** Where a service listens, and whom it answers. */
+import { z } from "zod";
+import type { ServeOptions } from "../../../lib/serve/http/http-server.ts";
+import type { CommandIo } from "../command.ts";
+
+/** Holds the key that clients must send; an option would show it to every user of the machine. */
+export const keyVariable = "SEEKRL_API_KEY";
+
+/** Address, port, who may ask, and the time to stop in. */
+export const serveOptions = (port: number) => ({
+  host: z
+    .string()
+    .default("127.0.0.1")
+    .describe(
+      `address to listen on; another than this machine's own needs a key in ${keyVariable} or --open`,
+    ),
+  port: z.int().min(0).max(65535).default(port).describe("port; 0 takes a free one"),
+  open: z.boolean().default(false).describe("answers whoever reaches the address, without a key"),
+  graceMs: z.int().min(0).default(10_000).describe("time for requests under way when stopping, milliseconds"),
+});
+
+/** The same for a server, which logs its failures. */
+export function servedAt(
+  { host, port, open }: { readonly host: string; readonly port: number; readonly open: boolean },
+  { log }: Pick<CommandIo, "log">,
+): ServeOptions {
+  return {
+    ...{ host, port, open, apiKey: process.env[keyVariable] },
+    onFault: ({ requestId, route, error }) =>
+      log(`${route} ${requestId}: ${error instanceof Error ? error.message : error}`),
+  };
+}

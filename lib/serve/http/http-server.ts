@@ -1,0 +1,187 @@
+/** A server of a few routes over JSON: who may ask, faults told, and an end within a grace period. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { SeekError } from "../../base/errors.ts";
+import { type AccessOptions, checkAccess, checkCaller, defaultHost } from "./access.ts";
+import { Call } from "./call.ts";
+import { type Dialect, Refusal, refusals } from "./refusal.ts";
+
+/** A route: how it is asked, how it words refusals, what it does. */
+export interface Route {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly dialect: Dialect;
+  handle(call: Call): void | Promise<void>;
+}
+
+/** A failure of ours, for a log. */
+export interface ServeFault {
+  readonly requestId: string;
+  readonly route: string;
+  readonly error: unknown;
+}
+
+/** Where a server listens, who may ask it, who is told of its failures. */
+export interface ServeOptions extends AccessOptions {
+  /** 0 takes a free one. */
+  readonly port?: number | undefined;
+  /** Is told of failures that clients only see as a 5xx. */
+  readonly onFault?: ((fault: ServeFault) => void) | undefined;
+}
+
+/** What is served. */
+export interface Service {
+  readonly routes: readonly Route[];
+  /** From the first byte of a request to its answer, milliseconds. */
+  readonly timeoutMs: number;
+  readonly defaultPort: number;
+  /** What clients hear of an error: nothing that names files or other servers. */
+  failureOf(error: unknown): Refusal;
+  /** Is told of every call that has ended. */
+  onAnswered?(call: Call): void;
+}
+
+/** How long answers that were cut short have to reach their clients, milliseconds. */
+const kLastAnswersMs = 500;
+
+/** Longer than proxies and clients keep connections for a next request, or one would be sent into a closing one. */
+const kKeepAliveMs = 75_000;
+
+/** A server that is listening. */
+export class HttpServer {
+  readonly host: string;
+  readonly port: number;
+  readonly #server: Server;
+  readonly #calls: Set<Call>;
+  #closing: Promise<void> | undefined;
+
+  private constructor(server: Server, calls: Set<Call>) {
+    const { address, port } = server.address() as AddressInfo;
+    this.host = address;
+    this.port = port;
+    this.#server = server;
+    this.#calls = calls;
+  }
+
+  /**
+   * Listens.
+   *
+   * @param service - routes and their deadline
+   * @param options - where, for whom
+   * @throws ERR_ARGUMENT for an empty key, or none where other machines can ask; ERR_IO when the port cannot be had
+   */
+  static async open(service: Service, options: ServeOptions): Promise<HttpServer> {
+    checkAccess(options);
+    const calls = new Set<Call>();
+    const server = createServer(
+      { keepAliveTimeout: kKeepAliveMs, headersTimeout: kKeepAliveMs + 5000 },
+      (incoming, outgoing) => {
+        const asked = { incoming, outgoing, calls, isLast: !server.listening };
+        // A listener of faults that throws costs its client the connection, and nobody else anything.
+        answer(asked, service, options).catch(() => outgoing.destroy());
+      },
+    );
+    const { host = defaultHost, port = service.defaultPort } = options;
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", (cause) => {
+        reject(new SeekError("ERR_IO", `${host}:${port}: cannot listen: ${cause.message}`, { cause }));
+      });
+      server.listen(port, host, resolve);
+    });
+    return new HttpServer(server, calls);
+  }
+
+  /** Where it listens: `http://127.0.0.1:8000`. */
+  get url(): string {
+    return `http://${this.host.includes(":") ? `[${this.host}]` : this.host}:${this.port}`;
+  }
+
+  /**
+   * Stops: no connection is taken any more, requests under way are answered.
+   *
+   * @param options `graceMs`: how long requests under way, stalled uploads included, may take before they are refused,
+   *   `@default 10000`
+   */
+  close({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#stop(graceMs);
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
+    for (const call of this.#calls) call.isLast = true;
+    if (!(await this.#isIdleWithin(graceMs))) {
+      for (const call of this.#calls) call.end(new Refusal("stopping", "the server is shutting down"));
+      await this.#isIdleWithin(kLastAnswersMs);
+    }
+    await Promise.race([closed, sleep(kLastAnswersMs)]);
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #isIdleWithin(ms: number): Promise<boolean> {
+    const end = performance.now() + ms;
+    while (this.#calls.size > 0 && performance.now() < end) await sleep(5);
+    return this.#calls.size === 0;
+  }
+}
+
+interface Asked {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  /** Those that are being answered. */
+  readonly calls: Set<Call>;
+  readonly isLast: boolean;
+}
+
+async function answer(
+  { incoming, outgoing, calls, isLast }: Asked,
+  { routes, timeoutMs, failureOf, onAnswered }: Service,
+  options: ServeOptions,
+): Promise<void> {
+  const path = pathOf(incoming.url ?? "/");
+  const known = routes.find((each) => each.path === path);
+  const { path: route = "other", dialect = "error" } = known ?? {};
+  const call = new Call(incoming, outgoing, { route, dialect, timeoutMs });
+  const tell = (error: unknown): void => options.onFault?.({ requestId: call.id, route: call.route, error });
+  calls.add(call);
+  try {
+    call.isLast = isLast;
+    checkCaller(call, options);
+    await routed(call, path, known).handle(call);
+    if (call.fault !== undefined) tell(call.fault);
+  } catch (error) {
+    const refusal = failureOf(error);
+    if (isOurs(refusal)) tell(refusal.cause ?? error);
+    call.refuse(refusal);
+  } finally {
+    calls.delete(call);
+    onAnswered?.(call);
+  }
+}
+
+/** Whether a refusal is a failure of what is served, not of the request. */
+function isOurs({ code }: Refusal): boolean {
+  return refusals[code] === 500 || refusals[code] === 502;
+}
+
+/** The path of a request's target, of an absolute one too; undefined for none. */
+function pathOf(target: string): string | undefined {
+  if (target.startsWith("/")) return target.split("?", 1)[0];
+  return /^https?:/i.test(target) && URL.canParse(target) ? new URL(target).pathname : undefined;
+}
+
+/** @throws Refusal for a method or path that leads nowhere */
+function routed({ incoming: { method } }: Call, path: string | undefined, known: Route | undefined): Route {
+  if (path === undefined) throw new Refusal("invalid_request", "path: malformed");
+  if (known === undefined) throw new Refusal("not_found", `${path.slice(0, 100)}: no such path`);
+  if (method === known.method || (method === "HEAD" && known.method === "GET")) return known;
+  const message = `${known.path}: expected ${known.method}, got ${method}`;
+  throw new Refusal("method_not_allowed", message, { headers: { allow: known.method } });
+}

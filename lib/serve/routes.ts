@@ -1,0 +1,48 @@
+/** The routes of a retriever server. */
+import type { BatchOptions } from "../search/batcher.ts";
+import type { Call } from "./http/call.ts";
+import type { Route } from "./http/http-server.ts";
+import type { Dialect } from "./http/refusal.ts";
+import type { ServeMetrics } from "./metrics.ts";
+import type { RetrieverOptions } from "./options.ts";
+import { batchSearchRoute, healthRoute, searchRoute } from "./protocols/flashrag.ts";
+import { embeddingsRoute, modelsRoute } from "./protocols/openai.ts";
+import { queriesRoute } from "./protocols/r1-searcher.ts";
+import { retrieveRoute } from "./protocols/search-r1.ts";
+import type { Retriever } from "./retriever.ts";
+
+/** What the routes are made of. */
+export interface RouteParts {
+  readonly retriever: Retriever;
+  readonly metrics: ServeMetrics;
+  readonly options: RetrieverOptions;
+  /** How texts to embed are gathered. */
+  readonly batch: BatchOptions;
+}
+
+function metricsRoute(metrics: ServeMetrics): (call: Call) => Promise<void> {
+  return async (call) =>
+    call.send([Buffer.from(await metrics.text())], 200, { "content-type": metrics.contentType });
+}
+
+/** Each protocol's routes, embeddings only where an embedder is served. */
+export function routesOf({ retriever, metrics, options, batch }: RouteParts): Route[] {
+  const { embedding } = options;
+  const get = (path: string, dialect: Dialect, handle: Route["handle"]): Route => {
+    return { method: "GET", path, dialect, handle };
+  };
+  const post = (path: string, dialect: Dialect, handle: Route["handle"]): Route => {
+    return { method: "POST", path, dialect, handle };
+  };
+  const routes = [
+    post("/retrieve", "detail", retrieveRoute(retriever, options)),
+    post("/search", "detail", searchRoute(retriever, options)),
+    post("/batch_search", "detail", batchSearchRoute(retriever, options)),
+    get("/health", "detail", healthRoute(retriever.gate)),
+    post("/queries", "error", queriesRoute(retriever, options)),
+    get("/v1/models", "error", modelsRoute(embedding)),
+    get("/metrics", "error", metricsRoute(metrics)),
+  ];
+  if (embedding) routes.push(post("/v1/embeddings", "error", embeddingsRoute(retriever, embedding, batch)));
+  return routes;
+}
