@@ -40,15 +40,13 @@ export {
 export { policyAnswer, type Reward } from "./reward/reward.ts";
 export {
   type Agent,
-  type AgentParts,
+  type AskedQuestion,
+  ownAgent,
+  type Play,
+  type PolicyAgent,
   type RolloutOptions,
-  rolloutGroup,
-  searchAgent,
 } from "./rollout/agents/agent.ts";
-export { type OwnAgentParts, ownAgent, rolloutsOf } from "./rollout/agents/own-agent.ts";
-export { rollout } from "./rollout/agents/rollout.ts";
-export type { Said, Talk, TalkParts } from "./rollout/agents/talk.ts";
-export type { Method, Opening, Work, WorkParts } from "./rollout/agents/work.ts";
+export { type AgentParts, searchAgent } from "./rollout/agents/search-agent.ts";
 export { type Baseline, baselineAgent } from "./rollout/baselines/baselines.ts";
 export { messageMarks, wordCodec } from "./rollout/endpoint/messages.ts";
 export { type EndpointParts, endpointSource } from "./rollout/endpoint/text-sequence.ts";
@@ -60,15 +58,15 @@ export type {
   OpenSequence,
   PromptTemplate,
   Sampling,
-  SearchDocuments,
   SequenceSource,
   TextCodec,
   TokenSequence,
 } from "./rollout/seams.ts";
+export type { AgentEvent, EventOptions, TurnStop } from "./rollout/session/events.ts";
+export type { Opening } from "./rollout/session/prompt.ts";
+export type { Outcome, Rollout, RolloutParts } from "./rollout/session/rollout.ts";
+export type { Session, Turn, TurnOptions } from "./rollout/session/session.ts";
 export type { Segment, SegmentKind, StopReason, Timings, Trajectory } from "./rollout/trajectory.ts";
-export type { Environment, OpenedPrompt, RolloutSignals } from "./rollout/turns/environment.ts";
-export type { DeadlineOptions } from "./rollout/turns/search-before.ts";
-export type { TurnMarks } from "./rollout/turns/turn-marks.ts";
 export type { Hit, Search, SearchOptions } from "./search/search.ts";
 export type { Document, QueryMode } from "./text/observation.ts";
 export { ChatTemplate, type Message, type RenderOptions } from "./text/templates/chat-template.ts";
@@ -89,7 +87,7 @@ export type { AdamWOptions, Learner } from "./train/learner/learner.ts";
 export { type KlEstimator, type LossOptions, Trainer } from "./train/learner/trainer.ts";
 export { type OpenLearners, openLearners } from "./train/open-learners.ts";
 export { rl } from "./train/rl.ts";
-export type { Learners, RlBatch, RlMetrics, RlOptions, Rollout, Task } from "./train/rl-options.ts";
+export type { Learners, PlayGroup, RlBatch, RlMetrics, RlOptions, Task } from "./train/rl-options.ts";
 export type { BestOptions, RunOptions } from "./train/run/run.ts";
 export type { Settings } from "./train/run/settings.ts";
 export { epochs, type SftBatch, type SftMetrics, type SftOptions, sft } from "./train/sft.ts";

@@ -16,4 +16,3 @@ export type { Tags } from "./rollout/grammars/blocks.ts";
 export type { Action, InvalidReason, ParseOptions, ParseTurn } from "./rollout/grammars/grammar.ts";
 export { type StackTags, stackParser, stackTurnEnds } from "./rollout/grammars/stack-grammar.ts";
 export { defaultMemory } from "./rollout/memory.ts";
-export { labelledSearch } from "./rollout/turns/labelled-search.ts";

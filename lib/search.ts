@@ -27,8 +27,9 @@ export { batched } from "./search/batched.ts";
 export type { BatchEvent, BatchOptions } from "./search/batcher.ts";
 export type { Bm25Options } from "./search/bm25.ts";
 export { type HybridOptions, hybridSearch } from "./search/hybrid.ts";
+export { labelledSearch } from "./search/labelled.ts";
 export { type PairScorer, reranked } from "./search/reranked.ts";
-export type { Hit, Search, SearchOptions } from "./search/search.ts";
+export { askSearch, type Hit, type Search, type SearchOptions } from "./search/search.ts";
 export type { GraphOptions, VectorDtype, VectorIndexKind } from "./search/vector-index.ts";
 export {
   type ElasticsearchImportOptions,

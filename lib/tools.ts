@@ -1,12 +1,11 @@
 /** `seekrl/tools`: what an agent may call, the box that runs the calls, and how they are written. */
 
 export {
-  type CallOutcome,
-  type PerformCalls,
-  performBracketCalls,
-  performJsonCalls,
-} from "./rollout/turns/perform.ts";
-export { type BracketOptions, bracketTools, parseBracketCalls } from "./tools/bracket-calls.ts";
+  type BracketOptions,
+  bracketTools,
+  parseBracketCall,
+  parseBracketCalls,
+} from "./tools/bracket-calls.ts";
 export { calculatorTool, type ToolWording } from "./tools/built-in/calculator.ts";
 export { type DocumentToolOptions, documentTool } from "./tools/built-in/document.ts";
 export { type GraphToolOptions, graphTool } from "./tools/built-in/graph.ts";
@@ -15,6 +14,7 @@ export { type PageToolOptions, pageTool } from "./tools/built-in/page.ts";
 export { type SearchToolOptions, searchTool } from "./tools/built-in/search.ts";
 export type { Triple } from "./tools/built-in/triple.ts";
 export { type PathOptions, TripleStore } from "./tools/built-in/triples.ts";
+export { parseJsonCall } from "./tools/json-calls.ts";
 export type { McpAddress, McpCommand, McpPlace } from "./tools/mcp/connection.ts";
 export { type McpOptions, McpServer } from "./tools/mcp/server.ts";
 export {
@@ -27,7 +27,6 @@ export {
   tool,
 } from "./tools/tool.ts";
 export {
-  type RunTools,
   type RunToolsOptions,
   type ToolBox,
   type ToolBoxOptions,

@@ -51,9 +51,10 @@ const folders = {
   "lib/rollout": "one agent on one question: what it needs of the outside, its limits, what it leaves behind",
   "lib/rollout/grammars": "the action in what a policy wrote",
   "lib/rollout/formats": "each family's conversation: its prompt, its grammar, what the environment answers",
-  "lib/rollout/turns": "generate, act, observe: all of it recorded and within limits",
+  "lib/rollout/session": "sessions, searches and calls of one question: recorded, within limits",
   "lib/rollout/stack": "turns that forget: the frames of a memory stack",
-  "lib/rollout/agents": "turns from a question to a trajectory: the search agent, and agents of one's own",
+  "lib/rollout/agents":
+    "plain functions over a rollout as agents that answer, stream and train; the search agent",
   "lib/rollout/baselines": "plain ways to answer, one a file, to compare agents with",
   "lib/rollout/endpoint": "a server of completions in place of the engine",
   "lib/reward": "from a trajectory to a number",

@@ -11,7 +11,7 @@ import { ragSelection } from "../../lib/curate/selection.ts";
 import { type Question, readQuestions, writeQuestions } from "../../lib/data/question.ts";
 import { Model } from "../../lib/model/model.ts";
 import { exactMatch } from "../../lib/reward/metrics/metrics.ts";
-import { searchAgent } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 import { copyTokenizer } from "../../lib/text/tokenizers/copy-tokenizer.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";

@@ -6,7 +6,7 @@ import { SeekError } from "../../lib/base/errors.ts";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
 import { evaluate } from "../../lib/evaluate/evaluate.ts";
 import { trainingOf } from "../../lib/recipes/plan.ts";
-import { searchAgent } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { copyTokenizer } from "../../lib/text/tokenizers/copy-tokenizer.ts";
 import { openLearners } from "../../lib/train/open-learners.ts";
 import { rl } from "../../lib/train/rl.ts";

@@ -2,7 +2,7 @@
 
 import type { Model } from "../../lib/model/model.ts";
 import { agentPartsOf } from "../../lib/recipes/plan.ts";
-import type { AgentParts } from "../../lib/rollout/agents/agent.ts";
+import type { AgentParts } from "../../lib/rollout/agents/search-agent.ts";
 import type { Search } from "../../lib/search/search.ts";
 import type { QueryMode } from "../../lib/text/observation.ts";
 import { openPlayer } from "../demo/player.ts";

@@ -11,7 +11,7 @@ import {
 import type { EvaluateOptions } from "../../lib/evaluate/options.ts";
 import type { Reward } from "../../lib/reward/reward.ts";
 import { scoreTrajectory } from "../../lib/reward/score-trajectory.ts";
-import { type AgentParts, searchAgent } from "../../lib/rollout/agents/agent.ts";
+import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 
 /** An evaluation, and what the recipe would have paid for it. */
 export interface HeldOut extends Evaluation {

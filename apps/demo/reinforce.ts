@@ -2,7 +2,7 @@
 import type { Question } from "../../lib/data/question.ts";
 import { agentPartsOf, trainingOf } from "../../lib/recipes/plan.ts";
 import { type Recipe, recipeTotalReward } from "../../lib/recipes/recipe.ts";
-import type { AgentParts } from "../../lib/rollout/agents/agent.ts";
+import type { AgentParts } from "../../lib/rollout/agents/search-agent.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { copyTokenizer } from "../../lib/text/tokenizers/copy-tokenizer.ts";
 import { openLearners } from "../../lib/train/open-learners.ts";

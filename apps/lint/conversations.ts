@@ -1,11 +1,11 @@
 /** The conversations that show whether the laws hold: one as it comes, four in which a turn is written for the model. */
 import { performance } from "node:perf_hooks";
 import { SeekError, throwIfAborted } from "../../lib/base/errors.ts";
-import { type AgentParts, rolloutGroup } from "../../lib/rollout/agents/agent.ts";
+import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import type { Limits } from "../../lib/rollout/limits.ts";
-import type { SearchDocuments, SequenceSource } from "../../lib/rollout/seams.ts";
+import type { SequenceSource } from "../../lib/rollout/seams.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
-import { performSearch } from "../../lib/rollout/turns/perform.ts";
+import type { Search } from "../../lib/search/search.ts";
 import { singleSpans, type TrainSequence } from "../../lib/train/batch/packing.ts";
 import { policySequence } from "../../lib/train/batch/sequence.ts";
 import type { SpokenTurns } from "../world/recipes/world-speech.ts";
@@ -116,21 +116,21 @@ function plain(text: string): string {
   return text.replace(/[^\p{L}\p{N} ]+/gu, " ").trim();
 }
 
-function poisoned(text: string): SearchDocuments {
-  return async (queries) => queries.map(() => [{ title: "A passage", text }]);
+function poisoned(text: string): Search {
+  return async (queries) => queries.map(() => [{ id: "poisoned", title: "A passage", text, score: 1 }]);
 }
 
 async function converse(
   subject: LintSubject,
   name: string,
-  change: { readonly engine?: SequenceSource; readonly search?: SearchDocuments; readonly limits?: Limits },
+  change: { readonly engine?: SequenceSource; readonly search?: Search; readonly limits?: Limits },
 ): Promise<Conversation> {
-  const play: Play = subject.play ?? rolloutGroup;
+  const play: Play =
+    subject.play ?? ((parts, question, options) => searchAgent(parts).rollouts(question, options));
   const engine = new Recording(change.engine ?? subject.parts.engine);
   // A search of ours answers the calls of tools too.
-  const { search } = change;
-  const perform = search && subject.parts.perform ? { perform: performSearch(search) } : {};
-  const parts: AgentParts = { ...subject.parts, ...change, ...perform, engine };
+  const tools = change.search === undefined ? subject.parts.tools : undefined;
+  const parts: AgentParts = { ...subject.parts, ...change, tools, engine };
   const started = performance.now();
   const { signal } = subject;
   const [trajectory] = await play(parts, subject.question, { seed, signal });

@@ -2,14 +2,15 @@
 import type { Question } from "../../lib/data/question.ts";
 import type { Model } from "../../lib/model/model.ts";
 import type { Reward } from "../../lib/reward/reward.ts";
-import type { AgentParts, RolloutOptions } from "../../lib/rollout/agents/agent.ts";
+import type { RolloutOptions } from "../../lib/rollout/agents/agent.ts";
+import type { AgentParts } from "../../lib/rollout/agents/search-agent.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 import type { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import type { Aggregation } from "../../lib/train/algorithm/algorithm.ts";
 import type { TrainSequence } from "../../lib/train/batch/packing.ts";
 import type { SpokenTurns } from "../world/recipes/world-speech.ts";
 
-/** Plays one question; `rolloutGroup` is one. */
+/** Plays one question. */
 export type Play = (
   parts: AgentParts,
   question: Question,
@@ -38,7 +39,7 @@ export interface LintSubject {
   readonly aggregation?: Aggregation;
   /** How the agent would search and answer in its tags. @default the family whose turns the format parses */
   readonly turns?: SpokenTurns;
-  /** @default `rolloutGroup` */
+  /** @default the `rollouts` of `searchAgent` */
   readonly play?: Play;
   /** What is trained of a trajectory. @default `policySequence` */
   readonly toSequences?: (trajectory: Trajectory) => readonly TrainSequence[];

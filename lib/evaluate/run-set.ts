@@ -156,10 +156,11 @@ async function answered(
   const found: string[] = [];
   let hasTold = false;
   const trajectory = await agent(question, {
-    ...(signal ? { seed, signal } : { seed }),
-    onDocuments: (lists) => {
+    ...{ seed, signal },
+    onEvent: (event) => {
+      if (event.type !== "documents") return;
       hasTold = true;
-      for (const { text } of lists.flat()) found.push(text);
+      for (const { text } of event.documents.flat()) found.push(text);
     },
   });
   throwIfAborted(signal, "evaluation");

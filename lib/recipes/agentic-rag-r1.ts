@@ -9,8 +9,7 @@ import {
 } from "../reward/systems/agentic-rag.ts";
 import { agenticFormTokens, agenticPointTokens } from "../reward/systems/agentic-tokens.ts";
 import { type AgenticFormatOptions, agenticFormat } from "../rollout/formats/agentic-rag.ts";
-import { performBracketCalls } from "../rollout/turns/perform.ts";
-import { bracketTools } from "../tools/bracket-calls.ts";
+import { bracketTools, parseBracketCall } from "../tools/bracket-calls.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import type { Recipe } from "./recipe.ts";
 
@@ -57,7 +56,7 @@ export function agenticRagR1(options: AgenticOptions = {}): Recipe {
   const { faithful = false, selfSearch = false, tokenLevel = true } = options;
   const { form = faithful ? "points" : "ordered" } = options;
   return {
-    ...talkOf(options),
+    ...formatOf(options),
     limits: {
       maxTurns: faithful ? 8 : 24,
       maxResponseTokens: 500,
@@ -93,13 +92,16 @@ export function agenticRagR1(options: AgenticOptions = {}): Recipe {
   };
 }
 
-function talkOf({ box, ...options }: AgenticOptions): Pick<Recipe, "format" | "perform"> {
+function formatOf({ box, ...options }: AgenticOptions): Pick<Recipe, "format" | "tools"> {
   if (box === undefined) return { format: agenticFormat(options) };
   const [first, ...others] = bracketTools(box.tools);
   if (first === undefined) throw new SeekError("ERR_ARGUMENT", "box: expected at least one tool, got none");
   return {
-    format: agenticFormat({ ...options, tools: [first, ...others] }),
-    perform: performBracketCalls(box),
+    format: {
+      ...agenticFormat({ ...options, tools: [first, ...others] }),
+      readCall: (text) => parseBracketCall(text, { fallback: first.name }),
+    },
+    tools: box,
   };
 }
 

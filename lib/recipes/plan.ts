@@ -1,6 +1,6 @@
 /** From a recipe to what plays it and what trains it. */
 import type { Question } from "../data/question.ts";
-import { type AgentParts, rolloutGroup } from "../rollout/agents/agent.ts";
+import { type AgentParts, searchAgent } from "../rollout/agents/search-agent.ts";
 import type { Search } from "../search/search.ts";
 import { schedule } from "../train/algorithm/schedule.ts";
 import type { RlOptions } from "../train/rl-options.ts";
@@ -22,12 +22,11 @@ export type Player = Pick<AgentParts, "engine" | "tokenizer" | "chatTemplate">;
  */
 export function agentPartsOf(
   { engine, tokenizer, chatTemplate }: Player,
-  { format, perform, limits, sampling, searchThrough }: Recipe,
+  { format, tools, limits, sampling, searchThrough }: Recipe,
   found: Search,
 ): AgentParts {
   const search = searchThrough?.(found) ?? found;
-  const parts = { engine, tokenizer, chatTemplate, search, format, limits, sampling };
-  return perform ? { ...parts, perform } : parts;
+  return { engine, tokenizer, chatTemplate, search, tools, format, limits, sampling };
 }
 
 /**
@@ -51,7 +50,7 @@ export function trainingOf(
   return {
     task: {
       ...{ questions, reward },
-      rollout: (question, how) => rolloutGroup(parts, question, how),
+      rollout: searchAgent(parts).rollouts,
       groupReward,
       tokenRewards: tokenRewards?.(parts.tokenizer),
     },

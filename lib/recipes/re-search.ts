@@ -4,7 +4,6 @@ import { reCallReward } from "../reward/systems/re-call.ts";
 import { type ReSearchRewardOptions, reSearchReward } from "../reward/systems/re-search.ts";
 import { type ReSearchTemplate, reSearchFormat } from "../rollout/formats/re-search.ts";
 import { toolFormat } from "../rollout/formats/tool-format.ts";
-import { performJsonCalls } from "../rollout/turns/perform.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import { algorithms } from "../train/algorithm/algorithm.ts";
 import type { Recipe } from "./recipe.ts";
@@ -83,12 +82,11 @@ function reCall(
   if (template === "base") {
     throw new SeekError("ERR_ARGUMENT", "template: expected instruct with tools, got base");
   }
-  const wording = templateText === undefined ? {} : { templateText };
   const base = reSearch({ variant, faithful });
   return {
     ...base,
-    format: toolFormat(tools.tools, { ...wording, faithful }),
-    perform: performJsonCalls(tools),
+    format: toolFormat(tools.tools, { templateText, faithful }),
+    tools,
     limits: {
       ...base.limits,
       maxTurns: 5,

@@ -4,15 +4,15 @@ import type { Reward, TokenReward } from "../reward/reward.ts";
 import type { Format } from "../rollout/formats/format.ts";
 import type { Limits } from "../rollout/limits.ts";
 import type { Sampling, TextCodec } from "../rollout/seams.ts";
-import type { PerformCalls } from "../rollout/turns/perform.ts";
 import type { Search } from "../search/search.ts";
+import type { ToolBox } from "../tools/tool-box.ts";
 import type { Algorithm } from "../train/algorithm/algorithm.ts";
 
 /** How an agent talks, how far it may go, what it earns, and how it learns from that. */
 export interface Recipe {
   readonly format: Format;
   /** Runs the calls of a turn, for recipes with tools. @default one search for all queries */
-  readonly perform?: PerformCalls;
+  readonly tools?: ToolBox;
   readonly limits: Limits;
   /** Where queries go that say more than what to look for, such as the name of a tool. @default to the search as they are */
   readonly searchThrough?: (search: Search) => Search;

@@ -53,9 +53,9 @@ export interface MemoryAction {
   /** Frames that it removed from the stack. */
   readonly popped: number;
   /** The state value of a thought or an answer. */
-  readonly value?: number;
+  readonly value?: number | undefined;
   /** Set on an answer that became a thought. */
-  readonly isDemoted?: true;
+  readonly isDemoted?: true | undefined;
 }
 
 /** What a memory-stack agent did, and how many tokens stood in its context. */

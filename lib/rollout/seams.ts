@@ -1,10 +1,11 @@
-/** What an agent needs of the outside: sequences of a model, its tokenizer and chat template, a search. */
+/** What an agent needs of a model: sequences of tokens, its tokenizer and chat template. */
 import type { Scores } from "../engine/span.ts";
-import type { Document } from "../text/observation.ts";
 
 /** What a rollout needs of the engine's sequence. */
 export interface TokenSequence {
   generate(options: GenerateRequest): Promise<GeneratedSpan>;
+  /** The same, handing out ids as they come. @default a turn at a time */
+  stream?(options: GenerateRequest): AsyncGenerator<{ readonly ids: Int32Array }, GeneratedSpan>;
   /** Adds tokens the model shall read; nothing before them is computed again. */
   append(ids: Int32Array): void | Promise<void>;
   /** Forgets all tokens but the first `length`. Memory stacks need it; `seed` is that of the draws from here on. */
@@ -71,9 +72,3 @@ export interface PromptTemplate {
     options: { readonly addGenerationPrompt: boolean },
   ): string;
 }
-
-/** What a rollout needs of a search. */
-export type SearchDocuments = (
-  queries: readonly string[],
-  options: { readonly topK: number; readonly signal?: AbortSignal },
-) => Promise<readonly (readonly Document[])[]>;

@@ -59,7 +59,7 @@ export interface Trajectory {
   /** Turns that held neither a search nor an answer. */
   readonly invalidActions: number;
   /** Queries beyond the most that a turn may have; they were not searched for. @default 0 */
-  readonly droppedQueries?: number;
+  readonly droppedQueries?: number | undefined;
   /** Searches that failed or came too late; the policy saw a failure observation instead. */
   readonly failures: number;
   /** What each failed search said, for people. @default none failed */

@@ -1,4 +1,6 @@
 /** The seam between agents and whatever finds passages for them. */
+import { shownValue } from "../base/check-options.ts";
+import { SeekError } from "../base/errors.ts";
 
 /** A passage that was found; a higher score is better, scores of different searches do not compare. */
 export interface Hit {
@@ -12,7 +14,7 @@ export interface Hit {
 export interface SearchOptions {
   /** Hits per query, at least 1; there are fewer when fewer passages match. */
   readonly topK: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -20,3 +22,48 @@ export interface SearchOptions {
  * It rejects with ERR_ABORTED when the signal fires, with ERR_REMOTE when a server fails.
  */
 export type Search = (queries: readonly string[], options: SearchOptions) => Promise<Hit[][]>;
+
+/**
+ * Asks a search and checks what comes back: one list per query, each of hits. A search may be anybody's code.
+ *
+ * @param search - any
+ * @param queries - one list of hits is due for each
+ * @param options - as the search takes them
+ * @returns the lists
+ * @throws what the search throws; ERR_REMOTE naming what was expected and what came
+ * @example
+ * const broken = async () => undefined;
+ * await assert.rejects(askSearch(broken, ["Rome"], { topK: 1 }), {
+ *   message: "search: expected 1 list of hits, one per query, got undefined",
+ * });
+ */
+export async function askSearch(
+  search: Search,
+  queries: readonly string[],
+  options: SearchOptions,
+): Promise<Hit[][]> {
+  const found: unknown = await search(queries, options);
+  const { length } = queries;
+  if (!Array.isArray(found) || found.length !== length) {
+    const got = Array.isArray(found) ? `${found.length}` : shownValue(found);
+    throw malformed(`${length} ${length === 1 ? "list" : "lists"} of hits, one per query`, got);
+  }
+  for (const [q, hits] of found.entries()) {
+    if (!Array.isArray(hits)) throw malformed(`a list of hits for query ${q}`, shownValue(hits));
+    const wrong = hits.findIndex((hit) => !isHit(hit));
+    if (wrong >= 0) {
+      const what = `{id, title, text} of texts and a score as hit ${wrong} of query ${q}`;
+      throw malformed(what, shownValue(hits[wrong]));
+    }
+  }
+  return found;
+}
+
+function isHit(hit: Partial<Hit> | null | undefined): boolean {
+  const { id, title, text, score } = hit ?? {};
+  return [id, title, text].every((each) => typeof each === "string") && typeof score === "number";
+}
+
+function malformed(expected: string, got: string): SeekError {
+  return new SeekError("ERR_REMOTE", `search: expected ${expected}, got ${got}`);
+}

@@ -30,6 +30,21 @@ export function parseBracketCalls(content: string, { fallback }: BracketOptions 
   return pieces.flatMap((lines) => readCall(lines.join("\n").trim(), fallback));
 }
 
+/**
+ * Reads one call of that form.
+ *
+ * @param text - of one call; line breaks in it are blanks
+ * @param options - what becomes of a text without a name
+ * @returns the call; one that cannot be read says why
+ * @example
+ * const { name, input } = parseBracketCall("6 * 7", { fallback: "calculator" });
+ * assert.deepEqual([name, input], ["calculator", "6 * 7"]);
+ */
+export function parseBracketCall(text: string, { fallback }: BracketOptions = {}): ToolCall {
+  const [call] = readCall(text.replaceAll("\n", " ").trim(), fallback);
+  return call ?? { name: "", input: "", text, fault: "expected a call, got nothing" };
+}
+
 function readCall(text: string, fallback: string | undefined): ToolCall[] {
   if (text === "") return [];
   const match = opening.exec(text);

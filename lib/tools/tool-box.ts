@@ -45,9 +45,6 @@ export interface ToolResult {
   readonly failure?: ToolFailure;
 }
 
-/** Runs the calls of one turn; it never rejects, and gives one result per call in their order. */
-export type RunTools = (calls: readonly ToolCall[], options?: RunToolsOptions) => Promise<ToolResult[]>;
-
 /** Who else may end the calls of a turn. */
 export interface RunToolsOptions {
   /** A shorter deadline than the box's. Milliseconds. */
@@ -58,7 +55,8 @@ export interface RunToolsOptions {
 /** Tools that are called together. */
 export interface ToolBox {
   readonly tools: readonly Tool[];
-  readonly run: RunTools;
+  /** Runs the calls of one turn; it never rejects, and gives one result per call in their order. */
+  readonly run: (calls: readonly ToolCall[], options?: RunToolsOptions) => Promise<ToolResult[]>;
 }
 
 /** Bounds of the calls of one turn. */
@@ -95,7 +93,7 @@ export function toolBox(tools: readonly Tool[], options: ToolBoxOptions = {}): T
     const twice = tools.find((each) => byName.get(each.name) !== each)?.name;
     throw new SeekError("ERR_ARGUMENT", `tools: expected names of their own, got ${twice} twice`);
   }
-  const run: RunTools = (calls, { timeoutMs: sooner = timeoutMs, signal } = {}) => {
+  const run: ToolBox["run"] = (calls, { timeoutMs: sooner = timeoutMs, signal } = {}) => {
     const limits = { timeoutMs: Math.min(timeoutMs, sooner), maxChars, signal };
     return Promise.all(
       calls.map(async (call, i) => {

@@ -21,10 +21,10 @@ export interface Learners {
 }
 
 /**
- * Plays one question `samples` times on the current weights; `rolloutGroup` of lib/rollout is one. The outcome may
+ * Plays one question `samples` times on the current weights; an agent's `rollouts` is one. The outcome may
  * depend on nothing but the arguments and the weights, or a resumed run differs.
  */
-export type Rollout = (
+export type PlayGroup = (
   question: Question,
   options: {
     readonly samples: number;
@@ -38,7 +38,7 @@ export type Rollout = (
 /** What is asked and what counts. */
 export interface Task extends TaskRewards {
   readonly questions: readonly Question[];
-  readonly rollout: Rollout;
+  readonly rollout: PlayGroup;
 }
 
 /** The size of a step. */

@@ -151,7 +151,7 @@ function withKlCoef(options: RlOptions, coef: number | undefined): RlOptions {
  * const parts = { engine, tokenizer, search, format, limits: { ...limits, maxResponseTokens: 8 }, sampling };
  * const metrics = await rl({
  *   learners: { trainer },
- *   task: { questions, reward, rollout: (question, how) => rolloutGroup(parts, question, how) },
+ *   task: { questions, reward, rollout: searchAgent(parts).rollouts },
  *   algorithm: algorithms.rloo,
  *   batch: { questions: 1, samples: 2 },
  *   steps: 1,

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
-import { promptText } from "../../lib/rollout/agents/agent.ts";
+import { promptText } from "../../lib/rollout/session/prompt.ts";
 import { projectRoot } from "../project.ts";
 import { runCli } from "./run-cli.ts";
 import { writeTinyModel } from "./tiny-folder.ts";

@@ -7,7 +7,8 @@ import { test } from "node:test";
 import { evaluate, evaluateSets } from "../../lib/evaluate/evaluate.ts";
 import type { EvaluationProgress } from "../../lib/evaluate/options.ts";
 import type { RulesName } from "../../lib/reward/metrics/rules.ts";
-import { type Agent, searchAgent } from "../../lib/rollout/agents/agent.ts";
+import type { Agent } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import { defaultLimits } from "../../lib/rollout/limits.ts";
 import { characters, recordedSearch, ScriptedSequence } from "../rollout/doubles.ts";
@@ -85,7 +86,10 @@ test("retrieval recall is about the passages that were found, not about queries 
   );
   assert.equal(retrievalRecall, 1 / 3);
   const half: Agent = async (question, options = {}) => {
-    options.onDocuments?.([[{ title: "", text: "Rome" }], [{ title: "Rome", text: "Oslo" }]]);
+    options.onEvent?.({
+      type: "documents",
+      documents: [[{ title: "", text: "Rome" }], [{ title: "Rome", text: "Oslo" }]],
+    });
     return { ...(await agent(question)), rounds: 2 };
   };
   const sought = [...asked.slice(1, 2), { id: "a", question: "?", answers: ["rome"] }];

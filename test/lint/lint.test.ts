@@ -14,7 +14,7 @@ import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
 import type { Reward } from "../../lib/reward/reward.ts";
-import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
 import { defaultMemory } from "../../lib/rollout/memory.ts";
 import type { Segment } from "../../lib/rollout/trajectory.ts";
@@ -80,7 +80,7 @@ test("an agent that plans, takes back and sums up breaks no law: each span is he
       return sequences.map(({ rows }) => new Float32Array(rows.length));
     };
     const play: Play = (parts, question, options) => {
-      return rolloutGroup({ ...parts, limits: subject.parts.limits }, question, options);
+      return searchAgent({ ...parts, limits: subject.parts.limits }).rollouts(question, options);
     };
     const { findings, conversations } = await lint({
       ...subject,
@@ -102,7 +102,7 @@ test("a codec that encodes the policy's words anew is noticed", async () => {
     return Int32Array.from([...text].flatMap((letter) => [...tokenizer.encode(letter)]));
   };
   const play: Play = async (parts, question, options) => {
-    const [trajectory] = await rolloutGroup(parts, question, options);
+    const [trajectory] = await searchAgent(parts).rollouts(question, options);
     const anew = (segment: Segment): Segment => {
       const tokens = spell(segment.text);
       return { ...segment, tokens, logprobs: new Float32Array(tokens.length) };
@@ -408,7 +408,10 @@ test("a search that hangs or throws is noticed", async () => {
 test("an agent that waits for its search beyond the deadline is noticed", async () => {
   const subject = await subjectOf();
   const patient: Play = (parts, question, options) =>
-    rolloutGroup({ ...parts, limits: { ...parts.limits, searchTimeoutMs: 4_000 } }, question, options);
+    searchAgent({ ...parts, limits: { ...parts.limits, searchTimeoutMs: 4_000 } }).rollouts(
+      question,
+      options,
+    );
   await assertFails({ ...subject, play: patient }, [
     [/hangs/, /still waiting 3200 ms after a deadline of 200 ms/],
   ]);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { agenticRagR1, agenticRewardParts } from "../../lib/recipes/agentic-rag-r1.ts";
 import { type Recipe, recipeTotalReward } from "../../lib/recipes/recipe.ts";
 import { weightedReward } from "../../lib/reward/reward.ts";
-import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { asks, segment, trajectory } from "../reward/spoken.ts";
 import { characters, ForgetfulSequence, recordedSearch } from "../rollout/doubles.ts";
 
@@ -21,7 +21,7 @@ async function play({ format, limits, sampling }: Recipe, ...turns: string[]) {
   };
   const search = recordedSearch(asked);
   const parts = { format, limits: roomy, sampling, engine, tokenizer: characters, search };
-  const [played] = await rolloutGroup(parts, question);
+  const [played] = await searchAgent(parts).rollouts(question);
   assert.ok(played);
   return { played, asked };
 }

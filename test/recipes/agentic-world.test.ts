@@ -19,7 +19,7 @@ import { writeWorldTokenizer } from "../../apps/world/tokenizer-files.ts";
 import { createWorld } from "../../apps/world/world.ts";
 import { Dice } from "../../lib/base/random.ts";
 import { recipeTotalReward } from "../../lib/recipes/recipe.ts";
-import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import type { GenerateRequest } from "../../lib/rollout/seams.ts";
 import type { Hit } from "../../lib/search/search.ts";
 import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
@@ -102,10 +102,15 @@ test("a demonstration played on the memory stack has its tokens, its sight and t
       },
     };
     const { format, limits, sampling } = fitted;
-    const [trajectory] = await rolloutGroup(
-      { format, limits, sampling, tokenizer, chatTemplate, search, engine },
-      asked,
-    );
+    const [trajectory] = await searchAgent({
+      format,
+      limits,
+      sampling,
+      tokenizer,
+      chatTemplate,
+      search,
+      engine,
+    }).rollouts(asked);
     assert.ok(trajectory?.memory);
     assert.deepEqual(
       trajectory.segments.map(({ kind, text }) => ({ kind, text })),

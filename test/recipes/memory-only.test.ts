@@ -5,7 +5,7 @@ import { memoryOnly } from "../../apps/world/recipes/memory-only.ts";
 import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
-import { searchAgent } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { type SearcherQueryStyle, searcherTags } from "../../lib/rollout/formats/r1-searcher.ts";
 import { characters, recordedSearch, ScriptedSequence } from "../rollout/doubles.ts";
 

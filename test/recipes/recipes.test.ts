@@ -8,7 +8,7 @@ import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
-import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import type { PromptTemplate } from "../../lib/rollout/seams.ts";
 import { characters, recordedSearch, ScriptedSequence } from "../rollout/doubles.ts";
 
@@ -26,7 +26,7 @@ async function play({ format, limits, sampling, reward }: Recipe, ...turns: stri
   const asked: (readonly string[])[] = [];
   const search = recordedSearch(asked);
   const parts = { format, limits: roomy, sampling, engine, tokenizer: characters, chatTemplate, search };
-  const [trajectory] = await rolloutGroup(parts, question);
+  const [trajectory] = await searchAgent(parts).rollouts(question);
   assert.ok(trajectory);
   const earned = await reward(trajectory, question);
   return { trajectory, asked, earned, prompt: trajectory.segments[0]?.text ?? "", sequence };

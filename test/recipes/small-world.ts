@@ -12,7 +12,7 @@ import { demonstrate, kCarefulHabits } from "../../apps/world/teachers/teacher.t
 import { writeWorldTokenizer } from "../../apps/world/tokenizer-files.ts";
 import { Dice } from "../../lib/base/random.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
-import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
@@ -29,7 +29,7 @@ const dice = new Dice(5, 0);
 const facts = inventFacts(dice, drawCast(dice, { person: 24, city: 16, country: 8, company: 8, work: 12 }));
 const library = new Library(writePassages(dice, facts));
 const search = async (queries: readonly string[], { topK }: { topK: number }) => {
-  return queries.map((query) => library.search(query, topK));
+  return queries.map((query) => library.search(query, topK).map((passage) => ({ ...passage, score: 1 })));
 };
 
 /** What was replayed. */
@@ -58,7 +58,7 @@ export async function replay(
   const turns = policy.map(({ text }) => ({ ids: tokenizer.encode(text), stop: "stop" as const }));
   const engine = { open: () => new ScriptedSequence(...turns) };
   const parts = { format, limits, sampling, tokenizer, chatTemplate, search, engine };
-  const [trajectory] = await rolloutGroup(parts, asked);
+  const [trajectory] = await searchAgent(parts).rollouts(asked);
   assert.ok(trajectory);
   assert.deepEqual(
     trajectory.segments.map(({ kind, text, tokens }) => ({ kind, text, tokens })),

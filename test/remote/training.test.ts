@@ -12,7 +12,7 @@ import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { Model } from "../../lib/model/model.ts";
 import { remoteSearch } from "../../lib/remote/remote-search.ts";
-import { type AgentParts, rolloutGroup } from "../../lib/rollout/agents/agent.ts";
+import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 import { batched } from "../../lib/search/batched.ts";
 import type { Search } from "../../lib/search/search.ts";
@@ -92,7 +92,7 @@ async function train(world: World, folder: string, course: Course): Promise<Outc
     task: {
       questions: world.questions.train,
       reward: recipe.reward,
-      rollout: (question, how) => rolloutGroup(parts, question, how),
+      rollout: (question, how) => searchAgent(parts).rollouts(question, how),
     },
     algorithm: algorithms.rloo,
     batch: { questions: 8, samples: 4 },

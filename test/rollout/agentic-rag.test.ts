@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agenticFormat } from "../../lib/rollout/formats/agentic-rag.ts";
 import { agenticBlocks, agenticTags } from "../../lib/rollout/grammars/agentic-grammar.ts";
-import { labelledSearch } from "../../lib/rollout/turns/labelled-search.ts";
+import { labelledSearch } from "../../lib/search/labelled.ts";
 import type { Hit, Search } from "../../lib/search/search.ts";
 
 const tools = [

@@ -1,11 +1,8 @@
 /** A sequence that says what a script tells it, a tokenizer of one id per character, a recorded search. */
-import type {
-  GeneratedSpan,
-  GenerateRequest,
-  SearchDocuments,
-  TextCodec,
-  TokenSequence,
-} from "../../lib/rollout/seams.ts";
+import type { GeneratedSpan, GenerateRequest, TextCodec, TokenSequence } from "../../lib/rollout/seams.ts";
+import type { AgentEvent } from "../../lib/rollout/session/events.ts";
+import type { Hit, Search } from "../../lib/search/search.ts";
+import type { Document } from "../../lib/text/observation.ts";
 
 /** One id per UTF-16 unit, so that every text of a test is its own ids. */
 export const characters: TextCodec = {
@@ -96,12 +93,31 @@ export class ForgetfulSequence {
     this.seeds.push(seed);
     this.text = this.text.slice(0, length);
   }
+
+  fork(): ForgetfulSequence {
+    throw new Error("it plays one rollout");
+  }
+
+  close(): void {}
 }
 
 /** Finds one document per query and remembers what it was asked. */
-export function recordedSearch(asked: (readonly string[])[] = []): SearchDocuments {
+export function recordedSearch(asked: (readonly string[])[] = []): Search {
   return async (queries) => {
     asked.push(queries);
-    return queries.map((query) => [{ title: query, text: `about ${query}` }]);
+    return queries.map((query) => [hitOf(query, `about ${query}`)]);
+  };
+}
+
+/** A hit with its title for an id. */
+export function hitOf(title: string, text: string): Hit {
+  return { id: title, title, text, score: 1 };
+}
+
+/** Keeps what the searches and calls of a rollout find, list by list, without ids and scores. */
+export function documentsInto(lists: Document[][]): (event: AgentEvent) => void {
+  return (event) => {
+    if (event.type !== "documents") return;
+    lists.push(...event.documents.map((each) => each.map(({ title, text }) => ({ title, text }))));
   };
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Completions } from "../../lib/remote/completions.ts";
-import { searchAgent } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { baselineAgent } from "../../lib/rollout/baselines/baselines.ts";
 import {
   messageMarks,
@@ -18,7 +18,7 @@ import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
 import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
 import { defaultLimits } from "../../lib/rollout/limits.ts";
 import { defaultMemory } from "../../lib/rollout/memory.ts";
-import { encodeTurn, turnMarksOf } from "../../lib/rollout/turns/turn-marks.ts";
+import { encodeTurn, turnMarksOf } from "../../lib/rollout/session/turn-marks.ts";
 import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../project.ts";

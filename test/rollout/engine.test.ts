@@ -5,7 +5,7 @@ import { native } from "../../lib/base/addon/native.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import type { Sequence } from "../../lib/engine/sequence.ts";
 import { Model } from "../../lib/model/model.ts";
-import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import type { SequenceSource } from "../../lib/rollout/seams.ts";
 import { type Trajectory, trajectoryTokens } from "../../lib/rollout/trajectory.ts";
@@ -76,14 +76,14 @@ test("the recorded tokens are those in the engine's cache, byte for byte", async
     },
   };
   for (let seed = 0; seed < 20; seed++) {
-    const [trajectory] = await rolloutGroup({ ...parts, engine: watched }, question, { seed });
+    const [trajectory] = await searchAgent({ ...parts, engine: watched }).rollouts(question, { seed });
     assert.ok(trajectory);
     assert.deepEqual(trajectoryTokens(trajectory), atClose.at(-1));
   }
 });
 
 test("log-probabilities at generation are those of a whole forward, on policy tokens and nowhere else", async () => {
-  const group = await rolloutGroup({ ...parts, engine }, question, { samples: 12, seed: 1 });
+  const group = await searchAgent({ ...parts, engine }).rollouts(question, { samples: 12, seed: 1 });
   const stops = new Set(group.map(({ stop }) => stop));
   assert.ok(stops.size >= 2, [...stops].join());
   assert.ok(group.some(({ segments }) => segments.some(({ kind }) => kind === "observation")));
@@ -99,13 +99,13 @@ test("log-probabilities at generation are those of a whole forward, on policy to
 });
 
 test("the same seed gives the same group, whatever else runs", async () => {
-  const alone = await rolloutGroup({ ...parts, engine }, question, { samples: 4, seed: 9 });
+  const alone = await searchAgent({ ...parts, engine }).rollouts(question, { samples: 4, seed: 9 });
   const [together] = await Promise.all([
-    rolloutGroup({ ...parts, engine }, question, { samples: 4, seed: 9 }),
-    rolloutGroup({ ...parts, engine }, { ...question, id: "other" }, { samples: 8, seed: 9 }),
+    searchAgent({ ...parts, engine }).rollouts(question, { samples: 4, seed: 9 }),
+    searchAgent({ ...parts, engine }).rollouts({ ...question, id: "other" }, { samples: 8, seed: 9 }),
   ]);
   assert.deepEqual(same(together), same(alone));
-  const one = await rolloutGroup({ ...parts, engine }, question, { samples: 1, seed: 9 });
+  const one = await searchAgent({ ...parts, engine }).rollouts(question, { samples: 1, seed: 9 });
   assert.deepEqual(same(one), same(alone.slice(0, 1)), "a sample does not depend on the size of its group");
   assert.equal((await engine.stats()).numSequences, 0);
 });
@@ -124,7 +124,7 @@ test("a signal stops the engine in the middle of a turn", async () => {
       return sequence;
     },
   };
-  const [trajectory] = await rolloutGroup({ ...parts, engine: interrupted }, question, {
+  const [trajectory] = await searchAgent({ ...parts, engine: interrupted }).rollouts(question, {
     signal: abort.signal,
   });
   assert.equal(trajectory?.stop, "aborted");
@@ -136,7 +136,7 @@ test("a large group with a signal of its own warns of no leak", async () => {
   const note = ({ name }: Error): number => warnings.push(name);
   process.on("warning", note);
   const { signal } = new AbortController();
-  await rolloutGroup({ ...parts, engine }, question, { samples: 24, signal });
+  await searchAgent({ ...parts, engine }).rollouts(question, { samples: 24, signal });
   await new Promise((resolve) => setImmediate(resolve));
   process.off("warning", note);
   assert.deepEqual(warnings, []);

@@ -1,18 +1,19 @@
 /** The agent's loop over a scripted model and a recorded search. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rolloutGroup, searchAgent } from "../../lib/rollout/agents/agent.ts";
-import { rollout } from "../../lib/rollout/agents/rollout.ts";
+import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import { defaultLimits, type Limits } from "../../lib/rollout/limits.ts";
 import { type Trajectory, trajectoryTokens } from "../../lib/rollout/trajectory.ts";
-import type { Environment } from "../../lib/rollout/turns/environment.ts";
-import { characters, recordedSearch, ScriptedSequence } from "./doubles.ts";
+import type { Hit, Search } from "../../lib/search/search.ts";
+import { characters, hitOf, recordedSearch, ScriptedSequence } from "./doubles.ts";
 import { trainableTokens, trajectoryLogprobs } from "./flat.ts";
 
 const single = ragFormat("single");
 
-function environment(changes: Partial<Environment> = {}, limits: Partial<Limits> = {}): Environment {
+type Around = Omit<AgentParts, "engine">;
+
+function environment(changes: Partial<Around> = {}, limits: Partial<Limits> = {}): Around {
   return {
     tokenizer: characters,
     search: recordedSearch(),
@@ -28,8 +29,9 @@ async function play(
   around = environment(),
   signal?: AbortSignal,
 ): Promise<Trajectory> {
-  const prompt = { id: "q#0", questionId: "q", tokens: characters.encode("Q"), text: "Q" };
-  return rollout(sequence, prompt, around, signal ? { signal } : {});
+  const format = { ...around.format, prompt: () => "Q" };
+  const agent = searchAgent({ ...around, format, engine: { open: () => sequence } });
+  return agent({ id: "q", question: "q" }, { signal });
 }
 
 function texts(trajectory: Trajectory, kind: string): string[] {
@@ -130,8 +132,7 @@ test("a trajectory never grows past its limit of tokens", async () => {
 });
 
 test("long documents are cut, the closing tag and the JSON stay whole", async () => {
-  const search = async (queries: readonly string[]) =>
-    queries.map(() => [{ title: "t", text: "long ".repeat(50) }]);
+  const search = async (queries: readonly string[]) => queries.map(() => [hitOf("t", "long ".repeat(50))]);
   const limits = { maxObservationTokens: 20 };
   for (const mode of ["single", "multi"] as const) {
     const sequence = new ScriptedSequence("<search> a, b </search>", "<answer> b </answer>");
@@ -144,14 +145,18 @@ test("long documents are cut, the closing tag and the JSON stay whole", async ()
   }
 });
 
-test("a search that throws, hangs or returns too little is a failure observation", async () => {
-  const searches: Environment["search"][] = [
+test("a search that throws, hangs or returns nonsense is a counted failure observation", async () => {
+  const searches: Search[] = [
     () => Promise.reject(new Error("offline")),
     () => {
       throw new Error("at once");
     },
     () => new Promise(() => {}),
     async () => [],
+    async () => undefined as unknown as Hit[][],
+    async () => [undefined] as unknown as Hit[][],
+    async () => [[{ id: "1", title: "Rome", score: 1 }]] as unknown as Hit[][],
+    async () => [[null]] as unknown as Hit[][],
   ];
   const reasons: string[] = [];
   for (const search of searches) {
@@ -165,13 +170,17 @@ test("a search that throws, hangs or returns too little is a failure observation
     "offline",
     "at once",
     "no answer within 20 ms",
-    "expected 1 lists of documents, got 0",
+    "search: expected 1 list of hits, one per query, got 0",
+    "search: expected 1 list of hits, one per query, got undefined",
+    "search: expected a list of hits for query 0, got undefined",
+    'search: expected {id, title, text} of texts and a score as hit 0 of query 0, got {"id":"1","title":"Rome","score":1}',
+    "search: expected {id, title, text} of texts and a score as hit 0 of query 0, got null",
   ]);
 });
 
 test("a signal ends the trajectory at once and keeps what was said", async () => {
   const abort = new AbortController();
-  const search: Environment["search"] = () => {
+  const search: Search = () => {
     abort.abort();
     return new Promise(() => {});
   };
@@ -213,7 +222,7 @@ test("a group shares one prompt, and each of its rollouts has a seed of its own"
     },
   };
   const parts = { ...environment(), engine };
-  const group = await rolloutGroup(parts, { id: "q", question: "who" }, { samples: 3, seed: 5 });
+  const group = await searchAgent(parts).rollouts({ id: "q", question: "who" }, { samples: 3, seed: 5 });
   assert.deepEqual(
     group.map(({ id }) => id),
     ["q#0", "q#1", "q#2"],
@@ -221,11 +230,9 @@ test("a group shares one prompt, and each of its rollouts has a seed of its own"
   assert.equal(new Set(seeds).size, 3);
   assert.ok([root, ...root.forks].every(({ closed }) => closed));
   const repeated = seeds.splice(0);
-  await rolloutGroup(
-    { ...parts, engine: { open: engine.open } },
-    { id: "q", question: "who" },
-    { samples: 3, seed: 5 },
-  ).catch(() => {});
+  await searchAgent({ ...parts, engine: { open: engine.open } })
+    .rollouts({ id: "q", question: "who" }, { samples: 3, seed: 5 })
+    .catch(() => {});
   assert.deepEqual(seeds, repeated);
 });
 
@@ -234,7 +241,7 @@ test("an engine that fails rejects the whole group and closes its sequences", as
   const [root, broken] = sequences as [ScriptedSequence, ScriptedSequence];
   const engine = { open: () => Object.assign(root, { fork: () => broken }) };
   await assert.rejects(
-    rolloutGroup({ ...environment(), engine }, { id: "q", question: "who" }, { samples: 2 }),
+    searchAgent({ ...environment(), engine }).rollouts({ id: "q", question: "who" }, { samples: 2 }),
     /script/,
   );
   assert.ok(sequences.every(({ closed }) => closed));
@@ -262,4 +269,17 @@ test("the prompt of parallel queries says how many there may be", () => {
   assert.match(ragFormat("multi").prompt("who"), /with up to three queries each time/);
   assert.match(ragFormat("multi", { maxQueries: 5 }).prompt("who"), /with up to 5 queries each time/);
   assert.doesNotMatch(single.prompt("who"), /queries/);
+});
+
+test("what is no question and unknown options are refused by name", async () => {
+  const agent = searchAgent({ ...environment(), engine: { open: () => new ScriptedSequence() } });
+  const wrong = [
+    [() => agent("who?" as never), /^agent: expected \{question: "\.\.\."\}, got "who\?"$/],
+    [() => agent({} as never), /^agent: expected \{question: "\.\.\."\}, got \{\}$/],
+    [() => agent({ question: "q" }, { sed: 1 } as never), /did you mean "seed"/],
+    [() => agent({ question: "q" }, { seed: "1" } as never), /seed: expected a number, got "1"/],
+    [() => agent.rollouts({ question: "q" }, { sample: 2 } as never), /sample/],
+    [() => agent.stream("who?" as never).next(), /expected \{question/],
+  ] as const;
+  for (const [call, message] of wrong) await assert.rejects(call, { code: "ERR_ARGUMENT", message });
 });

@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { native } from "../../lib/base/addon/native.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
-import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
 import { defaultMemory, type Memory } from "../../lib/rollout/memory.ts";
@@ -82,7 +82,9 @@ test("the engine's sequence holds at every turn just the tokens that are recorde
   let pops = 0;
   for (let seed = 0; seed < 20; seed += 1) {
     held.length = 0;
-    const [trajectory] = await rolloutGroup(partsWith({ minActions: 9 }, watched), question, { seed });
+    const [trajectory] = await searchAgent(partsWith({ minActions: 9 }, watched)).rollouts(question, {
+      seed,
+    });
     const policy = trajectory!.segments.flatMap(({ kind }, i) => (kind === "policy" ? [i] : []));
     assert.deepEqual(
       held,
@@ -96,7 +98,10 @@ test("the engine's sequence holds at every turn just the tokens that are recorde
 test("values are the mean entropy of the tokens behind the opening tag, and the perplexity of an answer alone", async () => {
   let values = 0;
   for (const stateValue of ["entropy", "cppl"] as const) {
-    const group = await rolloutGroup(partsWith({ stateValue, sigma: 0 }), question, { samples: 24, seed: 3 });
+    const group = await searchAgent(partsWith({ stateValue, sigma: 0 })).rollouts(question, {
+      samples: 24,
+      seed: 3,
+    });
     for (const trajectory of group) {
       for (const { segment, kind, value } of trajectory.memory!.actions) {
         if (value === undefined) continue;
@@ -138,11 +143,11 @@ test("the same seed gives the same group, whatever else runs and however small t
       return { id, stop, memory, segments: segments.map(({ tokens, visible }) => ({ tokens, visible })) };
     });
   const memory = { minActions: 6 };
-  const alone = same(await rolloutGroup(partsWith(memory), question, { samples: 4, seed: 9 }));
+  const alone = same(await searchAgent(partsWith(memory)).rollouts(question, { samples: 4, seed: 9 }));
   await using small = await Engine.open(model, { tokenizer, blockTokens: 4, numBlocks: 100 });
   const [together] = await Promise.all([
-    rolloutGroup(partsWith(memory, small), question, { samples: 4, seed: 9 }),
-    rolloutGroup(partsWith(memory, small), { ...question, id: "other" }, { samples: 8, seed: 9 }),
+    searchAgent(partsWith(memory, small)).rollouts(question, { samples: 4, seed: 9 }),
+    searchAgent(partsWith(memory, small)).rollouts({ ...question, id: "other" }, { samples: 8, seed: 9 }),
   ]);
   assert.deepEqual(same(together), alone);
   assert.ok((await small.stats()).numPreemptions > 0);

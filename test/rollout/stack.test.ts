@@ -1,7 +1,7 @@
 /** The memory stack: what each action does to the frames, and that the sequence always holds just those. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rollout } from "../../lib/rollout/agents/rollout.ts";
+import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
 import { defaultLimits, type Limits } from "../../lib/rollout/limits.ts";
@@ -9,34 +9,37 @@ import { defaultMemory, type Memory } from "../../lib/rollout/memory.ts";
 import { afterAction, type Frame, type FrameKind, visibleSegments } from "../../lib/rollout/stack/frames.ts";
 import { tokenAt } from "../../lib/rollout/stack/state-value.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
-import type { Environment } from "../../lib/rollout/turns/environment.ts";
+import { type ToolCall, toolBox } from "../../lib/tools/tool-box.ts";
 import { dice } from "../dice.ts";
 import { characters, ForgetfulSequence, recordedSearch, type ScriptedTurn } from "./doubles.ts";
 
-const format = { ...ragFormat("multi"), turnEnds: stackTurnEnds(), parse: stackParser(), lastTurn: "LAST" };
+const format = {
+  ...{ ...ragFormat("multi"), prompt: () => "Q", turnEnds: stackTurnEnds(), parse: stackParser() },
+  lastTurn: "LAST",
+};
 
 interface Around {
   readonly memory?: Partial<Memory>;
   readonly limits?: Partial<Limits>;
-  readonly changes?: Partial<Environment>;
+  readonly changes?: Partial<AgentParts>;
   readonly signal?: AbortSignal;
+  readonly seed?: number;
 }
 
-function environmentOf({ memory, limits, changes }: Around = {}): Environment {
-  return {
+async function play(
+  sequence: ForgetfulSequence,
+  { memory, limits, changes, ...options }: Around = {},
+): Promise<Trajectory> {
+  const agent = searchAgent({
+    engine: { open: () => sequence },
     tokenizer: characters,
     search: recordedSearch(),
     format: { ...format, memory: { ...defaultMemory, demoted: "NO", ...memory } },
     sampling: {},
     ...changes,
     limits: { ...defaultLimits, maxTurns: 50, ...limits },
-  };
-}
-
-async function play(sequence: ForgetfulSequence, around: Around = {}): Promise<Trajectory> {
-  const prompt = { id: "q#0", questionId: "q", tokens: characters.encode("Q"), text: "Q" };
-  const { signal } = around;
-  return rollout(sequence, prompt, environmentOf(around), signal ? { signal } : {});
+  });
+  return agent({ question: "q" }, options);
 }
 
 /** Plays turns and gives what was visible before each, and at the end. */
@@ -221,19 +224,24 @@ test("a failing search is a counted observation, which a backtrack takes away", 
   assert.deepEqual([trajectory.failures, trajectory.failureReasons], [1, ["offline"]]);
 });
 
-test("an agent's own way of executing calls gets all paths of a turn, and some of them may fail", async () => {
+test("a box of tools gets all calls of a turn, and some of them may fail", async () => {
   const calls: (readonly string[])[] = [];
-  const perform: NonNullable<Environment["perform"]> = async (asked) => {
-    calls.push(asked);
-    return {
-      documents: [[{ title: "d", text: "about d" }], [{ title: "e", text: "failed" }]],
-      failures: ["late"],
-    };
+  const tools = {
+    ...toolBox([]),
+    run: async (asked: readonly ToolCall[]) => {
+      calls.push(asked.map(({ text }) => text));
+      return [
+        { text: "about d" },
+        { text: "late", failure: { kind: "timed out", message: "late" } as const },
+      ];
+    },
   };
-  const { views: seen, trajectory } = await views([search, answer], { changes: { perform } });
+  const readCall = (text: string) => ({ name: "", input: text, text });
+  const called = { ...format, readCall, memory: defaultMemory };
+  const { views: seen, trajectory } = await views([search, answer], { changes: { tools, format: called } });
   assert.deepEqual(calls, [["d", "e"]]);
-  assert.match(seen[1]!, /about d.*failed/s);
-  assert.deepEqual(trajectory.failureReasons, ["late"]);
+  assert.match(seen[1]!, /about d.*late/s);
+  assert.deepEqual(trajectory.failureReasons, ["timed out: late"]);
 });
 
 test("what is visible is bounded, not what was said: forgetting makes room", async () => {
@@ -250,7 +258,7 @@ test("what is visible is bounded, not what was said: forgetting makes room", asy
 
 test("a signal ends it in the middle of a turn or of a search, with its record", async () => {
   const abort = new AbortController();
-  const changes: Partial<Environment> = {
+  const changes: Partial<AgentParts> = {
     search: () => {
       abort.abort();
       return new Promise(() => {});
@@ -275,8 +283,7 @@ test("a sequence that cannot forget or score is refused at once", async () => {
 test("every cut brings a seed of its own, which follows from that of the prompt", async () => {
   const seedsOf = async (seed: number): Promise<(number | undefined)[]> => {
     const sequence = new ForgetfulSequence("Q", think, back, other, back, answer);
-    const prompt = { id: "q#0", questionId: "q", tokens: characters.encode("Q"), text: "Q", seed };
-    await rollout(sequence, prompt, environmentOf());
+    await play(sequence, { seed });
     return sequence.seeds;
   };
   const [first, again, another] = await Promise.all([seedsOf(1), seedsOf(1), seedsOf(2)]);

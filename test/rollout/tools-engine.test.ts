@@ -6,7 +6,7 @@ import { native } from "../../lib/base/addon/native.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
-import { searchAgent } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { toolFormat } from "../../lib/rollout/formats/tool-format.ts";
 import { trajectoryTokens } from "../../lib/rollout/trajectory.ts";
 import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";

@@ -5,20 +5,21 @@ import { test } from "node:test";
 import { z } from "zod";
 import { agenticRagR1 } from "../../lib/recipes/agentic-rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
-import { type AgentParts, searchAgent } from "../../lib/rollout/agents/agent.ts";
+import { ownAgent } from "../../lib/rollout/agents/agent.ts";
+import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import type { GeneratedSpan } from "../../lib/rollout/seams.ts";
-import { performBracketCalls } from "../../lib/rollout/turns/perform.ts";
-import { turnMarksOf } from "../../lib/rollout/turns/turn-marks.ts";
+import { turnMarksOf } from "../../lib/rollout/session/turn-marks.ts";
 import type { Hit } from "../../lib/search/search.ts";
 import type { Document } from "../../lib/text/observation.ts";
 import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
+import { parseBracketCall } from "../../lib/tools/bracket-calls.ts";
 import { calculatorTool } from "../../lib/tools/built-in/calculator.ts";
 import { searchTool } from "../../lib/tools/built-in/search.ts";
 import { tool } from "../../lib/tools/tool.ts";
 import { toolBox } from "../../lib/tools/tool-box.ts";
 import { projectRoot } from "../project.ts";
-import { characters, ScriptedSequence } from "./doubles.ts";
+import { characters, documentsInto, ScriptedSequence } from "./doubles.ts";
 
 const tokenizer = await Tokenizer.load(join(projectRoot, "test", "golden", "text", "byte-level"));
 const chatTemplate = new ChatTemplate(`\
@@ -106,10 +107,10 @@ test("a turn that is cut off is ended before its results", async () => {
 test("a tool that hangs costs its deadline once, fails alone and is counted", async () => {
   const turn = `</think>${tagged(call("hang"), call("calculator", { expression: "1" }), "{", call("hang"))}<|im_end|>`;
   const { agent } = agentSaying([turn, "</think> \\boxed{Rome}<|im_end|>"]);
-  const heard: (readonly Document[])[] = [];
+  const heard: Document[][] = [];
   const started = performance.now();
   const { answer, failures, failureReasons, segments } = await agent(question, {
-    onDocuments: (lists) => heard.push(...lists),
+    onEvent: documentsInto(heard),
   });
   assert.ok(performance.now() - started < 5000);
   assert.deepEqual([answer, failures], ["Rome", 3]);
@@ -138,9 +139,9 @@ test("documents that tools find are heard as they are, whatever the model reads 
     `</think>${tagged(call("search", { query: "a" }))}<|im_end|>`,
     "</think> \\boxed{Rome}<|im_end|>",
   ]);
-  const heard: (readonly Document[])[] = [];
-  await agent(question, { onDocuments: (lists) => heard.push(...lists) });
-  assert.deepEqual(heard, [found]);
+  const heard: Document[][] = [];
+  await agent(question, { onEvent: documentsInto(heard) });
+  assert.deepEqual(heard, [[{ title: "Rome", text: "a city" }]]);
 });
 
 test("the last turn is announced, and calling on it is no answer", async () => {
@@ -155,30 +156,45 @@ test("the last turn is announced, and calling on it is no answer", async () => {
   );
 });
 
-test("calls in brackets run on the same tools", async () => {
-  const perform = performBracketCalls(box, { fallback: "search" });
-  const {
-    documents,
-    found: heard,
-    failures,
-  } = await perform(["[calculator] 6 * 7", "Rome", "[oracle] x", "[hang] {}"], {
-    topK: 3,
-    timeoutMs: 50,
-  });
-  assert.deepEqual(
-    documents?.map(([document]) => document?.text),
-    [
-      "42",
-      "Doc 1: Rome\na city",
-      'Error: there is no tool "oracle"; the tools are calculator, search, hang, spy',
-      "Error: hang: no result within 50 ms",
-    ],
+test("calls in brackets run on the same tools, each with its own fate", async () => {
+  const texts = ["[calculator] 6 * 7", "Rome", "[oracle] x", "[hang] {}"];
+  const heard: Document[][] = [];
+  const agent = ownAgent(
+    { engine: { open: () => new ScriptedSequence() }, tokenizer, tools: box },
+    async (rollout) => {
+      const results = await rollout.call(texts, (text) => parseBracketCall(text, { fallback: "search" }));
+      assert.deepEqual(
+        results?.map(([result]) => result?.text),
+        [
+          "42",
+          "Doc 1: Rome\na city",
+          'Error: there is no tool "oracle"; the tools are calculator, search, hang, spy',
+          "Error: hang: no result within 100 ms",
+        ],
+      );
+      return "called";
+    },
   );
-  assert.deepEqual(heard?.[1], found);
+  const { failureReasons = [], queries } = await agent(question, { onEvent: documentsInto(heard) });
+  assert.deepEqual(queries, [texts]);
+  assert.deepEqual(heard, [[{ title: "", text: "42" }], [{ title: "Rome", text: "a city" }], [], []]);
   assert.deepEqual(
-    failures.map((reason) => reason.split(":")[0]),
+    failureReasons.map((reason) => reason.split(":")[0]),
     ["unknown tool", "timed out"],
   );
+});
+
+test("a box that hangs or is missing fails all calls of a turn, and is counted", async () => {
+  const engine = { open: () => new ScriptedSequence() };
+  const stuck = { ...box, run: () => new Promise<never>(() => {}) };
+  for (const tools of [stuck, undefined]) {
+    const limits = { searchTimeoutMs: 10 };
+    const agent = ownAgent({ engine, tokenizer, tools, limits }, async (rollout) => {
+      assert.equal(await rollout.call(["[calculator] 1"], parseBracketCall), undefined);
+      return "called";
+    });
+    assert.equal((await agent(question)).failures, 1);
+  }
 });
 
 test("Agentic-RAG-R1 is told of the tools of a box, and its searches run them", async () => {

@@ -10,7 +10,7 @@ import { nextKlCoef } from "../../lib/train/algorithm/kl-target.ts";
 import { sampleDynamically } from "../../lib/train/dynamic-sampling.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { rl } from "../../lib/train/rl.ts";
-import type { RlMetrics, RlOptions, Rollout } from "../../lib/train/rl-options.ts";
+import type { PlayGroup, RlMetrics, RlOptions } from "../../lib/train/rl-options.ts";
 import { readJson } from "./golden.ts";
 import { withFolder } from "./kill.ts";
 import { runBandit } from "./rl-run.ts";
@@ -126,7 +126,7 @@ async function fixedRun(questions: readonly Question[], algorithm: Algorithm): P
   ] as const;
   const empty = { queries: [], invalidActions: 0, failures: 0, weightsVersion: 0, rounds: 0 };
   const timings = { generateMs: 0, searchMs: 0, totalMs: 0 };
-  const rollout: Rollout = async ({ id }, { samples, sampling }) =>
+  const rollout: PlayGroup = async ({ id }, { samples, sampling }) =>
     Array.from({ length: samples }, (_, turns) => ({
       ...{ id: `${id}#${turns}`, questionId: id, segments, timings, ...empty, stop: "answer" as const },
       turns: sampling?.temperature === 0 ? 9 : turns,

@@ -8,7 +8,7 @@ import { schedule } from "../../lib/train/algorithm/schedule.ts";
 import { Critic } from "../../lib/train/learner/critic.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { rl } from "../../lib/train/rl.ts";
-import type { RlMetrics, RlOptions, Rollout } from "../../lib/train/rl-options.ts";
+import type { PlayGroup, RlMetrics, RlOptions } from "../../lib/train/rl-options.ts";
 import { tinyModel } from "./tiny.ts";
 
 /** The token that is rewarded. */
@@ -17,7 +17,7 @@ export const wantedToken = 7;
 const questions = [0, 1, 2, 3].map((i) => ({ id: `q${i}`, question: `${i}`, answers: ["x"] }));
 
 /** Two turns of three tokens with an observation between them; `onEnd` gets what the sequence held. */
-export function playOn(engine: Engine, onEnd?: (tokens: Int32Array) => void): Rollout {
+export function playOn(engine: Engine, onEnd?: (tokens: Int32Array) => void): PlayGroup {
   const play = async (
     id: string,
     questionId: string,

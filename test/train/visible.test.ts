@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import type { Model } from "../../lib/model/model.ts";
-import { rolloutGroup } from "../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
 import { defaultMemory } from "../../lib/rollout/memory.ts";
@@ -62,7 +62,7 @@ before(async () => {
   model = await tinyModel();
   await using engine = await Engine.open(model, { tokenizer, blockTokens: 4 });
   const play = (id: string) =>
-    rolloutGroup({ ...parts, engine }, { id, question: "?" }, { samples: 4, seed: 2 });
+    searchAgent({ ...parts, engine }).rollouts({ id, question: "?" }, { samples: 4, seed: 2 });
   trajectories = (await Promise.all(["a", "b", "c"].map(play))).flat();
 });
 

@@ -44,7 +44,7 @@ export async function openPlayer(
     ...(endpointModel === undefined ? {} : { endpointModel: [endpointModel] }),
   });
   if (policy === undefined) throw new UsageError("expected one of --model, --endpoint");
-  const { searchAgent } = await import("../../../lib/rollout/agents/agent.ts");
+  const { searchAgent } = await import("../../../lib/rollout/agents/search-agent.ts");
   const opened = await policy.open();
   return {
     agent: searchAgent(agentPartsOf(opened, recipe, search)),

@@ -7,8 +7,8 @@ import { trainingOf } from "../../../lib/recipes/plan.ts";
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import { remoteReward } from "../../../lib/reward/remote-reward.ts";
 import type { Reward } from "../../../lib/reward/reward.ts";
-import { type Agent, type AgentParts, searchAgent } from "../../../lib/rollout/agents/agent.ts";
-import { rolloutsOf } from "../../../lib/rollout/agents/own-agent.ts";
+import type { Agent } from "../../../lib/rollout/agents/agent.ts";
+import { type AgentParts, searchAgent } from "../../../lib/rollout/agents/search-agent.ts";
 import { baselineAgent, baselineNames } from "../../../lib/rollout/baselines/baselines.ts";
 import { copyTokenizer } from "../../../lib/text/tokenizers/copy-tokenizer.ts";
 import { countSchedule } from "../../../lib/train/algorithm/schedule.ts";
@@ -86,13 +86,12 @@ export async function planTraining(
   const [pace, warnings] = [new Pace(), new TrainingWarnings()];
   const planned = trainingOf(recipe, parts, await loadMixed(given.questions));
   const agent = given.baseline === undefined ? searchAgent(parts) : baselineAgent(parts, given.baseline);
-  const play = given.baseline === undefined ? {} : { rollout: rolloutsOf(agent) };
   const scorer = rewardServer(given);
   const onCheckpoint = (to: string): Promise<void> => copyTokenizer(given.model, to);
   return {
     ...{ ...planned, learners: opened.learners, seed: given.seed, signal: io.signal },
     task: {
-      ...{ ...planned.task, ...play, reward: scorer ?? planned.task.reward },
+      ...{ ...planned.task, rollout: agent.rollouts, reward: scorer ?? planned.task.reward },
       onRewardFailure: onceAStep(io, last),
     },
     batch: {

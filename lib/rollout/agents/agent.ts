@@ -1,150 +1,161 @@
-/** Opens sequences for questions and plays rollouts on them: one question, or a group that shares its prompt. */
+/** Agents: a plain function over sessions, searches and tools becomes one that answers, streams and trains. */
 import { setMaxListeners } from "node:events";
+import { checkOptions, shownValue } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { mixSeed } from "../../base/seed.ts";
 import type { Question } from "../../data/question.ts";
-import type { Format } from "../formats/format.ts";
-import type { Limits } from "../limits.ts";
-import type { OpenSequence, PromptTemplate, Sampling, SequenceSource } from "../seams.ts";
+import type { OpenSequence, Sampling, SequenceSource } from "../seams.ts";
+import { type AgentEvent, type EventOptions, eventsOf } from "../session/events.ts";
+import { type Outcome, Rollout, type RolloutParts } from "../session/rollout.ts";
 import type { Trajectory } from "../trajectory.ts";
-import type { Environment, OpenedPrompt, RolloutSignals } from "../turns/environment.ts";
-import { type TurnMarks, turnMarksOf } from "../turns/turn-marks.ts";
-import { rollout } from "./rollout.ts";
 
-/** What an agent is made of. */
-export interface AgentParts extends Environment {
-  readonly engine: SequenceSource;
-  /** Turns the user's message into the text the model reads; without one the message stands alone. */
-  readonly chatTemplate?: PromptTemplate | undefined;
-}
-
-/** Which of all possible runs to make. */
-export interface RolloutOptions extends RolloutSignals {
+/** Which of all possible rollouts to make. */
+export interface RolloutOptions extends Pick<EventOptions, "onEvent"> {
   /** Together with the question's id and the sample's number it fixes the outcome. @default 0 */
   readonly seed?: number;
   /** How tokens are drawn. @default the agent's own way */
   readonly sampling?: Sampling;
+  /** Ends the rollout with the stop reason `aborted`. */
+  readonly signal?: AbortSignal | undefined;
 }
+
+const optionKinds = { seed: "number", sampling: "object", signal: "object", onEvent: "function" } as const;
 
 /** Answers one question. */
 export type Agent = (question: Question, options?: RolloutOptions) => Promise<Trajectory>;
 
-/**
- * An agent: think, search, answer over an engine and a search.
- *
- * @param parts - engine, tokenizer, search, format, limits
- * @returns a function that may be called for any number of questions at once
- * @throws whatever the engine throws; a failing search is an observation instead
- * @example
- * const agent = searchAgent({ engine, tokenizer, search, ...ragR1({ queries: "multi" }) });
- * const { answer, rounds, stop } = await agent({ id: "a", question: "who?", answers: [] }, { seed: 1 });
- */
-export function searchAgent(parts: AgentParts): Agent {
-  return async (question, options) => {
-    const [trajectory] = await rolloutGroup(parts, question, { ...options, samples: 1 });
-    return trajectory as Trajectory;
-  };
+/** A question as it is asked; without an id it is `question`. */
+export type AskedQuestion = Pick<Question, "question"> & Partial<Question>;
+
+/** An agent over a model. It may be asked any number of questions at once. */
+export interface PolicyAgent {
+  /** Answers one question. */
+  (question: AskedQuestion, options?: RolloutOptions): Promise<Trajectory>;
+  /** Answers one question, and tells of it while it happens. Leaving the loop aborts the rollout. */
+  stream(question: AskedQuestion, options?: RolloutOptions): AsyncGenerator<AgentEvent, void>;
+  /**
+   * Several independent rollouts of one question, which share the computation of its prompt: trajectories `<id>#0`,
+   * `<id>#1`, ... When one throws, the others are told to stop and are waited for. `samples` is 1 unless given.
+   */
+  rollouts(
+    question: AskedQuestion,
+    options?: RolloutOptions & { readonly samples?: number },
+  ): Promise<Trajectory[]>;
 }
 
+/** Answers a question by what `rollout` offers: with a text, without one, or with how it ended. */
+export type Play = (rollout: Rollout, question: Question) => Promise<string | Outcome | undefined>;
+
 /**
- * Several independent rollouts of one question, which share the prompt's computation.
+ * An agent from a plain async function. The function opens a session, lets the policy generate, uses whatever tools it
+ * likes, appends what came of it, and returns the answer; what was sampled and what was read is recorded for training on
+ * the way.
  *
- * @param parts - engine, tokenizer, search, format, limits
- * @param question - its id names the trajectories
- * @param options - `samples` is the size of the group, `@default 1`
- * @returns trajectories `<id>#0`, `<id>#1`, ...
- * @throws whatever the engine throws, once all rollouts have ended
+ * @param parts - engine, tokenizer, and what else it needs
+ * @param play - answers one question. It may be called for any number of questions at once
+ * @returns an agent for `evaluate`, and by `rollouts` for `rl`
+ * @throws from the agent: ERR_ARGUMENT for what is no question or an unknown option; what the engine and `play` throw. A
+ *   tool or search that fails is an undefined result instead
  * @example
- * const parts = { engine, tokenizer, search, ...ragR1({ queries: "multi" }) };
- * const group = await rolloutGroup(parts, { id: "a", question: "who?" }, { samples: 2 });
- * assert.deepEqual(group.map(({ id }) => id), ["a#0", "a#1"]);
+ * const own = ownAgent({ engine, tokenizer }, async (rollout, { question }) => {
+ *   const session = await rollout.open({ prompt: `${question}\nSay the answer in square brackets.\n` });
+ *   const { text } = await session.generate({ stop: ["]"], maxTokens: 8 });
+ *   return /\[(.*)\]/.exec(text)?.[1];
+ * });
+ * const { turns } = await own({ question: "who?" }, { seed: 1 });
+ * assert.equal(turns, 1);
  */
-export async function rolloutGroup(
-  parts: AgentParts,
-  question: Pick<Question, "id" | "question">,
-  {
-    samples = 1,
-    seed = 0,
-    signal,
-    sampling = parts.sampling,
-    ...hooks
-  }: RolloutOptions & { readonly samples?: number } = {},
-): Promise<Trajectory[]> {
-  const prompt = openPrompt(parts, question);
-  const around = { ...parts, sampling, limits: boundLimits(parts), turnMarks: messageMarks(parts) };
-  const seeds = Array.from({ length: samples }, (_, sample) => mixSeed(seed, question.id, sample));
-  const root = await parts.engine.open(prompt.tokens, { seed: seeds[0] ?? 0 });
-  const forks: OpenSequence[] = [];
+export function ownAgent(parts: RolloutParts, play: Play): PolicyAgent {
+  const answer = (question: AskedQuestion, options: RolloutOptions = {}): Promise<Trajectory> =>
+    rolloutOf(parts, play, { question, options });
+  return Object.assign(answer, {
+    stream: (question: AskedQuestion, options: RolloutOptions = {}) =>
+      eventsOf((hooks) => {
+        const onEvent = (event: AgentEvent): void => {
+          options?.onEvent?.(event);
+          hooks.onEvent?.(event);
+        };
+        return rolloutOf(parts, play, { question, options, hooks: { ...hooks, onEvent } });
+      }, options?.signal),
+    rollouts: async (
+      question: AskedQuestion,
+      { samples = 1, ...options }: RolloutOptions & { readonly samples?: number } = {},
+    ) => {
+      const first = samples > 1 ? new SharedPrompt(parts.engine, samples) : undefined;
+      const start = (signal: AbortSignal): Promise<Trajectory>[] =>
+        Array.from({ length: samples }, (_, sample) =>
+          rolloutOf(parts, play, { question, options: { ...options, signal }, sample, first }),
+        );
+      return allOrNone(options.signal, start).finally(() => first?.close());
+    },
+  });
+}
+
+interface Asked {
+  readonly question: AskedQuestion;
+  readonly options: RolloutOptions;
+  readonly hooks?: EventOptions & { readonly signal: AbortSignal };
+  readonly sample?: number;
+  readonly first?: SequenceSource | undefined;
+}
+
+async function rolloutOf(parts: RolloutParts, play: Play, asked: Asked): Promise<Trajectory> {
+  const { options, hooks, sample = 0, first } = asked;
+  checkOptions("agent", options, optionKinds);
+  const question = { id: "question", answers: [], ...checkQuestion(asked.question) };
+  const { seed = 0, sampling = parts.sampling, signal, onEvent } = options;
+  const rollout = new Rollout(
+    { ...parts, sampling },
+    { question, sample, first, seed: mixSeed(seed, question.id, sample), signal, onEvent, ...hooks },
+  );
   try {
-    for (const forkSeed of seeds.slice(1)) forks.push(await root.fork({ seed: forkSeed }));
-    return await allOrNone(signal, (stop) =>
-      [root, ...forks].map((sequence, sample) => {
-        const opened = { ...prompt, id: `${question.id}#${sample}`, seed: seeds[sample] ?? 0 };
-        return rollout(sequence, opened, around, {
-          ...hooks,
-          signal: stop,
-        });
-      }),
-    );
+    const outcome = await play(rollout, question);
+    return rollout.toTrajectory(typeof outcome === "object" ? outcome : { answer: outcome });
   } finally {
-    await Promise.all([root, ...forks].map((sequence) => sequence.close()));
+    await rollout.close();
   }
 }
 
-function openPrompt(parts: AgentParts, { id, question }: Pick<Question, "id" | "question">): OpenedPrompt {
-  const text = promptText(parts.format, question, parts.chatTemplate);
-  return { id, questionId: id, text, tokens: parts.tokenizer.encode(text, { beginsText: true }) };
+/** Rows of data sets may hold more than a question does. */
+function checkQuestion(asked: AskedQuestion): AskedQuestion {
+  if (typeof asked === "object" && typeof asked?.question === "string") return asked;
+  throw new SeekError("ERR_ARGUMENT", `agent: expected {question: "..."}, got ${shownValue(asked)}`);
 }
 
-/**
- * The text a model reads before its first turn.
- *
- * @param format - messages and what begins the model's turn
- * @param question - the question
- * @param chatTemplate - of the model; without one, or for a bare prompt, the messages stand alone
- * @returns the prompt
- * @throws ERR_FORMAT when the template leaves a message out; ERR_ARGUMENT when it refuses one
- */
-export function promptText(
-  { system, prompt, prefix = "", isBare = false }: Pick<Format, "system" | "prompt" | "prefix" | "isBare">,
-  question: string,
-  chatTemplate?: PromptTemplate,
-): string {
-  const user = prompt(question);
-  const messages = [
-    ...(system === undefined ? [] : [{ role: "system", content: system }]),
-    { role: "user", content: user },
-  ];
-  const rendered = isBare ? undefined : chatTemplate?.render(messages, { addGenerationPrompt: true });
-  const lost = messages.find(({ content }) => rendered?.includes(content.trim()) === false);
-  if (lost !== undefined) {
-    const got = JSON.stringify(rendered?.slice(0, 80));
-    throw new SeekError(
-      "ERR_FORMAT",
-      `chat template: expected the ${lost.role} message in the prompt, got ${got}`,
-    );
+/** Opens the first sessions of a group as forks of one sequence, so that a common prompt is computed once. */
+class SharedPrompt implements SequenceSource {
+  readonly #source: SequenceSource;
+  readonly #samples: number;
+  readonly #roots = new Map<string, { readonly root: Promise<OpenSequence>; numForks: number }>();
+
+  constructor(source: SequenceSource, samples: number) {
+    this.#source = source;
+    this.#samples = samples;
   }
-  return (rendered ?? messages.map(({ content }) => content).join("\n")) + prefix;
+
+  async open(ids: Int32Array, options: { readonly seed: number }): Promise<OpenSequence> {
+    const key = ids.join();
+    const shared = this.#roots.get(key) ?? {
+      root: (async () => this.#source.open(ids, options))(),
+      numForks: 0,
+    };
+    this.#roots.set(key, shared);
+    const root = await shared.root;
+    const fork = await root.fork(options);
+    shared.numForks += 1;
+    if (shared.numForks === this.#samples) await root.close();
+    return fork;
+  }
+
+  /** Gives back what was opened; a root that could not be opened has told whoever asked for it. */
+  async close(): Promise<void> {
+    const roots = await Promise.allSettled([...this.#roots.values()].map(({ root }) => root));
+    await Promise.all(roots.map(async (root) => root.status === "fulfilled" && root.value.close()));
+  }
 }
 
-/** What stands around observations that are messages; what begins the model's turn belongs to it. */
-function messageMarks({ format, chatTemplate }: AgentParts): TurnMarks | undefined {
-  const { isMessage = false, isBare = false, prefix = "" } = format;
-  if (!isMessage || isBare || chatTemplate === undefined) return undefined;
-  const { before, after } = turnMarksOf(chatTemplate);
-  return { before, after: after + prefix };
-}
-
-/** The limits, no longer than a sequence of the engine can be. */
-export function boundLimits({ limits, engine }: Pick<AgentParts, "limits" | "engine">): Limits {
-  return { ...limits, maxTokens: Math.min(limits.maxTokens, engine.maxTokens ?? limits.maxTokens) };
-}
-
-/**
- * Runs rollouts side by side. When one throws, the others are told to stop and are waited for: their sequences are about
- * to close.
- */
-export async function allOrNone<T>(
+/** Runs rollouts side by side. When one throws, the others are told to stop and are waited for. */
+async function allOrNone<T>(
   signal: AbortSignal | undefined,
   start: (stop: AbortSignal) => Promise<T>[],
 ): Promise<T[]> {

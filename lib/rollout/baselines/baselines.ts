@@ -1,6 +1,6 @@
 /** Plain ways to answer, to compare agents with: one method a file, all over the same engine and search. */
-import type { Agent } from "../agents/agent.ts";
-import { type Method, Work, type WorkParts } from "../agents/work.ts";
+import { ownAgent, type Play, type PolicyAgent } from "../agents/agent.ts";
+import type { RolloutParts } from "../session/rollout.ts";
 import { flare } from "./flare.ts";
 import { ircot } from "./ircot.ts";
 import { iterRetGen } from "./iter-retgen.ts";
@@ -22,7 +22,7 @@ const methods = {
   "search-o1": searchO1,
   sure,
   flare,
-} as const satisfies Readonly<Record<string, Method>>;
+} as const satisfies Readonly<Record<string, Play>>;
 
 /**
  * - `direct` the answer at once, without a search
@@ -30,7 +30,7 @@ const methods = {
  * - `rag` one search for the question, then the answer
  * - `naive` the same, with the documents in the system's message
  * - `given` the documents that stand with the question, then the answer
- * - `iter-retgen` three times over: a search for the question and what was said before, reasoning, an answer
+ * - `iter-retgen` three times over: a search for the question and the last turn, reasoning, an answer
  * - `ircot` up to five times: a search for the last thought, one more thought, until a thought holds the answer
  * - `self-ask` up to five smaller questions, each searched for, in one conversation
  * - `search-o1` up to ten searches; a reader takes what is useful from the documents
@@ -62,16 +62,9 @@ export function needsLogprobs(baseline: Baseline): boolean {
  * @example
  * const { limits, sampling } = ragR1({ queries: "single" });
  * const agent = baselineAgent({ engine, tokenizer, search, limits, sampling }, "rag");
- * const { rounds } = await agent({ id: "a", question: "who?", answers: [] });
+ * const { rounds } = await agent({ question: "who?" });
  * assert.equal(rounds, 1);
  */
-export function baselineAgent(parts: WorkParts, baseline: Baseline): Agent {
-  return async (question, options = {}) => {
-    const work = new Work(parts, question, options);
-    try {
-      return work.toTrajectory(await methods[baseline](work, question));
-    } finally {
-      await work.close();
-    }
-  };
+export function baselineAgent(parts: RolloutParts, baseline: Baseline): PolicyAgent {
+  return ownAgent(parts, methods[baseline]);
 }

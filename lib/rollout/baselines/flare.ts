@@ -1,7 +1,8 @@
 /** FLARE: a sentence that the model was unsure of is searched for and written again (Jiang et al., 2023). */
 import type { Document } from "../../text/observation.ts";
-import type { Said } from "../agents/talk.ts";
-import type { Method, Work } from "../agents/work.ts";
+import type { Play } from "../agents/agent.ts";
+import type { Rollout } from "../session/rollout.ts";
+import type { Turn } from "../session/session.ts";
 import {
   answerEnds,
   answerIn,
@@ -17,24 +18,23 @@ const kSentences = 10;
 const kDoubt = 0.2;
 
 /** Up to ten sentences, one a line; the query for a doubtful one is what is certain of it. */
-export const flare: Method = async (work, { question }) => {
+export const flare: Play = async (rollout, { question }) => {
   const how = `${say.byLines} ${say.example}`;
   let known: Document[] = [];
   let prefix = "";
-  for (let step = 0; step < kSentences && !work.isAborted; step++) {
-    let said = await nextSentence(work, question, { how, known, prefix });
-    if (isDoubtful(said)) {
-      const query = certainPart(work, said) || question;
-      const found = await work.find(query);
+  for (let step = 0; step < kSentences && !rollout.isAborted; step++) {
+    let turn = await nextSentence(rollout, question, { how, known, prefix });
+    if (isDoubtful(turn)) {
+      const query = certainPart(rollout, turn) || question;
+      const found = await rollout.search(query);
       known = withoutRepeats([...(found ?? []), ...known]);
-      said = await nextSentence(work, question, { how, known, prefix });
+      turn = await nextSentence(rollout, question, { how, known, prefix });
     }
-    const answer = answerIn(said.text);
-    if (answer !== undefined || said.stop === "length" || said.stop === "context") return answer;
-    prefix += `${withoutTags(said.text).trim()}\n`;
+    const answer = answerIn(turn.text);
+    if (answer !== undefined || turn.stop === "length" || turn.stop === "context") return answer;
+    prefix += `${withoutTags(turn.text).trim()}\n`;
   }
-  work.ranOut = true;
-  return undefined;
+  return { stop: "max_turns" };
 };
 
 interface Before {
@@ -43,18 +43,18 @@ interface Before {
   readonly prefix: string;
 }
 
-function nextSentence(work: Work, question: string, { how, known, prefix }: Before): Promise<Said> {
+function nextSentence(rollout: Rollout, question: string, { how, known, prefix }: Before): Promise<Turn> {
   const ends = [...answerEnds, "\n"];
-  if (known.length === 0) return work.ask({ prompt: questionPrompt(how, question), prefix }, ends);
-  const documents = shownDocuments(work, question, known);
-  return work.ask({ prompt: questionPrompt(say.documents + how, question), documents, prefix }, ends);
+  if (known.length === 0) return rollout.generate({ prompt: questionPrompt(how, question), prefix }, ends);
+  const documents = shownDocuments(rollout, question, known);
+  return rollout.generate({ prompt: questionPrompt(say.documents + how, question), documents, prefix }, ends);
 }
 
-function isDoubtful({ logprobs }: Said): boolean {
+function isDoubtful({ logprobs }: Turn): boolean {
   return logprobs.some((logprob) => logprob < Math.log(kDoubt));
 }
 
-function certainPart(work: Work, { ids, logprobs }: Said): string {
+function certainPart(rollout: Rollout, { ids, logprobs }: Turn): string {
   const certain = ids.filter((_, i) => (logprobs[i] ?? 0) >= Math.log(kDoubt));
-  return withoutTags(work.decode(certain)).replace(/\s+/g, " ").trim();
+  return withoutTags(rollout.tokenizer.decode(certain)).replace(/\s+/g, " ").trim();
 }

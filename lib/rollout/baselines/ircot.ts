@@ -1,6 +1,6 @@
 /** IRCoT: each thought is searched for before the next one (Trivedi et al., 2023). */
 import type { Document } from "../../text/observation.ts";
-import type { Method } from "../agents/work.ts";
+import type { Play } from "../agents/agent.ts";
 import {
   answerEnds,
   answerIn,
@@ -14,21 +14,20 @@ import {
 const kThoughts = 5;
 
 /** Up to five thoughts: a search for the last one, then the next, until one holds the answer. */
-export const ircot: Method = async (work, { question }) => {
+export const ircot: Play = async (rollout, { question }) => {
   const prompt = questionPrompt(`${say.documents}${say.byLines} ${say.example}`, question);
   let known: Document[] | undefined;
   let [thought, prefix] = ["", ""];
-  for (let step = 0; step < kThoughts && !work.isAborted; step++) {
+  for (let step = 0; step < kThoughts && !rollout.isAborted; step++) {
     const query = thought || question;
-    const found = await work.find(query);
+    const found = await rollout.search(query);
     if (found !== undefined) known = withoutRepeats([...found, ...(known ?? [])]);
-    const documents = shownDocuments(work, query, known);
-    const { text, stop } = await work.ask({ prompt, documents, prefix }, [...answerEnds, "\n"]);
+    const documents = shownDocuments(rollout, query, known);
+    const { text, stop } = await rollout.generate({ prompt, documents, prefix }, [...answerEnds, "\n"]);
     const answer = answerIn(text);
     if (answer !== undefined || stop === "length" || stop === "context") return answer;
     thought = withoutTags(text).trim();
     prefix += `${thought}\n`;
   }
-  work.ranOut = true;
-  return undefined;
+  return { stop: "max_turns" };
 };

@@ -1,22 +1,22 @@
 /** Answers from memory: at once, or by a chain of thought. */
 
-import type { Method } from "../agents/work.ts";
+import type { Play } from "../agents/agent.ts";
 import { answerEnds, answerIn, questionPrompt, say } from "./wording.ts";
 
-function fromMemory(how: string): Method {
-  return async (work, { question }) => {
-    const { text } = await work.ask(
+function fromMemory(how: string): Play {
+  return async (rollout, { question }) => {
+    const { text } = await rollout.generate(
       { prompt: questionPrompt(`${how} ${say.example}`, question) },
       answerEnds,
     );
     const answer = answerIn(text);
-    if (answer === undefined) work.invalidActions += 1;
+    if (answer === undefined) rollout.invalidActions += 1;
     return answer;
   };
 }
 
 /** The answer, without a word before it. */
-export const direct: Method = fromMemory(say.atOnce);
+export const direct: Play = fromMemory(say.atOnce);
 
 /** Reasoning, then the answer. */
-export const chainOfThought: Method = fromMemory(say.reasoned);
+export const chainOfThought: Play = fromMemory(say.reasoned);

@@ -1,8 +1,10 @@
 /** Reads before it answers: documents of one search, or those that stand with the question. */
 import { SeekError } from "../../base/errors.ts";
 import type { Document } from "../../text/observation.ts";
-import { documentsHere, type Method, type Opening, type Work } from "../agents/work.ts";
+import type { Play } from "../agents/agent.ts";
 import { asQuestion } from "../formats/format.ts";
+import { documentsHere, type Opening } from "../session/prompt.ts";
+import { type Rollout, wholeText } from "../session/rollout.ts";
 import {
   answerEnds,
   answerIn,
@@ -13,10 +15,10 @@ import {
   shownDocuments,
 } from "./wording.ts";
 
-async function answered(work: Work, opening: Opening): Promise<string | undefined> {
-  const { text } = await work.ask(opening, answerEnds);
+async function answered(rollout: Rollout, opening: Opening): Promise<string | undefined> {
+  const { text } = await rollout.generate(opening, answerEnds);
   const answer = answerIn(text);
-  if (answer === undefined) work.invalidActions += 1;
+  if (answer === undefined) rollout.invalidActions += 1;
   return answer;
 }
 
@@ -24,19 +26,19 @@ const reading = (question: string): string =>
   questionPrompt(`${say.documents}${say.atOnce} ${say.example}`, question);
 
 /** One search for the question; what it brought stands before the question. */
-export const standardRag: Method = async (work, { question }) => {
-  const documents = shownDocuments(work, question, await work.find(question));
-  return answered(work, { prompt: reading(question), documents });
+export const standardRag: Play = async (rollout, { question }) => {
+  const documents = shownDocuments(rollout, question, await rollout.search(question));
+  return answered(rollout, { prompt: reading(question), documents });
 };
 
 /** The same in the layout of ReSearch's evaluation: documents in the system's message, titles in brackets. */
-export const naiveRag: Method = async (work, { question }) => {
-  const found = await work.find(question);
-  const documents = found === undefined ? failedSearch : work.shorten(bracketed(found));
+export const naiveRag: Play = async (rollout, { question }) => {
+  const found = await rollout.search(question);
+  const documents = found === undefined ? failedSearch : rollout.shorten(bracketed(found));
   const system =
     "Answer the question from your own knowledge and from the documents given. " +
     `${say.atOnce} ${say.example}\nDocuments:\n${documentsHere}`;
-  return answered(work, { system, prompt: `Question: ${asQuestion(question)}\n`, documents });
+  return answered(rollout, { system, prompt: `Question: ${asQuestion(question)}\n`, documents });
 };
 
 function bracketed(documents: readonly Document[]): string {
@@ -46,7 +48,7 @@ function bracketed(documents: readonly Document[]): string {
 /**
  * The documents that stand with the question, as LongBench gives them; where they are too long, their middle is left out.
  */
-export const givenDocuments: Method = async (work, { id, question, documents }) => {
+export const givenDocuments: Play = async (rollout, { id, question, documents }) => {
   if (documents === undefined || documents.length === 0) {
     const remedy = "seekrl data prepare --keep-contexts keeps those of a set";
     throw new SeekError("ERR_ARGUMENT", `question ${id}: expected documents, got none; ${remedy}`);
@@ -55,5 +57,17 @@ export const givenDocuments: Method = async (work, { id, question, documents }) 
   const text = documents
     .map(({ title, text: body }) => (title === "" ? body : `${title}\n${body}`))
     .join("\n\n");
-  return answered(work, { prompt, documents: information(work.shortenMiddle(text, prompt)) });
+  return answered(rollout, { prompt, documents: information(withoutMiddle(rollout, text, prompt)) });
 };
+
+/** Both ends of a text, the middle left out, at most as long as a session can hold besides `others`. */
+function withoutMiddle({ limits, tokenizer }: Rollout, text: string, others: string): string {
+  const encode = (each: string): Int32Array => tokenizer.encode(each, { parseSpecialTokens: false });
+  // The template's marks, and what cutting adds, need a little room too.
+  const room = Math.max(0, limits.maxTokens - limits.maxResponseTokens - encode(others).length - 64);
+  const ids = encode(text);
+  if (ids.length <= room) return text;
+  const half = Math.floor(room / 2);
+  const [start, end] = [ids.subarray(0, half), ids.subarray(ids.length - half)];
+  return `${wholeText(tokenizer, start)}\n...\n${wholeText(tokenizer, end)}`;
+}

@@ -1,8 +1,10 @@
-/** Search-o1: reasoning that searches; each document is first read by a conversation of its own (Li et al., 2025). */
+/** Search-o1: reasoning that searches; each document is first read in a session of its own (Li et al., 2025). */
 import type { Document } from "../../text/observation.ts";
-import { documentsHere, type Method, type Work } from "../agents/work.ts";
+import type { Play } from "../agents/agent.ts";
 import { firstBlock, tagsOf } from "../grammars/blocks.ts";
 import { parseTurn, turnEnds } from "../grammars/grammar.ts";
+import { documentsHere } from "../session/prompt.ts";
+import { type Rollout, wholeText } from "../session/rollout.ts";
 import { failedSearch, information, questionPrompt, say, shownDocuments } from "./wording.ts";
 
 const kSearches = 10;
@@ -19,27 +21,26 @@ const notes = {
   nothing: "Nothing useful was found.",
 } as const;
 
-/** Reasoning with up to ten searches; of what is found, only what a reader took from it enters the conversation. */
-export const searchO1: Method = async (work, { question }) => {
-  const talk = await work.open({ prompt: questionPrompt(instructions, question) });
+/** Reasoning with up to ten searches; of what is found, only what a reader took from it enters the session. */
+export const searchO1: Play = async (rollout, { question }) => {
+  const session = await rollout.open({ prompt: questionPrompt(instructions, question) });
   const asked = new Set<string>();
   let reasoning = "";
   // One turn beyond the searches to be told that none is left, and one to answer.
   for (let turn = 0; turn < kSearches + 2; turn++) {
-    const { text, stop } = await talk.say(turnEnds);
+    const { text, stop } = await session.generate({ stop: turnEnds });
     const action = parseTurn(text);
     if (action.kind === "answer") return action.answer;
     if (action.kind !== "search" || stop !== "stop") {
-      work.invalidActions += 1;
+      rollout.invalidActions += 1;
       return undefined;
     }
     reasoning += text;
-    const observed = await observe(work, { question, reasoning, query: action.queries[0] ?? "", asked });
+    const observed = await observe(rollout, { question, reasoning, query: action.queries[0] ?? "", asked });
     reasoning += observed;
-    await talk.hear(observed);
+    await session.append(observed);
   }
-  work.ranOut = true;
-  return undefined;
+  return { stop: "max_turns" };
 };
 
 interface Step {
@@ -49,19 +50,19 @@ interface Step {
   readonly asked: Set<string>;
 }
 
-async function observe(work: Work, step: Step): Promise<string> {
+async function observe(rollout: Rollout, step: Step): Promise<string> {
   const { query, asked } = step;
   if (asked.has(query)) return information(notes.repeated);
   if (asked.size === kSearches) return information(notes.exhausted);
   asked.add(query);
-  const documents = await work.find(query);
+  const documents = await rollout.search(query);
   if (documents === undefined) return failedSearch;
-  return information(await usefulPart(work, step, documents));
+  return information(await usefulPart(rollout, step, documents));
 }
 
-/** The reader: another conversation, which sees the reasoning so far, the query and the documents. */
+/** The reader: another session, which sees the reasoning so far, the query and the documents. */
 async function usefulPart(
-  work: Work,
+  rollout: Rollout,
   { question, reasoning, query }: Step,
   documents: readonly Document[],
 ): Promise<string> {
@@ -71,11 +72,18 @@ with the reasoning: facts that answer the query, in a few sentences, nothing els
 </useful>. If nothing helps, write <useful> nothing </useful>.
 Question: ${question}
 Reasoning so far:
-${work.lastPart(reasoning)}
+${lastPart(rollout, reasoning)}
 Query: ${query}
 Documents:${documentsHere}`;
-  const opening = { prompt, documents: shownDocuments(work, query, documents) };
-  const { text } = await work.ask(opening, [usefulTags.close]);
+  const opening = { prompt, documents: shownDocuments(rollout, query, documents) };
+  const { text } = await rollout.generate(opening, [usefulTags.close]);
   const useful = firstBlock(text, usefulTags)?.content ?? "";
-  return /^(nothing\b.{0,10})?$/i.test(useful) ? notes.nothing : work.shorten(useful);
+  return /^(nothing\b.{0,10})?$/i.test(useful) ? notes.nothing : rollout.shorten(useful);
+}
+
+/** The end of a text, at most as long as an observation may be. */
+function lastPart({ limits, tokenizer }: Rollout, text: string): string {
+  const ids = tokenizer.encode(text, { parseSpecialTokens: false });
+  const { maxObservationTokens } = limits;
+  return ids.length <= maxObservationTokens ? text : wholeText(tokenizer, ids.slice(-maxObservationTokens));
 }

@@ -1,6 +1,6 @@
 /** Self-Ask: the question is taken apart into smaller ones, each of which is searched for (Press et al., 2022). */
 
-import type { Method } from "../agents/work.ts";
+import type { Play } from "../agents/agent.ts";
 import { answerEnds, answerIn, questionPrompt, shownDocuments } from "./wording.ts";
 
 const kQuestions = 5;
@@ -17,26 +17,25 @@ ${asks} Where was Jane Austen born?
 ${answers} Steventon
 <answer> Steventon </answer>`;
 
-/** Up to five smaller questions in one conversation; documents for each follow where its answer is due. */
-export const selfAsk: Method = async (work, { question }) => {
-  const talk = await work.open({ prompt: questionPrompt(instructions, question) });
+/** Up to five smaller questions in one session; documents for each follow where its answer is due. */
+export const selfAsk: Play = async (rollout, { question }) => {
+  const session = await rollout.open({ prompt: questionPrompt(instructions, question) });
   for (let step = 0; step <= kQuestions; step++) {
-    const { text, stop } = await talk.say([...answerEnds, answers]);
+    const { text, stop } = await session.generate({ stop: [...answerEnds, answers] });
     const answer = answerIn(text);
     const smaller = lastQuestion(text);
     // A server may leave out what ended the turn; a question says enough.
     if (answer !== undefined || (stop !== "stop" && smaller === undefined)) return answer;
-    if (smaller === undefined) work.invalidActions += 1;
+    if (smaller === undefined) rollout.invalidActions += 1;
     if (step === kQuestions) break;
     const query = smaller ?? question;
     const isLast = step === kQuestions - 1;
-    const documents = shownDocuments(work, query, await work.find(query));
-    await talk.hear(
+    const documents = shownDocuments(rollout, query, await rollout.search(query));
+    await session.append(
       isLast ? `${documents}No more questions can be asked. Give the final answer.\n` : documents,
     );
   }
-  work.ranOut = true;
-  return undefined;
+  return { stop: "max_turns" };
 };
 
 /** What stands behind the last mark of a question, on its line. */

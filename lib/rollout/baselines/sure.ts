@@ -1,34 +1,36 @@
 /** SuRe, as TC-RAG compares with it: two candidates, a summary in favour of each, a choice (Kim et al., 2024). */
 
-import type { Method, Work } from "../agents/work.ts";
+import type { Play } from "../agents/agent.ts";
 import { asQuestion } from "../formats/format.ts";
+import type { Rollout } from "../session/rollout.ts";
 import { answerEnds, answerIn, questionPrompt, say, shownDocuments } from "./wording.ts";
 
 const kCandidates = 5;
 const letterOf = (index: number): string => String.fromCharCode("a".charCodeAt(0) + index);
 
 /** One search; candidates from what was found, a summary of it for each candidate, then the choice between them. */
-export const sure: Method = async (work, { question }) => {
-  const documents = shownDocuments(work, question, await work.find(question));
-  const candidates = await proposed(work, question, documents);
+export const sure: Play = async (rollout, { question }) => {
+  const documents = shownDocuments(rollout, question, await rollout.search(question));
+  const candidates = await proposed(rollout, question, documents);
   const [only, ...others] = candidates;
   if (only === undefined) {
-    work.invalidActions += 1;
+    rollout.invalidActions += 1;
     return undefined;
   }
   if (others.length === 0) return only;
   const summaries = await Promise.all(
-    candidates.map((candidate) => summaryFor(work, { question, documents, candidates, candidate })),
+    candidates.map((candidate) => summaryFor(rollout, { question, documents, candidates, candidate })),
   );
-  return chosen(work, question, { candidates, summaries });
+  return chosen(rollout, question, { candidates, summaries });
 };
 
-async function proposed(work: Work, question: string, documents: string): Promise<string[]> {
+async function proposed(rollout: Rollout, question: string, documents: string): Promise<string[]> {
   const wanted =
     'Write down two likely answers on one line, in this form: "(a) first answer (b) second answer".';
-  const { text } = await work.ask({ prompt: questionPrompt(say.documents + wanted, question), documents }, [
-    "\n",
-  ]);
+  const { text } = await rollout.generate(
+    { prompt: questionPrompt(say.documents + wanted, question), documents },
+    ["\n"],
+  );
   return candidatesIn(text);
 }
 
@@ -50,16 +52,19 @@ interface Case {
   readonly candidate: string;
 }
 
-async function summaryFor(work: Work, { question, documents, candidates, candidate }: Case): Promise<string> {
+async function summaryFor(
+  rollout: Rollout,
+  { question, documents, candidates, candidate }: Case,
+): Promise<string> {
   const wanted =
     `${say.documents}Candidates: ${listed(candidates)}\nSuppose that the answer is "${candidate}". ` +
     "Summarise in a few sentences on one line what in the documents speaks for it.";
-  const { text } = await work.ask({ prompt: questionPrompt(wanted, question), documents }, ["\n"]);
+  const { text } = await rollout.generate({ prompt: questionPrompt(wanted, question), documents }, ["\n"]);
   return text.trim();
 }
 
 async function chosen(
-  work: Work,
+  rollout: Rollout,
   question: string,
   {
     candidates,
@@ -70,9 +75,9 @@ async function chosen(
   const prompt =
     `Choose the best answer to the question.\nQuestion: ${asQuestion(question)}\n${cases}\n` +
     `Candidates: ${listed(candidates)}\nWeigh the summaries against each other. ${say.atOnce} ${say.example}\n`;
-  const { text } = await work.ask({ prompt }, answerEnds);
+  const { text } = await rollout.generate({ prompt }, answerEnds);
   const answer = answerIn(text);
-  if (answer === undefined) work.invalidActions += 1;
+  if (answer === undefined) rollout.invalidActions += 1;
   // A letter stands for its candidate.
   const [, letter] = /^\(?([a-e])\)?$/.exec(answer ?? "") ?? [];
   return letter === undefined ? answer : (candidates[letter.charCodeAt(0) - "a".charCodeAt(0)] ?? answer);

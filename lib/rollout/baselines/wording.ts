@@ -1,8 +1,9 @@
 /** What the prompts of baselines have in common, and how documents stand in them. */
 import { type Document, informationText, observationText } from "../../text/observation.ts";
-import { documentsHere, type Work } from "../agents/work.ts";
 import { asQuestion, ragFormat } from "../formats/format.ts";
 import { firstBlock, tagsOf } from "../grammars/blocks.ts";
+import { documentsHere } from "../session/prompt.ts";
+import type { Rollout } from "../session/rollout.ts";
 
 const answerTags = tagsOf("answer");
 
@@ -44,12 +45,12 @@ export function withoutRepeats(documents: readonly Document[]): Document[] {
 
 /** Documents as the model reads them, cut to what an observation may be; without any because the search failed, that. */
 export function shownDocuments(
-  work: Work,
+  rollout: Rollout,
   query: string,
   documents: readonly Document[] | undefined,
 ): string {
   if (documents === undefined) return failedSearch;
-  return observationText([query], [documents], "single", (text) => work.shorten(text));
+  return observationText([query], [documents], "single", (text) => rollout.shorten(text));
 }
 
 /** What the model reads when a search has failed. */

@@ -1,6 +1,7 @@
 /** The texts around a rollout: the prompt, and what the environment answers. A recipe may replace any of them. */
 
 import { type Document, informationText, observationText, type QueryMode } from "../../text/observation.ts";
+import type { ToolCall } from "../../tools/tool-box.ts";
 import { type ParseTurn, parseTurn, turnEnds } from "../grammars/grammar.ts";
 import type { Memory } from "../memory.ts";
 
@@ -24,6 +25,8 @@ export interface Format {
   readonly turnEnds: readonly string[];
   /** Reads the action out of one turn. */
   readonly parse: ParseTurn;
+  /** Reads one call of an action, for agents with tools. @default what is asked for is a query of the search */
+  readonly readCall?: (text: string) => ToolCall;
   /** The answer to a search; `limit` shortens the documents of one query. */
   readonly observation: (
     queries: readonly string[],

@@ -1,7 +1,7 @@
 /** The conversation of ReCall: think, call tools in JSON, read their results in the next message, answer in a box. */
 import { boxedIn } from "../../text/boxed.ts";
 import type { Document } from "../../text/observation.ts";
-import { functionLines } from "../../tools/json-calls.ts";
+import { functionLines, parseJsonCall } from "../../tools/json-calls.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { blocksOf, tagsOf } from "../grammars/blocks.ts";
 import type { Action, ParseOptions } from "../grammars/grammar.ts";
@@ -43,7 +43,7 @@ const thoughtEnd = "</think>";
  *
  * @param tools - what may be called
  * @param options - wording, most calls of a turn, faithfulness
- * @returns a format, to be used with `performJsonCalls` of the same tools; change it by spreading
+ * @returns a format for agents with these tools; change it by spreading
  * @example
  * const { parse } = toolFormat([calculatorTool()]);
  * const action = parse('</think>\\n<tool_call>{"name": "calculator", "arguments": {"expression": "6*7"}}</tool_call>', {});
@@ -62,6 +62,7 @@ export function toolFormat(
     isMessage: true,
     turnEnds: [],
     parse: (turn, options) => parseCalls(turn, options, faithful),
+    readCall: parseJsonCall,
     observation: (calls, results, limit) =>
       responsesText(calls, results, faithful ? limit : (text) => inert(limit(text))),
     invalid: `\

@@ -2,8 +2,10 @@
 import { SeekError } from "../../base/errors.ts";
 import type { Action } from "../grammars/grammar.ts";
 import type { Memory, MemoryAction } from "../memory.ts";
-import type { StopReason, Trajectory } from "../trajectory.ts";
-import type { Conversation, Turn } from "../turns/conversation.ts";
+import type { FormatTurns } from "../session/format-turns.ts";
+import type { Outcome } from "../session/rollout.ts";
+import { countTokens, type Session, type Turn } from "../session/session.ts";
+import type { StopReason } from "../trajectory.ts";
 import { afterAction, type Frame, type FrameKind, visibleSegments } from "./frames.ts";
 import { stateValue } from "./state-value.ts";
 
@@ -11,27 +13,28 @@ import { stateValue } from "./state-value.ts";
  * Plays a conversation on a memory stack. Popped frames are cut off the sequence, so that the context shrinks; the
  * feedback or summary that replaces them is read again, id for id. `Limits.maxTokens` bounds what is visible at once.
  *
- * @param talk - holds the prompt
+ * @param turns - of a session that holds the prompt
  * @param memory - the rules
- * @returns the trajectory, with its record of the stack
+ * @returns how it ended, with the record of the stack
  * @throws ERR_ARGUMENT when the sequence cannot forget, or cannot score where the state value needs it
  */
-export async function playStack(talk: Conversation, memory: Memory): Promise<Trajectory> {
-  checkSequence(talk, memory);
-  const stack = new Stack(talk, memory);
-  const stop = await play(talk, stack, memory);
+export async function playStack(turns: FormatTurns, memory: Memory): Promise<Outcome> {
+  const { session } = turns;
+  checkSequence(session, memory);
+  const stack = new Stack(turns, memory);
+  const outcome = await play(turns, stack, memory);
   return {
-    ...talk.toTrajectory(stop),
+    ...outcome,
     memory: {
       actions: stack.actions,
-      peakTokens: talk.peakTokens,
-      finalTokens: talk.numTokens,
-      totalTokens: talk.segments.reduce((sum, { tokens }) => sum + tokens.length, 0),
+      peakTokens: session.peakTokens,
+      finalTokens: session.numTokens,
+      totalTokens: countTokens(session.segments),
     },
   };
 }
 
-function checkSequence({ sequence }: Conversation, { stateValue }: Memory): void {
+function checkSequence({ sequence }: Session, { stateValue }: Memory): void {
   if (sequence.truncate === undefined) {
     throw new SeekError(
       "ERR_ARGUMENT",
@@ -43,66 +46,67 @@ function checkSequence({ sequence }: Conversation, { stateValue }: Memory): void
   }
 }
 
-async function play(talk: Conversation, stack: Stack, memory: Memory): Promise<StopReason> {
-  const { format, limits } = talk.environment;
+async function play(turns: FormatTurns, stack: Stack, memory: Memory): Promise<Outcome> {
+  const { format, session, rollout } = turns;
   for (;;) {
-    const early = talk.stopBefore();
-    if (early) return early;
-    const turn = await talk.generate({ entropies: memory.stateValue === "entropy", ...stack.visible() });
-    if (turn.stop === "aborted") {
-      stack.note(turn, { kind: "invalid" });
-      return "aborted";
+    const turn = await turns.generate({
+      entropies: memory.stateValue === "entropy",
+      visible: stack.visible(),
+    });
+    const { text, stop } = turn;
+    if (stop === "aborted" || stop === "context") {
+      if (turn.segment >= 0) stack.note(turn, { kind: "invalid" });
+      return { stop };
     }
-    const action = format.parse(turn.text, format);
-    const value = await claimValue(talk, turn, action, memory);
-    const isSure = value.value === undefined || value.value < memory.sigma;
-    const counts = isSure && talk.turns > memory.minActions;
-    if (action.kind === "end" || (action.kind === "answer" && (counts || talk.turns === limits.maxTurns))) {
-      stack.note(turn, { kind: action.answer === undefined ? "invalid" : "answer", ...value });
-      return talk.conclude(action.answer, turn.stop);
+    const action = format.parse(text, format);
+    const value = await claimValue(turns, turn, action, memory);
+    const isSure = value === undefined || value < memory.sigma;
+    const isLast = session.turns === rollout.limits.maxTurns;
+    const counts = isLast || (isSure && session.turns > memory.minActions);
+    if (action.kind === "end" || (action.kind === "answer" && counts)) {
+      stack.note(turn, { kind: action.answer === undefined ? "invalid" : "answer", value });
+      return { answer: action.answer, stop };
     }
     await stack.take(action.kind, turn, value);
-    const ended =
-      talk.stopAfter(action, turn.stop) ?? (await stack.observe(await reply(talk, action, memory)));
-    if (ended) return ended;
+    const ended = turns.stopAfter(action, stop) ?? (await stack.observe(await reply(turns, action, memory)));
+    if (ended) return { stop: ended };
   }
 }
 
 /** Of what the policy claims: thoughts and answers. Perplexities cost a forward, and only an answer's decides. */
 async function claimValue(
-  talk: Conversation,
+  turns: FormatTurns,
   turn: Turn,
   action: Action,
   { stateValue: kind }: Memory,
-): Promise<{ readonly value?: number }> {
-  if (kind === "none") return {};
+): Promise<number | undefined> {
+  if (kind === "none") return undefined;
   const isClaim = action.kind === "answer" || (action.kind === "reasoning" && kind === "entropy");
-  return isClaim ? { value: await stateValue(talk, turn, { kind, start: action.start ?? 0 }) } : {};
+  return isClaim ? stateValue(turns, turn, { kind, start: action.start ?? 0 }) : undefined;
 }
 
-async function reply(talk: Conversation, action: Action, { demoted }: Memory): Promise<string> {
+async function reply(turns: FormatTurns, action: Action, { demoted }: Memory): Promise<string> {
   if (action.kind === "answer") return demoted;
-  return action.kind === "search" || action.kind === "invalid" ? talk.respond(action) : "";
+  return action.kind === "search" || action.kind === "invalid" ? turns.respond(action) : "";
 }
 
 /** The frames, kept equal to what the sequence holds. */
 class Stack {
   readonly actions: MemoryAction[] = [];
-  readonly #talk: Conversation;
+  readonly #turns: FormatTurns;
   readonly #condenses: Memory["condenses"];
   #frames: readonly Frame[] = [];
 
-  constructor(talk: Conversation, { condenses }: Memory) {
-    this.#talk = talk;
+  constructor(turns: FormatTurns, { condenses }: Memory) {
+    this.#turns = turns;
     this.#condenses = condenses;
   }
 
-  /** What the next turn sees, where it is not everything said so far. */
-  visible(): { readonly visible?: readonly number[] } {
+  /** What the next turn sees, where it is not everything recorded so far. */
+  visible(): readonly number[] | undefined {
     const visible = visibleSegments(this.#frames);
-    const isAll =
-      visible.length === this.#talk.segments.length && visible.every((segment, i) => segment === i);
-    return isAll ? {} : { visible };
+    const { length } = this.#turns.session.segments;
+    return visible.length === length && visible.every((segment, i) => segment === i) ? undefined : visible;
   }
 
   note(
@@ -113,25 +117,24 @@ class Stack {
   }
 
   /** Makes a frame of an action, and cuts off the sequence what it pops. An answer is a thought here. */
-  async take(kind: FrameKind | "answer", turn: Turn, value: Pick<MemoryAction, "value">): Promise<void> {
+  async take(kind: FrameKind | "answer", turn: Turn, value: number | undefined): Promise<void> {
     const before = [...visibleSegments(this.#frames), turn.segment];
     const frame = { kind: kind === "answer" ? "reasoning" : kind, segments: [turn.segment] } as const;
     const frames = afterAction(this.#frames, frame, this.#condenses);
     const popped = this.#frames.length + 1 - frames.length;
-    this.note(turn, { kind, ...value, popped, ...(kind === "answer" ? { isDemoted: true } : {}) });
+    this.note(turn, { kind, value, popped, isDemoted: kind === "answer" || undefined });
     this.#frames = frames;
     await this.#show(before, visibleSegments(frames));
   }
 
   /** What the policy reads in reply to its action belongs to the frame on top. */
   async observe(text: string): Promise<StopReason | undefined> {
-    const { limits, format } = this.#talk.environment;
-    const isLast = this.#talk.turns === limits.maxTurns - 1;
-    if (text === "" && !(isLast && format.lastTurn !== "")) return undefined;
-    const ended = await this.#talk.observe(text);
+    const { session, format, isBeforeLast } = this.#turns;
+    if (text === "" && !(isBeforeLast && format.lastTurn !== "")) return undefined;
+    const ended = await this.#turns.observe(text);
     if (ended) return ended;
     const top = this.#frames.at(-1)!;
-    const segments = [...top.segments, this.#talk.segments.length - 1];
+    const segments = [...top.segments, session.segments.length - 1];
     this.#frames = [...this.#frames.slice(0, -1), { ...top, segments }];
     return undefined;
   }
@@ -140,8 +143,8 @@ class Stack {
     let common = 0;
     while (common < before.length && before[common] === after[common]) common += 1;
     if (common === before.length && common === after.length) return;
-    const { segments } = this.#talk;
-    const named = (numbers: readonly number[]) => numbers.slice(common).map((i) => segments[i]!);
-    await this.#talk.replace(named(before), named(after));
+    const { session } = this.#turns;
+    const named = (numbers: readonly number[]) => numbers.slice(common).map((i) => session.segments[i]!);
+    await session.replace(named(before), named(after));
   }
 }

@@ -1,8 +1,9 @@
-/** State values: how uncertain the policy is of what it has just said (TC-RAG, arXiv 2408.09199). */
+/** State values: how uncertain the policy is of what it has just written (TC-RAG, arXiv 2408.09199). */
 import { SeekError } from "../../base/errors.ts";
 import type { Memory } from "../memory.ts";
 import type { TextCodec } from "../seams.ts";
-import type { Conversation, Turn } from "../turns/conversation.ts";
+import type { FormatTurns } from "../session/format-turns.ts";
+import type { Turn } from "../session/session.ts";
 
 /**
  * The first token of a turn that belongs to the text from a place on.
@@ -29,21 +30,21 @@ export function tokenAt(tokenizer: TextCodec, ids: Int32Array, start: number): n
 /**
  * The state value of a thought or an answer, over the tokens behind its opening tag.
  *
- * @param talk - the conversation, its sequence ending with the turn
- * @param turn - what was said; with entropies for the mean entropy
+ * @param turns - of a session whose sequence ends with the turn
+ * @param turn - with entropies for the mean entropy
  * @param options - which value; where the text behind the opening tag begins
  * @returns nats, or a perplexity from 1 on; infinite for a turn without such tokens
  * @throws ERR_ARGUMENT when the sequence gives no entropies or no scores
  */
 export async function stateValue(
-  talk: Conversation,
+  { session, rollout }: FormatTurns,
   { ids, entropies }: Turn,
   { kind, start }: { readonly kind: Exclude<Memory["stateValue"], "none">; readonly start: number },
 ): Promise<number> {
-  const first = tokenAt(talk.environment.tokenizer, ids, start);
+  const first = tokenAt(rollout.tokenizer, ids, start);
   if (first === ids.length) return Number.POSITIVE_INFINITY;
   if (kind === "entropy") return meanFrom(known(entropies, "entropies"), first);
-  const scores = await talk.sequence.score?.(ids, { after: talk.prompt.tokens.length });
+  const scores = await session.sequence.score?.(ids, { after: session.segments[0]!.tokens.length });
   return Math.exp(-meanFrom(known(scores?.logprobs, "score()"), first));
 }
 

@@ -7,7 +7,7 @@ import { writeDemonstration } from "../../../../lib/curate/demonstration.ts";
 import { writeJsonLines } from "../../../../lib/data/files/jsonl.ts";
 import type { Question } from "../../../../lib/data/question.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
-import { promptText } from "../../../../lib/rollout/agents/agent.ts";
+import { promptText } from "../../../../lib/rollout/session/prompt.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import {
   keepOptions,

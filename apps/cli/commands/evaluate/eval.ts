@@ -6,7 +6,8 @@ import { codeOf, SeekError } from "../../../../lib/base/errors.ts";
 import { evaluateSets } from "../../../../lib/evaluate/evaluate.ts";
 import type { EvaluationSet } from "../../../../lib/evaluate/options.ts";
 import { answerRules, type RulesName } from "../../../../lib/reward/metrics/rules.ts";
-import { type Agent, searchAgent } from "../../../../lib/rollout/agents/agent.ts";
+import type { Agent } from "../../../../lib/rollout/agents/agent.ts";
+import { searchAgent } from "../../../../lib/rollout/agents/search-agent.ts";
 import {
   type Baseline,
   baselineAgent,
@@ -141,11 +142,11 @@ function agentOf(
   options: Options & { readonly baseline?: Baseline | undefined },
 ): Agent {
   const { temperature, topP, baseline } = options;
-  const { format, perform, limits, searchThrough } = recipeOf(options, { tools });
+  const { format, limits, searchThrough, tools: box } = recipeOf(options, { tools });
   const search = searchThrough?.(found) ?? found;
   const parts = { engine, tokenizer, chatTemplate, search, limits, sampling: { temperature, topP } };
   if (baseline !== undefined) return baselineAgent(parts, baseline);
-  return searchAgent({ ...parts, format, perform });
+  return searchAgent({ ...parts, format, tools: box });
 }
 
 /** Answers cost hours or money, and who repeats a command that was stopped does not mean to throw them away. */

@@ -2,8 +2,7 @@
 import { createInterface, type Interface } from "node:readline";
 import { z } from "zod";
 import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
-import { type AgentParts, searchAgent } from "../../../../lib/rollout/agents/agent.ts";
-import { type Listener, overheard } from "../../../../lib/rollout/agents/overheard.ts";
+import { type AgentParts, searchAgent } from "../../../../lib/rollout/agents/search-agent.ts";
 import {
   type Baseline,
   baselineAgent,
@@ -79,29 +78,17 @@ async function answer(
   { seed, baseline }: { readonly seed: number; readonly baseline?: Baseline | undefined },
   { io, signal }: Around,
 ): Promise<object> {
-  const engine = overheard(parts.engine, await speaker(parts.tokenizer, io));
-  const heard = { ...parts, engine };
-  const agent = baseline === undefined ? searchAgent(heard) : baselineAgent(heard, baseline);
-  const asked = { id: "question", question, answers: [] };
-  const onDocuments = (lists: readonly (readonly Document[])[]): void => showFound(lists, io);
-  const trajectory = await agent(asked, { seed, signal, onDocuments });
-  conclude(trajectory, io);
-  return recordOf(question, trajectory);
-}
-
-/** Writes text as it comes, each turn from a new line; a server's words come turn by turn. */
-async function speaker(tokenizer: AgentParts["tokenizer"], io: CommandIo): Promise<Listener> {
-  const { Tokenizer } = await import("../../../../lib/text/tokenizers/tokenizer.ts");
-  const { Detokenizer } = await import("../../../../lib/text/tokenizers/detokenizer.ts");
-  const begin = () => (tokenizer instanceof Tokenizer ? new Detokenizer(tokenizer) : undefined);
-  let turn = begin();
-  return {
-    onTokens: (ids) => io.write(turn?.push(ids) ?? tokenizer.decode(ids)),
-    onTurn: () => {
-      io.write(`${turn?.flush() ?? ""}\n`);
-      turn = begin();
-    },
-  };
+  const agent = baseline === undefined ? searchAgent(parts) : baselineAgent(parts, baseline);
+  let record = {};
+  for await (const event of agent.stream({ question }, { seed, signal })) {
+    if (event.type === "text") io.write(event.text);
+    if (event.type === "turn") io.write("\n");
+    if (event.type === "documents") showFound(event.documents, io);
+    if (event.type !== "done") continue;
+    conclude(event.trajectory, io);
+    record = recordOf(question, event.trajectory);
+  }
+  return record;
 }
 
 function showFound(lists: readonly (readonly Document[])[], io: CommandIo): void {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Question } from "../../../../lib/data/question.ts";
 import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
-import type { AgentParts } from "../../../../lib/rollout/agents/agent.ts";
+import type { AgentParts } from "../../../../lib/rollout/agents/search-agent.ts";
 import { searchesFor } from "../../../../lib/rollout/baselines/baselines.ts";
 import { trainingMemory } from "../../../../lib/train/memory.ts";
 import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";

@@ -1,5 +1,7 @@
 /** The recipe's limits leave room for a search and an answer in the model's context. */
-import { boundLimits, promptText } from "../../../../lib/rollout/agents/agent.ts";
+
+import { promptText } from "../../../../lib/rollout/session/prompt.ts";
+import { boundLimits } from "../../../../lib/rollout/session/rollout.ts";
 import { type Finding, verdict } from "../../finding.ts";
 import type { LintSubject } from "../../subject.ts";
 

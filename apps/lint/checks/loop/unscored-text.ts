@@ -1,7 +1,7 @@
 /** Law 9: what the prompt or a passage says is never scored. */
 import { scoreTrajectory } from "../../../../lib/reward/score-trajectory.ts";
-import { promptText } from "../../../../lib/rollout/agents/agent.ts";
 import type { Format } from "../../../../lib/rollout/formats/format.ts";
+import { promptText } from "../../../../lib/rollout/session/prompt.ts";
 import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
 import { type Played, plantedAnswer } from "../../conversations.ts";
 import { type Finding, quote, verdict } from "../../finding.ts";

@@ -1,5 +1,5 @@
 /** The chat template says what the recipe says, and a turn that is rendered again is still the turn that was read. */
-import { promptText } from "../../../../lib/rollout/agents/agent.ts";
+import { promptText } from "../../../../lib/rollout/session/prompt.ts";
 import { type Finding, skipped, verdict } from "../../finding.ts";
 import type { LintSubject } from "../../subject.ts";
 import { turnsFor } from "../../written.ts";

@@ -1,5 +1,5 @@
 /** The tokenizer is the model's: its ids have weights, its marks are one token each, a text begins once. */
-import { promptText } from "../../../../lib/rollout/agents/agent.ts";
+import { promptText } from "../../../../lib/rollout/session/prompt.ts";
 import { type Finding, verdict } from "../../finding.ts";
 import { renderedMarks } from "../../marks.ts";
 import type { LintSubject } from "../../subject.ts";

@@ -1,5 +1,5 @@
 /** Several searches as one: the label of a query says which of them is asked. */
-import type { Search } from "../../search/search.ts";
+import type { Search } from "./search.ts";
 
 /**
  * Sends each query that begins with `[Name]` to the search of that name, without its label; all searches are asked at

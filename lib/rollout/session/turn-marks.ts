@@ -16,6 +16,9 @@ export interface EncodedTurn {
   readonly text: string;
 }
 
+/** A template's marks never change, and rendering it is slow. */
+const known = new WeakMap<PromptTemplate, TurnMarks>();
+
 /** Words that no template writes by itself. */
 const [question, reply, message] = ["qzquestionqz", "qzreplyqz", "qzmessageqz"];
 
@@ -30,6 +33,12 @@ const [question, reply, message] = ["qzquestionqz", "qzreplyqz", "qzmessageqz"];
  * assert.deepEqual(turnMarksOf({ render }), { before: "</><user>", after: "</><assistant>" });
  */
 export function turnMarksOf(template: PromptTemplate): TurnMarks {
+  const marks = known.get(template) ?? readMarks(template);
+  known.set(template, marks);
+  return marks;
+}
+
+function readMarks(template: PromptTemplate): TurnMarks {
   const messages = [
     { role: "user", content: question },
     { role: "assistant", content: reply },
