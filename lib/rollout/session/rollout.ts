@@ -76,6 +76,7 @@ export class Rollout {
   readonly #started = performance.now();
   #searchMs = 0;
 
+  /** Agents make it. @internal */
   constructor(parts: RolloutParts, run: RolloutRun) {
     this.limits = boundLimits(parts);
     this.tokenizer = parts.tokenizer;

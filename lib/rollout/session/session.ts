@@ -72,7 +72,7 @@ export class Session {
   #numCuts = 0;
   #lastId: number | undefined;
 
-  /** Use `Rollout.open`. */
+  /** Use `Rollout.open`. @internal */
   constructor(sequence: TokenSequence, opening: readonly Segment[], parts: SessionParts) {
     this.sequence = sequence;
     this.segments = [...opening];
