@@ -1,11 +1,11 @@
 /** Lets an agent try questions until it is right, writes down how each fared, and goes on after a kill. */
 import { SeekError, throwIfAborted } from "../base/errors.ts";
-import { mapConcurrently } from "../base/map-concurrently.ts";
 import { mixSeed } from "../base/seed.ts";
 import { type JsonRow, rowError } from "../data/files/jsonl.ts";
 import { ProgressLog } from "../data/logs/progress-log.ts";
 import type { Question } from "../data/question.ts";
 import type { Agent } from "../rollout/agents/agent.ts";
+import { type Loss, type QuestionsProgress, runQuestions } from "../rollout/run-questions.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { WrittenSegment } from "./samples.ts";
 
@@ -64,7 +64,7 @@ export interface Attempts {
   /** In the order of the questions, without those that failed. */
   readonly outcomes: readonly Outcome[];
   /** Questions that could not be tried or judged; a further run tries them again. */
-  readonly failures: readonly { readonly id: string; readonly reason: string }[];
+  readonly failures: readonly Loss[];
 }
 
 /**
@@ -74,7 +74,7 @@ export interface Attempts {
  * @param questions - with ids of their own
  * @param options - agent, rule, bounds, log
  * @returns outcomes in order, and what failed
- * @throws ERR_ABORTED when the signal fires; ERR_REMOTE when every question failed; ERR_FORMAT when the log is of other
+ * @throws ERR_ABORTED when the signal fires; ERR_REMOTE when every question, or sixteen in a row, failed; ERR_FORMAT when the log is of other
  *   settings or questions; ERR_IO
  * @example
  * const isRight = (trajectory, question) => emReward(trajectory, question) === 1;
@@ -85,53 +85,43 @@ export async function attemptQuestions(
   questions: readonly Question[],
   options: AttemptOptions,
 ): Promise<Attempts> {
+  const { concurrency, signal, onProgress } = options;
   const log = options.log && (await ProgressLog.open(options.log.path, { ...options.log, resume: true }));
   try {
-    const kept = keptOutcomes(log?.kept ?? [], questions);
-    const progress = { done: kept.size, right: 0, failed: 0, total: questions.length };
-    for (const { isRight } of kept.values()) progress.right += Number(isRight);
-    options.onProgress?.(progress);
-    const tried = await mapConcurrently(questions, options.concurrency ?? 256, async (question) => {
-      const known = kept.get(question.id);
-      if (known) return known;
-      const outcome = await attemptOne(question, options);
-      if ("reason" in outcome) progress.failed += 1;
-      else {
+    const known = keptOutcomes(log?.kept ?? [], questions);
+    let right = [...known.values()].filter(({ isRight }) => isRight).length;
+    const tell = ({ done, total, lost }: QuestionsProgress): void =>
+      onProgress?.({ done, total, right, failed: lost });
+    tell({ done: known.size, total: questions.length, lost: 0 });
+    const { results, lost } = await runQuestions(questions, {
+      ask: (question, _, whileWanted) => attemptOne(question, { ...options, signal: whileWanted }),
+      finish: async (outcome) => {
         await log?.add(outcome);
-        progress.right += Number(outcome.isRight);
-      }
-      progress.done += 1;
-      options.onProgress?.(progress);
-      return outcome;
+        right += Number(outcome.isRight);
+        return outcome;
+      },
+      ...{ known, concurrency, signal, onProgress: tell },
     });
-    return gathered(tried);
+    return { outcomes: results.filter((outcome) => outcome !== undefined), failures: lost };
   } finally {
     await log?.close();
   }
 }
 
-type Failure = Attempts["failures"][number];
-
-async function attemptOne(question: Question, options: AttemptOptions): Promise<Outcome | Failure> {
+async function attemptOne(question: Question, options: AttemptOptions): Promise<Outcome> {
   const { agent, isRight, maxAttempts = 1, seed = 0, signal } = options;
   const base = { id: question.id, question: question.question };
-  try {
-    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-      throwIfAborted(signal, "attempts");
-      const how = { seed: mixSeed(seed, "attempt", attempt) };
-      const trajectory = await agent(question, signal ? { ...how, signal } : how);
-      throwIfAborted(signal, "attempts");
-      const verdict = trajectory.answer === undefined ? false : await isRight(trajectory, question);
-      if (typeof verdict === "object") return { id: question.id, reason: verdict.failure };
-      if (verdict)
-        return { ...base, attempts: attempt, isRight: true, ...written(trajectory, question, options) };
-    }
-    return { ...base, attempts: maxAttempts, isRight: false };
-  } catch (error) {
-    // One teacher's refusal or silence must not cost what the other questions have earned.
-    if (!(error instanceof SeekError) || error.code !== "ERR_REMOTE") throw error;
-    return { id: question.id, reason: error.message };
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    throwIfAborted(signal, "attempts");
+    const trajectory = await agent(question, { seed: mixSeed(seed, "attempt", attempt), signal });
+    throwIfAborted(signal, "attempts");
+    const verdict = trajectory.answer === undefined ? false : await isRight(trajectory, question);
+    // What cannot be judged is lost, as what a server does not answer.
+    if (typeof verdict === "object") throw new SeekError("ERR_REMOTE", verdict.failure);
+    if (verdict)
+      return { ...base, attempts: attempt, isRight: true, ...written(trajectory, question, options) };
   }
+  return { ...base, attempts: maxAttempts, isRight: false };
 }
 
 function written(
@@ -144,34 +134,26 @@ function written(
   return { demonstration: { answer, rounds, segments: write(trajectory, question) } };
 }
 
-function gathered(tried: readonly (Outcome | Failure)[]): Attempts {
-  const failures = tried.filter((each): each is Failure => "reason" in each);
-  const outcomes = tried.filter((each): each is Outcome => !("reason" in each));
-  if (failures.length > 0 && outcomes.length === 0) {
-    const what = `all ${failures.length} questions failed; the first: ${failures[0]!.reason}`;
-    throw new SeekError("ERR_REMOTE", what);
-  }
-  return { outcomes, failures };
-}
-
-function keptOutcomes(rows: readonly JsonRow[], questions: readonly Question[]): Map<string, Outcome> {
-  const texts = new Map(questions.map(({ id, question }) => [id, question]));
-  if (texts.size < questions.length) {
+/** The outcomes of an earlier run, by the places of their questions. */
+function keptOutcomes(rows: readonly JsonRow[], questions: readonly Question[]): Map<number, Outcome> {
+  const places = new Map(questions.map(({ id }, place) => [id, place]));
+  if (places.size < questions.length) {
     const seen = new Set<string>();
     const twice = questions.find(({ id }) => seen.has(id) || !seen.add(id));
     throw new SeekError("ERR_ARGUMENT", `questions: expected ids of their own, got "${twice?.id}" twice`);
   }
-  const kept = new Map<string, Outcome>();
+  const kept = new Map<number, Outcome>();
   for (const row of rows) {
     const { id, question } = row.value;
-    if (typeof id !== "string" || texts.get(id) !== question) {
+    const place = places.get(id as string);
+    if (place === undefined || questions[place]?.question !== question) {
       throw rowError(
         row,
         "a question of the file given now",
         `${JSON.stringify(id)}, ${JSON.stringify(question)}`,
       );
     }
-    kept.set(id, row.value as unknown as Outcome);
+    kept.set(place, row.value as unknown as Outcome);
   }
   return kept;
 }

@@ -1,9 +1,9 @@
 /** The rollouts of a step: every question's at once, with their rewards, and which of them to learn from. */
-import { setMaxListeners } from "node:events";
 import { SeekError } from "../base/errors.ts";
 import { mixSeed } from "../base/seed.ts";
 import type { Question } from "../data/question.ts";
 import { scoreGroup, scoreTrajectory, totalReward } from "../reward/score-trajectory.ts";
+import { runQuestions } from "../rollout/run-questions.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm/algorithm.ts";
 import { itemsOfStep } from "./batch/order.ts";
@@ -92,30 +92,26 @@ export function play(step: number, options: RlOptions) {
   return sampleDynamically(items, playItems, { rounds, count, seed, step });
 }
 
-/** Many questions at once, so that the engine batches them. When one throws, the others are told to stop. */
+/** All questions at once, so that the engine batches them. */
 async function playGroups(
   step: number,
   items: readonly number[],
   first: number,
   options: RlOptions,
 ): Promise<Rolled[][]> {
-  const { task, batch, algorithm, seed = 0 } = options;
+  const { task, batch, algorithm, seed = 0, signal } = options;
   const samples = typeof batch.samples === "function" ? batch.samples(step) : (batch.samples ?? 1);
   checkSamples(samples, algorithm);
-  const failed = new AbortController();
-  const signal = options.signal ? AbortSignal.any([options.signal, failed.signal]) : failed.signal;
-  // Every rollout and every reward of the step listens.
-  setMaxListeners(0, signal);
-  const groups = items.map((item, i) => {
-    const group = first + i;
-    const run = { seed: mixSeed(seed, `step ${step}`, group), samples, signal };
-    return playGroup(group, task.questions[item]!, options, run);
+  const asked = items.map((item) => task.questions[item]!);
+  const { results } = await runQuestions(asked, {
+    ask: (question, i, whileWanted) => {
+      const group = first + i;
+      const run = { seed: mixSeed(seed, `step ${step}`, group), samples, signal: whileWanted };
+      return playGroup(group, question, options, run);
+    },
+    ...{ concurrency: asked.length, patience: 0, signal },
   });
-  for (const group of groups) group.catch(() => failed.abort());
-  const settled = await Promise.allSettled(groups);
-  const failure = settled.find((result) => result.status === "rejected");
-  if (failure) throw failure.reason;
-  return settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  return results.filter((group) => group !== undefined);
 }
 
 /** Those with a reward. @throws ERR_REMOTE when there is none */

@@ -251,7 +251,7 @@ test("half of an endpoint, no student, no judge, a server that is down: each is 
   assert.match(stderr, /expected status 200, got 400: no such model/);
   server.script.push("answer");
   const later = await runCli("data", "generate", ...down, ...rest, "--num-questions", "2");
-  assert.match(later.stderr, /all 2 questions failed; the first: .*400/);
+  assert.match(later.stderr, /2 questions in a row failed, the last one: .*400/);
 });
 
 test("files without a question or a trajectory are refused, and so is an id that stands twice", async () => {

@@ -69,9 +69,11 @@ test("models behind a server are evaluated and compared, judged by another one, 
     em: { difference: number; questions: number };
   };
   assert.deepEqual([gained.difference, gained.questions], [0, 2]);
-  assert.deepEqual((await readdir(join(folder, "runs"))).sort(), [
-    ...["eval.bad.jsonl", "eval.good.jsonl", "eval.jsonl"],
+  const written = ["eval.bad.jsonl", "eval.good.jsonl", "eval.jsonl"].flatMap((name) => [
+    name,
+    `${name}.lock`,
   ]);
+  assert.deepEqual((await readdir(join(folder, "runs"))).sort(), written);
   const lines = (await readFile(join(folder, "runs", "eval.bad.jsonl"), "utf8")).trim().split("\n");
   assert.deepEqual(lines.map((line) => JSON.parse(line).judge).sort(), [0, 1]);
   const table = await runCli(...both);

@@ -76,7 +76,7 @@ test("what a teacher fails at is counted, and when it fails at everything that i
   assert.deepEqual([outcomes.length, failures.map(({ id }) => id)], [2, ["q0", "q2", "q4"]]);
   await assert.rejects(attemptQuestions(numbered(1), { agent: failing, isRight: isYes }), {
     code: "ERR_REMOTE",
-    message: /all 1 questions failed; the first: the teacher is down/,
+    message: /1 questions in a row failed, the last one: the teacher is down/,
   });
   const nonsense = () => ({ failure: "the judge says maybe" });
   const judged = attemptQuestions(numbered(2), { agent, isRight: nonsense });

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { lockFile } from "../../lib/base/files/folder-lock.ts";
 import { evaluate } from "../../lib/evaluate/evaluate.ts";
 import type { Agent } from "../../lib/rollout/agents/agent.ts";
 import { projectRoot } from "../project.ts";
@@ -92,13 +93,32 @@ test("a run of other settings, questions or contents is not gone on with", async
 test("a stopped evaluation keeps what was finished", async () => {
   const output = join(folder, "stopped.jsonl");
   const stop = new AbortController();
-  const options = { questions, agent: counting([]), output, concurrency: 1 };
+  const asked: string[] = [];
+  const options = { questions, agent: counting(asked), output, concurrency: 1 };
   const stopped = evaluate({ ...options, onProgress: () => stop.abort(), signal: stop.signal });
   await assert.rejects(stopped, { code: "ERR_ABORTED" });
-  assert.equal((await linesOf(output)).length, 1);
+  assert.equal((await linesOf(output)).length, asked.length);
 });
 
 test("a file that cannot be written fails the evaluation", async () => {
   const output = join(folder, "twice.jsonl", "inside.jsonl");
   await assert.rejects(evaluate({ questions, agent: counting([]), output }), { code: "ERR_IO" });
+});
+
+test("a line that was changed is refused by its number, and a file that another process writes by its holder", async () => {
+  const output = join(folder, "changed.jsonl");
+  await evaluate({ questions, agent: counting([]), output });
+  const text = await readFile(output, "utf8");
+  await writeFile(output, text.replace('"em":1,', '"em":0,'));
+  const again = { questions, agent: counting([]), output, resume: true };
+  await assert.rejects(evaluate(again), {
+    code: "ERR_FORMAT",
+    message: /changed\.jsonl:1: expected "digest"/,
+  });
+  await writeFile(output, text);
+  using _lock = await lockFile(output);
+  await assert.rejects(evaluate(again), {
+    code: "ERR_STATE",
+    message: /changed\.jsonl\.lock: locked by process/,
+  });
 });
