@@ -23,12 +23,12 @@ export type { RetrieverProtocol } from "./remote/protocols.ts";
 export { type RemoteEmbedderOptions, remoteEmbedder } from "./remote/remote-embedder.ts";
 export { type RemoteSearchOptions, remoteSearch } from "./remote/remote-search.ts";
 export type { KeyOptions } from "./remote/secret.ts";
-export { batched } from "./search/batched.ts";
 export type { BatchEvent, BatchOptions } from "./search/batcher.ts";
+export { withBatching } from "./search/batching.ts";
 export type { Bm25Options } from "./search/bm25.ts";
 export { type HybridOptions, hybridSearch } from "./search/hybrid.ts";
 export { labelledSearch } from "./search/labelled.ts";
-export { type PairScorer, reranked } from "./search/reranked.ts";
+export { type PairScorer, type RerankingOptions, withReranking } from "./search/reranking.ts";
 export { askSearch, type Hit, type Search, type SearchOptions } from "./search/search.ts";
 export type { GraphOptions, VectorDtype, VectorIndexKind } from "./search/vector-index.ts";
 export {

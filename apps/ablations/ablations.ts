@@ -6,7 +6,7 @@ import { writeFileAtomic } from "../../lib/base/files/files.ts";
 import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
-import { batched } from "../../lib/search/batched.ts";
+import { withBatching } from "../../lib/search/batching.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { worldCheckpoint } from "../demo/demo.ts";
 import { worldRecipe } from "../world/recipes/world.ts";
@@ -126,7 +126,7 @@ async function runSeed(seed: number, options: SeedOptions): Promise<void> {
   }
   const index = await openIndex(folder);
   try {
-    const search = batched(index, { windowMs: searchWindowMs, maxCached: 0 });
+    const search = withBatching(index, { windowMs: searchWindowMs, maxCached: 0 });
     await runVariants({ seed, world, search }, options);
   } finally {
     index.close();

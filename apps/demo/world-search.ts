@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
-import { batched } from "../../lib/search/batched.ts";
+import { withBatching } from "../../lib/search/batching.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { createWorld, type World } from "../world/world.ts";
 
@@ -33,7 +33,7 @@ export async function openWorld(
   const index = await openIndex(folder);
   return {
     world,
-    search: batched(index, { windowMs: searchWindowMs, maxCached: 0 }),
+    search: withBatching(index, { windowMs: searchWindowMs, maxCached: 0 }),
     [Symbol.dispose]: () => void index.close(),
   };
 }

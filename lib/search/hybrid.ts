@@ -1,7 +1,7 @@
 /** Several searches as one: their rankings fused by reciprocal rank. */
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { fuseRankings } from "./rank-fusion.ts";
-import type { Hit, Search } from "./search.ts";
+import { askSearch, type Hit, type Search } from "./search.ts";
 
 /** How rankings are fused. */
 export interface HybridOptions {
@@ -45,7 +45,7 @@ export function hybridSearch(searches: readonly Search[], options: HybridOptions
   return async (queries, { topK, signal }) => {
     throwIfAborted(signal, "search");
     const asked = { topK: Math.max(topK, depth), signal };
-    const found = await Promise.all(searches.map((search) => search(queries, asked)));
+    const found = await Promise.all(searches.map((search) => askSearch(search, queries, asked)));
     return queries.map((_, query): Hit[] =>
       fuseRankings(
         found.map((each) => each[query] ?? []),

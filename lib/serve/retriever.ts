@@ -1,8 +1,8 @@
 /** What all protocols share: queries in, hits out, within the limits. */
 import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
-import { batched } from "../search/batched.ts";
 import type { BatchOptions } from "../search/batcher.ts";
+import { withBatching } from "../search/batching.ts";
 import type { Hit, Search } from "../search/search.ts";
 import type { Call } from "./http/call.ts";
 import { Gate } from "./http/gate.ts";
@@ -95,7 +95,7 @@ export class Retriever {
 
   /** Answers from now on. */
   open(search: Search, options: BatchOptions): void {
-    this.#search = batched(search, options);
+    this.#search = withBatching(search, options);
     if (this.gate.state === "loading") this.gate.state = "ready";
   }
 

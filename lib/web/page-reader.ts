@@ -1,7 +1,7 @@
 /** Reads pages of the web as text: politely, safely, and each only once in a while. */
 import { z } from "zod";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
-import type { Search } from "../search/search.ts";
+import { askSearch, type Search } from "../search/search.ts";
 import { DiskCache, type DiskCacheOptions } from "./disk-cache.ts";
 import { type Download, type DownloadLimits, download } from "./download.ts";
 import { type HostLimits, HostQueue } from "./host-queue.ts";
@@ -65,17 +65,17 @@ export function pageReader(options: PageReaderOptions = {}): ReadPages {
  * A search whose hits have the text of the pages they name; a page that cannot be read keeps the search's own text.
  *
  * @param search - its hits' ids are addresses, as those of `webSearch`
- * @param read - of `pageReader`
+ * @param options - `read`, of `pageReader`
  * @returns a search
  * @example
  * const excerpts = async () => [[{ id: pageUrl, title: "?", text: "A city", score: 1 }]];
- * const search = withPages(excerpts, pageReader({ allowPrivate: true }));
+ * const search = withPages(excerpts, { read: pageReader({ allowPrivate: true }) });
  * const [[hit]] = await search(["Paris"], { topK: 1 });
  * assert.match(hit.text, /capital/);
  */
-export function withPages(search: Search, read: ReadPages): Search {
+export function withPages(search: Search, { read }: { readonly read: ReadPages }): Search {
   return async (queries, options) => {
-    const found = await search(queries, options);
+    const found = await askSearch(search, queries, options);
     const urls = [...new Set(found.flat().map(({ id }) => id))];
     const pages = await read(urls, { signal: options.signal });
     const byUrl = new Map(urls.map((url, i) => [url, pages[i]]));

@@ -1,11 +1,16 @@
 /** What a page says about a query, written by a language model; pages that say nothing are left out. */
-import type { Hit, Search } from "../search/search.ts";
+import { askSearch, type Hit, type Search } from "../search/search.ts";
 
 /** A language model: one message in, one text out; `ask` of lib/remote/chat.ts is one. */
-export type Write = (message: string, options: { readonly signal?: AbortSignal }) => Promise<string>;
+export type Write = (
+  message: string,
+  options: { readonly signal?: AbortSignal | undefined },
+) => Promise<string>;
 
 /** How pages are summed up. */
 export interface SummaryOptions {
+  /** The model; it is asked once for each hit, all at the same time. */
+  readonly write: Write;
   /** Summaries per query, the best pages first; R1-Searcher keeps 1 of 3 pages. @default all of them */
   readonly keep?: number;
   /** The message to the model, which must be told to answer None for a page of no use. @default in English */
@@ -15,25 +20,23 @@ export interface SummaryOptions {
 /**
  * A search whose hits are summed up with the query in mind, as in R1-Searcher's evaluation on the web.
  *
- * @param search - usually `withPages(webSearch(...), pageReader(...))`
- * @param write - the model; it is asked once for each hit, all at the same time
- * @param options - how many to keep, what to say to the model
+ * @param search - usually `withPages(webSearch(...), { read: pageReader(...) })`
+ * @param options - the model, how many to keep, what to say to the model
  * @returns a search of the pages that are of use, their texts the summaries; it rejects with what `write` throws
  * @example
  * const pages = async () => [[{ id: "1", title: "Paris", text: "A long page.", score: 1 }]];
- * const search = withSummaries(pages, async (message) => (message.includes("Paris") ? "The capital." : "None"));
+ * const write = async (message) => (message.includes("Paris") ? "The capital." : "None");
+ * const search = withSummaries(pages, { write });
  * assert.equal((await search(["capital of France"], { topK: 3 }))[0][0].text, "The capital.");
  */
 export function withSummaries(
   search: Search,
-  write: Write,
-  { keep = Number.POSITIVE_INFINITY, message = summaryMessage }: SummaryOptions = {},
+  { write, keep = Number.POSITIVE_INFINITY, message = summaryMessage }: SummaryOptions,
 ): Search {
   return async (queries, options) => {
-    const found = await search(queries, options);
-    const how = options.signal ? { signal: options.signal } : {};
+    const found = await askSearch(search, queries, options);
     const sumUp = async (query: string, hit: Hit): Promise<Hit | undefined> => {
-      const text = (await write(message(query, hit), how)).trim();
+      const text = (await write(message(query, hit), { signal: options.signal })).trim();
       return isNothing(text) ? undefined : { ...hit, text };
     };
     return Promise.all(

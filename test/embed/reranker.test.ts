@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Reranker } from "../../lib/embed/reranker.ts";
-import { reranked } from "../../lib/search/reranked.ts";
+import { withReranking } from "../../lib/search/reranking.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { projectRoot } from "../project.ts";
 
@@ -41,7 +41,7 @@ test("a re-ranked search returns the candidates that the classifier scores best,
       texts.passages.map((text, i) => ({ id: String(i), title: "", text, score: -i })),
     );
   };
-  const hits = await reranked(search, reranker, { topK: 8 })(texts.queries, { topK: 3 });
+  const hits = await withReranking(search, { reranker, topK: 8 })(texts.queries, { topK: 3 });
   const count = texts.passages.length;
   for (const [q, found] of hits.entries()) {
     const own = scores.slice(q * count, (q + 1) * count);
@@ -53,7 +53,7 @@ test("a re-ranked search returns the candidates that the classifier scores best,
     assert.ok(found.every(({ score, id }) => Math.abs(score - (own[Number(id)] ?? 0)) < 1e-4));
   }
   assert.deepEqual(asked, [8]);
-  assert.throws(() => reranked(search, reranker, { topK: 0 }), { code: "ERR_RANGE" });
+  assert.throws(() => withReranking(search, { reranker, topK: 0 }), { code: "ERR_RANGE" });
 });
 
 test("a folder that is no classifier with one output is refused", async () => {

@@ -371,13 +371,11 @@ test("a reward that reads what others wrote is noticed", async () => {
     const all = segments.map(({ text }) => text).join("");
     return answers.some((answer) => all.includes(`<answer> ${answer} </answer>`)) ? 1 : 0;
   };
-  await assertFails({ ...subject, reward }, [
-    [/not scored/, /"planted" in a passage is worth 1, expected 0/],
-  ]);
+  await assertFails({ ...subject, reward }, [[/not scored/, /"planted" in a passage earns 1, expected 0/]]);
   const { format, limits } = ragR1({ queries: "single" });
   const parts = { ...subject.parts, format, limits: { ...limits, ...small } };
   await assertFails({ ...subject, parts, reward }, [
-    [/not scored/, /"and" in the prompt is worth 1, expected 0 \(and 2 more\)/],
+    [/not scored/, /"and" in the prompt earns 1, expected 0 \(and 2 more\)/],
   ]);
 });
 

@@ -11,7 +11,7 @@ import { fitToWorld, worldSizes } from "../../apps/world/recipes/world-training.
 import { drawCast, inventFacts } from "../../apps/world/story/facts.ts";
 import { writePassages } from "../../apps/world/story/passages.ts";
 import { askQuestion } from "../../apps/world/story/questions.ts";
-import { volumeOf, volumeSearch } from "../../apps/world/story/volumes.ts";
+import { volumeOf, withVolumes } from "../../apps/world/story/volumes.ts";
 import { demonstrateMemory, kTidyHabits, visibleRows } from "../../apps/world/teachers/agentic-teacher.ts";
 import { memoryDemonstrationBatch } from "../../apps/world/teachers/memory-demonstrations.ts";
 import { kCarefulHabits } from "../../apps/world/teachers/teacher.ts";
@@ -36,7 +36,7 @@ const speech = worldMemorySpeech(fitted);
 const dice = new Dice(5, 0);
 const facts = inventFacts(dice, drawCast(dice, { person: 24, city: 16, country: 8, company: 8, work: 12 }));
 const library = new Library(writePassages(dice, facts));
-const search = volumeSearch(async (queries, { topK }) =>
+const search = withVolumes(async (queries, { topK }) =>
   queries.map((query) => library.search(query, topK).map((passage): Hit => ({ ...passage, score: 1 }))),
 );
 
@@ -196,7 +196,7 @@ test("a volume holds one half of the passages, which the name of a thing does no
   const inA = passages.filter(({ id }) => volumeOf(id) === "A").length;
   assert.ok(Math.abs(inA - passages.length / 2) <= 1);
   const asked: string[][] = [];
-  const both = volumeSearch(async (queries, { topK }) => {
+  const both = withVolumes(async (queries, { topK }) => {
     asked.push([...queries, String(topK)]);
     return queries.map(() =>
       ["1", "2", "3", "4"].map((id): Hit => ({ id, title: id < "3" ? "Jade" : "Iron", text: "", score: 1 })),

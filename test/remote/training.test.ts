@@ -14,7 +14,7 @@ import { Model } from "../../lib/model/model.ts";
 import { remoteSearch } from "../../lib/remote/remote-search.ts";
 import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
-import { batched } from "../../lib/search/batched.ts";
+import { withBatching } from "../../lib/search/batching.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { algorithms } from "../../lib/train/algorithm/algorithm.ts";
@@ -190,7 +190,7 @@ test("a restart within the deadline of a search costs nothing at all", async () 
   const world = createWorld({ seed: 4, numTrain: 40, numValidation: 1, numTest: 1 });
   await using server = await startWorldServer(world, join(folder, "index"));
   const patient = { retries: 10, breakAfter: 3, coolMs: 200 };
-  const remote = batched(remoteSearch({ url: server.url, transport: patient }));
+  const remote = withBatching(remoteSearch({ url: server.url, transport: patient }));
   let isUp = false;
   await server.stop();
   const search: Search = (queries, options) => {
@@ -210,7 +210,7 @@ test("a server that never answers costs each search its deadline and no more", a
   const world = createWorld({ seed: 5, numTrain: 40, numValidation: 1, numTest: 1 });
   await using server = await startFaultServer(() => null);
   server.otherwise = "hang";
-  const search = batched(remoteSearch({ url: server.url }));
+  const search = withBatching(remoteSearch({ url: server.url }));
   const course = { steps: 1, search, searchTimeoutMs: 250 };
   const { steps, trajectories } = await train(world, join(folder, "run"), course);
   const rounds = trajectories.flatMap(({ queries }) => queries).length;

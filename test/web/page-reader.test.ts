@@ -272,7 +272,7 @@ test("hits get the text of their pages, and keep the engine's where there is non
   const hit = (id: string, score: number) => ({ id, title: "T", text: "an excerpt", score });
   const search = withPages(
     async (queries) => queries.map(() => [hit(site.url, 1), hit(`${site.url}/gone`, 0.5)]),
-    reader(),
+    { read: reader() },
   );
   const [first, second] = await search(["a", "b"], { topK: 2 });
   assert.deepEqual(first, second);

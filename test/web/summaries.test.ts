@@ -26,7 +26,7 @@ test("useful pages are summed up with the query in mind, others are left out", a
   await using server = await startFaultServer(modelReply);
   await using chat = await Chat.open({ url: server.url, model: "m", transport: { retries: 0 } });
   const write = chat.ask.bind(chat);
-  const all = await withSummaries(pages, write)(["a", "b"], { topK: 3 });
+  const all = await withSummaries(pages, { write })(["a", "b"], { topK: 3 });
   assert.deepEqual(
     all.map((hits) => hits.map(({ id, text, score }) => [id, text, score])),
     [
@@ -40,13 +40,13 @@ test("useful pages are summed up with the query in mind, others are left out", a
       ],
     ],
   );
-  const [first = []] = await withSummaries(pages, write, { keep: 1 })(["c"], { topK: 3 });
+  const [first = []] = await withSummaries(pages, { write, keep: 1 })(["c"], { topK: 3 });
   assert.deepEqual(
     first.map(({ text }) => text),
     ["Paris about c"],
   );
   server.otherwise = { status: 500 };
-  await assert.rejects(withSummaries(pages, write)(["d"], { topK: 3 }), { code: "ERR_REMOTE" });
+  await assert.rejects(withSummaries(pages, { write })(["d"], { topK: 3 }), { code: "ERR_REMOTE" });
 });
 
 test("None is understood however it is dressed, and nothing else is taken for it", async () => {
@@ -57,7 +57,7 @@ test("None is understood however it is dressed, and nothing else is taken for it
     ['"None."', false],
     ["None of them won.", true],
   ] as const) {
-    const [hits] = await withSummaries(pages, async () => reply)(["q"], { topK: 3 });
+    const [hits] = await withSummaries(pages, { write: async () => reply })(["q"], { topK: 3 });
     assert.equal(hits?.length, isKept ? 3 : 0, reply);
   }
 });

@@ -121,7 +121,7 @@ async function openWeb({
     ...cacheIn("answers"),
     transport: { retries },
   });
-  const read = pages === true ? withPages(search, pageReader(cacheIn("pages"))) : search;
+  const read = pages === true ? withPages(search, { read: pageReader(cacheIn("pages")) }) : search;
   return { search: read, [Symbol.dispose]: () => {} };
 }
 
@@ -130,7 +130,7 @@ export async function openUnbatchedSearch(choice: SearchChoice): Promise<OpenedS
   const first = await openFirst(choice);
   if (choice.reranker === undefined) return first;
   const { Reranker } = await import("../../../lib/embed/reranker.ts");
-  const { reranked } = await import("../../../lib/search/reranked.ts");
+  const { withReranking } = await import("../../../lib/search/reranking.ts");
   const reranker = await Reranker.open(choice.reranker).catch((error: unknown) => {
     first[Symbol.dispose]();
     throw error;
@@ -139,15 +139,15 @@ export async function openUnbatchedSearch(choice: SearchChoice): Promise<OpenedS
     first[Symbol.dispose]();
     reranker.close();
   };
-  const search = reranked(first.search, reranker, { topK: choice.rerankFrom });
+  const search = withReranking(first.search, { reranker, topK: choice.rerankFrom });
   return { search, [Symbol.dispose]: close };
 }
 
 /** The same with its queries gathered into batches. */
 export async function openSearch(choice: SearchChoice): Promise<OpenedSearch> {
-  const { batched } = await import("../../../lib/search/batched.ts");
+  const { withBatching } = await import("../../../lib/search/batching.ts");
   const opened = await openUnbatchedSearch(choice);
   // One query cannot hold up a batch of this machine's.
-  const search = batched(opened.search, choice.index === undefined ? {} : { aloneAfterMs: 0 });
+  const search = withBatching(opened.search, choice.index === undefined ? {} : { aloneAfterMs: 0 });
   return { search, [Symbol.dispose]: () => opened[Symbol.dispose]() };
 }

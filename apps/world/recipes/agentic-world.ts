@@ -3,7 +3,7 @@
 import { type AgenticOptions, agenticRagR1 } from "../../../lib/recipes/agentic-rag-r1.ts";
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import type { AgenticTool } from "../../../lib/rollout/formats/agentic-prompts.ts";
-import { volumeSearch } from "../story/volumes.ts";
+import { withVolumes } from "../story/volumes.ts";
 import { withWorldPrompt } from "./world.ts";
 
 /** The volumes as tools; a query names one of them. */
@@ -28,5 +28,5 @@ export function agenticWorldRecipe(
   options: Omit<AgenticOptions, "tools" | "maxQueries" | "box"> = {},
 ): Recipe {
   const recipe = withWorldPrompt(agenticRagR1({ ...options, tools: volumeTools, maxQueries: 1 }));
-  return { ...recipe, searchThrough: volumeSearch };
+  return { ...recipe, searchThrough: withVolumes };
 }

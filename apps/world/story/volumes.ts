@@ -1,5 +1,5 @@
 /** The world's encyclopedia in two volumes: nothing about a name says in which of them its passage stands. */
-import type { Hit, Search } from "../../../lib/search/search.ts";
+import { askSearch, type Hit, type Search } from "../../../lib/search/search.ts";
 
 /** The volumes' names. */
 export const volumes = ["A", "B"] as const;
@@ -35,7 +35,7 @@ const kDeeper = 8;
  * @param search - over all passages
  * @returns of that volume the passages about what the query names
  */
-export function volumeSearch(search: Search): Search {
+export function withVolumes(search: Search): Search {
   return async (queries, { topK, ...options }) => {
     const asked = queries.map((query) => {
       const [label = "", name] = /^\s*\[([AB])\]/.exec(query) ?? [];
@@ -44,7 +44,8 @@ export function volumeSearch(search: Search): Search {
         query: query.slice(label.length).trim(),
       };
     });
-    const found = await search(
+    const found = await askSearch(
+      search,
       asked.map(({ query }) => query),
       { ...options, topK: topK * kDeeper },
     );

@@ -131,7 +131,7 @@ interface VolumeQuery {
 }
 
 function lookInto({ library }: DemonstrationWorld, { query, volume, topK }: VolumeQuery): WorldPassage[] {
-  // As deep as `volumeSearch` looks.
+  // As deep as `withVolumes` looks.
   return library
     .search(query, topK * 8)
     .filter((passage) => standsIn(passage, { volume, query }))

@@ -1,6 +1,6 @@
 /** Any search as a tool. */
 import { z } from "zod";
-import type { Search } from "../../search/search.ts";
+import { askSearch, type Search } from "../../search/search.ts";
 import { type Tool, tool } from "../tool.ts";
 import type { ToolWording } from "./calculator.ts";
 
@@ -13,7 +13,7 @@ export interface SearchToolOptions extends ToolWording {
 }
 
 /**
- * A tool that searches. Over `batched(search)` the calls of all trajectories are gathered.
+ * A tool that searches. Over `withBatching(search)` the calls of all trajectories are gathered.
  *
  * @param search - an index, a server, the web
  * @param options - `name`, `@default` "search", `description`, and how many documents
@@ -40,7 +40,7 @@ export function searchTool(
       topK: z.int().min(1).max(Math.max(topK, maxTopK)).default(topK).describe("how many passages"),
     }),
     run: async ({ query, topK: wanted }, { signal }) => {
-      const [documents = []] = await search([query], { topK: wanted, signal });
+      const [documents = []] = await askSearch(search, [query], { topK: wanted, signal });
       if (documents.length === 0) return "Nothing was found.";
       const lines = documents.map(({ title, text }, i) => `Doc ${i + 1}: ${title}\n${text}`);
       return { text: lines.join("\n"), documents };

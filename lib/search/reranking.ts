@@ -1,14 +1,21 @@
 /** A search whose hits are put in the order of a cross-encoder. */
 import { SeekError } from "../base/errors.ts";
-import type { Hit, Search } from "./search.ts";
+import { askSearch, type Hit, type Search } from "./search.ts";
 
-/** What scores passages against a query; a {@link Reranker} is one. */
+/** What scores passages against a query; a `Reranker` is one. */
 export interface PairScorer {
   /** f32 [N], higher is better. */
   scorePairs(
     pairs: readonly (readonly [string, string])[],
-    options: { readonly signal?: AbortSignal },
+    options: { readonly signal?: AbortSignal | undefined },
   ): Promise<Float32Array>;
+}
+
+/** Who scores how many. */
+export interface RerankingOptions {
+  readonly reranker: PairScorer;
+  /** Candidates per query, at least as many as are asked for. */
+  readonly topK: number;
 }
 
 function ordered(hits: readonly Hit[], scores: Float32Array, topK: number): Hit[] {
@@ -23,27 +30,24 @@ function ordered(hits: readonly Hit[], scores: Float32Array, topK: number): Hit[
  * its title, a line break and its text; equal scores keep the order of `search`.
  *
  * @param search - finds the candidates
- * @param reranker - scores them
- * @param options - `topK`: candidates per query, at least as many as are asked for
+ * @param options - what scores them, and how many
  * @returns a search whose scores are the re-ranker's
  * @throws ERR_RANGE for `topK`; the search: what `search` and the re-ranker throw
  * @example
- * const search = reranked(await openIndex("index"), await Reranker.open("models/bge-reranker-base"), { topK: 50 });
+ * const search = withReranking(await openIndex("index"), {
+ *   reranker: await Reranker.open("models/bge-reranker-base"),
+ *   topK: 50,
+ * });
  */
-export function reranked(
-  search: Search,
-  reranker: PairScorer,
-  { topK: candidates }: { readonly topK: number },
-): Search {
+export function withReranking(search: Search, { reranker, topK: candidates }: RerankingOptions): Search {
   if (!Number.isInteger(candidates) || candidates < 1)
     throw new SeekError("ERR_RANGE", `topK: expected a whole number of at least 1, got ${candidates}`);
   return async (queries, { topK, signal }) => {
-    const stop = signal === undefined ? {} : { signal };
-    const found = await search(queries, { topK: Math.max(candidates, topK), ...stop });
+    const found = await askSearch(search, queries, { topK: Math.max(candidates, topK), signal });
     const pairs = found.flatMap((hits, q) =>
       hits.map(({ title, text }) => [queries[q] ?? "", `${title}\n${text}`] as const),
     );
-    const scores = await reranker.scorePairs(pairs, stop);
+    const scores = await reranker.scorePairs(pairs, { signal });
     let at = 0;
     return found.map((hits) => {
       at += hits.length;

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SeekError } from "../../lib/base/errors.ts";
-import { batched } from "../../lib/search/batched.ts";
 import type { BatchEvent } from "../../lib/search/batcher.ts";
+import { withBatching } from "../../lib/search/batching.ts";
 import type { Hit, Search, SearchOptions } from "../../lib/search/search.ts";
 
 interface Call {
@@ -49,7 +49,7 @@ function recorded(): { search: Search; calls: Call[] } {
 
 test("the queries of many callers become one search, each caller gets its own hits", async () => {
   const { search, calls } = recorded();
-  const find = batched(search);
+  const find = withBatching(search);
   const found = await Promise.all(
     Array.from({ length: 20 }, (_, i) => find([`a${i}`, `b${i}`], { topK: 2 })),
   );
@@ -68,7 +68,7 @@ test("the queries of many callers become one search, each caller gets its own hi
 
 test("equal queries are asked once, also while the search is under way, and kept afterwards", async () => {
   const { search, calls, open, called } = gated();
-  const find = batched(search);
+  const find = withBatching(search);
   const first = Promise.all([find(["x"], { topK: 1 }), find(["x", "x"], { topK: 1 })]);
   await called();
   const joined = find(["x"], { topK: 1 });
@@ -83,7 +83,7 @@ test("equal queries are asked once, also while the search is under way, and kept
 
 test("a full batch leaves before the window ends, the rest after it", async () => {
   const { search, calls } = recorded();
-  const find = batched(search, { windowMs: 10_000, maxBatch: 3 });
+  const find = withBatching(search, { windowMs: 10_000, maxBatch: 3 });
   const started = performance.now();
   await Promise.all(Array.from({ length: 6 }, (_, i) => find([`${i}`], { topK: 1 })));
   assert.ok(performance.now() - started < 9000);
@@ -95,7 +95,7 @@ test("a full batch leaves before the window ends, the rest after it", async () =
 
 test("queries that differ in topK are searched for apart", async () => {
   const { search, calls } = recorded();
-  const find = batched(search);
+  const find = withBatching(search);
   const [one, three] = await Promise.all([find(["x"], { topK: 1 }), find(["x"], { topK: 3 })]);
   assert.deepEqual([one[0]?.length, three[0]?.length], [1, 3]);
   assert.deepEqual(calls.map(({ options }) => options.topK).sort(), [1, 3]);
@@ -103,7 +103,7 @@ test("queries that differ in topK are searched for apart", async () => {
 
 test("a caller that aborts leaves at once, the others' queries go on", async () => {
   const { search, calls, open, called } = gated();
-  const find = batched(search);
+  const find = withBatching(search);
   const stop = new AbortController();
   const leaver = find(["shared", "own"], { topK: 1, signal: stop.signal });
   const other = find(["shared"], { topK: 1 });
@@ -117,7 +117,7 @@ test("a caller that aborts leaves at once, the others' queries go on", async () 
 
 test("a query that nobody waits for any more is not sent, a search for nobody is aborted", async () => {
   const { search, calls, open, called } = gated();
-  const find = batched(search);
+  const find = withBatching(search);
   const early = new AbortController();
   const late = new AbortController();
   const rejections = [
@@ -139,7 +139,7 @@ test("a query that nobody waits for any more is not sent, a search for nobody is
 
 test("a signal that has already fired rejects without a search", async () => {
   const { search, calls } = recorded();
-  await assert.rejects(batched(search)(["x"], { topK: 1, signal: AbortSignal.abort() }), {
+  await assert.rejects(withBatching(search)(["x"], { topK: 1, signal: AbortSignal.abort() }), {
     code: "ERR_ABORTED",
   });
   await sleep(5);
@@ -149,7 +149,7 @@ test("a signal that has already fired rejects without a search", async () => {
 test("failures are typed, reach every caller and are not kept", async () => {
   const failures = [new Error("socket hang up"), new SeekError("ERR_FORMAT", "odd answer")];
   let numCalls = 0;
-  const find = batched(async (queries) => {
+  const find = withBatching(async (queries) => {
     const failure = failures[numCalls];
     numCalls += 1;
     if (failure) throw failure;
@@ -165,7 +165,7 @@ test("failures are typed, reach every caller and are not kept", async () => {
 
 test("a query that makes its batch fail fails alone", async () => {
   const sizes: number[] = [];
-  const find = batched(async (queries) => {
+  const find = withBatching(async (queries) => {
     sizes.push(queries.length);
     if (queries.includes("bad")) throw new SeekError("ERR_FORMAT", "bad query");
     return queries.map((query) => [hitFor(query, 0)]);
@@ -190,7 +190,7 @@ function slowSearch(): { search: Search; sizes: number[] } {
 
 test("a slow query holds up those of its batch until they are asked alone, and fails at its deadline", async () => {
   const { search, sizes } = slowSearch();
-  const find = batched(search, { aloneAfterMs: 20, timeoutMs: 2000 });
+  const find = withBatching(search, { aloneAfterMs: 20, timeoutMs: 2000 });
   const slow = assert.rejects(find(["slow"], { topK: 1 }), { code: "ERR_REMOTE", message: /within 2000 ms/ });
   const started = performance.now();
   assert.deepEqual(await find(["x"], { topK: 1 }), [[hitFor("x", 0)]]);
@@ -201,7 +201,7 @@ test("a slow query holds up those of its batch until they are asked alone, and f
 
 test("later queries do not wait for a slow one", async () => {
   const { search } = slowSearch();
-  const find = batched(search);
+  const find = withBatching(search);
   const stop = new AbortController();
   const slow = assert.rejects(find(["slow"], { topK: 1, signal: stop.signal }), { code: "ERR_ABORTED" });
   await sleep(5);
@@ -214,7 +214,7 @@ test("later queries do not wait for a slow one", async () => {
 
 test("without a fixed window nothing waits when nothing is under way, and a search under way gathers", async () => {
   const { search, calls, open, called } = gated();
-  const find = batched(search);
+  const find = withBatching(search);
   const first = find(["first"], { topK: 1 });
   await called();
   const others = ["a", "b"].map((query) => find([query], { topK: 1 }));
@@ -230,7 +230,7 @@ test("without a fixed window nothing waits when nothing is under way, and a sear
 
 test("a fixed window gathers what is asked within it", async () => {
   const { search, calls } = recorded();
-  const find = batched(search, { windowMs: 60 });
+  const find = withBatching(search, { windowMs: 60 });
   const first = find(["a"], { topK: 1 });
   await sleep(10);
   await Promise.all([first, find(["b"], { topK: 1 })]);
@@ -243,7 +243,7 @@ test("a fixed window gathers what is asked within it", async () => {
 test("whoever listens is told of each query and each batch", async () => {
   const { search } = recorded();
   const events: BatchEvent[] = [];
-  const find = batched(search, { onEvent: (event) => events.push(event) });
+  const find = withBatching(search, { onEvent: (event) => events.push(event) });
   await Promise.all([find(["x", "y"], { topK: 1 }), find(["x"], { topK: 1 })]);
   await find(["x"], { topK: 1 });
   assert.deepEqual(
@@ -254,7 +254,7 @@ test("whoever listens is told of each query and each batch", async () => {
 
 test("the cache is bounded in bytes", async () => {
   const { search, calls } = recorded();
-  const find = batched(search, { maxCachedBytes: 500 });
+  const find = withBatching(search, { maxCachedBytes: 500 });
   for (const query of ["a", "b", "a", "a".repeat(300), "a"]) await find([query], { topK: 1 });
   assert.deepEqual(
     calls.map(({ queries }) => queries[0]?.slice(0, 2)),
@@ -263,12 +263,12 @@ test("the cache is bounded in bytes", async () => {
 });
 
 test("a search that answers too few lists is an ERR_REMOTE", async () => {
-  await assert.rejects(batched(async () => [])(["x"], { topK: 1 }), { code: "ERR_REMOTE" });
+  await assert.rejects(withBatching(async () => [])(["x"], { topK: 1 }), { code: "ERR_REMOTE" });
 });
 
 test("the cache is bounded and drops what was used longest ago", async () => {
   const { search, calls } = recorded();
-  const find = batched(search, { windowMs: 0, maxCached: 2 });
+  const find = withBatching(search, { windowMs: 0, maxCached: 2 });
   for (const query of ["a", "b", "a", "c", "a", "b"]) await find([query], { topK: 1 });
   assert.deepEqual(
     calls.map(({ queries }) => queries[0]),

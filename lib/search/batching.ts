@@ -1,6 +1,6 @@
 /** Micro-batching: the queries of all live trajectories that arrive within a short time become one search. */
 import { Batcher, type BatchOptions } from "./batcher.ts";
-import type { Hit, Search } from "./search.ts";
+import { askSearch, type Hit, type Search } from "./search.ts";
 
 /** Roughly what hits hold in memory. */
 function bytesOf(hits: readonly Hit[]): number {
@@ -20,12 +20,12 @@ function bytesOf(hits: readonly Hit[]): number {
  * @returns a search that rejects with the inner search's SeekError, ERR_REMOTE for any other error or when the time is
  * up, or ERR_ABORTED
  * @example
- * const search = batched(await openIndex("index"), { timeoutMs: 10_000 });
+ * const search = withBatching(await openIndex("index"), { timeoutMs: 10_000 });
  * await Promise.all(questions.map(({ question }) => search([question], { topK: 3 }))); // one search
  */
-export function batched(search: Search, options: BatchOptions = {}): Search {
+export function withBatching(search: Search, options: BatchOptions = {}): Search {
   const batcher = new Batcher<readonly Hit[]>(
-    (queries, topK, signal) => search(queries, { topK, signal }),
+    (queries, topK, signal) => askSearch(search, queries, { topK, signal }),
     options,
     bytesOf,
   );
