@@ -77,6 +77,7 @@ const folders = {
   "apps/cli/open": "what commands open: models, learners, policies, files",
   "apps/cli/report": "what commands tell: tables, progress, pace",
   "lib/text/tokenizers/json": "tokenizer.json files",
+  "lib/text/tokenizers/patterns": "patterns in a tokenizer.json: translation, cost, sets of code points",
   "lib/text/tokenizers/sentencepiece": "SentencePiece model files",
   "lib/data/files": "rows from files of every kind",
   "lib/data/logs": "what a run writes down as it goes",

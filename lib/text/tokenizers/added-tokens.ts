@@ -1,9 +1,11 @@
 /** Added tokens: strings that are one token wherever they stand, found before the model sees the text. */
 import { z } from "zod";
+import { maxTokenId } from "./json/vocabulary.ts";
+import { classOf } from "./patterns/unicode.ts";
 
 /** The shape of one entry of `added_tokens` in tokenizer.json. */
 export const addedTokenSchema = z.looseObject({
-  id: z.int().nonnegative(),
+  id: z.int().nonnegative().max(maxTokenId),
   content: z.string(),
   single_word: z.boolean().default(false),
   lstrip: z.boolean().default(false),
@@ -18,7 +20,16 @@ export type AddedToken = z.infer<typeof addedTokenSchema>;
 /** A stretch of text, or the added token found there. */
 export type Section = string | AddedToken;
 
-const kWord = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]/u;
+const kWord = new RegExp(`[${classOf("word")}]`, "u");
+// JavaScript's \s and trim hold U+FEFF, which is no white space to the reference.
+const kSpaceAtStart = /^\p{White_Space}*/u;
+const kSpace = /\p{White_Space}/u;
+
+function trimEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && kSpace.test(text[end - 1] as string)) end -= 1;
+  return text.slice(0, end);
+}
 
 function isInsideWord(text: string, start: number, end: number): boolean {
   const before = /.$/su.exec(text.slice(Math.max(0, start - 2), start))?.[0] ?? "";
@@ -52,10 +63,11 @@ export class AddedTokenSplitter {
       const stop = match.index + match[0].length;
       if (match.index < end || (token.single_word && isInsideWord(text, match.index, stop))) continue;
       const between = text.slice(end, match.index);
-      const kept = token.lstrip ? between.trimEnd() : between;
+      const kept = token.lstrip ? trimEnd(between) : between;
       if (kept !== "") sections.push(kept);
       sections.push(token);
-      end = token.rstrip ? text.length - text.slice(stop).trimStart().length : stop;
+      const numSpaces = token.rstrip ? (kSpaceAtStart.exec(text.slice(stop))?.[0].length ?? 0) : 0;
+      end = stop + numSpaces;
     }
     if (end < text.length) sections.push(text.slice(end));
     return sections;

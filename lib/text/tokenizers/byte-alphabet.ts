@@ -22,3 +22,14 @@ export function bytesOfByteLevel(token: string): Uint8Array | undefined {
   }
   return bytes;
 }
+
+const kCharOfByte: readonly string[] = [...kByteOfChar]
+  .sort(([, a], [, b]) => a - b)
+  .map(([char]) => String.fromCharCode(char));
+
+/** The characters that stand for a text's bytes in UTF-8. */
+export function writeByteLevel(text: string): string {
+  let written = "";
+  for (const byte of Buffer.from(text, "utf8")) written += kCharOfByte[byte];
+  return written;
+}

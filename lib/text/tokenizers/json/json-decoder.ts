@@ -2,9 +2,7 @@
 import { SeekError } from "../../../base/errors.ts";
 import { bytesOfByteLevel } from "../byte-alphabet.ts";
 import { type Lead, PieceTable } from "../pieces.ts";
-
-/** One component of a tokenizer.json: its `type` and whatever belongs to it. */
-export type Component = { readonly type: string } & Readonly<Record<string, unknown>>;
+import type { Component } from "./component.ts";
 
 /** A decoder, flattened: how one token becomes bytes and what happens at the start of a text. */
 interface Decoding {

@@ -1,6 +1,7 @@
 /** The `post_processor` of a tokenizer.json: which ids are put around one text, or around two. */
+import { SeekError } from "../../../base/errors.ts";
 import type { Marks, PairMarks } from "../codec.ts";
-import type { Component } from "./json-decoder.ts";
+import type { Component } from "./component.ts";
 
 /** One item of TemplateProcessing's `single` and `pair` lists. */
 interface Item {
@@ -50,8 +51,11 @@ export function templateIds(component: Component | null): Marks {
         prefix: [...outer.prefix, ...inner.prefix],
         suffix: [...inner.suffix, ...outer.suffix],
       }));
-    default:
+    case "ByteLevel":
+    case undefined:
       return { prefix: [], suffix: [] };
+    default:
+      throw new SeekError("ERR_FORMAT", `post_processor: ${component?.type} is not supported`);
   }
 }
 

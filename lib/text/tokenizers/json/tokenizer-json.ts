@@ -1,11 +1,13 @@
 /** Hugging Face's tokenizer.json: text -> normaliser -> pieces -> model -> ids, with added tokens and a template. */
-import { Tokenizer as Library } from "@huggingface/tokenizers";
 import { z } from "zod";
 import { SeekError } from "../../../base/errors.ts";
 import { type AddedToken, AddedTokenSplitter, addedTokenSchema } from "../added-tokens.ts";
 import type { Codec, EncodeParts } from "../codec.ts";
-import { type Component, pieceTable } from "./json-decoder.ts";
-import { exactPreTokenizer } from "./json-pretokenizer.ts";
+import type { Component } from "./component.ts";
+import { pieceTable } from "./json-decoder.ts";
+import { buildModel, type JsonModel, modelSchema } from "./json-model.ts";
+import { type Normalize, normalizerOf } from "./json-normalizer.ts";
+import { type PreTokenize, preTokenizerOf } from "./json-pretokenizer.ts";
 import { pairTemplateIds, templateIds } from "./json-template.ts";
 
 const component = z.custom<Component | null>(
@@ -13,43 +15,30 @@ const component = z.custom<Component | null>(
   "expected null or an object with a type",
 );
 
-const model = z.looseObject({
-  type: z.enum(["BPE", "WordPiece", "Unigram", "WordLevel"]).optional(),
-  unk_token: z.string().nullish(),
-  vocab: z.custom<object>((value) => typeof value === "object" && value !== null, "expected a vocabulary"),
-});
-
 /** What a tokenizer.json must have; the parts of a component are checked by who builds it. */
 export const tokenizerJsonSchema = z.looseObject({
   added_tokens: z.array(addedTokenSchema).default([]),
   normalizer: component.default(null),
   pre_tokenizer: component.default(null),
-  model,
+  model: modelSchema,
   post_processor: component.default(null),
   decoder: component.default(null),
 });
 
 type TokenizerJson = z.infer<typeof tokenizerJsonSchema>;
 
-/** The parts of the library's tokenizer that are used: what stands between an added token and the next. */
+/** What stands between an added token and the next is normalised, cut into pieces, and these into tokens. */
 interface Parts {
-  readonly normalizer: ((text: string) => string) | null;
-  readonly preTokenizer: ((text: string, options: { section_index: number }) => string[]) | null;
-  readonly model: {
-    (pieces: string[]): string[];
-    readonly tokens_to_ids: ReadonlyMap<string, number>;
-    readonly vocab: readonly (string | undefined)[];
-    readonly unk_token_id?: number | undefined;
-  };
+  readonly normalize: Normalize;
+  readonly preTokenize: PreTokenize;
+  readonly model: JsonModel;
 }
 
 function build(json: TokenizerJson): Parts {
-  const exact = { ...json, pre_tokenizer: exactPreTokenizer(json.pre_tokenizer) };
-  const library = new Library(exact, { unk_token: json.model.unk_token ?? null });
   return {
-    normalizer: library.normalizer as Parts["normalizer"],
-    preTokenizer: library.pre_tokenizer as Parts["preTokenizer"],
-    model: library.model as unknown as Parts["model"],
+    normalize: json.normalizer === null ? (text) => text : normalizerOf(json.normalizer),
+    preTokenize: json.pre_tokenizer === null ? (piece) => [piece] : preTokenizerOf(json.pre_tokenizer),
+    model: buildModel(json.model),
   };
 }
 
@@ -63,7 +52,7 @@ class JsonEncoder {
     this.#raw = new AddedTokenSplitter(added.filter((token) => !token.normalized));
     this.#normalized = new AddedTokenSplitter(
       added.filter((token) => token.normalized),
-      (content) => this.#normalize(content),
+      (content) => parts.normalize(content),
     );
   }
 
@@ -71,7 +60,8 @@ class JsonEncoder {
     const ids: number[] = [];
     let isFirst = true;
     for (const outer of this.#raw.split(text)) {
-      const sections = typeof outer === "string" ? this.#normalized.split(this.#normalize(outer)) : [outer];
+      const sections =
+        typeof outer === "string" ? this.#normalized.split(this.#parts.normalize(outer)) : [outer];
       for (const section of sections) {
         if (typeof section !== "string") ids.push(section.id);
         else this.#encodeSection(section, isFirst, ids);
@@ -81,28 +71,18 @@ class JsonEncoder {
     return ids;
   }
 
-  #normalize(text: string): string {
-    return this.#parts.normalizer?.(text) ?? text;
-  }
-
   #encodeSection(text: string, isFirst: boolean, ids: number[]): void {
-    const { preTokenizer, model } = this.#parts;
-    const pieces = preTokenizer?.(text, { section_index: isFirst ? 0 : 1 }) ?? [text];
-    for (const token of model(pieces)) ids.push(this.#idOf(token));
-  }
-
-  #idOf(token: string): number {
-    const id = this.#parts.model.tokens_to_ids.get(token) ?? this.#parts.model.unk_token_id;
-    if (id !== undefined) return id;
-    throw new SeekError(
-      "ERR_ARGUMENT",
-      `text: "${token}" is not in the vocabulary, which has no token for unknown`,
-    );
+    const { preTokenize, model } = this.#parts;
+    for (const piece of preTokenize({ text, isFirst })) {
+      for (const id of model.encode(piece.text)) ids.push(id);
+    }
   }
 }
 
 function codec(json: TokenizerJson): Codec {
   const parts = build(json);
+  const { vocabulary } = parts.model;
+  for (const { content, id } of json.added_tokens) vocabulary.add(content, id);
   const specials = json.added_tokens.filter((token) => token.special);
   const encoder = new JsonEncoder(parts, json.added_tokens);
   const plain = new JsonEncoder(
@@ -110,9 +90,9 @@ function codec(json: TokenizerJson): Codec {
     json.added_tokens.filter((token) => !token.special),
   );
   return {
-    pieces: pieceTable(json.decoder, parts.model.vocab),
-    tokens: parts.model.vocab,
-    ids: parts.model.tokens_to_ids,
+    pieces: pieceTable(json.decoder, vocabulary.tokens),
+    tokens: vocabulary.tokens,
+    ids: vocabulary.ids,
     specials: new Map(specials.map((token) => [token.content, token.id])),
     encode: (text, { parseSpecialTokens }: EncodeParts) =>
       (parseSpecialTokens ? encoder : plain).encode(text),

@@ -182,9 +182,10 @@ export class Unigram {
   #extend(text: string, start: number, charLength: number, best: (Best | undefined)[]): void {
     const soFar = (best[start] as Best).score;
     let hasChar = false;
-    const offer = (end: number, score: number, id: number): void => {
+    const offer = (end: number, sum: number, id: number): void => {
       const known = best[end];
-      if (known === undefined || score > known.score) best[end] = { score: Math.fround(score), start, id };
+      const score = Math.fround(sum);
+      if (known === undefined || score > known.score) best[end] = { score, start, id };
     };
     for (let end = start + 1; end <= text.length; ++end) {
       const part = text.slice(start, end);

@@ -1,4 +1,5 @@
 /** SentencePiece's normaliser: its table of replacements, and its rules for spaces. */
+import { CharsMap, type Prefix } from "./chars-map.ts";
 import { pieceTypes, type SentencePieceModel } from "./sentencepiece-model.ts";
 
 /** The sign that stands for a space inside pieces. */
@@ -7,51 +8,6 @@ export const spaceSign = "\u2581";
 const kSpaceSignBytes = Buffer.from(spaceSign);
 const kReplacement = Buffer.from("\ufffd");
 const kSpace = 0x20;
-
-/** A part of the input with what it becomes. */
-interface Prefix {
-  readonly output: Uint8Array;
-  readonly numConsumed: number;
-}
-
-/** The table of replacements: a double-array trie (Darts) over UTF-8 bytes, followed by NUL-ended texts. */
-class CharsMap {
-  readonly #units: Uint32Array;
-  readonly #texts: Uint8Array;
-
-  constructor(bytes: Uint8Array) {
-    const copy = new Uint8Array(bytes);
-    const trieSize = copy.length < 4 ? 0 : new DataView(copy.buffer).getUint32(0, true);
-    this.#units = new Uint32Array(copy.buffer.slice(4, 4 + trieSize));
-    this.#texts = copy.subarray(4 + trieSize);
-  }
-
-  /** The longest replacement that starts at `start`. */
-  longest(input: Uint8Array, start: number): Prefix | undefined {
-    if (this.#units.length === 0) return undefined;
-    let found: Prefix | undefined;
-    let node = this.#offset(0);
-    for (let at = start; at < input.length; ++at) {
-      const byte = input[at] as number;
-      node ^= byte;
-      const unit = this.#units[node] ?? 0;
-      if ((unit & 0x800000ff) >>> 0 !== byte) break;
-      node ^= this.#offset(node);
-      if ((unit & 0x100) !== 0) found = { output: this.#text(node), numConsumed: at + 1 - start };
-    }
-    return found;
-  }
-
-  #offset(node: number): number {
-    const unit = this.#units[node] as number;
-    return (unit >>> 10) << ((unit & 0x200) >>> 6);
-  }
-
-  #text(leaf: number): Uint8Array {
-    const start = (this.#units[leaf] as number) & 0x7fffffff;
-    return this.#texts.subarray(start, this.#texts.indexOf(0, start));
-  }
-}
 
 /** The length of the UTF-8 character at `start`; 0 where there is none. The input comes from TextEncoder. */
 function charLength(input: Uint8Array, start: number): number {

@@ -1,0 +1,147 @@
+/** The `normalizer` of a tokenizer.json, component by component as the reference library has it. */
+import { z } from "zod";
+import { SeekError } from "../../../base/errors.ts";
+import { JsonPattern } from "../patterns/json-pattern.ts";
+import { classOf, type UnicodeSet } from "../patterns/unicode.ts";
+import { CharsMap } from "../sentencepiece/chars-map.ts";
+import { type Component, componentList, parseComponent } from "./component.ts";
+
+/** Text to text. */
+export type Normalize = (text: string) => string;
+
+const flag = z.boolean();
+const schemas = {
+  BertNormalizer: z.strictObject({
+    type: z.string(),
+    clean_text: flag.default(true),
+    handle_chinese_chars: flag.default(true),
+    strip_accents: flag.nullish(),
+    lowercase: flag.default(true),
+  }),
+  Replace: z.strictObject({ type: z.string(), pattern: z.unknown(), content: z.string() }),
+  Prepend: z.strictObject({ type: z.string(), prepend: z.string() }),
+  Strip: z.strictObject({ type: z.string(), strip_left: flag, strip_right: flag }),
+  Precompiled: z.strictObject({ type: z.string(), precompiled_charsmap: z.string().nullable() }),
+  Sequence: z.strictObject({ type: z.string(), normalizers: componentList }),
+  plain: z.strictObject({ type: z.string() }),
+};
+
+const setRegex = (name: UnicodeSet, flags = "gu"): RegExp => new RegExp(`[${classOf(name)}]`, flags);
+
+/** Unified ideographs as BERT isolates them: blocks up to extension E, and those of compatibility. */
+const kIdeographs =
+  /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/gu;
+
+/** A normal form of the reference's Unicode: code points that came later stand as they are and join with nothing. */
+function normalForm(form: "NFC" | "NFD" | "NFKC" | "NFKD"): Normalize {
+  const later = setRegex("unstable", "u");
+  const apart = new RegExp(`([${classOf("unstable")}])`, "u");
+  return (text) => {
+    if (!later.test(text)) return text.normalize(form);
+    const parts = text.split(apart);
+    return parts.map((part, i) => (i % 2 === 0 ? part.normalize(form) : part)).join("");
+  };
+}
+
+/** One code point at a time: a sigma at the end of a word is like any other. */
+function lowercase(text: string): string {
+  if (!/[\u03a3\u0130]/.test(text)) return text.toLowerCase();
+  return Array.from(text, (char) => char.toLowerCase()).join("");
+}
+
+function bert(component: Component): Normalize {
+  const options = parseComponent("normalizer", schemas.BertNormalizer, component);
+  const steps: Normalize[] = [];
+  if (options.clean_text) {
+    const removed = setRegex("bertRemoved");
+    steps.push((text) => text.replace(removed, "").replace(/\p{White_Space}/gu, " "));
+  }
+  if (options.handle_chinese_chars) steps.push((text) => text.replace(kIdeographs, " $& "));
+  if (options.strip_accents ?? options.lowercase) {
+    const [decompose, mark] = [normalForm("NFD"), setRegex("bertMark")];
+    steps.push((text) => decompose(text).replace(mark, ""));
+  }
+  if (options.lowercase) steps.push(lowercase);
+  return inOrder(steps);
+}
+
+function replace(component: Component): Normalize {
+  const { pattern, content } = parseComponent("normalizer", schemas.Replace, component);
+  const regex = JsonPattern.parse(pattern);
+  return (text) => regex.replace(text, content);
+}
+
+function strip(component: Component): Normalize {
+  const { strip_left, strip_right } = parseComponent("normalizer", schemas.Strip, component);
+  return (text) => {
+    const start = strip_left ? (/^\p{White_Space}*/u.exec(text)?.[0].length ?? 0) : 0;
+    let end = text.length;
+    while (strip_right && end > start && /\p{White_Space}/u.test(text[end - 1] as string)) end -= 1;
+    return text.slice(start, end);
+  };
+}
+
+const kSegmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** SentencePiece's table, asked once for each short grapheme and else for each code point. */
+function precompiled(component: Component): Normalize {
+  const { precompiled_charsmap } = parseComponent("normalizer", schemas.Precompiled, component);
+  const map = new CharsMap(Buffer.from(precompiled_charsmap ?? "", "base64"));
+  const ofChar = (char: string): string => map.shortest(char) ?? char;
+  return (text) => {
+    let output = "";
+    for (const { segment } of kSegmenter.segment(text)) {
+      const whole = Buffer.byteLength(segment) < 6 ? map.shortest(segment) : undefined;
+      output += whole ?? Array.from(segment, ofChar).join("");
+    }
+    return output;
+  };
+}
+
+function inOrder(steps: readonly Normalize[]): Normalize {
+  return (text) => steps.reduce((current, step) => step(current), text);
+}
+
+function plain(component: Component, normalize: Normalize): Normalize {
+  parseComponent("normalizer", schemas.plain, component);
+  return normalize;
+}
+
+/**
+ * Builds a normaliser.
+ *
+ * @throws ERR_FORMAT naming a component that is unknown or malformed
+ */
+export function normalizerOf(component: Component): Normalize {
+  switch (component.type) {
+    case "BertNormalizer":
+      return bert(component);
+    case "NFC":
+    case "NFD":
+    case "NFKC":
+    case "NFKD":
+      return plain(component, normalForm(component.type));
+    case "Lowercase":
+      return plain(component, lowercase);
+    case "StripAccents": {
+      const accent = setRegex("accent");
+      return plain(component, (text) => text.replace(accent, ""));
+    }
+    case "Replace":
+      return replace(component);
+    case "Prepend": {
+      const { prepend } = parseComponent("normalizer", schemas.Prepend, component);
+      return (text) => (text === "" ? text : prepend + text);
+    }
+    case "Strip":
+      return strip(component);
+    case "Precompiled":
+      return precompiled(component);
+    case "Sequence": {
+      const { normalizers } = parseComponent("normalizer", schemas.Sequence, component);
+      return inOrder(normalizers.map(normalizerOf));
+    }
+    default:
+      throw new SeekError("ERR_FORMAT", `normalizer: ${component.type} is not supported`);
+  }
+}
