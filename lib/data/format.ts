@@ -13,6 +13,8 @@ export interface Format {
   readonly question: (row: JsonRow) => string;
   /** The answer and its aliases; blank ones and repetitions are dropped by the caller. */
   readonly answers: (row: JsonRow) => readonly string[];
+  /** Whether an empty list of answers says that the right answer is to give none. @default false: it is an error */
+  readonly mayBeUnanswerable?: boolean;
   /** Undefined when the row has none. @default no row has one */
   readonly id?: (row: JsonRow) => string | undefined;
   /** What the answer names, for aliases in a file of their own; undefined for a yes or a number. */
@@ -50,8 +52,11 @@ export function readRow(
   const question = format.question(row);
   if (question.trim() === "") throw rowError(row, "a question", "an empty one");
   const others = aliases?.get(format.answerId?.(row) ?? "") ?? [];
-  const answers = [...new Set([...format.answers(row), ...others])].filter((answer) => answer.trim() !== "");
-  if (answers.length === 0) throw rowError(row, "at least one answer", "none, or empty ones");
+  const given = format.answers(row);
+  const answers = [...new Set([...given, ...others])].filter((answer) => answer.trim() !== "");
+  const isUnanswerable = format.mayBeUnanswerable === true && given.length === 0;
+  if (answers.length === 0 && !isUnanswerable)
+    throw rowError(row, "at least one answer", "none, or empty ones");
   return defined({
     id: format.id?.(row) ?? `q${row.index}`,
     question,

@@ -135,6 +135,7 @@ export const formats = {
     id: firstOf("id"),
     question: text("question"),
     answers: (row) => questionFromRow(row).answers,
+    mayBeUnanswerable: true,
     kind: optional("kind"),
     split: optional("split"),
     source: optional("source"),
@@ -219,6 +220,7 @@ export const formats = {
     id: firstOf("id"),
     question: text("question"),
     answers: flashragAnswers,
+    mayBeUnanswerable: true,
     kind: flashragKind,
   },
   verl: {

@@ -3,7 +3,7 @@ import { defined } from "../base/defined.ts";
 import { type JsonRow, rowError, textColumn, writeJsonLines } from "./files/jsonl.ts";
 import { readDataRows } from "./files/rows.ts";
 
-/** One question. `answers` are the accepted strings (aliases), at least one. */
+/** One question. `answers` are the accepted strings (aliases); none where the right answer is to give none (SQuAD 2.0). */
 export interface Question {
   readonly id: string;
   readonly question: string;
@@ -34,9 +34,7 @@ function answersOf(row: JsonRow): string[] {
   const value = row.value[name];
   const answers = typeof value === "string" ? [value] : value;
   const isList = Array.isArray(answers) && answers.every((answer) => typeof answer === "string");
-  if (!isList || answers.length === 0) {
-    throw rowError(row, `column "${name}": a string or a list of at least one string`, JSON.stringify(value));
-  }
+  if (!isList) throw rowError(row, `column "${name}": a string or a list of strings`, JSON.stringify(value));
   return answers;
 }
 
@@ -87,7 +85,7 @@ function documentsOf(row: JsonRow): readonly TitledText[] | undefined {
 
 /**
  * Turns one JSON row into a question: our own shape, or the `{question, golden_answers}` of RAG-R1 and FlashRAG, whose
- * answers are one string or a list. A row without `id` is named after its position: `<prefix><index>`.
+ * answers are one string or a list; an empty list is a question without an answer, as SQuAD 2.0 has them. A row without `id` is named after its position: `<prefix><index>`.
  *
  * @throws ERR_FORMAT naming file, line and column
  */

@@ -7,9 +7,12 @@ import type { Question } from "./question.ts";
 
 /** How the rows look. */
 export interface VerlOptions {
-  /** `search-r1` has prompts, `research` leaves them to the training. @default "search-r1" */
-  readonly layout?: "search-r1" | "research";
-  /** The user's message that asks a question; of `search-r1`. */
+  /**
+   * `search-r1` has prompts and lists of answers; `rag-r1` the same without ids and with one answer as a text, the types of
+   * RAG-R1's own files; `research` leaves prompts to the training. @default "search-r1"
+   */
+  readonly layout?: "search-r1" | "rag-r1" | "research";
+  /** The user's message that asks a question; not of `research`. */
   readonly prompt: (text: string, question: Question) => string;
 }
 
@@ -47,17 +50,26 @@ const shared: readonly Column[] = [
   { schema: [text("data_source")], value: ({ source }) => source },
 ];
 
-const searchColumns = (prompt: VerlOptions["prompt"]): readonly Column[] => [
+/** How accepted answers stand in a row: as a list, or as the one text there is. */
+interface AnswerForm {
+  readonly schema: (name: string) => SchemaElement[];
+  readonly value: (question: Question) => unknown;
+}
+
+const listForm: AnswerForm = { schema: textList, value: ({ answers }) => answers };
+const textForm: AnswerForm = { schema: (name) => [text(name)], value: ({ answers }) => answers[0] };
+
+const searchColumns = (prompt: VerlOptions["prompt"], { schema, value }: AnswerForm): readonly Column[] => [
   ...shared,
-  { schema: textList("golden_answers"), value: ({ answers }) => answers },
+  { schema: schema("golden_answers"), value },
   {
     schema: list("prompt", [group("element", 2), text("content"), text("role")]),
     value: (question) => [{ content: prompt(question.question, question), role: "user" }],
   },
   { schema: [text("ability")], value: () => "fact-reasoning" },
   {
-    schema: [group("reward_model", 2), group("ground_truth", 1), ...textList("target"), text("style")],
-    value: ({ answers }) => ({ ground_truth: { target: answers }, style: "rule" }),
+    schema: [group("reward_model", 2), group("ground_truth", 1), ...schema("target"), text("style")],
+    value: (question) => ({ ground_truth: { target: value(question) }, style: "rule" }),
   },
   {
     schema: [group("extra_info", 2), index, text("split")],
@@ -85,7 +97,7 @@ const reSearchColumns: readonly Column[] = [
  * @param path - the file
  * @param questions - each with a `source`, which becomes `data_source`
  * @param options - layout and prompt
- * @throws ERR_ARGUMENT naming a question without a source, ERR_IO
+ * @throws ERR_ARGUMENT naming a question without a source, or without exactly one answer for RAG-R1's layout; ERR_IO
  */
 export async function writeVerlParquet(
   path: string,
@@ -98,7 +110,12 @@ export async function writeVerlParquet(
       "ERR_ARGUMENT",
       `question "${nameless.id}": expected a source for data_source, got none`,
     );
-  const columns = layout === "research" ? reSearchColumns : searchColumns(prompt);
+  const several = questions.find(({ answers }) => layout === "rag-r1" && answers.length !== 1);
+  if (several !== undefined) {
+    const got = `question "${several.id}": expected one answer for RAG-R1's layout, got ${several.answers.length}`;
+    throw new SeekError("ERR_ARGUMENT", got);
+  }
+  const columns = columnsOf(layout, prompt);
   const columnData = columns.map(({ schema, value }) => ({
     name: schema[0]?.name ?? "",
     data: questions.map(value),
@@ -106,4 +123,13 @@ export async function writeVerlParquet(
   const root: SchemaElement = { name: "schema", num_children: columns.length };
   const schema = [root, ...columns.flatMap((column) => column.schema)];
   await writeFileAtomic(path, new Uint8Array(parquetWriteBuffer({ columnData, schema })));
+}
+
+function columnsOf(
+  layout: Required<VerlOptions>["layout"],
+  prompt: VerlOptions["prompt"],
+): readonly Column[] {
+  if (layout === "research") return reSearchColumns;
+  // The first column is the id.
+  return layout === "rag-r1" ? searchColumns(prompt, textForm).slice(1) : searchColumns(prompt, listForm);
 }

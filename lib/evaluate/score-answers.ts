@@ -12,10 +12,19 @@ export interface ScoredAnswer extends AnswerScores {
   readonly prediction: string;
 }
 
-/** Means over a file of predictions. */
+/** Means over a file of predictions; `n` is how many there were. */
 export interface AnswerMeans extends AnswerScores {
-  /** How many predictions there were. */
   readonly n: number;
+}
+
+/** The totals of SQuAD 2.0's script, by its names but from 0 to 1: of questions with an answer, and of those without. */
+export interface AnswerableTotals {
+  readonly HasAns_exact: number;
+  readonly HasAns_f1: number;
+  readonly HasAns_total: number;
+  readonly NoAns_exact: number;
+  readonly NoAns_f1: number;
+  readonly NoAns_total: number;
 }
 
 const predictionColumns = ["pred_ans", "prediction", "pred"] as const;
@@ -23,7 +32,8 @@ const predictionColumns = ["pred_ans", "prediction", "pred"] as const;
 /**
  * Scores every prediction of a JSON Lines file, or of one array. A row has a `question`, the
  * accepted answers as `answer`, `answers` or `golden_answers` (a text or a list), and the prediction as `pred_ans`,
- * `prediction` or `pred`; rows that `seekrl eval` wrote have it as `answer`. A prediction of null is an empty answer.
+ * `prediction` or `pred`; rows that `seekrl eval` wrote have it as `answer`. A prediction of null is an empty answer,
+ * which is right where the list of accepted answers is empty.
  *
  * @param path - the file
  * @param rules - whose rules
@@ -76,5 +86,27 @@ export function meanScores(scores: readonly AnswerScores[]): AnswerMeans {
     recall: mean("recall"),
     coverEm1: mean("coverEm1"),
     coverEm2: mean("coverEm2"),
+  };
+}
+
+/**
+ * Exact match and F1 of answerable and unanswerable questions apart.
+ *
+ * @param scored - one per prediction
+ * @returns undefined where every question has an answer; a mean over no question is 0
+ */
+export function answerableTotals(scored: readonly ScoredAnswer[]): AnswerableTotals | undefined {
+  const without = scored.filter(({ answers }) => answers.length === 0);
+  if (without.length === 0) return undefined;
+  const having = scored.filter(({ answers }) => answers.length > 0);
+  const mean = (of: readonly ScoredAnswer[], name: "em" | "f1"): number =>
+    of.reduce((sum, each) => sum + each[name], 0) / Math.max(1, of.length);
+  return {
+    HasAns_exact: mean(having, "em"),
+    HasAns_f1: mean(having, "f1"),
+    HasAns_total: having.length,
+    NoAns_exact: mean(without, "em"),
+    NoAns_f1: mean(without, "f1"),
+    NoAns_total: without.length,
   };
 }

@@ -17,7 +17,7 @@ const lines = (...rows: object[]): string => rows.map((row) => `${JSON.stringify
 
 const row = { id: "train_0", question: "Who?", golden_answers: ["Ada", "A. B."] };
 await writeFile(at("nq.jsonl"), lines(row));
-await writeFile(at("hotpotqa.jsonl"), lines(row, { ...row, id: "train_1", golden_answers: [] }));
+await writeFile(at("hotpotqa.jsonl"), lines(row, { ...row, id: "train_1", golden_answers: [" "] }));
 const both = ["--input", `nq=${at("nq.jsonl")}`, "--input", `hotpotqa=${at("hotpotqa.jsonl")}`];
 
 const prepare = (...args: string[]) => runCli("data", "prepare", ...both, "--format", "flashrag", ...args);

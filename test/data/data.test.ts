@@ -77,7 +77,7 @@ test("answers of the wrong kind are refused with what stands there", async () =>
     message: /"golden_answers".*got \[1\]/,
   });
   const empty = await file("e.jsonl", '{"question":"a?","golden_answers":[]}');
-  await assert.rejects(all(readQuestions(empty)), { code: "ERR_FORMAT", message: /at least one/ });
+  assert.deepEqual((await all(readQuestions(empty)))[0]?.answers, [], "there is nothing to answer");
 });
 
 test("a line that is not JSON, or no object, is refused with its place", async () => {

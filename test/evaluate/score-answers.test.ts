@@ -4,9 +4,15 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { meanScores, type ScoredAnswer, scoreAnswers } from "../../lib/evaluate/score-answers.ts";
+import {
+  answerableTotals,
+  meanScores,
+  type ScoredAnswer,
+  scoreAnswers,
+} from "../../lib/evaluate/score-answers.ts";
 import { bleu } from "../../lib/reward/metrics/bleu.ts";
-import type { RulesName } from "../../lib/reward/metrics/rules.ts";
+import { coverage, exactMatch, f1 } from "../../lib/reward/metrics/metrics.ts";
+import { type RulesName, scoreAnswer } from "../../lib/reward/metrics/rules.ts";
 import { projectRoot } from "../project.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -49,7 +55,7 @@ test("a row without a prediction, an answer or a question is refused by its plac
       /1: expected column "pred_ans" or "prediction", got columns question, answer/,
     ],
     ['{"question": "q", "pred_ans": "a"}', /1: expected column "answers" or "golden_answers"/],
-    ['{"question": "q", "golden_answers": [], "pred_ans": "a"}', /1: expected column "golden_answers"/],
+    ['{"question": "q", "golden_answers": [1], "pred_ans": "a"}', /1: expected column "golden_answers"/],
     ['{"answer": "q", "pred_ans": "a"}', /1: expected column "question"/],
     ['{"question": "q", "answer": "a", "pred_ans": ["a"]}', /1: expected column "pred_ans": text/],
     ["nonsense", /1: expected JSON/],
@@ -59,6 +65,49 @@ test("a row without a prediction, an answer or a question is refused by its plac
     await assert.rejects(score(path), message);
   }
   assert.throws(() => meanScores([]), { code: "ERR_ARGUMENT" });
+});
+
+test("an unanswerable question is right when the answer is empty, and has the official script's totals", async () => {
+  // Predictions, with the exact match and F1 that SQuAD 2.0's script 2.0 gives them, computed by hand from its source.
+  const rows = [
+    [["Paris"], "Paris", 1, 1],
+    [["New York"], "york", 0, 2 / 3],
+    [["Rome"], "", 0, 0],
+    [[], "", 1, 1],
+    [[], "The.", 1, 1],
+    [[], "Oslo", 0, 0],
+    // An accepted answer that normalises to nothing is none.
+    [["the"], null, 1, 1],
+  ] as const;
+  const lines = rows.map(([golden_answers, pred]) => JSON.stringify({ question: "q", golden_answers, pred }));
+  const path = await write("squad2.jsonl", lines.join("\n"));
+  const scored: ScoredAnswer[] = [];
+  for await (const each of scoreAnswers(path, "squad2")) scored.push(each);
+  assert.deepEqual(
+    scored.map(({ em, f1 }) => [em, f1]),
+    rows.map(([, , em, f1]) => [em, f1]),
+  );
+  const { HasAns_total, HasAns_exact, ...others } = answerableTotals(scored) ?? assert.fail("has totals");
+  assert.deepEqual([HasAns_total, HasAns_exact], [4, 2 / 4]);
+  assert.deepEqual(others, {
+    HasAns_f1: (1 + 2 / 3 + 1) / 4,
+    NoAns_exact: 2 / 3,
+    NoAns_f1: 2 / 3,
+    NoAns_total: 3,
+  });
+  assert.equal(answerableTotals(scored.slice(0, 3)), undefined);
+  for (const system of ["squad", "flashrag", "search-r1", "rag-r1", "r1-searcher"] as const) {
+    const ofEmpty = Object.values(scoreAnswer("", [], system));
+    assert.deepEqual(new Set([...ofEmpty, ...Object.values(scoreAnswer("x", [], system))]), new Set([1, 0]));
+    assert.ok(
+      ofEmpty.every((score) => score === 1),
+      system,
+    );
+  }
+  assert.deepEqual(
+    [exactMatch("", []), f1("", []), coverage("", []), exactMatch("x", []), f1("x", [])],
+    [1, 1, 1, 0, 0],
+  );
 });
 
 const shared = process.env.SEEKRL_SHARED_DATA;

@@ -14,13 +14,14 @@ export interface Overlap {
  * Whether the answer equals an accepted one after normalisation.
  *
  * @param answer - what the policy said
- * @param accepted - the accepted answers (aliases)
+ * @param accepted - the accepted answers (aliases); without any, only an empty answer is right, here and in all scores below
  * @returns 1 or 0
  * @example
  * assert.equal(exactMatch("the Paris.", ["Paris", "Paris, France"]), 1);
  */
 export function exactMatch(answer: string, accepted: readonly string[]): number {
   const given = normalizeAnswer(answer);
+  if (accepted.length === 0) return Number(given === "");
   return accepted.some((gold) => normalizeAnswer(gold) === given) ? 1 : 0;
 }
 
@@ -33,6 +34,7 @@ export function exactMatch(answer: string, accepted: readonly string[]): number 
  */
 export function coverage(answer: string, accepted: readonly string[]): number {
   const given = normalizeAnswer(answer);
+  if (accepted.length === 0) return Number(given === "");
   return accepted.some((gold) => given.includes(normalizeAnswer(gold))) ? 1 : 0;
 }
 
@@ -84,6 +86,7 @@ const closedAnswers = new Set(["yes", "no", "noanswer"]);
 
 function best(answer: string, accepted: readonly string[], score: keyof Overlap): number {
   const words = answerWords(answer);
+  if (accepted.length === 0) return Number(words.length === 0);
   return accepted.reduce((most, gold) => Math.max(most, overlapOf(words, answerWords(gold))[score]), 0);
 }
 

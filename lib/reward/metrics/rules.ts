@@ -22,6 +22,8 @@ interface Rules {
   /** Whether `yes`, `no` and `noanswer` overlap with themselves only. */
   readonly closed: boolean;
   readonly acc: "coverEm1" | "coverEm2";
+  /** Accepted answers without a word are none, and two answers without a word overlap wholly. @default false */
+  readonly emptyMatches?: boolean;
 }
 
 // Its test compares the text as it stands, before anything is trimmed.
@@ -34,6 +36,7 @@ function mapBoolean(text: string): string {
  * The metric rules by system.
  *
  * - `squad` the official script of SQuAD 1.1
+ * - `squad2` that of SQuAD 2.0: an accepted answer that normalises to nothing is none
  * - `flashrag` FlashRAG's evaluator: `yes` and `no` overlap with themselves only
  * - `search-r1` its training reward's normaliser, which is SQuAD's
  * - `rag-r1` its evaluation script: punctuation parts words, unlike in its training reward
@@ -41,6 +44,7 @@ function mapBoolean(text: string): string {
  */
 export const answerRules = {
   squad: { words: answerWords, closed: false, acc: "coverEm2" },
+  squad2: { words: answerWords, closed: false, acc: "coverEm2", emptyMatches: true },
   flashrag: { words: answerWords, closed: true, acc: "coverEm2" },
   "search-r1": { words: answerWords, closed: false, acc: "coverEm2" },
   "rag-r1": { words: spacedWords, closed: false, acc: "coverEm2" },
@@ -54,7 +58,7 @@ export type RulesName = keyof typeof answerRules;
  * Every score of one answer by one system's rules.
  *
  * @param answer - what was said
- * @param accepted - the accepted answers (aliases)
+ * @param accepted - the accepted answers (aliases); without any, an empty answer has every score and another none
  * @param system - whose rules
  * @returns scores from 0 to 1
  * @example
@@ -62,9 +66,11 @@ export type RulesName = keyof typeof answerRules;
  * assert.deepEqual([em, coverEm1, coverEm2], [0, 1, 0]);
  */
 export function scoreAnswer(answer: string, accepted: readonly string[], system: RulesName): AnswerScores {
-  const { words, closed, acc }: Rules = answerRules[system];
+  const { words, closed, acc, emptyMatches = false }: Rules = answerRules[system];
   const given = words(answer);
-  const scores = accepted.map((gold) => against(given, words(gold), closed));
+  const golds = accepted.map((gold) => words(gold)).filter((gold) => !emptyMatches || gold.length > 0);
+  if (golds.length === 0) return everyScore(Number(given.length === 0));
+  const scores = golds.map((gold) => against(given, gold, closed));
   const best = (name: keyof (typeof scores)[number]): number => Math.max(0, ...scores.map((s) => s[name]));
   return {
     em: best("em"),
@@ -74,6 +80,18 @@ export function scoreAnswer(answer: string, accepted: readonly string[], system:
     recall: best("recall"),
     coverEm1: best("coverEm1"),
     coverEm2: best("coverEm2"),
+  };
+}
+
+function everyScore(score: number): AnswerScores {
+  return {
+    em: score,
+    f1: score,
+    acc: score,
+    precision: score,
+    recall: score,
+    coverEm1: score,
+    coverEm2: score,
   };
 }
 

@@ -64,12 +64,16 @@ function withoutDocuments({ documents: _, ...question }: Question): Question {
 }
 
 async function writeParquet(questions: readonly Question[], options: Options): Promise<void> {
-  const { out, recipe } = options;
+  const { out } = options;
   if (questions.some(({ source }) => source === undefined))
     throw new UsageError("--input: expected NAME=FILE, because rows of parquet for verl name their data set");
   const { writeVerlParquet } = await import("../../../../lib/data/verl-parquet.ts");
-  const layout = recipe === "research" ? "research" : "search-r1";
-  await writeVerlParquet(out, questions, { prompt: promptOf(options), layout });
+  await writeVerlParquet(out, questions, { prompt: promptOf(options), layout: layoutOf(options) });
+}
+
+function layoutOf({ recipe, faithful }: Options): VerlOptions["layout"] {
+  if (recipe === "research") return "research";
+  return recipe === "rag-r1" && faithful ? "rag-r1" : "search-r1";
 }
 
 function promptOf({ asks, recipe, queries, faithful }: Options): VerlOptions["prompt"] {

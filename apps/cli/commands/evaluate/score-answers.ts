@@ -1,7 +1,12 @@
 /** `seekrl score-answers`: a prediction file by a system's own metric rules. */
 import { z } from "zod";
 import { writeJsonLines } from "../../../../lib/data/files/jsonl.ts";
-import { meanScores, type ScoredAnswer, scoreAnswers } from "../../../../lib/evaluate/score-answers.ts";
+import {
+  answerableTotals,
+  meanScores,
+  type ScoredAnswer,
+  scoreAnswers,
+} from "../../../../lib/evaluate/score-answers.ts";
 import { meanPassAtK } from "../../../../lib/evaluate/statistics/pass-at-k.ts";
 import type { Verdict } from "../../../../lib/reward/judge.ts";
 import { bleu } from "../../../../lib/reward/metrics/bleu.ts";
@@ -52,7 +57,12 @@ export const scoreAnswersCommand = command({
     const rouges = overlap ? scored.map(({ prediction, answers }) => rouge(prediction, answers)) : [];
     const rows = scored.map((answer, i) => ({ ...answer, ...rouges[i], ...verdictRow(judged?.verdicts[i]) }));
     if (out !== undefined) await writeJsonLines(out, rows);
-    const all = { ...means, ...passed, ...(overlap ? overlapMeans(scored, rouges) : {}), ...judged?.means };
+    const all = {
+      ...{ ...means, ...answerableTotals(scored) },
+      ...passed,
+      ...(overlap ? overlapMeans(scored, rouges) : {}),
+      ...judged?.means,
+    };
     for (const [name, value] of Object.entries(all)) io.write(`${name}: ${formatScore(name, value)}\n`);
     io.result(all);
   },
@@ -82,6 +92,6 @@ function verdictRow(verdict: Verdict | undefined): object {
 }
 
 function formatScore(name: string, value: number): string {
-  const isCount = name === "n" || name === "judged" || name === "judgeFailures";
+  const isCount = ["n", "judged", "judgeFailures", "HasAns_total", "NoAns_total"].includes(name);
   return isCount ? String(value) : value.toFixed(4);
 }
