@@ -23,7 +23,8 @@ interface RulesCase {
 
 test("every score of every system's rules equals Python's, in all scripts", () => {
   for (const { prediction, golds, scores } of golden<RulesCase[]>("rules.json")) {
-    for (const name of rulesNames) {
+    // SQuAD 2.0's differ from SQuAD's where an answer has no word: test/evaluate/score-answers.test.ts.
+    for (const name of rulesNames.filter((each) => each !== "squad2")) {
       const actual = Object.entries(scoreAnswer(prediction, golds, name)).map(([key, value]) => [
         key,
         round(value),
