@@ -69,6 +69,9 @@ test("one flipped bit in any file of a checkpoint is refused by the file's name"
       await writeFile(path, bytes);
     }
     assert.equal(await run(folder), undefined);
+    const metrics = join(folder, "metrics.jsonl");
+    await writeFile(metrics, (await readFile(metrics, "utf8")).replace('"step":1', '"step":3'));
+    await assert.rejects(run(folder), { code: "ERR_FORMAT", message: /metrics\.jsonl: expected SHA-256/ });
   });
 });
 

@@ -2,11 +2,15 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { SeekError } from "../../base/errors.ts";
+import { digestOf, digestOfFile } from "../../base/files/digests.ts";
 import { Journal } from "../../base/files/journal.ts";
 import { EventLog } from "../../data/logs/event-log.ts";
 
 /** Lengths of the logs at a checkpoint, in bytes. */
 export const logLengths = z.object({
+  /** SHA-256 of the metrics so far: what a resumed run reads of them must be what was written. */
+  metricsDigest: z.string(),
   metrics: z.int().nonnegative(),
   trajectories: z.int().nonnegative(),
   events: z.int().nonnegative().optional(),
@@ -37,11 +41,11 @@ export class RunLogs {
    * @param folder - of the run
    * @param saved - lengths at the checkpoint, `@default` the run begins
    * @param options - `tensorBoard` keeps an event file too
-   * @throws ERR_IO; ERR_FORMAT when a log is shorter than it was
+   * @throws ERR_IO; ERR_FORMAT when a log is shorter than it was, or the metrics are not what was written
    */
   static async open(
     folder: string,
-    saved: LogLengths = { metrics: 0, trajectories: 0 },
+    saved: LogLengths = { metrics: 0, metricsDigest: digestOf(""), trajectories: 0 },
     { tensorBoard = false }: { readonly tensorBoard?: boolean | undefined } = {},
   ): Promise<RunLogs> {
     const opened: { close(): Promise<void> }[] = [];
@@ -51,6 +55,7 @@ export class RunLogs {
     };
     try {
       const metrics = keep(await Journal.open(join(folder, metricsFile), saved.metrics));
+      await checkMetrics(folder, saved.metricsDigest);
       const trajectories = keep(await Journal.open(join(folder, "trajectories.jsonl"), saved.trajectories));
       // One name for the whole run: a resumed one goes on in the same file.
       const path = join(folder, "tensorboard", "events.out.tfevents.0.seekrl");
@@ -84,6 +89,7 @@ export class RunLogs {
     await Promise.all([this.#metrics.sync(), this.#trajectories.sync(), this.#events?.sync()]);
     return {
       metrics: this.#metrics.bytes,
+      metricsDigest: await digestOfFile(join(this.#folder, metricsFile)),
       trajectories: this.#trajectories.bytes,
       events: this.#events?.bytes,
     };
@@ -93,4 +99,13 @@ export class RunLogs {
   async close(): Promise<void> {
     await Promise.all([this.#metrics.close(), this.#trajectories.close(), this.#events?.close()]);
   }
+}
+
+async function checkMetrics(folder: string, digest: string): Promise<void> {
+  const path = join(folder, metricsFile);
+  if ((await digestOfFile(path)) === digest) return;
+  throw new SeekError(
+    "ERR_FORMAT",
+    `${path}: expected SHA-256 ${digest} up to the checkpoint: the file was changed`,
+  );
 }
