@@ -71,13 +71,44 @@ async function readHeaderBytes(path: string): Promise<RawHeader> {
   }
 }
 
+/** The place of the quote that ends the string which begins at `start`. */
+function endOfString(json: string, start: number): number {
+  let at = start + 1;
+  while (json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
+  return at;
+}
+
+/** A key that stands twice in one object of valid JSON, which JSON.parse passes over: readers differ in which they take. */
+function repeatedKey(json: string): string | undefined {
+  const open: Set<string>[] = [];
+  for (let at = 0; at < json.length; at++) {
+    if (json[at] === "{") open.push(new Set());
+    if (json[at] === "}") open.pop();
+    if (json[at] !== '"') continue;
+    const end = endOfString(json, at);
+    let next = end + 1;
+    while (" \t\n\r".includes(json[next] ?? "-")) next++;
+    if (json[next] === ":") {
+      const key = JSON.parse(json.slice(at, end + 1)) as string;
+      if (open.at(-1)?.has(key)) return key;
+      open.at(-1)?.add(key);
+    }
+    at = end;
+  }
+  return undefined;
+}
+
 function parseHeader(bytes: Uint8Array, path: string): Record<string, unknown> {
+  let text: string;
   let json: unknown;
   try {
-    json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    json = JSON.parse(text);
   } catch (cause) {
     throw new SeekError("ERR_FORMAT", `${path}: header: not JSON in UTF-8`, { cause });
   }
+  const repeated = repeatedKey(text);
+  if (repeated !== undefined) throw wrong(path, `header: ${repeated} stands twice`);
   const parsed = header.safeParse(json);
   if (!parsed.success || Array.isArray(json)) throw wrong(path, "header: expected a JSON object");
   return parsed.data;

@@ -39,7 +39,15 @@ Sequence& Engine::open_sequence(int32_t id) {
   return *found->second;
 }
 
+void Engine::check_ids(const std::vector<int64_t>& tokens) const {
+  const int64_t vocab_size = decoder_->config().vocab_size;
+  for (const int64_t id : tokens) {
+    require(id >= 0 && id < vocab_size, ErrorCode::kRange, "ids: expected 0 to ", vocab_size - 1, ", got ", id);
+  }
+}
+
 void Engine::open(int32_t id, std::vector<int64_t> tokens, uint64_t seed) {
+  check_ids(tokens);
   auto sequence = std::make_shared<Sequence>();
   sequence->id = id;
   sequence->seed = seed;
@@ -60,6 +68,7 @@ void Engine::fork(int32_t id, int32_t child, uint64_t seed) {
 void Engine::append(int32_t id, const std::vector<int64_t>& tokens) {
   Sequence& sequence = open_sequence(id);
   TORCH_INTERNAL_ASSERT(!sequence.is_generating());
+  check_ids(tokens);
   sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
 }
 
@@ -81,6 +90,7 @@ void Engine::generate(int32_t id, GenerateOptions options) {
 
 void Engine::score(int32_t id, const std::vector<int64_t>& tokens) {
   Sequence& sequence = open_sequence(id);
+  check_ids(tokens);
   Span span;
   span.options.wants_entropies = true;
   span.num_given = static_cast<int64_t>(tokens.size());

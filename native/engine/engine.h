@@ -86,6 +86,7 @@ class Engine {
 
  private:
   Sequence& open_sequence(int32_t id);
+  void check_ids(const std::vector<int64_t>& tokens) const;
   void drop_stale_caches();
   void run_batch();
   void fail_batch(std::exception_ptr error);

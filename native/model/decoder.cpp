@@ -18,10 +18,19 @@ namespace seekrl::model {
 
 namespace {
 
+// Far beyond any model, and small enough that no product of two overflows.
+constexpr int64_t kLargestSize = int64_t{1} << 31;
+
 void check(const DecoderConfig& config) {
+  for (const int64_t size : {config.vocab_size, config.hidden_size, config.intermediate_size, config.num_layers,
+                             config.num_heads, config.num_kv_heads, config.head_dim}) {
+    require(size <= kLargestSize, ErrorCode::kArgument, "decoder: expected sizes up to ", kLargestSize, ", got ", size);
+  }
   const bool is_positive = config.vocab_size > 0 && config.hidden_size > 0 && config.intermediate_size > 0 &&
                            config.num_layers > 0 && config.num_heads > 0 && config.num_kv_heads > 0;
   require(is_positive, ErrorCode::kArgument, "decoder: every size must be positive");
+  require(config.num_heads * config.head_dim <= kLargestSize, ErrorCode::kArgument, "decoder: ", config.num_heads,
+          " heads of width ", config.head_dim, " are too wide");
   require(config.num_heads % config.num_kv_heads == 0, ErrorCode::kArgument, "decoder: ", config.num_kv_heads,
           " key heads do not divide ", config.num_heads, " query heads");
   require(config.head_dim > 0 && config.head_dim % 2 == 0, ErrorCode::kArgument,
@@ -47,30 +56,32 @@ at::Tensor normals(at::IntArrayRef shape, uint64_t seed, uint64_t stream) {
 
 }  // namespace
 
-Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device)
+Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, const Expect& expect)
     : config_(std::move(config)), dtype_(dtype), device_(device) {
   check(config_);
-  embedding_VD_ = add("model.embed_tokens.weight", {config_.vocab_size, config_.hidden_size});
-  for (int64_t index = 0; index < config_.num_layers; ++index) layers_.push_back(add_layer(index));
-  norm_D_ = add("model.norm.weight", {config_.hidden_size});
-  head_VD_ = config_.tie_embeddings ? embedding_VD_ : add("lm_head.weight", {config_.vocab_size, config_.hidden_size});
+  embedding_VD_ = add("model.embed_tokens.weight", {config_.vocab_size, config_.hidden_size}, expect);
+  for (int64_t index = 0; index < config_.num_layers; ++index) layers_.push_back(add_layer(index, expect));
+  norm_D_ = add("model.norm.weight", {config_.hidden_size}, expect);
+  head_VD_ =
+      config_.tie_embeddings ? embedding_VD_ : add("lm_head.weight", {config_.vocab_size, config_.hidden_size}, expect);
   rope_table_ = RopeTable(rope_frequencies(config_), device_);
 }
 
-at::Tensor Decoder::add(const std::string& name, at::IntArrayRef shape) {
+at::Tensor Decoder::add(const std::string& name, at::IntArrayRef shape, const Expect& expect) {
+  if (expect) expect(name, shape);
   parameters_.push_back({name, at::zeros(shape, at::TensorOptions(device_).dtype(dtype_))});
   return parameters_.back().value;
 }
 
-Decoder::Layer Decoder::add_layer(int64_t index) {
+Decoder::Layer Decoder::add_layer(int64_t index, const Expect& expect) {
   const std::string prefix = "model.layers." + std::to_string(index) + ".";
   const int64_t width = config_.hidden_size, inner = config_.intermediate_size;
   const int64_t query_width = config_.num_heads * config_.head_dim, key_width = config_.num_kv_heads * config_.head_dim;
   const auto weight = [&](const char* name, int64_t rows, int64_t columns) {
-    return add(prefix + name + ".weight", {rows, columns});
+    return add(prefix + name + ".weight", {rows, columns}, expect);
   };
   const auto vector = [&](const std::string& name, int64_t size, bool exists) {
-    return exists ? add(prefix + name, {size}) : at::Tensor();
+    return exists ? add(prefix + name, {size}, expect) : at::Tensor();
   };
   const bool qkv_bias = config_.qkv_bias || config_.attention_bias;
   Layer layer;

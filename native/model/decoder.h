@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,11 @@ struct Parameter {
 // One copy of the weights, shared by the engine and the trainer. Device thread only, save where said.
 class Decoder {
  public:
+  // Told of each weight before it is allocated, and may throw.
+  using Expect = std::function<void(const std::string& name, at::IntArrayRef shape)>;
+
   // Parameters are allocated and zero; fill them with read_weights (weights.h) or initialise.
-  Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device);
+  Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, const Expect& expect = {});
 
   // Normal weights of standard deviation `std` (norms at one, biases at zero), drawn from a counter-based generator.
   void initialise(uint64_t seed, double std);
@@ -57,8 +61,8 @@ class Decoder {
     at::Tensor gate_bias, up_bias, down_bias;
   };
 
-  at::Tensor add(const std::string& name, at::IntArrayRef shape);
-  Layer add_layer(int64_t index);
+  at::Tensor add(const std::string& name, at::IntArrayRef shape, const Expect& expect);
+  Layer add_layer(int64_t index, const Expect& expect);
   at::Tensor attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const RopeTable::Angles& angles,
                              Attention& attention, const at::Tensor& rows_R) const;
   at::Tensor mlp_block(const Layer& layer, const at::Tensor& x_TD) const;

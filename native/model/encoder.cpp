@@ -27,9 +27,12 @@ struct Affine {
 // Tensors by name while the weights are read.
 class Reader {
  public:
-  Reader(at::ScalarType dtype, const std::vector<StoredTensor>& stored) : dtype_(dtype), stored_(stored) {}
+  Reader(at::ScalarType dtype, const std::vector<StoredTensor>& stored)
+      : dtype_(dtype), stored_(stored), by_name_(by_name(stored)) {}
 
+  // Looked for before memory is taken.
   at::Tensor add(const std::string& name, at::IntArrayRef shape) {
+    find_tensor(by_name_, name, shape);
     wanted_.push_back({name, at::empty(shape, at::TensorOptions().dtype(dtype_))});
     return wanted_.back().value;
   }
@@ -42,6 +45,7 @@ class Reader {
  private:
   at::ScalarType dtype_;
   const std::vector<StoredTensor>& stored_;
+  TensorsByName by_name_;
   std::vector<Parameter> wanted_;
 };
 

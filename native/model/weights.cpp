@@ -18,7 +18,6 @@ namespace seekrl::model {
 
 namespace {
 
-using TensorsByName = std::unordered_map<std::string, const StoredTensor*>;
 using FilesByPath = std::map<std::string, MappedFile>;
 
 at::ScalarType scalar_type(const std::string& dtype, const std::string& name) {
@@ -54,27 +53,46 @@ void check_names(const std::vector<Parameter>& tensors, const TensorsByName& by_
   }
 }
 
-const StoredTensor& find(const TensorsByName& by_name, const Parameter& parameter) {
-  const auto found = by_name.find(parameter.name);
-  require(found != by_name.end(), ErrorCode::kFormat, "weights: missing tensor ", parameter.name, " of shape ",
-          parameter.value.sizes());
-  const StoredTensor& stored = *found->second;
-  require(parameter.value.sizes() == at::IntArrayRef(stored.shape), ErrorCode::kFormat, stored.path, ": ", stored.name,
-          ": expected shape ", parameter.value.sizes(), ", got ", at::IntArrayRef(stored.shape));
-  return stored;
+// transformers unties such a model; loaded as the config says it would be another one.
+void check_tied_head(const Decoder& decoder, const std::vector<StoredTensor>& stored) {
+  const TensorsByName tensors = by_name(stored);
+  const auto found = tensors.find("lm_head.weight");
+  if (found == tensors.end() || !decoder.config().tie_embeddings) return;
+  const Parameter& embedding = decoder.parameters().front();
+  const StoredTensor& head = find_tensor(tensors, "lm_head.weight", embedding.value.sizes());
+  at::Tensor value = at::empty_like(embedding.value, at::device(at::kCPU));
+  copy_from(head, MappedFile(head.path), value);
+  require(value.equal(embedding.value.to(at::kCPU)), ErrorCode::kFormat, head.path,
+          ": lm_head.weight differs from model.embed_tokens.weight, but config.json ties them; set "
+          "tie_word_embeddings to false");
+}
+
+template <class Bits>
+bool all_finite(const void* data, size_t num_bytes, Bits exponent) {
+  const auto* values = static_cast<const Bits*>(data);
+  const size_t count = num_bytes / sizeof(Bits);
+  size_t num_wrong = 0;
+  for (size_t i = 0; i < count; ++i) num_wrong += (values[i] & exponent) == exponent ? 1 : 0;
+  return num_wrong == 0;
+}
+
+// Numbers whose exponent is all ones are infinite or none at all.
+void check_finite(const at::Tensor& value, const std::string& path, const std::string& name) {
+  const void* data = value.const_data_ptr();
+  const at::ScalarType dtype = value.scalar_type();
+  const bool is_finite = dtype == at::kFloat
+                             ? all_finite<uint32_t>(data, value.nbytes(), 0x7f800000)
+                             : all_finite<uint16_t>(data, value.nbytes(), dtype == at::kHalf ? 0x7c00 : 0x7f80);
+  require(is_finite, ErrorCode::kRange, path, ": ", name, ": expected finite numbers; nothing was written");
 }
 
 void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, const IsIgnored& is_ignored) {
   at::NoGradGuard no_grad;
-  TensorsByName by_name;
-  for (const StoredTensor& tensor : stored) {
-    require(by_name.emplace(tensor.name, &tensor).second, ErrorCode::kFormat, tensor.path, ": ", tensor.name,
-            " stands in two files");
-  }
-  check_names(tensors, by_name, is_ignored);
+  const TensorsByName found = by_name(stored);
+  check_names(tensors, found, is_ignored);
   FilesByPath files;
   for (const Parameter& parameter : tensors) {
-    const StoredTensor& tensor = find(by_name, parameter);
+    const StoredTensor& tensor = find_tensor(found, parameter.name, parameter.value.sizes());
     const MappedFile& file = files.try_emplace(tensor.path, tensor.path).first->second;
     at::Tensor value = parameter.value;
     copy_from(tensor, file, value);
@@ -83,8 +101,36 @@ void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>
 
 }  // namespace
 
+TensorsByName by_name(const std::vector<StoredTensor>& stored) {
+  TensorsByName tensors;
+  for (const StoredTensor& tensor : stored) {
+    require(tensors.emplace(tensor.name, &tensor).second, ErrorCode::kFormat, tensor.path, ": ", tensor.name,
+            " stands in two files");
+  }
+  return tensors;
+}
+
+const StoredTensor& find_tensor(const TensorsByName& tensors, const std::string& name, at::IntArrayRef shape) {
+  const auto found = tensors.find(name);
+  require(found != tensors.end(), ErrorCode::kFormat, "weights: missing tensor ", name, " of shape ", shape);
+  const StoredTensor& stored = *found->second;
+  require(shape == at::IntArrayRef(stored.shape), ErrorCode::kFormat, stored.path, ": ", name, ": expected shape ",
+          shape, ", got ", at::IntArrayRef(stored.shape));
+  return stored;
+}
+
+std::shared_ptr<Decoder> load(const DecoderConfig& config, at::ScalarType dtype, at::Device device,
+                              const std::vector<StoredTensor>& stored) {
+  const TensorsByName found = by_name(stored);
+  auto decoder = std::make_shared<Decoder>(
+      config, dtype, device, [&](const std::string& name, at::IntArrayRef shape) { find_tensor(found, name, shape); });
+  read_weights(*decoder, stored);
+  return decoder;
+}
+
 void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored) {
   fill(decoder.parameters(), stored, [&](const std::string& name) { return is_ignored(name, decoder.config()); });
+  check_tied_head(decoder, stored);
   decoder.weights_changed();
 }
 
@@ -106,6 +152,7 @@ void write_tensors(const std::vector<Parameter>& tensors, const std::string& pat
   file.write(header.data(), header.size());
   for (const Parameter& tensor : tensors) {
     const at::Tensor value = tensor.value.to(at::kCPU, scalar_type(dtype, tensor.name)).contiguous();
+    check_finite(value, path, tensor.name);
     file.write(value.const_data_ptr(), value.nbytes());
   }
   file.publish();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "model/decoder.h"
@@ -19,12 +20,25 @@ struct StoredTensor {
   uint64_t offset = 0;  // of the first byte, from the file's beginning
 };
 
+using TensorsByName = std::unordered_map<std::string, const StoredTensor*>;
+
+// ERR_FORMAT for a name that stands twice.
+TensorsByName by_name(const std::vector<StoredTensor>& stored);
+
+// ERR_FORMAT when there is none of this name and shape.
+const StoredTensor& find_tensor(const TensorsByName& tensors, const std::string& name, at::IntArrayRef shape);
+
+// A decoder with the stored weights; all are looked for before any memory is taken. Throws as read_weights.
+std::shared_ptr<Decoder> load(const DecoderConfig& config, at::ScalarType dtype, at::Device device,
+                              const std::vector<StoredTensor>& stored);
+
 // Fills every parameter from the tensor of its name, converted to the decoder's dtype. Each parameter must be there in
-// its shape, and nothing else may be (ERR_FORMAT), save what older programs wrote too: rotary frequencies, a tied head.
+// its shape, and nothing else may be (ERR_FORMAT), save what older programs wrote too: rotary frequencies, and the head
+// of a tied model where it equals the embeddings.
 void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored);
 
 // Writes `header`, then the named parameters in order as `dtype` (F32, BF16 or F16), to a temporary file beside `path`
-// that replaces `path` once it is on the disk.
+// that replaces `path` once it is on the disk. Throws ERR_RANGE when a number of them is not finite.
 void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,
                    const std::vector<std::string>& names, const std::string& dtype);
 

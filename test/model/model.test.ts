@@ -111,6 +111,64 @@ test("a tensor that is missing, unknown or of another shape is named", async () 
   }
 });
 
+test("layers that the file does not hold are refused before memory is taken for them", async () => {
+  const folder = newFolder();
+  await using model = await Model.create(shape);
+  await model.save(folder);
+  const path = join(folder, "config.json");
+  const config = JSON.parse(readFileSync(path, "utf8"));
+  const sizes: [object, RegExp][] = [
+    [{ num_hidden_layers: 4096 }, /missing tensor model\.layers\.2\./],
+    [{ vocab_size: 2 ** 26 }, /embed_tokens\.weight: expected shape \[67108864, 16\]/],
+    [{ intermediate_size: 2 ** 22 }, /gate_proj\.weight: expected shape/],
+  ];
+  for (const [changed, message] of sizes) {
+    writeFileSync(path, JSON.stringify({ ...config, ...changed }));
+    const before = process.memoryUsage().rss;
+    await assert.rejects(Model.load(folder), { code: "ERR_FORMAT", message });
+    assert.ok(process.memoryUsage().rss - before < 2 ** 28);
+  }
+});
+
+test("a tied model whose head differs from its embeddings in the file is refused, an equal one is read", async () => {
+  const folder = newFolder();
+  await using model = await Model.create({ ...shape, tieEmbeddings: true });
+  await model.save(folder);
+  const weights = await allWeights(model);
+  const tensors = [...model.handle.tensors(), { name: "lm_head.weight", shape: [50, 16] }];
+  const write = (head: Float32Array): void => {
+    const data = tensors.map(({ name }) => Buffer.from((weights[name] ?? head).buffer));
+    writeFileSync(
+      join(folder, "model.safetensors"),
+      Buffer.concat([safetensorsHeader(tensors, "F32"), ...data]),
+    );
+  };
+  const embeddings = weights["model.embed_tokens.weight"]!;
+  write(embeddings);
+  await using equal = await Model.load(folder);
+  assert.deepEqual(await equal.scoreLogprobs(ids), await model.scoreLogprobs(ids));
+  write(embeddings.map((each, i) => (i === 7 ? each + 1 : each)));
+  const message = /lm_head\.weight differs from .*; set tie_word_embeddings to false$/;
+  await assert.rejects(Model.load(folder), { code: "ERR_FORMAT", message });
+});
+
+test("weights that are not finite are not saved, and the file that was there stays", async () => {
+  const folder = newFolder();
+  for (const dtype of ["float32", "bfloat16"] as const) {
+    await using model = await Model.create(shape, { dtype });
+    await model.save(folder);
+    const before = readFileSync(join(folder, "model.safetensors"));
+    await using wild = await Model.create(shape, { dtype, std: 1e38 });
+    await assert.rejects(wild.save(folder), {
+      code: "ERR_RANGE",
+      message: /model\.safetensors: model\.\S+: expected finite numbers/,
+    });
+    assert.deepEqual(readFileSync(join(folder, "model.safetensors")), before);
+  }
+  await using large = await Model.create(shape, { std: 1e5 });
+  await assert.rejects(large.save(folder, { dtype: "float16" }), { code: "ERR_RANGE" });
+});
+
 test("an id's log-probability does not depend on what follows it, to the bit", async () => {
   await using model = await Model.create(shape, { seed: 5, std: 0.3 });
   const whole = await model.scoreLogprobs(ids);

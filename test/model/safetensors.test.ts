@@ -41,12 +41,12 @@ const good: Record<string, [Uint8Array, number]> = {
     2,
   ],
   "half a byte per element": [file(header({ a: tensor([4], [0, 2], "F4") }), 2), 1],
-  "a key written twice, the last counting": [
+  "a name that stands in a string and in another object too": [
     file(
-      '{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}',
-      8,
+      header({ __metadata__: { a: '"a":', shape: "{" }, a: tensor([1], [0, 4]), 'b":': tensor([0], [4, 4]) }),
+      4,
     ),
-    1,
+    2,
   ],
 };
 
@@ -57,6 +57,7 @@ for (const [what, [bytes, count]] of Object.entries(good)) {
 }
 
 const one = tensor([2, 2], [0, 16]);
+const oneText = JSON.stringify(one);
 const bad: Record<string, Uint8Array> = {
   "an empty file": new Uint8Array(0),
   "a file of seven bytes": new Uint8Array(7),
@@ -81,6 +82,9 @@ const bad: Record<string, Uint8Array> = {
   "a dtype that every object inherits": file(header({ a: tensor([2, 2], [0, 16], "constructor") }), 16),
   "a missing field": file(header({ a: { dtype: "F32", shape: [2] } }), 8),
   "metadata that is no string": file(header({ __metadata__: { epoch: 1 } })),
+  "a tensor that stands twice": file(`{"a":${oneText}, "a" :${oneText}}`, 16),
+  "a tensor that stands twice, once with an escape": file(`{"a":${oneText},"\\u0061":${oneText}}`, 16),
+  "offsets that stand twice": file(`{"a":{"data_offsets":[0,4],${oneText.slice(1)}}`, 16),
   "a third of a byte": file(header({ a: tensor([1], [0, 1], "F4") }), 1),
 };
 
@@ -117,7 +121,7 @@ test("a header that is written is read back, its data at a multiple of eight", a
 
 const shared = process.env.SEEKRL_SHARED_DATA;
 
-test("files collected elsewhere are read or refused as the reference library does", {
+test("files collected elsewhere are read or refused as the reference library does, but for keys that stand twice", {
   skip: shared === undefined && "SEEKRL_SHARED_DATA names no folder",
 }, async () => {
   const files = join(shared ?? "", "malformed-safetensors");
@@ -126,7 +130,7 @@ test("files collected elsewhere are read or refused as the reference library doe
   };
   for (const [name, outcome] of Object.entries(expected)) {
     const reading = readSafetensorsHeader(join(files, `${name}.safetensors`));
-    if (outcome === "ok") await assert.doesNotReject(reading, name);
+    if (outcome === "ok" && name !== "bad_duplicate_key") await assert.doesNotReject(reading, name);
     else await assert.rejects(reading, { code: "ERR_FORMAT" }, name);
   }
 });

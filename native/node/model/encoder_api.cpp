@@ -83,9 +83,8 @@ Napi::Value encoder_open_decoder(const Napi::CallbackInfo& info) {
          device = to_device(text_of(options, "device")), pooling = to_pooling(text_of(options, "pooling")),
          is_normalised = bool_of(options, "isNormalised"),
          stored = to_stored_tensors(info[2])]() -> std::shared_ptr<TextEncoder> {
-          auto decoder = std::make_shared<model::Decoder>(config, dtype, device);
-          model::read_weights(*decoder, stored);
-          return std::make_shared<model::DecoderEncoder>(std::move(decoder), pooling, is_normalised);
+          return std::make_shared<model::DecoderEncoder>(model::load(config, dtype, device, stored), pooling,
+                                                         is_normalised);
         });
   });
 }

@@ -112,11 +112,8 @@ Napi::Value ModelHandle::load(const Napi::CallbackInfo& info) {
     const Napi::Object options = to_object(info[1], "options");
     return fill(info.Env(),
                 [config = to_decoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
-                 device = to_device(text_of(options, "device")), stored = to_stored_tensors(info[2])] {
-                  auto decoder = std::make_shared<model::Decoder>(config, dtype, device);
-                  model::read_weights(*decoder, stored);
-                  return decoder;
-                });
+                 device = to_device(text_of(options, "device")),
+                 stored = to_stored_tensors(info[2])] { return model::load(config, dtype, device, stored); });
   });
 }
 

@@ -61,6 +61,7 @@ struct Postings {
 // (u64), and the pairs. Numbers of the blob: passages, terms in all of them, k1, b, different terms, pairs.
 class Bm25Index {
  public:
+  // ERR_FORMAT for a damaged file; with kAll also for one whose checksum is right and whose postings lead elsewhere.
   Bm25Index(const std::string& path, Verify verify);
 
   // Nothing for a term that no passage holds.
@@ -77,6 +78,10 @@ class Bm25Index {
   static constexpr int64_t kMaxNarrowPairs = 1 << 16;
 
  private:
+  Postings postings_at(uint64_t start) const;
+  void check_postings(const std::string& path) const;
+  bool is_sound(uint64_t start) const;
+
   Blob blob_;
   Bm25Options options_;
   int64_t num_passages_, num_terms_, num_different_, num_pairs_;

@@ -47,13 +47,49 @@ Bm25Index::Bm25Index(const std::string& path, Verify verify) : blob_(path, kKind
   hashes_ = reinterpret_cast<const uint64_t*>(blob_.payload() + blob_.payload_bytes() - table_bytes);
   starts_ = hashes_ + num_different;
   pairs_ = reinterpret_cast<const TermFrequency*>(starts_ + num_different);
+  if (verify == Verify::kAll) check_postings(path);
+}
+
+void Bm25Index::check_postings(const std::string& path) const {
+  for (int64_t term = 0; term < num_different_; ++term) {
+    require(is_sound(starts_[term]) && (term == 0 || hashes_[term - 1] < hashes_[term]), ErrorCode::kFormat, path,
+            ": the postings of term ", term, " are damaged");
+  }
+}
+
+// Whether everything that a search reads of the term lies within the postings and names passages and pairs there are.
+bool Bm25Index::is_sound(uint64_t start) const {
+  const auto size = static_cast<uint64_t>(reinterpret_cast<const std::byte*>(hashes_) - blob_.payload());
+  constexpr uint64_t kHeadBytes = sizeof(uint32_t) + sizeof(float);
+  if (start % sizeof(uint32_t) != 0 || start > size || size - start < kHeadBytes) return false;
+  const uint64_t count = *reinterpret_cast<const uint32_t*>(blob_.payload() + start);
+  const uint64_t num_blocks =
+      count > Postings::kBlockSize ? (count + Postings::kBlockSize - 1) / Postings::kBlockSize : 0;
+  const uint64_t pair_bytes = has_wide_pairs() ? sizeof(uint32_t) : sizeof(uint16_t);
+  if (num_blocks * sizeof(Postings::Block) + count * (sizeof(uint32_t) + pair_bytes) > size - start - kHeadBytes) {
+    return false;
+  }
+  const Postings postings = postings_at(start);
+  for (uint32_t i = 0; i < postings.count; ++i) {
+    const uint32_t passage = postings.passages[i];
+    const int64_t pair = has_wide_pairs() ? static_cast<const uint32_t*>(postings.pairs)[i]
+                                          : static_cast<const uint16_t*>(postings.pairs)[i];
+    const bool is_last = i % Postings::kBlockSize == Postings::kBlockSize - 1 || i + 1 == postings.count;
+    const bool is_in_order = i == 0 || postings.passages[i - 1] < passage;
+    const bool fits_block = num_blocks == 0 || !is_last || postings.blocks[i / Postings::kBlockSize].last == passage;
+    if (passage >= num_passages_ || pair >= num_pairs_ || !is_in_order || !fits_block) return false;
+  }
+  return true;
 }
 
 Postings Bm25Index::find(uint64_t term) const {
   const uint64_t* end = hashes_ + num_different_;
   const uint64_t* found = std::lower_bound(hashes_, end, term);
-  if (found == end || *found != term) return {};
-  const std::byte* at = blob_.payload() + starts_[found - hashes_];
+  return found == end || *found != term ? Postings() : postings_at(starts_[found - hashes_]);
+}
+
+Postings Bm25Index::postings_at(uint64_t start) const {
+  const std::byte* at = blob_.payload() + start;
   Postings postings;
   postings.count = *reinterpret_cast<const uint32_t*>(at);
   postings.max_impact = *reinterpret_cast<const float*>(at + sizeof(uint32_t));
