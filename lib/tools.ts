@@ -21,9 +21,9 @@ export {
   type BoundCall,
   type JsonSchema,
   type Tool,
+  type ToolContext,
   type ToolDefinition,
   type ToolOutput,
-  type ToolSurroundings,
   tool,
 } from "./tools/tool.ts";
 export {

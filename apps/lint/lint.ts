@@ -53,7 +53,17 @@ const after: readonly ((played: Played) => Finding | Promise<Finding>)[] = [
  * @returns what was checked and seen
  */
 export function quickLint(subject: LintSubject): Finding[] {
-  return before.map((check) => check(subject));
+  const findings: Finding[] = [];
+  try {
+    for (const check of before) findings.push(check(subject));
+  } catch (error) {
+    findings.push(unplayable(error));
+  }
+  return findings;
+}
+
+function unplayable(error: unknown): Finding {
+  return verdict({ check: "conversations can be played and scored" }, [(error as Error).message], "");
 }
 
 /**
@@ -73,15 +83,13 @@ export async function lint(subject: LintSubject): Promise<LintReport> {
   const findings: Finding[] = [];
   let conversations: Conversation[] = [];
   try {
-    findings.push(...quickLint(subject));
+    for (const check of before) findings.push(check(subject));
     const played = await playAll(subject);
     conversations = conversationsOf(played);
     for (const check of after) findings.push(await check(played));
   } catch (error) {
     throwIfAborted(subject.signal, "lint");
-    findings.push(
-      verdict({ check: "conversations can be played and scored" }, [(error as Error).message], ""),
-    );
+    findings.push(unplayable(error));
   }
   const { tokenizer } = subject;
   return {

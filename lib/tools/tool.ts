@@ -13,14 +13,14 @@ export interface ToolOutput {
 }
 
 /** What a running tool is given besides its input. */
-export interface ToolSurroundings {
+export interface ToolContext {
   /** Fires at the deadline, or when nobody waits for the result any more. */
   readonly signal: AbortSignal;
 }
 
 /** A call whose input has been checked, or what is wrong with that input. */
 export type BoundCall =
-  | { readonly run: (around: ToolSurroundings) => Promise<ToolOutput> }
+  | { readonly run: (context: ToolContext) => Promise<ToolOutput> }
   | { readonly invalid: string };
 
 /** Something that an agent may call. */
@@ -48,7 +48,7 @@ export interface ToolDefinition<Input extends z.ZodObject> {
   /** Does it; what it throws is told to the model. A string is an output without documents. */
   readonly run: (
     input: z.output<Input>,
-    around: ToolSurroundings,
+    context: ToolContext,
   ) => Promise<ToolOutput | string> | ToolOutput | string;
 }
 
@@ -84,8 +84,8 @@ export function tool<Input extends z.ZodObject>(definition: ToolDefinition<Input
       if (!parsed.success)
         return { invalid: parsed.error.issues.map((each) => explain(each, given)).join("; ") };
       return {
-        run: async (around) => {
-          const output = await run(parsed.data, around);
+        run: async (context) => {
+          const output = await run(parsed.data, context);
           if (typeof output === "string") return { text: output };
           if (typeof output?.text === "string") return output;
           throw new SeekError("ERR_ARGUMENT", `expected an output, got ${shown(output)}`);

@@ -74,7 +74,7 @@ export function agenticFormat(options: AgenticFormatOptions = {}): Format {
     invalid: replies.invalid,
     failure: agenticObservation(replies.failure),
     lastTurn: faithful ? "" : replies.lastTurn,
-    ...(faithful ? {} : { memory }),
+    memory: faithful ? undefined : memory,
   };
 }
 

@@ -73,7 +73,8 @@ export function searcherFormat({
   return {
     mode: "single",
     maxQueries: 1,
-    ...(isBase ? { isBare: true } : { system: `You are a helpful assistant. ${rules[queryStyle]}` }),
+    isBare: isBase,
+    system: isBase ? undefined : `You are a helpful assistant. ${rules[queryStyle]}`,
     prompt: isBase
       ? (question) =>
           `The User asks a question, and the Assistant solves it. ${rules[queryStyle]}\n\nUser:${question}\nAssistant: `

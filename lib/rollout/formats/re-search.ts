@@ -53,7 +53,8 @@ export function reSearchFormat({
   return {
     mode: "single",
     maxQueries: 1,
-    ...(isBase ? { isBare: true } : { system: text }),
+    isBare: isBase,
+    system: isBase ? undefined : text,
     prompt: isBase ? (question) => fill(text, question) : (question) => question,
     turnEnds: faithful ? ["</search>"] : turnEnds,
     parse: faithful ? parseAsOriginal : parseBoxed,

@@ -67,5 +67,5 @@ export function agenticBlocks(text: string): AgenticBlocks {
   }
   if (open !== undefined) faults.push(`<${open.tag}> is not closed`);
   else if (text.slice(last).trim() !== "") faults.push("words outside of tags");
-  return { blocks, ...(faults[0] === undefined ? {} : { fault: faults[0] }) };
+  return { blocks, fault: faults[0] };
 }

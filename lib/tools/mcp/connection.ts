@@ -111,7 +111,7 @@ async function openWay(place: McpPlace, onWords: (text: string) => void): Promis
     command,
     args: [...args],
     stderr: "pipe",
-    ...(env ? { env: { ...env } } : {}),
+    env: env && { ...env },
     cwd,
   });
   transport.stderr?.on("data", (bytes: Buffer) => onWords(bytes.toString()));
