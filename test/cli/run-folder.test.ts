@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -129,4 +129,24 @@ test("a terminal that is closed ends a training as Ctrl-C does, with a checkpoin
     "1e-5",
   );
   assert.match(resumed.stdout, /were done before/, resumed.stderr);
+});
+
+test("weights that are not finite are never a checkpoint or a model: the run fails and says so", async () => {
+  const run = await sft(
+    "--data",
+    path("data.jsonl"),
+    "--epochs",
+    "0.5",
+    "--out",
+    path("burst"),
+    "--learning-rate",
+    "1e39",
+  );
+  assert.equal(run.code, 1, run.stderr);
+  assert.match(
+    run.stderr,
+    /^ERR_RANGE: step 1: the weights are not finite any more, and were not saved .* lower learning rate$/m,
+  );
+  assert.deepEqual(await readdir(path("burst/checkpoints")), []);
+  await assert.rejects(readFile(path("burst/model/model.safetensors")), { code: "ENOENT" });
 });

@@ -45,6 +45,7 @@ test("a failure while writing leaves the checkpoint of before", async () => {
       },
     };
     await assert.rejects(writeCheckpoint(root, broken), /disk full/);
+    assert.deepEqual(await readdir(root), ["step-000005"]);
     assert.equal((await latestCheckpoint(root))?.step, 5);
   });
 });

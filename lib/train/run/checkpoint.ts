@@ -136,6 +136,7 @@ export async function writeCheckpoint(
     await sync(root);
     await removeOld(root, options);
   } catch (cause) {
+    await rm(writing, { recursive: true, force: true }).catch(() => undefined);
     if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
     throw new SeekError("ERR_IO", `${folder}: cannot be written: ${(cause as Error).message}`, { cause });
   }

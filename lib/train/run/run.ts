@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { z } from "zod";
 import { native } from "../../base/addon/native.ts";
-import { SeekError } from "../../base/errors.ts";
+import { codeOf, SeekError } from "../../base/errors.ts";
 import { removeTemporaries, writeFileAtomic } from "../../base/files/files.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
 import type { Model } from "../../model/model.ts";
@@ -107,6 +107,12 @@ async function restore(checkpoint: Checkpoint, subject: RunSubject, settings: Se
     await critic.loadState(join(trunk, policyState), saved.criticSteps ?? 0);
   }
   return saved;
+}
+
+function burst(step: number, cause: Error): SeekError {
+  const remedy = "Remedy: go on from the last checkpoint, or begin again, with a lower learning rate";
+  const what = `step ${step}: the weights are not finite any more, and were not saved (${cause.message}). ${remedy}`;
+  return new SeekError("ERR_RANGE", what, { cause });
 }
 
 /** What killed processes left: who holds the folder's lock knows that nobody is writing it. */
@@ -261,7 +267,9 @@ export class Run {
     const { keep, folder } = this.#options;
     const write = (to: string): Promise<void> => this.#write(to);
     const kept = { keep, best: this.#best?.step };
-    await writeCheckpoint(join(folder, "checkpoints"), { step, state, write }, kept);
+    await writeCheckpoint(join(folder, "checkpoints"), { step, state, write }, kept).catch((cause) => {
+      throw codeOf(cause) === "ERR_RANGE" ? burst(step, cause) : cause;
+    });
   }
 
   async #write(folder: string): Promise<void> {
