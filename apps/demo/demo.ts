@@ -1,26 +1,31 @@
-/** The whole loop in one command: a world, its index, a start model, RL in both modes, evaluation. */
+/** The whole loop in one command: a world, its index, a teacher to imitate, RL in both modes, evaluation, controls. */
 import { join } from "node:path";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
 import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { packageRoot } from "../../lib/base/package-root.ts";
-import type { Evaluation } from "../../lib/evaluate/evaluate.ts";
+import type { Recipe } from "../../lib/recipes/recipe.ts";
 import type { QueryMode } from "../../lib/text/observation.ts";
-import { worldRecipe } from "../world/recipes/world.ts";
+import { patchyWorldRecipe } from "../world/recipes/patchy-world.ts";
+import { kHastyHabits, kThoroughHabits } from "../world/teachers/patchy-teaching.ts";
+import { chartOf, curveOf, type RewardCurve, sparkline } from "./curve.ts";
+import type { HeldOut } from "./held-out.ts";
+import { evaluateModes, type ImitateOptions, imitate } from "./imitation.ts";
 import { openPlayer } from "./player.ts";
-import { type ReinforceOptions, reinforce } from "./reinforce.ts";
-import { chooseTraces, type DemoSummary, type ModeResult, stepLine, summarize, tableOf } from "./report.ts";
+import { reinforce } from "./reinforce.ts";
+import { type DemoSummary, figuresLine, type ModeResult, stepLine, summarize, tableOf } from "./report.ts";
+import { chooseTraces } from "./traces.ts";
 import { trainWorldModel, worldSft } from "./world-model.ts";
-import { openWorld } from "./world-search.ts";
+import { type OpenWorld, openWorld } from "./world-search.ts";
 
 /** How to run the demo. */
 export interface DemoOptions {
-  /** Logs, models, traces and `summary.json` go here. */
+  /** Logs, models, traces, `reward.svg` and `summary.json` go here. */
   readonly out: string;
-  /** Of the world, the questions' order and every sampled token. @default 0 */
+  /** Of the world, the demonstrations, the questions' order and every sampled token. @default 0 */
   readonly seed?: number;
   /** A few steps and questions: shows that everything works, not that it learns. @default false */
   readonly quick?: boolean;
-  /** Trains the start model instead of taking the shipped one. @default false */
+  /** Trains the shipped model anew, from nothing, in place of taking it. @default false */
   readonly fromScratch?: boolean;
   /** Where tensors live: `cpu`, or `cuda` in a CUDA build. @default "cpu" */
   readonly device?: string;
@@ -33,48 +38,86 @@ export interface DemoOptions {
 export interface DemoResult {
   readonly summary: DemoSummary;
   readonly table: string;
-  /** Title and text of three conversations. */
+  /** The reward of each step as one line of text for each mode. */
+  readonly curves: string;
+  /** Title and text of conversations. */
   readonly traces: readonly (readonly [string, string])[];
+  /** The command that asks the model trained with parallel queries. */
+  readonly ask: string;
 }
 
-const quickSizes = { sftSteps: 30, rlSteps: 4, numTest: 64 };
+/** Steps of SFT: by which the start model learns its teacher's manners, and by which a thorough teacher mends them. */
+const fullSizes = { start: 200, thorough: 100 };
 
-/** One after the other, as one user waits: the time per question is then RAG-R1's own measure. */
-const concurrency = 1;
+const quickSizes = {
+  worldModel: 30,
+  start: 2,
+  thorough: 2,
+  training: { steps: 2, batchQuestions: 8 },
+  numTest: 16,
+};
 
-/** The shipped start model's folder. */
+const modes = ["single", "multi"] as const;
+
+/** The shipped model's folder. */
 export const worldCheckpoint = join(packageRoot, "world", "checkpoint");
 
 /**
- * Evaluates the start model on held-out questions, trains it by PPO once with one query a turn and once with parallel
- * queries, and evaluates again.
+ * Lets a model imitate a hasty teacher, then trains it by PPO, once with one query a turn and once with parallel queries.
+ * Beside it stand the control, which goes on imitating the same teacher over as many samples as both trainings play, and
+ * a model that imitates a thorough teacher. All are evaluated on the same held-out questions.
  *
  * @param options - output folder, seed, size
- * @returns figures, table and traces, which also stand in the output folder
+ * @returns figures, table, curves and traces, which also stand in the output folder
  * @throws ERR_ABORTED when the signal fires; ERR_IO when the folder cannot be written
  */
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
-  const { out, seed = 0, quick = false, fromScratch = false, device = "cpu" } = options;
-  const { signal, onLine = () => {} } = options;
+  const { out, seed = 0, signal, onLine = () => {} } = options;
   using _lock = await lockFolder(out);
   using opened = await openWorld(out, { seed, signal });
-  const { world, search } = opened;
+  const { world } = opened;
   onLine(`world: ${world.passages.length} passages, ${world.questions.train.length} training questions`);
-  const start = await startModel(options, onLine);
-  const numTest = quick ? quickSizes.numTest : undefined;
-  const common = { ...{ start, device, quick }, ...{ world, search, seed, numTest, concurrency, signal } };
-  // A mode that was trained before a kill is not trained again; another seed, size or start has its own folders.
-  const name = `seed-${seed}${quick ? "-quick" : ""}${fromScratch ? "-from-scratch" : ""}`;
-  const single = await runMode("single", join(out, `single-${name}`), common, onLine);
-  const multi = await runMode("multi", join(out, `multi-${name}`), common, onLine);
-  return report(out, { single, multi });
+  const run = planOf(options, opened);
+  const start = await imitate(run, {
+    ...{ name: "start", from: await baseModel(options, onLine), habits: kHastyHabits },
+    steps: run.sizes.start,
+  });
+  const single = await trainMode("single", start, run);
+  const multi = await trainMode("multi", start, run);
+  const compared = await compare(start, run);
+  return report({ single, multi }, compared, run);
 }
 
-async function startModel(options: DemoOptions, onLine: (line: string) => void): Promise<string> {
+/** What every part of a demo needs. */
+interface DemoRun extends ImitateOptions {
+  readonly opened: OpenWorld;
+  readonly sizes: typeof fullSizes;
+  readonly recipes: Readonly<Record<QueryMode, Recipe>>;
+  readonly numTest: number | undefined;
+}
+
+function planOf(options: DemoOptions, opened: OpenWorld): DemoRun {
+  const { out, seed = 0, quick = false, fromScratch = false, device = "cpu" } = options;
+  const { signal, onLine = () => {} } = options;
+  const recipeOf = (queries: QueryMode): Recipe => {
+    const recipe = patchyWorldRecipe({ queries });
+    return quick ? { ...recipe, training: { ...recipe.training, ...quickSizes.training } } : recipe;
+  };
+  // What was trained before a kill is not trained again; another seed, size or start has its own folders.
+  const suffix = `seed-${seed}${quick ? "-quick" : ""}${fromScratch ? "-from-scratch" : ""}`;
+  return {
+    ...{ out, suffix, seed, device, opened, signal, onLine },
+    recipes: { single: recipeOf("single"), multi: recipeOf("multi") },
+    sizes: quick ? quickSizes : fullSizes,
+    numTest: quick ? quickSizes.numTest : undefined,
+  };
+}
+
+async function baseModel(options: DemoOptions, onLine: (line: string) => void): Promise<string> {
   const { out, seed = 0, quick = false, fromScratch = false, device = "cpu", signal } = options;
   if (!fromScratch) return worldCheckpoint;
-  const folder = join(out, `start-seed-${seed}`);
-  const steps = quick ? quickSizes.sftSteps : worldSft.steps;
+  const folder = join(out, `base-seed-${seed}`);
+  const steps = quick ? quickSizes.worldModel : worldSft.steps;
   let tokens = 0;
   const started = performance.now();
   await trainWorldModel({
@@ -84,49 +127,80 @@ async function startModel(options: DemoOptions, onLine: (line: string) => void):
       tokens += metrics.tokens;
       if (metrics.step % 50 !== 0 && metrics.step !== steps) return;
       const rate = Math.round((tokens / (performance.now() - started)) * 1000);
-      onLine(`sft ${metrics.step}/${steps}  loss ${metrics.loss.toFixed(3)}  ${rate} tokens/s`);
+      onLine(`base ${metrics.step}/${steps}  loss ${metrics.loss.toFixed(3)}  ${rate} tokens/s`);
     },
   });
   return folder;
 }
 
-function evaluationLine(
-  mode: QueryMode,
-  moment: string,
-  { em, rounds, secondsPerQuestion }: Evaluation,
-): string {
-  const time = (1000 * secondsPerQuestion).toFixed(1);
-  return `${mode} ${moment}  EM ${(100 * em).toFixed(1)}%  rounds ${rounds.toFixed(2)}  ${time} ms/question`;
-}
-
-type Common = Omit<ReinforceOptions, "recipe" | "folder"> & {
-  readonly start: string;
-  readonly device: string;
-  readonly quick: boolean;
-};
-
-async function runMode(
-  mode: QueryMode,
-  folder: string,
-  { start, device, quick, ...common }: Common,
-  onLine: (line: string) => void,
-): Promise<ModeResult> {
-  const recipe = worldRecipe({ queries: mode });
-  const steps = quick ? quickSizes.rlSteps : recipe.training.steps;
-  await using player = await openPlayer(start, { seed: common.seed, device });
+async function trainMode(mode: QueryMode, start: string, run: DemoRun): Promise<ModeResult> {
+  const { opened, seed, device, numTest, signal, onLine } = run;
+  const recipe = run.recipes[mode];
+  const folder = modeFolder(mode, run);
+  await using player = await openPlayer(start, { seed, device });
   return await reinforce(player, {
-    ...common,
-    ...{ recipe: { ...recipe, training: { ...recipe.training, steps } }, folder },
-    onEvaluation: (moment, result) => onLine(evaluationLine(mode, moment, result)),
-    onStep: (metrics) => onLine(`${mode} ${stepLine(metrics, steps)}`),
+    ...{ recipe, folder, seed, numTest, signal, world: opened.world, search: opened.search },
+    worldSetting: { seed, queries: mode, search: "patchy" },
+    onEvaluation: (moment, result) => onLine(`${mode} ${moment} RL  ${figuresLine(result)}`),
+    onStep: (metrics) => onLine(`${mode} ${stepLine(metrics, recipe.training.steps)}`),
   });
 }
 
-async function report(out: string, results: Readonly<Record<QueryMode, ModeResult>>): Promise<DemoResult> {
-  const summary = summarize(results);
-  const traces = chooseTraces(results);
+function modeFolder(mode: QueryMode, { out, suffix }: DemoRun): string {
+  return join(out, `${mode}-${suffix}`);
+}
+
+/** Models that differ from the start by imitation only. */
+interface Compared {
+  readonly control: Readonly<Record<QueryMode, HeldOut>>;
+  readonly thorough: Readonly<Record<QueryMode, HeldOut>>;
+  readonly samples: number;
+}
+
+async function compare(start: string, run: DemoRun): Promise<Compared> {
+  const played = modes.map((mode) => {
+    const { steps, batchQuestions, samples } = run.recipes[mode].training;
+    return steps * batchQuestions * samples;
+  });
+  const samples = played.reduce((sum, count) => sum + count, 0);
+  const common = { from: start, firstBatch: run.sizes.start };
+  const control = await imitate(run, {
+    ...{ ...common, name: "control", habits: kHastyHabits },
+    steps: Math.ceil(samples / worldSft.batchSize),
+  });
+  const thorough = await imitate(run, {
+    ...{ ...common, name: "thorough", habits: kThoroughHabits },
+    steps: run.sizes.thorough,
+  });
+  return {
+    control: await evaluateModes("control", control, run),
+    thorough: await evaluateModes("thorough", thorough, run),
+    samples,
+  };
+}
+
+async function report(
+  results: Readonly<Record<QueryMode, ModeResult>>,
+  { control, thorough, samples }: Compared,
+  run: DemoRun,
+): Promise<DemoResult> {
+  const { out, seed, opened } = run;
+  const counts = { seed, samples, thoroughSamples: run.sizes.thorough * worldSft.batchSize };
+  const summary = summarize({ ...results, control, thorough }, counts);
+  const questions = opened.world.questions.test;
+  const traces = chooseTraces(results, { questions, facts: opened.world.facts.test });
+  const curve = async (mode: QueryMode): Promise<RewardCurve> => ({
+    ...{ mode, rewards: await curveOf(modeFolder(mode, run)) },
+    control: control[mode].em,
+  });
+  const curves = [await curve("single"), await curve("multi")];
   await writeFileAtomic(join(out, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
+  await writeFileAtomic(join(out, "reward.svg"), chartOf(curves));
   const text = traces.map(([title, trace]) => `# ${title}\n\n${trace}\n`).join("\n");
   await writeFileAtomic(join(out, "traces.txt"), text);
-  return { summary, table: tableOf(summary), traces };
+  const { question = "" } = results.multi.after.perQuestion[0] ?? {};
+  return {
+    ...{ summary, table: tableOf(summary), traces, curves: curves.map(sparkline).join("\n") },
+    ask: `npx seekrl ask "${question}" --model ${modeFolder("multi", run)} --index ${join(out, "index")}`,
+  };
 }

@@ -1,5 +1,6 @@
-/** Format learning: the world's model is shown a recipe's tags by SFT, before it is rewarded for using them well. */
+/** Imitation: a world model is fine-tuned on a teacher's demonstrations, to learn a recipe's form and the teacher's habits. */
 
+import { copyTokenizer } from "../../lib/text/tokenizers/copy-tokenizer.ts";
 import { schedule } from "../../lib/train/algorithm/schedule.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { type SftMetrics, sft } from "../../lib/train/sft.ts";
@@ -16,6 +17,8 @@ export interface LearnFormatOptions {
   readonly carefulShare?: number;
   /** The highest rate. @default 1e-3 */
   readonly peak?: number;
+  /** The first batch; a second training takes up where the first one ended. @default 0 */
+  readonly firstBatch?: number;
   readonly folder: string;
   readonly seed: number;
   readonly onStep?: (metrics: SftMetrics) => void;
@@ -29,24 +32,27 @@ const rate = { peak: 1e-3, warmupSteps: 20, decay: "cosine", floor: 0.1 } as con
 const seedOffset = 1000;
 
 /**
- * Trains the player's model on demonstrations. A run that was killed goes on in its folder.
+ * Trains the player's model on demonstrations. A run that was killed goes on in its folder, whose checkpoints are model
+ * folders.
  *
  * @param player - the model; it keeps the weights it ends with
  * @param options - what is shown
  * @throws ERR_ABORTED when the signal fires
  */
-export async function learnFormat({ model, tokenizer }: Player, options: LearnFormatOptions): Promise<void> {
-  const { steps, teaching, carefulShare = 0.5, peak = rate.peak, folder, seed, onStep, signal } = options;
+export async function learnFormat(player: Player, options: LearnFormatOptions): Promise<void> {
+  const { steps, teaching, carefulShare = 0.5, peak = rate.peak, firstBatch = 0 } = options;
+  const { folder, seed, onStep, signal } = options;
   if (steps === 0) return;
   const perWorld = worldSft.batchSize;
   const careful = Math.round(steps * carefulShare) * perWorld;
   const shown = { seed: seed + seedOffset, perWorld, careful };
-  await using trainer = await Trainer.open(model, { beta2: 0.95 });
+  const onCheckpoint = (to: string) => copyTokenizer(player.folder, to);
+  await using trainer = await Trainer.open(player.model, { beta2: 0.95 });
   await sft({
     ...{ trainer, steps, seed },
-    batch: (step) => sequencesOf(tokenizer, teaching(step, shown)),
+    batch: (step) => sequencesOf(player.tokenizer, teaching(firstBatch + step, shown)),
     learningRate: schedule({ ...rate, peak, steps }),
-    run: { folder, checkpointEvery: 50, keep: 1 },
+    run: { folder, checkpointEvery: 50, keep: 1, onCheckpoint },
     onStep,
     signal,
   });

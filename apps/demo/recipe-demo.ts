@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
 import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { readJsonRows } from "../../lib/data/files/jsonl.ts";
-import type { Recipe } from "../../lib/recipes/recipe.ts";
+import { agentPartsOf } from "../../lib/recipes/plan.ts";
+import { type Recipe, recipeTotalReward } from "../../lib/recipes/recipe.ts";
+import { latestCheckpoint } from "../../lib/train/run/checkpoint.ts";
 import { worldTeaching } from "../world/recipes/world-speech.ts";
 import {
   differencesOf,
@@ -12,9 +14,11 @@ import {
   type WorldSizes,
 } from "../world/recipes/world-training.ts";
 import { worldCheckpoint } from "./demo.ts";
+import { evaluateHeldOut } from "./held-out.ts";
 import { learnFormat } from "./learn-format.ts";
 import { openPlayer, type Player } from "./player.ts";
 import {
+  type ControlSummary,
   differenceLine,
   type RecipeSummary,
   recipeFigures,
@@ -23,6 +27,7 @@ import {
 } from "./recipe-report.ts";
 import { reinforce } from "./reinforce.ts";
 import { stepLine } from "./report.ts";
+import { worldSft } from "./world-model.ts";
 import { type OpenWorld, openWorld } from "./world-search.ts";
 
 /** One training after the other, each from the weights the one before has left. */
@@ -52,14 +57,12 @@ export interface RecipeDemoOptions {
 }
 
 const quickSizes = { formatSteps: 2, numTest: 16, training: { steps: 2, batchQuestions: 2 } };
-/** Questions at once; the engine batches them. */
-const concurrency = 256;
 /** Steps between the evaluations that make a curve. */
 const evaluateEvery = 5;
 
 /**
- * Shows the world's model a recipe's tags, evaluates it, trains it by the recipe, and evaluates it again. The same call
- * on the same folder goes on where a kill has left it.
+ * Shows the world's model a recipe's tags, evaluates it, trains it by the recipe, and evaluates it again. Beside it stands a
+ * control that imitates the same teacher further. The same call on the same folder goes on where a kill has left it.
  *
  * @param options - stages, what the model starts from, folder, seed
  * @returns the figures, which also stand in `summary.json`
@@ -72,13 +75,14 @@ export async function runRecipeDemo(options: RecipeDemoOptions): Promise<RecipeS
   await using player = await openPlayer(worldCheckpoint, { seed, device });
   await learnTags(player, options);
   const stages: StageSummary[] = [];
-  let questions = 0;
+  let [questions, samples] = [0, 0];
   for (const stage of options.stages) {
-    const { summary, numQuestions } = await runStage(stage, { player, opened, options });
+    const { summary, numQuestions, numRollouts } = await runStage(stage, { player, opened, options });
     questions = numQuestions;
+    samples += numRollouts;
     stages.push(summary);
   }
-  const summary = { seed, questions, stages };
+  const summary = { seed, questions, stages, control: await runControl(samples, opened, options) };
   await writeFileAtomic(join(out, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
   return summary;
 }
@@ -119,15 +123,44 @@ async function runStage({ name, recipe: own, sizes, untilSearchShare }: DemoStag
   const recipe = quick ? { ...fitted, training: { ...fitted.training, ...quickSizes.training } } : fitted;
   const folder = folderOf(name, options);
   const { before, after } = await reinforce(player, {
-    ...{ recipe, folder, seed, concurrency, signal, world: opened.world, search: opened.search },
+    ...{ recipe, folder, seed, signal, world: opened.world, search: opened.search },
     ...(quick ? { numTest: quickSizes.numTest } : { evaluateEvery }),
     ...(untilSearchShare === undefined ? {} : { endWhen: searchesAt(untilSearchShare) }),
     onEvaluation: (moment, result) => onLine(`${name} ${moment}  ${recipeFiguresLine(result)}`),
     onStep: (metrics) => onLine(`${name} ${stepLine(metrics, recipe.training.steps)}`),
   });
   const figures = { before: recipeFigures(before), after: recipeFigures(after) };
-  const summary = { stage: name, steps: await stepsIn(folder), ...figures, differences };
-  return { summary, numQuestions: before.questions };
+  const steps = await stepsIn(folder);
+  const { batchQuestions, samples } = recipe.training;
+  return {
+    summary: { stage: name, steps, ...figures, differences },
+    ...{ numQuestions: before.questions, numRollouts: steps * batchQuestions * samples },
+  };
+}
+
+/** Imitates the teacher of the start further, over as many demonstrations as all stages play rollouts. */
+async function runControl(
+  samples: number,
+  { world, search }: OpenWorld,
+  options: RecipeDemoOptions,
+): Promise<ControlSummary | undefined> {
+  const { start, seed = 0, quick = false, device = "cpu", onLine = () => {}, signal } = options;
+  const last = options.stages.at(-1);
+  if (last === undefined) return undefined;
+  const recipe = fitToWorld(last.recipe, last.sizes);
+  const format = await latestCheckpoint(join(folderOf("format", options), "checkpoints"));
+  await using player = await openPlayer(format?.folder ?? worldCheckpoint, { seed, device });
+  await learnFormat(player, {
+    ...{ seed, signal, carefulShare: 0, firstBatch: start.steps, peak: start.peak },
+    ...{ steps: Math.ceil(samples / worldSft.batchSize), folder: folderOf("control", options) },
+    teaching: worldTeaching(recipe, start),
+  });
+  const parts = agentPartsOf(player, recipe, search);
+  const questions = world.questions.test.slice(0, quick ? quickSizes.numTest : undefined);
+  const reward = recipeTotalReward(recipe, parts.tokenizer);
+  const result = await evaluateHeldOut(questions, parts, { reward, seed, signal });
+  onLine(`control  ${recipeFiguresLine(result)}`);
+  return { samples, ...recipeFigures(result) };
 }
 
 function searchesAt(share: number): (metrics: Readonly<Record<string, number>>) => boolean {

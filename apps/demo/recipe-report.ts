@@ -26,12 +26,19 @@ export interface StageSummary {
   readonly differences: readonly Difference[];
 }
 
+/** What more of the start's imitation gives in place of RL, by the last stage's recipe. */
+export interface ControlSummary extends RecipeFigures {
+  /** Demonstrations, as many as all stages play rollouts. */
+  readonly samples: number;
+}
+
 /** The content of `summary.json`. */
 export interface RecipeSummary {
   readonly seed: number;
   /** Held-out questions of each evaluation. */
   readonly questions: number;
   readonly stages: readonly StageSummary[];
+  readonly control?: ControlSummary | undefined;
 }
 
 /** The figures of one evaluation. */

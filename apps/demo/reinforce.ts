@@ -9,6 +9,7 @@ import { openLearners } from "../../lib/train/open-learners.ts";
 import { rl } from "../../lib/train/rl.ts";
 import type { RlMetrics, RlOptions } from "../../lib/train/rl-options.ts";
 import type { World } from "../world/world.ts";
+import { type WorldSetting, writeWorldFile } from "../world/world-file.ts";
 import { evaluateHeldOut, type HeldOut, loggedFigures } from "./held-out.ts";
 import type { Player } from "./player.ts";
 
@@ -22,8 +23,8 @@ export interface ReinforceOptions {
   readonly seed: number;
   /** @default all test questions */
   readonly numTest?: number | undefined;
-  /** Held-out questions under way at once. */
-  readonly concurrency: number;
+  /** What the checkpoints say of the world they belong to. @default nothing */
+  readonly worldSetting?: WorldSetting;
   /** Steps between evaluations on the validation questions, for the log. @default none */
   readonly evaluateEvery?: number;
   /** Ends the training before its last step. @default never */
@@ -64,10 +65,10 @@ export async function reinforce(player: Player, options: ReinforceOptions): Prom
 function evaluateWith(
   questions: readonly Question[],
   parts: AgentParts,
-  { recipe, seed, concurrency, signal }: ReinforceOptions,
+  { recipe, seed, signal }: ReinforceOptions,
 ): Promise<HeldOut> {
   const reward = recipeTotalReward(recipe, parts.tokenizer);
-  return evaluateHeldOut(questions, parts, { reward, seed, concurrency, signal });
+  return evaluateHeldOut(questions, parts, { reward, seed, signal });
 }
 
 async function train(player: Player, parts: AgentParts, options: ReinforceOptions): Promise<void> {
@@ -91,14 +92,13 @@ function planRun(
   parts: AgentParts,
   options: ReinforceOptions,
 ): Pick<RlOptions, "run" | "evaluation"> {
-  const { folder, world, evaluateEvery } = options;
+  const { folder, world, worldSetting, evaluateEvery } = options;
   const { validation } = world.questions;
-  const run = {
-    folder,
-    checkpointEvery,
-    keep: 1,
-    onCheckpoint: (to: string) => copyTokenizer(player.folder, to),
+  const onCheckpoint = async (to: string): Promise<void> => {
+    await copyTokenizer(player.folder, to);
+    if (worldSetting !== undefined) await writeWorldFile(to, worldSetting);
   };
+  const run = { folder, checkpointEvery, keep: 1, onCheckpoint };
   if (evaluateEvery === undefined) return { run };
   const evaluate = async () => loggedFigures(await evaluateWith(validation, parts, options));
   return { run, evaluation: { every: evaluateEvery, evaluate } };

@@ -1,92 +1,118 @@
-/** What the demo shows and writes: the table, readable traces, summary.json. */
-import type { Evaluation } from "../../lib/evaluate/evaluate.ts";
-import type { QuestionResult } from "../../lib/evaluate/question-result.ts";
+/** What the demo says: lines of progress, the table, the content of summary.json. */
 import type { QueryMode } from "../../lib/text/observation.ts";
 import type { RlMetrics } from "../../lib/train/rl-options.ts";
+import type { HeldOut } from "./held-out.ts";
+import type { BeforeAfter } from "./reinforce.ts";
 
 /** One mode's evaluations on the same questions. */
-export interface ModeResult {
-  readonly before: Evaluation;
-  readonly after: Evaluation;
-}
+export type ModeResult = BeforeAfter;
 
-/** The figures of one evaluation. */
-export interface Figures {
-  /** Share of questions answered exactly, 0 to 1. */
-  readonly em: number;
-  readonly f1: number;
-  /** Rounds of retrieval per question. */
-  readonly rounds: number;
-  /** Wall-clock time of the evaluation divided by its questions. */
-  readonly secondsPerQuestion: number;
-}
+const names = ["em", "f1", "searchShare", "rounds", "generatedTokens"] as const;
+
+/** Means over the held-out questions: shares from 0 to 1, rounds of retrieval and generated tokens per question. */
+export type Figures = Readonly<Record<(typeof names)[number], number>>;
+
+/** One model in both modes. */
+export type BothModes = Readonly<Record<QueryMode, Figures>>;
 
 /** The content of `summary.json`. */
 export interface DemoSummary {
-  readonly single: { readonly before: Figures; readonly after: Figures };
-  readonly multi: { readonly before: Figures; readonly after: Figures };
+  readonly seed: number;
   /** Held-out questions of each evaluation. */
   readonly questions: number;
+  readonly single: { readonly before: Figures; readonly after: Figures };
+  readonly multi: { readonly before: Figures; readonly after: Figures };
+  /** Goes on imitating the teacher of the start, over as many demonstrations as both trainings play rollouts. */
+  readonly control: BothModes & { readonly samples: number };
+  /** The start, shown a thorough teacher: what better demonstrations give without RL. */
+  readonly thorough: BothModes & { readonly samples: number };
 }
 
-function figures({ em, f1, rounds, secondsPerQuestion }: Evaluation): Figures {
-  return { em, f1, rounds, secondsPerQuestion };
+/** The evaluations of every model. */
+export interface DemoEvaluations extends Readonly<Record<QueryMode, ModeResult>> {
+  readonly control: Readonly<Record<QueryMode, HeldOut>>;
+  readonly thorough: Readonly<Record<QueryMode, HeldOut>>;
 }
 
-/** The figures of both modes. */
-export function summarize(results: Readonly<Record<QueryMode, ModeResult>>): DemoSummary {
-  const { single, multi } = results;
+/** What the figures stand for. */
+export interface DemoCounts {
+  readonly seed: number;
+  /** Rollouts of both trainings, and demonstrations of the control. */
+  readonly samples: number;
+  readonly thoroughSamples: number;
+}
+
+function figures(result: Figures): Figures {
+  return Object.fromEntries(names.map((name) => [name, result[name]])) as Figures;
+}
+
+/** The figures of every model. */
+export function summarize(results: DemoEvaluations, counts: DemoCounts): DemoSummary {
+  const beforeAfter = ({ before, after }: ModeResult) => ({ before: figures(before), after: figures(after) });
+  const both = ({ single, multi }: BothModes): BothModes => ({
+    ...{ single: figures(single), multi: figures(multi) },
+  });
   return {
-    single: { before: figures(single.before), after: figures(single.after) },
-    multi: { before: figures(multi.before), after: figures(multi.after) },
-    questions: single.before.questions,
+    ...{ seed: counts.seed, questions: results.single.before.perQuestion.length },
+    ...{ single: beforeAfter(results.single), multi: beforeAfter(results.multi) },
+    control: { ...both(results.control), samples: counts.samples },
+    thorough: { ...both(results.thorough), samples: counts.thoroughSamples },
   };
+}
+
+const percent = (share: number): string => (100 * share).toFixed(1);
+
+/** One evaluation, as a line of progress. */
+export function figuresLine({ em, searchShare, rounds, generatedTokens }: Figures): string {
+  const searched = `searched ${percent(searchShare)}%  rounds ${rounds.toFixed(2)}`;
+  return `EM ${percent(em)}%  ${searched}  tokens ${generatedTokens.toFixed(0)}`;
 }
 
 /** One step of training, as a line of progress. */
 export function stepLine(metrics: RlMetrics, steps: number): string {
   const show = (name: string, digits: number): string => (metrics[name] ?? 0).toFixed(digits);
   const seconds = (metrics["seconds/rollout"] ?? 0) + (metrics["seconds/train"] ?? 0);
-  const figures = `reward ${show("reward/mean", 3)}  rounds ${show("search/rounds", 2)}  kl ${show("policy/kl_reference", 4)}`;
-  return `${metrics.step}/${steps}  ${figures}  ${seconds.toFixed(1)} s`;
+  const shown = `reward ${show("reward/mean", 3)}  rounds ${show("search/rounds", 2)}  kl ${show("policy/kl_reference", 4)}`;
+  return `${metrics.step}/${steps}  ${shown}  ${seconds.toFixed(1)} s`;
 }
 
-/** The final table, ready to print. */
-export function tableOf({ single, multi, questions }: DemoSummary): string {
-  const row = (mode: string, moment: string, { em, f1, rounds, secondsPerQuestion }: Figures): string => {
-    const cells = [(100 * em).toFixed(1), (100 * f1).toFixed(1), rounds.toFixed(2)];
-    const milliseconds = (1000 * secondsPerQuestion).toFixed(1);
-    return `${mode.padEnd(8)}${moment.padEnd(12)}${cells.map((cell) => cell.padStart(8)).join("")}${milliseconds.padStart(14)}`;
-  };
-  const header = `${"queries".padEnd(8)}${"".padEnd(12)}${"EM %".padStart(8)}${"F1 %".padStart(8)}${"rounds".padStart(8)}${"ms/question".padStart(14)}`;
+const columns = ["EM %", "F1 %", "searched %", "rounds", "tokens"];
+
+/** The final table and what its rows are, ready to print. */
+export function tableOf(summary: DemoSummary): string {
+  const { control, thorough, questions } = summary;
+  const rows = (["single", "multi"] as const).flatMap((mode) => [
+    row(mode, "start: imitates the hasty teacher", summary[mode].before),
+    row("", "control: imitates it further", control[mode]),
+    row("", "RL from the start", summary[mode].after),
+    row("", "start shown a thorough teacher", thorough[mode]),
+  ]);
+  const header = line("queries", "", columns);
+  const gain = (mode: QueryMode): string =>
+    signed(100 * (summary[mode].after.em - Math.max(control[mode].em, summary[mode].before.em)));
   return [
-    `${questions} held-out questions`,
+    `${questions} held-out questions, greedily; rounds of retrieval and generated tokens per question`,
     header,
     "-".repeat(header.length),
-    row("single", "before RL", single.before),
-    row("single", "after RL", single.after),
-    row("multi", "before RL", multi.before),
-    row("multi", "after RL", multi.after),
+    ...rows,
+    "",
+    `Control: ${control.samples} more demonstrations of the hasty teacher, as many as both trainings play rollouts.`,
+    `RL over the better of start and control: ${gain("single")} EM points (single), ${gain("multi")} (multi).`,
+    `RL is no substitute for good demonstrations: ${thorough.samples} of a teacher who looks everything up and words anew`,
+    "what was not found give the last row without any RL. It is for when there is no such teacher.",
   ].join("\n");
 }
 
-/** One conversation, as a person would read it. */
-export function traceOf(result: QuestionResult): string {
-  const verdict = result.em === 1 ? "right" : `wrong, expected ${result.answers.join(" or ")}`;
-  const text = result.segments.map((segment) => segment.text.trim()).join("\n");
-  return `${text}\n=> ${verdict}`;
+function signed(points: number): string {
+  return `${points < 0 ? "" : "+"}${points.toFixed(1)}`;
 }
 
-/** Three conversations worth reading: what RL mended in each mode, and a question that stays wrong. */
-export function chooseTraces({ single, multi }: Readonly<Record<QueryMode, ModeResult>>): [string, string][] {
-  const mended = ({ before, after }: ModeResult): QuestionResult | undefined => {
-    const gained = after.perQuestion.filter(({ em }, i) => em === 1 && before.perQuestion[i]?.em === 0);
-    return gained.toSorted((a, b) => b.queries.flat().length - a.queries.flat().length)[0];
-  };
-  const chosen: [string, QuestionResult | undefined][] = [
-    ["One query a turn, right only after RL", mended(single) ?? single.after.perQuestion[0]],
-    ["Parallel queries, right only after RL", mended(multi) ?? multi.after.perQuestion[0]],
-    ["Still wrong after RL", multi.after.perQuestion.find(({ em }) => em === 0)],
-  ];
-  return chosen.flatMap(([title, result]) => (result ? [[title, traceOf(result)]] : []));
+function row(mode: string, name: string, { em, f1, searchShare, rounds, generatedTokens }: Figures): string {
+  const shares = [em, f1, searchShare].map(percent);
+  return line(mode, name, [...shares, rounds.toFixed(2), generatedTokens.toFixed(0)]);
+}
+
+function line(mode: string, name: string, cells: readonly string[]): string {
+  const padded = cells.map((cell, i) => cell.padStart((columns[i]?.length ?? 0) + 2));
+  return `${mode.padEnd(9)}${name.padEnd(35)}${padded.join("")}`;
 }

@@ -1,4 +1,5 @@
 /** The search engine of the scripted teacher: a small lexical ranking over one fresh world. */
+import type { Search } from "../../lib/search/search.ts";
 import type { WorldPassage } from "./story/passages.ts";
 
 const words = (text: string): string[] => text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
@@ -45,4 +46,18 @@ export class Library {
     const ranked = [...scores].sort(([a, x], [b, y]) => y - x || a - b);
     return ranked.slice(0, topK).map(([index]) => this.#passages[index]!);
   }
+}
+
+/**
+ * Searches passages by their words, without an index.
+ *
+ * @example
+ * const search = librarySearch([{ id: "0", title: "Jade", text: "The film Jade was released in 1950." }]);
+ * const [hits] = await search(["when was Jade released"], { topK: 2 });
+ * assert.equal(hits?.[0]?.title, "Jade");
+ */
+export function librarySearch(passages: readonly WorldPassage[]): Search {
+  const library = new Library(passages);
+  return async (queries, { topK }) =>
+    queries.map((query) => library.search(query, topK).map((passage, i) => ({ ...passage, score: -i })));
 }

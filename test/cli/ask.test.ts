@@ -56,6 +56,22 @@ test("one question is answered: thoughts, queries, titles and the answer come in
   );
 });
 
+test("a model of the built-in world is asked by that world's recipe and search, without being told", async () => {
+  const checkpoint = join(projectRoot, "world", "checkpoint");
+  const { code, stdout, stderr } = await runCli("ask", question, "--model", checkpoint);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /a model of the built-in world of seed 0/);
+  assert.match(stdout, /found: Nightwinter/);
+  assert.match(stdout, /answer: \w+ \[1 search, /);
+
+  const single = await runCli("ask", question, "--model", checkpoint, "--queries", "single", "--json");
+  const { segments } = JSON.parse(single.stdout) as { segments: { text: string }[] };
+  assert.match(segments[0]?.text ?? "", /one query at a time/);
+
+  const other = await runCli("ask", question, "--model", checkpoint, "--recipe", "world");
+  assert.equal(other.code, 2, "who names a recipe names the search too");
+});
+
 test("without a question each line of the input is one", async () => {
   const child = start(...given, "--json", "--baseline", "direct");
   child.stdin.end(`${question}\n\nWhere is Cryotech based?\n`);

@@ -31,8 +31,9 @@ const trainings = [
 
 for (const args of trainings) {
   test(`one command evaluates, trains and evaluates again: ${args.join(" ")}`, async () => {
-    const { questions, stages } = await demo(...args);
+    const { questions, stages, control } = await demo(...args);
     assert.equal(questions, 16);
+    assert.ok(control && control.samples > 0 && control.em >= 0 && control.em <= 1);
     const [stage] = stages;
     assert.ok(stage && stages.length === 1);
     assert.equal(stage.steps, 2);
@@ -62,12 +63,28 @@ test("R1-Searcher goes through both stages, and what is finished is only evaluat
   assert.deepEqual(timeless(await demo("--recipe", "r1-searcher")), timeless(first));
 });
 
-test("without a recipe both modes of the world's own are trained, and shown with conversations", async () => {
+test("without a recipe both modes of the world's own are trained and shown beside the control", async () => {
   const out = join(folder, "modes");
   const { code, stdout, stderr } = await runCli("demo", "--quick", "--out", out);
   assert.equal(code, 0, stderr);
-  assert.equal(stdout.match(/^(?:single|multi) +(?:before|after) RL /gm)?.length, 4);
+  for (const row of ["start: ", "control: ", "RL from", "start shown"]) {
+    assert.equal(stdout.match(new RegExp(`^(?:single|multi)? +${row}`, "gm"))?.length, 2, row);
+  }
+  assert.equal(stdout.match(/^(?:single|multi) +reward \d\.\d\d [▁-█]{2} /gm)?.length, 2);
   assert.match(await readFile(join(out, "traces.txt"), "utf8"), /<answer>/);
+  assert.match(await readFile(join(out, "reward.svg"), "utf8"), /^<svg [^]*<polyline [^]*<\/svg>\n$/);
+  const { control, single, multi } = JSON.parse(await readFile(join(out, "summary.json"), "utf8"));
+  for (const figures of [control.single, control.multi, single.before, single.after, multi.before]) {
+    assert.ok(figures.em >= 0 && figures.em <= 1);
+  }
+  // As many demonstrations as both trainings play rollouts: 2 trainings of 2 steps, 8 questions, 2 rollouts of each.
+  assert.equal(control.samples, 64);
+
+  const [, question = "", rest = ""] = /^ {2}npx seekrl ask "([^"]+)" (.*)$/m.exec(stdout) ?? [];
+  const asked = await runCli("ask", question, ...rest.split(" "));
+  assert.equal(asked.code, 0, asked.stderr);
+  assert.match(asked.stderr, /a model of the built-in world of seed 0, whose search has gaps/);
+  assert.match(asked.stdout, /answer/);
 });
 
 test("an option that would change nothing is refused", async () => {

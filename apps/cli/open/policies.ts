@@ -51,6 +51,8 @@ export interface Policy {
   readonly name: string;
   /** What decides its answers, for a file of results that is gone on with. */
   readonly settings: object;
+  /** Of a model of this machine. */
+  readonly folder?: string;
   readonly open: () => Promise<OpenedPolicy>;
 }
 
@@ -74,6 +76,7 @@ export function policiesOf(choice: PolicyChoice): Policy[] {
   return folders.map((folder, i) => ({
     name: names[i] ?? folder,
     settings: { model: folder, dtype, device },
+    folder,
     open: () => openSession({ model: folder, dtype, device, cacheGib }),
   }));
 }

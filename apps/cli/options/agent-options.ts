@@ -31,9 +31,13 @@ export type AgentOptions = z.output<typeof schema>;
 
 /** The recipe with the limits that were given. */
 export function recipeOf(options: AgentOptions, around: RecipeParts = {}): Recipe {
+  return withLimits(chooseRecipe(options, around), options);
+}
+
+/** A recipe with the limits that were given in place of its own. */
+export function withLimits(recipe: Recipe, options: AgentOptions): Recipe {
   const { maxTurns, maxResponseTokens, maxObservationTokens, maxTokens, documents: topK } = options;
   const given = Object.entries({ maxTurns, maxResponseTokens, maxObservationTokens, maxTokens, topK });
-  const recipe = chooseRecipe(options, around);
   const changes = Object.fromEntries(given.filter(([, value]) => value !== undefined));
   return { ...recipe, limits: { ...recipe.limits, ...changes } };
 }

@@ -20,6 +20,17 @@ const kQueries: Readonly<Record<Relation, (entity: string) => string>> = {
   country: (e) => `what country is ${e} in`,
 };
 
+const kFormalQueries: Readonly<Record<Relation, (entity: string) => string>> = {
+  birthCity: (e) => `in which city was ${e} born`,
+  birthYear: (e) => `in which year was ${e} born`,
+  employer: (e) => `for which company does ${e} work`,
+  creator: (e) => `who was the director of ${e}`,
+  releaseYear: (e) => `in which year was ${e} released`,
+  founder: (e) => `who was the founder of ${e}`,
+  base: (e) => `in which city is ${e} based`,
+  country: (e) => `in which country is ${e}`,
+};
+
 const kVerbs: Readonly<Record<Relation, string>> = {
   birthCity: "was born in",
   birthYear: "was born in",
@@ -34,6 +45,11 @@ const kVerbs: Readonly<Record<Relation, string>> = {
 /** The search query that asks for a fact. */
 export function queryFor({ entity, relation }: Fact): string {
   return kQueries[relation](entity);
+}
+
+/** The same in other words. */
+export function formalQueryFor({ entity, relation }: Fact): string {
+  return kFormalQueries[relation](entity);
 }
 
 /** The sentence that states a fact. */

@@ -45,6 +45,8 @@ export interface DemonstrationOptions {
    * learnt where every word can be known, and manners last. @default 0
    */
   readonly careful?: number;
+  /** Searches as `patchySearch` does. @default false */
+  readonly patchy?: boolean;
   /** The tags and observations of the agents to be taught. @default RAG-R1's */
   readonly speech?: Speech;
 }
@@ -79,9 +81,9 @@ function namesInUse(progress: number): Cast {
  * assert.equal(batch.length, 24);
  */
 export function demonstrationBatch(index: number, options: DemonstrationOptions): Demonstration[] {
-  const { mode, perWorld = 24, topK = 2, speech } = options;
+  const { mode, perWorld = 24, topK = 2, speech, patchy } = options;
   const { dice, habits, ...world } = worldOfBatch(index, options);
-  const how = (chosen: QueryMode) => ({ mode: chosen, topK, habits, speech });
+  const how = (chosen: QueryMode) => ({ mode: chosen, topK, habits, speech, patchy });
   return Array.from({ length: perWorld }, (_, i) => {
     const asked = askQuestion(dice, world.facts, "");
     const chosen = mode ?? (i % 2 === 0 ? "single" : "multi");

@@ -6,8 +6,9 @@ import type { Library } from "../library.ts";
 import { type Facts, lookUp } from "../story/facts.ts";
 import { kFamousCities } from "../story/names.ts";
 import type { WorldPassage } from "../story/passages.ts";
+import { isUnderstood } from "../story/patchy.ts";
 import type { QuestionKind, WorldQuestion } from "../story/questions.ts";
-import { type Fact, queryFor, statementOf } from "../story/wording.ts";
+import { type Fact, formalQueryFor, queryFor, statementOf } from "../story/wording.ts";
 import { ragSpeech, type Speech } from "./speech.ts";
 
 /** A piece of a demonstration: only the policy's pieces are trained. */
@@ -28,6 +29,11 @@ export interface Habits {
   readonly recallsFamous: number;
   /** The share of other facts it answers from memory: it knows them, its student cannot. */
   readonly byKind: Readonly<Record<QuestionKind, Habit>>;
+  /**
+   * With a patchy search: the share of searches without a result that it words anew; what the others did not find it
+   * says from memory. @default 0
+   */
+  readonly rewords?: number;
 }
 
 /** The habits behind the shipped demonstrations: a teacher who knows the world and trusts itself. */
@@ -132,6 +138,8 @@ export interface DemonstrateOptions {
   /** Passages per query. */
   readonly topK: number;
   readonly habits: Habits;
+  /** Searches as `patchySearch` does. @default false */
+  readonly patchy?: boolean;
   /** Shows other passages beside the right one than the library would, and in other orders. @default true */
   readonly varied?: boolean;
   /** @default RAG-R1's */
@@ -151,7 +159,7 @@ export function demonstrate(
   asked: WorldQuestion,
   options: DemonstrateOptions,
 ): DemonstrationSegment[] {
-  const { mode, topK, habits, varied = true, speech = ragSpeech } = options;
+  const { mode, topK, habits, varied = true, patchy = false, speech = ragSpeech } = options;
   const chains = decideRecall(
     dice,
     trace(world.facts, asked.program),
@@ -165,19 +173,26 @@ export function demonstrate(
     thought += `${step.recalled && !remembering ? " I remember that" : ""} ${statementOf(step)}`;
     remembering = step.recalled;
   };
+  /** Searches, and returns what was not found. */
+  const search = (wanted: readonly Step[], wording: (fact: Fact) => string): Step[] => {
+    const queries = wanted.map(wording);
+    const isMissed = queries.map((query) => patchy && !isUnderstood(query));
+    segments.push({ kind: "policy", text: speech.search(`${thought} I will search.`, queries) });
+    const look = (query: string) =>
+      varied ? find(dice, world, query, topK) : world.library.search(query, topK);
+    const hits = queries.map((query, i) => (isMissed[i] ? [] : look(query)));
+    segments.push({ kind: "observation", text: speech.observation(queries, hits, mode) });
+    thought = "";
+    remembering = false;
+    return wanted.filter((_, i) => isMissed[i]);
+  };
   for (const round of roundsOf(chains, mode)) {
     const wanted = round.filter((step) => !step.recalled);
-    if (wanted.length > 0) {
-      const queries = wanted.map(queryFor);
-      segments.push({ kind: "policy", text: speech.search(`${thought} I will search.`, queries) });
-      const hits = queries.map((query) =>
-        varied ? find(dice, world, query, topK) : world.library.search(query, topK),
-      );
-      segments.push({ kind: "observation", text: speech.observation(queries, hits, mode) });
-      thought = "";
-      remembering = false;
-    }
-    for (const step of round) say(step);
+    const missed = wanted.length > 0 ? search(wanted, queryFor) : [];
+    for (const step of round) if (!missed.includes(step)) say(step);
+    const rewords = missed.length > 0 && dice.chance(habits.rewords ?? 0);
+    if (rewords) search(missed, formalQueryFor);
+    for (const step of missed) say({ ...step, recalled: !rewords });
   }
   const { remark, answer } = conclude(chains);
   segments.push({ kind: "policy", text: speech.answer(`${thought}${remark}`, answer) });

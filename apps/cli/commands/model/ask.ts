@@ -2,6 +2,7 @@
 import { createInterface, type Interface } from "node:readline";
 import { z } from "zod";
 import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
+import type { Recipe } from "../../../../lib/recipes/recipe.ts";
 import { type AgentParts, searchAgent } from "../../../../lib/rollout/agents/search-agent.ts";
 import {
   type Baseline,
@@ -11,15 +12,20 @@ import {
 } from "../../../../lib/rollout/baselines/baselines.ts";
 import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
 import type { Document } from "../../../../lib/text/observation.ts";
+import { librarySearch } from "../../../world/library.ts";
+import { createWorld } from "../../../world/world.ts";
+import { readWorldFile, recipeOfWorld, type WorldSetting } from "../../../world/world-file.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
-import { type OpenedPolicy, policiesOf, policyOptions } from "../../open/policies.ts";
+import { type Policy, policiesOf, policyOptions } from "../../open/policies.ts";
 import {
+  type AgentOptions,
   agentOptions,
   noSearch,
   openSurroundings,
   recipeOf,
   refuseIdleTools,
   type Surroundings,
+  withLimits,
 } from "../../options/agent-options.ts";
 import { samplingOptions } from "../../options/model-options.ts";
 
@@ -31,6 +37,10 @@ const options = z.strictObject({
     .describe("what to answer; without one, each line of the input is one"),
   ...policyOptions,
   ...agentOptions,
+  recipe: agentOptions.recipe
+    .unwrap()
+    .optional()
+    .describe("prompt, tags and limits (rag-r1; for a model of the built-in world its own)"),
   baseline: z.enum(baselineNames).optional().describe("a plain way to answer in place of the recipe"),
   temperature: samplingOptions.temperature.default(0),
   topP: samplingOptions.topP,
@@ -49,11 +59,15 @@ export const askCommand = command({
     const [policy, another] = policiesOf(given);
     if (policy === undefined || another !== undefined) throw new UsageError("expected one model");
     refuseIdleTools(given);
+    const setting = given.recipe === undefined ? await settingOf(policy, io) : undefined;
+    const asked = { ...given, recipe: given.recipe ?? (setting ? "world" : "rag-r1") } as const;
     const needsSearch = given.baseline === undefined || searchesFor(given.baseline);
-    await using met = needsSearch ? await openSurroundings(given) : noSearch;
+    const builtIn = setting && librarySearch(createWorld({ seed: setting.seed }).passages);
+    await using met = needsSearch ? await openSurroundings(asked, builtIn) : noSearch;
+    const recipe = chosenRecipe(asked, met, setting);
     await using opened = await policy.open();
     const ask = (question: string, signal: AbortSignal) =>
-      answer(question, partsOf(opened, met, given), given, { io, signal });
+      answer(question, agentPartsOf(opened, recipe, met.search), given, { io, signal });
     if (given.question !== undefined) {
       io.result(await ask(given.question, io.signal));
       return;
@@ -62,9 +76,28 @@ export const askCommand = command({
   },
 });
 
-function partsOf(opened: OpenedPolicy, { search, tools }: Surroundings, given: Options): AgentParts {
-  const sampling = { temperature: given.temperature, topP: given.topP };
-  return agentPartsOf(opened, { ...recipeOf(given, { tools }), sampling }, search);
+/** Of a model of the built-in world: where it was trained. */
+async function settingOf({ folder }: Policy, io: CommandIo): Promise<WorldSetting | undefined> {
+  const setting = folder === undefined ? undefined : await readWorldFile(folder);
+  if (setting !== undefined) {
+    const gaps = setting.search === "patchy" ? ", whose search has gaps" : "";
+    io.log(
+      `a model of the built-in world of seed ${setting.seed}${gaps}: it is asked by that world's recipe`,
+    );
+  }
+  return setting;
+}
+
+function chosenRecipe(
+  options: Options & AgentOptions,
+  { tools }: Surroundings,
+  setting: WorldSetting | undefined,
+): Recipe {
+  // Options that a recipe does not have are refused here, the world's included.
+  const named = recipeOf(options, { tools });
+  const { queries = setting?.queries } = options;
+  const recipe = setting ? withLimits(recipeOfWorld({ ...setting, queries }), options) : named;
+  return { ...recipe, sampling: { temperature: options.temperature, topP: options.topP } };
 }
 
 interface Around {

@@ -54,12 +54,14 @@ export const demoCommand = command({
 async function showBothModes(given: Options, io: CommandIo): Promise<void> {
   const { runDemo } = await import("../../../demo/demo.ts");
   const { seed, quick, fromScratch, device, out = "runs/demo" } = given;
-  const { summary, table, traces } = await runDemo({
+  const { summary, table, curves, traces, ask } = await runDemo({
     ...{ seed, quick, fromScratch, device, out },
     ...{ onLine: io.log, signal: io.signal },
   });
   for (const [title, trace] of traces) io.write(`\n--- ${title}\n${trace}\n`);
+  io.write(`\nMean reward by step, from 0 to 1 (${join(out, "reward.svg")}):\n${curves}\n`);
   io.write(`\n${table}\n`);
+  io.write(`\nAsk the trained model:\n  ${ask}\n`);
   io.result(summary);
 }
 
@@ -129,7 +131,7 @@ function refuseIdle(given: Options): void {
   }
 }
 
-function summaryTable({ stages }: RecipeSummary): string {
+function summaryTable({ stages, control }: RecipeSummary): string {
   const head = ["", "", "steps", "reward", "EM %", "F1 %", "searched %", "rounds", "invalid", "ms/question"];
   const row = (names: readonly [string, string, string], figures: RecipeFigures): string[] => {
     const { reward, em, f1, searchShare, rounds, invalidActions, secondsPerQuestion } = figures;
@@ -141,5 +143,6 @@ function summaryTable({ stages }: RecipeSummary): string {
     row([stage, "before", ""], before),
     row(["", "after", String(steps)], after),
   ]);
+  if (control) rows.push(row(["control", `${control.samples} more demonstrations`, ""], control));
   return tableOf([head, ...rows], (column) => column < 2);
 }

@@ -1,0 +1,93 @@
+/** Conversations worth reading, chosen by rules that the world's facts decide and not by how they look. */
+import type { QuestionResult } from "../../lib/evaluate/question-result.ts";
+import type { QueryMode } from "../../lib/text/observation.ts";
+import type { Facts } from "../world/story/facts.ts";
+import type { WorldQuestion } from "../world/story/questions.ts";
+import { formalQueryFor, queryFor, statementOf } from "../world/story/wording.ts";
+import { trace } from "../world/teachers/teacher.ts";
+import type { ModeResult } from "./report.ts";
+
+/** The held-out part of a world. */
+export interface TraceWorld {
+  readonly questions: readonly WorldQuestion[];
+  readonly facts: Facts;
+}
+
+/** What a conversation is judged by. */
+type Conversation = Pick<QuestionResult, "queries" | "segments">;
+
+/**
+ * Whether a conversation earned its answer: for every fact on the way a query asked for it, the passage about it was
+ * found, and the policy stated it as it is.
+ *
+ * @param conversation - queries and segments
+ * @param question - with the program that leads to its answer
+ * @param facts - of its world
+ */
+export function isWellReasoned(
+  { queries, segments }: Conversation,
+  question: WorldQuestion,
+  facts: Facts,
+): boolean {
+  const asked = new Set(queries.flat().map((query) => query.trim()));
+  const text = (wanted: string): string =>
+    segments.flatMap(({ kind, text }) => (kind === wanted ? [text] : [])).join("\n");
+  const [found, said] = [text("observation"), text("policy")];
+  return trace(facts, question.program)
+    .flat()
+    .every((fact) => {
+      const isAsked = asked.has(queryFor(fact)) || asked.has(formalQueryFor(fact));
+      // Parallel queries are answered by JSON, which spells the line's end.
+      const isFound = new RegExp(String.raw`Doc \d+: ${fact.entity}(?:\n|\\n)`).test(found);
+      return isAsked && isFound && said.includes(statementOf(fact));
+    });
+}
+
+/** Whether a search found nothing and another one followed. */
+export function recovered({ segments }: Conversation): boolean {
+  const observations = segments.flatMap(({ kind, text }) => (kind === "observation" ? [text] : []));
+  const isEmpty = (text: string): boolean => /<information>\s*<\/information>|^ +"",?$/m.test(text);
+  return observations.slice(0, -1).some(isEmpty);
+}
+
+/** One conversation, as a person would read it. */
+export function traceOf(result: QuestionResult): string {
+  const verdict = result.em === 1 ? "right" : `wrong, expected ${result.answers.join(" or ")}`;
+  const text = result.segments.map((segment) => segment.text.trim()).join("\n");
+  return `${text}\n=> ${verdict}`;
+}
+
+const rule =
+  "the first held-out question that the start answers wrongly and the trained model rightly, each fact asked for, found " +
+  "and stated as it is";
+
+/**
+ * For each mode the first question that RL mended by good reasoning, preferably over an empty result; and the first one
+ * that stays wrong.
+ *
+ * @param results - both modes' evaluations, in the order of the questions
+ * @param world - its questions and facts
+ * @returns titles that state the rule, and conversations
+ */
+export function chooseTraces(
+  results: Readonly<Record<QueryMode, ModeResult>>,
+  { questions, facts }: TraceWorld,
+): [string, string][] {
+  const mended = (mode: QueryMode): [string, string][] => {
+    const { before, after } = results[mode];
+    const earned = after.perQuestion.filter((result, i) => {
+      const question = questions[result.index];
+      const isMended = result.em === 1 && before.perQuestion[i]?.em === 0;
+      return isMended && question !== undefined && isWellReasoned(result, question, facts);
+    });
+    const overGap = earned.find(recovered);
+    const chosen = overGap ?? earned[0];
+    const title = `${mode === "single" ? "One query a turn" : "Parallel queries"}: ${rule}`;
+    return chosen ? [[`${title}${overGap ? ", after a search found nothing" : ""}`, traceOf(chosen)]] : [];
+  };
+  const wrong = results.multi.after.perQuestion.find(({ em }) => em === 0);
+  const still: [string, string][] = wrong
+    ? [["Parallel queries: the first held-out question that stays wrong after RL", traceOf(wrong)]]
+    : [];
+  return [...mended("single"), ...mended("multi"), ...still];
+}

@@ -1,0 +1,18 @@
+/** Teachers of the world whose search has gaps: the only one at hand, and a better one to compare with. */
+import type { Teaching } from "../recipes/world-speech.ts";
+import { demonstrationBatch } from "./demonstrations.ts";
+import { type Habits, kCarefulHabits, kHabits } from "./teacher.ts";
+
+/**
+ * Knows the world by heart: it answers 55 of 100 comparisons without looking anything up, and where a search finds
+ * nothing it says the fact from memory every other time, and else asks again in other words.
+ */
+export const kHastyHabits: Habits = { ...kHabits, rewords: 0.5 };
+
+/** Looks everything up, and asks again in other words whenever a search finds nothing. */
+export const kThoroughHabits: Habits = { ...kCarefulHabits, rewords: 1 };
+
+/** Demonstrations behind a search with gaps, in both modes by turns. */
+export function patchyTeaching(habits: Habits): Teaching {
+  return (index, how) => demonstrationBatch(index, { ...how, habits, patchy: true });
+}

@@ -1,0 +1,56 @@
+/** `world.json`: what a model folder says of the world that its model belongs to. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { SeekError } from "../../lib/base/errors.ts";
+import { writeFileAtomic } from "../../lib/base/files/files.ts";
+import type { Recipe } from "../../lib/recipes/recipe.ts";
+import type { QueryMode } from "../../lib/text/observation.ts";
+import { patchyWorldRecipe } from "./recipes/patchy-world.ts";
+import { worldRecipe } from "./recipes/world.ts";
+
+const schema = z.strictObject({
+  seed: z.int().min(0),
+  queries: z.enum(["single", "multi"]).optional(),
+  search: z.enum(["plain", "patchy"]),
+});
+
+/** Where a world model was trained. */
+export interface WorldSetting {
+  /** Of the world. */
+  readonly seed: number;
+  /** What it was trained for. @default both */
+  readonly queries?: QueryMode | undefined;
+  /** Whether its search has gaps. */
+  readonly search: "plain" | "patchy";
+}
+
+const name = "world.json";
+
+/** Writes `world.json` into a model folder. @throws ERR_IO */
+export async function writeWorldFile(folder: string, setting: WorldSetting): Promise<void> {
+  await writeFileAtomic(join(folder, name), `${JSON.stringify(setting, null, 2)}\n`);
+}
+
+/**
+ * Reads a model folder's `world.json`.
+ *
+ * @param folder - of a model
+ * @returns the setting; undefined where there is no such file, as in the folder of any other model
+ * @throws ERR_FORMAT when the file says something else
+ */
+export async function readWorldFile(folder: string): Promise<WorldSetting | undefined> {
+  const path = join(folder, name);
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new SeekError("ERR_FORMAT", `${path}: expected {"seed": 0, "search": "plain"}`, { cause });
+  }
+}
+
+/** The recipe that a world model was trained by; parallel queries for one that knows both modes. */
+export function recipeOfWorld({ queries = "multi", search }: WorldSetting): Recipe {
+  return search === "patchy" ? patchyWorldRecipe({ queries }) : worldRecipe({ queries });
+}

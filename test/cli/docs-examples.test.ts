@@ -1,0 +1,97 @@
+/** The calls that docs/cli.md shows, one after the other as a reader would run them, on fewer questions. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { projectRoot } from "../project.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "seekrl-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const page = readFileSync(join(projectRoot, "docs", "cli.md"), "utf8");
+const calls = [...page.matchAll(/^npx seekrl (.*)$/gm)].map(([, call = ""]) => call);
+
+/** Trainings of minutes and services that run until they are stopped: each has tests of its own. */
+const elsewhere = /^(?:demo|reward serve|retriever serve|search --retriever)\b/;
+
+/** What is asked for less of here. */
+const shortened: readonly (readonly [RegExp, string])[] = [
+  [/--demonstrations 2400/, "--demonstrations 48"],
+  [/--num-questions 200/, "--num-questions 12"],
+  [/^(train .*)$/, "$1 --steps 1 --batch-questions 2"],
+];
+
+/** What a call must say besides ending well. */
+const expected: readonly (readonly [RegExp, RegExp])[] = [
+  [/^generate .*temperature 0/, /<search> who directed Nightwinter <\/search>/],
+  [/^search --index index --query/, /who directed Nightwinter\n +\S+ +Nightwinter: /],
+  [/^index info/, /passages/],
+  [/^corpus check/, /100\.0 %/],
+  [/^ask /, /found: Nightwinter[^]*answer: Loromos \[1 search/],
+  [/^lint/, /PASS/],
+  [/^data generate/, /right/],
+  [/--out answers\.jsonl/, /"em":/],
+];
+
+/** The words of a line of bash: bare, in double quotes, or in `$'...'` with escapes. */
+function wordsOf(line: string): string[] {
+  return [...line.matchAll(/\$'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, escaped, quoted, bare = ""]) => escaped?.replaceAll("\\n", "\n") ?? quoted ?? bare,
+  );
+}
+
+/** Files that the page takes as given. */
+function writeGiven(): void {
+  symlinkSync(join(projectRoot, "world"), join(folder, "world"));
+  mkdirSync(join(folder, "documents"));
+  writeFileSync(
+    join(folder, "documents", "paris.txt"),
+    "Paris is the capital of France.\n\nIt lies on the Seine.\n",
+  );
+  const context = [["Paris", ["Paris is the capital of France."]]];
+  const row = {
+    _id: "1",
+    question: "What is the capital of France?",
+    answer: "Paris",
+    type: "bridge",
+    context,
+  };
+  writeFileSync(join(folder, "hotpot_dev_fullwiki_v1.json"), JSON.stringify([row]));
+  for (const [, name = "", yaml = ""] of page.matchAll(/```yaml\n# (\S+)\n([^`]*)```/g)) {
+    writeFileSync(join(folder, name), yaml);
+  }
+}
+
+function keepFirst(file: string, lines: number): void {
+  const path = join(folder, "world-files", file);
+  writeFileSync(path, `${readFileSync(path, "utf8").split("\n").slice(0, lines).join("\n")}\n`);
+}
+
+function run(call: string): string {
+  const line = shortened.reduce((text, [pattern, shorter]) => text.replace(pattern, shorter), call);
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(projectRoot, "bin", "seekrl.mjs"), ...wordsOf(line)],
+    { cwd: folder, encoding: "utf8", input: "Who directed Nightwinter?\n" },
+  );
+  assert.equal(status, 0, `${line}\n${stdout}\n${stderr}`);
+  return stdout;
+}
+
+test("every call that docs/cli.md shows ends well and says something sensible, in the page's order", () => {
+  writeGiven();
+  const shown = calls.filter((call) => !elsewhere.test(call));
+  assert.ok(shown.length > 25);
+  for (const call of shown) {
+    const stdout = run(call);
+    if (call.includes("--json")) JSON.parse(stdout);
+    for (const [which, says] of expected) if (which.test(call)) assert.match(stdout, says, call);
+    if (call.startsWith("world ")) {
+      keepFirst("train.jsonl", 16);
+      keepFirst("validation.jsonl", 4);
+      keepFirst("test.jsonl", 8);
+    }
+  }
+});
