@@ -15,7 +15,7 @@ import {
 } from "../world/recipes/world-training.ts";
 import { worldCheckpoint } from "./demo.ts";
 import { evaluateHeldOut } from "./held-out.ts";
-import { learnFormat } from "./learn-format.ts";
+import { learnFormat } from "./imitation.ts";
 import { openPlayer, type Player } from "./player.ts";
 import {
   type ControlSummary,

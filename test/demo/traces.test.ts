@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isWellReasoned, recovered } from "../../apps/demo/traces.ts";
+import { kHastyHabits, kThoroughHabits } from "../../apps/world/recipes/patchy-teaching.ts";
 import { isUnderstood, patchySearch } from "../../apps/world/story/patchy.ts";
 import { formalQueryFor, queryFor } from "../../apps/world/story/wording.ts";
-import { kHastyHabits, kThoroughHabits } from "../../apps/world/teachers/patchy-teaching.ts";
 import { demonstrationBatch } from "../../apps/world/teachers/demonstrations.ts";
 import { trace } from "../../apps/world/teachers/teacher.ts";
 import { createWorld } from "../../apps/world/world.ts";

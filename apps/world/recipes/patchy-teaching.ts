@@ -1,7 +1,7 @@
 /** Teachers of the world whose search has gaps: the only one at hand, and a better one to compare with. */
-import type { Teaching } from "../recipes/world-speech.ts";
-import { demonstrationBatch } from "./demonstrations.ts";
-import { type Habits, kCarefulHabits, kHabits } from "./teacher.ts";
+import { demonstrationBatch } from "../teachers/demonstrations.ts";
+import { type Habits, kCarefulHabits, kHabits } from "../teachers/teacher.ts";
+import type { Teaching } from "./world-speech.ts";
 
 /**
  * Knows the world by heart: it answers 55 of 100 comparisons without looking anything up, and where a search finds
