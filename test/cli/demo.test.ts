@@ -72,7 +72,7 @@ test("without a recipe both modes of the world's own are trained and shown besid
   }
   assert.equal(stdout.match(/^(?:single|multi) +reward \d\.\d\d [▁-█]{2} /gm)?.length, 2);
   assert.match(await readFile(join(out, "traces.txt"), "utf8"), /<answer>/);
-  assert.match(await readFile(join(out, "reward.svg"), "utf8"), /^<svg [^]*<polyline [^]*<\/svg>\n$/);
+  assert.match(await readFile(join(out, "reward.svg"), "utf8"), /^<svg [\s\S]*<polyline [\s\S]*<\/svg>\n$/);
   const { control, single, multi } = JSON.parse(await readFile(join(out, "summary.json"), "utf8"));
   for (const figures of [control.single, control.multi, single.before, single.after, multi.before]) {
     assert.ok(figures.em >= 0 && figures.em <= 1);

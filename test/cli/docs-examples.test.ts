@@ -29,7 +29,7 @@ const expected: readonly (readonly [RegExp, RegExp])[] = [
   [/^search --index index --query/, /who directed Nightwinter\n +\S+ +Nightwinter: /],
   [/^index info/, /passages/],
   [/^corpus check/, /100\.0 %/],
-  [/^ask /, /found: Nightwinter[^]*answer: Loromos \[1 search/],
+  [/^ask /, /found: Nightwinter[\s\S]*answer: Loromos \[1 search/],
   [/^lint/, /PASS/],
   [/^data generate/, /right/],
   [/--out answers\.jsonl/, /"em":/],
