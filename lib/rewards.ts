@@ -29,10 +29,10 @@ export {
   optionReward,
 } from "./reward/systems/agentic-rag.ts";
 export {
+  type R1SearcherRewardOptions,
+  r1SearcherReward,
   type SearchedText,
-  type SearcherRewardOptions,
   type SearcherStage,
-  searcherReward,
 } from "./reward/systems/r1-searcher.ts";
 export { type ReCallRewardOptions, reCallReward } from "./reward/systems/re-call.ts";
 export {

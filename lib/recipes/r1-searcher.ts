@@ -1,9 +1,9 @@
 /** R1-Searcher (arXiv 2503.05592): first to search at all, then to answer right, by outcome alone. */
 import { fewSearchesBonus } from "../reward/group.ts";
 import {
-  type SearcherRewardOptions,
+  type R1SearcherRewardOptions,
+  r1SearcherReward,
   type SearcherStage,
-  searcherReward,
 } from "../reward/systems/r1-searcher.ts";
 import { type SearcherQueryStyle, searcherFormat } from "../rollout/formats/r1-searcher.ts";
 import { type Algorithm, algorithms } from "../train/algorithm/algorithm.ts";
@@ -17,8 +17,8 @@ export interface SearcherOptions {
   readonly template?: "base" | "instruct";
   /** What the prompt says of queries and questions. @default "triple" */
   readonly queryStyle?: SearcherQueryStyle;
-  /** See `searcherReward`. @default "paper", or "code" when faithful */
-  readonly variant?: SearcherRewardOptions["variant"];
+  /** See `r1SearcherReward`. @default "paper", or "code" when faithful */
+  readonly variant?: R1SearcherRewardOptions["variant"];
   /** Adds the bonus of R1-Searcher++ for right answers with few searches. @default false */
   readonly fewSearches?: boolean;
   /** @default false */
@@ -56,7 +56,7 @@ export function rSearcher({
       searchTimeoutMs: 30_000,
     },
     sampling: { temperature: 1, topP: faithful ? 0.95 : 1 },
-    reward: searcherReward({ stage, variant, faithful }),
+    reward: r1SearcherReward({ stage, variant, faithful }),
     ...(fewSearches ? { groupReward: fewSearchesBonus() } : {}),
     algorithm: algorithmOf(stage),
     training: {

@@ -10,7 +10,7 @@ import {
   agenticFormReward,
   optionReward,
 } from "../../lib/reward/systems/agentic-rag.ts";
-import { searcherReward } from "../../lib/reward/systems/r1-searcher.ts";
+import { r1SearcherReward } from "../../lib/reward/systems/r1-searcher.ts";
 import { reCallReward } from "../../lib/reward/systems/re-call.ts";
 import { reSearchReward } from "../../lib/reward/systems/re-search.ts";
 import { formatReward, retrievalReward, wholeTextEmReward } from "../../lib/reward/systems/search-r1.ts";
@@ -32,13 +32,13 @@ const rewards: readonly Fuzzed[] = [
     [`research ${faithful}`, (each) => reSearchReward({ faithful })(each, question), 0, 1],
     [
       `stage 1 ${faithful}`,
-      (each) => searcherReward({ stage: 1, variant: "code", faithful })(each, question),
+      (each) => r1SearcherReward({ stage: 1, variant: "code", faithful })(each, question),
       -1,
       2,
     ],
     [
       `zero ${faithful}`,
-      (each) => searcherReward({ stage: "zero", variant: "code", faithful })(each, question),
+      (each) => r1SearcherReward({ stage: "zero", variant: "code", faithful })(each, question),
       -2,
       1,
     ],

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { emReward, type Reward } from "../../lib/reward/reward.ts";
-import { searcherReward } from "../../lib/reward/systems/r1-searcher.ts";
+import { r1SearcherReward } from "../../lib/reward/systems/r1-searcher.ts";
 import { reSearchScore } from "../../lib/reward/systems/re-search.ts";
 import { questionFinder, trajectoryOfText } from "../../lib/reward/text-trajectory.ts";
 import { originalRagFormat } from "../../lib/rollout/formats/original-rag.ts";
@@ -53,7 +53,7 @@ test("a recipe's reward of a text is that of its trajectory", async () => {
   const said = ` ? <|begin_of_query|> q <|end_of_query|>${documents} ! </think><answer> Rome </answer>`;
   const text = ask("Capital of Italy?") + prefix + said;
   for (const faithful of [false, true]) {
-    const reward = searcherReward({ stage: 1, variant: "code", faithful });
+    const reward = r1SearcherReward({ stage: 1, variant: "code", faithful });
     await using server = await serveRewards({ ...options, reward, family: "r1-searcher" });
     assert.deepEqual((await post(server.url, JSON.stringify({ query: [text] }))).body, { rewards: [2] });
   }

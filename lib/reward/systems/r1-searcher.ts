@@ -9,7 +9,7 @@ import { countOf, policyText, responseText, type Spoken } from "../reading.ts";
 export type SearcherStage = 1 | 2 | "zero";
 
 /** Options of the reward. */
-export interface SearcherRewardOptions {
+export interface R1SearcherRewardOptions {
   readonly stage: SearcherStage;
   /**
    * `paper`: stage 1 pays 0.5 for a search and 0.5 for form, whatever the answer; the others pay the answer's F1 and
@@ -35,10 +35,10 @@ export type SearchedText = Spoken & Pick<Trajectory, "rounds">;
  * @example
  * const said = { kind: "policy", tokens: Int32Array.of(1), text: "I know.</think><answer> Rome </answer>" } as const;
  * const asked = { id: "q", question: "capital of Italy?", answers: ["Rome"] };
- * assert.equal(searcherReward({ stage: 1 })({ segments: [said], rounds: 0 }, asked), 0.5);
+ * assert.equal(r1SearcherReward({ stage: 1 })({ segments: [said], rounds: 0 }, asked), 0.5);
  */
-export function searcherReward(
-  options: SearcherRewardOptions,
+export function r1SearcherReward(
+  options: R1SearcherRewardOptions,
 ): (trajectory: SearchedText, question: Question) => number {
   const { stage, variant = "paper", answer: kind = "f1", faithful = false } = options;
   return (trajectory, { answers }) => {
@@ -118,7 +118,7 @@ const chinese = /[\u4e00-\u9fff]/;
 function breaksRules(
   text: string,
   answer: string | undefined,
-  { stage, variant = "paper" }: SearcherRewardOptions,
+  { stage, variant = "paper" }: R1SearcherRewardOptions,
 ): boolean {
   const { documents, documentsEnd } = searcherTags;
   const own = text.split(documents).map((part, i) => (i === 0 ? part : afterEnd(part, documentsEnd)));
