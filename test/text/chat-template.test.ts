@@ -56,8 +56,8 @@ test("a refusal carries the template's own words", () => {
 test("a template that loops on and on is refused, as is a range that Python's sandbox refuses", () => {
   const endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
   for (const [source, message] of [
-    [endless, "chat template: expected to end within 4,000,000 steps"],
-    ["{{ range(100001) }}", "chat template: range: expected at most 100000 numbers, got 100001"],
+    [endless, /expected to end within 4,000,000 steps|took over/],
+    ["{{ range(100001) }}", /range: expected at most 100000 numbers, got 100001/],
   ] as const) {
     const template = new ChatTemplate(source);
     assert.throws(() => template.render([]), { code: "ERR_FORMAT", message });

@@ -1,6 +1,7 @@
 /** Jinja as Python runs it: the library's parser and interpreter, with the places corrected where they differ. */
 import { Environment, Interpreter, parse, tokenize } from "@huggingface/jinja";
 import { SeekError } from "../../base/errors.ts";
+import { withinTime } from "../within-time.ts";
 import { equals, escapeHtml, type JinjaValue, str, strip } from "./python-values.ts";
 
 /** A node of the syntax tree; only what is looked at here. */
@@ -66,17 +67,55 @@ const kTextFilters = new Set([
   "join",
 ]);
 
-/**
- * Work of one rendering, in evaluations of a node. A template takes some hundreds for each message; so many take
- * seconds, and only loops within loops come so far.
- */
+/** Work of one rendering, in evaluations of a node and in what they make. A message takes some hundreds. */
 const maxSteps = 4_000_000;
 
 /** What a block costs, in nodes: a loop makes its variables anew for each round. */
 const stepsOfBlock = 10;
 
+/** Nodes whose value is made anew, so that it costs by its size; others only name what is there. */
+const kMaking = new Set([
+  "CallExpression",
+  "FilterExpression",
+  "BinaryExpression",
+  "ArrayLiteral",
+  "MemberExpression",
+]);
+const charactersPerStep = 32;
+
 /** Numbers of one range, as in Python's sandbox, which transformers renders in. */
 const maxRange = 100_000;
+
+/** Characters that one replacement or joining may make, and the most a filter is asked to indent by. */
+const maxMadeLength = 16_000_000;
+const maxNumber = 10_000;
+
+/** Time of parsing, and of rendering, which takes less than 1 ms a message: against what costs more than its steps. */
+const maxMs = 1500;
+const maxMsPerMessage = 5;
+
+function tooMuch(what: string): SeekError {
+  return new SeekError("ERR_FORMAT", `expected less work: ${what}`);
+}
+
+function sizeOf(value: JinjaValue): number {
+  if (value.type === "StringValue") return (value.value as string).length / charactersPerStep;
+  if (value.type === "ArrayValue") return (value.value as JinjaValue[]).length;
+  return 0;
+}
+
+/** The parts that `old` cuts a text into, at most `count + 1`. */
+function replaceText(text: string, old: string, fresh: string, count = -1): string {
+  const places = old === "" ? text.length + 1 : Math.ceil(text.length / old.length);
+  const numPlaces = count < 0 ? places : Math.min(count, places);
+  if (numPlaces * fresh.length > maxMadeLength && text.split(old).length * fresh.length > maxMadeLength)
+    throw tooMuch(`a replacement may make over ${maxMadeLength} characters`);
+  if (count < 0) return text.replaceAll(old, () => fresh);
+  const parts = old === "" ? [...text] : text.split(old);
+  if (old === "")
+    return [...parts.slice(0, count).map((part) => fresh + part), ...parts.slice(count)].join("");
+  return [parts.slice(0, count + 1).join(fresh), ...parts.slice(count + 1)].join(old);
+}
 
 class PythonInterpreter extends BaseInterpreter {
   #numSteps = 0;
@@ -94,8 +133,14 @@ class PythonInterpreter extends BaseInterpreter {
   override evaluate(node: Node | undefined, scope: Environment): JinjaValue {
     this.#count(1);
     if (node?.type === "Given") return node.value as JinjaValue;
-    if (node?.type !== "TupleLiteral") return super.evaluate(node, scope);
+    if (node?.type !== "TupleLiteral") return this.#charge(node, super.evaluate(node, scope));
     return listOf((node.value as Node[]).map((item) => this.evaluate(item, scope)));
+  }
+
+  #charge(node: Node | undefined, value: JinjaValue): JinjaValue {
+    const isSlice = node?.type !== "MemberExpression" || (node.property as Node).type === "SliceExpression";
+    if (node !== undefined && isSlice && kMaking.has(node.type)) this.#count(sizeOf(value));
+    return value;
   }
 
   override evaluateBlock(nodes: readonly Node[], scope: Environment): JinjaValue {
@@ -166,6 +211,10 @@ class PythonInterpreter extends BaseInterpreter {
     if (object.type === "UndefinedValue") throw new Error(`${describe(node.object as Node)} is undefined`);
     const side = object.type === "StringValue" && !node.computed ? kStripSide.get(property.value) : undefined;
     if (side !== undefined) return toValue((chars?: string) => strip(object.value as string, chars, side));
+    if (object.type === "StringValue" && !node.computed && property.value === "replace")
+      return toValue((old: string, fresh: string, count?: number) =>
+        replaceText(object.value as string, old, fresh, count ?? undefined),
+      );
     return super.evaluateMemberExpression({ ...node, object: given(object) }, scope);
   }
 
@@ -192,7 +241,29 @@ class PythonInterpreter extends BaseInterpreter {
     if (kLazy.has(name)) return this.#applyLazy(operand, filter, scope);
     if (this.#lazy.has(operand)) return this.#applyToLazy(operand, name, filter, scope);
     if (operand.type === "UndefinedValue") return this.#applyToUndefined(operand, name, filter, scope);
+    if (filter.type === "CallExpression" || name === "sort")
+      this.#checkArguments(operand, name, filter, scope);
     return super.applyFilter(operand, filter, scope);
+  }
+
+  /** Refuses what would make a very long text, before it is made. */
+  #checkArguments(operand: JinjaValue, name: string, filter: Node, scope: Environment): void {
+    this.#count(sizeOf(operand));
+    const args = ((filter.args as Node[] | undefined) ?? []).map((arg) =>
+      this.evaluate(arg.type === "KeywordArgumentExpression" ? (arg.value as Node) : arg, scope),
+    );
+    const number = args.find(({ value }) => typeof value === "number" && value > maxNumber);
+    if (number !== undefined) throw tooMuch(`${name} by ${number.value}, over ${maxNumber}`);
+    const longest = Math.max(
+      0,
+      ...args.map((arg) => (arg.type === "StringValue" ? (arg.value as string).length : 0)),
+    );
+    const numPlaces =
+      operand.type === "ArrayValue" ? (operand.value as unknown[]).length : str(operand).length + 1;
+    if (name === "replace" && operand.type === "StringValue" && args.length >= 2)
+      replaceText(operand.value as string, str(args[0] as JinjaValue), str(args[1] as JinjaValue));
+    else if (name === "join" && numPlaces * longest > maxMadeLength)
+      throw tooMuch(`${name} may make over ${maxMadeLength} characters`);
   }
 
   #applyLazy(operand: JinjaValue, filter: Node, scope: Environment): JinjaValue {
@@ -277,11 +348,31 @@ function newScope(variables: Readonly<Record<string, unknown>>): Environment {
  * @throws Error when the template is not Jinja
  */
 export function parseTemplate(source: string): JinjaTemplate {
-  const program = parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true })) as unknown as Node;
+  const program = within("parsing", maxMs, () =>
+    parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true })),
+  ) as unknown as Node;
   return {
-    render: (variables) => {
-      const scope = newScope(variables);
-      return str(new PythonInterpreter(scope).evaluate(program, scope));
-    },
+    render: (variables) =>
+      within("rendering", renderMs(variables), () => {
+        const scope = newScope(variables);
+        return str(new PythonInterpreter(scope).evaluate(program, scope));
+      }),
   };
+}
+
+function renderMs({ messages }: Readonly<Record<string, unknown>>): number {
+  return maxMs + maxMsPerMessage * (Array.isArray(messages) ? messages.length : 0);
+}
+
+/** Runs it to the deadline. What overflows the stack or the longest string is too much work as well. */
+function within<T>(what: string, timeoutMs: number, work: () => T): T {
+  let result: T | undefined;
+  try {
+    result = withinTime(timeoutMs, work);
+  } catch (cause) {
+    if (cause instanceof RangeError) throw tooMuch(`${what}: ${cause.message}`);
+    throw cause;
+  }
+  if (result === undefined) throw tooMuch(`${what} took over ${timeoutMs} ms`);
+  return result;
 }

@@ -35,6 +35,16 @@ function quoted(text: string): string {
   return quote + escaped.replaceAll(quote, `\\${quote}`) + quote;
 }
 
+/** No prompt is longer; lists within lists can be written out exponentially long. */
+const maxLength = 16_000_000;
+
+function join(parts: readonly string[], separator: string): string {
+  const length = parts.reduce((sum, part) => sum + part.length + separator.length, 0);
+  if (length > maxLength)
+    throw new RangeError(`expected a text of at most ${maxLength} characters, got ${length}`);
+  return parts.join(separator);
+}
+
 function repr(value: JinjaValue): string {
   return value.type === "StringValue" ? quoted(value.value as string) : str(value);
 }
@@ -49,10 +59,13 @@ export function str(value: JinjaValue): string {
     case "BooleanValue":
       return value.value === true ? "True" : "False";
     case "ArrayValue":
-      return `[${(value.value as JinjaValue[]).map(repr).join(", ")}]`;
+      return `[${join((value.value as JinjaValue[]).map(repr), ", ")}]`;
     case "ObjectValue": {
       const entries = [...(value.value as Map<string, JinjaValue>)];
-      return `{${entries.map(([key, item]) => `${quoted(key)}: ${repr(item)}`).join(", ")}}`;
+      return `{${join(
+        entries.map(([key, item]) => `${quoted(key)}: ${repr(item)}`),
+        ", ",
+      )}}`;
     }
     default:
       return String(value);

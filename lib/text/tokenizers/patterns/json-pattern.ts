@@ -1,7 +1,7 @@
 /** Regular expressions of a tokenizer.json: in Oniguruma's syntax, with the reference's Unicode, and in bounded time. */
-import { createContext, Script } from "node:vm";
 import { Tokenizer as Library } from "@huggingface/tokenizers";
 import { SeekError } from "../../../base/errors.ts";
+import { withinTime } from "../../within-time.ts";
 import { checkCost } from "./pattern-cost.ts";
 import { classOf, isUnicodeSet } from "./unicode.ts";
 
@@ -117,20 +117,14 @@ export class JsonPattern {
   #matches(text: string): readonly (readonly [start: number, length: number])[] {
     if (text.length <= maxUnwatchedLength) return findAll(text, this.#regex);
     const timeout = Math.ceil(deadlineMs(text.length));
-    const context = createContext({ find: () => findAll(text, this.#regex) });
-    try {
-      return kFind.runInContext(context, { timeout });
-    } catch (cause) {
-      if ((cause as { code?: string }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw cause;
-      throw new SeekError(
-        "ERR_FORMAT",
-        `pattern ${this.#name}: took over ${timeout} ms for ${text.length} characters`,
-      );
-    }
+    const found = withinTime(timeout, () => findAll(text, this.#regex));
+    if (found !== undefined) return found;
+    throw new SeekError(
+      "ERR_FORMAT",
+      `pattern ${this.#name}: took over ${timeout} ms for ${text.length} characters`,
+    );
   }
 }
-
-const kFind = new Script("find()");
 
 function findAll(text: string, regex: RegExp): [number, number][] {
   return Array.from(text.matchAll(regex), (match) => [match.index, match[0].length]);
