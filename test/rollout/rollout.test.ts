@@ -1,6 +1,7 @@
 /** The agent's loop over a scripted model and a recorded search. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ownAgent, type Play } from "../../lib/rollout/agents/agent.ts";
 import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import { defaultLimits, type Limits } from "../../lib/rollout/limits.ts";
@@ -282,4 +283,21 @@ test("what is no question and unknown options are refused by name", async () => 
     [() => agent.stream("who?" as never).next(), /expected \{question/],
   ] as const;
   for (const [call, message] of wrong) await assert.rejects(call, { code: "ERR_ARGUMENT", message });
+});
+
+test("a session refuses what is no text, no options and no opening", async () => {
+  const parts = { ...environment(), engine: { open: () => new ScriptedSequence("x") } };
+  const wrong: [Play, RegExp][] = [
+    [async (rollout) => void (await rollout.open({ promt: "q" } as never)), /did you mean "prompt"/],
+    [
+      async (rollout) => void (await (await rollout.open({ prompt: "q" })).append(undefined as never)),
+      /a text/,
+    ],
+    [
+      async (rollout) => void (await rollout.generate({ prompt: "q" }, "x" as never)),
+      /stop: expected a list/,
+    ],
+  ];
+  for (const [play, message] of wrong)
+    await assert.rejects(ownAgent(parts, play)({ question: "q" }), { code: "ERR_ARGUMENT", message });
 });

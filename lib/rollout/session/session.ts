@@ -1,5 +1,6 @@
 /** One conversation with the model. What its sequence holds and what is recorded are the same ids at any time (law 1). */
-import { checkOptions } from "../../base/check-options.ts";
+import { checkOptions, shownValue } from "../../base/check-options.ts";
+import { SeekError } from "../../base/errors.ts";
 import { mixSeed } from "../../base/seed.ts";
 import { Detokenizer } from "../../text/tokenizers/detokenizer.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
@@ -127,10 +128,12 @@ export class Session {
    * @param text - of a tool, a search, a user
    * @param options - `asMessage` puts it into the chat template's marks of a user's message, `@default` false
    * @returns whether it was added; without room for it the session has ended
-   * @throws whatever the sequence throws
+   * @throws ERR_ARGUMENT for anything but a text; whatever the sequence throws
    */
   async append(text: string, options: { readonly asMessage?: boolean } = {}): Promise<boolean> {
-    checkOptions("session.append", { text, ...options }, { text: "string", asMessage: "boolean" });
+    if (typeof text !== "string")
+      throw new SeekError("ERR_ARGUMENT", `session.append: expected a text, got ${shownValue(text)}`);
+    checkOptions("session.append", options, { asMessage: "boolean" });
     const { tokenizer, limits } = this.#parts;
     const marks = options.asMessage ? this.#marks() : undefined;
     const { tokens, text: written } = encodeTurn(tokenizer, text, { marks, lastId: this.#lastId });
