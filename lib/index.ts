@@ -52,6 +52,7 @@ export { messageMarks, wordCodec } from "./rollout/endpoint/messages.ts";
 export { type EndpointParts, endpointSource } from "./rollout/endpoint/text-sequence.ts";
 export type { Limits } from "./rollout/limits.ts";
 export type { Memory, MemoryAction, MemoryActionKind, MemoryRecord } from "./rollout/memory.ts";
+export type { Loss } from "./rollout/run-questions.ts";
 export type {
   GeneratedSpan,
   GenerateRequest,
@@ -82,6 +83,7 @@ export { countSchedule, type Schedule, type ScheduleOptions, schedule } from "./
 export type { TrainSegment } from "./train/batch/layout.ts";
 export type { TrainSequence } from "./train/batch/packing.ts";
 export { type LossOn, sftSequence } from "./train/batch/sequence.ts";
+export type { Collapse, CollapseOptions, WatchedMetric } from "./train/collapse.ts";
 export { Critic } from "./train/learner/critic.ts";
 export type { AdamWOptions, Learner } from "./train/learner/learner.ts";
 export { type KlEstimator, type LossOptions, Trainer } from "./train/learner/trainer.ts";

@@ -1,5 +1,7 @@
 /** Cuts one text into pieces by words, sentences or paragraphs. */
-import { split } from "llm-splitter";
+import { lazyPackage } from "../base/on-first-use.ts";
+
+const splitter = lazyPackage<typeof import("llm-splitter")>("llm-splitter");
 
 /** How long a piece is and how much of it the next one repeats, in the same unit. */
 export interface PieceSize {
@@ -69,7 +71,11 @@ function placedSentences(text: string): Placed[] {
 /** Pieces of `size` whole sentences by the rules of Unicode; what stands between them is kept. */
 export function splitBySentences(text: string, { size, overlap }: PieceSize): string[] {
   const options = { chunkSize: size, chunkOverlap: overlap, splitter: placedSentences };
-  return trimmed(split(text, options).map((chunk) => chunk.text));
+  return trimmed(
+    splitter()
+      .split(text, options)
+      .map((chunk) => chunk.text),
+  );
 }
 
 /**
@@ -93,7 +99,7 @@ function wholeSentences(paragraph: string, size: number): string[] {
 
 function packed(parts: string[], { size, overlap }: PieceSize) {
   const options = { chunkSize: size, chunkOverlap: overlap, splitter: placedWords } as const;
-  return split(parts, { ...options, chunkStrategy: "paragraph" });
+  return splitter().split(parts, { ...options, chunkStrategy: "paragraph" });
 }
 
 function trimmed(pieces: readonly string[]): string[] {

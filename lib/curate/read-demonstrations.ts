@@ -1,20 +1,25 @@
 /** Lines of SFT data: written conversations, checked where they enter. */
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
+import { lazySchema } from "../base/on-first-use.ts";
 import { readJsonRows } from "../data/files/jsonl.ts";
 import type { WrittenSegment } from "./samples.ts";
 
-const segmentShape = z.strictObject({
-  kind: z.enum(["prompt", "policy", "observation"]),
-  text: z.string(),
-  tokens: z.array(z.int().min(0)).optional(),
-  visible: z.array(z.int().min(0)).optional(),
-});
+const segmentShape = lazySchema((z) =>
+  z.strictObject({
+    kind: z.enum(["prompt", "policy", "observation"]),
+    text: z.string(),
+    tokens: z.array(z.int().min(0)).optional(),
+    visible: z.array(z.int().min(0)).optional(),
+  }),
+);
 
-const rowShape = z.union([
-  z.looseObject({ id: z.string().optional(), segments: z.array(segmentShape).min(1) }),
-  z.looseObject({ id: z.string().optional(), prompt: z.string(), completion: z.string() }),
-]);
+const rowShape = lazySchema((z) =>
+  z.union([
+    z.looseObject({ id: z.string().optional(), segments: z.array(segmentShape()).min(1) }),
+    z.looseObject({ id: z.string().optional(), prompt: z.string(), completion: z.string() }),
+  ]),
+);
 
 /** One conversation and where it stands. */
 export interface ReadConversation {
@@ -33,7 +38,7 @@ export interface ReadConversation {
  */
 export async function* readDemonstrations(path: string): AsyncGenerator<ReadConversation> {
   for await (const { value, where } of readJsonRows(path)) {
-    const parsed = rowShape.safeParse(value);
+    const parsed = rowShape().safeParse(value);
     if (!parsed.success) {
       const expected = "{segments: [{kind, text}]} or {prompt, completion}";
       const got = JSON.stringify(value).slice(0, 80);
@@ -46,18 +51,20 @@ export async function* readDemonstrations(path: string): AsyncGenerator<ReadConv
   }
 }
 
-function segmentsOf(row: z.output<typeof rowShape>): WrittenSegment[] {
+function segmentsOf(row: z.output<ReturnType<typeof rowShape>>): WrittenSegment[] {
   if (!("segments" in row)) {
     return [
       { kind: "prompt", text: row.prompt as string },
       { kind: "policy", text: row.completion as string },
     ];
   }
-  return (row.segments as z.output<typeof segmentShape>[]).map(({ kind, text, tokens, visible }) => ({
-    ...{ kind, text },
-    tokens,
-    visible,
-  }));
+  return (row.segments as z.output<ReturnType<typeof segmentShape>>[]).map(
+    ({ kind, text, tokens, visible }) => ({
+      ...{ kind, text },
+      tokens,
+      visible,
+    }),
+  );
 }
 
 function requireEarlier(segments: readonly WrittenSegment[], where: string): void {

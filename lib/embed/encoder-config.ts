@@ -1,7 +1,8 @@
 /** An encoder's shape and the names of its weights, read from Hugging Face's config.json. */
-import { z } from "zod";
+import type { z } from "zod";
 import type { NativeStoredTensor } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
+import { lazySchema } from "../base/on-first-use.ts";
 import { type DecoderConfig, parseConfig } from "../model/config.ts";
 
 /** The shape of a BERT or XLM-RoBERTa (native/model/encoder.h). */
@@ -26,28 +27,32 @@ export type EncoderKind =
   | { readonly family: "bert" | "roberta"; readonly config: EncoderConfig; readonly maxTokens: number }
   | { readonly family: "decoder"; readonly config: DecoderConfig; readonly maxTokens: number };
 
-const size = z.number().int().positive();
-const encoderFile = z.object({
-  vocab_size: size,
-  hidden_size: size,
-  intermediate_size: size,
-  num_hidden_layers: size,
-  num_attention_heads: size,
-  max_position_embeddings: size,
-  type_vocab_size: size,
-  layer_norm_eps: z.number().positive(),
-  hidden_act: z.string(),
-  pad_token_id: z.number().int().nonnegative().nullish(),
-  position_embedding_type: z.string().nullish(),
-  is_decoder: z.boolean().nullish(),
-  id2label: z.record(z.string(), z.string()).nullish(),
-  quantization_config: z.unknown().optional(),
-});
-const anyFile = z.looseObject({
-  model_type: z.string(),
-  architectures: z.array(z.string()).nullish(),
-  is_causal: z.boolean().nullish(),
-});
+const size = lazySchema((z) => z.number().int().positive());
+const encoderFile = lazySchema((z) =>
+  z.object({
+    vocab_size: size(),
+    hidden_size: size(),
+    intermediate_size: size(),
+    num_hidden_layers: size(),
+    num_attention_heads: size(),
+    max_position_embeddings: size(),
+    type_vocab_size: size(),
+    layer_norm_eps: z.number().positive(),
+    hidden_act: z.string(),
+    pad_token_id: z.number().int().nonnegative().nullish(),
+    position_embedding_type: z.string().nullish(),
+    is_decoder: z.boolean().nullish(),
+    id2label: z.record(z.string(), z.string()).nullish(),
+    quantization_config: z.unknown().optional(),
+  }),
+);
+const anyFile = lazySchema((z) =>
+  z.looseObject({
+    model_type: z.string(),
+    architectures: z.array(z.string()).nullish(),
+    is_causal: z.boolean().nullish(),
+  }),
+);
 
 const families: Readonly<Record<string, "bert" | "roberta" | "decoder">> = {
   bert: "bert",
@@ -80,7 +85,7 @@ function parseEncoder(
   family: "bert" | "roberta",
   hasClassifier: boolean,
 ): EncoderConfig {
-  const file = parsed(encoderFile, json, from);
+  const file = parsed(encoderFile(), json, from);
   expectFormat(file.hidden_act === "gelu", from, `hidden_act: expected gelu, got ${file.hidden_act}`);
   const position = file.position_embedding_type ?? "absolute";
   expectFormat(position === "absolute", from, `position_embedding_type: expected absolute, got ${position}`);
@@ -120,7 +125,7 @@ export function parseEncoderConfig(
   from: string,
   { hasClassifier = false }: { readonly hasClassifier?: boolean } = {},
 ): EncoderKind {
-  const { model_type, architectures, is_causal } = parsed(anyFile, json, from);
+  const { model_type, architectures, is_causal } = parsed(anyFile(), json, from);
   const family = Object.hasOwn(families, model_type) ? families[model_type] : undefined;
   expectFormat(
     family !== undefined,

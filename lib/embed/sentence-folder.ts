@@ -1,7 +1,7 @@
 /** What a sentence-transformers folder says beside its model: modules, pooling, prompts, the longest text. */
 import { join } from "node:path";
-import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
+import { lazySchema } from "../base/on-first-use.ts";
 import { readJson } from "../text/tokenizers/special-ids.ts";
 
 /** Which of a text's last states becomes its vector. */
@@ -20,20 +20,28 @@ export interface SentenceSettings {
   readonly passagePrefix: string | undefined;
 }
 
-const modulesSchema = z.array(z.looseObject({ type: z.string(), path: z.string() }));
-const poolingSchema = z.looseObject({
-  pooling_mode: z.union([z.string(), z.array(z.string())]).optional(),
-  include_prompt: z.boolean().nullish(),
-});
-const promptsSchema = z.looseObject({
-  prompts: z.record(z.string(), z.string().nullable()).nullish(),
-  default_prompt_name: z.string().nullish(),
-});
-const lengthSchema = z.looseObject({
-  max_seq_length: z.number().int().positive().nullish(),
-  do_lower_case: z.boolean().nullish(),
-});
-const tokenizerSchema = z.looseObject({ model_max_length: z.number().positive().nullish() });
+const modulesSchema = lazySchema((z) => z.array(z.looseObject({ type: z.string(), path: z.string() })));
+const poolingSchema = lazySchema((z) =>
+  z.looseObject({
+    pooling_mode: z.union([z.string(), z.array(z.string())]).optional(),
+    include_prompt: z.boolean().nullish(),
+  }),
+);
+const promptsSchema = lazySchema((z) =>
+  z.looseObject({
+    prompts: z.record(z.string(), z.string().nullable()).nullish(),
+    default_prompt_name: z.string().nullish(),
+  }),
+);
+const lengthSchema = lazySchema((z) =>
+  z.looseObject({
+    max_seq_length: z.number().int().positive().nullish(),
+    do_lower_case: z.boolean().nullish(),
+  }),
+);
+const tokenizerSchema = lazySchema((z) =>
+  z.looseObject({ model_max_length: z.number().positive().nullish() }),
+);
 
 /** The spelling of a pooling mode in older folders: one switch each. */
 const switches: Readonly<Record<string, string>> = {
@@ -48,7 +56,7 @@ const poolings: Readonly<Record<string, Pooling>> = { cls: "cls", mean: "mean", 
 
 async function readPooling(folder: string): Promise<Pooling> {
   const path = join(folder, "config.json");
-  const file = await readJson(path, poolingSchema);
+  const file = await readJson(path, poolingSchema());
   if (file === undefined)
     throw new SeekError("ERR_IO", `${path}: no such file, though modules.json names it`);
   const on = Object.keys(switches).filter((key) => file[key] === true);
@@ -72,7 +80,7 @@ interface Modules {
 /** The modules in order, of which a transformer, pooling and normalisation are known. */
 async function readModules(folder: string): Promise<Modules> {
   const path = join(folder, "modules.json");
-  const modules = await readJson(path, modulesSchema);
+  const modules = await readJson(path, modulesSchema());
   if (modules === undefined) return { modelFolder: folder, pooling: undefined, isNormalised: false };
   const names = modules.map(({ type }) => type.split(".").at(-1) ?? "");
   const expected = ["Transformer", "Pooling", "Normalize"].slice(0, Math.max(2, names.length));
@@ -91,7 +99,7 @@ async function readModules(folder: string): Promise<Modules> {
 
 /** The prompts by the rules of sentence-transformers' encode_query and encode_document. */
 async function readPrompts(folder: string): Promise<Pick<SentenceSettings, "queryPrefix" | "passagePrefix">> {
-  const file = await readJson(join(folder, "config_sentence_transformers.json"), promptsSchema);
+  const file = await readJson(join(folder, "config_sentence_transformers.json"), promptsSchema());
   const prompts = file?.prompts ?? {};
   const common = prompts[file?.default_prompt_name ?? ""] ?? undefined;
   const first = (...names: string[]): string | undefined =>
@@ -109,8 +117,8 @@ async function readPrompts(folder: string): Promise<Pick<SentenceSettings, "quer
  */
 export async function readSentenceFolder(folder: string): Promise<SentenceSettings> {
   const modules = await readModules(folder);
-  const length = await readJson(join(modules.modelFolder, "sentence_bert_config.json"), lengthSchema);
-  const tokenizer = await readJson(join(modules.modelFolder, "tokenizer_config.json"), tokenizerSchema);
+  const length = await readJson(join(modules.modelFolder, "sentence_bert_config.json"), lengthSchema());
+  const tokenizer = await readJson(join(modules.modelFolder, "tokenizer_config.json"), tokenizerSchema());
   return {
     ...modules,
     ...(await readPrompts(folder)),

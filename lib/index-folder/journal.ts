@@ -1,9 +1,10 @@
 /** What a build under way is about, so that it can go on after a kill. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
+import { lazySchema } from "../base/on-first-use.ts";
 import { settingsSchema } from "./manifest.ts";
 
 /** The file's name, in the folder of the segment that is being written; no manifest ever names it. */
@@ -15,19 +16,21 @@ export interface Part {
   readonly count: number;
 }
 
-const journalSchema = z.strictObject({
-  format: z.literal("seekrl-build"),
-  version: z.literal(1),
-  /** The corpus's path; null when it was no file. */
-  corpus: z.string().nullable(),
-  part: z.strictObject({ index: z.int().positive(), count: z.int().positive() }).nullable(),
-  /** How documents were to be cut, as JSON. */
-  split: z.string(),
-  settings: settingsSchema,
-});
+const journalSchema = lazySchema((z) =>
+  z.strictObject({
+    format: z.literal("seekrl-build"),
+    version: z.literal(1),
+    /** The corpus's path; null when it was no file. */
+    corpus: z.string().nullable(),
+    part: z.strictObject({ index: z.int().positive(), count: z.int().positive() }).nullable(),
+    /** How documents were to be cut, as JSON. */
+    split: z.string(),
+    settings: settingsSchema(),
+  }),
+);
 
 /** A build's beginnings. */
-export type Journal = z.infer<typeof journalSchema>;
+export type Journal = z.infer<ReturnType<typeof journalSchema>>;
 
 /** Begins a build. @throws ERR_IO */
 export async function writeJournal(path: string, journal: Journal): Promise<void> {
@@ -37,7 +40,7 @@ export async function writeJournal(path: string, journal: Journal): Promise<void
 /** The build that a folder's segment was left in; undefined when there is none that can go on. */
 export async function findJournal(path: string): Promise<Journal | undefined> {
   try {
-    return journalSchema.parse(JSON.parse(await readFile(join(path, journalFile), "utf8")));
+    return journalSchema().parse(JSON.parse(await readFile(join(path, journalFile), "utf8")));
   } catch {
     return undefined;
   }

@@ -2,9 +2,9 @@
 import type { BigIntStats } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
+import { lazySchema } from "../base/on-first-use.ts";
 
 /** The file's name. It belongs to this machine: a copy of the index finds its files unknown and checks them. */
 export const knownFilesFile = "checked.json";
@@ -15,7 +15,7 @@ export const knownFilesFile = "checked.json";
  */
 const tickMs = 20;
 
-const markSchema = z.record(z.string(), z.string());
+const markSchema = lazySchema((z) => z.record(z.string(), z.string()));
 const decimal = (value: bigint): string => value.toString();
 const markOf = ({ size, ctimeNs, ino }: BigIntStats): string => [size, ctimeNs, ino].map(decimal).join(" ");
 
@@ -27,7 +27,7 @@ async function statOf(path: string): Promise<BigIntStats> {
 
 async function readMarks(folder: string): Promise<Record<string, string>> {
   try {
-    return markSchema.parse(JSON.parse(await readFile(join(folder, knownFilesFile), "utf8")));
+    return markSchema().parse(JSON.parse(await readFile(join(folder, knownFilesFile), "utf8")));
   } catch {
     // Without it, or with a damaged one, files are checked once more.
     return {};

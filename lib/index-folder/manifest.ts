@@ -1,87 +1,100 @@
 /** What an index folder says about itself: how it was built, and the segments that hold its passages. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
+import { lazySchema, zod } from "../base/on-first-use.ts";
 
 /** The file's name. Renaming it into its place is the commit of every change. */
 export const manifestFile = "manifest.json";
 
 // Names that lead out of their folder are refused: a manifest from elsewhere must not name other files.
-const fileName = z.string().regex(/^[\w-]+(\.[\w-]+)*$/);
+const fileName = lazySchema((z) => z.string().regex(/^[\w-]+(\.[\w-]+)*$/));
 
-const segmentName = z.string().regex(/^\d+$/);
+const segmentName = lazySchema((z) => z.string().regex(/^\d+$/));
 
 /** Sizes in bytes, by name. */
-const filesSchema = z.record(fileName, z.int().nonnegative());
+const filesSchema = lazySchema((z) => z.record(fileName(), z.int().nonnegative()));
 
-const graphSchema = z.strictObject({
-  connectivity: z.int().positive(),
-  expansionAdd: z.int().positive(),
-  expansionSearch: z.int().positive(),
-});
+const graphSchema = lazySchema((z) =>
+  z.strictObject({
+    connectivity: z.int().positive(),
+    expansionAdd: z.int().positive(),
+    expansionSearch: z.int().positive(),
+  }),
+);
 
-const bm25Schema = z.strictObject({ k1: z.number().min(0), b: z.number().min(0).max(1) });
+const bm25Schema = lazySchema((z) => z.strictObject({ k1: z.number().min(0), b: z.number().min(0).max(1) }));
 
 /** A hashed embedder stands in one of the segments' folders; an encoder stays where it is and is named by its content. */
-const embedderSchema = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("hashed"), dim: z.int().positive(), segment: segmentName }),
+const embedderSchema = lazySchema((z) =>
+  z.discriminatedUnion("kind", [
+    z.strictObject({ kind: z.literal("hashed"), dim: z.int().positive(), segment: segmentName() }),
+    z.strictObject({
+      ...{ kind: z.literal("encoder"), path: z.string(), dim: z.int().positive(), fingerprint: z.string() },
+      dtype: z.enum(["float32", "bfloat16"]),
+      pooling: z.enum(["cls", "mean", "last"]),
+      normalise: z.boolean(),
+      queryPrefix: z.string(),
+      passagePrefix: z.string(),
+      maxTokens: z.int().positive(),
+    }),
+  ]),
+);
+
+const denseSchema = lazySchema((z) =>
   z.strictObject({
-    ...{ kind: z.literal("encoder"), path: z.string(), dim: z.int().positive(), fingerprint: z.string() },
-    dtype: z.enum(["float32", "bfloat16"]),
-    pooling: z.enum(["cls", "mean", "last"]),
-    normalise: z.boolean(),
-    queryPrefix: z.string(),
-    passagePrefix: z.string(),
-    maxTokens: z.int().positive(),
+    embedder: embedderSchema(),
+    kind: z.enum(["auto", "exact", "hnsw"]),
+    metric: z.enum(["cos", "ip"]),
+    dtype: z.enum(["f32", "bf16", "i8", "b1"]),
+    /** Rows in a finer form are kept, by which candidates are scored again. */
+    rescore: z.boolean(),
+    graph: graphSchema(),
   }),
-]);
+);
 
-const denseSchema = z.strictObject({
-  embedder: embedderSchema,
-  kind: z.enum(["auto", "exact", "hnsw"]),
-  metric: z.enum(["cos", "ip"]),
-  dtype: z.enum(["f32", "bf16", "i8", "b1"]),
-  /** Rows in a finer form are kept, by which candidates are scored again. */
-  rescore: z.boolean(),
-  graph: graphSchema,
-});
-
-const segmentSchema = z.strictObject({
-  /** Its folder below `segments`; a later segment has a higher number. */
-  name: segmentName,
-  /** Passages, removed ones included. */
-  count: z.int().nonnegative(),
-  /** Which passages are removed stands in a file of its own. */
-  removed: z.strictObject({ count: z.int().positive(), file: fileName }).optional(),
-  /** How its vectors are searched. */
-  vectors: z.enum(["exact", "hnsw"]).optional(),
-  /** Share of the true ten nearest that a search finds, measured when the segment was written; unless it is exact. */
-  recall: z.number().min(0).max(1).optional(),
-  files: filesSchema,
-});
+const segmentSchema = lazySchema((z) =>
+  z.strictObject({
+    /** Its folder below `segments`; a later segment has a higher number. */
+    name: segmentName(),
+    /** Passages, removed ones included. */
+    count: z.int().nonnegative(),
+    /** Which passages are removed stands in a file of its own. */
+    removed: z.strictObject({ count: z.int().positive(), file: fileName() }).optional(),
+    /** How its vectors are searched. */
+    vectors: z.enum(["exact", "hnsw"]).optional(),
+    /** Share of the true ten nearest that a search finds, measured when the segment was written; unless it is exact. */
+    recall: z.number().min(0).max(1).optional(),
+    files: filesSchema(),
+  }),
+);
 
 /** What an index holds of its passages. */
-export const settingsSchema = z.strictObject({ bm25: bm25Schema.optional(), dense: denseSchema.optional() });
+export const settingsSchema = lazySchema((z) =>
+  z.strictObject({ bm25: bm25Schema().optional(), dense: denseSchema().optional() }),
+);
 
-const manifestSchema = z.strictObject({
-  format: z.literal("seekrl-index"),
-  version: z.literal(2),
-  settings: settingsSchema,
-  segments: z.array(segmentSchema),
-});
+const manifestSchema = lazySchema((z) =>
+  z.strictObject({
+    format: z.literal("seekrl-index"),
+    version: z.literal(2),
+    settings: settingsSchema(),
+    segments: z.array(segmentSchema()),
+  }),
+);
 
 /** The content of manifest.json. */
-export type Manifest = z.infer<typeof manifestSchema>;
+export type Manifest = z.infer<ReturnType<typeof manifestSchema>>;
 /** How a folder's passages are indexed; the same for all of its segments. */
 export type IndexSettings = Manifest["settings"];
 /** What turns passages and queries into vectors. */
-export type EmbedderSettings = z.infer<typeof embedderSchema>;
+export type EmbedderSettings = z.infer<ReturnType<typeof embedderSchema>>;
 /** How passages become vectors, and how those are searched. */
-export type DenseSettings = z.infer<typeof denseSchema>;
+export type DenseSettings = z.infer<ReturnType<typeof denseSchema>>;
 /** A part of the index that was written at once. */
-export type SegmentEntry = z.infer<typeof segmentSchema>;
+export type SegmentEntry = z.infer<ReturnType<typeof segmentSchema>>;
 
 /** Passages that searches can return. */
 export function countLive({ segments }: Pick<Manifest, "segments">): number {
@@ -117,9 +130,9 @@ function parse(path: string, text: string): Manifest {
       throw new Error(
         `expected format version 2, got ${JSON.stringify(value.version)}; build the index again`,
       );
-    return manifestSchema.parse(value);
+    return manifestSchema().parse(value);
   } catch (cause) {
-    const what = cause instanceof z.ZodError ? z.prettifyError(cause) : (cause as Error).message;
+    const what = cause instanceof zod().ZodError ? zod().prettifyError(cause) : (cause as Error).message;
     throw new SeekError("ERR_FORMAT", `${path}: not the manifest of an index: ${what}`, { cause });
   }
 }

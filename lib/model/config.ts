@@ -1,6 +1,7 @@
 /** A decoder's shape, read from and written to Hugging Face's config.json. */
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
+import { lazySchema, zod } from "../base/on-first-use.ts";
 import { checkKeys } from "./config-keys.ts";
 import { type RopeScaling, readRope, ropeKeys, ropeScalingFile } from "./rope.ts";
 
@@ -69,35 +70,37 @@ export function decoderConfig(shape: DecoderShape): DecoderConfig {
 }
 
 /** Bounds that no model comes near, so that a broken file is refused before anything is allocated for it. */
-const upTo = (most: number) => z.number().int().positive().max(most);
-const flag = z.boolean().nullish();
+const upTo = (most: number) => zod().number().int().positive().max(most);
+const flag = lazySchema((z) => z.boolean().nullish());
 
 /** The part of config.json that decides what the model computes. */
-const configFile = z.object({
-  ...ropeKeys,
-  architectures: z.array(z.string()),
-  model_type: z.string().nullish(),
-  vocab_size: upTo(2 ** 26),
-  hidden_size: upTo(2 ** 20),
-  intermediate_size: upTo(2 ** 22),
-  num_hidden_layers: upTo(4096),
-  num_attention_heads: upTo(2 ** 16),
-  num_key_value_heads: upTo(2 ** 16).nullish(),
-  head_dim: upTo(2 ** 16).nullish(),
-  rms_norm_eps: z.number().positive(),
-  max_position_embeddings: upTo(2 ** 31 - 1),
-  hidden_act: z.literal("silu").nullish(),
-  tie_word_embeddings: flag,
-  attention_bias: flag,
-  mlp_bias: flag,
-  is_causal: flag,
-  use_sliding_window: flag,
-  layer_types: z.array(z.literal("full_attention")).nullish(),
-  attention_dropout: z.literal(0).nullish(),
-  quantization_config: z.unknown().optional(),
-});
+const configFile = lazySchema((z) =>
+  z.object({
+    ...ropeKeys(),
+    architectures: z.array(z.string()),
+    model_type: z.string().nullish(),
+    vocab_size: upTo(2 ** 26),
+    hidden_size: upTo(2 ** 20),
+    intermediate_size: upTo(2 ** 22),
+    num_hidden_layers: upTo(4096),
+    num_attention_heads: upTo(2 ** 16),
+    num_key_value_heads: upTo(2 ** 16).nullish(),
+    head_dim: upTo(2 ** 16).nullish(),
+    rms_norm_eps: z.number().positive(),
+    max_position_embeddings: upTo(2 ** 31 - 1),
+    hidden_act: z.literal("silu").nullish(),
+    tie_word_embeddings: flag(),
+    attention_bias: flag(),
+    mlp_bias: flag(),
+    is_causal: flag(),
+    use_sliding_window: flag(),
+    layer_types: z.array(z.literal("full_attention")).nullish(),
+    attention_dropout: z.literal(0).nullish(),
+    quantization_config: z.unknown().optional(),
+  }),
+);
 
-type ConfigFile = z.infer<typeof configFile>;
+type ConfigFile = z.infer<ReturnType<typeof configFile>>;
 
 const defaultHeadDim: Record<Architecture, number | undefined> = {
   LlamaForCausalLM: undefined,
@@ -181,7 +184,7 @@ function checkHeads(config: DecoderConfig, from: string): DecoderConfig {
  * const config = parseConfig(JSON.parse(await readFile("models/qwen2.5-0.5b/config.json", "utf8")), "models/qwen2.5-0.5b/config.json");
  */
 export function parseConfig(json: unknown, from: string): DecoderConfig {
-  const parsed = configFile.safeParse(json);
+  const parsed = configFile().safeParse(json);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw new SeekError("ERR_FORMAT", `${from}: ${issue?.path.join(".")}: ${issue?.message}`);

@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
+import { lazySchema } from "../base/on-first-use.ts";
 import { readSafetensorsHeader, type StoredTensor } from "./safetensors.ts";
 
 /** The name of a folder's only weights file. */
@@ -30,12 +30,12 @@ export async function readJson(path: string): Promise<unknown> {
 }
 
 // A shard's name stays in the folder: an index from elsewhere must not name other files.
-const shardName = z.string().regex(/^[^/\\]+\.safetensors$/);
-const shardIndex = z.object({ weight_map: z.record(z.string(), shardName) });
+const shardName = lazySchema((z) => z.string().regex(/^[^/\\]+\.safetensors$/));
+const shardIndex = lazySchema((z) => z.object({ weight_map: z.record(z.string(), shardName()) }));
 
 async function readShards(folder: string): Promise<StoredTensor[]> {
   const path = join(folder, indexFile);
-  const parsed = shardIndex.safeParse(await readJson(path));
+  const parsed = shardIndex().safeParse(await readJson(path));
   if (!parsed.success) {
     throw new SeekError("ERR_FORMAT", `${path}: weight_map: expected file names by tensor name`);
   }

@@ -1,6 +1,7 @@
 /** Rotary position embeddings in config.json: base, stretching, and the places where releases of transformers keep them. */
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
+import { lazySchema } from "../base/on-first-use.ts";
 
 /** How rotary frequencies are stretched beyond the trained context; `llama3` is Llama 3.1's piecewise rule. */
 export type RopeScaling =
@@ -14,34 +15,36 @@ export type RopeScaling =
       readonly originalMaxPosition: number;
     };
 
-const positive = z.number().positive();
-const size = z.number().int().positive();
+const positive = lazySchema((z) => z.number().positive());
+const size = lazySchema((z) => z.number().int().positive());
 
 /** The content of `rope_scaling` or `rope_parameters`. Layer by layer (a nested object) it is not supported. */
-const ropeObject = z.strictObject({
-  type: z.string().nullish(),
-  rope_type: z.string().nullish(),
-  rope_theta: positive.nullish(),
-  factor: positive.nullish(),
-  low_freq_factor: positive.nullish(),
-  high_freq_factor: positive.nullish(),
-  original_max_position_embeddings: size.nullish(),
-  partial_rotary_factor: z.literal(1).nullish(),
-});
+const ropeObject = lazySchema((z) =>
+  z.strictObject({
+    type: z.string().nullish(),
+    rope_type: z.string().nullish(),
+    rope_theta: positive().nullish(),
+    factor: positive().nullish(),
+    low_freq_factor: positive().nullish(),
+    high_freq_factor: positive().nullish(),
+    original_max_position_embeddings: size().nullish(),
+    partial_rotary_factor: z.literal(1).nullish(),
+  }),
+);
 
 /** The keys of config.json that concern positions. */
-export const ropeKeys = {
-  rope_theta: positive.nullish(),
-  rope_scaling: ropeObject.nullish(),
-  rope_parameters: ropeObject.nullish(),
-  original_max_position_embeddings: size.nullish(),
+export const ropeKeys = lazySchema((z) => ({
+  rope_theta: positive().nullish(),
+  rope_scaling: ropeObject().nullish(),
+  rope_parameters: ropeObject().nullish(),
+  original_max_position_embeddings: size().nullish(),
   partial_rotary_factor: z.literal(1).nullish(),
-  max_position_embeddings: size,
-};
+  max_position_embeddings: size(),
+}));
 
-const ropeFile = z.object(ropeKeys);
-type RopeFile = z.infer<typeof ropeFile>;
-type RopeObject = z.infer<typeof ropeObject>;
+const ropeFile = lazySchema((z) => z.object(ropeKeys()));
+type RopeFile = z.infer<ReturnType<typeof ropeFile>>;
+type RopeObject = z.infer<ReturnType<typeof ropeObject>>;
 
 /** Keys that each kind of scaling uses, besides kind and base. */
 const usedKeys: Readonly<Record<string, readonly (keyof RopeObject)[]>> = {

@@ -1,7 +1,7 @@
 /** The header of safetensors files: where each tensor's bytes lie. Format: github.com/huggingface/safetensors. */
 import { open } from "node:fs/promises";
-import { z } from "zod";
 import { SeekError } from "../base/errors.ts";
+import { lazySchema } from "../base/on-first-use.ts";
 
 /** One tensor inside a safetensors file. */
 export interface StoredTensor {
@@ -24,14 +24,16 @@ const bitsOf: Readonly<Record<string, number>> = {
 /** The format's own bound on a header. */
 const maxHeaderBytes = 100_000_000;
 
-const natural = z.number().int().nonnegative();
-const tensorEntry = z.strictObject({
-  dtype: z.string(),
-  shape: z.array(natural),
-  data_offsets: z.tuple([natural, natural]),
-});
-const header = z.record(z.string(), z.unknown());
-const metadata = z.record(z.string(), z.string());
+const natural = lazySchema((z) => z.number().int().nonnegative());
+const tensorEntry = lazySchema((z) =>
+  z.strictObject({
+    dtype: z.string(),
+    shape: z.array(natural()),
+    data_offsets: z.tuple([natural(), natural()]),
+  }),
+);
+const header = lazySchema((z) => z.record(z.string(), z.unknown()));
+const metadata = lazySchema((z) => z.record(z.string(), z.string()));
 
 function wrong(path: string, message: string): SeekError {
   return new SeekError("ERR_FORMAT", `${path}: ${message}`);
@@ -109,7 +111,7 @@ function parseHeader(bytes: Uint8Array, path: string): Record<string, unknown> {
   }
   const repeated = repeatedKey(text);
   if (repeated !== undefined) throw wrong(path, `header: ${repeated} stands twice`);
-  const parsed = header.safeParse(json);
+  const parsed = header().safeParse(json);
   if (!parsed.success || Array.isArray(json)) throw wrong(path, "header: expected a JSON object");
   return parsed.data;
 }
@@ -130,7 +132,7 @@ interface Placed {
 }
 
 function placeTensor(name: string, entry: unknown, path: string, dataStart: number): Placed {
-  const parsed = tensorEntry.safeParse(entry);
+  const parsed = tensorEntry().safeParse(entry);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw wrong(path, `tensor ${name}: ${issue?.path.join(".")}: ${issue?.message}`);
@@ -177,7 +179,7 @@ function checkCoverage(placed: readonly Placed[], path: string, dataBytes: numbe
 export async function readSafetensorsHeader(path: string): Promise<StoredTensor[]> {
   const { bytes, dataStart, fileBytes } = await readHeaderBytes(path);
   const { __metadata__, ...entries } = parseHeader(bytes, path);
-  if (__metadata__ != null && !metadata.safeParse(__metadata__).success) {
+  if (__metadata__ != null && !metadata().safeParse(__metadata__).success) {
     throw wrong(path, "__metadata__: expected strings only");
   }
   const placed = Object.entries(entries).map(([name, entry]) => placeTensor(name, entry, path, dataStart));

@@ -1,5 +1,5 @@
 /** A language model behind an OpenAI-compatible server: one message in, one text out. */
-import { z } from "zod";
+import { lazySchema } from "../base/on-first-use.ts";
 import { Endpoint, httpUrl } from "./endpoint.ts";
 import type { TransportOptions } from "./guard.ts";
 import { KeptAnswers } from "./kept-answers.ts";
@@ -27,9 +27,11 @@ export interface ChatRequest {
   readonly check?: (reply: string) => void;
 }
 
-const replyShape = z.looseObject({
-  choices: z.array(z.looseObject({ message: z.looseObject({ content: z.string() }) })).min(1),
-});
+const replyShape = lazySchema((z) =>
+  z.looseObject({
+    choices: z.array(z.looseObject({ message: z.looseObject({ content: z.string() }) })).min(1),
+  }),
+);
 
 /**
  * A model to ask. Equal messages that are under way at the same time are asked once.
@@ -101,7 +103,7 @@ export class Chat {
     check: ChatRequest["check"],
   ): Promise<string> {
     const body = this.#body(content);
-    const { choices } = await this.#endpoint.call({ body, expect: replyShape, signal });
+    const { choices } = await this.#endpoint.call({ body, expect: replyShape(), signal });
     const reply = choices[0]?.message.content ?? "";
     check?.(reply);
     await this.#kept?.set(body, reply);

@@ -1,8 +1,8 @@
 /** Text that goes on, from a language model behind an OpenAI-compatible server: bare completions, or chat messages. */
-import { bulkhead } from "cockatiel";
-import { z } from "zod";
+import type { z } from "zod";
+import { lazySchema } from "../base/on-first-use.ts";
 import { Endpoint, httpUrl } from "./endpoint.ts";
-import type { TransportOptions } from "./guard.ts";
+import { cockatiel, type TransportOptions } from "./guard.ts";
 import { bearer, type KeyOptions, optionalKey } from "./secret.ts";
 
 /** `completions` continues a text as it is; `chat` lets the server put its template around messages. */
@@ -49,19 +49,25 @@ export interface Completion {
   readonly stopText?: string;
 }
 
-const ending = {
+const ending = lazySchema((z) => ({
   finish_reason: z.string().nullish(),
   stop_reason: z.union([z.string(), z.number()]).nullish(),
   matched_stop: z.union([z.string(), z.number()]).nullish(),
-};
-const choiceOf = {
-  completions: z.looseObject({ ...ending, text: z.string() }),
-  chat: z.looseObject({ ...ending, message: z.looseObject({ content: z.string().nullable() }) }),
-} as const;
-const shapeOf = {
-  completions: z.looseObject({ choices: z.array(choiceOf.completions).min(1) }),
-  chat: z.looseObject({ choices: z.array(choiceOf.chat).min(1) }),
-} as const;
+}));
+const choiceOf = lazySchema(
+  (z) =>
+    ({
+      completions: z.looseObject({ ...ending(), text: z.string() }),
+      chat: z.looseObject({ ...ending(), message: z.looseObject({ content: z.string().nullable() }) }),
+    }) as const,
+);
+const shapeOf = lazySchema(
+  (z) =>
+    ({
+      completions: z.looseObject({ choices: z.array(choiceOf().completions).min(1) }),
+      chat: z.looseObject({ choices: z.array(choiceOf().chat).min(1) }),
+    }) as const,
+);
 
 const routes = { completions: "/completions", chat: "/chat/completions" } as const;
 const patience = { timeoutMs: 300_000, deadlineMs: 900_000, retries: 6 };
@@ -89,7 +95,7 @@ export class Completions {
     this.api = api;
     this.#endpoint = new Endpoint(routeUrl(url, routes[api]), bearer(optionalKey(key)), given);
     this.#model = model;
-    this.#turns = bulkhead(maxConcurrent, Number.POSITIVE_INFINITY);
+    this.#turns = cockatiel().bulkhead(maxConcurrent, Number.POSITIVE_INFINITY);
   }
 
   /**
@@ -133,17 +139,17 @@ export class Completions {
     };
     return this.#turns.execute(async () => {
       if (this.api === "chat") {
-        const { choices } = await this.#endpoint.call({ body, expect: shapeOf.chat, signal });
+        const { choices } = await this.#endpoint.call({ body, expect: shapeOf().chat, signal });
         const [choice] = choices;
         return completionOf(choice?.message.content ?? "", choice);
       }
-      const { choices } = await this.#endpoint.call({ body, expect: shapeOf.completions, signal });
+      const { choices } = await this.#endpoint.call({ body, expect: shapeOf().completions, signal });
       return completionOf(choices[0]?.text ?? "", choices[0]);
     });
   }
 }
 
-type Ending = z.output<z.ZodObject<typeof ending>>;
+type Ending = z.output<z.ZodObject<ReturnType<typeof ending>>>;
 
 function completionOf(text: string, choice: Ending | undefined): Completion {
   const told = choice?.stop_reason ?? choice?.matched_stop;

@@ -1,18 +1,13 @@
 /** Patience with a server: bounded at once and in time, asked again where that helps, left alone while it fails. */
 import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  BrokenCircuitError,
-  type BulkheadPolicy,
-  bulkhead,
-  type CircuitBreakerPolicy,
-  ConsecutiveBreaker,
-  circuitBreaker,
-  ExponentialBackoff,
-  handleWhen,
-} from "cockatiel";
+import type { BulkheadPolicy, CircuitBreakerPolicy } from "cockatiel";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
+import { lazyPackage, onFirstUse } from "../base/on-first-use.ts";
 import { Fault } from "./fault.ts";
+
+/** Bulkheads, circuit breakers, waits that grow. */
+export const cockatiel = lazyPackage<typeof import("cockatiel")>("cockatiel");
 
 /** How a server is asked. */
 export interface TransportOptions {
@@ -34,7 +29,9 @@ export interface TransportOptions {
   readonly coolMs?: number;
 }
 
-const backoff = new ExponentialBackoff({ initialDelay: 100, maxDelay: 5_000 });
+const backoff = onFirstUse(
+  () => new (cockatiel().ExponentialBackoff)({ initialDelay: 100, maxDelay: 5_000 }),
+);
 
 /** The calls to one server share its slots and its breaker. */
 export class Guard {
@@ -48,6 +45,7 @@ export class Guard {
   constructor(name: string, given: TransportOptions = {}) {
     this.name = name;
     this.options = checked(given);
+    const { bulkhead, circuitBreaker, ConsecutiveBreaker, handleWhen } = cockatiel();
     this.#slots = bulkhead(this.options.maxConcurrent, Number.POSITIVE_INFINITY);
     const { breakAfter, coolMs } = this.options;
     const counts = handleWhen((error) => error instanceof Fault && !error.isRefusal);
@@ -88,7 +86,7 @@ export class Guard {
     signal: AbortSignal,
     deadline: number,
   ): Promise<Result> {
-    let wait = backoff.next();
+    let wait = backoff().next();
     for (let retries = 0; ; retries += 1) {
       try {
         return await this.#inTurn(() => this.#attempt(once, signal), signal);
@@ -109,7 +107,7 @@ export class Guard {
         return this.#breaker.execute(attempt);
       });
     } catch (error) {
-      if (!(error instanceof BrokenCircuitError)) throw error;
+      if (!(error instanceof cockatiel().BrokenCircuitError)) throw error;
       const { breakAfter, coolMs } = this.options;
       const rule = `${breakAfter} failures in a row, so nothing is sent for ${coolMs} ms`;
       const message = `${this.name}: ${rule}; the last: ${this.#lastFault}`;

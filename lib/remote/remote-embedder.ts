@@ -1,7 +1,8 @@
 /** Vectors from a server that speaks OpenAI's `/v1/embeddings`: SeekRL's own, vLLM and others. */
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
+import { lazySchema } from "../base/on-first-use.ts";
 import type { Embedder, EmbedOptions } from "../embed/embedder.ts";
 import { Endpoint, httpUrl } from "./endpoint.ts";
 import { Fault } from "./fault.ts";
@@ -24,11 +25,13 @@ export interface RemoteEmbedderOptions extends KeyOptions {
   readonly transport?: TransportOptions;
 }
 
-const answerSchema = z.looseObject({
-  data: z.array(
-    z.looseObject({ index: z.int().min(0), embedding: z.union([z.string(), z.array(z.number())]) }),
-  ),
-});
+const answerSchema = lazySchema((z) =>
+  z.looseObject({
+    data: z.array(
+      z.looseObject({ index: z.int().min(0), embedding: z.union([z.string(), z.array(z.number())]) }),
+    ),
+  }),
+);
 
 /**
  * An embedder that asks a server. The vectors travel as base64 where the server can, and as numbers where it cannot.
@@ -60,7 +63,7 @@ export function remoteEmbedder(options: RemoteEmbedderOptions): Embedder {
         ...{ input, model: options.model, encoding_format: "base64" },
         ...(options.sendInputType ? { input_type: kind } : {}),
       };
-      const { data } = await endpoint.call({ body, expect: answerSchema, signal });
+      const { data } = await endpoint.call({ body, expect: answerSchema(), signal });
       place(data, input.length, vectors.subarray(start * dim), { dim, name: endpoint.name });
     });
     return vectors;
@@ -74,7 +77,7 @@ export function remoteEmbedder(options: RemoteEmbedderOptions): Embedder {
 
 /** Puts each vector in its row; the order of an answer is the server's affair. */
 function place(
-  data: z.output<typeof answerSchema>["data"],
+  data: z.output<ReturnType<typeof answerSchema>>["data"],
   count: number,
   rows: Float32Array,
   { dim, name }: { readonly dim: number; readonly name: string },

@@ -1,25 +1,28 @@
 /** Hits from the documents that other systems' servers send. */
 import { createHash } from "node:crypto";
-import { z } from "zod";
+import type { z } from "zod";
+import { lazySchema } from "../base/on-first-use.ts";
 import type { Hit } from "../search/search.ts";
 
 /** A document as servers send it: its text, or an object with `contents`, or with `title` and `text`. */
-export const documentSchema = z.union([
-  z.string(),
-  z.looseObject({
-    id: z.union([z.string(), z.number()]).optional(),
-    title: z.string().optional(),
-    contents: z.string(),
-  }),
-  z.looseObject({
-    id: z.union([z.string(), z.number()]).optional(),
-    title: z.string().optional(),
-    text: z.string(),
-  }),
-]);
+export const documentSchema = lazySchema((z) =>
+  z.union([
+    z.string(),
+    z.looseObject({
+      id: z.union([z.string(), z.number()]).optional(),
+      title: z.string().optional(),
+      contents: z.string(),
+    }),
+    z.looseObject({
+      id: z.union([z.string(), z.number()]).optional(),
+      title: z.string().optional(),
+      text: z.string(),
+    }),
+  ]),
+);
 
 /** Any of these. */
-export type RemoteDocument = z.output<typeof documentSchema>;
+export type RemoteDocument = z.output<ReturnType<typeof documentSchema>>;
 
 /**
  * Title and text of a passage that servers send as one text. Three forms are in use: `"Title"\ntext` (Search-R1,

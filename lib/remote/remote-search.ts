@@ -33,11 +33,11 @@ export interface RemoteSearchOptions extends KeyOptions {
  */
 export function remoteSearch(options: RemoteSearchOptions): Search {
   const { url, protocol = "retrieve", maxQueries = 256, transport = {} } = options;
-  const shape = protocolShapes[protocol];
+  const shape = protocolShapes()[protocol];
   if (shape === undefined) {
     throw new SeekError(
       "ERR_ARGUMENT",
-      `protocol: expected ${Object.keys(protocolShapes).join(", ")}, got ${protocol}`,
+      `protocol: expected ${Object.keys(protocolShapes()).join(", ")}, got ${protocol}`,
     );
   }
   if (!Number.isInteger(maxQueries) || maxQueries < 1) {

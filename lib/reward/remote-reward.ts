@@ -1,5 +1,5 @@
 /** Rewards from a model behind a server: a neural reward model, or any other scorer of texts. */
-import { z } from "zod";
+import { lazySchema } from "../base/on-first-use.ts";
 import { Endpoint, httpUrl } from "../remote/endpoint.ts";
 import { Fault } from "../remote/fault.ts";
 import type { TransportOptions } from "../remote/guard.ts";
@@ -17,7 +17,7 @@ export interface RemoteRewardOptions extends KeyOptions {
   readonly transport?: TransportOptions;
 }
 
-const shape = z.object({ rewards: z.array(z.number()) });
+const shape = lazySchema((z) => z.object({ rewards: z.array(z.number()) }));
 
 /**
  * The reward that a server gives a conversation: it is sent `{"query": [prompt and response, ...]}`, as OpenRLHF's and
@@ -37,7 +37,7 @@ const shape = z.object({ rewards: z.array(z.number()) });
 export function remoteReward({ url, maxTexts = 64, transport = {}, ...key }: RemoteRewardOptions): Reward {
   const endpoint = new Endpoint(httpUrl(url, "/get_reward"), bearer(optionalKey(key)), transport);
   const ask = async (texts: readonly string[], _: number, signal: AbortSignal): Promise<number[]> => {
-    const { rewards } = await endpoint.call({ body: { query: texts }, expect: shape, signal });
+    const { rewards } = await endpoint.call({ body: { query: texts }, expect: shape(), signal });
     if (rewards.length === texts.length) return rewards;
     throw new Fault(`${endpoint.name}: expected ${texts.length} rewards, got ${rewards.length}`);
   };

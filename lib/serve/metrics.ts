@@ -1,8 +1,11 @@
 /** What the server measures of itself, in Prometheus' text format. */
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { lazyPackage } from "../base/on-first-use.ts";
 import type { BatchEvent } from "../search/batcher.ts";
 import type { Call } from "./http/call.ts";
+
+const prometheus = lazyPackage<typeof import("prom-client")>("prom-client");
 
 /** Between two looks at the event loop, milliseconds. */
 const resolutionMs = 5;
@@ -15,7 +18,7 @@ export type BatchKind = "search" | "embed";
 
 /** A registry of its own, so that several servers of one process do not mix. */
 export class ServeMetrics {
-  readonly #registry = new Registry();
+  readonly #registry: Registry;
   readonly #loop: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs });
   readonly #requests: Histogram<"route" | "status">;
   readonly #queries: Counter<"kind" | "outcome">;
@@ -24,6 +27,8 @@ export class ServeMetrics {
 
   /** @param numQueries - how many queries are being answered */
   constructor(numQueries: () => number) {
+    const { Counter, Histogram, Registry } = prometheus();
+    this.#registry = new Registry();
     const registers = [this.#registry];
     this.#requests = new Histogram({
       name: "seekrl_request_seconds",
@@ -87,6 +92,7 @@ export class ServeMetrics {
   }
 
   #addGauges(numQueries: () => number): void {
+    const { Counter, Gauge } = prometheus();
     const registers = [this.#registry];
     new Gauge({
       name: "seekrl_queries_waiting",

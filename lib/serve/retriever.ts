@@ -1,6 +1,7 @@
 /** What all protocols share: queries in, hits out, within the limits. */
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
+import { zod } from "../base/on-first-use.ts";
 import type { BatchOptions } from "../search/batcher.ts";
 import { withBatching } from "../search/batching.ts";
 import type { Hit, Search } from "../search/search.ts";
@@ -88,9 +89,9 @@ export class Retriever {
   constructor(limits: RetrieverLimits) {
     this.limits = limits;
     this.gate = new Gate(limits.maxWaiting);
-    const query = z.string().max(limits.maxQueryChars);
-    const topK = z.int().min(1).max(limits.maxTopK);
-    this.shapes = { query, queries: z.array(query).max(limits.maxQueries), topK };
+    const query = zod().string().max(limits.maxQueryChars);
+    const topK = zod().int().min(1).max(limits.maxTopK);
+    this.shapes = { query, queries: zod().array(query).max(limits.maxQueries), topK };
   }
 
   /** Answers from now on. */

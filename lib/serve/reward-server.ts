@@ -1,5 +1,5 @@
 /** `POST /get_reward`: rewards of decoded texts for trainers of the OpenRLHF family. */
-import { z } from "zod";
+import { lazySchema } from "../base/on-first-use.ts";
 import type { Question } from "../data/question.ts";
 import type { Reward } from "../reward/reward.ts";
 import { scoreTrajectory } from "../reward/score-trajectory.ts";
@@ -31,7 +31,7 @@ export interface RewardServerOptions extends ServeOptions {
 
 /** A text as long as this is no conversation; to look for questions in it would hold up everybody. */
 const kMaxTextChars = 1 << 20;
-const shape = z.object({ query: z.array(z.string().max(kMaxTextChars)).max(65_536) });
+const shape = lazySchema((z) => z.object({ query: z.array(z.string().max(kMaxTextChars)).max(65_536) }));
 
 /**
  * Serves a reward: `{"query": [text, ...]}` gives `{"rewards": [number, ...]}`. A text about an unknown question, and one
@@ -66,7 +66,7 @@ function rewardRoute(options: RewardServerOptions): Route["handle"] {
   const find = questionFinder(questions);
   return async (call) => {
     const { signal } = call;
-    const { query } = await readBody(call.incoming, { schema: shape, maxBytes, signal });
+    const { query } = await readBody(call.incoming, { schema: shape(), maxBytes, signal });
     call.answer({ rewards: await scoreTexts(query, { ...options, find, call }) });
   };
 }

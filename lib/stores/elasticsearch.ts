@@ -1,7 +1,8 @@
 /** Passages in Elasticsearch or OpenSearch, found by their words (as ArtSearch asks) or by vectors. */
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
+import { lazySchema } from "../base/on-first-use.ts";
 import type { Passage } from "../corpus/passage.ts";
 import { indexedText } from "../corpus/passage.ts";
 import type { Embedder } from "../embed/embedder.ts";
@@ -35,12 +36,16 @@ export interface ElasticsearchSearchOptions extends ElasticsearchOptions {
   readonly numCandidates?: number;
 }
 
-const hitSchema = z.looseObject({ _id: z.string(), _score: z.number().nullable(), _source: documentSchema });
-const answerSchema = z.looseObject({
-  timed_out: z.boolean().optional(),
-  _shards: z.looseObject({ failed: z.number() }).optional(),
-  hits: z.looseObject({ hits: z.array(hitSchema) }),
-});
+const hitSchema = lazySchema((z) =>
+  z.looseObject({ _id: z.string(), _score: z.number().nullable(), _source: documentSchema() }),
+);
+const answerSchema = lazySchema((z) =>
+  z.looseObject({
+    timed_out: z.boolean().optional(),
+    _shards: z.looseObject({ failed: z.number() }).optional(),
+    hits: z.looseObject({ hits: z.array(hitSchema()) }),
+  }),
+);
 
 /**
  * Search in an index of Elasticsearch or OpenSearch: one `_search` for each query, `multi_match` over the fields, or
@@ -58,12 +63,12 @@ export function elasticsearchSearch(options: ElasticsearchSearchOptions): Search
   return async (queries, { topK, signal }) => {
     const bodies = await bodiesOf(queries, topK, options, signal);
     return mapConcurrently(bodies, bodies.length, async (body) => {
-      const { hits } = await endpoint.call({ url, body, expect: answerSchema, judge, signal });
+      const { hits } = await endpoint.call({ url, body, expect: answerSchema(), judge, signal });
       return hits.hits.map(hitOf).slice(0, topK);
     });
   };
 
-  function judge({ timed_out: isLate, _shards: shards }: z.output<typeof answerSchema>): void {
+  function judge({ timed_out: isLate, _shards: shards }: z.output<ReturnType<typeof answerSchema>>): void {
     if (isLate !== true && !shards?.failed) return;
     const what = isLate === true ? "a time-out" : `${shards?.failed} failed`;
     throw new Fault(`${endpoint.name}: expected the answers of all shards, got ${what}`, { mayRetry: true });
@@ -76,7 +81,7 @@ function openEndpoint({ url, transport, ...options }: ElasticsearchOptions): End
   return new Endpoint(httpUrl(url), parts, transport);
 }
 
-function hitOf({ _id, _score, _source }: z.output<typeof hitSchema>, rank: number): Hit {
+function hitOf({ _id, _score, _source }: z.output<ReturnType<typeof hitSchema>>, rank: number): Hit {
   return { ...remoteHit(_source, rank, _score ?? undefined), id: _id };
 }
 
@@ -110,21 +115,23 @@ export interface ElasticsearchImportOptions extends ElasticsearchOptions, Import
   readonly embedder?: Pick<Embedder, "embedPassages" | "dim">;
 }
 
-const bulkSchema = z.looseObject({
-  errors: z.boolean(),
-  items: z.array(
-    z.record(
-      z.string(),
-      z.looseObject({
-        _id: z.string().optional(),
-        status: z.number(),
-        error: z.looseObject({ type: z.string(), reason: z.string().optional() }).optional(),
-      }),
+const bulkSchema = lazySchema((z) =>
+  z.looseObject({
+    errors: z.boolean(),
+    items: z.array(
+      z.record(
+        z.string(),
+        z.looseObject({
+          _id: z.string().optional(),
+          status: z.number(),
+          error: z.looseObject({ type: z.string(), reason: z.string().optional() }).optional(),
+        }),
+      ),
     ),
-  ),
-});
+  }),
+);
 
-const anything = z.unknown();
+const anything = lazySchema((z) => z.unknown());
 
 /** Of OpenSearch's engines the one that has known the cosine in every version since 2.2. */
 const openSearchGraph = { name: "hnsw", engine: "lucene", space_type: "cosinesimil" };
@@ -148,18 +155,18 @@ export async function importToElasticsearch(
   const { index, signal } = options;
   const endpoint = openEndpoint(options);
   await createIndex(endpoint, options);
-  const judge = (answer: z.output<typeof bulkSchema>): void => judgeBulk(endpoint, answer);
+  const judge = (answer: z.output<ReturnType<typeof bulkSchema>>): void => judgeBulk(endpoint, answer);
   const done = await inBatches(passages, options, async (batch) => {
     const body = await bulkBody(batch, options);
     const contentType = "application/x-ndjson";
     const url = endpoint.at(index, "_bulk");
-    await endpoint.call({ url, body, contentType, expect: bulkSchema, judge, signal });
+    await endpoint.call({ url, body, contentType, expect: bulkSchema(), judge, signal });
   });
-  await endpoint.call({ url: endpoint.at(index, "_refresh"), expect: anything, signal });
+  await endpoint.call({ url: endpoint.at(index, "_refresh"), expect: anything(), signal });
   return done;
 }
 
-function judgeBulk(endpoint: Endpoint, { errors, items }: z.output<typeof bulkSchema>): void {
+function judgeBulk(endpoint: Endpoint, { errors, items }: z.output<ReturnType<typeof bulkSchema>>): void {
   if (!errors) return;
   const refused = items.flatMap((item) => Object.values(item)).filter(({ error }) => error !== undefined);
   // A node whose queue is full takes the same batch a little later; what is stored twice is replaced by the same.
@@ -181,7 +188,7 @@ async function createIndex(endpoint: Endpoint, options: ElasticsearchImportOptio
   const settings = engine === "opensearch" && embedder ? { settings: { index: { knn: true } } } : {};
   const body = { ...settings, mappings: { properties } };
   try {
-    await endpoint.call({ url: endpoint.at(index), method: "PUT", body, expect: anything, signal });
+    await endpoint.call({ url: endpoint.at(index), method: "PUT", body, expect: anything(), signal });
   } catch (error) {
     const isThere = error instanceof SeekError && error.message.includes("resource_already_exists_exception");
     if (!isThere) throw error;

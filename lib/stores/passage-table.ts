@@ -1,8 +1,10 @@
 /** The table that holds passages in PostgreSQL: its columns, its indexes, the SQL that asks it. */
 import { createHash } from "node:crypto";
-import pg from "pg";
 import { SeekError } from "../base/errors.ts";
+import { lazyPackage } from "../base/on-first-use.ts";
 import type { Statement } from "./postgres.ts";
+
+const pg = lazyPackage<typeof import("pg")>("pg");
 
 /** How vectors compare: `cos` and `ip` like the local indexes, `l2` by distance. */
 export type VectorMetric = "cos" | "ip" | "l2";
@@ -29,7 +31,7 @@ const types = { f32: "vector", f16: "halfvec" } as const;
 export function quoted(table: string): string {
   const parts = table.split(".");
   if (parts.length <= 2 && parts.every((part) => part !== "")) {
-    return parts.map((part) => pg.escapeIdentifier(part)).join(".");
+    return parts.map((part) => pg().escapeIdentifier(part)).join(".");
   }
   throw new SeekError("ERR_ARGUMENT", `table: expected a name or schema.name, got ${JSON.stringify(table)}`);
 }
@@ -41,7 +43,7 @@ export function createStatements({ table, dim, dtype, language }: PassageTable):
     `embedding ${types[dtype]}(${dim}) not null`,
   ];
   if (language !== undefined) {
-    const words = `to_tsvector(${pg.escapeLiteral(language)}::regconfig, title || ' ' || text)`;
+    const words = `to_tsvector(${pg().escapeLiteral(language)}::regconfig, title || ' ' || text)`;
     columns.push(`words tsvector generated always as (${words}) stored`);
   }
   return [
@@ -54,7 +56,7 @@ export function createStatements({ table, dim, dtype, language }: PassageTable):
 export function indexStatements({ table, metric, dtype, language }: PassageTable): Statement[] {
   // PostgreSQL cuts names at 63 bytes, and an index of another table with the same name would count as there.
   const hash = createHash("sha256").update(table).digest("hex").slice(0, 16);
-  const name = (suffix: string): string => pg.escapeIdentifier(`seekrl_${hash}_${suffix}`);
+  const name = (suffix: string): string => pg().escapeIdentifier(`seekrl_${hash}_${suffix}`);
   const dense = `using hnsw (embedding ${types[dtype]}_${operatorClasses[metric]}_ops)`;
   const statements = [`create index if not exists ${name(metric)} on ${quoted(table)} ${dense}`];
   if (language !== undefined) {

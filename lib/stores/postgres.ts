@@ -1,8 +1,11 @@
 /** PostgreSQL as a server that is asked politely: a pool, deadlines, cancelling, repeated attempts. */
-import pg from "pg";
+import type pg from "pg";
 import { SeekError } from "../base/errors.ts";
+import { lazyPackage } from "../base/on-first-use.ts";
 import { Fault } from "../remote/fault.ts";
 import { Guard, type TransportOptions } from "../remote/guard.ts";
+
+const driver = lazyPackage<typeof import("pg")>("pg");
 
 /** Which database. */
 export interface PostgresOptions {
@@ -39,7 +42,7 @@ export class Postgres {
     const timeouts = { connectionTimeoutMillis, statement_timeout: timeoutMs };
     this.#config = { connectionString: connection, ...timeouts };
     this.#guard = new Guard(shownDatabase(connection), { ...transport, maxConcurrent });
-    this.#pool = new pg.Pool({ ...this.#config, max: maxConcurrent, allowExitOnIdle: true });
+    this.#pool = new (driver().Pool)({ ...this.#config, max: maxConcurrent, allowExitOnIdle: true });
     // A broken connection fails its statement and is replaced; without listeners the process would end.
     this.#pool.on("error", () => {});
     this.#pool.on("connect", (client) => client.on("error", () => {}));
@@ -92,7 +95,7 @@ export class Postgres {
 
   async #cancel(client: pg.PoolClient): Promise<void> {
     const { processID } = client as unknown as { readonly processID?: number };
-    const other = new pg.Client(this.#config);
+    const other = new (driver().Client)(this.#config);
     try {
       await other.connect();
       await other.query("select pg_cancel_backend($1)", [processID]);

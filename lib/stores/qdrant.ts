@@ -1,6 +1,7 @@
 /** Passages in Qdrant, found by vectors. */
 import { createHash } from "node:crypto";
-import { z } from "zod";
+import type { z } from "zod";
+import { lazySchema, zod } from "../base/on-first-use.ts";
 import type { Passage } from "../corpus/passage.ts";
 import { indexedText } from "../corpus/passage.ts";
 import type { Embedder } from "../embed/embedder.ts";
@@ -30,14 +31,18 @@ export interface QdrantSearchOptions extends QdrantOptions {
   readonly efSearch?: number;
 }
 
-const pointSchema = z.looseObject({
-  id: z.union([z.string(), z.number()]),
-  score: z.number(),
-  payload: documentSchema,
-});
-const answerSchema = z.looseObject({
-  result: z.array(z.looseObject({ points: z.array(pointSchema) })),
-});
+const pointSchema = lazySchema((z) =>
+  z.looseObject({
+    id: z.union([z.string(), z.number()]),
+    score: z.number(),
+    payload: documentSchema(),
+  }),
+);
+const answerSchema = lazySchema((z) =>
+  z.looseObject({
+    result: z.array(z.looseObject({ points: z.array(pointSchema()) })),
+  }),
+);
 
 const distances = { cos: "Cosine", ip: "Dot", l2: "Euclid" } as const;
 
@@ -61,12 +66,12 @@ export function qdrantSearch(options: QdrantSearchOptions): Search {
     const searches = queries.map((_, i) => {
       return { query: vectorOf(vectors, i, embedder.dim), limit: topK, with_payload: true, ...params };
     });
-    const { result } = await endpoint.call({ url, body: { searches }, expect: answerSchema, signal });
+    const { result } = await endpoint.call({ url, body: { searches }, expect: answerSchema(), signal });
     if (result.length === queries.length) return result.map(({ points }) => points.map(hitOf));
     throw new Fault(`${endpoint.name}: expected ${queries.length} lists of points, got ${result.length}`);
   };
 
-  function hitOf({ id, score, payload }: z.output<typeof pointSchema>, rank: number): Hit {
+  function hitOf({ id, score, payload }: z.output<ReturnType<typeof pointSchema>>, rank: number): Hit {
     const own = typeof payload === "object" && payload.id !== undefined ? payload.id : id;
     return { ...remoteHit(payload, rank, metric === "l2" ? -score : score), id: String(own) };
   }
@@ -87,7 +92,9 @@ export interface QdrantImportOptions extends QdrantOptions, ImportOptions {
   readonly embedder: Pick<Embedder, "embedPassages" | "dim">;
 }
 
-const storedSchema = z.looseObject({ result: z.looseObject({ status: z.literal("completed") }) });
+const storedSchema = lazySchema((z) =>
+  z.looseObject({ result: z.looseObject({ status: z.literal("completed") }) }),
+);
 
 /**
  * Brings passages into a collection, and makes it unless it is there. The points carry `id`, `title` and `text`; since
@@ -116,7 +123,7 @@ export async function importToQdrant(
     const points = batch.map(({ id, title, text }, row) => {
       return { id: pointId(id), vector: vectorOf(vectors, row, embedder.dim), payload: { id, title, text } };
     });
-    await endpoint.call({ url, method: "PUT", body: { points }, expect: storedSchema, signal });
+    await endpoint.call({ url, method: "PUT", body: { points }, expect: storedSchema(), signal });
   });
 }
 
@@ -125,7 +132,7 @@ async function createCollection(endpoint: Endpoint, options: QdrantImportOptions
   const url = endpoint.at("collections", collection);
   const body = { vectors: { size: embedder.dim, distance: distances[metric] } };
   try {
-    await endpoint.call({ url, method: "PUT", body, expect: z.unknown(), signal });
+    await endpoint.call({ url, method: "PUT", body, expect: zod().unknown(), signal });
   } catch (error) {
     const isThere = error instanceof Fault && error.status === 409;
     if (!isThere) throw error;

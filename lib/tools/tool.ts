@@ -1,6 +1,7 @@
 /** A tool: one definition is what the model reads, what its input must be, and what is run. */
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
+import { zod } from "../base/on-first-use.ts";
 import type { Document } from "../text/observation.ts";
 
 /** A JSON schema, as plain data. */
@@ -106,7 +107,7 @@ export function checkToolName(name: string): void {
 
 function schemaOf(name: string, input: z.ZodObject): JsonSchema {
   try {
-    const { $schema: _, ...schema } = z.toJSONSchema(input, { io: "input" });
+    const { $schema: _, ...schema } = zod().toJSONSchema(input, { io: "input" });
     return schema;
   } catch (cause) {
     const why = (cause as Error).message;

@@ -2,8 +2,9 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { writeFileAtomic } from "../base/files/files.ts";
+import { zod } from "../base/on-first-use.ts";
 
 /** Where and for how long. */
 export interface DiskCacheOptions {
@@ -23,7 +24,7 @@ export class DiskCache<Value> {
   constructor({ folder, maxAgeMs = week }: DiskCacheOptions, schema: z.ZodType<Value>) {
     this.#folder = folder;
     this.#maxAgeMs = maxAgeMs;
-    this.#schema = z.object({ key: z.string(), time: z.number(), value: schema });
+    this.#schema = zod().object({ key: zod().string(), time: zod().number(), value: schema });
   }
 
   async get(key: string): Promise<Value | undefined> {

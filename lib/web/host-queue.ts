@@ -1,7 +1,8 @@
 /** Politeness: few requests at a time to one host, and a pause between them. */
 import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
-import { type BulkheadPolicy, bulkhead } from "cockatiel";
+import type { BulkheadPolicy } from "cockatiel";
+import { cockatiel } from "../remote/guard.ts";
 
 /** How gently hosts are asked. */
 export interface HostLimits {
@@ -29,13 +30,13 @@ export class HostQueue {
   constructor({ perHost = 2, delayMs = 200, maxConcurrent = 16 }: HostLimits = {}) {
     this.#perHost = perHost;
     this.#delayMs = delayMs;
-    this.#all = bulkhead(maxConcurrent, Number.POSITIVE_INFINITY);
+    this.#all = cockatiel().bulkhead(maxConcurrent, Number.POSITIVE_INFINITY);
   }
 
   /** Runs a request to a host when its turn comes. */
   async run<Result>(host: string, request: () => Promise<Result>): Promise<Result> {
     const line = this.#lines.get(host) ?? {
-      slots: bulkhead(this.#perHost, Number.POSITIVE_INFINITY),
+      slots: cockatiel().bulkhead(this.#perHost, Number.POSITIVE_INFINITY),
       next: 0,
     };
     this.#lines.set(host, line);

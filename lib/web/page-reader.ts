@@ -1,6 +1,7 @@
 /** Reads pages of the web as text: politely, safely, and each only once in a while. */
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
+import { lazySchema } from "../base/on-first-use.ts";
 import { askSearch, type Search } from "../search/search.ts";
 import { DiskCache, type DiskCacheOptions } from "./disk-cache.ts";
 import { type Download, type DownloadLimits, download } from "./download.ts";
@@ -38,8 +39,8 @@ export type ReadPages = (
 /** What a site says of programs is asked again after a day (RFC 9309, 2.4). */
 const robotsMaxAgeMs = 24 * 3_600_000;
 const kinds = new Set(["text/html", "application/xhtml+xml", "text/plain"]);
-const pageSchema = z.object({ title: z.string(), text: z.string() });
-type PageContent = z.output<typeof pageSchema>;
+const pageSchema = lazySchema((z) => z.object({ title: z.string(), text: z.string() }));
+type PageContent = z.output<ReturnType<typeof pageSchema>>;
 
 /**
  * A reader of web pages: HTML and plain text, the article without its menus. Hosts are asked one page after the other
@@ -102,7 +103,7 @@ class PageReader {
     this.#options = options;
     this.#userAgent = options.userAgent ?? "SeekRL";
     this.#hosts = new HostQueue(options.hosts);
-    this.#cache = options.cache && new DiskCache(options.cache, pageSchema);
+    this.#cache = options.cache && new DiskCache(options.cache, pageSchema());
   }
 
   read(url: string): Promise<WebPage> {

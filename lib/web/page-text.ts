@@ -1,7 +1,10 @@
 /** The text of a web page without its menus, by the reader view of Firefox. */
-import { Readability } from "@mozilla/readability";
-import { parseHTML } from "linkedom";
+
 import { SeekError } from "../base/errors.ts";
+import { lazyPackage } from "../base/on-first-use.ts";
+
+const readability = lazyPackage<typeof import("@mozilla/readability")>("@mozilla/readability");
+const linkedom = lazyPackage<typeof import("linkedom")>("linkedom");
 
 /** Title and text of a page; blocks stand on lines of their own. */
 export interface PageText {
@@ -75,7 +78,9 @@ export function pageText(html: string): PageText {
   const whole = textOf(document.body);
   const fallbackTitle = (document.querySelector("title")?.textContent ?? "").trim();
   const isLong = document.querySelectorAll("*").length > maxElements;
-  const article = isLong ? undefined : new Readability(document as never, { charThreshold: 200 }).parse();
+  const article = isLong
+    ? undefined
+    : new (readability().Readability)(document as never, { charThreshold: 200 }).parse();
   const title = (article?.title ?? "").trim() || fallbackTitle;
   const text = article?.content ? textOf(parseDocument(article.content).body) : "";
   return { title, text: text || whole };
@@ -95,7 +100,7 @@ interface Dom {
 function parseDocument(html: string): Dom {
   // A fragment without a body would lose its first element.
   const whole = /<(html|body)[\s>]/i.test(html) ? html : `<!doctype html><html><body>${html}</body></html>`;
-  return parseHTML(whole).document as unknown as Dom;
+  return linkedom().parseHTML(whole).document as unknown as Dom;
 }
 
 function textOf(root: DomNode): string {

@@ -1,7 +1,8 @@
 /** Search on the web: one function over six engines. */
-import { z } from "zod";
+
 import { SeekError } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
+import { lazySchema } from "../base/on-first-use.ts";
 import { Endpoint, httpUrl } from "../remote/endpoint.ts";
 import type { TransportOptions } from "../remote/guard.ts";
 import { type KeyOptions, optionalKey } from "../remote/secret.ts";
@@ -21,8 +22,10 @@ export interface WebSearchOptions extends KeyOptions {
   readonly transport?: TransportOptions;
 }
 
-const cachedSchema = z.array(
-  z.object({ url: z.string(), title: z.string(), snippet: z.string(), score: z.number().optional() }),
+const cachedSchema = lazySchema((z) =>
+  z.array(
+    z.object({ url: z.string(), title: z.string(), snippet: z.string(), score: z.number().optional() }),
+  ),
 );
 
 /**
@@ -37,14 +40,14 @@ const cachedSchema = z.array(
  */
 export function webSearch(options: WebSearchOptions): Search {
   const { engine, site, cache } = options;
-  const shape = engineShapes[engine];
+  const shape = engineShapes()[engine];
   if (shape === undefined) {
-    const known = Object.keys(engineShapes).join(", ");
+    const known = Object.keys(engineShapes()).join(", ");
     throw new SeekError("ERR_ARGUMENT", `engine: expected ${known}, got ${engine}`);
   }
   const key = keyOf(shape, options);
   const endpoint = new Endpoint(httpUrl(options.url ?? shape.url), { secrets: [key] }, options.transport);
-  const kept = cache && new DiskCache(cache, cachedSchema);
+  const kept = cache && new DiskCache(cache, cachedSchema());
   return async (queries, { topK, signal }) => {
     checkCount(engine, shape, topK);
     return mapConcurrently(queries, queries.length, async (query) => {

@@ -1,12 +1,12 @@
 /** Options of commands that may ask a language model to judge answers. */
 import { readFile } from "node:fs/promises";
-import { bulkhead } from "cockatiel";
 import { z } from "zod";
 import { SeekError } from "../../../lib/base/errors.ts";
 import { mapConcurrently } from "../../../lib/base/map-concurrently.ts";
 import type { Question } from "../../../lib/data/question.ts";
 import type { ScoredAnswer } from "../../../lib/evaluate/score-answers.ts";
 import { Chat } from "../../../lib/remote/chat.ts";
+import { cockatiel } from "../../../lib/remote/guard.ts";
 import { judgeAnswer, type Verdict } from "../../../lib/reward/judge.ts";
 import { UsageError } from "../command.ts";
 import { flagName } from "../flags.ts";
@@ -79,7 +79,7 @@ export async function openJudge(choice: JudgeChoice): Promise<OpenedJudge | unde
     transport: { maxConcurrent: judgeConcurrency },
   });
   // Waiting for a turn must not count against a request's deadline, as it would in the transport's own queue.
-  const turns = bulkhead(judgeConcurrency, Number.POSITIVE_INFINITY);
+  const turns = cockatiel().bulkhead(judgeConcurrency, Number.POSITIVE_INFINITY);
   const ask: OpenedJudge["ask"] = (use) => turns.execute(() => use(chat));
   return {
     ...{ ask, prompt },

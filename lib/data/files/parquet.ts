@@ -1,7 +1,5 @@
 /** Rows of parquet files, one row group at a time. */
 import { stat } from "node:fs/promises";
-import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } from "hyparquet";
-import { compressors } from "hyparquet-compressors";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
 import type { JsonRow } from "./jsonl.ts";
 import type { ReadFileOptions } from "./text-file.ts";
@@ -28,6 +26,10 @@ async function* readGroups(
   choose: ChooseColumns,
   { signal, onBytes }: ReadFileOptions,
 ): AsyncGenerator<JsonRow[]> {
+  const { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } = await import(
+    "hyparquet"
+  );
+  const { compressors } = await import("hyparquet-compressors");
   const file = await asyncBufferFromFile(path);
   const metadata = await parquetMetadataAsync(file);
   const present = parquetSchema(metadata).children.map(({ element }) => element.name);

@@ -3,10 +3,11 @@ import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../base/files/files.ts";
 import { lockFolder } from "../../base/files/folder-lock.ts";
+import { lazySchema } from "../../base/on-first-use.ts";
 import { shownUrl } from "../attempt.ts";
 import { Fault } from "../fault.ts";
 import { Guard } from "../guard.ts";
@@ -35,8 +36,10 @@ export interface DownloadedFile {
   readonly isFromCache: boolean;
 }
 
-const entrySchema = z.object({ sha256: z.string(), checkedBy: z.enum(["sha256", "git-sha1", "size"]) });
-const partSchema = z.object({ tag: z.string() });
+const entrySchema = lazySchema((z) =>
+  z.object({ sha256: z.string(), checkedBy: z.enum(["sha256", "git-sha1", "size"]) }),
+);
+const partSchema = lazySchema((z) => z.object({ tag: z.string() }));
 
 async function readEntry<Entry>(path: string, schema: z.ZodType<Entry>): Promise<Entry | undefined> {
   try {
@@ -99,7 +102,7 @@ class Download {
 
   /** The file of an earlier call, if its bytes are still the same. */
   async cached(): Promise<DownloadedFile | undefined> {
-    const entry = await readEntry(this.#entry, entrySchema);
+    const entry = await readEntry(this.#entry, entrySchema());
     if (entry === undefined || (await sizeOf(this.#path)) === undefined) return undefined;
     const { sha256 } = await hashesOf(this.#path);
     if (sha256 !== entry.sha256) return undefined;
@@ -110,7 +113,7 @@ class Download {
 
   /** One attempt; what came before it broke off stays. */
   async fetch(signal: AbortSignal): Promise<DownloadedFile> {
-    const entry = await readEntry(this.#partEntry, partSchema);
+    const entry = await readEntry(this.#partEntry, partSchema());
     const from = entry === undefined ? 0 : ((await sizeOf(this.#part)) ?? 0);
     const timeoutMs = this.#options.timeoutMs ?? 30_000;
     const answer = await requestFile(this.#file, { from, timeoutMs, signal });

@@ -70,6 +70,7 @@ export class HttpServer {
    * @param service - routes and their deadline
    * @param options - where, for whom
    * @throws ERR_ARGUMENT for an empty key, or none where other machines can ask; ERR_IO when the port cannot be had
+   * @internal
    */
   static async open(service: Service, options: ServeOptions): Promise<HttpServer> {
     checkAccess(options);

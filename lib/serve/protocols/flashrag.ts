@@ -1,5 +1,5 @@
 /** `POST /search`, `POST /batch_search` and `GET /health`, the protocol of ReSearch's and FlashRAG's server. */
-import { z } from "zod";
+import { zod } from "../../base/on-first-use.ts";
 import type { Hit } from "../../search/search.ts";
 import type { Call } from "../http/call.ts";
 import type { Gate } from "../http/gate.ts";
@@ -23,10 +23,10 @@ export function searchRoute(
   retriever: Retriever,
   { contents = "quoted" }: RetrieverOptions,
 ): (call: Call) => Promise<void> {
-  const schema = z.object({
+  const schema = zod().object({
     query: retriever.shapes.query,
     top_n: retriever.shapes.topK.default(defaultTopN),
-    return_score: z.boolean().default(false),
+    return_score: zod().boolean().default(false),
   });
   return async (call) => {
     const { query, top_n: topK, return_score: hasScores } = await retriever.read(call, schema);
@@ -41,10 +41,10 @@ export function batchSearchRoute(
   retriever: Retriever,
   { contents = "quoted", ...options }: RetrieverOptions,
 ): (call: Call) => Promise<void> {
-  const schema = z.object({
+  const schema = zod().object({
     query: retriever.shapes.queries,
     top_n: retriever.shapes.topK.default(defaultTopN),
-    return_score: z.boolean().default(false),
+    return_score: zod().boolean().default(false),
   });
   return async (call) => {
     const { query: queries, top_n: topK, return_score: hasScores } = await retriever.read(call, schema);

@@ -1,5 +1,5 @@
 /** `POST /v1/embeddings` and `GET /v1/models`, as OpenAI's clients ask for them. */
-import { z } from "zod";
+import { zod } from "../../base/on-first-use.ts";
 import { Batcher, type BatchOptions } from "../../search/batcher.ts";
 import type { Call } from "../http/call.ts";
 import { Refusal } from "../http/refusal.ts";
@@ -57,16 +57,16 @@ export function embeddingsRoute(
 ): (call: Call) => Promise<void> {
   const { limits, gate } = retriever;
   const batcher = embedderBatcher(served, options);
-  const text = z.string().min(1).max(limits.maxQueryChars);
-  const schema = z.object({
-    input: z.preprocess(
+  const text = zod().string().min(1).max(limits.maxQueryChars);
+  const schema = zod().object({
+    input: zod().preprocess(
       (value) => (typeof value === "string" ? [value] : value),
-      z.array(text).min(1).max(limits.maxQueries),
+      zod().array(text).min(1).max(limits.maxQueries),
     ),
-    model: z.string(),
-    encoding_format: z.enum(["float", "base64"]).default("float"),
-    dimensions: z.int().nullish(),
-    input_type: z.enum(["passage", "query"]).default("passage"),
+    model: zod().string(),
+    encoding_format: zod().enum(["float", "base64"]).default("float"),
+    dimensions: zod().int().nullish(),
+    input_type: zod().enum(["passage", "query"]).default("passage"),
   });
   return async (call) => {
     const { input, model, encoding_format, dimensions, input_type } = await retriever.read(call, schema);

@@ -1,5 +1,5 @@
 /** `POST /queries`, the protocol of R1-Searcher. */
-import { z } from "zod";
+import { zod } from "../../base/on-first-use.ts";
 import type { Call } from "../http/call.ts";
 import { listOf } from "../http/slices.ts";
 import type { RetrieverOptions } from "../options.ts";
@@ -11,7 +11,7 @@ export function queriesRoute(
   retriever: Retriever,
   { topK = 3, contents = "spaced", ...options }: RetrieverOptions,
 ): (call: Call) => Promise<void> {
-  const schema = z.object({ queries: retriever.shapes.queries, k: retriever.shapes.topK.default(topK) });
+  const schema = zod().object({ queries: retriever.shapes.queries, k: retriever.shapes.topK.default(topK) });
   const names = { queries: "queries", topK: "k" };
   return async (call) => {
     const { queries, k } = await retriever.read(call, schema);

@@ -1,5 +1,5 @@
 /** `POST /retrieve`, the protocol of RAG-R1 and Search-R1. */
-import { z } from "zod";
+import { zod } from "../../base/on-first-use.ts";
 import type { Hit } from "../../search/search.ts";
 import type { Call } from "../http/call.ts";
 import { listOf } from "../http/slices.ts";
@@ -25,10 +25,10 @@ export function retrieveRoute(
   retriever: Retriever,
   { topK = 3, contents = "quoted", ...options }: RetrieverOptions,
 ): (call: Call) => Promise<void> {
-  const schema = z.object({
+  const schema = zod().object({
     queries: retriever.shapes.queries,
     topk: retriever.shapes.topK.nullish(),
-    return_scores: z.boolean().default(false),
+    return_scores: zod().boolean().default(false),
   });
   const names = { queries: "queries", topK: "topk" };
   return async (call) => {

@@ -1,8 +1,8 @@
 /** Chat templates: messages to the text a model was trained on. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
+import { lazySchema, zod } from "../../base/on-first-use.ts";
 import { readJson, tokenText } from "../tokenizers/special-ids.ts";
 import { type JinjaTemplate, parseTemplate } from "./jinja.ts";
 import { formatTime } from "./strftime.ts";
@@ -26,12 +26,16 @@ export interface RenderOptions {
   readonly now?: Date;
 }
 
-const oneTemplate = z.string().transform((template) => ({ default: template }));
-const namedTemplates = z
-  .array(z.looseObject({ name: z.string(), template: z.string() }))
-  .transform((list) => Object.fromEntries(list.map(({ name, template }) => [name, template])));
+const oneTemplate = lazySchema((z) => z.string().transform((template) => ({ default: template })));
+const namedTemplates = lazySchema((z) =>
+  z
+    .array(z.looseObject({ name: z.string(), template: z.string() }))
+    .transform((list) => Object.fromEntries(list.map(({ name, template }) => [name, template]))),
+);
 
-const configSchema = z.looseObject({ chat_template: z.union([oneTemplate, namedTemplates]).nullish() });
+const configSchema = lazySchema((z) =>
+  z.looseObject({ chat_template: z.union([oneTemplate(), namedTemplates()]).nullish() }),
+);
 
 async function readOptional(path: string): Promise<string | undefined> {
   return readFile(path, "utf8").catch((cause) => {
@@ -53,7 +57,7 @@ function tokenVariables(config: Readonly<Record<string, unknown>>): Record<strin
   const entries = Object.entries(config).filter(([key]) => key.endsWith("_token"));
   return Object.fromEntries(
     entries.flatMap(([key, value]) => {
-      const token = tokenText.safeParse(value);
+      const token = tokenText().safeParse(value);
       return token.success ? [[key, token.data]] : [];
     }),
   );
@@ -99,8 +103,8 @@ export class ChatTemplate {
    * @throws ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed or is not Jinja
    */
   static async load(folder: string): Promise<ChatTemplate | undefined> {
-    const config = (await readJson(join(folder, "tokenizer_config.json"), configSchema)) ?? {};
-    const specials = (await readJson(join(folder, "special_tokens_map.json"), z.looseObject({}))) ?? {};
+    const config = (await readJson(join(folder, "tokenizer_config.json"), configSchema())) ?? {};
+    const specials = (await readJson(join(folder, "special_tokens_map.json"), zod().looseObject({}))) ?? {};
     const file = await readOptional(join(folder, "chat_template.jinja"));
     const templates = new Map(await readFolder(join(folder, "chat_templates")));
     if (file !== undefined) templates.set("default", file);

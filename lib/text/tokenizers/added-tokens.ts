@@ -1,21 +1,24 @@
 /** Added tokens: strings that are one token wherever they stand, found before the model sees the text. */
-import { z } from "zod";
+import type { z } from "zod";
+import { lazySchema } from "../../base/on-first-use.ts";
 import { maxTokenId } from "./json/vocabulary.ts";
 import { classOf } from "./patterns/unicode.ts";
 
 /** The shape of one entry of `added_tokens` in tokenizer.json. */
-export const addedTokenSchema = z.looseObject({
-  id: z.int().nonnegative().max(maxTokenId),
-  content: z.string(),
-  single_word: z.boolean().default(false),
-  lstrip: z.boolean().default(false),
-  rstrip: z.boolean().default(false),
-  special: z.boolean().default(false),
-  normalized: z.boolean().default(false),
-});
+export const addedTokenSchema = lazySchema((z) =>
+  z.looseObject({
+    id: z.int().nonnegative().max(maxTokenId),
+    content: z.string(),
+    single_word: z.boolean().default(false),
+    lstrip: z.boolean().default(false),
+    rstrip: z.boolean().default(false),
+    special: z.boolean().default(false),
+    normalized: z.boolean().default(false),
+  }),
+);
 
 /** One added token. `lstrip` and `rstrip` swallow white space beside it; `single_word` wants no word beside it. */
-export type AddedToken = z.infer<typeof addedTokenSchema>;
+export type AddedToken = z.infer<ReturnType<typeof addedTokenSchema>>;
 
 /** A stretch of text, or the added token found there. */
 export type Section = string | AddedToken;

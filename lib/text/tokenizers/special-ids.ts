@@ -1,41 +1,45 @@
 /** Which ids begin, end and pad a text, read from the JSON files beside a tokenizer. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
+import { lazySchema } from "../../base/on-first-use.ts";
 
 /** A token as text: a string, or an object with its content. */
-export const tokenText = z.union([
-  z.string(),
-  z.looseObject({ content: z.string() }).transform((token) => token.content),
-]);
-const idList = z
-  .union([z.int(), z.array(z.int())])
-  .transform((ids) => (typeof ids === "number" ? [ids] : ids));
+export const tokenText = lazySchema((z) =>
+  z.union([z.string(), z.looseObject({ content: z.string() }).transform((token) => token.content)]),
+);
+const idList = lazySchema((z) =>
+  z.union([z.int(), z.array(z.int())]).transform((ids) => (typeof ids === "number" ? [ids] : ids)),
+);
 
 /** The keys of tokenizer_config.json and special_tokens_map.json that are used here. */
-export const tokenizerConfigSchema = z.looseObject({
-  bos_token: tokenText.nullish(),
-  eos_token: tokenText.nullish(),
-  pad_token: tokenText.nullish(),
-  unk_token: tokenText.nullish(),
-  add_bos_token: z.boolean().nullish(),
-  add_eos_token: z.boolean().nullish(),
-});
+export const tokenizerConfigSchema = lazySchema((z) =>
+  z.looseObject({
+    bos_token: tokenText().nullish(),
+    eos_token: tokenText().nullish(),
+    pad_token: tokenText().nullish(),
+    unk_token: tokenText().nullish(),
+    add_bos_token: z.boolean().nullish(),
+    add_eos_token: z.boolean().nullish(),
+  }),
+);
 
-const modelConfigSchema = z.looseObject({
-  bos_token_id: z.int().nullish(),
-  eos_token_id: idList.nullish(),
-  pad_token_id: z.int().nullish(),
-  vocab_size: z.int().positive().nullish(),
-});
+const modelConfigSchema = lazySchema((z) =>
+  z.looseObject({
+    bos_token_id: z.int().nullish(),
+    eos_token_id: idList().nullish(),
+    pad_token_id: z.int().nullish(),
+    vocab_size: z.int().positive().nullish(),
+  }),
+);
 
 /** What the files beside a tokenizer say. */
 export interface TokenizerConfig {
   /** tokenizer_config.json, completed by special_tokens_map.json. */
-  readonly tokens: z.infer<typeof tokenizerConfigSchema>;
+  readonly tokens: z.infer<ReturnType<typeof tokenizerConfigSchema>>;
   /** Ids from generation_config.json, or from config.json where that has none, and the model's number of rows. */
-  readonly ids: z.infer<typeof modelConfigSchema>;
+  readonly ids: z.infer<ReturnType<typeof modelConfigSchema>>;
 }
 
 /** Ids with a meaning to a language model. */
@@ -87,10 +91,10 @@ function messageOf(issue: z.core.$ZodIssue): string {
 
 /** Reads the JSON files beside a tokenizer; those that are missing say nothing. @throws ERR_FORMAT, ERR_IO */
 export async function readTokenizerConfig(folder: string): Promise<TokenizerConfig> {
-  const own = await readJson(join(folder, "tokenizer_config.json"), tokenizerConfigSchema);
-  const map = await readJson(join(folder, "special_tokens_map.json"), tokenizerConfigSchema);
-  const generation = await readJson(join(folder, "generation_config.json"), modelConfigSchema);
-  const model = await readJson(join(folder, "config.json"), modelConfigSchema);
+  const own = await readJson(join(folder, "tokenizer_config.json"), tokenizerConfigSchema());
+  const map = await readJson(join(folder, "special_tokens_map.json"), tokenizerConfigSchema());
+  const generation = await readJson(join(folder, "generation_config.json"), modelConfigSchema());
+  const model = await readJson(join(folder, "config.json"), modelConfigSchema());
   return { tokens: { ...map, ...own }, ids: { ...model, ...generation } };
 }
 

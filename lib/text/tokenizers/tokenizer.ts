@@ -191,7 +191,7 @@ async function findTokenizer(path: string): Promise<string> {
 }
 
 async function loadJson(file: string, config: TokenizerConfig): Promise<Tokenizer> {
-  const json = await readJson(file, tokenizerJsonSchema);
+  const json = await readJson(file, tokenizerJsonSchema());
   if (json === undefined) throw new SeekError("ERR_IO", `${file}: no such file`);
   const codec = codecFromJson(file, json);
   return new Tokenizer(

@@ -1,9 +1,10 @@
 /** How text becomes words for the embedder and terms for BM25: the same for passages and queries. */
 import { stemmer } from "stemmer";
-import { eng } from "stopword";
+import { lazyPackage, onFirstUse } from "../../base/on-first-use.ts";
 
 const wordPattern = /[\p{L}\p{N}]+/gu;
-const stopWords = new Set(eng.map((word) => word.replaceAll("'", "")));
+const stopwords = lazyPackage<typeof import("stopword")>("stopword");
+const stopWords = onFirstUse(() => new Set(stopwords().eng.map((word) => word.replaceAll("'", ""))));
 
 /** Lower case, without accents and apostrophes: "L'Été" and "lete" are one word. */
 function fold(text: string): string {
@@ -58,5 +59,6 @@ function cutUnspaced(word: string): string[] {
  */
 export function termsOf(words: readonly string[]): string[] {
   const spaced = words.flatMap((word) => (word.search(unspacedRun) < 0 ? [word] : cutUnspaced(word)));
-  return spaced.filter((word) => !stopWords.has(word)).map(stemmer);
+  const left = stopWords();
+  return spaced.filter((word) => !left.has(word)).map(stemmer);
 }

@@ -1,5 +1,5 @@
 /** A calculator as a tool. */
-import { z } from "zod";
+import { zod } from "../../base/on-first-use.ts";
 import { type Tool, tool } from "../tool.ts";
 import { evaluateExpression, expressionNames, formatValue } from "./expression.ts";
 
@@ -27,7 +27,9 @@ export function calculatorTool({
   return tool({
     name,
     description,
-    input: z.object({ expression: z.string().min(1).describe(`may have ${known}; angles in radians`) }),
+    input: zod().object({
+      expression: zod().string().min(1).describe(`may have ${known}; angles in radians`),
+    }),
     run: ({ expression }) => formatValue(evaluateExpression(expression)),
   });
 }

@@ -1,5 +1,5 @@
 /** Documents as a tool: the parts of one that is known by its title or id. */
-import { z } from "zod";
+import { zod } from "../../base/on-first-use.ts";
 import type { Passage } from "../../corpus/passage.ts";
 import { termsOf, wordsOf } from "../../text/words/words.ts";
 import { type Tool, type ToolOutput, tool } from "../tool.ts";
@@ -39,10 +39,10 @@ export function documentTool(
   return tool({
     name,
     description,
-    input: z.object({
-      document: z.string().min(1).describe("title or id"),
-      part: z.int().min(1).optional().describe("the part to begin with"),
-      about: z.string().optional().describe("some words: shows the parts that have the most of them"),
+    input: zod().object({
+      document: zod().string().min(1).describe("title or id"),
+      part: zod().int().min(1).optional().describe("the part to begin with"),
+      about: zod().string().optional().describe("some words: shows the parts that have the most of them"),
     }),
     run: async ({ document: asked, part, about }) => {
       const found = await library.find(asked);

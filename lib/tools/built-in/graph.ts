@@ -1,5 +1,5 @@
 /** A knowledge graph as a tool: the facts around an entity, or how two entities are connected. */
-import { z } from "zod";
+import { zod } from "../../base/on-first-use.ts";
 import { type Tool, tool } from "../tool.ts";
 import type { ToolWording } from "./calculator.ts";
 import type { Triple } from "./triple.ts";
@@ -39,10 +39,10 @@ export function graphTool(
   return tool({
     name,
     description,
-    input: z.object({
-      entity: z.string().min(1).describe("name of an entity"),
-      to: z.string().min(1).optional().describe("name of another one: shows the paths to it"),
-      relation: z.string().optional().describe("without `to`: facts of this relation only"),
+    input: zod().object({
+      entity: zod().string().min(1).describe("name of an entity"),
+      to: zod().string().min(1).optional().describe("name of another one: shows the paths to it"),
+      relation: zod().string().optional().describe("without `to`: facts of this relation only"),
     }),
     fromText: (text) => entitiesIn(store, text),
     run: ({ entity, to, relation }) => {

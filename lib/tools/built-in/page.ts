@@ -1,6 +1,7 @@
 /** Pages of the web as a tool. */
-import { z } from "zod";
+
 import { SeekError } from "../../base/errors.ts";
+import { zod } from "../../base/on-first-use.ts";
 import type { ReadPages } from "../../web/page-reader.ts";
 import { type Tool, tool } from "../tool.ts";
 import type { ToolWording } from "./calculator.ts";
@@ -33,9 +34,9 @@ export function pageTool(
   return tool({
     name,
     description,
-    input: z.object({
-      url: z.string().min(1).describe("address of the page"),
-      part: z.int().min(1).default(1).describe("which part of a long page"),
+    input: zod().object({
+      url: zod().string().min(1).describe("address of the page"),
+      part: zod().int().min(1).default(1).describe("which part of a long page"),
     }),
     run: async ({ url, part }, { signal }) => {
       const [page] = await read([url], { signal });

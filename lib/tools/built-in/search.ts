@@ -1,5 +1,5 @@
 /** Any search as a tool. */
-import { z } from "zod";
+import { zod } from "../../base/on-first-use.ts";
 import { askSearch, type Search } from "../../search/search.ts";
 import { type Tool, tool } from "../tool.ts";
 import type { ToolWording } from "./calculator.ts";
@@ -35,9 +35,9 @@ export function searchTool(
   return tool({
     name,
     description,
-    input: z.object({
-      query: z.string().trim().min(1).describe("what to look for: a question or some words"),
-      topK: z.int().min(1).max(Math.max(topK, maxTopK)).default(topK).describe("how many passages"),
+    input: zod().object({
+      query: zod().string().trim().min(1).describe("what to look for: a question or some words"),
+      topK: zod().int().min(1).max(Math.max(topK, maxTopK)).default(topK).describe("how many passages"),
     }),
     run: async ({ query, topK: wanted }, { signal }) => {
       const [documents = []] = await askSearch(search, [query], { topK: wanted, signal });

@@ -1,9 +1,10 @@
 /** Checkpoints: folders that appear whole or not at all, and whose files are what was written (laws 5 and 8). */
 import { mkdir, open, readdir, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
 import { digestOf, digestsBelow } from "../../base/files/digests.ts";
+import { lazySchema } from "../../base/on-first-use.ts";
 
 const stateFile = "state.json";
 const bestLink = "best";
@@ -11,11 +12,13 @@ const namePattern = /^step-(\d+)$/;
 /** Folders that are being written or removed; a kill may leave them behind. */
 const leftoverPattern = /^\.(writing|removing)-/;
 
-const stateShape = z.looseObject({
-  step: z.int().nonnegative(),
-  /** SHA-256 of every other file in the folder. */
-  files: z.record(z.string(), z.string()),
-});
+const stateShape = lazySchema((z) =>
+  z.looseObject({
+    step: z.int().nonnegative(),
+    /** SHA-256 of every other file in the folder. */
+    files: z.record(z.string(), z.string()),
+  }),
+);
 
 /** A finished checkpoint. */
 export interface Checkpoint {
@@ -144,14 +147,14 @@ export async function writeCheckpoint(
 }
 
 /** What a folder's state says, when it says what was written. */
-async function readState(path: string): Promise<z.infer<typeof stateShape>> {
+async function readState(path: string): Promise<z.infer<ReturnType<typeof stateShape>>> {
   const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === "ENOENT") throw damaged(path, "a checkpoint's state, got no such file");
     throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
   });
   try {
     const { digest, ...described } = JSON.parse(text);
-    if (digest === digestOf(JSON.stringify(described))) return stateShape.parse(described);
+    if (digest === digestOf(JSON.stringify(described))) return stateShape().parse(described);
   } catch {}
   throw damaged(path, "a checkpoint's state as it was written");
 }

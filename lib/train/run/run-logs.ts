@@ -1,23 +1,26 @@
 /** The logs of a training run, which are cut back together to its last checkpoint. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
 import { digestOf, digestOfFile } from "../../base/files/digests.ts";
 import { Journal } from "../../base/files/journal.ts";
+import { lazySchema } from "../../base/on-first-use.ts";
 import { EventLog } from "../../data/logs/event-log.ts";
 
 /** Lengths of the logs at a checkpoint, in bytes. */
-export const logLengths = z.object({
-  /** SHA-256 of the metrics so far: what a resumed run reads of them must be what was written. */
-  metricsDigest: z.string(),
-  metrics: z.int().nonnegative(),
-  trajectories: z.int().nonnegative(),
-  events: z.int().nonnegative().optional(),
-});
+export const logLengths = lazySchema((z) =>
+  z.object({
+    /** SHA-256 of the metrics so far: what a resumed run reads of them must be what was written. */
+    metricsDigest: z.string(),
+    metrics: z.int().nonnegative(),
+    trajectories: z.int().nonnegative(),
+    events: z.int().nonnegative().optional(),
+  }),
+);
 
 /** What `logLengths` reads. */
-export type LogLengths = z.infer<typeof logLengths>;
+export type LogLengths = z.infer<ReturnType<typeof logLengths>>;
 
 const metricsFile = "metrics.jsonl";
 

@@ -1,11 +1,11 @@
 /** The folder of one training run: its logs, its checkpoints, and where a killed run goes on. */
 import { join } from "node:path";
-import { stringify } from "yaml";
-import { z } from "zod";
+import type { z } from "zod";
 import { native } from "../../base/addon/native.ts";
 import { codeOf, SeekError } from "../../base/errors.ts";
 import { removeTemporaries, writeFileAtomic } from "../../base/files/files.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
+import { lazySchema } from "../../base/on-first-use.ts";
 import type { Model } from "../../model/model.ts";
 import { findWeights } from "../../model/model-folder.ts";
 import type { Critic } from "../learner/critic.ts";
@@ -58,20 +58,22 @@ export interface RunSubject {
   readonly critic?: Critic | undefined;
 }
 
-const savedBest = z.object({ metric: z.string(), step: z.int(), value: z.number() });
+const savedBest = lazySchema((z) => z.object({ metric: z.string(), step: z.int(), value: z.number() }));
 
-const savedState = z.object({
-  step: z.int(),
-  settings: z.record(z.string(), z.unknown()),
-  policySteps: z.int(),
-  criticSteps: z.int().optional(),
-  logs: logLengths,
-  best: savedBest.optional(),
-  hasEnded: z.boolean().optional(),
-  klCoef: z.number().optional(),
-});
+const savedState = lazySchema((z) =>
+  z.object({
+    step: z.int(),
+    settings: z.record(z.string(), z.unknown()),
+    policySteps: z.int(),
+    criticSteps: z.int().optional(),
+    logs: logLengths(),
+    best: savedBest().optional(),
+    hasEnded: z.boolean().optional(),
+    klCoef: z.number().optional(),
+  }),
+);
 
-type SavedState = z.infer<typeof savedState>;
+type SavedState = z.infer<ReturnType<typeof savedState>>;
 
 /** What a loop has come to besides its weights. */
 export interface LoopState {
@@ -94,7 +96,7 @@ function settingsOf({ kind, seed, critic, settings }: RunSubject, { settings: gi
 
 async function restore(checkpoint: Checkpoint, subject: RunSubject, settings: Settings): Promise<SavedState> {
   const { state, folder } = checkpoint;
-  const parsed = savedState.safeParse(state);
+  const parsed = savedState().safeParse(state);
   if (!parsed.success) throw new SeekError("ERR_FORMAT", `${folder}: its state is not a training run's`);
   const saved = parsed.data;
   checkSettings(folder, saved.settings, settings);
@@ -134,7 +136,7 @@ export class Run {
   readonly #subject: RunSubject;
   readonly #logs: RunLogs;
   readonly #lock: FolderLock;
-  #best: z.infer<typeof savedBest> | undefined;
+  #best: z.infer<ReturnType<typeof savedBest>> | undefined;
   /** The last whole step, while the weights are still those it left. */
   #whole: ({ readonly step: number; readonly policySteps: number } & LoopState) | undefined;
 
@@ -171,7 +173,10 @@ export class Run {
       await clean(folder);
       const checkpoint = await latestCheckpoint(join(folder, "checkpoints"));
       const saved = checkpoint && (await restore(checkpoint, subject, settingsOf(subject, options)));
-      if (config !== undefined) await writeFileAtomic(join(folder, "config.yaml"), stringify(config));
+      if (config !== undefined) {
+        const { stringify } = await import("yaml");
+        await writeFileAtomic(join(folder, "config.yaml"), stringify(config));
+      }
       const logs = await RunLogs.open(folder, saved?.logs, { tensorBoard });
       return new Run(options, subject, { saved, logs, lock });
     } catch (error) {

@@ -1,6 +1,7 @@
 /** One component of a tokenizer.json, and the check of its keys. */
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../../../base/errors.ts";
+import { lazySchema } from "../../../base/on-first-use.ts";
 
 /** A component: its `type` and whatever belongs to it. */
 export type Component = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -20,9 +21,11 @@ export function parseComponent<T>(part: string, schema: z.ZodType<T>, component:
 }
 
 /** The components of a list. @throws ERR_FORMAT when one is none */
-export const componentList = z.array(
-  z.custom<Component>(
-    (value) => typeof value === "object" && value !== null && typeof (value as Component).type === "string",
-    "expected an object with a type",
+export const componentList = lazySchema((z) =>
+  z.array(
+    z.custom<Component>(
+      (value) => typeof value === "object" && value !== null && typeof (value as Component).type === "string",
+      "expected an object with a type",
+    ),
   ),
 );

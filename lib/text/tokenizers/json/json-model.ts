@@ -1,6 +1,7 @@
 /** The `model` of a tokenizer.json: pieces of text to ids, by BPE, WordPiece, WordLevel or Unigram. */
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../../../base/errors.ts";
+import { lazySchema } from "../../../base/on-first-use.ts";
 import { JsonBpe } from "./json-bpe.ts";
 import { JsonUnigram } from "./json-unigram.ts";
 import { maxTokenId, Vocabulary } from "./vocabulary.ts";
@@ -13,21 +14,28 @@ export interface JsonModel {
 }
 
 /** Ids by token, checked by hand: a schema takes seconds for real vocabularies. */
-const idsByToken = z.custom<Readonly<Record<string, number>>>(
-  (value) =>
-    typeof value === "object" &&
-    value !== null &&
-    !Array.isArray(value) &&
-    Object.values(value).every((id) => Number.isInteger(id) && id >= 0 && id <= maxTokenId),
-  `expected ids from 0 to ${maxTokenId} by token`,
+const idsByToken = lazySchema((z) =>
+  z.custom<Readonly<Record<string, number>>>(
+    (value) =>
+      typeof value === "object" &&
+      value !== null &&
+      !Array.isArray(value) &&
+      Object.values(value).every((id) => Number.isInteger(id) && id >= 0 && id <= maxTokenId),
+    `expected ids from 0 to ${maxTokenId} by token`,
+  ),
 );
-const merges = z.custom<readonly (string | readonly [string, string])[]>(
-  (value) => Array.isArray(value) && value.every((merge) => typeof merge === "string" || isPair(merge)),
-  'expected merges as "a b" or ["a", "b"]',
+const merges = lazySchema((z) =>
+  z.custom<readonly (string | readonly [string, string])[]>(
+    (value) => Array.isArray(value) && value.every((merge) => typeof merge === "string" || isPair(merge)),
+    'expected merges as "a b" or ["a", "b"]',
+  ),
 );
-const scores = z.custom<readonly (readonly [string, number])[]>(
-  (value) => Array.isArray(value) && value.length > 0 && value.length <= maxTokenId && value.every(isScored),
-  "expected tokens with their scores",
+const scores = lazySchema((z) =>
+  z.custom<readonly (readonly [string, number])[]>(
+    (value) =>
+      Array.isArray(value) && value.length > 0 && value.length <= maxTokenId && value.every(isScored),
+    "expected tokens with their scores",
+  ),
 );
 
 function isPair(value: unknown): boolean {
@@ -40,9 +48,9 @@ function isScored(value: unknown): boolean {
   );
 }
 
-const flag = z.boolean().nullish();
+const flag = lazySchema((z) => z.boolean().nullish());
 /** Older files write an empty string for none. */
-const none = z.literal("").nullish();
+const none = lazySchema((z) => z.literal("").nullish());
 
 /** Files from before models had a type: the reference tells them apart by their keys. */
 function withType(file: unknown): unknown {
@@ -59,39 +67,45 @@ function withType(file: unknown): unknown {
 }
 
 /** The keys of each kind of model; what is not here or has another value is not supported. */
-const modelFile = z.discriminatedUnion("type", [
-  z.strictObject({
-    type: z.literal("BPE"),
-    vocab: idsByToken,
-    merges,
-    dropout: z.literal(0).nullish(),
-    unk_token: z.string().nullish(),
-    continuing_subword_prefix: none,
-    end_of_word_suffix: none,
-    fuse_unk: flag,
-    byte_fallback: flag,
-    ignore_merges: flag,
-  }),
-  z.strictObject({
-    type: z.literal("WordPiece"),
-    vocab: idsByToken,
-    unk_token: z.string().default("[UNK]"),
-    continuing_subword_prefix: z.string().default("##"),
-    max_input_chars_per_word: z.int().nonnegative().default(100),
-  }),
-  z.strictObject({ type: z.literal("WordLevel"), vocab: idsByToken, unk_token: z.string().default("<unk>") }),
-  z.strictObject({
-    type: z.literal("Unigram"),
-    vocab: scores,
-    unk_id: z.int().nonnegative().nullish(),
-    byte_fallback: flag,
-  }),
-]);
+const modelFile = lazySchema((z) =>
+  z.discriminatedUnion("type", [
+    z.strictObject({
+      type: z.literal("BPE"),
+      vocab: idsByToken(),
+      merges: merges(),
+      dropout: z.literal(0).nullish(),
+      unk_token: z.string().nullish(),
+      continuing_subword_prefix: none(),
+      end_of_word_suffix: none(),
+      fuse_unk: flag(),
+      byte_fallback: flag(),
+      ignore_merges: flag(),
+    }),
+    z.strictObject({
+      type: z.literal("WordPiece"),
+      vocab: idsByToken(),
+      unk_token: z.string().default("[UNK]"),
+      continuing_subword_prefix: z.string().default("##"),
+      max_input_chars_per_word: z.int().nonnegative().default(100),
+    }),
+    z.strictObject({
+      type: z.literal("WordLevel"),
+      vocab: idsByToken(),
+      unk_token: z.string().default("<unk>"),
+    }),
+    z.strictObject({
+      type: z.literal("Unigram"),
+      vocab: scores(),
+      unk_id: z.int().nonnegative().nullish(),
+      byte_fallback: flag(),
+    }),
+  ]),
+);
 
 /** The `model` of a tokenizer.json. */
-export const modelSchema = z.preprocess(withType, modelFile);
+export const modelSchema = lazySchema((z) => z.preprocess(withType, modelFile()));
 
-type ModelFile = z.infer<typeof modelFile>;
+type ModelFile = z.infer<ReturnType<typeof modelFile>>;
 type WordPieceFile = Extract<ModelFile, { type: "WordPiece" }>;
 
 function wordLevel(vocabulary: Vocabulary, unkToken: string): JsonModel {

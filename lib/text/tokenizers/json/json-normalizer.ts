@@ -1,6 +1,7 @@
 /** The `normalizer` of a tokenizer.json, component by component as the reference library has it. */
-import { z } from "zod";
+
 import { SeekError } from "../../../base/errors.ts";
+import { lazySchema } from "../../../base/on-first-use.ts";
 import { JsonPattern } from "../patterns/json-pattern.ts";
 import { classOf, type UnicodeSet } from "../patterns/unicode.ts";
 import { CharsMap } from "../sentencepiece/chars-map.ts";
@@ -9,22 +10,22 @@ import { type Component, componentList, parseComponent } from "./component.ts";
 /** Text to text. */
 export type Normalize = (text: string) => string;
 
-const flag = z.boolean();
-const schemas = {
+const flag = lazySchema((z) => z.boolean());
+const schemas = lazySchema((z) => ({
   BertNormalizer: z.strictObject({
     type: z.string(),
-    clean_text: flag.default(true),
-    handle_chinese_chars: flag.default(true),
-    strip_accents: flag.nullish(),
-    lowercase: flag.default(true),
+    clean_text: flag().default(true),
+    handle_chinese_chars: flag().default(true),
+    strip_accents: flag().nullish(),
+    lowercase: flag().default(true),
   }),
   Replace: z.strictObject({ type: z.string(), pattern: z.unknown(), content: z.string() }),
   Prepend: z.strictObject({ type: z.string(), prepend: z.string() }),
-  Strip: z.strictObject({ type: z.string(), strip_left: flag, strip_right: flag }),
+  Strip: z.strictObject({ type: z.string(), strip_left: flag(), strip_right: flag() }),
   Precompiled: z.strictObject({ type: z.string(), precompiled_charsmap: z.string().nullable() }),
-  Sequence: z.strictObject({ type: z.string(), normalizers: componentList }),
+  Sequence: z.strictObject({ type: z.string(), normalizers: componentList() }),
   plain: z.strictObject({ type: z.string() }),
-};
+}));
 
 const setRegex = (name: UnicodeSet, flags = "gu"): RegExp => new RegExp(`[${classOf(name)}]`, flags);
 
@@ -50,7 +51,7 @@ function lowercase(text: string): string {
 }
 
 function bert(component: Component): Normalize {
-  const options = parseComponent("normalizer", schemas.BertNormalizer, component);
+  const options = parseComponent("normalizer", schemas().BertNormalizer, component);
   const steps: Normalize[] = [];
   if (options.clean_text) {
     const removed = setRegex("bertRemoved");
@@ -66,13 +67,13 @@ function bert(component: Component): Normalize {
 }
 
 function replace(component: Component): Normalize {
-  const { pattern, content } = parseComponent("normalizer", schemas.Replace, component);
+  const { pattern, content } = parseComponent("normalizer", schemas().Replace, component);
   const regex = JsonPattern.parse(pattern);
   return (text) => regex.replace(text, content);
 }
 
 function strip(component: Component): Normalize {
-  const { strip_left, strip_right } = parseComponent("normalizer", schemas.Strip, component);
+  const { strip_left, strip_right } = parseComponent("normalizer", schemas().Strip, component);
   return (text) => {
     const start = strip_left ? (/^\p{White_Space}*/u.exec(text)?.[0].length ?? 0) : 0;
     let end = text.length;
@@ -85,7 +86,7 @@ const kSegmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** SentencePiece's table, asked once for each short grapheme and else for each code point. */
 function precompiled(component: Component): Normalize {
-  const { precompiled_charsmap } = parseComponent("normalizer", schemas.Precompiled, component);
+  const { precompiled_charsmap } = parseComponent("normalizer", schemas().Precompiled, component);
   const map = new CharsMap(Buffer.from(precompiled_charsmap ?? "", "base64"));
   const ofChar = (char: string): string => map.shortest(char) ?? char;
   return (text) => {
@@ -103,7 +104,7 @@ function inOrder(steps: readonly Normalize[]): Normalize {
 }
 
 function plain(component: Component, normalize: Normalize): Normalize {
-  parseComponent("normalizer", schemas.plain, component);
+  parseComponent("normalizer", schemas().plain, component);
   return normalize;
 }
 
@@ -130,7 +131,7 @@ export function normalizerOf(component: Component): Normalize {
     case "Replace":
       return replace(component);
     case "Prepend": {
-      const { prepend } = parseComponent("normalizer", schemas.Prepend, component);
+      const { prepend } = parseComponent("normalizer", schemas().Prepend, component);
       return (text) => (text === "" ? text : prepend + text);
     }
     case "Strip":
@@ -138,7 +139,7 @@ export function normalizerOf(component: Component): Normalize {
     case "Precompiled":
       return precompiled(component);
     case "Sequence": {
-      const { normalizers } = parseComponent("normalizer", schemas.Sequence, component);
+      const { normalizers } = parseComponent("normalizer", schemas().Sequence, component);
       return inOrder(normalizers.map(normalizerOf));
     }
     default:

@@ -1,6 +1,7 @@
 /** The `pre_tokenizer` of a tokenizer.json, component by component as the reference library has it. */
-import { z } from "zod";
+
 import { SeekError } from "../../../base/errors.ts";
+import { lazySchema } from "../../../base/on-first-use.ts";
 import { writeByteLevel } from "../byte-alphabet.ts";
 import { JsonPattern, type Stretch } from "../patterns/json-pattern.ts";
 import { classOf } from "../patterns/unicode.ts";
@@ -18,31 +19,31 @@ export type PreTokenize = (piece: Piece) => Piece[];
 const behaviors = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"] as const;
 type Behavior = (typeof behaviors)[number];
 
-const type = z.string();
-const flag = z.boolean();
-const behavior = z.enum(behaviors);
-const schemas = {
+const type = lazySchema((z) => z.string());
+const flag = lazySchema((z) => z.boolean());
+const behavior = lazySchema((z) => z.enum(behaviors));
+const schemas = lazySchema((z) => ({
   ByteLevel: z.strictObject({
-    type,
-    add_prefix_space: flag,
-    trim_offsets: flag.optional(),
-    use_regex: flag.default(true),
+    type: type(),
+    add_prefix_space: flag(),
+    trim_offsets: flag().optional(),
+    use_regex: flag().default(true),
   }),
   Metaspace: z.strictObject({
-    type,
+    type: type(),
     replacement: z.string().refine((text) => [...text].length === 1, "expected one character"),
     prepend_scheme: z.enum(["always", "first", "never"]).optional(),
-    add_prefix_space: flag.optional(),
+    add_prefix_space: flag().optional(),
     str_rep: z.string().optional(),
-    split: flag.default(true),
+    split: flag().default(true),
   }),
-  Split: z.strictObject({ type, pattern: z.unknown(), behavior, invert: flag }),
-  Punctuation: z.strictObject({ type, behavior: behavior.default("Isolated") }),
-  Digits: z.strictObject({ type, individual_digits: flag }),
-  CharDelimiterSplit: z.strictObject({ type, delimiter: z.string() }),
-  Sequence: z.strictObject({ type, pretokenizers: componentList }),
-  plain: z.strictObject({ type }),
-};
+  Split: z.strictObject({ type: type(), pattern: z.unknown(), behavior: behavior(), invert: flag() }),
+  Punctuation: z.strictObject({ type: type(), behavior: behavior().default("Isolated") }),
+  Digits: z.strictObject({ type: type(), individual_digits: flag() }),
+  CharDelimiterSplit: z.strictObject({ type: type(), delimiter: z.string() }),
+  Sequence: z.strictObject({ type: type(), pretokenizers: componentList() }),
+  plain: z.strictObject({ type: type() }),
+}));
 
 /** GPT-2's expression. */
 const kByteLevel = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
@@ -98,7 +99,7 @@ function keep(source: string): PreTokenize {
 }
 
 function byteLevel(component: Component): PreTokenize {
-  const { add_prefix_space, use_regex } = parseComponent("pre_tokenizer", schemas.ByteLevel, component);
+  const { add_prefix_space, use_regex } = parseComponent("pre_tokenizer", schemas().ByteLevel, component);
   const words = use_regex
     ? cut(JsonPattern.parse({ Regex: kByteLevel }), { behavior: "Isolated" })
     : undefined;
@@ -112,7 +113,7 @@ function byteLevel(component: Component): PreTokenize {
 function metaspace(component: Component): PreTokenize {
   const { replacement, prepend_scheme, add_prefix_space, split } = parseComponent(
     "pre_tokenizer",
-    schemas.Metaspace,
+    schemas().Metaspace,
     component,
   );
   const scheme = prepend_scheme ?? (add_prefix_space === false ? "never" : "always");
@@ -127,19 +128,19 @@ function metaspace(component: Component): PreTokenize {
 }
 
 function splitter(component: Component): PreTokenize {
-  const { pattern, behavior, invert } = parseComponent("pre_tokenizer", schemas.Split, component);
+  const { pattern, behavior, invert } = parseComponent("pre_tokenizer", schemas().Split, component);
   return cut(JsonPattern.parse(pattern), { behavior, isInverted: invert });
 }
 
 function sequence(component: Component): PreTokenize {
-  const steps = parseComponent("pre_tokenizer", schemas.Sequence, component).pretokenizers.map(
+  const steps = parseComponent("pre_tokenizer", schemas().Sequence, component).pretokenizers.map(
     preTokenizerOf,
   );
   return (piece) => steps.reduce<Piece[]>((pieces, step) => pieces.flatMap(step), [piece]);
 }
 
 function plain(component: Component, preTokenize: PreTokenize): PreTokenize {
-  parseComponent("pre_tokenizer", schemas.plain, component);
+  parseComponent("pre_tokenizer", schemas().plain, component);
   return preTokenize;
 }
 
@@ -170,14 +171,14 @@ export function preTokenizerOf(component: Component): PreTokenize {
     case "Punctuation":
       return cutAt(
         `[${classOf("bertPunctuation")}]`,
-        parseComponent(name, schemas.Punctuation, component).behavior,
+        parseComponent(name, schemas().Punctuation, component).behavior,
       );
     case "Digits": {
-      const { individual_digits } = parseComponent(name, schemas.Digits, component);
+      const { individual_digits } = parseComponent(name, schemas().Digits, component);
       return cutAt("\\p{N}", individual_digits ? "Isolated" : "Contiguous");
     }
     case "CharDelimiterSplit": {
-      const { delimiter } = parseComponent(name, schemas.CharDelimiterSplit, component);
+      const { delimiter } = parseComponent(name, schemas().CharDelimiterSplit, component);
       return cut(JsonPattern.parse({ String: delimiter }), { behavior: "Removed" });
     }
     default:

@@ -1,6 +1,7 @@
 /** Hugging Face's tokenizer.json: text -> normaliser -> pieces -> model -> ids, with added tokens and a template. */
-import { z } from "zod";
+import type { z } from "zod";
 import { SeekError } from "../../../base/errors.ts";
+import { lazySchema } from "../../../base/on-first-use.ts";
 import { type AddedToken, AddedTokenSplitter, addedTokenSchema } from "../added-tokens.ts";
 import type { Codec, EncodeParts } from "../codec.ts";
 import type { Component } from "./component.ts";
@@ -10,22 +11,26 @@ import { type Normalize, normalizerOf } from "./json-normalizer.ts";
 import { type PreTokenize, preTokenizerOf } from "./json-pretokenizer.ts";
 import { pairTemplateIds, templateIds } from "./json-template.ts";
 
-const component = z.custom<Component | null>(
-  (value) => value === null || (typeof value === "object" && typeof (value as Component).type === "string"),
-  "expected null or an object with a type",
+const component = lazySchema((z) =>
+  z.custom<Component | null>(
+    (value) => value === null || (typeof value === "object" && typeof (value as Component).type === "string"),
+    "expected null or an object with a type",
+  ),
 );
 
 /** What a tokenizer.json must have; the parts of a component are checked by who builds it. */
-export const tokenizerJsonSchema = z.looseObject({
-  added_tokens: z.array(addedTokenSchema).default([]),
-  normalizer: component.default(null),
-  pre_tokenizer: component.default(null),
-  model: modelSchema,
-  post_processor: component.default(null),
-  decoder: component.default(null),
-});
+export const tokenizerJsonSchema = lazySchema((z) =>
+  z.looseObject({
+    added_tokens: z.array(addedTokenSchema()).default([]),
+    normalizer: component().default(null),
+    pre_tokenizer: component().default(null),
+    model: modelSchema(),
+    post_processor: component().default(null),
+    decoder: component().default(null),
+  }),
+);
 
-type TokenizerJson = z.infer<typeof tokenizerJsonSchema>;
+type TokenizerJson = z.infer<ReturnType<typeof tokenizerJsonSchema>>;
 
 /** What stands between an added token and the next is normalised, cut into pieces, and these into tokens. */
 interface Parts {
