@@ -42,6 +42,7 @@ test("components that are not implemented exactly are refused by name", async ()
   await refuses({ model: { ...model, end_of_word_suffix: "</w>" } }, /model\.end_of_word_suffix/);
   await refuses({ model: { ...model, merges: [...model.merges, "zz qq"] } }, /"zz".*not in the vocabulary/);
   await refuses({ model: { ...model, vocab: { ...model.vocab, far: 4e9 } } }, /model\.vocab/);
+  await refuses({ added_tokens: [{ id: 900, content: "<far>" }] }, /<far>: expected id 420, got 900/);
   await refuses(split("(?>a+)b"), /atomic/);
   await refuses(split("a++b"), /possessive/);
 });

@@ -10,6 +10,7 @@ import { buildModel, type JsonModel, modelSchema } from "./json-model.ts";
 import { type Normalize, normalizerOf } from "./json-normalizer.ts";
 import { type PreTokenize, preTokenizerOf } from "./json-pretokenizer.ts";
 import { pairTemplateIds, templateIds } from "./json-template.ts";
+import type { Vocabulary } from "./vocabulary.ts";
 
 const component = lazySchema((z) =>
   z.custom<Component | null>(
@@ -84,10 +85,22 @@ class JsonEncoder {
   }
 }
 
+/** The reference numbers added tokens by itself, so that an id written otherwise would mean another token there. */
+function addTokens(vocabulary: Vocabulary, added: readonly AddedToken[]): void {
+  let next = vocabulary.ids.size;
+  for (const { content, id } of added) {
+    const expected = vocabulary.idOf(content) ?? next;
+    if (id !== expected)
+      throw new SeekError("ERR_FORMAT", `added_tokens: ${content}: expected id ${expected}, got ${id}`);
+    next = Math.max(next, id + 1);
+    vocabulary.add(content, id);
+  }
+}
+
 function codec(json: TokenizerJson): Codec {
   const parts = build(json);
   const { vocabulary } = parts.model;
-  for (const { content, id } of json.added_tokens) vocabulary.add(content, id);
+  addTokens(vocabulary, json.added_tokens);
   const specials = json.added_tokens.filter((token) => token.special);
   const encoder = new JsonEncoder(parts, json.added_tokens);
   const plain = new JsonEncoder(
