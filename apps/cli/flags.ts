@@ -1,39 +1,15 @@
-/** Command-line flags made from a zod schema, and the values they were given. */
+/** Command-line flags made from a schema of options. */
 import { Option } from "commander";
-import { z } from "zod";
-
-/** One option as a flag. */
-interface Field {
-  readonly key: string;
-  readonly type: "boolean" | "number" | "string";
-  readonly isList: boolean;
-  readonly help: string;
-  readonly choices: readonly string[];
-  readonly default: unknown;
-}
-
-/** The part of JSON Schema that options use. */
-interface JsonType {
-  readonly type?: string;
-  readonly enum?: readonly string[];
-  readonly items?: JsonType;
-  readonly description?: string;
-  readonly default?: unknown;
-}
+import type { z } from "zod";
+import { isValues, merged, parseAssignments } from "./assignments.ts";
+import { type Field, fieldsOf } from "./fields.ts";
 
 /**
- * The flags of a schema: `maxTokens` becomes `--max-tokens`; a boolean that is on by default becomes `--no-...`;
- * lists may be repeated, and numbers in lists separated by commas.
+ * The flags of a schema: `maxTokens` becomes `--max-tokens`; a boolean that is on by default becomes `--no-...`; lists may
+ * be repeated, and numbers in lists separated by commas; an object is `key=value,...`.
  */
 export function flagsOf(schema: z.ZodObject): Option[] {
   return fieldsOf(schema).map(flagOf);
-}
-
-/** The options that are lists. */
-export function listKeys(schema: z.ZodObject): string[] {
-  return fieldsOf(schema)
-    .filter(({ isList }) => isList)
-    .map(({ key }) => key);
 }
 
 /**
@@ -46,40 +22,25 @@ export function flagName(key: string): string {
   return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-function fieldsOf(schema: z.ZodObject): Field[] {
-  const { properties = {} } = z.toJSONSchema(schema, { io: "input" }) as {
-    properties?: Record<string, JsonType>;
-  };
-  return Object.entries(properties).map(([key, property]) => {
-    const value = property.type === "array" ? (property.items ?? {}) : property;
-    const type = value.type === "integer" ? "number" : value.type;
-    return {
-      key,
-      type: type === "boolean" || type === "number" ? type : "string",
-      isList: property.type === "array",
-      help: property.description ?? "",
-      choices: value.enum ?? [],
-      default: property.default,
-    };
-  });
+/** What stands behind a flag or a key, in a word. */
+export function valueName({ type, choices, head }: Field): string {
+  if (type === "object") return head === undefined ? "key=value,..." : `${head},key=value,...`;
+  if (choices.length > 0) return choices.join("|");
+  return type === "number" ? "n" : "text";
 }
 
 function flagOf(field: Field): Option {
-  const name = field.default === true ? flagName(field.key).replace("--", "--no-") : flagName(field.key);
-  if (field.type === "boolean") return new Option(name, field.help);
-  const value = field.choices.length > 0 ? field.choices.join("|") : field.type === "number" ? "n" : "text";
-  const option = new Option(`${name} <${value}>`, helpOf(field));
-  return option.argParser((given: string, before: unknown) => {
+  const name = field.default === true ? flagName(`no-${field.key}`) : flagName(field.key);
+  if (field.type === "boolean") return new Option(name);
+  return new Option(`${name} <value>`).argParser((given: string, before: unknown) => {
+    if (field.type === "object") {
+      return merged(isValues(before) ? before : {}, parseAssignments(given, field.head, flagName(field.key)));
+    }
     if (!field.isList) return parseValue(field, given);
     const items = field.type === "number" ? given.split(",") : [given];
     const earlier = Array.isArray(before) ? before : [];
     return [...earlier, ...items.map((item) => parseValue(field, item))];
   });
-}
-
-function helpOf({ help, isList, type, default: fallback }: Field): string {
-  const repeat = isList ? (type === "number" ? " (separated by commas)" : " (repeatable)") : "";
-  return `${help}${repeat}${fallback === undefined ? "" : ` (default: ${JSON.stringify(fallback)})`}`;
 }
 
 // What is no number stays text, for the schema to refuse by name.

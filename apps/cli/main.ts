@@ -8,6 +8,7 @@ import { packageRoot } from "../../lib/base/package-root.ts";
 import { type Command, type CommandIo, UsageError } from "./command.ts";
 import { commands, groups } from "./commands.ts";
 import { flagsOf } from "./flags.ts";
+import { commandHelp } from "./help.ts";
 import { readOptions } from "./options.ts";
 
 /** 0 done, 1 failed, 2 called in a wrong way. */
@@ -89,11 +90,8 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
   for (const flag of flagsOf(each.options)) {
     if (!places.includes(flag.attributeName())) subcommand.addOption(flag);
   }
-  subcommand.option(
-    "--config <file>",
-    "YAML or JSON file with these options (names without dashes, in camelCase)",
-  );
-  subcommand.option("--json", "one JSON object on standard output, all else on standard error");
+  subcommand.option("--config <file>").option("--json");
+  subcommand.configureHelp({ formatHelp: () => commandHelp(each, process.stdout.columns ?? 80) });
   return subcommand.action(async () => {
     const { config, json = false, ...flags } = subcommand.opts<Record<string, unknown>>();
     const placed = Object.fromEntries(places.map((place, i) => [place, subcommand.args[i]]));

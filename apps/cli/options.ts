@@ -2,15 +2,17 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import type { z } from "zod";
-import { unknownKey } from "../../lib/base/spelling.ts";
+import { nearestWord, unknownKey } from "../../lib/base/spelling.ts";
+import { isValues, merged, parseAssignments, type Values } from "./assignments.ts";
 import { UsageError } from "./command.ts";
-import { flagName, listKeys } from "./flags.ts";
+import { type Field, type Form, fieldsOf } from "./fields.ts";
+import { flagName } from "./flags.ts";
 
 /**
  * Puts a command's options together.
  *
  * @param schema - the command's options
- * @param flags - what was given on the command line; wins over the file
+ * @param flags - what was given on the command line; wins over the file, key by key
  * @param configPath - a YAML or JSON file with the same keys
  * @throws UsageError that names the option, what was expected, and for an unknown key the nearest spelling
  */
@@ -19,25 +21,47 @@ export async function readOptions(
   flags: Readonly<Record<string, unknown>>,
   configPath?: string,
 ): Promise<unknown> {
-  const config = configPath === undefined ? {} : await readConfig(schema, configPath);
-  const given = { ...config, ...flags };
+  const fields = fieldsOf(schema);
+  const config = configPath === undefined ? {} : await readConfig(fields, configPath);
+  const given: Record<string, unknown> = { ...config, ...flags };
+  for (const field of fields) {
+    if (field.type === "object" && given[field.key] !== undefined) {
+      given[field.key] = together(field, config[field.key], flags[field.key]);
+    }
+  }
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
-  throw new UsageError(parsed.error.issues.map((issue) => explain(issue, given)).join("\n"));
+  throw new UsageError(parsed.error.issues.map((issue) => explain(issue, given, fields)).join("\n"));
 }
 
-async function readConfig(schema: z.ZodObject, path: string): Promise<Record<string, unknown>> {
+/** Flags over the file; where they name another one, such as another recipe, the file's choices are not its own. */
+function together({ head, default: fallback }: Field, below: unknown, above: unknown): unknown {
+  const value = isValues(below) && isValues(above) ? overlaid(head, below, above) : (above ?? below);
+  if (!isValues(value) || head === undefined || head in value || !isValues(fallback)) return value;
+  return { [head]: fallback[head], ...value };
+}
+
+function overlaid(head: string | undefined, below: Values, above: Values): Values {
+  const isOther = head !== undefined && head in above && above[head] !== below[head];
+  return isOther ? above : merged(below, above);
+}
+
+async function readConfig(fields: readonly Field[], path: string): Promise<Record<string, unknown>> {
   const config = parseConfig(await readConfigText(path), path);
-  const known = Object.keys(schema.shape);
+  const known = fields.map(({ key }) => key);
   for (const key of Object.keys(config)) {
     if (!known.includes(key)) throw new UsageError(`${path}: ${unknownKey(key, known)}`);
   }
-  return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, asGiven(schema, key, value)]));
+  const entries = Object.entries(config).map(([key, value]) => {
+    const field = fields.find((each) => each.key === key);
+    return [key, field === undefined ? value : asGiven(field, value)];
+  });
+  return Object.fromEntries(entries);
 }
 
-// A list of one may be written without brackets.
-function asGiven(schema: z.ZodObject, key: string, value: unknown): unknown {
-  const isList = listKeys(schema).includes(key);
+// A list of one may be written without brackets, and keys with values as they are typed.
+function asGiven({ isList, type, head, key }: Field, value: unknown): unknown {
+  if (type === "object" && typeof value === "string") return parseAssignments(value, head, key);
   return isList && value !== null && !Array.isArray(value) ? [value] : value;
 }
 
@@ -69,10 +93,44 @@ export function parseProblem(cause: unknown): string {
   return first.replace(/:$/, "");
 }
 
-function explain({ path, message }: z.core.$ZodIssue, given: Readonly<Record<string, unknown>>): string {
-  const key = String(path[0] ?? "");
-  const value = given[key];
+/** An issue of the schema in the words of the command line. */
+function explain(issue: z.core.$ZodIssue, given: Values, fields: readonly Field[]): string {
+  const [key = "", ...inner] = issue.path.map(String);
+  const field = fields.find((each) => each.key === key);
   const name = key === "" ? "options" : flagName(key);
-  if (key !== "" && value === undefined) return `${name}: required`;
-  return `${name}: ${message.replace(/^Invalid input: /, "")}${key === "" ? "" : `, got ${JSON.stringify(value)}`}`;
+  if (field?.type === "object" && isValues(given[key])) {
+    return `${name}: ${explainKey(issue, inner.join("."), field, given[key])}`;
+  }
+  if (key !== "" && given[key] === undefined) return `${name}: required`;
+  return `${name}: ${messageOf(issue)}${key === "" ? "" : `, got ${JSON.stringify(given[key])}`}`;
+}
+
+function explainKey(issue: z.core.$ZodIssue, path: string, field: Field, given: Values): string {
+  const names = field.forms.flatMap(({ name }) => (name === undefined ? [] : [name]));
+  if (issue.code === "invalid_union" && path === field.head) {
+    const meant = nearestWord(String(given[path]), names);
+    const hint = meant === undefined ? `expected one of ${names.join(", ")}` : `did you mean "${meant}"?`;
+    return `unknown ${path} "${given[path]}"; ${hint}`;
+  }
+  const value = path.split(".").reduce<unknown>((at, key) => (isValues(at) ? at[key] : undefined), given);
+  if (issue.code !== "unrecognized_keys") {
+    return value === undefined
+      ? `${path}: required`
+      : `${path}: ${messageOf(issue)}, got ${JSON.stringify(value)}`;
+  }
+  const form = field.forms.find(({ name }) => name === undefined || name === given[field.head ?? ""]);
+  const before = path === "" ? "" : `${path}.`;
+  return issue.keys.map((key) => unknownInner(`${before}${key}`, form, field)).join("; ");
+}
+
+function unknownInner(key: string, form: Form | undefined, { forms }: Field): string {
+  const known = form?.keys.map((each) => each.key) ?? [];
+  const owners = forms.filter(({ keys }) => keys.some((each) => each.key === key));
+  if (owners.length === 0 || form?.name === undefined) return unknownKey(key, known);
+  const has = owners.map(({ name }) => name).join(", ");
+  return `${form.name} has no "${key}", which is of ${has}; it has ${known.join(", ")}`;
+}
+
+function messageOf({ message }: z.core.$ZodIssue): string {
+  return message.replace(/^Invalid input: /, "");
 }

@@ -42,11 +42,7 @@ export function reSearch({ tools, ...options }: ReSearchOptions = {}): Recipe {
   const { template = "instruct", templateText, variant = "code", faithful = false } = options;
   const endOfText = template === "base" ? "<|endoftext|>" : "<|im_end|>";
   return {
-    format: reSearchFormat({
-      template,
-      faithful,
-      templateText,
-    }),
+    format: reSearchFormat({ template, faithful, templateText }),
     limits: {
       maxTurns: faithful ? Number.POSITIVE_INFINITY : 10,
       maxResponseTokens: 8192,

@@ -42,6 +42,8 @@ export interface Training {
   readonly criticWarmupSteps: number;
   /** AdamW's, of policy and critic. */
   readonly weightDecay: number;
+  /** AdamW's. @default 0.9 */
+  readonly beta1?: number;
   /** AdamW's. @default 0.999 */
   readonly beta2?: number;
   /** Bound on the gradient norm; 0 is none. @default 1 */

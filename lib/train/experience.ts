@@ -104,7 +104,7 @@ function criticAdvantages(
   values: readonly Float32Array[],
   algorithm: Algorithm,
 ) {
-  const estimates = rewards.map((reward, i) => gae(reward, values[i]!, algorithm.discount));
+  const estimates = rewards.map((reward, i) => gae(reward, values[i]!, algorithm));
   const advantages = whiten(estimates.map((estimate) => estimate.advantages));
   const flatReturns = estimates.flatMap(({ returns }) => [...returns]);
   const flatValues = values.flatMap((one) => [...one]);
@@ -143,12 +143,12 @@ function toGoAdvantages(
   sequences: readonly TrainSequence[],
   rewarded: readonly Rewarded[],
   penalties: readonly Float64Array[] | undefined,
-  { advantage, discount }: Algorithm,
+  { advantage, gamma }: Algorithm,
 ): TrainSequence[] {
   const toGo = rewarded.map((each, i) => {
     const rewards = rewardsOf(each, penalties?.[i], sequences[i]!.rows.length);
     if (advantage === "remax") return rewardsToGo(rewards, { baseline: each.baseline });
-    return rewardsToGo(rewards, { gamma: discount?.gamma });
+    return rewardsToGo(rewards, { gamma });
   });
   const final = advantage === "remax" ? toGo : whiten(toGo);
   return sequences.map((sequence, i) => ({ ...sequence, advantages: Float32Array.from(final[i]!) }));

@@ -26,7 +26,7 @@ export interface OpenLearners extends AsyncDisposable {
 export async function openLearners(
   model: Model,
   algorithm: Algorithm,
-  options: Pick<AdamWOptions, "weightDecay" | "beta2" | "maxGradNorm"> = {},
+  options: Pick<AdamWOptions, "weightDecay" | "beta1" | "beta2" | "maxGradNorm"> = {},
 ): Promise<OpenLearners> {
   const trainer = await Trainer.open(model, options);
   const critic = algorithm.advantage === "gae" ? await Critic.open(model, options) : undefined;

@@ -69,14 +69,14 @@ test("an index is built, searched, and evaluated over", async () => {
   );
 
   const ranker = join(projectRoot, "test", "golden", "embed", "bert-rank");
-  const asked = ["--query", "Italy", "--top-k", "2", "--rerank-from", "2"];
+  const asked = ["--query", "Italy", "--top-k", "2"];
   const ranked = (await runJson(
     "search",
     "--index",
     index,
     ...asked,
     "--reranker",
-    ranker,
+    `${ranker},from=2`,
   )) as typeof built & {
     results: { hits: { title: string; score: number }[] }[];
   };
@@ -93,9 +93,12 @@ test("an index is built, searched, and evaluated over", async () => {
   assert.ok((scores[0] ?? 0) >= (scores[1] ?? 0));
 
   const config = join(folder, "eval.yaml");
-  await writeFile(config, `model: ${model}\nindex: ${index}\nquestions: ${questions}\nmaxTurns: 2\n`);
+  await writeFile(
+    config,
+    `model: ${model}\nindex: ${index}\nquestions: ${questions}\nlimits: {maxTurns: 2}\n`,
+  );
   const out = join(folder, "eval.jsonl");
-  const given = ["--config", config, "--max-response-tokens", "8", "--num-questions", "2", "--out", out];
+  const given = ["--config", config, "--limits", "maxResponseTokens=8", "--num-questions", "2", "--out", out];
   const { secondsPerQuestion, latencySeconds, aloneSeconds, intervals, generatedTokens, ...means } =
     await runJson(...["eval", ...given, "--alone", "1"]);
   const noAnswers = { retrievalRecall: 0, retrievalPrecision: null, formatAccuracy: 0, answerAccuracy: null };
@@ -140,7 +143,7 @@ test("several sets are evaluated in one command, which goes on where it was stop
   await writeFile(other, jsonLines([{ question: "capital of Chile?", answers: ["Santiago"] }]));
   const out = join(folder, "sets.jsonl");
   const options = ["--model", model, "--index", index, "--questions", questions, "--questions", other];
-  const given = ["eval", ...options, "--max-turns", "1", "--max-response-tokens", "8", "--out", out];
+  const given = ["eval", ...options, "--limits", "maxTurns=1,maxResponseTokens=8", "--out", out];
   const whole = await runJson(...given);
   const sets = whole.sets as { name: string; questions: number }[];
   assert.deepEqual(
@@ -177,10 +180,10 @@ test("several sets are evaluated in one command, which goes on where it was stop
 
 test("baselines are evaluated by the same command, without an index where they do not search", async () => {
   await runJson("index", "build", "--corpus", corpus, "--out", index);
-  const given = ["eval", "--model", model, "--questions", questions, "--max-response-tokens", "8"];
+  const given = ["eval", "--model", model, "--questions", questions, "--limits", "maxResponseTokens=8"];
   const direct = await runJson(...given, "--baseline", "direct");
   assert.deepEqual([direct.questions, direct.rounds, direct.retrievalRecall], [3, 0, 0]);
-  const rag = await runJson(...given, "--baseline", "rag", "--index", index, "--documents", "1");
+  const rag = await runJson(...given, "--baseline", "rag", "--index", index, "--limits", "topK=1");
   // Of Paris, Rome and Lima the corpus knows two.
   assert.deepEqual([rag.questions, rag.rounds, rag.retrievalRecall], [3, 1, 2 / 3]);
   assert.ok(Number(rag.observedTokens) > 0);
@@ -211,7 +214,7 @@ test("a model is fine-tuned, and trained by its rewards; each result is a model 
   assert.match(tuned, /^1 steps were done before; model in /);
 
   const config = join(folder, "train.json");
-  const limits = { maxTurns: 2, maxResponseTokens: 8, batchQuestions: 2, samples: 2, steps: 2 };
+  const sizes = { limits: { maxTurns: 2, maxResponseTokens: 8 }, batchQuestions: 2, samples: 2, steps: 2 };
   const run = {
     model: sft.model,
     index,
@@ -220,7 +223,7 @@ test("a model is fine-tuned, and trained by its rewards; each result is a model 
     evalEvery: 1,
     out: join(folder, "rl"),
   };
-  await writeFile(config, JSON.stringify({ ...run, ...limits, algorithm: "grpo", learningRate: 0.001 }));
+  await writeFile(config, JSON.stringify({ ...run, ...sizes, algorithm: "grpo", learningRate: 0.001 }));
   const plan = await runCli("train", "--config", config, "--dry-run");
   assert.equal(plan.code, 0, plan.stderr);
   assert.match(plan.stderr, /^model +\S+: [\d,]+ parameters, float32 on cpu$/m);
@@ -265,10 +268,10 @@ test("train takes ReMax, an adaptive KL, dynamic sampling and a changing number 
   await writeFile(sources, jsonLines([{ question: "nq", answers: ["x"], source: "nq" }]));
   const other = join(folder, "musique.jsonl");
   await writeFile(other, jsonLines([{ question: "musique", answers: ["x"] }]));
-  const sizes = ["--batch-questions", "2", "--steps", "2", "--max-turns", "1", "--max-response-tokens", "4"];
+  const sizes = ["--batch-questions", "2", "--steps", "2", "--limits", "maxTurns=1,maxResponseTokens=4"];
   const given = ["train", "--model", model, "--index", index, "--questions", questions, ...sizes];
   const evaluation = ["--eval-questions", sources, "--eval-questions", other, "--eval-first"];
-  const kl = ["--algorithm", "remax", "--kl-target", "0.05", "--kl-horizon", "10"];
+  const kl = ["--algorithm", "remax,kl.adaptive.target=0.05,kl.adaptive.horizon=10"];
   const counts = ["--samples", "2", "--samples-at-end", "1"];
   const out = join(folder, "remax");
   const { metrics } = await runJson(...given, ...kl, ...counts, ...evaluation, "--out", out);
@@ -284,26 +287,26 @@ test("train takes ReMax, an adaptive KL, dynamic sampling and a changing number 
   );
   assert.deepEqual([all[0]?.["eval/em/nq"], all[0]?.["eval/em/musique"]], [0, 0]);
   assert.equal((metrics as Record<string, number>)["reward/greedy"], 0);
-  const refilled = [
-    "--algorithm",
-    "dapo",
-    "--dynamic-sampling",
-    "1",
-    "--samples",
-    "2",
-    "--out",
-    join(folder, "dapo"),
-  ];
+  const refilled = ["--algorithm", "dapo,dynamicSampling=1", "--samples", "2", "--out", join(folder, "dapo")];
   const dapo = (await runJson(...given, ...refilled)).metrics as Record<string, number>;
   assert.deepEqual([dapo["groups/asked"], dapo["groups/equal"]], [3, 1]);
-  const wrong = await runCli(...given, "--algorithm", "grpo", "--kl-target", "1", "--out", out);
+  const wrong = await runCli(...given, "--algorithm", "grpo,kl.adaptive.target=1", "--out", out);
   assert.equal(wrong.code, 2);
-  assert.match(wrong.stderr, /--kl-target: expected an algorithm with the KL in the reward/);
+  assert.match(wrong.stderr, /--algorithm: kl.adaptive: expected a KL in the reward/);
 });
 
 test("train takes ways that do not search, or search once, and rewards from a server", async () => {
   await runJson("index", "build", "--corpus", corpus, "--out", index);
-  const sizes = ["--batch-questions", "2", "--steps", "1", "--samples", "2", "--max-response-tokens", "4"];
+  const sizes = [
+    "--batch-questions",
+    "2",
+    "--steps",
+    "1",
+    "--samples",
+    "2",
+    "--limits",
+    "maxResponseTokens=4",
+  ];
   const given = ["train", "--model", model, "--questions", questions, ...sizes, "--algorithm", "rloo"];
   const out = join(folder, "plain");
   const cot = await runJson(...given, "--baseline", "cot", "--out", out);
@@ -337,16 +340,7 @@ test("search and eval ask a retrieval server in place of an index", async () => 
   const hit = { id: "0", title: "Title 0", text: "about Italy", score: 1 };
   assert.deepEqual(searched, { results: [{ query: "Italy", hits: [hit] }] });
 
-  const given = [
-    "--model",
-    model,
-    "--questions",
-    questions,
-    "--max-turns",
-    "1",
-    "--max-response-tokens",
-    "2",
-  ];
+  const given = ["--model", model, "--questions", questions, "--limits", "maxTurns=1,maxResponseTokens=2"];
   const { questions: count } = await runJson("eval", "--retriever", server.url, ...given);
   assert.equal(count, 3);
 
@@ -359,9 +353,9 @@ test("search and eval ask a retrieval server in place of an index", async () => 
     assert.equal(code, 2);
     assert.match(stderr, /expected one of --index, --retriever, --web, got (none|--index and --retriever)/);
   }
-  const stray = await runCli("search", "--query", "x", "--retriever", server.url, "--mode", "bm25");
+  const stray = await runCli("search", "--query", "x", "--retriever", `${server.url},mode=bm25`);
   assert.equal(stray.code, 2);
-  assert.match(stray.stderr, /--mode: expected only with --index/);
+  assert.match(stray.stderr, /--retriever: unknown key "mode"; expected one of url, protocol, keyEnv/);
 });
 
 test("search asks an engine of the web, and the engine once for a question", async () => {
@@ -370,11 +364,11 @@ test("search asks an engine of the web, and the engine once for a question", asy
   };
   await using engine = await startFaultServer(() => found);
   process.env.SERPER_API_KEY = "k";
-  const cache = ["--web-cache", join(folder, "web"), "--site", "en.wikipedia.org"];
-  const given = ["--web", "serper", "--web-url", engine.url, "--query", "France", "--top-k", "2", ...cache];
+  const web = `serper,url=${engine.url},cache=${join(folder, "web")},site=en.wikipedia.org`;
+  const given = ["--query", "France", "--top-k", "2"];
   const hit = { id: "http://127.0.0.1:1/", title: "Paris", text: "The capital of France.", score: 1 };
-  for (const pages of [[], ["--pages"]]) {
-    const searched = await runJson("search", ...given, ...pages);
+  for (const pages of ["", ",pages"]) {
+    const searched = await runJson("search", ...given, "--web", `${web}${pages}`);
     assert.deepEqual(searched, { results: [{ query: "France", hits: [hit] }] });
   }
   delete process.env.SERPER_API_KEY;

@@ -64,10 +64,6 @@ test("a model of the built-in world is asked by that world's recipe and search, 
   assert.match(stdout, /found: Nightwinter/);
   assert.match(stdout, /answer: \w+ \[1 search, /);
 
-  const single = await runCli("ask", question, "--model", checkpoint, "--queries", "single", "--json");
-  const { segments } = JSON.parse(single.stdout) as { segments: { text: string }[] };
-  assert.match(segments[0]?.text ?? "", /one query at a time/);
-
   const other = await runCli("ask", question, "--model", checkpoint, "--recipe", "world");
   assert.equal(other.code, 2, "who names a recipe names the search too");
 });
@@ -90,7 +86,7 @@ test("without a question each line of the input is one", async () => {
 test("Ctrl-C ends an answer that is under way and the conversation, without a stack", async () => {
   const model = join(folder, "endless");
   await writeTinyModel(model, { maxPosition: 8192 });
-  const limits = ["--model", model, ...recipe, "--max-response-tokens", "8000", "--max-tokens", "8100"];
+  const limits = ["--model", model, ...recipe, "--limits", "maxResponseTokens=8000,maxTokens=8100"];
   const child = start(...limits, "--baseline", "direct");
   child.stdin.write(`${question}\n`);
   child.stdout.once("data", () => child.kill("SIGINT"));

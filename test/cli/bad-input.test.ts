@@ -36,8 +36,8 @@ async function brokenModel(name: string, change: (model: string) => Promise<void
   return at(name);
 }
 
-const agent = ["--index", at("index"), "--recipe", "search-r1", "--max-tokens", "1000"];
-const short = ["--max-response-tokens", "4", "--max-turns", "1"];
+const agent = ["--index", at("index"), "--recipe", "search-r1", "--limits", "maxTokens=1000"];
+const short = ["--limits", "maxResponseTokens=4,maxTurns=1"];
 
 test("a broken model folder is refused by the name of the file that is wrong", async () => {
   const asFolder = await brokenModel("as-folder", async (model) => {
@@ -177,7 +177,7 @@ test("a server that is down is an error for a search, a judge, and agents before
       /ERR_REMOTE: .*ECONNREFUSED/,
     );
   }
-  const judged = ["--judge-url", "http://127.0.0.1:1/v1", "--judge-model", "x"];
+  const judged = ["--judge", "http://127.0.0.1:1/v1,model=x"];
   await writeFile(at("said.jsonl"), line({ question: "a", answer: "x", prediction: "x" }));
   const score = ["score-answers", "--predictions", at("said.jsonl"), "--rules", "squad", ...judged];
   await assertRefused(score, /ERR_REMOTE: no answer could be judged; the first: .*ECONNREFUSED/);
@@ -185,7 +185,7 @@ test("a server that is down is an error for a search, a judge, and agents before
 
 test("prompts that leave no room are counted out loud", async () => {
   const given = ["--model", at("model"), "--questions", at("questions.jsonl"), "--recipe", "search-r1"];
-  const long = [...given, "--index", at("index"), "--max-tokens", "100"];
+  const long = [...given, "--index", at("index"), "--limits", "maxTokens=100"];
   const evaluated = await runCli("eval", ...long);
   assert.equal(evaluated.code, 0, evaluated.stderr);
   assert.match(evaluated.stderr, /^1 question was never answered: the prompt leaves no room for a token$/m);

@@ -206,8 +206,8 @@ test("a teacher behind a server: texts for the student, and a question that it f
     at("index"),
     "--out",
     at("served.jsonl"),
-    "--queries",
-    "single",
+    "--recipe",
+    "queries=single",
   ];
   const first = await run(...whole);
   assert.deepEqual([first.right, first.wrong, first.failed], [3, 0, 1]);

@@ -47,7 +47,7 @@ test("sets are merged into JSON Lines, and rows that were left out are counted a
 
 test("parquet for verl has the recipe's prompts", async () => {
   const out = at("train.parquet");
-  const faithful = ["--recipe", "search-r1", "--faithful", "--skip-invalid"];
+  const faithful = ["--recipe", "search-r1,faithful", "--skip-invalid"];
   const { code, stderr } = await prepare("--out", out, ...faithful);
   assert.equal(code, 0, stderr);
   const { questions } = await prepareQuestions([{ path: out }], { format: "verl" });
@@ -168,7 +168,7 @@ test("the texts that stand with questions become a corpus, or stay with them, or
   );
   for (const wrong of [
     ["--out", plain],
-    ["--out", at("x.parquet"), "--faithful"],
+    ["--out", at("x.parquet"), "--recipe", "rag-r1,faithful"],
   ]) {
     assert.equal((await runCli(...given, "--asks", "memory", ...wrong)).code, 2);
   }

@@ -48,7 +48,7 @@ test("models behind a server are evaluated and compared, judged by another one, 
   const cache = join(folder, "judge.jsonl");
   const given = [
     ...["eval", "--endpoint", `${server.url}/v1`, "--questions", questions, "--retriever", retriever.url],
-    ...["--judge-url", judging.url, "--judge-model", "j", "--judge-cache", cache, "--num-questions", "2"],
+    ...["--judge", `${judging.url},model=j,cache=${cache}`, "--num-questions", "2"],
   ];
   const one = [...given, "--endpoint-model", "good", "--recipe", "search-r1"];
   const { value: good } = await runJson(...one, "--out", out, "--alone", "1");
@@ -105,7 +105,7 @@ test("a training run's folder stands for its checkpoints, and several models are
     await mkdir(join(run, "checkpoints"), { recursive: true });
     await cp(tiny, join(run, "checkpoints", name), { recursive: true });
   }
-  const given = ["eval", "--questions", questions, "--baseline", "direct", "--max-response-tokens", "4"];
+  const given = ["eval", "--questions", questions, "--baseline", "direct", "--limits", "maxResponseTokens=4"];
   const { value } = await runJson(...given, "--model", tiny, "--model", run);
   const policies = value.policies as { name: string; questions: number; em: number }[];
   assert.deepEqual(
@@ -122,7 +122,7 @@ test("a training run's folder stands for its checkpoints, and several models are
     ["--endpoint", "http://127.0.0.1:9"],
     ["--model", tiny, "--tokenizer", tiny],
     ["--model", tiny, "--model", tiny],
-    ["--model", tiny, "--judge-cache", "x"],
+    ["--model", tiny, "--judge", "cache=x"],
     ["--endpoint", "http://127.0.0.1:9", "--endpoint-model", "m", "--baseline", "flare"],
   ]) {
     const { code, stdout } = await runCli(...given, ...args);
@@ -133,21 +133,12 @@ test("a training run's folder stands for its checkpoints, and several models are
 test("a recipe answers from memory without an index, and other recipes are refused that choice", async () => {
   const tiny = join(folder, "memory");
   await writeTinyModel(tiny);
-  const given = [
-    "eval",
-    "--model",
-    tiny,
-    "--questions",
-    questions,
-    "--max-response-tokens",
-    "4",
-    "--memory-only",
-  ];
-  const { value } = await runJson(...given, "--recipe", "search-r1");
+  const given = ["eval", "--model", tiny, "--questions", questions, "--limits", "maxResponseTokens=4"];
+  const { value } = await runJson(...given, "--recipe", "search-r1,memoryOnly");
   assert.deepEqual([value.questions, value.rounds], [3, 0]);
   for (const more of [
-    ["--recipe", "research"],
-    ["--recipe", "rag-r1", "--world-prompt"],
+    ["--recipe", "research,memoryOnly"],
+    ["--recipe", "rag-r1,memoryOnly,worldPrompt"],
   ]) {
     assert.equal((await runCli(...given, ...more)).code, 2);
   }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { z } from "zod";
 import { judgeRewardOptions, openJudgeRewards } from "../../apps/cli/options/judge-rewards.ts";
-import { chooseRecipe, noChoices } from "../../apps/cli/options/recipe-options.ts";
+import { chooseRecipe } from "../../apps/cli/options/recipe-options.ts";
 import { projectRoot } from "../project.ts";
 import { type Asked, startFaultServer } from "../remote/fault-server.ts";
 import { asks, segment, spoken } from "../reward/spoken.ts";
@@ -32,21 +32,21 @@ const schema = z.object(judgeRewardOptions);
 
 test("answers are judged and searches rated: accuracy and relevance of Agentic-RAG-R1, the reward of others", async () => {
   await using server = await startFaultServer(judge);
-  const named = { judgeUrl: server.url, judgeModel: "j" };
-  const choice = schema.parse({ ...named, relevance: true, relevancePrompt: rating });
-  await using opened = await openJudgeRewards(choice);
+  const named = { url: server.url, model: "j" };
+  const choice = schema.parse({ judge: { ...named, relevance: true, relevancePrompt: rating } });
+  await using opened = await openJudgeRewards(choice.judge);
   const said = (answer: string) => {
     const turns = spoken("<search> a </search>", "found", `<answer> ${answer} </answer>`);
     return { ...turns, answer };
   };
-  const agentic = chooseRecipe({ ...noChoices, recipe: "agentic-rag-r1", sequenceReward: true }, opened);
+  const agentic = chooseRecipe({ name: "agentic-rag-r1", tokenLevel: false }, opened);
   // Three for the answer, one for form, one of two for relevance.
   assert.equal(await agentic.reward(said("the city of Rome"), asks("Rome")), 5);
   assert.equal(await agentic.reward(said("Bergen"), asks("Rome")), 2);
   assert.ok(server.asked.some(({ body }) => JSON.stringify(body).includes("RATE what? BY found")));
 
-  await using plain = await openJudgeRewards(schema.parse(named));
-  const { reward } = chooseRecipe({ ...noChoices, recipe: "rag-r1" }, plain);
+  await using plain = await openJudgeRewards(schema.parse({ judge: named }).judge);
+  const { reward } = chooseRecipe({ name: "rag-r1" }, plain);
   assert.equal(await reward(said("the city of Rome"), asks("Rome")), 1);
   assert.equal(
     await reward({ ...said("x"), segments: [segment("policy", "no")], answer: "Bergen" }, asks("Rome")),
@@ -65,7 +65,7 @@ test("train takes its reward from a judge, and asks nothing twice that stands in
   const given = ["train", "--model", checkpoint, "--questions", questions, "--index", index];
   const sizes = ["--batch-questions", "1", "--steps", "1", "--samples", "2"];
   const cache = join(folder, "judge.jsonl");
-  const judged = ["--judge-url", server.url, "--judge-model", "j", "--judge-cache", cache];
+  const judged = ["--judge", `${server.url},model=j,cache=${cache}`];
   const choice = ["--recipe", "world", "--algorithm", "rloo", ...judged];
   const { code, stdout, stderr } = await runCli(
     ...given,
@@ -91,16 +91,19 @@ test("half a judge, and parts that a recipe does not have, are refused before an
     "--out",
     folder,
   ];
-  const judged = ["--judge-url", "http://127.0.0.1:9/v1", "--judge-model", "j"];
+  const url = "http://127.0.0.1:9/v1";
   const cases = [
-    [["--relevance"], /--relevance: expected only with --judge-url/],
-    [[...judged, "--relevance-prompt", rating], /--relevance-prompt: expected only with --relevance/],
-    [[...judged, "--relevance"], /--relevance: the recipe rag-r1 has no such part/],
-    [["--judge-url", "http://127.0.0.1:9/v1"], /--judge-model/],
-    [[...judged, "--reward-url", "http://127.0.0.1:9"], /--reward-url: expected without --judge-url/],
+    [["--judge", "relevance=true"], /--judge: url: required/],
     [
-      [...judged, "--recipe", "agentic-rag-r1", "--accuracy", "f1"],
-      /--accuracy: expected without --judge-url/,
+      ["--judge", `${url},model=j,relevancePrompt=${rating}`],
+      /relevancePrompt: expected only with relevance/,
+    ],
+    [["--judge", `${url},model=j,relevance`], /--judge: relevance: expected only with agentic-rag-r1/],
+    [["--judge", url], /--judge: model: required/],
+    [["--judge", `${url},model=j`, "--reward-url", url], /--reward-url: expected without --judge/],
+    [
+      ["--judge", `${url},model=j`, "--recipe", "agentic-rag-r1,accuracy=f1"],
+      /--recipe: accuracy: expected without --judge/,
     ],
   ] as const;
   for (const [flags, message] of cases) {

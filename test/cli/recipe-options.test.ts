@@ -1,9 +1,9 @@
 /** What the command line lets one choose of a recipe. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chooseRecipe, noChoices } from "../../apps/cli/options/recipe-options.ts";
+import { chooseRecipe, type RecipeInput } from "../../apps/cli/options/recipe-options.ts";
 
-const agentic = { ...noChoices, recipe: "agentic-rag-r1" } as const;
+const agentic = { name: "agentic-rag-r1" } as const;
 
 test("when an answer of a memory stack counts is chosen by its state value and the least number of actions", () => {
   const memoryOf = (choice: object) => chooseRecipe({ ...agentic, ...choice }).format.memory;
@@ -15,9 +15,8 @@ test("when an answer of a memory stack counts is chosen by its state value and t
 });
 
 test("rules of a memory stack are refused where they say nothing", () => {
-  const refused = (choice: object, message: RegExp): void =>
-    assert.throws(() => chooseRecipe({ ...agentic, ...choice }), { name: "UsageError", message });
-  refused({ sigma: 1 }, /--sigma: expected only with --state-value entropy or cppl/);
-  refused({ minActions: 1, faithful: true }, /--min-actions: expected without --faithful/);
-  refused({ recipe: "rag-r1", stateValue: "entropy" }, /--state-value: the recipe rag-r1 has no such choice/);
+  const refused = (choice: RecipeInput, message: RegExp): void =>
+    assert.throws(() => chooseRecipe(choice), { name: "UsageError", message });
+  refused({ ...agentic, sigma: 1 }, /--recipe: sigma: expected only with stateValue entropy or cppl/);
+  refused({ ...agentic, minActions: 1, faithful: true }, /--recipe: minActions: expected without faithful/);
 });

@@ -25,7 +25,7 @@ await runCli("index", "build", "--corpus", path("corpus.jsonl"), "--out", path("
 
 const common = {
   ...{ model: path("model"), index: path("index"), questions: path("questions.jsonl") },
-  ...{ steps: 1, batchQuestions: 1, samples: 2, maxTurns: 2, maxResponseTokens: 4 },
+  ...{ steps: 1, batchQuestions: 1, samples: 2, limits: { maxTurns: 2, maxResponseTokens: 4 } },
 };
 await writeFile(path("train.json"), JSON.stringify(common));
 
@@ -35,35 +35,26 @@ async function train(...args: string[]) {
     "--config",
     path("train.json"),
     "--out",
-    path(`run${args.join("")}`.replace(/\W/g, "")),
+    path(`run${args.join("")}`.replace(/\W/g, "").slice(0, 100)),
     ...args,
   );
 }
 
 const choices = [
-  ["--recipe", "rag-r1", "--queries", "single", "--faithful"],
-  ["--recipe", "search-r1", "--algorithm", "grpo", "--format-reward"],
-  [
-    "--recipe",
-    "research",
-    "--template",
-    "base",
-    "--reward-variant",
-    "paper",
-    "--prompt-file",
-    path("prompt.txt"),
-  ],
-  ["--recipe", "r1-searcher", "--stage", "zero", "--few-searches"],
-  ["--recipe", "agentic-rag-r1", "--self-search", "--language", "zh", "--prompt-file", path("prompt.txt")],
-  ["--recipe", "agentic-rag-r1", "--tag-points", "--accuracy", "f1", "--prompt-file", path("prompt.txt")],
-  ["--recipe", "agentic-rag-r1", "--faithful", "--accuracy", "option", "--queries", "single"],
-  ["--recipe", "agentic-rag-r1", "--sequence-reward", "--world-prompt"],
-  ["--recipe", "world"],
+  "rag-r1,queries=single,faithful",
+  "search-r1,algorithm=grpo,formatReward",
+  `research,template=base,variant=paper,promptFile=${path("prompt.txt")}`,
+  "r1-searcher,stage=zero,fewSearches",
+  `agentic-rag-r1,selfSearch,language=zh,promptFile=${path("prompt.txt")}`,
+  `agentic-rag-r1,form=points,accuracy=f1,promptFile=${path("prompt.txt")}`,
+  "agentic-rag-r1,faithful,accuracy=option,queries=single",
+  "agentic-rag-r1,tokenLevel=false,worldPrompt",
+  "world",
 ];
 
 for (const choice of choices) {
-  test(`a model is trained with ${choice.slice(0, 4).join(" ")}`, async () => {
-    const { code, stdout, stderr } = await train(...choice, "--json");
+  test(`a model is trained with ${choice.split(",promptFile")[0]}`, async () => {
+    const { code, stdout, stderr } = await train("--recipe", choice, "--json");
     assert.equal(code, 0, stderr);
     const { steps, metrics } = JSON.parse(stdout) as { steps: number; metrics: Record<string, number> };
     assert.equal(steps, 1);
@@ -94,7 +85,7 @@ test("Ctrl-C keeps the steps of a training and says how it goes on", async () =>
 });
 
 test("R1-Searcher changes its stage by itself, and a finished training is not run again", async () => {
-  const args = ["--recipe", "r1-searcher", "--stage", "auto", "--json"];
+  const args = ["--recipe", "r1-searcher,stage=auto", "--json"];
   const first = await train(...args);
   assert.equal(first.code, 0, first.stderr);
   const { model, metrics } = JSON.parse(first.stdout) as { model: string; metrics: Record<string, number> };
@@ -119,40 +110,45 @@ test("R1-Searcher's first stage ends in the step in which the rollouts search of
   const sft = ["sft", "--model", path("model"), "--data", path("demonstration.jsonl"), "--out", taught];
   const rates = ["--epochs", "200", "--batch-size", "1", "--learning-rate", "0.01", "--weight-decay", "0"];
   assert.equal((await runCli(...sft, ...rates)).code, 0);
-  const model = ["--model", join(taught, "model"), "--max-response-tokens", "60", "--temperature", "0.1"];
-  const args = ["--recipe", "r1-searcher", "--stage", "auto", "--steps", "3", ...model, "--json"];
-  const stepsOf = async (...share: string[]): Promise<number[]> => {
-    const { code, stdout, stderr } = await train(...args, ...share);
+  const model = [
+    "--model",
+    join(taught, "model"),
+    "--limits",
+    "maxResponseTokens=60",
+    "--temperature",
+    "0.1",
+  ];
+  const args = ["--steps", "3", ...model, "--json"];
+  const stepsOf = async (searchShare: number): Promise<number[]> => {
+    const recipe = `r1-searcher,stage=auto,searchShare=${searchShare}`;
+    const { code, stdout, stderr } = await train(...args, "--recipe", recipe);
     assert.equal(code, 0, stderr);
     const out = dirname(dirname((JSON.parse(stdout) as { model: string }).model));
     const logs = ["stage1", "stage2"].map((stage) => readFile(join(out, stage, "metrics.jsonl"), "utf8"));
     return (await Promise.all(logs)).map((log) => log.trim().split("\n").length);
   };
-  assert.deepEqual(await stepsOf("--search-share", "0.5"), [1, 3]);
+  assert.deepEqual(await stepsOf(0.5), [1, 3]);
 });
 
 test("a choice that the recipe does not have is refused with those it has", async () => {
   const refusals = [
-    [
-      ["--recipe", "rag-r1", "--stage", "1"],
-      /--stage: the recipe rag-r1 has no such choice; it has --queries/,
-    ],
-    [
-      ["--recipe", "world", "--faithful"],
-      /--faithful: the recipe world has no such choice; it has --queries$/m,
-    ],
-    [["--recipe", "search-r1", "--queries", "multi"], /--queries: the recipe search-r1/],
-    [["--recipe", "r1searcher"], /--recipe/],
+    ["rag-r1,stage=1", /--recipe: rag-r1 has no "stage", which is of r1-searcher; it has queries, faithful/],
+    ["world,faithful", /--recipe: world has no "faithful", .*; it has queries$/m],
+    ["search-r1,querys=multi", /--recipe: unknown key "querys"; expected one of algorithm/],
+    ["rag-r1,querys=multi", /--recipe: unknown key "querys"; did you mean "queries"\?/],
+    ["rag-r1,queries=many", /--recipe: queries: .*expected one of "single"\|"multi", got "many"/],
+    ["r1searcher", /--recipe: unknown name "r1searcher"; did you mean "r1-searcher"\?/],
+    ["rag-r1,a b", /--recipe: expected key=value, separated by commas; got "a b"/],
   ] as const;
-  for (const [args, message] of refusals) {
-    const { code, stderr } = await train(...args);
+  for (const [recipe, message] of refusals) {
+    const { code, stderr } = await train("--recipe", recipe);
     assert.equal(code, 2, stderr);
     assert.match(stderr, message);
   }
 });
 
 test("a prompt file that cannot be read is named", async () => {
-  const { code, stderr } = await train("--recipe", "research", "--prompt-file", path("none.txt"));
+  const { code, stderr } = await train("--recipe", `research,promptFile=${path("none.txt")}`);
   assert.equal(code, 1);
   assert.match(stderr, /ERR_IO: .*none\.txt: cannot be read/);
 });

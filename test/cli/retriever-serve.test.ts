@@ -73,7 +73,15 @@ test("a key from the environment is asked of clients, and limits are options", a
 
 test("an encoder is served beside the index", async () => {
   const encoder = join(projectRoot, "test", "golden", "embed", "bert-cls");
-  const { child, url } = await serve({}, "--mode", "bm25", "--encoder", encoder, "--encoder-name", "tiny");
+  const { child, url } = await serve(
+    {},
+    "--index",
+    "mode=bm25",
+    "--encoder",
+    encoder,
+    "--encoder-name",
+    "tiny",
+  );
   const body = JSON.stringify({ input: "Rome", model: "tiny", input_type: "query" });
   const answer = await fetch(`${url}/v1/embeddings`, { method: "POST", body });
   const { data } = (await answer.json()) as { data: { embedding: number[] }[] };

@@ -64,5 +64,5 @@ test("an empty key, and an address for everybody without one, are refused", asyn
 });
 
 test("a choice that the recipe does not have is a usage error", async () => {
-  assert.equal((await runCli(...args, "--stage", "1")).code, 2);
+  assert.equal((await runCli(...args, "--recipe", "rag-r1,stage=1")).code, 2);
 });

@@ -77,15 +77,7 @@ test("sft, demo and data generate refuse a folder or file that another process w
   using _file = await lockFile(out);
   const questions = path("questions.jsonl");
   await writeFile(questions, asLines([{ id: "a", question: "a?", answers: ["a"] }]));
-  const teacher = [
-    "--model",
-    path("model"),
-    "--recipe",
-    "search-r1",
-    "--memory-only",
-    "--questions",
-    questions,
-  ];
+  const teacher = ["--model", path("model"), "--recipe", "search-r1,memoryOnly", "--questions", questions];
   const results = await Promise.all([
     sft("--data", path("data.jsonl"), "--out", run),
     runCli("demo", "--quick", "--out", run),

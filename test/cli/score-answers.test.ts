@@ -62,7 +62,7 @@ test("a judge's share, its verdicts and its failures stand beside the rules' sco
     return { choices: [{ message: { content: reply } }] };
   });
   const [out, cache] = [join(folder, "out.jsonl"), join(folder, "cache.jsonl")];
-  const judge = ["--judge-url", server.url, "--judge-model", "m", "--judge-cache", cache, "--out", out];
+  const judge = ["--judge", `${server.url},model=m,cache=${cache}`, "--out", out];
   for (let i = 0; i < 2; i++) {
     const { means, stderr } = await score(...judge);
     assert.deepEqual([means.judge, means.judged, means.judgeFailures, means.n], [0.5, 2, 1, 3]);
@@ -83,8 +83,8 @@ test("a judge's share, its verdicts and its failures stand beside the rules' sco
 });
 
 test("half a judge, and a judge that never answers, are refused", async () => {
-  assert.equal((await score("--judge-url", "http://127.0.0.1:9")).code, 2);
-  const { code, stderr } = await score("--judge-url", "http://127.0.0.1:9", "--judge-model", "m");
+  assert.equal((await score("--judge", "http://127.0.0.1:9")).code, 2);
+  const { code, stderr } = await score("--judge", "http://127.0.0.1:9,model=m");
   assert.equal(code, 1);
   assert.match(stderr, /ERR_REMOTE: no answer could be judged; the first: http:\/\/127\.0\.0\.1:9\/v1/);
 });

@@ -126,7 +126,7 @@ test("commands open tools for the recipe that has them, and close them at the en
     "--tools",
     at("tools.json"),
   ];
-  const limits = ["--max-turns", "2", "--max-response-tokens", "8", "--json"];
+  const limits = ["--limits", "maxTurns=2,maxResponseTokens=8", "--json"];
   const ran = await runCli(...common, "--recipe", "research", "--index", at("index"), ...limits);
   assert.equal(ran.code, 0, ran.stderr);
   assert.equal(JSON.parse(ran.stdout).questions, 1);

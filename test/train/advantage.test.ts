@@ -112,7 +112,7 @@ test("without the mask the score still falls on the last token, and goes back ov
   await using model = await tinyModel();
   await using trainer = await Trainer.open(model);
   await using critic = await Critic.open(model);
-  const algorithm = { advantage: "gae", discount: { gamma: 0.5, lambda: 1 }, lossOn: "all" } as const;
+  const algorithm = { advantage: "gae", gamma: 0.5, lambda: 1, lossOn: "all" } as const;
   const observation = { kind: "observation" as const, tokens: Int32Array.of(6, 7) };
   const rewarded = { trajectory: { segments: segments(observation) } as never, reward: 1, group: 0 };
   const { sequences } = await toExperience([rewarded], { trainer, critic }, algorithm, {});
@@ -166,7 +166,7 @@ test("observations are bridged: advantages do not depend on how many tokens they
   await using trainer = await Trainer.open(model);
   // Its values are zero at the beginning, so that nothing but the observation's length could tell the two apart.
   await using critic = await Critic.open(model);
-  const algorithm = { advantage: "gae", discount: { gamma: 0.9, lambda: 0.8 } } as const;
+  const algorithm = { advantage: "gae", gamma: 0.9, lambda: 0.8 } as const;
   const [short, long] = await Promise.all(
     [2, 20].map(async (numTokens) => {
       const observation = { kind: "observation" as const, tokens: new Int32Array(numTokens).fill(6) };

@@ -97,7 +97,7 @@ test("REINFORCE++ takes the KL from each token's reward and compares every token
   const algorithm: Algorithm = {
     ...algorithms["reinforce++"],
     kl: { ...algorithms["reinforce++"].kl, coef: 0.3 },
-    discount: { gamma: 0.9 },
+    gamma: 0.9,
   };
   const rewarded = [told([-1, -1, -1], 1, 0), told([-1, -1], 0.25, 1)];
   const { sequences } = await toExperience(rewarded, { trainer, reference }, algorithm, {});

@@ -97,10 +97,10 @@ test("GAE sees each token's reward where it falls, and the score on the last", a
   await using model = await tinyModel();
   await using trainer = await Trainer.open(model);
   await using critic = await Critic.open(model);
-  const algorithm = { advantage: "gae", discount: { gamma: 0.9, lambda: 0.8 } } as const;
+  const algorithm = { advantage: "gae", gamma: 0.9, lambda: 0.8 } as const;
   const learners = { trainer, critic };
   const { sequences } = await toExperience([rewarded([0.5, 0, -1], 2)], learners, algorithm, {});
-  const { advantages, returns } = gae([0.5, 0, 1], [0, 0, 0], algorithm.discount);
+  const { advantages, returns } = gae([0.5, 0, 1], [0, 0, 0], algorithm);
   assert.deepEqual(sequences[0]!.returns, Float32Array.from(returns));
   assert.deepEqual(sequences[0]!.advantages, Float32Array.from(whiten([advantages])[0]!));
 });

@@ -253,7 +253,7 @@ test("every aggregation and ratio is that of whole trajectories, in float64", as
 test("GAE and whitening run over a trajectory's tokens in order, whatever was visible", async () => {
   await using trainer = await Trainer.open(model);
   await using critic = await Critic.open(model);
-  const algorithm: Algorithm = { advantage: "gae", discount: { gamma: 0.95, lambda: 0.9 } };
+  const algorithm: Algorithm = { advantage: "gae", gamma: 0.95, lambda: 0.9 };
   const rewarded = trajectories.map((trajectory, i) => ({ trajectory, reward: i % 3, group: 0 }));
   const first = await toExperience(rewarded, { trainer, critic }, algorithm, { maxTokens: 70 });
   // A head that has learnt says something: its values differ from token to token.

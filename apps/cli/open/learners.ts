@@ -19,7 +19,7 @@ export async function openTrainer(model: Model, weightDecay: number): Promise<Tr
 export async function openLearners(
   model: Model,
   algorithm: Algorithm,
-  training: Pick<Training, "weightDecay" | "beta2" | "maxGradNorm">,
+  training: Pick<Training, "weightDecay" | "beta1" | "beta2" | "maxGradNorm">,
 ): Promise<OpenLearners> {
   const { openLearners: open } = await import("../../../lib/train/open-learners.ts");
   return open(model, algorithm, training);

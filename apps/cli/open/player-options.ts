@@ -10,7 +10,7 @@ import type { Agent } from "../../../lib/rollout/agents/agent.ts";
 import type { Search } from "../../../lib/search/search.ts";
 import { UsageError } from "../command.ts";
 import { loadQuestions } from "../options/agent-options.ts";
-import { type JudgeChoice, judgeOptions, openJudge } from "../options/judge-options.ts";
+import { judgeOptions, openJudge } from "../options/judge-options.ts";
 import { modelOptions } from "../options/model-options.ts";
 import { policiesOf, policyOptions } from "./policies.ts";
 
@@ -81,14 +81,13 @@ export interface OpenedRule extends AsyncDisposable {
  * @throws UsageError when a judge is missing, or named and not asked for
  */
 export async function openRule(
-  { keep, ...choice }: z.output<typeof keepSchema>,
+  { keep, judge }: z.output<typeof keepSchema>,
   signal: AbortSignal,
 ): Promise<OpenedRule> {
-  const opened = await openJudge(choice satisfies JudgeChoice);
-  if ((opened !== undefined) !== (keep === "judge")) {
-    await opened?.[Symbol.asyncDispose]();
-    throw new UsageError("--keep judge and --judge-url: expected both or neither");
+  if ((judge !== undefined) !== (keep === "judge")) {
+    throw new UsageError("--keep judge and --judge: expected both or neither");
   }
+  const opened = await openJudge(judge);
   const measure = keep === "em" ? exactMatch : coverage;
   if (opened === undefined) {
     const isRight: IsRight = ({ answer = "" }, { answers }) => measure(answer, answers) === 1;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { digestOfFile } from "../../../lib/base/files/digests.ts";
 import { manifestFile } from "../../../lib/index-folder/manifest.ts";
 import type { RunOptions } from "../../../lib/train/run/run.ts";
+import { isValues } from "../assignments.ts";
 import { flagName } from "../flags.ts";
 
 /** Options that a resumed run may have otherwise, because they do not decide what is learnt. */
@@ -12,14 +13,14 @@ export const freeOptions: ReadonlySet<string> = new Set([
   ...["out", "steps", "epochs", "checkpointEvery", "keep", "tensorboard", "onCollapse", "dryRun"],
   ...["device", "cacheGib", "microBatchTokens"],
   ...["evalQuestions", "evalEvery", "evalFirst", "validation"],
-  ...["retriever", "retrieverKeyEnv", "webUrl", "webCache", "rewardUrl", "rewardKeyEnv"],
-  ...["judgeUrl", "judgeKeyEnv", "judgeCache", "judgeConcurrency"],
+  ...["retriever.url", "retriever.keyEnv", "web.url", "web.cache", "rewardUrl", "rewardKeyEnv"],
+  ...["judge.url", "judge.keyEnv", "judge.cache", "judge.concurrency"],
 ]);
 
 /** Options that name files or folders: their content is compared, wherever they stand. */
 const contentOptions: ReadonlySet<string> = new Set([
-  ...["model", "data", "questions", "index", "indexEncoder", "reranker", "tools"],
-  ...["promptFile", "judgePrompt", "relevancePrompt"],
+  ...["model", "data", "questions", "index.folder", "index.encoder", "reranker.folder", "tools"],
+  ...["recipe.promptFile", "judge.prompt", "judge.relevancePrompt"],
 ]);
 
 /** Of a model folder: weights, configuration, tokenizer. */
@@ -44,6 +45,19 @@ async function settingOf(key: string, value: unknown): Promise<unknown> {
   return digests.map((digest) => `content ${digest.slice(0, 16)}`).join(", ");
 }
 
+/** Options by their path, `clip.low`, those of options too. */
+function byPath(options: object, above = ""): [string, unknown][] {
+  return Object.entries(options).flatMap(([key, value]) =>
+    isValues(value) ? byPath(value, `${above}${key}.`) : [[`${above}${key}`, value]],
+  );
+}
+
+/** `--algorithm clip.low`: the flag, and the key behind it. */
+function nameOf(path: string): string {
+  const [key = "", ...inner] = path.split(".");
+  return [flagName(key), inner.join(".")].filter((part) => part !== "").join(" ");
+}
+
 /** The options of a command that trains. */
 export interface RunFolderOptions {
   readonly out: string;
@@ -60,9 +74,9 @@ export interface RunFolderOptions {
  * @throws ERR_IO when a file that is named cannot be read
  */
 export async function runFolderOf(given: RunFolderOptions): Promise<RunOptions> {
-  const deciding = Object.entries(given).filter(([key]) => !freeOptions.has(key));
+  const deciding = byPath(given).filter(([path]) => !freeOptions.has(path));
   const settings: Record<string, unknown> = {};
-  for (const [key, value] of deciding) settings[flagName(key)] = await settingOf(key, value);
+  for (const [path, value] of deciding) settings[nameOf(path)] = await settingOf(path, value);
   const { out: folder, checkpointEvery, keep, tensorboard: tensorBoard } = given;
   return { folder, checkpointEvery, keep, tensorBoard, settings, config: { ...given } };
 }

@@ -15,6 +15,7 @@ import { countSchedule } from "../../../lib/train/algorithm/schedule.ts";
 import type { RlMetrics, RlOptions } from "../../../lib/train/rl-options.ts";
 import type { BestOptions } from "../../../lib/train/run/run.ts";
 import { type CommandIo, UsageError } from "../command.ts";
+import { inGroup } from "../fields.ts";
 import { agentOptions } from "../options/agent-options.ts";
 import { judgeRewardOptions } from "../options/judge-rewards.ts";
 import { engineOptions, modelOptions, runOptions } from "../options/model-options.ts";
@@ -28,41 +29,48 @@ import { runFolderOf } from "./run-folder.ts";
 export const trainOptions = z.strictObject({
   ...modelOptions,
   ...engineOptions,
-  questions: z.array(z.string()).min(1).describe("JSON Lines of {id, question, answers}; several are mixed"),
+  ...inGroup("Questions", {
+    questions: z
+      .array(z.string())
+      .min(1)
+      .describe("JSON Lines of {id, question, answers}; several are mixed."),
+  }),
   ...agentOptions,
   ...runOptions,
   ...trainingOptions,
   ...judgeRewardOptions,
-  baseline: z
-    .enum(baselineNames)
-    .optional()
-    .describe("trains a plain way to answer instead: direct and cot without search, rag with one search"),
-  rewardUrl: z
-    .string()
-    .optional()
-    .describe("server that scores conversations (POST /get_reward) in place of the recipe's reward"),
-  rewardKeyEnv: z.string().optional().describe("environment variable with that server's API key"),
-  evalFirst: z.boolean().default(false).describe("evaluates before the first step too"),
-  evalQuestions: z.array(z.string()).min(1).optional().describe("evaluates on these, greedily"),
-  searchShare: z
-    .number()
-    .gt(0)
-    .lte(1)
-    .default(0.9)
-    .describe("with --stage auto: share of rollouts that search at which stage 1 ends"),
-  evalEvery: z.int().min(1).default(50).describe("steps between evaluations"),
-  onCollapse: z
-    .enum(["stop", "rollback", "ignore"])
-    .default("stop")
-    .describe(
-      "when reward, entropy, length, valid turns or log-probabilities collapse: stop with an error, or go back to the best checkpoint and end",
-    ),
-  dryRun: z
-    .boolean()
-    .default(false)
-    .describe(
-      "checks everything and tells the plan, with the time of a step as measured; nothing is trained or written",
-    ),
+  ...inGroup("Agent", {
+    baseline: z
+      .enum(baselineNames)
+      .optional()
+      .describe("Trains a plain way to answer instead: direct and cot without search, rag with one search."),
+  }),
+  ...inGroup("Rewards", {
+    rewardUrl: z
+      .string()
+      .optional()
+      .describe("Server that scores conversations (POST /get_reward) in place of the recipe's reward."),
+    rewardKeyEnv: z.string().optional().describe("Environment variable with that server's API key."),
+  }),
+  ...inGroup("Evaluation", {
+    evalFirst: z.boolean().default(false).describe("Evaluates before the first step too."),
+    evalQuestions: z.array(z.string()).min(1).optional().describe("Evaluates on these, greedily."),
+    evalEvery: z.int().min(1).default(50).describe("Steps between evaluations."),
+  }),
+  ...inGroup("Run", {
+    onCollapse: z
+      .enum(["stop", "rollback", "ignore"])
+      .default("stop")
+      .describe(
+        "When reward, entropy, length, valid turns or log-probabilities collapse: stop with an error, or go back to the best checkpoint and end.",
+      ),
+    dryRun: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Checks everything and tells the plan, with the time of a step as measured; nothing is trained or written.",
+      ),
+  }),
 });
 
 /** What they say. */

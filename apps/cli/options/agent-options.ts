@@ -1,27 +1,37 @@
 /** Options of commands that let an agent answer questions, and the agent they describe. */
 import { z } from "zod";
+import { defined } from "../../../lib/base/defined.ts";
 import { SeekError } from "../../../lib/base/errors.ts";
 import { type Question, readQuestions } from "../../../lib/data/question.ts";
+import type { RecipeParts } from "../../../lib/recipes/named-recipe.ts";
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import type { Search } from "../../../lib/search/search.ts";
 import type { ToolBox } from "../../../lib/tools/tool-box.ts";
 import { UsageError } from "../command.ts";
-import { chooseRecipe, type RecipeParts, recipeOptions } from "./recipe-options.ts";
+import { inGroup } from "../fields.ts";
+import { chooseRecipe, recipeOptions } from "./recipe-options.ts";
 import { type OpenedSearch, openSearch, searchOptions } from "./search-options.ts";
 
-/** Recipe, data and limits; a limit that is given replaces the recipe's. */
+const limits = z.strictObject({
+  maxTurns: z.int().min(1).optional().describe("Generations of a trajectory."),
+  maxResponseTokens: z.int().min(1).optional().describe("Tokens of one generation."),
+  maxObservationTokens: z.int().min(1).optional().describe("Tokens of the documents of one query."),
+  maxTokens: z.int().min(1).optional().describe("Tokens of a whole trajectory."),
+  topK: z.int().min(1).optional().describe("Documents per query."),
+  searchTimeoutMs: z.int().min(1).optional().describe("A search that takes longer has failed."),
+});
+
+/** Search, recipe and limits; a limit that is given replaces the recipe's. */
 export const agentOptions = {
   ...searchOptions,
   ...recipeOptions,
-  tools: z
-    .string()
-    .optional()
-    .describe("of research and agentic-rag-r1: a file of tools to call instead of a search"),
-  maxTurns: z.int().min(1).optional().describe("generations of a trajectory"),
-  maxResponseTokens: z.int().min(1).optional().describe("tokens of one generation"),
-  maxObservationTokens: z.int().min(1).optional().describe("tokens of the documents of one query"),
-  maxTokens: z.int().min(1).optional().describe("tokens of a whole trajectory"),
-  documents: z.int().min(1).optional().describe("documents per query"),
+  ...inGroup("Agent", {
+    tools: z
+      .string()
+      .optional()
+      .describe("Of research and agentic-rag-r1: a file of tools to call instead of a search."),
+    limits: limits.optional().describe("Bounds of a trajectory; what is not given is the recipe's."),
+  }),
 };
 
 const schema = z.object(agentOptions);
@@ -30,26 +40,23 @@ const schema = z.object(agentOptions);
 export type AgentOptions = z.output<typeof schema>;
 
 /** The recipe with the limits that were given. */
-export function recipeOf(options: AgentOptions, around: RecipeParts = {}): Recipe {
-  return withLimits(chooseRecipe(options, around), options);
+export function recipeOf(options: Pick<AgentOptions, "recipe" | "limits">, parts: RecipeParts = {}): Recipe {
+  return withLimits(chooseRecipe(options.recipe, parts), options);
 }
 
 /** A recipe with the limits that were given in place of its own. */
-export function withLimits(recipe: Recipe, options: AgentOptions): Recipe {
-  const { maxTurns, maxResponseTokens, maxObservationTokens, maxTokens, documents: topK } = options;
-  const given = Object.entries({ maxTurns, maxResponseTokens, maxObservationTokens, maxTokens, topK });
-  const changes = Object.fromEntries(given.filter(([, value]) => value !== undefined));
-  return { ...recipe, limits: { ...recipe.limits, ...changes } };
+export function withLimits(recipe: Recipe, { limits }: Pick<AgentOptions, "limits">): Recipe {
+  return { ...recipe, limits: { ...recipe.limits, ...defined(limits ?? {}) } };
 }
 
-/** What an agent meets: its search, and its tools where it has any. */
-export interface Surroundings extends AsyncDisposable {
+/** An agent's environment: its search, and its tools where it has any. */
+export interface Environment extends AsyncDisposable {
   readonly search: Search;
   readonly tools?: ToolBox;
 }
 
 /** Of an agent that never searches. */
-export const noSearch: Surroundings = { search: async () => [], [Symbol.asyncDispose]: async () => {} };
+export const noSearch: Environment = { search: async () => [], [Symbol.asyncDispose]: async () => {} };
 
 /**
  * Opens the search, and with `--tools` the tools; the search then only when one of them searches.
@@ -59,9 +66,9 @@ export const noSearch: Surroundings = { search: async () => [], [Symbol.asyncDis
  * @returns both, closed together
  * @throws UsageError for tools of a recipe that has none; ERR_REMOTE when a retrieval server does not answer
  */
-export async function openSurroundings(options: AgentOptions, builtIn?: Search): Promise<Surroundings> {
+export async function openEnvironment(options: AgentOptions, builtIn?: Search): Promise<Environment> {
   refuseTools(options);
-  if (options.memoryOnly) return noSearch;
+  if (playsAlone(options)) return noSearch;
   const opened: OpenedSearch[] = [];
   const openOne = async (): Promise<Search> => {
     const { index, retriever, web } = options;
@@ -79,7 +86,7 @@ export async function openSurroundings(options: AgentOptions, builtIn?: Search):
   }
   const { openTools } = await import("./tool-options.ts");
   try {
-    const tools = await openTools(options.tools, { openSearch: openOne, index: options.index });
+    const tools = await openTools(options.tools, { openSearch: openOne, index: options.index?.folder });
     const close = async (): Promise<void> => {
       await tools[Symbol.asyncDispose]();
       closeSearch();
@@ -109,13 +116,17 @@ export function refuseIdleTools({
   throw new UsageError("--tools: expected without --baseline, which has none");
 }
 
-function refuseTools({ tools, recipe, worldPrompt, memoryOnly }: AgentOptions): void {
+function refuseTools({ tools, recipe }: AgentOptions): void {
   if (tools === undefined) return;
-  if (memoryOnly) throw new UsageError("--tools: expected without --memory-only, which calls none");
-  if (recipe !== "research" && recipe !== "agentic-rag-r1") {
-    throw new UsageError(`--tools: the recipe ${recipe} has no tools; research and agentic-rag-r1 have`);
+  const { name } = recipe;
+  if (name !== "research" && name !== "agentic-rag-r1") {
+    throw new UsageError(`--tools: the recipe ${name} has no tools; research and agentic-rag-r1 have`);
   }
-  if (worldPrompt) throw new UsageError("--world-prompt: expected without --tools, which it does not name");
+  if (recipe.worldPrompt) throw new UsageError("--tools: expected without worldPrompt, which names none");
+}
+
+function playsAlone({ recipe }: AgentOptions): boolean {
+  return "memoryOnly" in recipe && recipe.memoryOnly;
 }
 
 /** All questions of a file, or the first `limit`. */

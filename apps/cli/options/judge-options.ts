@@ -8,29 +8,32 @@ import type { ScoredAnswer } from "../../../lib/evaluate/score-answers.ts";
 import { Chat } from "../../../lib/remote/chat.ts";
 import { cockatiel } from "../../../lib/remote/guard.ts";
 import { judgeAnswer, type Verdict } from "../../../lib/reward/judge.ts";
-import { UsageError } from "../command.ts";
-import { flagName } from "../flags.ts";
+import { inGroup } from "../fields.ts";
 
 /** The judge's address and manners. */
-export const judgeOptions = {
-  judgeUrl: z
-    .string()
-    .optional()
-    .describe("OpenAI-compatible server that judges answers, such as http://host/v1"),
-  judgeModel: z.string().optional().describe("its model"),
-  judgeKeyEnv: z.string().optional().describe("environment variable with its key"),
-  judgeCache: z.string().optional().describe("file of its replies; what stands there is not asked again"),
-  judgePrompt: z
-    .string()
-    .optional()
-    .describe("file of instructions with {question}, {answers}, {prediction}"),
-  judgeConcurrency: z.int().min(1).default(16).describe("requests under way at once"),
-};
+export const judgeChoice = z.strictObject({
+  url: z.string().describe("OpenAI-compatible server, such as http://host/v1."),
+  model: z.string().describe("Its model."),
+  keyEnv: z.string().optional().describe("Environment variable with its key."),
+  cache: z.string().optional().describe("File of its replies; what stands there is not asked again."),
+  prompt: z.string().optional().describe("File of instructions with {question}, {answers}, {prediction}."),
+  concurrency: z.int().min(1).default(16).describe("Requests under way at once."),
+});
 
-const schema = z.object(judgeOptions);
+/** A judge's address and manners, with every default. */
+export type JudgeChoice = z.output<typeof judgeChoice>;
 
-/** What the options say. */
-export type JudgeChoice = z.output<typeof schema>;
+/** What of a judge decides what it says, for a file of results that is gone on with. */
+export function judgeSettings(judge: JudgeChoice | undefined): object | undefined {
+  return judge && { model: judge.model, prompt: judge.prompt };
+}
+
+/** A language model that judges answers. */
+export const judgeOptions = inGroup("Judge", {
+  judge: judgeChoice
+    .optional()
+    .meta({ head: "url", description: "A language model on a server that judges answers." }),
+});
 
 /** The judge's share of right answers, and how many it could judge. */
 export interface JudgeMeans {
@@ -54,32 +57,22 @@ export interface OpenedJudge extends AsyncDisposable {
 }
 
 /**
- * The judge that the options name.
+ * Opens a judge.
  *
- * @returns undefined when they name none
- * @throws UsageError when they name half of one; ERR_IO, ERR_FORMAT, ERR_ARGUMENT
+ * @returns undefined when none is named
+ * @throws ERR_IO, ERR_FORMAT, ERR_ARGUMENT
  */
-export async function openJudge(choice: JudgeChoice): Promise<OpenedJudge | undefined> {
-  const { judgeUrl, judgeModel, judgeKeyEnv, judgeCache, judgePrompt, judgeConcurrency } = choice;
-  if (judgeUrl === undefined && judgeModel === undefined) {
-    const stray = (["judgeKeyEnv", "judgeCache", "judgePrompt"] as const).find(
-      (key) => choice[key] !== undefined,
-    );
-    if (stray !== undefined) throw new UsageError(`${flagName(stray)}: expected only with --judge-url`);
-    return undefined;
-  }
-  if (judgeUrl === undefined) throw new UsageError("--judge-url: a judge needs an address");
-  if (judgeModel === undefined) throw new UsageError("--judge-model: a judge needs a model");
-  const prompt = judgePrompt === undefined ? {} : { prompt: await readPrompt(judgePrompt) };
+export async function openJudge(choice: JudgeChoice | undefined): Promise<OpenedJudge | undefined> {
+  if (choice === undefined) return undefined;
+  const { url, model, keyEnv, cache, concurrency } = choice;
+  const prompt = choice.prompt === undefined ? {} : { prompt: await readPrompt(choice.prompt) };
   const chat = await Chat.open({
-    url: judgeUrl,
-    model: judgeModel,
-    apiKeyEnv: judgeKeyEnv,
-    cache: judgeCache,
-    transport: { maxConcurrent: judgeConcurrency },
+    ...{ url, model, cache },
+    apiKeyEnv: keyEnv,
+    transport: { maxConcurrent: concurrency },
   });
   // Waiting for a turn must not count against a request's deadline, as it would in the transport's own queue.
-  const turns = cockatiel().bulkhead(judgeConcurrency, Number.POSITIVE_INFINITY);
+  const turns = cockatiel().bulkhead(concurrency, Number.POSITIVE_INFINITY);
   const ask: OpenedJudge["ask"] = (use) => turns.execute(() => use(chat));
   return {
     ...{ ask, prompt },
@@ -100,13 +93,13 @@ export async function openJudge(choice: JudgeChoice): Promise<OpenedJudge | unde
  */
 export async function judgeAll(
   scored: readonly ScoredAnswer[],
-  choice: JudgeChoice,
+  choice: JudgeChoice | undefined,
   { signal, onVerdict }: { readonly signal: AbortSignal; readonly onVerdict?: (done: number) => void },
 ): Promise<{ readonly verdicts: readonly Verdict[]; readonly means: JudgeMeans } | undefined> {
   await using opened = await openJudge(choice);
-  if (opened === undefined) return undefined;
+  if (opened === undefined || choice === undefined) return undefined;
   let done = 0;
-  const verdicts = await mapConcurrently(scored, choice.judgeConcurrency, async (answer) => {
+  const verdicts = await mapConcurrently(scored, choice.concurrency, async (answer) => {
     const verdict = await opened.judge(answer, answer.prediction, signal);
     done += 1;
     onVerdict?.(done);

@@ -3,22 +3,26 @@ import { z } from "zod";
 import { judgeReward, relevanceReward } from "../../../lib/reward/judge.ts";
 import type { Reward } from "../../../lib/reward/reward.ts";
 import { UsageError } from "../command.ts";
-import { judgeOptions, openJudge, readPrompt } from "./judge-options.ts";
+import { inGroup } from "../fields.ts";
+import { judgeChoice, openJudge, readPrompt } from "./judge-options.ts";
 
-/** The judge, and what it is asked besides. */
-export const judgeRewardOptions = {
-  ...judgeOptions,
+const choice = judgeChoice.extend({
   relevance: z
     .boolean()
     .default(false)
-    .describe("of agentic-rag-r1 with --judge-url: up to 2 points for what was found, rated by the judge"),
+    .describe("Of agentic-rag-r1: up to 2 points for what was found, rated by the judge."),
   relevancePrompt: z
     .string()
     .optional()
-    .describe("with --relevance: file of instructions with {question}, {context}, answered by 0, 1 or 2"),
-};
+    .describe("With relevance: file of instructions with {question}, {context}, answered by 0, 1 or 2."),
+});
 
-const schema = z.object(judgeRewardOptions);
+/** A language model that judges answers, and what it is asked besides. */
+export const judgeRewardOptions = inGroup("Rewards", {
+  judge: choice
+    .optional()
+    .meta({ head: "url", description: "A language model on a server that rewards right answers." }),
+});
 
 /** Parts of a reward that a model gives. */
 export interface JudgeRewards {
@@ -34,29 +38,23 @@ export interface OpenedRewards extends AsyncDisposable {
 }
 
 /**
- * The rewards that the options name.
+ * The rewards that a judge gives.
  *
- * @param choice - judge and relevance
+ * @param judge - judge and relevance
  * @returns none when no judge is named
  * @throws UsageError for half of a choice; as `openJudge`
  */
-export async function openJudgeRewards({
-  relevance,
-  relevancePrompt,
-  ...choice
-}: z.output<typeof schema>): Promise<OpenedRewards> {
-  if (relevance && choice.judgeUrl === undefined) {
-    throw new UsageError("--relevance: expected only with --judge-url");
-  }
+export async function openJudgeRewards(judge: z.output<typeof choice> | undefined): Promise<OpenedRewards> {
+  const opened = await openJudge(judge);
+  if (opened === undefined || judge === undefined) return { [Symbol.asyncDispose]: async () => {} };
+  const { relevance, relevancePrompt } = judge;
   if (relevancePrompt !== undefined && !relevance) {
-    throw new UsageError("--relevance-prompt: expected only with --relevance");
+    throw new UsageError("--judge: relevancePrompt: expected only with relevance");
   }
   const instructions =
     relevancePrompt === undefined
       ? {}
       : { prompts: [await readPrompt(relevancePrompt, ["{question}", "{context}"])] };
-  const opened = await openJudge(choice);
-  if (opened === undefined) return { [Symbol.asyncDispose]: async () => {} };
   const { ask, prompt } = opened;
   const accuracy: Reward = (...played) => ask((chat) => judgeReward(chat, prompt)(...played));
   const rated: Reward = (...played) => ask((chat) => relevanceReward(chat, instructions)(...played));

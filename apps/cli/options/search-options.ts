@@ -5,6 +5,7 @@ import type { RetrieverProtocol } from "../../../lib/remote/protocols.ts";
 import type { Search } from "../../../lib/search/search.ts";
 import type { WebEngine } from "../../../lib/web/engines.ts";
 import { UsageError } from "../command.ts";
+import { inGroup } from "../fields.ts";
 import { flagName } from "../flags.ts";
 
 const protocols = [
@@ -23,25 +24,43 @@ const engines = [
   "bocha",
 ] as const satisfies readonly WebEngine[];
 
-/** One of `index`, `retriever` and `web` must be given. */
-export const searchOptions = {
-  index: z.string().optional().describe("index folder to search in"),
+const index = z.strictObject({
+  folder: z.string().describe("Index folder."),
   mode: z
     .enum(["bm25", "dense", "hybrid"])
     .optional()
-    .describe("by words, by vectors, by both (if it has both)"),
-  indexEncoder: z.string().optional().describe("folder of the index's encoder, if that was moved"),
-  retriever: z.string().optional().describe("address of a retrieval server to search on instead"),
-  protocol: z.enum(protocols).default("retrieve").describe("the server's language"),
-  retrieverKeyEnv: z.string().optional().describe("environment variable with the server's API key"),
-  web: z.enum(engines).optional().describe("search engine of the web to ask instead"),
-  webUrl: z.string().optional().describe("address in place of the engine's own"),
-  webCache: z.string().optional().describe("folder that keeps the engine's answers and the pages"),
-  site: z.string().optional().describe("pages of this site only"),
-  pages: z.boolean().optional().describe("reads the pages instead of the engine's excerpts"),
-  reranker: z.string().optional().describe("folder of a cross-encoder that puts the hits in order"),
-  rerankFrom: z.int().min(1).default(50).describe("hits per query that the re-ranker reads"),
-};
+    .describe("By words, by vectors, by both (both, if it has both)."),
+  encoder: z.string().optional().describe("Folder of the index's encoder, if that was moved."),
+});
+
+const retriever = z.strictObject({
+  url: z.string().describe("Address of the server."),
+  protocol: z.enum(protocols).default("retrieve").describe("Its language."),
+  keyEnv: z.string().optional().describe("Environment variable with its API key."),
+});
+
+const web = z.strictObject({
+  engine: z.enum(engines).describe("The search engine."),
+  url: z.string().optional().describe("Address in place of the engine's own."),
+  cache: z.string().optional().describe("Folder that keeps the engine's answers and the pages."),
+  site: z.string().optional().describe("Pages of this site only."),
+  pages: z.boolean().default(false).describe("Reads the pages instead of the engine's excerpts."),
+});
+
+const reranker = z.strictObject({
+  folder: z.string().describe("Folder of a cross-encoder."),
+  from: z.int().min(1).default(50).describe("Hits per query that it reads."),
+});
+
+/** One of `index`, `retriever` and `web` must be given. */
+export const searchOptions = inGroup("Search", {
+  index: index.optional().meta({ head: "folder", description: "Searches in an index of this machine." }),
+  retriever: retriever
+    .optional()
+    .meta({ head: "url", description: "Searches on a retrieval server instead." }),
+  web: web.optional().meta({ head: "engine", description: "Searches the web instead." }),
+  reranker: reranker.optional().meta({ head: "folder", description: "Puts the hits in a better order." }),
+});
 
 const schema = z.object(searchOptions);
 
@@ -59,69 +78,42 @@ export interface OpenedSearch extends Disposable {
 /** A server may restart while a training asks it: within the deadline of a search, nothing is lost. */
 const patientRetries = 10;
 
-/** What each place to search needs of the options; what belongs to another place is refused. */
-const places = {
-  index: { own: ["mode", "indexEncoder"], open: openFolder },
-  retriever: { own: ["retrieverKeyEnv"], open: openRetriever },
-  web: { own: ["webUrl", "webCache", "site", "pages"], open: openWeb },
-} as const;
-
-async function openFirst(choice: SearchChoice): Promise<OpenedSearch> {
-  const names = Object.keys(places) as (keyof typeof places)[];
+async function openFirst({ retries = patientRetries, ...choice }: SearchChoice): Promise<OpenedSearch> {
+  const names = ["index", "retriever", "web"] as const;
   const given = names.filter((name) => choice[name] !== undefined);
-  const [place] = given;
-  if (place === undefined || given.length > 1) {
-    const got = given.map(flagName).join(" and ") || "none";
-    throw new UsageError(`expected one of ${names.map(flagName).join(", ")}, got ${got}`);
+  if (given.length === 1) {
+    if (choice.index !== undefined) return openFolder(choice.index);
+    if (choice.retriever !== undefined) return openRetriever(choice.retriever, retries);
+    if (choice.web !== undefined) return openWeb(choice.web, retries);
   }
-  for (const name of names.filter((each) => each !== place)) {
-    const stray = places[name].own.find((key) => choice[key] !== undefined);
-    if (stray !== undefined) throw new UsageError(`${flagName(stray)}: expected only with ${flagName(name)}`);
-  }
-  return places[place].open(choice);
+  const got = given.map(flagName).join(" and ") || "none";
+  throw new UsageError(`expected one of ${names.map(flagName).join(", ")}, got ${got}`);
 }
 
-async function openFolder({ index = "", mode, indexEncoder }: SearchChoice): Promise<OpenedSearch> {
+async function openFolder({ folder, mode, encoder }: z.output<typeof index>): Promise<OpenedSearch> {
   const { openIndex } = await import("../../../lib/index-folder/open.ts");
-  const search = await openIndex(index, {
-    mode,
-    encoder: indexEncoder,
-  });
+  const search = await openIndex(folder, { mode, encoder });
   return { search, [Symbol.dispose]: () => search.close() };
 }
 
-async function openRetriever({
-  retriever = "",
-  protocol,
-  retrieverKeyEnv,
-  retries = patientRetries,
-}: SearchChoice): Promise<OpenedSearch> {
+async function openRetriever(
+  { url, protocol, keyEnv }: z.output<typeof retriever>,
+  retries: number,
+): Promise<OpenedSearch> {
   const { remoteSearch } = await import("../../../lib/remote/remote-search.ts");
-  const transport = { retries };
-  const search = remoteSearch({ url: retriever, protocol, apiKeyEnv: retrieverKeyEnv, transport });
+  const search = remoteSearch({ url, protocol, apiKeyEnv: keyEnv, transport: { retries } });
   return { search, [Symbol.dispose]: () => {} };
 }
 
-async function openWeb({
-  web = "serper",
-  webUrl,
-  webCache,
-  site,
-  pages,
-  retries = patientRetries,
-}: SearchChoice): Promise<OpenedSearch> {
+async function openWeb(
+  { engine, url, cache, site, pages }: z.output<typeof web>,
+  retries: number,
+): Promise<OpenedSearch> {
   const { webSearch } = await import("../../../lib/web/web-search.ts");
   const { pageReader, withPages } = await import("../../../lib/web/page-reader.ts");
-  const cacheIn = (folder: string) =>
-    webCache === undefined ? {} : { cache: { folder: join(webCache, folder) } };
-  const search = webSearch({
-    engine: web,
-    url: webUrl,
-    site,
-    ...cacheIn("answers"),
-    transport: { retries },
-  });
-  const read = pages === true ? withPages(search, { read: pageReader(cacheIn("pages")) }) : search;
+  const keptIn = (name: string) => (cache === undefined ? undefined : { folder: join(cache, name) });
+  const search = webSearch({ engine, url, site, cache: keptIn("answers"), transport: { retries } });
+  const read = pages ? withPages(search, { read: pageReader({ cache: keptIn("pages") }) }) : search;
   return { search: read, [Symbol.dispose]: () => {} };
 }
 
@@ -131,7 +123,7 @@ export async function openUnbatchedSearch(choice: SearchChoice): Promise<OpenedS
   if (choice.reranker === undefined) return first;
   const { Reranker } = await import("../../../lib/embed/reranker.ts");
   const { withReranking } = await import("../../../lib/search/reranking.ts");
-  const reranker = await Reranker.open(choice.reranker).catch((error: unknown) => {
+  const reranker = await Reranker.open(choice.reranker.folder).catch((error: unknown) => {
     first[Symbol.dispose]();
     throw error;
   });
@@ -139,7 +131,7 @@ export async function openUnbatchedSearch(choice: SearchChoice): Promise<OpenedS
     first[Symbol.dispose]();
     reranker.close();
   };
-  const search = withReranking(first.search, { reranker, topK: choice.rerankFrom });
+  const search = withReranking(first.search, { reranker, topK: choice.reranker.from });
   return { search, [Symbol.dispose]: close };
 }
 

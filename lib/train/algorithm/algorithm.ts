@@ -3,7 +3,7 @@
 import type { TrainSequence } from "../batch/packing.ts";
 import type { LossOn } from "../batch/sequence.ts";
 import type { KlEstimator } from "../learner/trainer.ts";
-import type { Discount, GroupBaseline } from "./advantage.ts";
+import type { GroupBaseline } from "./advantage.ts";
 import type { KlTarget } from "./kl-target.ts";
 
 /**
@@ -39,8 +39,10 @@ export interface Algorithm {
    * @default "to-go"
    */
   readonly tokenRewards?: "to-go" | "ratio";
-  /** Of GAE; `gamma` of `reinforce++` too. @default gamma 1, lambda 1 */
-  readonly discount?: Discount;
+  /** What a reward counts a token earlier; of `gae` and `reinforce++`. @default 1 */
+  readonly gamma?: number;
+  /** GAE's. @default 1 */
+  readonly lambda?: number;
   /** The ratio: per token, or per sequence (GSPO). @default "clipped" */
   readonly objective?: "clipped" | "clipped-sequence";
   /**

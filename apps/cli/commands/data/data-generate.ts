@@ -16,7 +16,8 @@ import {
   playerOptions,
   questionsToPlay,
 } from "../../open/player-options.ts";
-import { agentOptions, openSurroundings, recipeOf } from "../../options/agent-options.ts";
+import { agentOptions, openEnvironment, recipeOf } from "../../options/agent-options.ts";
+import { judgeSettings } from "../../options/judge-options.ts";
 import { samplingOptions } from "../../options/model-options.ts";
 import { type ProgressLine, progressLine } from "../../report/progress.ts";
 
@@ -55,7 +56,7 @@ export const dataGenerateCommand = command({
     using _lock = await lockFile(options.out);
     const questions = await questionsToPlay(options.questions, options.numQuestions);
     const { temperature, topP } = options;
-    await using met = await openSurroundings(options);
+    await using met = await openEnvironment(options);
     const recipe = { ...recipeOf(options, { tools: met.tools }), sampling: { temperature, topP } };
     const promptOf = await studentPrompt(options, recipe);
     await using rule = await openRule(options, io.signal);
@@ -99,8 +100,8 @@ async function studentPrompt({ student, endpoint }: Options, { format }: Recipe)
 
 /** What decides the outcome; the questions are compared one by one. */
 function settingsOf(options: Options): object {
-  const { questions: _, numQuestions, concurrency, out, judgeConcurrency, judgeCache, ...settings } = options;
-  return settings;
+  const { questions: _, numQuestions, concurrency, out, judge, ...settings } = options;
+  return { ...settings, judge: judgeSettings(judge) };
 }
 
 function* rightOnes(questions: readonly Question[], outcomes: readonly Outcome[]): Generator<object> {

@@ -10,7 +10,7 @@ import type { VerlOptions } from "../../../../lib/data/verl-parquet.ts";
 import { documentsPrompt, memoryPrompt } from "../../../../lib/rollout/formats/plain-prompts.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { fetchedFile } from "../../open/fetched-file.ts";
-import { chooseRecipe, noChoices, recipeOptions } from "../../options/recipe-options.ts";
+import { chooseRecipe, recipeOptions } from "../../options/recipe-options.ts";
 
 /** `NAME=FILE`, or the file alone. */
 function inputOf(given: string, split: string | undefined): DataFile {
@@ -46,9 +46,7 @@ const schema = z.strictObject({
     .enum(["search", "memory", "documents"])
     .default("search")
     .describe("of parquet: the recipe's prompt, one without a search, one with the texts of the question"),
-  recipe: recipeOptions.recipe.describe("whose parquet is written: its prompt and columns"),
-  queries: recipeOptions.queries,
-  faithful: recipeOptions.faithful,
+  ...recipeOptions,
 });
 
 type Options = z.output<typeof schema>;
@@ -71,25 +69,26 @@ async function writeParquet(questions: readonly Question[], options: Options): P
   await writeVerlParquet(out, questions, { prompt: promptOf(options), layout: layoutOf(options) });
 }
 
-function layoutOf({ recipe, faithful }: Options): VerlOptions["layout"] {
-  if (recipe === "research") return "research";
-  return recipe === "rag-r1" && faithful ? "rag-r1" : "search-r1";
+function layoutOf({ recipe }: Options): VerlOptions["layout"] {
+  if (recipe.name === "research") return "research";
+  return recipe.name === "rag-r1" && recipe.faithful ? "rag-r1" : "search-r1";
 }
 
-function promptOf({ asks, recipe, queries, faithful }: Options): VerlOptions["prompt"] {
+function promptOf({ asks, recipe }: Options): VerlOptions["prompt"] {
   if (asks === "memory") return memoryPrompt;
-  if (asks === "search") return chooseRecipe({ ...noChoices, recipe, queries, faithful }).format.prompt;
+  if (asks === "search") return chooseRecipe(recipe).format.prompt;
   return (text, { id, documents = [] }) => {
     if (documents.length > 0) return documentsPrompt(text, documents);
     throw new SeekError("ERR_FORMAT", `question "${id}": expected documents for its prompt, got none`);
   };
 }
 
-function checkAsks({ asks, out, recipe, faithful }: Options): void {
+function checkAsks({ asks, out, recipe }: Options): void {
   if (asks === "search") return;
   if (!out.endsWith(".parquet")) throw new UsageError("--asks: expected only with --out FILE.parquet");
-  if (recipe === "research") throw new UsageError("--asks: the parquet of research has no prompts");
-  if (faithful) throw new UsageError("--asks: of the originals only the prompts with a search are at hand");
+  if (recipe.name === "research") throw new UsageError("--asks: the parquet of research has no prompts");
+  if ("faithful" in recipe && recipe.faithful)
+    throw new UsageError("--asks: of the originals only the prompts with a search are at hand");
 }
 
 /** Writes the texts of the questions as a corpus, and counts them. */

@@ -36,7 +36,7 @@ export const dataSegmentCommand = command({
   run: async (options, io) => {
     const { data, out, balance, perCategory, seed } = options;
     if (balance && perCategory !== undefined) throw new UsageError("--balance, --per-category: expected one");
-    const { format } = chooseRecipe(options);
+    const { format } = chooseRecipe(options.recipe);
     const samples: Sample[] = [];
     let [trajectories, invalid] = [0, 0];
     for await (const { segments, id } of readDemonstrations(data)) {

@@ -21,7 +21,8 @@ import {
   playerOptions,
   questionsToPlay,
 } from "../../open/player-options.ts";
-import { agentOptions, openSurroundings, recipeOf, type Surroundings } from "../../options/agent-options.ts";
+import { agentOptions, type Environment, openEnvironment, recipeOf } from "../../options/agent-options.ts";
+import { judgeSettings } from "../../options/judge-options.ts";
 import { progressLine } from "../../report/progress.ts";
 import { shownOn } from "./data-generate.ts";
 
@@ -76,7 +77,7 @@ export const dataSelectCommand = command({
     const { out, validation, validationShare: share, seed } = options;
     for (const path of validation === undefined ? [out] : [out, validation]) await checkFilePlace(path);
     const questions = await questionsToPlay(options.questions, options.numQuestions);
-    await using met = await openSurroundings(options);
+    await using met = await openEnvironment(options);
     await using rule = await openRule(options, io.signal);
     const opened = { met, rule, io };
     const chosen = await choose(questions, options, opened);
@@ -100,7 +101,7 @@ function noneChosen({ counts }: Curriculum, { rule, out }: Options): SeekError {
 }
 
 interface Opened {
-  readonly met: Surroundings;
+  readonly met: Environment;
   readonly rule: OpenedRule;
   readonly io: CommandIo;
 }
@@ -168,9 +169,9 @@ async function playing<Result>(
 
 /** What decides the rollouts; which questions are taken then may be chosen anew from the same log. */
 function settingsOf(play: Play): object {
-  const { questions: _, numQuestions, concurrency, out, judgeConcurrency, judgeCache, ...rest } = play;
+  const { questions: _, numQuestions, concurrency, out, judge, ...rest } = play;
   const { solved, easyShare, levels, validation, validationShare, part, rule, ...settings } = rest;
-  return settings;
+  return { ...settings, judge: judgeSettings(judge) };
 }
 
 function report(

@@ -20,13 +20,13 @@ import { type OpenedPolicy, type Policy, policiesOf, policyOptions } from "../..
 import { loadSets } from "../../open/question-sets.ts";
 import {
   agentOptions,
+  type Environment,
   noSearch,
-  openSurroundings,
+  openEnvironment,
   recipeOf,
   refuseIdleTools,
-  type Surroundings,
 } from "../../options/agent-options.ts";
-import { judgeOptions, type OpenedJudge, openJudge } from "../../options/judge-options.ts";
+import { judgeOptions, judgeSettings, type OpenedJudge, openJudge } from "../../options/judge-options.ts";
 import { samplingOptions } from "../../options/model-options.ts";
 import {
   differencesToFirst,
@@ -87,8 +87,8 @@ export const evalCommand = command({
     const sets = await loadSets(options.questions, options.numQuestions);
     const needsSearch = baseline === undefined || searchesFor(baseline);
     refuseIdleTools(options);
-    await using met = needsSearch ? await openSurroundings(options) : noSearch;
-    await using judge = await openJudge(options);
+    await using met = needsSearch ? await openEnvironment(options) : noSearch;
+    await using judge = await openJudge(options.judge);
     const outcomes: PolicyOutcome[] = [];
     for (const policy of policies) {
       const around = { options, io, sets, met, judge, isOneOfMany: policies.length > 1 };
@@ -102,7 +102,7 @@ interface Around {
   readonly options: Options;
   readonly io: CommandIo;
   readonly sets: readonly EvaluationSet[];
-  readonly met: Surroundings;
+  readonly met: Environment;
   readonly judge: OpenedJudge | undefined;
   readonly isOneOfMany: boolean;
 }
@@ -138,7 +138,7 @@ async function evaluatePolicy(policy: Policy, around: Around): Promise<Evaluated
 
 function agentOf(
   { engine, tokenizer, chatTemplate }: OpenedPolicy,
-  { search: found, tools }: Surroundings,
+  { search: found, tools }: Environment,
   options: Options & { readonly baseline?: Baseline | undefined },
 ): Agent {
   const { temperature, topP, baseline } = options;
@@ -168,9 +168,8 @@ function outputOf(out: string | undefined, name: string | undefined): string | u
 function outcomeSettings(options: Options): object {
   const { questions: _, numQuestions, concurrency, alone, out, resume, ...settings } = options;
   const { model, dtype, device, endpoint, endpointModel, endpointApi, tokenizer, ...others } = settings;
-  const { endpointKeyEnv, endpointConcurrency, judgeUrl, judgeKeyEnv, judgeCache, ...rest } = others;
-  const { judgeConcurrency, cacheGib, ...deciding } = rest;
-  return deciding;
+  const { endpointKeyEnv, endpointConcurrency, judge, cacheGib, ...deciding } = others;
+  return { ...deciding, judge: judgeSettings(judge) };
 }
 
 function warn({ all }: Evaluated, io: CommandIo): void {

@@ -6,10 +6,10 @@ import { Journal } from "../../../../lib/base/files/journal.ts";
 import type { TextFamily } from "../../../../lib/reward/text-trajectory.ts";
 import { type CommandIo, command } from "../../command.ts";
 import { loadQuestions } from "../../options/agent-options.ts";
-import { chooseRecipe, type RecipeOptions, recipeOptions } from "../../options/recipe-options.ts";
+import { chooseRecipe, type RecipeChoice, recipeOptions } from "../../options/recipe-options.ts";
 import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";
 
-const families: Readonly<Record<RecipeOptions["recipe"], TextFamily>> = {
+const families: Readonly<Record<RecipeChoice["name"], TextFamily>> = {
   "rag-r1": "rag",
   "search-r1": "rag",
   world: "rag",
@@ -31,10 +31,10 @@ export const rewardServeCommand = command({
     log: z.string().optional().describe("file that gets a line for each scored text: text, question, reward"),
     ...serveOptions(1278),
   }),
-  run: async ({ questions: path, log: logPath, host, port, open, graceMs, ...choice }, io) => {
+  run: async ({ questions: path, log: logPath, host, port, open, graceMs, recipe }, io) => {
     // A text has no tokens that could earn something.
-    const sequenceReward = choice.recipe === "agentic-rag-r1";
-    const { reward } = chooseRecipe({ ...choice, sequenceReward });
+    const whole = recipe.name === "agentic-rag-r1" ? { ...recipe, tokenLevel: false } : recipe;
+    const { reward } = chooseRecipe(whole);
     const questions = await loadQuestions(path);
     const log = logPath === undefined ? undefined : await openLog(logPath);
     const { serveRewards } = await import("../../../../lib/serve/reward-server.ts");
@@ -42,10 +42,10 @@ export const rewardServeCommand = command({
       const server = await serveRewards({
         ...servedAt({ host, port, open }, io),
         onScore: log && ((scored) => void log.add(scored).catch(complain(io))),
-        ...{ reward, questions, family: families[choice.recipe] },
+        ...{ reward, questions, family: families[recipe.name] },
       });
       const { url } = server;
-      io.write(`rewards of ${choice.recipe} for ${questions.length} questions at ${url}\n`);
+      io.write(`rewards of ${recipe.name} for ${questions.length} questions at ${url}\n`);
       io.result({ url, host: server.host, port: server.port, questions: questions.length });
       if (!io.signal.aborted) await once(io.signal, "abort");
       io.log("stopping");

@@ -39,7 +39,7 @@ export const scoreAnswersCommand = command({
     out: z.string().optional().describe("file for one JSON line of scores per prediction"),
     ...judgeOptions,
   }),
-  run: async ({ predictions, rules, passAt = [], overlap, out, ...judge }, io) => {
+  run: async ({ predictions, rules, passAt = [], overlap, out, judge }, io) => {
     const scored: ScoredAnswer[] = [];
     for (const path of predictions) {
       for await (const answer of scoreAnswers(path, rules)) scored.push(answer);

@@ -20,14 +20,15 @@ import { type Policy, policiesOf, policyOptions } from "../../open/policies.ts";
 import {
   type AgentOptions,
   agentOptions,
+  type Environment,
   noSearch,
-  openSurroundings,
+  openEnvironment,
   recipeOf,
   refuseIdleTools,
-  type Surroundings,
   withLimits,
 } from "../../options/agent-options.ts";
 import { samplingOptions } from "../../options/model-options.ts";
+import { recipeSchema } from "../../options/recipe-options.ts";
 
 const options = z.strictObject({
   question: z
@@ -37,10 +38,10 @@ const options = z.strictObject({
     .describe("what to answer; without one, each line of the input is one"),
   ...policyOptions,
   ...agentOptions,
-  recipe: agentOptions.recipe
-    .unwrap()
-    .optional()
-    .describe("prompt, tags and limits (rag-r1; for a model of the built-in world its own)"),
+  recipe: recipeSchema.optional().meta({
+    ...{ head: "name", group: "Agent" },
+    description: "What the agent says and may do (rag-r1; for a model of the built-in world its own).",
+  }),
   baseline: z.enum(baselineNames).optional().describe("a plain way to answer in place of the recipe"),
   temperature: samplingOptions.temperature.default(0),
   topP: samplingOptions.topP,
@@ -60,10 +61,13 @@ export const askCommand = command({
     if (policy === undefined || another !== undefined) throw new UsageError("expected one model");
     refuseIdleTools(given);
     const setting = given.recipe === undefined ? await settingOf(policy, io) : undefined;
-    const asked = { ...given, recipe: given.recipe ?? (setting ? "world" : "rag-r1") } as const;
+    const asked = {
+      ...given,
+      recipe: given.recipe ?? recipeSchema.parse({ name: setting ? "world" : "rag-r1" }),
+    };
     const needsSearch = given.baseline === undefined || searchesFor(given.baseline);
     const builtIn = setting && librarySearch(createWorld({ seed: setting.seed }).passages);
-    await using met = needsSearch ? await openSurroundings(asked, builtIn) : noSearch;
+    await using met = needsSearch ? await openEnvironment(asked, builtIn) : noSearch;
     const recipe = chosenRecipe(asked, met, setting);
     await using opened = await policy.open();
     const ask = (question: string, signal: AbortSignal) =>
@@ -90,13 +94,10 @@ async function settingOf({ folder }: Policy, io: CommandIo): Promise<WorldSettin
 
 function chosenRecipe(
   options: Options & AgentOptions,
-  { tools }: Surroundings,
+  { tools }: Environment,
   setting: WorldSetting | undefined,
 ): Recipe {
-  // Options that a recipe does not have are refused here, the world's included.
-  const named = recipeOf(options, { tools });
-  const { queries = setting?.queries } = options;
-  const recipe = setting ? withLimits(recipeOfWorld({ ...setting, queries }), options) : named;
+  const recipe = setting ? withLimits(recipeOfWorld(setting), options) : recipeOf(options, { tools });
   return { ...recipe, sampling: { temperature: options.temperature, topP: options.topP } };
 }
 

@@ -10,7 +10,7 @@ import type { LintSubject } from "../../../lint/subject.ts";
 import { worldSearch } from "../../../lint/world-search.ts";
 import { type CommandIo, command } from "../../command.ts";
 import { openSession } from "../../open/session.ts";
-import { agentOptions, openSurroundings, recipeOf } from "../../options/agent-options.ts";
+import { agentOptions, openEnvironment, recipeOf } from "../../options/agent-options.ts";
 import { modelOptions } from "../../options/model-options.ts";
 import { tableOf } from "../../report/table.ts";
 
@@ -27,7 +27,7 @@ export const lintCommand = command({
   options: schema,
   run: async (options, io) => {
     const world = worldSearch();
-    await using met = await openSurroundings(options, world.search);
+    await using met = await openEnvironment(options, world.search);
     const recipe = recipeOf(options, { tools: met.tools });
     await using session = await openSession(options);
     const { ids } = await readTokenizerConfig(options.model);
@@ -42,7 +42,7 @@ export const lintCommand = command({
     show(report, io);
     const failed = report.findings.filter(({ status }) => status === "fail").length;
     if (failed === 0) return;
-    const what = `${options.model} with ${options.recipe}`;
+    const what = `${options.model} with ${options.recipe.name}`;
     throw new SeekError("ERR_FORMAT", `${what}: ${failed} of ${report.findings.length} checks failed`);
   },
 });

@@ -5,26 +5,15 @@ import type { DemoStage } from "../../../demo/recipe-demo.ts";
 import type { RecipeFigures, RecipeSummary } from "../../../demo/recipe-report.ts";
 import { formatLearning, worldSizes } from "../../../world/recipes/world-training.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
-import { flagName } from "../../flags.ts";
 import { modelOptions } from "../../options/model-options.ts";
-import { chooseRecipe, type RecipeOptions, recipeOptions } from "../../options/recipe-options.ts";
+import { chooseRecipe, type RecipeChoice, recipeSchema } from "../../options/recipe-options.ts";
 import { tableOf } from "../../report/table.ts";
 
-const { recipe, queries, rewardVariant, formatReward, fewSearches, faithful } = recipeOptions;
-const { selfSearch, accuracy, tagPoints, sequenceReward } = recipeOptions;
-const choices = {
-  ...{ queries, stage: recipeOptions.stage, rewardVariant, formatReward, fewSearches, faithful },
-  ...{ selfSearch, accuracy, tagPoints, sequenceReward },
-};
-
 const options = z.strictObject({
-  recipe: recipe
-    .unwrap()
-    .optional()
-    .describe("trains this one, after it has learnt its tags; else both modes of world"),
-  ...choices,
-  stage: choices.stage.describe("of r1-searcher: auto, unless given, trains stage 1, then stage 2"),
-  algorithm: z.enum(["ppo", "grpo"]).optional().describe("of search-r1"),
+  recipe: recipeSchema.optional().meta({
+    head: "name",
+    description: "trains this one, after it has learnt its tags; else both modes of world",
+  }),
   quick: z.boolean().default(false).describe("a few steps only: shows that everything works"),
   fromScratch: z.boolean().default(false).describe("trains the start model too, by SFT; without --recipe"),
   seed: z.int().min(0).default(0).describe("of the world, the questions' order and every sampled token"),
@@ -65,70 +54,62 @@ async function showBothModes(given: Options, io: CommandIo): Promise<void> {
   io.result(summary);
 }
 
-type Given = Options & { readonly recipe: RecipeOptions["recipe"] };
+type Given = Options & { readonly recipe: RecipeChoice };
 
 async function trainRecipe(given: Given, io: CommandIo): Promise<void> {
-  const stages = stagesOf(given);
+  const stages = stagesOf(given.recipe);
   const { runRecipeDemo } = await import("../../../demo/recipe-demo.ts");
   const { seed, quick, device } = given;
   const summary = await runRecipeDemo({
-    ...{ seed, quick, device, stages, start: formatLearning[given.recipe] },
-    out: given.out ?? join("runs/demo", folderName(given)),
+    ...{ seed, quick, device, stages, start: formatLearning[given.recipe.name] },
+    out: given.out ?? join("runs/demo", folderName(given.recipe)),
     ...{ onLine: io.log, signal: io.signal },
   });
   io.write(`\n${summary.questions} held-out questions, greedily\n${summaryTable(summary)}`);
   io.result(summary);
 }
 
-function folderName({ recipe: name, queries: mode, algorithm }: Given): string {
-  return [name, mode, algorithm].filter((part) => part !== undefined).join("-");
+function folderName(choice: RecipeChoice): string {
+  const isSingle = "queries" in choice && choice.queries === "single";
+  const algorithm = choice.name === "search-r1" ? choice.algorithm : undefined;
+  return [choice.name, isSingle ? "single" : undefined, algorithm]
+    .filter((part) => part !== undefined && part !== "ppo")
+    .join("-");
 }
 
-/** When R1-Searcher's first stage has done its work. */
-const untilSearchShare = 0.9;
-
-function stagesOf(given: Given): DemoStage[] {
-  const { recipe: name, algorithm, stage = "auto" } = given;
-  if (name !== "r1-searcher") {
-    const sizes = name === "search-r1" && algorithm === "grpo" ? "search-r1 grpo" : name;
-    return [{ name: "rl", recipe: choose(given), sizes: worldSizes[sizes] }];
+function stagesOf(choice: RecipeChoice): DemoStage[] {
+  const { name } = choice;
+  if (name === "agentic-rag-r1") {
+    const recipe = chooseRecipe({ ...choice, worldPrompt: true });
+    return [{ name: "rl", recipe, sizes: worldSizes[name] }];
   }
-  const answering = (only: "2" | "zero"): DemoStage => ({
-    ...{ name: `stage-${only}`, recipe: choose({ ...given, stage: only }) },
+  if (name !== "r1-searcher") {
+    const sizes = name === "search-r1" && choice.algorithm === "grpo" ? "search-r1 grpo" : name;
+    return [{ name: "rl", recipe: chooseRecipe(choice), sizes: worldSizes[sizes] }];
+  }
+  const { stage = "auto", searchShare: untilSearchShare } = choice;
+  const answering = (only: 2 | "zero"): DemoStage => ({
+    ...{ name: `stage-${only}`, recipe: chooseRecipe({ ...choice, stage: only }) },
     sizes: worldSizes["r1-searcher 2"],
   });
   const searching: DemoStage = {
-    ...{ name: "stage-1", recipe: choose({ ...given, stage: "1" }) },
+    ...{ name: "stage-1", recipe: chooseRecipe({ ...choice, stage: 1 }) },
     ...{ sizes: worldSizes["r1-searcher 1"], untilSearchShare },
   };
-  if (stage === "auto") return [searching, answering("2")];
-  return [stage === "1" ? searching : answering(stage)];
+  if (stage === "auto") return [searching, answering(2)];
+  return [stage === 1 ? searching : answering(stage)];
 }
 
-const noWording = {
-  ...{ template: undefined, promptFile: undefined, language: undefined, queryStyle: undefined },
-  memoryOnly: false,
-} as const;
-
-function choose({ algorithm, ...given }: Given): ReturnType<typeof chooseRecipe> {
-  return chooseRecipe(
-    { ...given, ...noWording, worldPrompt: given.recipe === "agentic-rag-r1" },
-    { algorithm },
-  );
-}
-
-/** An option that would change nothing is a mistake. */
-function refuseIdle(given: Options): void {
-  const { recipe: name } = given;
-  const isGiven = (key: keyof Options): boolean => given[key] !== undefined && given[key] !== false;
-  const idle = ([...Object.keys(choices), "algorithm"] as (keyof Options)[]).find(isGiven);
-  if (name === undefined && idle !== undefined)
-    throw new UsageError(`${flagName(idle)}: expected with --recipe`);
-  if (name !== undefined && given.fromScratch)
-    throw new UsageError("--from-scratch: expected without --recipe");
-  if (name !== "search-r1" && given.algorithm !== undefined) {
-    throw new UsageError(`--algorithm: the recipe ${name} has one algorithm; search-r1 has two`);
-  }
+/** An option that would change nothing is a mistake: the built-in world has words of its own. */
+function refuseIdle({ recipe, fromScratch }: Options): void {
+  if (recipe === undefined) return;
+  if (fromScratch) throw new UsageError("--from-scratch: expected without --recipe");
+  const given: Readonly<Record<string, unknown>> = recipe;
+  const usual: Readonly<Record<string, unknown>> = recipeSchema.parse({ name: recipe.name });
+  const wording = ["template", "promptFile", "language", "queryStyle", "memoryOnly", "worldPrompt"];
+  const idle = wording.find((key) => given[key] !== usual[key]);
+  if (idle !== undefined)
+    throw new UsageError(`--recipe: ${idle}: expected elsewhere, the demo has its own words`);
 }
 
 function summaryTable({ stages, control }: RecipeSummary): string {

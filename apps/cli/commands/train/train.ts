@@ -1,6 +1,7 @@
 /** `seekrl train`: reinforcement learning of a search agent. */
 import { join } from "node:path";
 import type { Question } from "../../../../lib/data/question.ts";
+import type { RecipeParts } from "../../../../lib/recipes/named-recipe.ts";
 import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
 import type { AgentParts } from "../../../../lib/rollout/agents/search-agent.ts";
@@ -11,9 +12,8 @@ import { type CommandIo, command, UsageError } from "../../command.ts";
 import { openLearners, probe, runRl } from "../../open/learners.ts";
 import { openSession, type Session } from "../../open/session.ts";
 import { type Around, planTraining, type TrainOptions, trainOptions } from "../../open/training-plan.ts";
-import { noSearch, openSurroundings, type Surroundings } from "../../options/agent-options.ts";
+import { type Environment, noSearch, openEnvironment } from "../../options/agent-options.ts";
 import { openJudgeRewards } from "../../options/judge-rewards.ts";
-import type { RecipeParts } from "../../options/recipe-options.ts";
 import { trainedRecipe } from "../../options/training-options.ts";
 import { durationText } from "../../report/pace.ts";
 import { settingsLines, type TrainingSettings } from "../../report/training-report.ts";
@@ -25,16 +25,16 @@ export const trainCommand = command({
   goesOn: "from the last finished step",
   options: trainOptions,
   run: async (given, io) => {
-    const { baseline, tools, stage } = given;
-    if (baseline !== undefined && (tools !== undefined || stage === "auto")) {
-      throw new UsageError("--baseline: expected without --tools and --stage auto, which are a recipe's");
+    const { baseline, tools } = given;
+    if (baseline !== undefined && (tools !== undefined || stageOf(given) === "auto")) {
+      throw new UsageError("--baseline: expected without --tools and stage=auto, which are a recipe's");
     }
-    if (given.judgeUrl !== undefined && given.rewardUrl !== undefined) {
-      throw new UsageError("--reward-url: expected without --judge-url, which rewards answers too");
+    if (given.judge !== undefined && given.rewardUrl !== undefined) {
+      throw new UsageError("--reward-url: expected without --judge, which rewards answers too");
     }
     const needsSearch = baseline === undefined || searchesFor(baseline);
-    await using met = needsSearch ? await openSurroundings(given) : noSearch;
-    await using rewards = await openJudgeRewards(given);
+    await using met = needsSearch ? await openEnvironment(given) : noSearch;
+    await using rewards = await openJudgeRewards(given.judge);
     const parts = { tools: met.tools, judge: rewards.judge };
     const { steps } = trainedRecipe(given, parts).training;
     await using session = await openSession(given);
@@ -60,20 +60,25 @@ interface Stage {
 
 // A stage starts from the weights that the stage before has left in the model; so it does when it is resumed.
 function stagesOf(given: TrainOptions): Stage[] {
-  if (given.stage !== "auto") return [{ given }];
-  const stage = (number: "1" | "2"): TrainOptions => ({
+  const { recipe } = given;
+  if (recipe.name !== "r1-searcher" || recipe.stage !== "auto") return [{ given }];
+  const stage = (number: 1 | 2): TrainOptions => ({
     ...given,
-    stage: number,
+    recipe: { ...recipe, stage: number },
     out: join(given.out, `stage${number}`),
   });
-  const endWhen = (metrics: RlMetrics): boolean => (metrics["search/share"] ?? 0) >= given.searchShare;
-  return [{ given: stage("1"), endWhen }, { given: stage("2") }];
+  const endWhen = (metrics: RlMetrics): boolean => (metrics["search/share"] ?? 0) >= recipe.searchShare;
+  return [{ given: stage(1), endWhen }, { given: stage(2) }];
+}
+
+function stageOf({ recipe }: TrainOptions): unknown {
+  return recipe.name === "r1-searcher" ? recipe.stage : undefined;
 }
 
 interface StageParts {
   readonly session: Session;
-  readonly met: Surroundings;
-  readonly parts: Pick<RecipeParts, "tools" | "judge">;
+  readonly met: Environment;
+  readonly parts: RecipeParts;
 }
 
 async function trainStage(
@@ -100,7 +105,13 @@ function settingsOf(
   const { critic, reference } = learners;
   const parameters = model.numParameters;
   return {
-    ...{ model: given.model, parameters, dtype: model.dtype, device: given.device, recipe: given.recipe },
+    ...{
+      model: given.model,
+      parameters,
+      dtype: model.dtype,
+      device: given.device,
+      recipe: given.recipe.name,
+    },
     numQuestions: task.questions.length,
     memory: trainingMemory({
       ...{ parameters, dtype: model.dtype, hasCritic: critic !== undefined },

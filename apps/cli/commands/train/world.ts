@@ -9,7 +9,7 @@ import { demonstrations } from "../../../world/teachers/demonstrations.ts";
 import { memoryRows } from "../../../world/teachers/memory-demonstrations.ts";
 import { createWorld } from "../../../world/world.ts";
 import { command } from "../../command.ts";
-import { chooseRecipe, noChoices, type RecipeOptions, recipeOptions } from "../../options/recipe-options.ts";
+import { chooseRecipe, type RecipeChoice, recipeOptions } from "../../options/recipe-options.ts";
 
 /** The command. */
 export const worldCommand = command({
@@ -17,17 +17,16 @@ export const worldCommand = command({
   summary: "writes the built-in world: passages, questions, and demonstrations for a recipe",
   options: z.strictObject({
     out: z.string().describe("folder to write"),
-    recipe: recipeOptions.recipe,
-    queries: recipeOptions.queries,
+    ...recipeOptions,
     demonstrations: z.int().min(0).default(2400).describe("conversations of a teacher, for sft"),
     seed: z.int().min(0).default(0).describe("of the world and the demonstrations"),
   }),
-  run: async ({ out, recipe: name, queries, demonstrations: count, seed }, io) => {
+  run: async ({ out, recipe, demonstrations: count, seed }, io) => {
     const { passages, questions } = createWorld({ seed });
     const file = (base: string): string => join(out, `${base}.jsonl`);
     await writeJsonLines(file("corpus"), passages);
     for (const [split, list] of Object.entries(questions)) await writeQuestions(file(split), list);
-    const shown = demonstrationRows({ ...noChoices, recipe: name, queries }, { seed: seed + 1, count });
+    const shown = demonstrationRows(recipe, { seed: seed + 1, count });
     await writeJsonLines(file("demonstrations"), shown);
     const counts = { passages: passages.length, questions: Object.values(questions).flat().length };
     io.write(
@@ -38,16 +37,16 @@ export const worldCommand = command({
 });
 
 function* demonstrationRows(
-  options: RecipeOptions,
+  choice: RecipeChoice,
   how: { readonly seed: number; readonly count: number },
 ): Generator<object> {
-  const { family } = formatLearning[options.recipe];
+  const { family } = formatLearning[choice.name];
   if (family === "memory") {
-    const recipe = chooseRecipe({ ...options, worldPrompt: true });
+    const recipe = chooseRecipe({ ...choice, name: "agentic-rag-r1", worldPrompt: true });
     yield* memoryRows({ ...how, speech: worldMemorySpeech(recipe) });
     return;
   }
-  const recipe = chooseRecipe(options);
+  const recipe = chooseRecipe(choice);
   const speech = worldSpeech(recipe, family);
   for (const { segments } of demonstrations({ ...how, mode: recipe.format.mode, speech })) yield { segments };
 }

@@ -1,0 +1,101 @@
+/** From a recipe's name and choices, as they stand in a file, to the recipe. */
+import { readFileSync } from "node:fs";
+import { SeekError } from "../base/errors.ts";
+import type { Reward } from "../reward/reward.ts";
+import type { SearcherStage } from "../reward/systems/r1-searcher.ts";
+import { defaultMemory, type Memory } from "../rollout/memory.ts";
+import type { ToolBox } from "../tools/tool-box.ts";
+import { type AgenticOptions, agenticRagR1 } from "./agentic-rag-r1.ts";
+import { type ChosenRecipe, type RecipeChoice, recipeChoice } from "./choices.ts";
+import { rSearcher } from "./r1-searcher.ts";
+import { ragR1 } from "./rag-r1.ts";
+import { reSearch } from "./re-search.ts";
+import type { Recipe } from "./recipe.ts";
+import { searchR1 } from "./search-r1.ts";
+
+/** What a recipe is made of besides data. */
+export interface RecipeParts {
+  /** Of research and agentic-rag-r1: what is called instead of a search. */
+  readonly tools?: ToolBox;
+  /** Of agentic-rag-r1: rewards of one's own, such as a judge's, in place of its accuracy and beside it. */
+  readonly judge?: { readonly accuracy: Reward; readonly relevance?: Reward };
+}
+
+/**
+ * The recipe that a file or a command line names.
+ *
+ * @param choice - its name and choices
+ * @param parts - tools and rewards, which are no data
+ * @returns the recipe; `stage: "auto"` is its second stage
+ * @throws ERR_ARGUMENT for a name, a key or a value that no recipe has; ERR_IO when a prompt's file cannot be read
+ * @example
+ * const recipe = namedRecipe({ name: "rag-r1", queries: "single" });
+ * assert.equal(recipe.format.mode, "single");
+ */
+export function namedRecipe(choice: RecipeChoice, parts: RecipeParts = {}): Recipe {
+  const parsed = recipeChoice.safeParse(choice);
+  if (parsed.success) return recipeOfChoice(parsed.data, parts);
+  const problems = parsed.error.issues.map(({ path, message }) => [...path, message].join(": "));
+  throw new SeekError("ERR_ARGUMENT", `recipe: ${problems.join("; ")}`);
+}
+
+/** The same of choices that were checked. */
+export function recipeOfChoice(choice: ChosenRecipe, { tools, judge }: RecipeParts = {}): Recipe {
+  switch (choice.name) {
+    case "rag-r1":
+      return ragR1(choice);
+    case "search-r1":
+      return searchR1({ ...choice, format: choice.formatReward || undefined });
+    case "research":
+      return reSearch({ ...choice, templateText: readPrompt(choice.promptFile), tools });
+    case "r1-searcher":
+      return rSearcher({ ...choice, stage: stageOf(choice.stage) });
+    case "agentic-rag-r1":
+      return agenticRagR1({ ...agenticOptions(choice, judge), box: tools });
+  }
+}
+
+function stageOf(stage: Extract<ChosenRecipe, { readonly name: "r1-searcher" }>["stage"]): SearcherStage {
+  return stage === undefined || stage === "auto" ? 2 : stage;
+}
+
+/** Agentic-RAG-R1's options from its choices. */
+export function agenticOptions(
+  { promptFile, stateValue, sigma, minActions, queries, ...choice }: Agentic,
+  judge?: RecipeParts["judge"],
+): AgenticOptions {
+  return {
+    ...choice,
+    ...judge,
+    promptText: readPrompt(promptFile),
+    maxQueries: queries === "single" ? 1 : undefined,
+    memory: memoryOf({ stateValue, sigma, minActions }, choice.faithful),
+  };
+}
+
+type Agentic = Extract<ChosenRecipe, { readonly name: "agentic-rag-r1" }>;
+
+/** Rules of the memory stack, where some are given. */
+function memoryOf(
+  given: Pick<Agentic, "stateValue" | "sigma" | "minActions">,
+  faithful: boolean,
+): Memory | undefined {
+  const { stateValue = "none", sigma = defaultMemory.sigma, minActions = defaultMemory.minActions } = given;
+  const [named] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
+  if (named === undefined) return undefined;
+  if (faithful)
+    throw new SeekError("ERR_ARGUMENT", `${named}: expected without faithful, which forgets nothing`);
+  if (given.sigma !== undefined && stateValue === "none") {
+    throw new SeekError("ERR_ARGUMENT", "sigma: expected only with stateValue entropy or cppl");
+  }
+  return { ...defaultMemory, stateValue, sigma, minActions };
+}
+
+function readPrompt(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}
