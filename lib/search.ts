@@ -8,6 +8,7 @@ export { type BuildIndexOptions, buildIndex } from "./index-folder/build/build.t
 export type { Listener } from "./index-folder/build/build-steps.ts";
 export type { IndexProgress, IndexStage, OnIndexProgress } from "./index-folder/build/progress.ts";
 export type { DenseOptions, SettingsOptions } from "./index-folder/build/settings.ts";
+export type { Part } from "./index-folder/build-plan.ts";
 export { type AddOptions, addToIndex, type Removal, removeFromIndex } from "./index-folder/change/edit.ts";
 export { type MergeOptions, mergeIndexes } from "./index-folder/change/merge.ts";
 export type { Corpus, Split } from "./index-folder/corpus.ts";
@@ -15,7 +16,6 @@ export type { EncoderChoice } from "./index-folder/embedders.ts";
 export type { Verify } from "./index-folder/file-checks.ts";
 export type { SearchMode } from "./index-folder/find.ts";
 export { type IndexInfo, indexInfo, type SegmentInfo } from "./index-folder/info.ts";
-export type { Part } from "./index-folder/journal.ts";
 export type { DenseSettings, IndexSettings, Manifest } from "./index-folder/manifest.ts";
 export { type IndexSearch, type OpenIndexOptions, openIndex } from "./index-folder/open.ts";
 export type { TransportOptions } from "./remote/guard.ts";

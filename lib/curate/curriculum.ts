@@ -62,8 +62,7 @@ export async function ragCurriculum(
   const easy = questions.filter(({ id }) => solved.has(id));
   const { outcomes, failures } = await attemptQuestions(wrong, { ...options, maxAttempts });
   const tried = triedOf(wrong, outcomes);
-  const share = easyShare === undefined ? {} : { easyShare };
-  const chosen = selectForRag({ easy, tried }, { ...share, seed: options.seed ?? 0 });
+  const chosen = selectForRag({ easy, tried }, { easyShare, seed: options.seed ?? 0 });
   const attempts = new Map(tried.map((each) => [each.question.id, each.attempts]));
   const keptIds = new Set([...chosen.hard, ...chosen.easy].map(({ id }) => id));
   return {

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { Bm25Index } from "../search/bm25.ts";
 import type { Search } from "../search/search.ts";
+import { findBuildPlan } from "./build-plan.ts";
 import { nextSegment } from "./change.ts";
 import { type FolderEmbedder, openEmbedder } from "./embedders.ts";
 import { FileChecks, type Verify } from "./file-checks.ts";
 import { findRows, firstRows, readHits, type SearchMode } from "./find.ts";
-import { findJournal } from "./journal.ts";
 import {
   countLive,
   embedderSegment,
@@ -127,7 +127,7 @@ function checkMode(folder: string, mode: SearchMode, { settings }: Manifest): vo
 export async function needManifest(folder: string): Promise<Manifest> {
   const manifest = await findManifest(folder);
   if (manifest) return manifest;
-  const begun = await findJournal(join(folder, segmentFolder({ name: nextSegment(undefined) })));
+  const begun = await findBuildPlan(join(folder, segmentFolder({ name: nextSegment(undefined) })));
   const state = begun
     ? "no index yet: a build is under way, or was interrupted and can be resumed"
     : "no index";

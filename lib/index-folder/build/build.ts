@@ -8,7 +8,7 @@ import { buildSegment, fitEmbedder, storePassages } from "./build-segment.ts";
 import { isThere } from "./build-steps.ts";
 import { type Change, changeFolder } from "../change.ts";
 import { type Corpus, type CorpusOptions, passagesOf, requirePassages, type Split } from "../corpus.ts";
-import { checkSame, findJournal, type Journal, type Part, writeJournal } from "../journal.ts";
+import { checkSame, findBuildPlan, type BuildPlan, type Part, writeBuildPlan } from "../build-plan.ts";
 import { embedderSegment, type Manifest } from "../manifest.ts";
 import type { OnIndexProgress } from "./progress.ts";
 import { segmentFiles } from "../segment.ts";
@@ -78,17 +78,17 @@ async function buildFirst(
 ): Promise<Manifest | undefined> {
   const { corpus, part, resume = false, signal } = options;
   const settings = await settingsOf(options, name);
-  const journal: Journal = {
+  const plan: BuildPlan = {
     ...{ format: "seekrl-build", version: 1 },
     corpus: typeof corpus === "string" ? resolve(corpus) : null,
     part: part ?? null,
     split: JSON.stringify(splitPlan(options)),
     settings,
   };
-  const begun = resume ? await findJournal(path) : undefined;
-  if (begun) checkSame(path, begun, journal);
+  const begun = resume ? await findBuildPlan(path) : undefined;
+  if (begun) checkSame(path, begun, plan);
   else if (resume && current) return checkDone(current, options);
-  else await writeJournal(path, journal);
+  else await writeBuildPlan(path, plan);
   if (!(await isThere(join(path, segmentFiles.passages)))) {
     const read = (onShare: (share: number) => void): AsyncGenerator<Passage> =>
       part ? partOf(corpus, part, options) : passagesOf(corpus, { ...options, onShare });

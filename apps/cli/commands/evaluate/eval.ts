@@ -116,7 +116,7 @@ async function evaluatePolicy(policy: Policy, around: Around): Promise<Evaluated
   const evaluated = await evaluateSets(sets, {
     ...{ agent: agentOf(opened, met, options), seed, rules, concurrency, alone, resume },
     output: out,
-    ...(judge === undefined ? {} : { judge: judge.judge }),
+    judge: judge?.judge,
     settings: { ...outcomeSettings(options), ...policy.settings },
     onProgress: ({ set, done, total, em }) => {
       const of = [...(isOneOfMany ? [policy.name] : []), ...(sets.length > 1 ? [set] : [])];

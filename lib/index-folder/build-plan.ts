@@ -8,7 +8,7 @@ import { lazySchema } from "../base/on-first-use.ts";
 import { settingsSchema } from "./manifest.ts";
 
 /** The file's name, in the folder of the segment that is being written; no manifest ever names it. */
-const journalFile = "journal.json";
+const planFile = "build.json";
 
 /** A contiguous share of a corpus: `index` of `count`, from 1. */
 export interface Part {
@@ -16,7 +16,7 @@ export interface Part {
   readonly count: number;
 }
 
-const journalSchema = lazySchema((z) =>
+const planSchema = lazySchema((z) =>
   z.strictObject({
     format: z.literal("seekrl-build"),
     version: z.literal(1),
@@ -30,17 +30,17 @@ const journalSchema = lazySchema((z) =>
 );
 
 /** A build's beginnings. */
-export type Journal = z.infer<ReturnType<typeof journalSchema>>;
+export type BuildPlan = z.infer<ReturnType<typeof planSchema>>;
 
 /** Begins a build. @throws ERR_IO */
-export async function writeJournal(path: string, journal: Journal): Promise<void> {
-  await writeFileAtomic(join(path, journalFile), `${JSON.stringify(journal, null, 2)}\n`);
+export async function writeBuildPlan(path: string, plan: BuildPlan): Promise<void> {
+  await writeFileAtomic(join(path, planFile), `${JSON.stringify(plan, null, 2)}\n`);
 }
 
 /** The build that a folder's segment was left in; undefined when there is none that can go on. */
-export async function findJournal(path: string): Promise<Journal | undefined> {
+export async function findBuildPlan(path: string): Promise<BuildPlan | undefined> {
   try {
-    return journalSchema().parse(JSON.parse(await readFile(join(path, journalFile), "utf8")));
+    return planSchema().parse(JSON.parse(await readFile(join(path, planFile), "utf8")));
   } catch {
     return undefined;
   }
