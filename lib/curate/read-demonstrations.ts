@@ -1,8 +1,9 @@
 /** Lines of SFT data: written conversations, checked where they enter. */
-import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { readJsonRows } from "../data/files/jsonl.ts";
+import type { PromptTemplate } from "../rollout/seams.ts";
+import { messagesOf, segmentsOfMessages } from "./message-rows.ts";
 import type { WrittenSegment } from "./samples.ts";
 
 const segmentShape = lazySchema((z) =>
@@ -14,11 +15,29 @@ const segmentShape = lazySchema((z) =>
   }),
 );
 
-const rowShape = lazySchema((z) =>
-  z.union([
-    z.looseObject({ id: z.string().optional(), segments: z.array(segmentShape()).min(1) }),
-    z.looseObject({ id: z.string().optional(), prompt: z.string(), completion: z.string() }),
-  ]),
+const written = lazySchema((z) =>
+  z.looseObject({ id: z.string().optional(), segments: z.array(segmentShape()).min(1) }),
+);
+const completed = lazySchema((z) =>
+  z.looseObject({ id: z.string().optional(), prompt: z.string(), completion: z.string() }),
+);
+const conversed = lazySchema((z) =>
+  z.looseObject({
+    id: z.string().optional(),
+    messages: z.array(z.looseObject({ role: z.string(), content: z.string() })).min(1),
+  }),
+);
+const alpaca = lazySchema((z) =>
+  z.looseObject({
+    ...{
+      id: z.string().optional(),
+      instruction: z.string(),
+      input: z.string().optional(),
+      output: z.string(),
+    },
+    system: z.string().optional(),
+    history: z.array(z.tuple([z.string(), z.string()])).optional(),
+  }),
 );
 
 /** One conversation and where it stands. */
@@ -31,39 +50,50 @@ export interface ReadConversation {
 }
 
 /**
- * Reads conversations, one a line: `{segments: [{kind, text, tokens?}]}` or `{prompt, completion}`.
+ * Reads conversations, one a line: `{segments: [{kind, text, tokens?}]}`, `{prompt, completion}`, `{messages: [{role,
+ * content}]}`, or Alpaca's `{instruction, input?, output, system?, history?}`.
  *
- * @param path - JSON Lines
+ * @param path - JSON Lines, or one array
+ * @param options - `chatTemplate` of the model, which messages and Alpaca's rows need
  * @throws ERR_IO; ERR_FORMAT naming file and line
  */
-export async function* readDemonstrations(path: string): AsyncGenerator<ReadConversation> {
+export async function* readDemonstrations(
+  path: string,
+  { chatTemplate }: { readonly chatTemplate?: PromptTemplate | undefined } = {},
+): AsyncGenerator<ReadConversation> {
   for await (const { value, where } of readJsonRows(path)) {
-    const parsed = rowShape().safeParse(value);
-    if (!parsed.success) {
-      const expected = "{segments: [{kind, text}]} or {prompt, completion}";
-      const got = JSON.stringify(value).slice(0, 80);
-      throw new SeekError("ERR_FORMAT", `${where}: expected ${expected}, got ${got}`);
-    }
-    const { id } = parsed.data;
-    const segments = segmentsOf(parsed.data);
+    const segments = segmentsOf(value, chatTemplate, where);
     requireEarlier(segments, where);
-    yield { where, segments, id };
+    const { id } = value;
+    yield { where, segments, id: typeof id === "string" ? id : undefined };
   }
 }
 
-function segmentsOf(row: z.output<ReturnType<typeof rowShape>>): WrittenSegment[] {
-  if (!("segments" in row)) {
+function segmentsOf(
+  value: Record<string, unknown>,
+  chatTemplate: PromptTemplate | undefined,
+  where: string,
+): readonly WrittenSegment[] {
+  const own = written().safeParse(value);
+  if (own.success)
+    return own.data.segments.map(({ kind, text, tokens, visible }) => ({ kind, text, tokens, visible }));
+  const pair = completed().safeParse(value);
+  if (pair.success) {
+    const { prompt, completion } = pair.data;
     return [
-      { kind: "prompt", text: row.prompt as string },
-      { kind: "policy", text: row.completion as string },
+      { kind: "prompt", text: prompt },
+      { kind: "policy", text: completion },
     ];
   }
-  return (row.segments as z.output<ReturnType<typeof segmentShape>>[]).map(
-    ({ kind, text, tokens, visible }) => ({
-      ...{ kind, text },
-      tokens,
-      visible,
-    }),
+  const conversation = conversed().safeParse(value);
+  if (conversation.success) return segmentsOfMessages(conversation.data.messages, chatTemplate, where);
+  const row = alpaca().safeParse(value);
+  if (row.success) return segmentsOfMessages(messagesOf(row.data), chatTemplate, where);
+  const expected =
+    "{segments: [{kind, text}]}, {prompt, completion}, {messages: [{role, content}]} or {instruction, output}";
+  throw new SeekError(
+    "ERR_FORMAT",
+    `${where}: expected ${expected}, got ${JSON.stringify(value).slice(0, 80)}`,
   );
 }
 

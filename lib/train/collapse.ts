@@ -104,9 +104,9 @@ class Track {
  *
  * @example
  * const guard = new CollapseGuard({ window: 1 });
- * guard.add({ "reward/total": 0.4 });
- * assert.equal(guard.add({ "reward/total": 0.5 }), undefined);
- * assert.equal(guard.add({ "reward/total": 0.1 })?.metric, "reward/total");
+ * const rewards = [0.5, 0.5, 0.5, 0.1];
+ * const seen = rewards.map((reward) => guard.add({ "reward/total": reward })?.metric);
+ * assert.deepEqual(seen, [undefined, undefined, undefined, "reward/total"]);
  */
 export class CollapseGuard {
   readonly #window: number;

@@ -14,10 +14,17 @@ const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
 const file = join(folder, "data.jsonl");
 
+/** Marks in angle brackets around every message. */
+const chatTemplate = {
+  render: (messages: readonly { role: string; content: string }[], how: { addGenerationPrompt: boolean }) =>
+    messages.map(({ role, content }) => `<${role}>${content}</>\n`).join("") +
+    (how.addGenerationPrompt ? "<assistant>" : ""),
+};
+
 async function read(...rows: readonly object[]) {
   await writeFile(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
   const all = [];
-  for await (const conversation of readDemonstrations(file)) all.push(conversation);
+  for await (const conversation of readDemonstrations(file, { chatTemplate })) all.push(conversation);
   return all;
 }
 
@@ -64,4 +71,62 @@ test("a trajectory keeps its ids, except for a student with another tokenizer, w
     { kind: "prompt", text: "<user>q?" },
     { kind: "policy", text: "<answer> yes </answer>" },
   ]);
+});
+
+test("messages are rendered by the chat template; the model's words are trained with the mark that ends them", async () => {
+  const messages = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "who?" },
+    { role: "assistant", content: "Ada" },
+    { role: "user", content: "when?" },
+    { role: "assistant", content: "1815" },
+  ];
+  const [conversation] = await read({ id: "m", messages });
+  assert.deepEqual(
+    [conversation?.id, conversation?.segments],
+    [
+      "m",
+      [
+        { kind: "prompt", text: "<system>Be brief.</>\n<user>who?</>\n<assistant>" },
+        { kind: "policy", text: "Ada</>" },
+        { kind: "prompt", text: "\n<user>when?</>\n<assistant>" },
+        { kind: "policy", text: "1815</>" },
+      ],
+    ],
+  );
+});
+
+test("Alpaca's rows are conversations with instruction, input and earlier turns", async () => {
+  const [conversation] = await read({
+    ...{ instruction: "Add.", input: "1 2", output: "3", system: "Sums.", history: [["Hi", "Hello"]] },
+  });
+  assert.deepEqual(
+    conversation?.segments.map(({ text }) => text),
+    ["<system>Sums.</>\n<user>Hi</>\n<assistant>", "Hello</>", "\n<user>Add.\n1 2</>\n<assistant>", "3</>"],
+  );
+});
+
+test("messages without an answer, without a template, or that a template changes are refused by line", async () => {
+  await assert.rejects(read({ messages: [{ role: "user", content: "who?" }] }), {
+    code: "ERR_FORMAT",
+    message: /data\.jsonl:1: expected a message of the assistant, got none/,
+  });
+  const row = {
+    messages: [
+      { role: "user", content: "a" },
+      { role: "assistant", content: "<think>b</think>c" },
+    ],
+  };
+  await writeFile(file, JSON.stringify(row));
+  await assert.rejects(readDemonstrations(file).next(), {
+    message: /:1: expected a model with a chat template/,
+  });
+  const forgetful = {
+    render: (...given: Parameters<typeof chatTemplate.render>) =>
+      chatTemplate.render(...given).replace(/assistant>.*<\/think>/, "a>"),
+  };
+  await assert.rejects(readDemonstrations(file, { chatTemplate: forgetful }).next(), {
+    message:
+      /:1: expected a chat template that keeps what was said, got one that renders message 1 differently/,
+  });
 });

@@ -38,6 +38,12 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   return Tokenizer.load(folder);
 }
 
+/** Loads a folder's chat template; undefined when it has none. */
+export async function loadChatTemplate(folder: string): Promise<ChatTemplate | undefined> {
+  const { ChatTemplate } = await import("../../../lib/text/templates/chat-template.ts");
+  return ChatTemplate.load(folder);
+}
+
 /** Loads a folder's tokenizer; undefined when there is none, for commands that work on ids. */
 export async function findTokenizer(folder: string): Promise<Tokenizer | undefined> {
   const files = await readdir(folder).catch(() => undefined);
@@ -59,9 +65,8 @@ export async function openDetokenizer(tokenizer: Tokenizer): Promise<Detokenizer
 
 /** Opens a model with its engine, tokenizer and chat template. */
 export async function openSession({ cacheGib = 1, ...choice }: SessionChoice): Promise<Session> {
-  const { ChatTemplate } = await import("../../../lib/text/templates/chat-template.ts");
   const tokenizer = await loadTokenizer(choice.model);
-  const chatTemplate = await ChatTemplate.load(choice.model);
+  const chatTemplate = await loadChatTemplate(choice.model);
   const model = await loadModel(choice);
   const engine = await openEngine(model, { tokenizer, cacheBytes: cacheGib * 2 ** 30 });
   return {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { readDemonstrations, tokensOf } from "../../../../lib/curate/read-demonstrations.ts";
+import type { ChatTemplate } from "../../../../lib/text/templates/chat-template.ts";
 import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
 import { type Schedule, schedule } from "../../../../lib/train/algorithm/schedule.ts";
@@ -13,13 +14,17 @@ import type { SftOptions } from "../../../../lib/train/sft.ts";
 import { command } from "../../command.ts";
 import { openTrainer, planEpochs, runSft } from "../../open/learners.ts";
 import { runFolderOf } from "../../open/run-folder.ts";
-import { loadModel, loadTokenizer } from "../../open/session.ts";
+import { loadChatTemplate, loadModel, loadTokenizer } from "../../open/session.ts";
 import { modelOptions, runOptions } from "../../options/model-options.ts";
 import { progressLine } from "../../report/progress.ts";
 
 const schema = z.strictObject({
   ...modelOptions,
-  data: z.string().describe("JSON Lines of {segments: [{kind, text, tokens?}]} or {prompt, completion}"),
+  data: z
+    .string()
+    .describe(
+      "JSON Lines of {segments: [{kind, text, tokens?}]}, {prompt, completion}, {messages: [{role, content}]} or Alpaca's {instruction, input, output}",
+    ),
   validation: z
     .string()
     .optional()
@@ -45,9 +50,9 @@ export const sftCommand = command({
   options: schema,
   run: async (options, io) => {
     const { model: start, data, validation, seed, otherWeight, microBatchTokens: maxTokens } = options;
-    const tokenizer = await loadTokenizer(start);
-    const planned = await planEpochs(await readSequences(data, tokenizer, otherWeight), options);
-    const held = validation === undefined ? [] : await readSequences(validation, tokenizer, otherWeight);
+    const parts = { tokenizer: await loadTokenizer(start), chatTemplate: await loadChatTemplate(start) };
+    const planned = await planEpochs(await readSequences(data, parts, otherWeight), options);
+    const held = validation === undefined ? [] : await readSequences(validation, parts, otherWeight);
     await using model = await loadModel(options);
     await using trainer = await openTrainer(model, options.weightDecay);
     const progress = progressLine(io);
@@ -99,11 +104,14 @@ function lossOn(
 
 async function readSequences(
   path: string,
-  tokenizer: Tokenizer,
+  {
+    tokenizer,
+    chatTemplate,
+  }: { readonly tokenizer: Tokenizer; readonly chatTemplate?: ChatTemplate | undefined },
   otherWeight: number,
 ): Promise<TrainSequence[]> {
   const sequences: TrainSequence[] = [];
-  for await (const conversation of readDemonstrations(path)) {
+  for await (const conversation of readDemonstrations(path, { chatTemplate })) {
     const sequence = sftSequence(tokensOf(conversation, tokenizer), { otherWeight });
     if (sequence.rows.length === 0) {
       throw new SeekError("ERR_FORMAT", `${conversation.where}: expected words of the policy, got none`);
