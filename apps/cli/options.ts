@@ -1,10 +1,10 @@
 /** A command's options: the config file below, the flags above, checked by the schema. */
 import { readFile } from "node:fs/promises";
-import { parse } from "yaml";
 import type { z } from "zod";
 import { nearestWord, unknownKey } from "../../lib/base/spelling.ts";
 import { isValues, merged, parseAssignments, type Values } from "./assignments.ts";
 import { UsageError } from "./command.ts";
+import { parseConfigText } from "./config-file.ts";
 import { type Field, type Form, fieldsOf } from "./fields.ts";
 import { flagName } from "./flags.ts";
 
@@ -76,9 +76,9 @@ async function readConfigText(path: string): Promise<string> {
 function parseConfig(text: string, path: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = path.endsWith(".json") ? JSON.parse(text) : parse(text);
+    value = parseConfigText(text, path);
   } catch (cause) {
-    throw new UsageError(`${path}: ${parseProblem(cause)}`, { cause });
+    throw new UsageError(`${path}: ${(cause as Error).message}`, { cause });
   }
   if (value === null || value === undefined) return {};
   if (typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
@@ -87,13 +87,6 @@ function parseConfig(text: string, path: string): Record<string, unknown> {
   );
 }
 
-/** What a parser of YAML or JSON says in its first line; the rest draws the place. */
-export function parseProblem(cause: unknown): string {
-  const [first = ""] = (cause as Error).message.split("\n");
-  return first.replace(/:$/, "");
-}
-
-/** An issue of the schema in the words of the command line. */
 function explain(issue: z.core.$ZodIssue, given: Values, fields: readonly Field[]): string {
   const [key = "", ...inner] = issue.path.map(String);
   const field = fields.find((each) => each.key === key);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { Command as Program } from "commander";
 import { z } from "zod";
+import { parseConfigText } from "../../apps/cli/config-file.ts";
 import { flagsOf } from "../../apps/cli/flags.ts";
 import { readOptions } from "../../apps/cli/options.ts";
 import { nearestWord } from "../../lib/base/spelling.ts";
@@ -105,4 +106,30 @@ test("the nearest word is the one that needs the fewest edits", () => {
   assert.equal(nearestWord("topk", ["topP", "topK"]), "topK");
   assert.equal(nearestWord("qestion", ["questions", "query"]), "questions");
   assert.equal(nearestWord("x", ["questions"]), undefined);
+});
+
+test("a config file that is too deep or too large is refused at once, and never ends the process", async () => {
+  const hostile = {
+    brackets: "[".repeat(3_000_000),
+    "deep brackets": "[".repeat(100_000),
+    braces: `a: ${"{a: ".repeat(50_000)}`,
+    lists: "- ".repeat(1000),
+    keys: "? ".repeat(50_000),
+    indents: Array.from({ length: 1000 }, (_, i) => `${" ".repeat(i)}a:`).join("\n"),
+  };
+  for (const [name, text] of Object.entries(hostile)) {
+    const started = process.cpuUsage();
+    assert.throws(
+      () => parseConfigText(text, "run.yaml"),
+      /^Error: expected at most \d+ (levels|characters), got/,
+      name,
+    );
+    assert.ok(process.cpuUsage(started).user < 2e6, `${name} took ${process.cpuUsage(started).user} us`);
+  }
+  assert.throws(() => parseConfigText("[".repeat(900_000), "run.json"), Error);
+  const fine = "recipe: {name: rag-r1, queries: [a, b]}\nlist:\n  - a: 1\n    b: '[[[['\n  - - - 2\n";
+  assert.deepEqual(parseConfigText(fine, "run.yaml"), {
+    recipe: { name: "rag-r1", queries: ["a", "b"] },
+    list: [{ a: 1, b: "[[[[" }, [[2]]],
+  });
 });

@@ -1,12 +1,11 @@
 /** Tools from a file: which built-in ones an agent has, and which servers of the Model Context Protocol. */
 import { readFile } from "node:fs/promises";
-import { parse } from "yaml";
 import { z } from "zod";
 import { SeekError } from "../../../lib/base/errors.ts";
 import type { Search } from "../../../lib/search/search.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
 import type { ToolBox } from "../../../lib/tools/tool-box.ts";
-import { parseProblem } from "../options.ts";
+import { parseConfigText } from "../config-file.ts";
 
 const wording = { name: z.string().optional(), description: z.string().optional() };
 const count = z.int().min(1).optional();
@@ -69,10 +68,10 @@ export async function readToolsFile(file: string): Promise<ToolsFile> {
   let value: unknown;
   try {
     const text = await readFile(file, "utf8");
-    value = file.endsWith(".json") ? JSON.parse(text) : parse(text);
+    value = parseConfigText(text, file);
   } catch (cause) {
     const code = cause instanceof Error && "errno" in cause ? "ERR_IO" : "ERR_FORMAT";
-    throw new SeekError(code, `${file}: ${parseProblem(cause)}`, { cause });
+    throw new SeekError(code, `${file}: ${(cause as Error).message}`, { cause });
   }
   const parsed = fileSchema.safeParse(value);
   if (!parsed.success) {
