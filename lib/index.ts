@@ -40,9 +40,9 @@ export {
 export { policyAnswer, type Reward } from "./reward/reward.ts";
 export {
   type Agent,
+  type AgentFunction,
   type AskedQuestion,
   ownAgent,
-  type Play,
   type PolicyAgent,
   type RolloutOptions,
 } from "./rollout/agents/agent.ts";
@@ -89,7 +89,7 @@ export type { AdamWOptions, Learner } from "./train/learner/learner.ts";
 export { type KlEstimator, type LossOptions, Trainer } from "./train/learner/trainer.ts";
 export { type OpenLearners, openLearners } from "./train/open-learners.ts";
 export { rl } from "./train/rl.ts";
-export type { Learners, PlayGroup, RlBatch, RlMetrics, RlOptions, Task } from "./train/rl-options.ts";
+export type { Learners, RlBatch, RlMetrics, RlOptions, SampleRollouts, Task } from "./train/rl-options.ts";
 export type { BestOptions, RunOptions } from "./train/run/run.ts";
 export type { Settings } from "./train/run/settings.ts";
 export { epochs, type SftBatch, type SftMetrics, type SftOptions, sft } from "./train/sft.ts";

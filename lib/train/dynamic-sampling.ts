@@ -26,20 +26,20 @@ export function differs(group: Group): boolean {
 }
 
 /**
- * Plays questions until as many groups differ as questions were asked, or no round is left. Which questions are asked
+ * Asks questions until as many groups differ as questions were asked, or no round is left. Which questions are asked
  * instead follows from seed and step alone, so a resumed run asks the same.
  *
  * @param items - numbers of the questions to begin with
- * @param play - plays questions; groups are counted from `firstGroup`
+ * @param sample - rollouts of questions; groups are counted from `firstGroup`
  * @param options - how often, out of how many
  * @returns all groups, and those to learn from: all that differ, or all when none does
  */
-export async function sampleDynamically<Played extends Group>(
+export async function sampleDynamically<Rollouts extends Group>(
   items: readonly number[],
-  play: (items: readonly number[], firstGroup: number) => Promise<Played[]>,
+  sample: (items: readonly number[], firstGroup: number) => Promise<Rollouts[]>,
   { rounds, count, seed, step }: DynamicSamplingOptions,
-): Promise<{ readonly all: readonly Played[]; readonly kept: readonly Played[] }> {
-  const all = await play(items, 0);
+): Promise<{ readonly all: readonly Rollouts[]; readonly kept: readonly Rollouts[] }> {
+  const all = await sample(items, 0);
   if (rounds === 0) return { all, kept: all };
   const kept = all.filter(differs);
   if (kept.length === items.length) return { all, kept };
@@ -48,7 +48,7 @@ export async function sampleDynamically<Played extends Group>(
   for (let round = 0; round < rounds; round += 1) {
     const next = others.splice(0, items.length - kept.length);
     if (next.length === 0) break;
-    const groups = await play(next, all.length);
+    const groups = await sample(next, all.length);
     all.push(...groups);
     kept.push(...groups.filter(differs));
   }

@@ -1,6 +1,5 @@
 /** Rewarded trajectories and all that the update needs to know about them before the weights move. */
 import { SeekError } from "../base/errors.ts";
-import type { Trajectory } from "../rollout/trajectory.ts";
 import {
   explainedVariance,
   type GroupBaseline,
@@ -16,20 +15,7 @@ import { policySequence } from "./batch/sequence.ts";
 import { type KlEstimator, scoreSequences } from "./learner/trainer.ts";
 import { mean } from "./rl-metrics.ts";
 import type { Learners, RlBatch } from "./rl-options.ts";
-
-/** A trajectory and its worth; trajectories of one group answer the same question. */
-export interface Rewarded {
-  readonly trajectory: Pick<Trajectory, "segments">;
-  readonly reward: number;
-  /**
-   * What single tokens earn besides: one number for each policy token, in order. The reward itself falls on the
-   * last of them.
-   */
-  readonly tokenRewards?: ArrayLike<number>;
-  /** What the greedy trajectory of the same question earned, for ReMax. */
-  readonly baseline?: number;
-  readonly group: number;
-}
+import type { Rewarded } from "./step-rollouts.ts";
 
 /** What the update works on. */
 export interface Experience {

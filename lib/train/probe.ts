@@ -2,8 +2,8 @@
 import { performance } from "node:perf_hooks";
 import { aggregate } from "./algorithm/algorithm.ts";
 import { toExperience } from "./experience.ts";
-import { play, scoredOf } from "./play.ts";
 import type { RlOptions } from "./rl-options.ts";
+import { scoredOf, stepRollouts } from "./step-rollouts.ts";
 import { lossOf } from "./update.ts";
 
 /** What a step is expected to take. */
@@ -16,7 +16,7 @@ export interface StepProbe {
 }
 
 /**
- * Plays the first questions of a training's first step and computes their gradients, which are then forgotten. Larger
+ * Runs the first questions of a training's first step and computes their gradients, which are then forgotten. Larger
  * batches use the processor better: a real step takes at most the time that is told, but for the optimiser's.
  *
  * @param options - of the training
@@ -30,11 +30,15 @@ export async function probeStep(
 ): Promise<StepProbe> {
   const { learners, algorithm, batch } = options;
   const questions = Math.min(most, batch.questions);
-  const small = { ...options, batch: { ...batch, questions }, algorithm: { ...algorithm, refills: 0 } };
+  const small: RlOptions = {
+    ...options,
+    batch: { ...batch, questions },
+    algorithm: { ...algorithm, dynamicSampling: 0 },
+  };
   const started = performance.now();
-  const played = scoredOf((await play(0, small)).all.flat(), 0);
+  const rewarded = scoredOf((await stepRollouts(0, small)).all.flat(), 0);
   const between = performance.now();
-  const { sequences } = await toExperience(played, learners, algorithm, batch);
+  const { sequences } = await toExperience(rewarded, learners, algorithm, batch);
   const loss = lossOf(algorithm, batch.temperature ?? 1);
   const trained = sequences.filter(({ rows }) => rows.length > 0);
   await learners.trainer.accumulate(aggregate(trained, algorithm.aggregation), {

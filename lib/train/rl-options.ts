@@ -21,16 +21,16 @@ export interface Learners {
 }
 
 /**
- * Plays one question `samples` times on the current weights; an agent's `rollouts` is one. The outcome may
+ * Answers one question `samples` times on the current weights; an agent's `rollouts` is one. The outcome may
  * depend on nothing but the arguments and the weights, or a resumed run differs.
  */
-export type PlayGroup = (
+export type SampleRollouts = (
   question: Question,
   options: {
     readonly samples: number;
     readonly seed: number;
     readonly signal?: AbortSignal;
-    /** How tokens are drawn, in place of the agent's own way: ReMax also plays greedily. */
+    /** How tokens are drawn, in place of the agent's own way: ReMax also decodes greedily. */
     readonly sampling?: Sampling;
   },
 ) => Promise<readonly Trajectory[]>;
@@ -38,7 +38,7 @@ export type PlayGroup = (
 /** What is asked and what counts. */
 export interface Task extends TaskRewards {
   readonly questions: readonly Question[];
-  readonly rollout: PlayGroup;
+  readonly rollout: SampleRollouts;
 }
 
 /** The size of a step. */

@@ -8,11 +8,11 @@ import { mixSeed } from "../base/seed.ts";
 import { nextKlCoef } from "./algorithm/kl-target.ts";
 import { type Collapse, CollapseGuard } from "./collapse.ts";
 import { toExperience } from "./experience.ts";
-import { checkSamples, type Played, play, scoredOf } from "./play.ts";
 import { groupMetrics, rolloutMetrics, trajectoryRows } from "./rl-metrics.ts";
 import type { RlMetrics, RlOptions } from "./rl-options.ts";
 import { Run } from "./run/run.ts";
 import type { Settings } from "./run/settings.ts";
+import { checkSamples, type RewardedRollout, scoredOf, stepRollouts } from "./step-rollouts.ts";
 import { update } from "./update.ts";
 
 function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): void {
@@ -30,9 +30,9 @@ function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): 
   if (task.questions.length === 0) wrong("task.questions: expected at least one");
 }
 
-async function learn(step: number, played: readonly Played[], options: RlOptions) {
+async function learn(step: number, rewarded: readonly RewardedRollout[], options: RlOptions) {
   const { learners, algorithm, batch, learningRate, seed = 0 } = options;
-  const experience = await toExperience(played, learners, algorithm, batch);
+  const experience = await toExperience(rewarded, learners, algorithm, batch);
   const rates = {
     policy: learningRate.policy(step),
     critic: (learningRate.critic ?? learningRate.policy)(step),
@@ -41,7 +41,7 @@ async function learn(step: number, played: readonly Played[], options: RlOptions
   const metrics = await update(experience, learners, algorithm, batch, rates);
   const { gap, referenceKl, trajectoryKl = 0, explainedVariance, meanValue } = experience;
   const { coef = 0, adaptive } = algorithm.kl ?? {};
-  const measured = { kl: trajectoryKl, trajectories: played.length };
+  const measured = { kl: trajectoryKl, trajectories: rewarded.length };
   const learnt = defined({
     ...metrics,
     "logprob_gap/mean": gap?.mean ?? metrics["logprob_gap/mean"],
@@ -71,26 +71,26 @@ async function evaluateFirst({ evaluation: hook, signal }: RlOptions, run: Run |
 async function rlStep(index: number, options: RlOptions, run: Run | undefined) {
   const step = index + 1;
   const started = performance.now();
-  const groups = await play(index, options);
+  const groups = await stepRollouts(index, options);
   throwIfAborted(options.signal, "rl");
-  const rolled = groups.all.flat();
-  const played = scoredOf(rolled, step);
+  const sampled = groups.all.flat();
+  const rewarded = scoredOf(sampled, step);
   const between = performance.now();
   const { learnt, klCoef } = await learn(index, scoredOf(groups.kept.flat(), step), options);
   const metrics = {
     step,
-    ...rolloutMetrics(played),
+    ...rolloutMetrics(rewarded),
     ...groupMetrics(groups.all),
-    "reward/unscored": rolled.length - played.length,
-    "reward/failed": rolled.filter(({ failure }) => failure !== undefined).length,
+    "reward/unscored": sampled.length - rewarded.length,
+    "reward/failed": sampled.filter(({ failure }) => failure !== undefined).length,
     ...learnt,
     "seconds/rollout": (between - started) / 1000,
     "seconds/train": (performance.now() - between) / 1000,
     ...(await evaluation(step, options)),
   };
-  await run?.logTrajectories(trajectoryRows(step, rolled, sinceStart(options.learners)));
+  await run?.logTrajectories(trajectoryRows(step, sampled, sinceStart(options.learners)));
   await run?.logMetrics(metrics);
-  const trajectories = rolled.map(({ trajectory }) => trajectory);
+  const trajectories = sampled.map(({ trajectory }) => trajectory);
   await options.onStep?.(metrics, trajectories);
   return { metrics, klCoef };
 }

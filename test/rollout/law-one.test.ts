@@ -1,7 +1,7 @@
 /** Law 1 for every kind of agent: what the engine's sequences hold is what the trajectory says, at any limits. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ownAgent, type Play } from "../../lib/rollout/agents/agent.ts";
+import { type AgentFunction, ownAgent } from "../../lib/rollout/agents/agent.ts";
 import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { baselineAgent, baselineNames } from "../../lib/rollout/baselines/baselines.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
@@ -60,7 +60,7 @@ class StrictSequence implements OpenSequence {
 }
 
 /** An agent that reads much and does not look at what `append` says. */
-function careless(roll: Roll): Play {
+function careless(roll: Roll): AgentFunction {
   return async (rollout, { question }) => {
     for (let sessions = 1 + roll(2); sessions > 0; sessions -= 1) {
       const documents = roll(2) === 0 ? undefined : "d".repeat(roll(40));

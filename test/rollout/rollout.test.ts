@@ -1,7 +1,7 @@
 /** The agent's loop over a scripted model and a recorded search. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ownAgent, type Play } from "../../lib/rollout/agents/agent.ts";
+import { type AgentFunction, ownAgent } from "../../lib/rollout/agents/agent.ts";
 import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import { defaultLimits, type Limits } from "../../lib/rollout/limits.ts";
@@ -287,7 +287,7 @@ test("what is no question and unknown options are refused by name", async () => 
 
 test("a session refuses what is no text, no options and no opening", async () => {
   const parts = { ...environment(), engine: { open: () => new ScriptedSequence("x") } };
-  const wrong: [Play, RegExp][] = [
+  const wrong: [AgentFunction, RegExp][] = [
     [async (rollout) => void (await rollout.open({ promt: "q" } as never)), /did you mean "prompt"/],
     [
       async (rollout) => void (await (await rollout.open({ prompt: "q" })).append(undefined as never)),
@@ -298,6 +298,6 @@ test("a session refuses what is no text, no options and no opening", async () =>
       /stop: expected a list/,
     ],
   ];
-  for (const [play, message] of wrong)
-    await assert.rejects(ownAgent(parts, play)({ question: "q" }), { code: "ERR_ARGUMENT", message });
+  for (const [run, message] of wrong)
+    await assert.rejects(ownAgent(parts, run)({ question: "q" }), { code: "ERR_ARGUMENT", message });
 });

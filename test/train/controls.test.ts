@@ -9,8 +9,9 @@ import { type Algorithm, algorithms } from "../../lib/train/algorithm/algorithm.
 import { nextKlCoef } from "../../lib/train/algorithm/kl-target.ts";
 import { sampleDynamically } from "../../lib/train/dynamic-sampling.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
+import { probeStep } from "../../lib/train/probe.ts";
 import { rl } from "../../lib/train/rl.ts";
-import type { PlayGroup, RlMetrics, RlOptions } from "../../lib/train/rl-options.ts";
+import type { RlMetrics, RlOptions, SampleRollouts } from "../../lib/train/rl-options.ts";
 import { readJson } from "./golden.ts";
 import { withFolder } from "./kill.ts";
 import { runBandit } from "./rl-run.ts";
@@ -58,12 +59,12 @@ test("a group whose rollouts all earned the same has no advantage, by any baseli
 test("questions without a difference are replaced, by others and in a fixed order, until none is missing", async () => {
   const asked: number[][] = [];
   // Even questions are always answered alike.
-  const play = async (items: readonly number[], first: number) => {
+  const sample = async (items: readonly number[], first: number) => {
     asked.push([...items]);
     return items.map((item, i) => [{ reward: item % 2, group: first + i }, { reward: 0 }]);
   };
   const options = { rounds: 5, count: 20, seed: 3, step: 7 };
-  const { all, kept } = await sampleDynamically([0, 2, 3, 4], play, options);
+  const { all, kept } = await sampleDynamically([0, 2, 3, 4], sample, options);
   assert.equal(kept.length, 4);
   assert.ok(kept.every((group) => group[0]?.reward === 1));
   assert.equal(new Set(asked.flat()).size, asked.flat().length, "no question is asked twice");
@@ -73,11 +74,11 @@ test("questions without a difference are replaced, by others and in a fixed orde
   );
   const before = structuredClone(asked);
   asked.length = 0;
-  await sampleDynamically([0, 2, 3, 4], play, options);
+  await sampleDynamically([0, 2, 3, 4], sample, options);
   assert.deepEqual(asked, before);
-  const none = await sampleDynamically([0, 2], play, { rounds: 1, count: 1, seed: 0, step: 0 });
+  const none = await sampleDynamically([0, 2], sample, { rounds: 1, count: 1, seed: 0, step: 0 });
   assert.deepEqual([none.all.length, none.kept.length], [2, 2], "where nothing differs, all is kept");
-  const off = await sampleDynamically([0, 3], play, { ...options, rounds: 0 });
+  const off = await sampleDynamically([0, 3], sample, { ...options, rounds: 0 });
   assert.equal(off.kept.length, 2);
 });
 
@@ -126,7 +127,7 @@ async function fixedRun(questions: readonly Question[], algorithm: Algorithm): P
   ] as const;
   const empty = { queries: [], invalidActions: 0, failures: 0, weightsVersion: 0, rounds: 0 };
   const timings = { generateMs: 0, searchMs: 0, totalMs: 0 };
-  const rollout: PlayGroup = async ({ id }, { samples, sampling }) =>
+  const rollout: SampleRollouts = async ({ id }, { samples, sampling }) =>
     Array.from({ length: samples }, (_, turns) => ({
       ...{ id: `${id}#${turns}`, questionId: id, segments, timings, ...empty, stop: "answer" as const },
       turns: sampling?.temperature === 0 ? 9 : turns,
@@ -145,7 +146,7 @@ const asked = (text: string, source: string): Question => {
   return { id: text, question: text, answers: ["x"], source };
 };
 
-test("ReMax plays each question greedily beside its samples, and one sample is enough", async () => {
+test("ReMax answers each question greedily beside its samples, and one sample is enough", async () => {
   const options = await fixedRun([asked("1", "nq"), asked("3", "nq")], { advantage: "remax" });
   const metrics = await rl({ ...options, batch: { questions: 2 } });
   assert.deepEqual([metrics?.["reward/mean"], metrics?.["reward/greedy"]], [2, 5]);
@@ -216,4 +217,17 @@ test("an adaptive KL in the loss, and dynamic sampling without groups, are refus
   await assert.rejects(rl({ ...single, batch: { questions: 1 } }), {
     message: /dynamic sampling compares at least 2/,
   });
+});
+
+test("a probe of a step asks its questions once, whatever dynamic sampling would ask besides", async () => {
+  const questions = ["00", "11", "00", "11"].map((rewards) => asked(rewards, "nq"));
+  const options = await fixedRun(questions, { ...algorithms.grpo, kl: undefined, dynamicSampling: 3 });
+  const askedIds: string[] = [];
+  const rollout: SampleRollouts = (question, how) => {
+    askedIds.push(question.id);
+    return options.task.rollout(question, how);
+  };
+  const task = { ...options.task, rollout };
+  await probeStep({ ...options, task, batch: { questions: 1, samples: 2 } }, { most: 1 });
+  assert.equal(askedIds.length, 1);
 });

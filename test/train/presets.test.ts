@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Algorithm, algorithms } from "../../lib/train/algorithm/algorithm.ts";
 import type { TrainSegment } from "../../lib/train/batch/sequence.ts";
-import { type Rewarded, toExperience } from "../../lib/train/experience.ts";
+import { toExperience } from "../../lib/train/experience.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
+import type { Rewarded } from "../../lib/train/step-rollouts.ts";
 import { lossOf, update } from "../../lib/train/update.ts";
 import { goldenModel, goldenSequences } from "./golden.ts";
 import { tinyModel } from "./tiny.ts";
@@ -122,7 +123,7 @@ test("REINFORCE++ takes the KL from each token's reward and compares every token
 });
 
 test("one rollout of each question is enough for REINFORCE++, and not for its baseline variant", async () => {
-  const { checkSamples } = await import("../../lib/train/play.ts");
+  const { checkSamples } = await import("../../lib/train/step-rollouts.ts");
   checkSamples(1, algorithms["reinforce++"]);
   assert.throws(() => checkSamples(1, algorithms["reinforce++-baseline"]), /at least 2 samples/);
 });

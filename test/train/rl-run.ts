@@ -8,7 +8,7 @@ import { schedule } from "../../lib/train/algorithm/schedule.ts";
 import { Critic } from "../../lib/train/learner/critic.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { rl } from "../../lib/train/rl.ts";
-import type { PlayGroup, RlMetrics, RlOptions } from "../../lib/train/rl-options.ts";
+import type { RlMetrics, RlOptions, SampleRollouts } from "../../lib/train/rl-options.ts";
 import { tinyModel } from "./tiny.ts";
 
 /** The token that is rewarded. */
@@ -17,8 +17,8 @@ export const wantedToken = 7;
 const questions = [0, 1, 2, 3].map((i) => ({ id: `q${i}`, question: `${i}`, answers: ["x"] }));
 
 /** Two turns of three tokens with an observation between them; `onEnd` gets what the sequence held. */
-export function playOn(engine: Engine, onEnd?: (tokens: Int32Array) => void): PlayGroup {
-  const play = async (
+export function rolloutsOn(engine: Engine, onEnd?: (tokens: Int32Array) => void): SampleRollouts {
+  const rolloutOf = async (
     id: string,
     questionId: string,
     { seed, sampling }: { readonly seed: number; readonly sampling?: Sampling | undefined },
@@ -43,7 +43,7 @@ export function playOn(engine: Engine, onEnd?: (tokens: Int32Array) => void): Pl
   };
   return ({ id }, { samples, seed, sampling }) =>
     Promise.all(
-      Array.from({ length: samples }, (_, i) => play(`${id}#${i}`, id, { seed: seed + i, sampling })),
+      Array.from({ length: samples }, (_, i) => rolloutOf(`${id}#${i}`, id, { seed: seed + i, sampling })),
     );
 }
 
@@ -91,7 +91,7 @@ export async function runBandit({
     learners: { trainer, reference, critic },
     task: {
       questions,
-      rollout: playOn(engine),
+      rollout: rolloutsOn(engine),
       reward: (trajectory) => rewardFactor(trainer.numSteps) * shareOfWanted(trajectory),
     },
     algorithm,

@@ -9,9 +9,9 @@ import { type Algorithm, algorithms } from "../../lib/train/algorithm/algorithm.
 import { policySequence } from "../../lib/train/batch/sequence.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { rl } from "../../lib/train/rl.ts";
-import type { PlayGroup, RlMetrics } from "../../lib/train/rl-options.ts";
+import type { RlMetrics, SampleRollouts } from "../../lib/train/rl-options.ts";
 import { runAndKill, steadyMetrics, withFolder, withoutClock } from "./kill.ts";
-import { playOn, rlRunSteps, runBandit } from "./rl-run.ts";
+import { rlRunSteps, rolloutsOn, runBandit } from "./rl-run.ts";
 import { tinyModel } from "./tiny.ts";
 
 const question = { id: "q1", question: "?", answers: ["x"] };
@@ -76,7 +76,7 @@ test("what is trained is what the engine's sequence holds, id for id", async () 
   await using model = await tinyModel();
   await using engine = await Engine.open(model, { numBlocks: 100, blockTokens: 4 });
   const held: Int32Array[] = [];
-  const played = await playOn(engine, (tokens) => held.push(tokens))(question, { samples: 3, seed: 5 });
+  const played = await rolloutsOn(engine, (tokens) => held.push(tokens))(question, { samples: 3, seed: 5 });
   const trained = played.map((trajectory) => [...policySequence(trajectory).tokens].join());
   assert.deepEqual(trained.sort(), held.map((tokens) => [...tokens].join()).sort());
   for (const trajectory of played) {
@@ -93,7 +93,7 @@ test("a rollout that throws ends the others and the step", async () => {
   await using model = await tinyModel();
   await using trainer = await Trainer.open(model);
   let stopped = 0;
-  const rollout: PlayGroup = async ({ id }, { signal }) => {
+  const rollout: SampleRollouts = async ({ id }, { signal }) => {
     if (id === "q0") throw new Error("no tokens today");
     await new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve()));
     stopped += 1;
@@ -119,7 +119,7 @@ test("the rollouts of one question add to each other's rewards", async () => {
     { kind: "prompt", tokens: Int32Array.of(1, 2), text: "" },
     { kind: "policy", tokens: Int32Array.of(3, 4), text: "" },
   ] as const;
-  const rollout: PlayGroup = async () => {
+  const rollout: SampleRollouts = async () => {
     return [1, 3].map((rounds) => ({ ...emptyTrajectory, segments, rounds }));
   };
   const metrics = await rl({
@@ -200,7 +200,7 @@ async function threeRollouts(reward: (trajectory: Trajectory, index: number) => 
     { kind: "prompt", tokens: Int32Array.of(1, 2), text: "" },
     { kind: "policy", tokens: Int32Array.of(3, 4), text: "" },
   ] as const;
-  const rollout: PlayGroup = async () =>
+  const rollout: SampleRollouts = async () =>
     [0, 1, 2].map((turns) => ({ ...emptyTrajectory, segments, rounds: 0, turns }));
   return {
     learners: { trainer },

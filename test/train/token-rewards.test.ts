@@ -8,9 +8,10 @@ import {
   tokenAdvantages,
   whiten,
 } from "../../lib/train/algorithm/advantage.ts";
-import { type Rewarded, toExperience } from "../../lib/train/experience.ts";
+import { toExperience } from "../../lib/train/experience.ts";
 import { Critic } from "../../lib/train/learner/critic.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
+import type { Rewarded } from "../../lib/train/step-rollouts.ts";
 import { noise, tinyModel } from "./tiny.ts";
 
 const baselines: GroupBaseline[] = ["grpo", "dr-grpo", "rloo", "reinforce", "reinforce++-baseline"];

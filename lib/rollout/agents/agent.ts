@@ -44,7 +44,7 @@ export interface PolicyAgent {
 }
 
 /** Answers a question by what `rollout` offers: with a text, without one, or with how it ended. */
-export type Play = (rollout: Rollout, question: Question) => Promise<string | Outcome | undefined>;
+export type AgentFunction = (rollout: Rollout, question: Question) => Promise<string | Outcome | undefined>;
 
 /**
  * An agent from a plain async function. The function opens a session, lets the policy generate, uses whatever tools it
@@ -52,9 +52,9 @@ export type Play = (rollout: Rollout, question: Question) => Promise<string | Ou
  * the way.
  *
  * @param parts - engine, tokenizer, and what else it needs
- * @param play - answers one question. It may be called for any number of questions at once
+ * @param run - answers one question. It may be called for any number of questions at once
  * @returns an agent for `evaluate`, and by `rollouts` for `rl`
- * @throws from the agent: ERR_ARGUMENT for what is no question or an unknown option; what the engine and `play` throw. A
+ * @throws from the agent: ERR_ARGUMENT for what is no question or an unknown option; what the engine and `run` throw. A
  *   tool or search that fails is an undefined result instead
  * @example
  * const own = ownAgent({ engine, tokenizer }, async (rollout, { question }) => {
@@ -65,9 +65,9 @@ export type Play = (rollout: Rollout, question: Question) => Promise<string | Ou
  * const { turns } = await own({ question: "who?" }, { seed: 1 });
  * assert.equal(turns, 1);
  */
-export function ownAgent(parts: RolloutParts, play: Play): PolicyAgent {
+export function ownAgent(parts: RolloutParts, run: AgentFunction): PolicyAgent {
   const answer = (question: AskedQuestion, options: RolloutOptions = {}): Promise<Trajectory> =>
-    rolloutOf(parts, play, { question, options });
+    rolloutOf(parts, run, { question, options });
   return Object.assign(answer, {
     stream: (question: AskedQuestion, options: RolloutOptions = {}) =>
       eventsOf((hooks) => {
@@ -75,7 +75,7 @@ export function ownAgent(parts: RolloutParts, play: Play): PolicyAgent {
           options?.onEvent?.(event);
           hooks.onEvent?.(event);
         };
-        return rolloutOf(parts, play, { question, options, hooks: { ...hooks, onEvent } });
+        return rolloutOf(parts, run, { question, options, hooks: { ...hooks, onEvent } });
       }, options?.signal),
     rollouts: async (
       question: AskedQuestion,
@@ -84,7 +84,7 @@ export function ownAgent(parts: RolloutParts, play: Play): PolicyAgent {
       const first = samples > 1 ? new SharedPrompt(parts.engine, samples) : undefined;
       const start = (signal: AbortSignal): Promise<Trajectory>[] =>
         Array.from({ length: samples }, (_, sample) =>
-          rolloutOf(parts, play, { question, options: { ...options, signal }, sample, first }),
+          rolloutOf(parts, run, { question, options: { ...options, signal }, sample, first }),
         );
       return allOrNone(options.signal, start).finally(() => first?.close());
     },
@@ -99,7 +99,7 @@ interface Asked {
   readonly first?: SequenceSource | undefined;
 }
 
-async function rolloutOf(parts: RolloutParts, play: Play, asked: Asked): Promise<Trajectory> {
+async function rolloutOf(parts: RolloutParts, run: AgentFunction, asked: Asked): Promise<Trajectory> {
   const { options, hooks, sample = 0, first } = asked;
   checkOptions("agent", options, optionKinds);
   const question = { id: "question", answers: [], ...checkQuestion(asked.question) };
@@ -109,7 +109,7 @@ async function rolloutOf(parts: RolloutParts, play: Play, asked: Asked): Promise
     { question, sample, first, seed: mixSeed(seed, question.id, sample), signal, onEvent, ...hooks },
   );
   try {
-    const outcome = await play(rollout, question);
+    const outcome = await run(rollout, question);
     return rollout.toTrajectory(typeof outcome === "object" ? outcome : { answer: outcome });
   } finally {
     await rollout.close();

@@ -4,7 +4,7 @@ import type { Limits } from "../limits.ts";
 import type { Sampling } from "../seams.ts";
 import { FormatTurns } from "../session/format-turns.ts";
 import type { Outcome, RolloutParts } from "../session/rollout.ts";
-import { playStack } from "../stack/stack.ts";
+import { runOnStack } from "../stack/stack.ts";
 import { ownAgent, type PolicyAgent } from "./agent.ts";
 
 /** What a search agent is made of. */
@@ -32,11 +32,11 @@ export function searchAgent(parts: AgentParts): PolicyAgent {
   return ownAgent(parts, async (rollout, { question }) => {
     const turns = await FormatTurns.open(rollout, question, parts.format);
     const { memory } = parts.format;
-    return memory === undefined ? play(turns) : playStack(turns, memory);
+    return memory === undefined ? runTurns(turns) : runOnStack(turns, memory);
   });
 }
 
-async function play(turns: FormatTurns): Promise<Outcome> {
+async function runTurns(turns: FormatTurns): Promise<Outcome> {
   const { format } = turns;
   for (;;) {
     const { stop, text } = await turns.generate();

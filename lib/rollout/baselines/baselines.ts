@@ -1,5 +1,5 @@
 /** Plain ways to answer, to compare agents with: one method a file, all over the same engine and search. */
-import { ownAgent, type Play, type PolicyAgent } from "../agents/agent.ts";
+import { type AgentFunction, ownAgent, type PolicyAgent } from "../agents/agent.ts";
 import type { RolloutParts } from "../session/rollout.ts";
 import { flare } from "./flare.ts";
 import { ircot } from "./ircot.ts";
@@ -22,7 +22,7 @@ const methods = {
   "search-o1": searchO1,
   sure,
   flare,
-} as const satisfies Readonly<Record<string, Play>>;
+} as const satisfies Readonly<Record<string, AgentFunction>>;
 
 /**
  * - `direct` the answer at once, without a search

@@ -1,6 +1,6 @@
 /** FLARE: a sentence that the model was unsure of is searched for and written again (Jiang et al., 2023). */
 import type { Document } from "../../text/observation.ts";
-import type { Play } from "../agents/agent.ts";
+import type { AgentFunction } from "../agents/agent.ts";
 import type { Rollout } from "../session/rollout.ts";
 import type { Turn } from "../session/session.ts";
 import {
@@ -18,7 +18,7 @@ const kSentences = 10;
 const kDoubt = 0.2;
 
 /** Up to ten sentences, one a line; the query for a doubtful one is what is certain of it. */
-export const flare: Play = async (rollout, { question }) => {
+export const flare: AgentFunction = async (rollout, { question }) => {
   const how = `${say.byLines} ${say.example}`;
   let known: Document[] = [];
   let prefix = "";

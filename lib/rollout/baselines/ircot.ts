@@ -1,6 +1,6 @@
 /** IRCoT: each thought is searched for before the next one (Trivedi et al., 2023). */
 import type { Document } from "../../text/observation.ts";
-import type { Play } from "../agents/agent.ts";
+import type { AgentFunction } from "../agents/agent.ts";
 import {
   answerEnds,
   answerIn,
@@ -14,7 +14,7 @@ import {
 const kThoughts = 5;
 
 /** Up to five thoughts: a search for the last one, then the next, until one holds the answer. */
-export const ircot: Play = async (rollout, { question }) => {
+export const ircot: AgentFunction = async (rollout, { question }) => {
   const prompt = questionPrompt(`${say.documents}${say.byLines} ${say.example}`, question);
   let known: Document[] | undefined;
   let [thought, prefix] = ["", ""];

@@ -1,12 +1,12 @@
 /** Iter-RetGen: what was said is searched for, what was found is read, in turns (Shao et al., 2023). */
 
-import type { Play } from "../agents/agent.ts";
+import type { AgentFunction } from "../agents/agent.ts";
 import { answerEnds, answerIn, questionPrompt, say, shownDocuments, withoutTags } from "./wording.ts";
 
 const kRounds = 3;
 
 /** Three times over: a search for the question and what was said before, reasoning, an answer; the last one counts. */
-export const iterRetGen: Play = async (rollout, { question }) => {
+export const iterRetGen: AgentFunction = async (rollout, { question }) => {
   const prompt = questionPrompt(`${say.documents}${say.reasoned} ${say.example}`, question);
   let said = "";
   let answer: string | undefined;

@@ -1,9 +1,9 @@
 /** Answers from memory: at once, or by a chain of thought. */
 
-import type { Play } from "../agents/agent.ts";
+import type { AgentFunction } from "../agents/agent.ts";
 import { answerEnds, answerIn, questionPrompt, say } from "./wording.ts";
 
-function fromMemory(how: string): Play {
+function fromMemory(how: string): AgentFunction {
   return async (rollout, { question }) => {
     const { text } = await rollout.generate(
       { prompt: questionPrompt(`${how} ${say.example}`, question) },
@@ -16,7 +16,7 @@ function fromMemory(how: string): Play {
 }
 
 /** The answer, without a word before it. */
-export const direct: Play = fromMemory(say.atOnce);
+export const direct: AgentFunction = fromMemory(say.atOnce);
 
 /** Reasoning, then the answer. */
-export const chainOfThought: Play = fromMemory(say.reasoned);
+export const chainOfThought: AgentFunction = fromMemory(say.reasoned);

@@ -1,7 +1,7 @@
 /** Reads before it answers: documents of one search, or those that stand with the question. */
 import { SeekError } from "../../base/errors.ts";
 import type { Document } from "../../text/observation.ts";
-import type { Play } from "../agents/agent.ts";
+import type { AgentFunction } from "../agents/agent.ts";
 import { asQuestion } from "../formats/format.ts";
 import { documentsHere, type Opening } from "../session/prompt.ts";
 import { type Rollout, wholeText } from "../session/rollout.ts";
@@ -26,13 +26,13 @@ const reading = (question: string): string =>
   questionPrompt(`${say.documents}${say.atOnce} ${say.example}`, question);
 
 /** One search for the question; what it brought stands before the question. */
-export const standardRag: Play = async (rollout, { question }) => {
+export const standardRag: AgentFunction = async (rollout, { question }) => {
   const documents = shownDocuments(rollout, question, await rollout.search(question));
   return answered(rollout, { prompt: reading(question), documents });
 };
 
 /** The same in the layout of ReSearch's evaluation: documents in the system's message, titles in brackets. */
-export const naiveRag: Play = async (rollout, { question }) => {
+export const naiveRag: AgentFunction = async (rollout, { question }) => {
   const found = await rollout.search(question);
   const documents = found === undefined ? failedSearch : rollout.shorten(bracketed(found));
   const system =
@@ -48,7 +48,7 @@ function bracketed(documents: readonly Document[]): string {
 /**
  * The documents that stand with the question, as LongBench gives them; where they are too long, their middle is left out.
  */
-export const givenDocuments: Play = async (rollout, { id, question, documents }) => {
+export const givenDocuments: AgentFunction = async (rollout, { id, question, documents }) => {
   if (documents === undefined || documents.length === 0) {
     const remedy = "seekrl data prepare --keep-contexts keeps those of a set";
     throw new SeekError("ERR_ARGUMENT", `question ${id}: expected documents, got none; ${remedy}`);

@@ -1,6 +1,6 @@
 /** Search-o1: reasoning that searches; each document is first read in a session of its own (Li et al., 2025). */
 import type { Document } from "../../text/observation.ts";
-import type { Play } from "../agents/agent.ts";
+import type { AgentFunction } from "../agents/agent.ts";
 import { firstBlock, tagsOf } from "../grammars/blocks.ts";
 import { parseTurn, turnEnds } from "../grammars/grammar.ts";
 import { documentsHere } from "../session/prompt.ts";
@@ -22,7 +22,7 @@ const notes = {
 } as const;
 
 /** Reasoning with up to ten searches; of what is found, only what a reader took from it enters the session. */
-export const searchO1: Play = async (rollout, { question }) => {
+export const searchO1: AgentFunction = async (rollout, { question }) => {
   const session = await rollout.open({ prompt: questionPrompt(instructions, question) });
   const asked = new Set<string>();
   let reasoning = "";

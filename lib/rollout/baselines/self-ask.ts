@@ -1,6 +1,6 @@
 /** Self-Ask: the question is taken apart into smaller ones, each of which is searched for (Press et al., 2022). */
 
-import type { Play } from "../agents/agent.ts";
+import type { AgentFunction } from "../agents/agent.ts";
 import { answerEnds, answerIn, questionPrompt, shownDocuments } from "./wording.ts";
 
 const kQuestions = 5;
@@ -18,7 +18,7 @@ ${answers} Steventon
 <answer> Steventon </answer>`;
 
 /** Up to five smaller questions in one session; documents for each follow where its answer is due. */
-export const selfAsk: Play = async (rollout, { question }) => {
+export const selfAsk: AgentFunction = async (rollout, { question }) => {
   const session = await rollout.open({ prompt: questionPrompt(instructions, question) });
   for (let step = 0; step <= kQuestions; step++) {
     const { text, stop } = await session.generate({ stop: [...answerEnds, answers] });

@@ -1,6 +1,6 @@
 /** SuRe, as TC-RAG compares with it: two candidates, a summary in favour of each, a choice (Kim et al., 2024). */
 
-import type { Play } from "../agents/agent.ts";
+import type { AgentFunction } from "../agents/agent.ts";
 import { asQuestion } from "../formats/format.ts";
 import type { Rollout } from "../session/rollout.ts";
 import { answerEnds, answerIn, questionPrompt, say, shownDocuments } from "./wording.ts";
@@ -9,7 +9,7 @@ const kCandidates = 5;
 const letterOf = (index: number): string => String.fromCharCode("a".charCodeAt(0) + index);
 
 /** One search; candidates from what was found, a summary of it for each candidate, then the choice between them. */
-export const sure: Play = async (rollout, { question }) => {
+export const sure: AgentFunction = async (rollout, { question }) => {
   const documents = shownDocuments(rollout, question, await rollout.search(question));
   const candidates = await proposed(rollout, question, documents);
   const [only, ...others] = candidates;

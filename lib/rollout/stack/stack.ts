@@ -10,7 +10,7 @@ import { afterAction, type Frame, type FrameKind, visibleSegments } from "./fram
 import { stateValue } from "./state-value.ts";
 
 /**
- * Plays a conversation on a memory stack. Popped frames are cut off the sequence, so that the context shrinks; the
+ * Runs a conversation on a memory stack. Popped frames are cut off the sequence, so that the context shrinks; the
  * feedback or summary that replaces them is read again, id for id. `Limits.maxTokens` bounds what is visible at once.
  *
  * @param turns - of a session that holds the prompt
@@ -18,11 +18,11 @@ import { stateValue } from "./state-value.ts";
  * @returns how it ended, with the record of the stack
  * @throws ERR_ARGUMENT when the sequence cannot forget, or cannot score where the state value needs it
  */
-export async function playStack(turns: FormatTurns, memory: Memory): Promise<Outcome> {
+export async function runOnStack(turns: FormatTurns, memory: Memory): Promise<Outcome> {
   const { session } = turns;
   checkSequence(session, memory);
   const stack = new Stack(turns, memory);
-  const outcome = await play(turns, stack, memory);
+  const outcome = await runTurns(turns, stack, memory);
   return {
     ...outcome,
     memory: {
@@ -46,7 +46,7 @@ function checkSequence({ sequence }: Session, { stateValue }: Memory): void {
   }
 }
 
-async function play(turns: FormatTurns, stack: Stack, memory: Memory): Promise<Outcome> {
+async function runTurns(turns: FormatTurns, stack: Stack, memory: Memory): Promise<Outcome> {
   const { format, session, rollout } = turns;
   for (;;) {
     const turn = await turns.generate({

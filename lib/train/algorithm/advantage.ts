@@ -151,7 +151,7 @@ export interface TokenCredit {
 /**
  * Advantages of single tokens against the trajectories of the same question, for rewards that fall on tokens.
  *
- * - `to-go` with `S` a trajectory's whole worth and `z` its advantage in the group: `z` less what the tokens before
+ * - `to-go` with `S` a trajectory's total reward and `z` its advantage in the group: `z` less what the tokens before
  *   have earned, plus what the group's tokens earn on average over as large a part of a trajectory, in the scale of `z`
  * - `ratio` `r_t z / s`, of scores `s` that hold the tokens' rewards already (Agentic-RAG-R1); 0 where `s` is 0
  *

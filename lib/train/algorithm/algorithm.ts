@@ -25,7 +25,7 @@ export interface KlTerm {
 /** What to learn from a batch of rewarded trajectories. */
 export interface Algorithm {
   /**
-   * `gae` needs a critic; `remax` plays each question greedily too; `reinforce` compares nothing; `reinforce++` compares
+   * `gae` needs a critic; `remax` answers each question greedily too; `reinforce` compares nothing; `reinforce++` compares
    * each token with all tokens of the step; the others compare the samples of one question, `reinforce++-baseline` the
    * tokens of the step after that.
    */

@@ -25,19 +25,28 @@ function standsAlone(advantage: Algorithm["advantage"]): boolean {
   return advantage === "gae" || advantage === "reinforce" || advantage === "reinforce++";
 }
 
-/** A trajectory, what it answers and what it earned. */
-export interface Played {
-  readonly question: Question;
-  readonly trajectory: Trajectory;
+/** A trajectory and its reward; trajectories of one group answer the same question. */
+export interface Rewarded {
+  readonly trajectory: Pick<Trajectory, "segments">;
   readonly reward: number;
+  /**
+   * What single tokens earn besides: one number for each policy token, in order. The reward itself falls on the
+   * last of them.
+   */
   readonly tokenRewards?: ArrayLike<number> | undefined;
   /** What the greedy trajectory of the same question earned, for ReMax. */
   readonly baseline?: number | undefined;
   readonly group: number;
 }
 
+/** A rewarded rollout and the question it answers. */
+export interface RewardedRollout extends Rewarded {
+  readonly question: Question;
+  readonly trajectory: Trajectory;
+}
+
 /** A trajectory that may have no reward: then it is logged and counted, not trained on. */
-export type Rolled = Omit<Played, "reward"> & {
+export type SampledRollout = Omit<RewardedRollout, "reward"> & {
   readonly reward?: number | undefined;
   /** Why the reward gave none. */
   readonly failure?: string | undefined;
@@ -55,12 +64,12 @@ async function greedyReward(
   return greedy && totalReward(await scoreTrajectory(task, { trajectory: greedy, question }, run));
 }
 
-async function playGroup(
+async function sampleGroup(
   group: number,
   question: Question,
   options: RlOptions,
   run: { readonly seed: number; readonly samples: number; readonly signal: AbortSignal },
-): Promise<Rolled[]> {
+): Promise<SampledRollout[]> {
   const { task, algorithm } = options;
   const [trajectories, baseline] = await Promise.all([
     task.rollout(question, run),
@@ -69,10 +78,10 @@ async function playGroup(
   const scored = await scoreGroup(task, { trajectories, question }, run);
   const members = scored.filter(({ reward }) => reward !== undefined).length;
   const isLearnt = isComparable(algorithm, members, baseline);
-  return trajectories.map((trajectory, i): Rolled => {
+  return trajectories.map((trajectory, i): SampledRollout => {
     const { failure, ...earned } = scored[i]!;
-    const rolled = { question, trajectory, group };
-    return isLearnt && failure === undefined ? { ...rolled, ...earned, baseline } : { ...rolled, failure };
+    const sampled = { question, trajectory, group };
+    return isLearnt && failure === undefined ? { ...sampled, ...earned, baseline } : { ...sampled, failure };
   });
 }
 
@@ -83,22 +92,22 @@ function isComparable({ advantage }: Algorithm, members: number, baseline: numbe
 }
 
 /** A step's rollouts, and those among them to learn from. */
-export function play(step: number, options: RlOptions) {
+export function stepRollouts(step: number, options: RlOptions) {
   const { task, batch, algorithm, seed = 0 } = options;
   const count = task.questions.length;
   const items = itemsOfStep(step, { count, perStep: batch.questions, seed });
   const { dynamicSampling: rounds = 0 } = algorithm;
-  const playItems = (asked: readonly number[], first: number) => playGroups(step, asked, first, options);
-  return sampleDynamically(items, playItems, { rounds, count, seed, step });
+  const sample = (asked: readonly number[], first: number) => sampleGroups(step, asked, first, options);
+  return sampleDynamically(items, sample, { rounds, count, seed, step });
 }
 
 /** All questions at once, so that the engine batches them. */
-async function playGroups(
+async function sampleGroups(
   step: number,
   items: readonly number[],
   first: number,
   options: RlOptions,
-): Promise<Rolled[][]> {
+): Promise<SampledRollout[][]> {
   const { task, batch, algorithm, seed = 0, signal } = options;
   const samples = typeof batch.samples === "function" ? batch.samples(step) : (batch.samples ?? 1);
   checkSamples(samples, algorithm);
@@ -107,7 +116,7 @@ async function playGroups(
     ask: (question, i, whileWanted) => {
       const group = first + i;
       const run = { seed: mixSeed(seed, `step ${step}`, group), samples, signal: whileWanted };
-      return playGroup(group, question, options, run);
+      return sampleGroup(group, question, options, run);
     },
     ...{ concurrency: asked.length, patience: 0, signal },
   });
@@ -115,10 +124,10 @@ async function playGroups(
 }
 
 /** Those with a reward. @throws ERR_REMOTE when there is none */
-export function scoredOf(rolled: readonly Rolled[], step: number): Played[] {
-  const played = rolled.filter((each): each is Played => each.reward !== undefined);
-  if (played.length > 0 || rolled.length === 0) return played;
-  const { failure } = rolled.find((each) => each.failure !== undefined) ?? {};
-  const what = `step ${step}: expected rewards, got none for any of ${rolled.length} trajectories`;
+export function scoredOf(sampled: readonly SampledRollout[], step: number): RewardedRollout[] {
+  const rewarded = sampled.filter((each): each is RewardedRollout => each.reward !== undefined);
+  if (rewarded.length > 0 || sampled.length === 0) return rewarded;
+  const { failure } = sampled.find((each) => each.failure !== undefined) ?? {};
+  const what = `step ${step}: expected rewards, got none for any of ${sampled.length} trajectories`;
   throw new SeekError("ERR_REMOTE", failure === undefined ? what : `${what}; the first: ${failure}`);
 }
