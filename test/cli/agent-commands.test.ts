@@ -376,7 +376,7 @@ test("search asks an engine of the web, and the engine once for a question", asy
     engine.asked.map(({ body }) => body),
     [{ q: "France site:en.wikipedia.org", num: 2 }],
   );
-  const without = await runCli("search", ...given);
+  const without = await runCli("search", ...given, "--web", web);
   assert.equal(without.code, 1);
   assert.match(without.stderr, /SERPER_API_KEY: expected an API key in this environment variable, got none/);
 });
