@@ -7,6 +7,7 @@ import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
+import { resizedTraining } from "../../lib/recipes/recipe.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
 import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import type { PromptTemplate } from "../../lib/rollout/seams.ts";
@@ -182,4 +183,14 @@ test("ReSearch has ten turns, and faithfully no limit but tokens", () => {
 test("the bonus for few searches is an option of R1-Searcher", () => {
   assert.equal(rSearcher({ stage: 2 }).groupReward, undefined);
   assert.equal(typeof rSearcher({ stage: 2, fewSearches: true }).groupReward, "function");
+});
+
+test("a warm-up keeps its share of a shorter run unless it is given", () => {
+  const { training } = searchR1({ algorithm: "grpo" });
+  assert.deepEqual([training.steps, training.warmupSteps], [1005, 286]);
+  const short = resizedTraining(training, { steps: 6 });
+  // With all 286 steps the rate of the sixth would be a fiftieth of the recipe's.
+  assert.deepEqual([short.steps, short.warmupSteps, short.learningRate], [6, 2, training.learningRate]);
+  assert.equal(resizedTraining(training, { steps: 6, warmupSteps: 5 }).warmupSteps, 5);
+  assert.deepEqual(resizedTraining(training, { steps: undefined }), training);
 });

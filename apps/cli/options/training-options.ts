@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defined } from "../../../lib/base/defined.ts";
 import { codeOf } from "../../../lib/base/errors.ts";
 import type { RecipeParts } from "../../../lib/recipes/named-recipe.ts";
-import type { Recipe } from "../../../lib/recipes/recipe.ts";
+import { type Recipe, resizedTraining } from "../../../lib/recipes/recipe.ts";
 import type { Algorithm } from "../../../lib/train/algorithm/algorithm.ts";
 import {
   type AlgorithmChoice,
@@ -27,7 +27,11 @@ const optimizer = z.strictObject({
 
 const critic = z.strictObject({
   learningRate: z.number().gt(0).optional().describe("The critic's (the recipe's)."),
-  warmupSteps: z.int().min(0).optional().describe("Steps of its linear warm-up (the recipe's)."),
+  warmupSteps: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("Steps of its linear warm-up (the recipe's share of the steps)."),
 });
 
 /** What replaces the recipe's own. */
@@ -45,7 +49,11 @@ export const trainingOptions = inGroup("Training; what is not given is the recip
     .describe("Rollouts of each question at the last step; their number moves there in a line."),
   temperature: z.number().gt(0).optional().describe("Of the rollouts, and of the loss on them."),
   learningRate: z.number().gt(0).optional().describe("The policy's highest rate."),
-  warmupSteps: z.int().min(0).optional().describe("Steps of the policy's linear warm-up."),
+  warmupSteps: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("Steps of the policy's linear warm-up (the recipe's share of the steps)."),
   optimizer: optimizer.optional().describe("AdamW's settings."),
   critic: critic.optional().describe("Rates of the critic, where the algorithm has one."),
 });
@@ -71,7 +79,7 @@ export function trainedRecipe(given: TrainingOptions & AgentOptions, parts: Reci
   return {
     ...recipe,
     algorithm: given.algorithm === undefined ? recipe.algorithm : choose(given.algorithm, recipe.algorithm),
-    training: { ...recipe.training, ...defined({ ...sizes, ...rates, ...given.optimizer }) },
+    training: resizedTraining(recipe.training, { ...sizes, ...rates, ...given.optimizer }),
     sampling: { ...recipe.sampling, ...defined({ temperature }) },
   };
 }

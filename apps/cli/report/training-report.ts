@@ -4,6 +4,7 @@ import type { Trajectory } from "../../../lib/rollout/trajectory.ts";
 import type { Algorithm } from "../../../lib/train/algorithm/algorithm.ts";
 import type { MemoryPlan } from "../../../lib/train/memory.ts";
 import type { RlMetrics } from "../../../lib/train/rl-options.ts";
+import type { SftMetrics } from "../../../lib/train/sft.ts";
 import { durationText } from "./pace.ts";
 
 const numberText = (value: number): string => value.toLocaleString("en-US", { maximumFractionDigits: 0 });
@@ -79,6 +80,19 @@ export function stepLine(metrics: RlMetrics, steps: number, secondsLeft: number 
     `entropy ${(metrics["policy/entropy"] ?? 0).toFixed(3)}`,
     `search ${percent(metrics["search/share"] ?? 0)}`,
     `${numberText((metrics.tokens ?? 0) / Math.max(seconds, 1e-9))} tokens/s`,
+    `${seconds.toFixed(1)} s`,
+    ...(secondsLeft === undefined ? [] : [`ETA ${durationText(secondsLeft)}`]),
+  ].join("  ");
+}
+
+/** One line about a step of supervised fine-tuning. */
+export function sftStepLine(metrics: SftMetrics, steps: number, secondsLeft: number | undefined): string {
+  const seconds = metrics["seconds/train"];
+  return [
+    `step ${metrics.step}/${steps}`,
+    `loss ${metrics.loss.toFixed(4)}`,
+    `grad norm ${metrics.grad_norm.toPrecision(3)}`,
+    `${numberText(metrics.tokens / Math.max(seconds, 1e-9))} tokens/s`,
     `${seconds.toFixed(1)} s`,
     ...(secondsLeft === undefined ? [] : [`ETA ${durationText(secondsLeft)}`]),
   ].join("  ");

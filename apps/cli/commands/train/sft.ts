@@ -16,7 +16,8 @@ import { openTrainer, planEpochs, runSft } from "../../open/learners.ts";
 import { runFolderOf } from "../../open/run-folder.ts";
 import { loadChatTemplate, loadModel, loadTokenizer } from "../../open/session.ts";
 import { modelOptions, runOptions } from "../../options/model-options.ts";
-import { progressLine } from "../../report/progress.ts";
+import { Pace } from "../../report/pace.ts";
+import { sftStepLine } from "../../report/training-report.ts";
 
 const schema = z.strictObject({
   ...modelOptions,
@@ -55,11 +56,15 @@ export const sftCommand = command({
     const held = validation === undefined ? [] : await readSequences(validation, parts, otherWeight);
     await using model = await loadModel(options);
     await using trainer = await openTrainer(model, options.weightDecay);
-    const progress = progressLine(io);
+    const pace = new Pace();
+    const { steps } = planned;
+    const [parameters, rate] = [model.numParameters.toLocaleString("en-US"), options.learningRate];
+    io.log(`model      ${start}: ${parameters} parameters, ${model.dtype} on ${options.device}`);
+    io.log(`updates    ${steps} steps of ${options.batchSize} conversations, rate ${rate}`);
     let loss = Number.NaN;
     await runSft({
       ...{ ...planned, trainer, seed, maxTokens, signal: io.signal },
-      learningRate: rateOf(options, planned.steps),
+      learningRate: rateOf(options, steps),
       evaluation: held.length === 0 ? undefined : lossOn(held, trainer, options),
       run: {
         ...(await runFolderOf(options)),
@@ -68,14 +73,13 @@ export const sftCommand = command({
       },
       onStep: (metrics) => {
         loss = metrics.loss;
-        progress.show(`step ${metrics.step} of ${planned.steps}: loss ${loss.toFixed(4)}`);
+        io.log(sftStepLine(metrics, steps, pace.at(metrics.step, steps)?.secondsLeft));
       },
     });
-    progress.end();
     const folder = join(options.out, "model");
     const outcome = Number.isNaN(loss) ? " were done before" : `, loss ${loss.toFixed(4)}`;
-    io.write(`${planned.steps} steps${outcome}; model in ${folder}\n`);
-    io.result({ steps: planned.steps, loss: Number.isNaN(loss) ? null : loss, model: folder });
+    io.write(`${steps} steps${outcome}; model in ${folder}\n`);
+    io.result({ steps, loss: Number.isNaN(loss) ? null : loss, model: folder });
   },
 });
 
