@@ -3,4 +3,4 @@
 export type { Finding, Status } from "./lint/finding.ts";
 export { type LintReport, lint } from "./lint/lint.ts";
 export type { TrainedSpan } from "./lint/render.ts";
-export type { LintSubject, Play, Score } from "./lint/subject.ts";
+export type { LintRollout, LintSubject, Score } from "./lint/subject.ts";

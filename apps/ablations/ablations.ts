@@ -92,7 +92,7 @@ async function baseModel(
   const folder = join(out, quick ? "base-quick" : "base");
   if (existsSync(join(folder, "model.safetensors"))) return folder;
   const steps = quick ? quickBaseSteps : baseSft.steps;
-  onLine("the base model: it reads, but has no manners");
+  onLine("the base model: it reads, but knows no format");
   await trainBaseModel({
     ...{ folder, seed: 0, steps, device, signal },
     onStep: ({ step, loss }) => {

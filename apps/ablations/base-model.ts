@@ -1,4 +1,4 @@
-/** The world's model before format learning: it reads, asks and concludes, but in plain words and with no manners. */
+/** The world's model before format learning: it reads, asks and concludes, but in plain words and without a format. */
 
 import type { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import type { TrainSequence } from "../../lib/train/batch/packing.ts";

@@ -66,8 +66,8 @@ const isRight = ({ answer = "" }: Trajectory, { answers }: Question): boolean =>
 
 async function teach(setting: Setting, questions: readonly Question[]): Promise<readonly Outcome[]> {
   const { folder, mode, seed, teacher, signal } = setting;
-  await using player = await openAgent(teacher, setting);
-  const agent = searchAgent({ ...player.parts, sampling: { temperature: 1 } });
+  await using policy = await openAgent(teacher, setting);
+  const agent = searchAgent({ ...policy.parts, sampling: { temperature: 1 } });
   const { outcomes } = await attemptQuestions(questions, {
     ...{ agent, isRight, seed, signal },
     write: (trajectory) => writeDemonstration(trajectory),
@@ -106,10 +106,10 @@ async function select(
   { all, right, chosen }: { all: readonly Question[]; right: readonly Outcome[]; chosen: string },
 ): Promise<void> {
   const { folder, mode, seed, teacher, onLine, signal } = setting;
-  await using player = await openAgent(teacher, setting);
+  await using policy = await openAgent(teacher, setting);
   const { temperature } = ragSelection;
   const { questions, counts } = await ragCurriculum(all, {
-    agent: searchAgent({ ...player.parts, sampling: { temperature } }),
+    agent: searchAgent({ ...policy.parts, sampling: { temperature } }),
     ...{ isRight, seed, solved: new Set(right.map(({ id }) => id)), signal },
     log: { path: join(folder, "attempts.jsonl"), settings: { seed, mode, temperature } },
   });

@@ -50,11 +50,11 @@ export async function runVariant(variant: Variant, setting: Setting, prepared: P
   const folder = join(setting.folder, variant.name.replaceAll(" ", "-"));
   const path = join(folder, "result.json");
   if (existsSync(path)) return readResult(path);
-  await using player = await openAgent(variant.start === "sft" ? prepared.sft : setting.base, setting);
+  await using policy = await openAgent(variant.start === "sft" ? prepared.sft : setting.base, setting);
   const started = performance.now();
-  if (variant.questions !== "none") await train(player, variant, { setting, prepared, folder });
+  if (variant.questions !== "none") await train(policy, variant, { setting, prepared, folder });
   const trainSeconds = (performance.now() - started) / 1000;
-  const result = { ...(await judge(player, variant, setting)), trainSeconds };
+  const result = { ...(await judge(policy, variant, setting)), trainSeconds };
   await writeFileAtomic(path, `${JSON.stringify(result)}\n`);
   return result;
 }

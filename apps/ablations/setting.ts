@@ -1,11 +1,11 @@
-/** What a mode's variants have in common: world, search, folders; and models opened to play in it. */
+/** What a mode's variants have in common: world, search, folders; and policies opened in it. */
 
 import type { Model } from "../../lib/model/model.ts";
 import { agentPartsOf } from "../../lib/recipes/plan.ts";
 import type { AgentParts } from "../../lib/rollout/agents/search-agent.ts";
 import type { Search } from "../../lib/search/search.ts";
 import type { QueryMode } from "../../lib/text/observation.ts";
-import { openPlayer } from "../demo/player.ts";
+import { openPolicy } from "../demo/policy.ts";
 import { worldRecipe } from "../world/recipes/world.ts";
 import type { World } from "../world/world.ts";
 
@@ -32,7 +32,7 @@ export interface Setting {
   readonly sizes: Sizes;
   /** Of this mode and seed. */
   readonly folder: string;
-  /** Folder of the model without manners. */
+  /** Folder of the model before format learning. */
   readonly base: string;
   /** Folder of the model whose right answers are learnt from. */
   readonly teacher: string;
@@ -41,7 +41,7 @@ export interface Setting {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A model that can play and be trained. */
+/** A policy and the parts of its agent. */
 export interface OpenedAgent extends AsyncDisposable {
   readonly model: Model;
   readonly parts: AgentParts;
@@ -50,10 +50,10 @@ export interface OpenedAgent extends AsyncDisposable {
 /** Opens a model folder as an agent of the world. */
 export async function openAgent(folder: string, setting: Setting): Promise<OpenedAgent> {
   const { mode, search } = setting;
-  const player = await openPlayer(folder, setting);
+  const policy = await openPolicy(folder, setting);
   return {
-    model: player.model,
-    parts: agentPartsOf(player, worldRecipe({ queries: mode }), search),
-    [Symbol.asyncDispose]: () => player[Symbol.asyncDispose](),
+    model: policy.model,
+    parts: agentPartsOf(policy, worldRecipe({ queries: mode }), search),
+    [Symbol.asyncDispose]: () => policy[Symbol.asyncDispose](),
   };
 }

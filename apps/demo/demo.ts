@@ -10,7 +10,7 @@ import { patchyWorldRecipe } from "../world/recipes/patchy-world.ts";
 import { chartOf, curveOf, type RewardCurve, sparkline } from "./curve.ts";
 import type { HeldOut } from "./held-out.ts";
 import { evaluateModes, type ImitateOptions, imitate } from "./imitation.ts";
-import { openPlayer } from "./player.ts";
+import { openPolicy } from "./policy.ts";
 import { reinforce } from "./reinforce.ts";
 import { type DemoSummary, figuresLine, type ModeResult, stepLine, summarize, tableOf } from "./report.ts";
 import { chooseTraces } from "./traces.ts";
@@ -46,7 +46,7 @@ export interface DemoResult {
   readonly ask: string;
 }
 
-/** Steps of SFT: by which the start model learns its teacher's manners, and by which a thorough teacher mends them. */
+/** Steps of SFT: by which the start model learns its teacher's habits, and by which a thorough teacher mends them. */
 const fullSizes = { start: 200, thorough: 100 };
 
 const quickSizes = {
@@ -64,7 +64,7 @@ export const worldCheckpoint = join(packageRoot, "world", "checkpoint");
 
 /**
  * Lets a model imitate a hasty teacher, then trains it by PPO, once with one query a turn and once with parallel queries.
- * Beside it stand the control, which goes on imitating the same teacher over as many samples as both trainings play, and
+ * Beside it stand the control, which goes on imitating the same teacher over as many samples as both trainings roll out, and
  * a model that imitates a thorough teacher. All are evaluated on the same held-out questions.
  *
  * @param options - output folder, seed, size
@@ -137,8 +137,8 @@ async function trainMode(mode: QueryMode, start: string, run: DemoRun): Promise<
   const { opened, seed, device, numTest, signal, onLine } = run;
   const recipe = run.recipes[mode];
   const folder = modeFolder(mode, run);
-  await using player = await openPlayer(start, { seed, device });
-  return await reinforce(player, {
+  await using policy = await openPolicy(start, { seed, device });
+  return await reinforce(policy, {
     ...{ recipe, folder, seed, numTest, signal, world: opened.world, search: opened.search },
     worldSetting: { seed, queries: mode, search: "patchy" },
     onEvaluation: (moment, result) => onLine(`${mode} ${moment} RL  ${figuresLine(result)}`),

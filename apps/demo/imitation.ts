@@ -14,7 +14,7 @@ import { patchyTeaching } from "../world/recipes/patchy-teaching.ts";
 import type { Teaching } from "../world/recipes/world-speech.ts";
 import type { Habits } from "../world/teachers/teacher.ts";
 import { evaluateHeldOut, type HeldOut } from "./held-out.ts";
-import { openPlayer, type Player } from "./player.ts";
+import { openPolicy, type Policy } from "./policy.ts";
 import { figuresLine } from "./report.ts";
 import { sequencesOf, worldSft } from "./world-model.ts";
 import type { OpenWorld } from "./world-search.ts";
@@ -43,25 +43,25 @@ const rate = { peak: 1e-3, warmupSteps: 20, decay: "cosine", floor: 0.1 } as con
 const seedOffset = 1000;
 
 /**
- * Trains the player's model on demonstrations. A run that was killed goes on in its folder, whose checkpoints are model
+ * Trains the policy on demonstrations. A run that was killed goes on in its folder, whose checkpoints are model
  * folders.
  *
- * @param player - the model; it keeps the weights it ends with
+ * @param policy - the model; it keeps the weights it ends with
  * @param options - what is shown
  * @throws ERR_ABORTED when the signal fires
  */
-export async function learnFormat(player: Player, options: LearnFormatOptions): Promise<void> {
+export async function learnFormat(policy: Policy, options: LearnFormatOptions): Promise<void> {
   const { steps, teaching, carefulShare = 0.5, peak = rate.peak, firstBatch = 0 } = options;
   const { folder, seed, onStep, signal } = options;
   if (steps === 0) return;
   const perWorld = worldSft.batchSize;
   const careful = Math.round(steps * carefulShare) * perWorld;
   const shown = { seed: seed + seedOffset, perWorld, careful };
-  const onCheckpoint = (to: string) => copyTokenizer(player.folder, to);
-  await using trainer = await Trainer.open(player.model, { beta2: 0.95 });
+  const onCheckpoint = (to: string) => copyTokenizer(policy.folder, to);
+  await using trainer = await Trainer.open(policy.model, { beta2: 0.95 });
   await sft({
     ...{ trainer, steps, seed },
-    batch: (step) => sequencesOf(player.tokenizer, teaching(firstBatch + step, shown)),
+    batch: (step) => sequencesOf(policy.tokenizer, teaching(firstBatch + step, shown)),
     learningRate: schedule({ ...rate, peak, steps }),
     run: { folder, checkpointEvery: 50, keep: 1, onCheckpoint },
     onStep,
@@ -104,8 +104,8 @@ export async function imitate(options: ImitateOptions, imitation: Imitation): Pr
   const { out, suffix, seed, device, onLine, signal } = options;
   const { name, from, habits, steps, firstBatch } = imitation;
   const folder = join(out, `${name}-${suffix}`);
-  await using player = await openPlayer(from, { seed, device });
-  await learnFormat(player, {
+  await using policy = await openPolicy(from, { seed, device });
+  await learnFormat(policy, {
     ...{ folder, steps, seed, signal, firstBatch, carefulShare: 0 },
     teaching: patchyTeaching(habits),
     onStep: ({ step, loss }) => {
@@ -131,10 +131,10 @@ export async function evaluateModes(
   folder: string,
   { opened, recipes, numTest, seed, device, onLine, signal }: EvaluateModesOptions,
 ): Promise<Readonly<Record<QueryMode, HeldOut>>> {
-  await using player = await openPlayer(folder, { seed, device });
+  await using policy = await openPolicy(folder, { seed, device });
   const evaluateMode = async (mode: QueryMode): Promise<HeldOut> => {
     const recipe = recipes[mode];
-    const parts = agentPartsOf(player, recipe, opened.search);
+    const parts = agentPartsOf(policy, recipe, opened.search);
     const questions = opened.world.questions.test.slice(0, numTest);
     const result = await evaluateHeldOut(questions, parts, { reward: recipe.reward, seed, signal });
     onLine(`${mode} ${name}  ${figuresLine(result)}`);

@@ -16,7 +16,7 @@ import {
 import { worldCheckpoint } from "./demo.ts";
 import { evaluateHeldOut } from "./held-out.ts";
 import { learnFormat } from "./imitation.ts";
-import { openPlayer, type Player } from "./player.ts";
+import { openPolicy, type Policy } from "./policy.ts";
 import {
   type ControlSummary,
   differenceLine,
@@ -72,12 +72,12 @@ export async function runRecipeDemo(options: RecipeDemoOptions): Promise<RecipeS
   const { out, seed = 0, device = "cpu", signal } = options;
   using _lock = await lockFolder(out);
   using opened = await openWorld(out, { seed, signal });
-  await using player = await openPlayer(worldCheckpoint, { seed, device });
-  await learnTags(player, options);
+  await using policy = await openPolicy(worldCheckpoint, { seed, device });
+  await learnTags(policy, options);
   const stages: StageSummary[] = [];
   let [questions, samples] = [0, 0];
   for (const stage of options.stages) {
-    const { summary, numQuestions, numRollouts } = await runStage(stage, { player, opened, options });
+    const { summary, numQuestions, numRollouts } = await runStage(stage, { policy, opened, options });
     questions = numQuestions;
     samples += numRollouts;
     stages.push(summary);
@@ -87,12 +87,12 @@ export async function runRecipeDemo(options: RecipeDemoOptions): Promise<RecipeS
   return summary;
 }
 
-async function learnTags(player: Player, options: RecipeDemoOptions): Promise<void> {
+async function learnTags(policy: Policy, options: RecipeDemoOptions): Promise<void> {
   const { stages, start, seed = 0, quick = false, onLine = () => {}, signal } = options;
   const [first] = stages;
   if (first === undefined) return;
   const steps = quick ? Math.min(start.steps, quickSizes.formatSteps) : start.steps;
-  await learnFormat(player, {
+  await learnFormat(policy, {
     ...{ steps, seed, signal, folder: folderOf("format", options) },
     peak: start.peak,
     carefulShare: start.carefulShare,
@@ -109,20 +109,20 @@ function folderOf(name: string, { out, seed = 0, quick = false }: RecipeDemoOpti
 }
 
 interface Around {
-  readonly player: Player;
+  readonly policy: Policy;
   readonly opened: OpenWorld;
   readonly options: RecipeDemoOptions;
 }
 
 async function runStage({ name, recipe: own, sizes, untilSearchShare }: DemoStage, around: Around) {
-  const { player, opened, options } = around;
+  const { policy, opened, options } = around;
   const { seed = 0, quick = false, onLine = () => {}, signal } = options;
   const fitted = fitToWorld(own, sizes);
   const differences = differencesOf(own, fitted);
   for (const each of differences) onLine(`${name}: ${differenceLine(each)}`);
   const recipe = quick ? { ...fitted, training: { ...fitted.training, ...quickSizes.training } } : fitted;
   const folder = folderOf(name, options);
-  const { before, after } = await reinforce(player, {
+  const { before, after } = await reinforce(policy, {
     ...{ recipe, folder, seed, signal, world: opened.world, search: opened.search },
     ...(quick ? { numTest: quickSizes.numTest } : { evaluateEvery }),
     ...(untilSearchShare === undefined ? {} : { endWhen: searchesAt(untilSearchShare) }),
@@ -138,7 +138,7 @@ async function runStage({ name, recipe: own, sizes, untilSearchShare }: DemoStag
   };
 }
 
-/** Imitates the teacher of the start further, over as many demonstrations as all stages play rollouts. */
+/** Imitates the teacher of the start further, over as many demonstrations as all stages have rollouts. */
 async function runControl(
   samples: number,
   { world, search }: OpenWorld,
@@ -149,13 +149,13 @@ async function runControl(
   if (last === undefined) return undefined;
   const recipe = fitToWorld(last.recipe, last.sizes);
   const format = await latestCheckpoint(join(folderOf("format", options), "checkpoints"));
-  await using player = await openPlayer(format?.folder ?? worldCheckpoint, { seed, device });
-  await learnFormat(player, {
+  await using policy = await openPolicy(format?.folder ?? worldCheckpoint, { seed, device });
+  await learnFormat(policy, {
     ...{ seed, signal, carefulShare: 0, firstBatch: start.steps, peak: start.peak },
     ...{ steps: Math.ceil(samples / worldSft.batchSize), folder: folderOf("control", options) },
     teaching: worldTeaching(recipe, start),
   });
-  const parts = agentPartsOf(player, recipe, search);
+  const parts = agentPartsOf(policy, recipe, search);
   const questions = world.questions.test.slice(0, quick ? quickSizes.numTest : undefined);
   const reward = recipeTotalReward(recipe, parts.tokenizer);
   const result = await evaluateHeldOut(questions, parts, { reward, seed, signal });

@@ -28,7 +28,7 @@ export interface StageSummary {
 
 /** What more of the start's imitation gives in place of RL, by the last stage's recipe. */
 export interface ControlSummary extends RecipeFigures {
-  /** Demonstrations, as many as all stages play rollouts. */
+  /** Demonstrations, as many as all stages have rollouts. */
   readonly samples: number;
 }
 

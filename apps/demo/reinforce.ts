@@ -11,7 +11,7 @@ import type { RlMetrics, RlOptions } from "../../lib/train/rl-options.ts";
 import type { World } from "../world/world.ts";
 import { type WorldSetting, writeWorldFile } from "../world/world-file.ts";
 import { evaluateHeldOut, type HeldOut, loggedFigures } from "./held-out.ts";
-import type { Player } from "./player.ts";
+import type { Policy } from "./policy.ts";
 
 /** What one training needs. */
 export interface ReinforceOptions {
@@ -43,22 +43,22 @@ export interface BeforeAfter {
 /**
  * Trains a model on the world's training questions. A run that was killed goes on in its folder.
  *
- * @param player - the model; it keeps the weights it ends with
+ * @param policy - the model; it keeps the weights it ends with
  * @param options - recipe, folder, world, search
  * @returns greedy evaluations on held-out questions
  * @throws ERR_ABORTED when the signal fires
  */
-export async function reinforce(player: Player, options: ReinforceOptions): Promise<BeforeAfter> {
+export async function reinforce(policy: Policy, options: ReinforceOptions): Promise<BeforeAfter> {
   const { recipe, world, search, numTest, onEvaluation } = options;
   const questions = world.questions.test.slice(0, numTest);
-  const parts = agentPartsOf(player, recipe, search);
+  const parts = agentPartsOf(policy, recipe, search);
   const judge = async (moment: "before" | "after"): Promise<HeldOut> => {
     const result = await evaluateWith(questions, parts, options);
     onEvaluation?.(moment, result);
     return result;
   };
   const before = await judge("before");
-  await train(player, parts, options);
+  await train(policy, parts, options);
   return { before, after: await judge("after") };
 }
 
@@ -71,13 +71,13 @@ function evaluateWith(
   return evaluateHeldOut(questions, parts, { reward, seed, signal });
 }
 
-async function train(player: Player, parts: AgentParts, options: ReinforceOptions): Promise<void> {
+async function train(policy: Policy, parts: AgentParts, options: ReinforceOptions): Promise<void> {
   const { recipe, world, seed, endWhen, onStep, signal } = options;
-  await using opened = await openLearners(player.model, recipe.algorithm, recipe.training);
+  await using opened = await openLearners(policy.model, recipe.algorithm, recipe.training);
   await rl({
     ...trainingOf(recipe, parts, world.questions.train),
     ...{ learners: opened.learners, seed },
-    ...planRun(player, parts, options),
+    ...planRun(policy, parts, options),
     endWhen,
     onStep,
     signal,
@@ -88,14 +88,14 @@ async function train(player: Player, parts: AgentParts, options: ReinforceOption
 const checkpointEvery = 10;
 
 function planRun(
-  player: Player,
+  policy: Policy,
   parts: AgentParts,
   options: ReinforceOptions,
 ): Pick<RlOptions, "run" | "evaluation"> {
   const { folder, world, worldSetting, evaluateEvery } = options;
   const { validation } = world.questions;
   const onCheckpoint = async (to: string): Promise<void> => {
-    await copyTokenizer(player.folder, to);
+    await copyTokenizer(policy.folder, to);
     if (worldSetting !== undefined) await writeWorldFile(to, worldSetting);
   };
   const run = { folder, checkpointEvery, keep: 1, onCheckpoint };

@@ -22,7 +22,7 @@ export interface DemoSummary {
   readonly questions: number;
   readonly single: { readonly before: Figures; readonly after: Figures };
   readonly multi: { readonly before: Figures; readonly after: Figures };
-  /** Goes on imitating the teacher of the start, over as many demonstrations as both trainings play rollouts. */
+  /** Goes on imitating the teacher of the start, over as many demonstrations as both trainings have rollouts. */
   readonly control: BothModes & { readonly samples: number };
   /** The start, shown a thorough teacher: what better demonstrations give without RL. */
   readonly thorough: BothModes & { readonly samples: number };
@@ -96,7 +96,7 @@ export function tableOf(summary: DemoSummary): string {
     "-".repeat(header.length),
     ...rows,
     "",
-    `Control: ${control.samples} more demonstrations of the hasty teacher, as many as both trainings play rollouts.`,
+    `Control: ${control.samples} more demonstrations of the hasty teacher, as many as both trainings have rollouts.`,
     `RL over the better of start and control: ${gain("single")} EM points (single), ${gain("multi")} (multi).`,
     `RL is no substitute for good demonstrations: ${thorough.samples} of a teacher who looks everything up and words anew`,
     "what was not found give the last row without any RL. It is for when there is no such teacher.",

@@ -10,7 +10,7 @@ import { singleSpans, type TrainSequence } from "../../lib/train/batch/packing.t
 import { policySequence } from "../../lib/train/batch/sequence.ts";
 import type { SpokenTurns } from "../world/recipes/world-speech.ts";
 import { type Call, Recording } from "./recording.ts";
-import type { LintSubject, Play } from "./subject.ts";
+import type { LintRollout, LintSubject } from "./subject.ts";
 import { turnsFor, type WrittenTurn, writtenSource } from "./written.ts";
 
 /** One conversation: what the engine saw, what came of it, what would be trained. */
@@ -24,7 +24,7 @@ export interface Conversation {
 }
 
 /** All of them. Those with a search are missing when no way to search is known for the format. */
-export interface Played {
+export interface Conversations {
   readonly subject: LintSubject;
   /** Sampled by the engine. */
   readonly free: Conversation;
@@ -49,19 +49,19 @@ export const stuckSlackMs = 3_000;
 const freeLimits = { maxTurns: 3, maxResponseTokens: 96 };
 const seed = 1;
 
-/** Every conversation of a played subject. */
-export function conversationsOf({ free, ended, written, poisoned, stuck }: Played): Conversation[] {
+/** Every conversation of a linted subject. */
+export function conversationsOf({ free, ended, written, poisoned, stuck }: Conversations): Conversation[] {
   return [free, written, poisoned, ended, stuck].filter((each) => each !== undefined);
 }
 
 /**
- * Plays them all.
+ * Runs them all.
  *
  * @param subject - what is linted
  * @returns the conversations
  * @throws whatever the agent throws
  */
-export async function playAll(subject: LintSubject): Promise<Played> {
+export async function converseAll(subject: LintSubject): Promise<Conversations> {
   const { limits, format } = subject.parts;
   const free = await converse(subject, "free", {
     limits: {
@@ -75,13 +75,13 @@ export async function playAll(subject: LintSubject): Promise<Played> {
     limits: { ...limits, maxTurns: 1 },
   });
   const turns = subject.turns ?? turnsFor(format);
-  return { subject, free, ended, ...(turns ? await playSearches(subject, turns) : {}) };
+  return { subject, free, ended, ...(turns ? await converseSearching(subject, turns) : {}) };
 }
 
-async function playSearches(
+async function converseSearching(
   subject: LintSubject,
   turns: SpokenTurns,
-): Promise<Pick<Played, "written" | "poisoned" | "stuck">> {
+): Promise<Pick<Conversations, "written" | "poisoned" | "stuck">> {
   const { question, tokenizer, parts } = subject;
   const search = { text: turns.search(" I have to look this up.", [plain(question.question)]) };
   const answer = { text: turns.answer(" Now I know.", "lint") };
@@ -125,18 +125,19 @@ async function converse(
   name: string,
   change: { readonly engine?: SequenceSource; readonly search?: Search; readonly limits?: Limits },
 ): Promise<Conversation> {
-  const play: Play =
-    subject.play ?? ((parts, question, options) => searchAgent(parts).rollouts(question, options));
+  const rollout: LintRollout =
+    subject.rollout ?? ((parts, question, options) => searchAgent(parts).rollouts(question, options));
   const engine = new Recording(change.engine ?? subject.parts.engine);
   // A search of ours answers the calls of tools too.
   const tools = change.search === undefined ? subject.parts.tools : undefined;
   const parts: AgentParts = { ...subject.parts, ...change, tools, engine };
   const started = performance.now();
   const { signal } = subject;
-  const [trajectory] = await play(parts, subject.question, { seed, signal });
+  const [trajectory] = await rollout(parts, subject.question, { seed, signal });
   throwIfAborted(signal, "lint");
   const ms = performance.now() - started;
-  if (trajectory === undefined) throw new SeekError("ERR_ARGUMENT", "play: expected a trajectory, got none");
+  if (trajectory === undefined)
+    throw new SeekError("ERR_ARGUMENT", "rollout: expected a trajectory, got none");
   const toSequences = subject.toSequences ?? ((each) => [policySequence(each)]);
   return {
     name,

@@ -1,4 +1,4 @@
-/** The linter: plays a few conversations with an agent's real parts and says which laws hold. */
+/** The linter: runs a few conversations with an agent's real parts and says which laws hold. */
 
 import { throwIfAborted } from "../../lib/base/errors.ts";
 import { checkLimits } from "./checks/loop/limits.ts";
@@ -16,7 +16,7 @@ import { checkStopStrings } from "./checks/text/stop-strings.ts";
 import { checkTags } from "./checks/text/tags.ts";
 import { checkTokenizerModel } from "./checks/text/tokenizer-model.ts";
 import { checkVerbatimIds } from "./checks/text/verbatim-ids.ts";
-import { type Conversation, conversationsOf, type Played, playAll } from "./conversations.ts";
+import { type Conversation, type Conversations, conversationsOf, converseAll } from "./conversations.ts";
 import { type Finding, verdict } from "./finding.ts";
 import { lossSpans, type TrainedSpan } from "./render.ts";
 import type { LintSubject } from "./subject.ts";
@@ -32,7 +32,7 @@ export interface LintReport {
 
 const before = [checkChatTemplate, checkTokenizerModel, checkTags, checkLimits] as const;
 
-const after: readonly ((played: Played) => Finding | Promise<Finding>)[] = [
+const after: readonly ((all: Conversations) => Finding | Promise<Finding>)[] = [
   checkVerbatimIds,
   checkPrefix,
   checkLossSpans,
@@ -57,17 +57,17 @@ export function quickLint(subject: LintSubject): Finding[] {
   try {
     for (const check of before) findings.push(check(subject));
   } catch (error) {
-    findings.push(unplayable(error));
+    findings.push(cannotConverse(error));
   }
   return findings;
 }
 
-function unplayable(error: unknown): Finding {
-  return verdict({ check: "conversations can be played and scored" }, [(error as Error).message], "");
+function cannotConverse(error: unknown): Finding {
+  return verdict({ check: "conversations can be run and scored" }, [(error as Error).message], "");
 }
 
 /**
- * Plays conversations with an agent and checks the laws of training on them: one that the engine samples, and some whose
+ * Runs conversations with an agent and checks the laws of training on them: one that the engine samples, and some whose
  * turns are written for the model so that they search, answer, end, read a hostile passage and wait for a search in vain.
  *
  * @param subject - the agent's parts, the trained weights, the reward
@@ -84,12 +84,12 @@ export async function lint(subject: LintSubject): Promise<LintReport> {
   let conversations: Conversation[] = [];
   try {
     for (const check of before) findings.push(check(subject));
-    const played = await playAll(subject);
-    conversations = conversationsOf(played);
-    for (const check of after) findings.push(await check(played));
+    const all = await converseAll(subject);
+    conversations = conversationsOf(all);
+    for (const check of after) findings.push(await check(all));
   } catch (error) {
     throwIfAborted(subject.signal, "lint");
-    findings.push(unplayable(error));
+    findings.push(cannotConverse(error));
   }
   const { tokenizer } = subject;
   return {

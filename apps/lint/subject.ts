@@ -10,8 +10,8 @@ import type { Aggregation } from "../../lib/train/algorithm/algorithm.ts";
 import type { TrainSequence } from "../../lib/train/batch/packing.ts";
 import type { SpokenTurns } from "../world/recipes/world-speech.ts";
 
-/** Plays one question. */
-export type Play = (
+/** Rollouts of one question. */
+export type LintRollout = (
   parts: AgentParts,
   question: Question,
   options: RolloutOptions,
@@ -40,7 +40,7 @@ export interface LintSubject {
   /** How the agent would search and answer in its tags. @default the family whose turns the format parses */
   readonly turns?: SpokenTurns;
   /** @default the `rollouts` of `searchAgent` */
-  readonly play?: Play;
+  readonly rollout?: LintRollout;
   /** What is trained of a trajectory. @default `policySequence` */
   readonly toSequences?: (trajectory: Trajectory) => readonly TrainSequence[];
   /** @default `scoreSequences` of the model */

@@ -36,14 +36,14 @@ export type MemoryTrajectory = Pick<Trajectory, "segments" | "memory">;
  * assert.equal(memoryFigures([{ segments: [] }]), undefined);
  */
 export function memoryFigures(trajectories: readonly MemoryTrajectory[]): MemoryFigures | undefined {
-  const played = trajectories.flatMap(({ segments, memory }) => (memory ? [{ segments, memory }] : []));
-  if (played.length === 0) return undefined;
-  const records = played.map(({ memory }) => memory);
+  const onStack = trajectories.flatMap(({ segments, memory }) => (memory ? [{ segments, memory }] : []));
+  if (onStack.length === 0) return undefined;
+  const records = onStack.map(({ memory }) => memory);
   const mean = (values: readonly number[]): number =>
     values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
   const shareOf = (kind: MemoryActionKind): number =>
     mean(records.map(({ actions }) => Number(actions.some((action) => action.kind === kind))));
-  const contexts = played.flatMap(({ segments }) => contextsOf(segments));
+  const contexts = onStack.flatMap(({ segments }) => contextsOf(segments));
   const kinds = [...new Set(records.flatMap(({ actions }) => actions.map(({ kind }) => kind)))].sort();
   const countOf = (kind: MemoryActionKind): number =>
     mean(records.map(({ actions }) => actions.filter((action) => action.kind === kind).length));

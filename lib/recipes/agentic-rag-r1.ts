@@ -167,5 +167,5 @@ function rewardsOf(options: Chosen): Pick<Recipe, "reward" | "tokenRewards"> {
 
 function totalOf(parts: readonly RewardPart[]): Reward {
   const score = weightedReward(parts);
-  return async (...played) => (await score(...played)).total;
+  return async (...args) => (await score(...args)).total;
 }

@@ -1,4 +1,4 @@
-/** From a recipe to what plays it and what trains it. */
+/** From a recipe to the agent that follows it and the options that train it. */
 import type { Question } from "../data/question.ts";
 import { type AgentParts, searchAgent } from "../rollout/agents/search-agent.ts";
 import type { Search } from "../search/search.ts";
@@ -6,13 +6,13 @@ import { schedule } from "../train/algorithm/schedule.ts";
 import type { RlOptions } from "../train/rl-options.ts";
 import type { Recipe } from "./recipe.ts";
 
-/** A model that can play. */
-export type Player = Pick<AgentParts, "engine" | "tokenizer" | "chatTemplate">;
+/** What of an agent belongs to the model. */
+export type PolicyParts = Pick<AgentParts, "engine" | "tokenizer" | "chatTemplate">;
 
 /**
  * A recipe's agent.
  *
- * @param player - engine, tokenizer, chat template
+ * @param policy - engine, tokenizer, chat template
  * @param recipe - conversation, limits, tools
  * @param found - the search; a recipe may look into queries before they reach it
  * @returns the parts of an agent
@@ -21,7 +21,7 @@ export type Player = Pick<AgentParts, "engine" | "tokenizer" | "chatTemplate">;
  * assert.equal(parts.limits.maxTurns, 5);
  */
 export function agentPartsOf(
-  { engine, tokenizer, chatTemplate }: Player,
+  { engine, tokenizer, chatTemplate }: PolicyParts,
   { format, tools, limits, sampling, searchThrough }: Recipe,
   found: Search,
 ): AgentParts {
@@ -33,7 +33,7 @@ export function agentPartsOf(
  * A recipe's training.
  *
  * @param recipe - reward, algorithm, sizes
- * @param parts - of the agent that plays
+ * @param parts - of the agent that is trained
  * @param questions - what it is asked
  * @returns what `rl` needs besides learners and a folder
  * @example

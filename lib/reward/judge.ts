@@ -140,7 +140,7 @@ const mostBraces = 64;
 export function judgeReward(
   chat: Chat,
   { points = 1, ...options }: Omit<JudgeOptions, "signal"> & { readonly points?: number } = {},
-): (...played: Parameters<Reward>) => Promise<number> {
+): (...args: Parameters<Reward>) => Promise<number> {
   return async (trajectory, question, { signal } = {}) => {
     if (trajectory.answer === undefined) return 0;
     const verdict = await judgeAnswer(chat, question, trajectory.answer, { ...options, signal });
@@ -186,7 +186,7 @@ export function relevanceReward(
     readonly points?: number;
     readonly prompts?: readonly string[];
   } = {},
-): (...played: Parameters<Reward>) => Promise<number> {
+): (...args: Parameters<Reward>) => Promise<number> {
   return async (trajectory, question, { signal } = {}) => {
     const context = foundText(trajectory);
     if (context === "") return 0;

@@ -121,10 +121,10 @@ export interface ScoredReward {
  */
 export function weightedReward(
   parts: readonly RewardPart[],
-): (...played: Parameters<Reward>) => Promise<ScoredReward> {
-  return async (...played) => {
+): (...args: Parameters<Reward>) => Promise<ScoredReward> {
+  return async (...args) => {
     const values = await Promise.all(
-      parts.map(async ({ name, reward }) => checkReward(name, await reward(...played))),
+      parts.map(async ({ name, reward }) => checkReward(name, await reward(...args))),
     );
     const total = parts.reduce((sum, { weight }, i) => sum + weight * values[i]!, 0);
     return { total, reasons: Object.fromEntries(parts.map(({ name }, i) => [name, values[i]!])) };

@@ -36,7 +36,7 @@ const kDeadlineMs = 600_000;
  * is a failure, which names the reward: leave the trajectory out and count it.
  *
  * @param rewards - the reward and that of single tokens, deadline, who is told of failures
- * @param played - trajectory and question
+ * @param scored - trajectory and question
  * @param options - `signal` ends the wait
  * @returns the numbers, or the failure
  * @throws ERR_ABORTED when the signal fires; ERR_RANGE for a deadline that is none
@@ -68,7 +68,7 @@ export async function scoreTrajectory(
  * the whole group.
  *
  * @param rewards - reward, those of groups and tokens, deadline
- * @param played - the rollouts and their question
+ * @param group - the rollouts and their question
  * @param options - `signal` ends the wait
  * @returns numbers or failures, in order
  * @throws as `scoreTrajectory`

@@ -77,7 +77,7 @@ test("without a recipe both modes of the world's own are trained and shown besid
   for (const figures of [control.single, control.multi, single.before, single.after, multi.before]) {
     assert.ok(figures.em >= 0 && figures.em <= 1);
   }
-  // As many demonstrations as both trainings play rollouts: 2 trainings of 2 steps, 8 questions, 2 rollouts of each.
+  // As many demonstrations as both trainings have rollouts: 2 trainings of 2 steps, 8 questions, 2 rollouts of each.
   assert.equal(control.samples, 64);
 
   const [, question = "", rest = ""] = /^ {2}npx seekrl ask "([^"]+)" (.*)$/m.exec(stdout) ?? [];

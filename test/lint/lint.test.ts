@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { lint } from "../../apps/lint/lint.ts";
-import type { Play } from "../../apps/lint/subject.ts";
+import type { LintRollout } from "../../apps/lint/subject.ts";
 import { writtenSource } from "../../apps/lint/written.ts";
 import { withWorldPrompt, worldRecipe } from "../../apps/world/recipes/world.ts";
 import { Engine } from "../../lib/engine/engine.ts";
@@ -79,13 +79,13 @@ test("an agent that plans, takes back and sums up breaks no law: each span is he
     const score = async (sequences: readonly TrainSequence[]) => {
       return sequences.map(({ rows }) => new Float32Array(rows.length));
     };
-    const play: Play = (parts, question, options) => {
+    const rollout: LintRollout = (parts, question, options) => {
       return searchAgent({ ...parts, limits: subject.parts.limits }).rollouts(question, options);
     };
     const { findings, conversations } = await lint({
       ...subject,
       parts: { ...subject.parts, engine },
-      play,
+      rollout,
       score,
     });
     const wrong = findings.filter(({ status, law }) => status === "fail" && [1, 2, 3].includes(law ?? 0));
@@ -101,7 +101,7 @@ test("a codec that encodes the policy's words anew is noticed", async () => {
   const spell = (text: string): Int32Array => {
     return Int32Array.from([...text].flatMap((letter) => [...tokenizer.encode(letter)]));
   };
-  const play: Play = async (parts, question, options) => {
+  const rollout: LintRollout = async (parts, question, options) => {
     const [trajectory] = await searchAgent(parts).rollouts(question, options);
     const anew = (segment: Segment): Segment => {
       const tokens = spell(segment.text);
@@ -110,7 +110,7 @@ test("a codec that encodes the policy's words anew is noticed", async () => {
     const segments = trajectory!.segments.map((each) => (each.kind === "policy" ? anew(each) : each));
     return [{ ...trajectory!, segments }];
   };
-  await assertFails({ ...subject, play }, [
+  await assertFails({ ...subject, rollout }, [
     [/what was sampled, id for id/, /^free, sampled id 0: expected \[.*got \[/],
     [/prefix/, /^free, turn 1: the engine held 27 tokens, of which a sequence has 27/],
     [/loss spans/, /is trained and was not sampled/],
@@ -405,20 +405,20 @@ test("a search that hangs or throws is noticed", async () => {
 
 test("an agent that waits for its search beyond the deadline is noticed", async () => {
   const subject = await subjectOf();
-  const patient: Play = (parts, question, options) =>
+  const patient: LintRollout = (parts, question, options) =>
     searchAgent({ ...parts, limits: { ...parts.limits, searchTimeoutMs: 4_000 } }).rollouts(
       question,
       options,
     );
-  await assertFails({ ...subject, play: patient }, [
+  await assertFails({ ...subject, rollout: patient }, [
     [/hangs/, /still waiting 3200 ms after a deadline of 200 ms/],
   ]);
 });
 
-test("an agent that cannot be played at all is a finding, not a crash", async () => {
+test("an agent that cannot converse at all is a finding, not a crash", async () => {
   const subject = await subjectOf();
-  const play: Play = () => Promise.reject(new Error("it broke"));
-  await assertFails({ ...subject, play }, [[/can be played and scored/, /it broke/]]);
+  const rollout: LintRollout = () => Promise.reject(new Error("it broke"));
+  await assertFails({ ...subject, rollout }, [[/can be run and scored/, /it broke/]]);
 });
 
 test("a linter that is interrupted ends at once and says so", async () => {

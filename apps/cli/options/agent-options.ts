@@ -68,7 +68,7 @@ export const noSearch: Environment = { search: async () => [], [Symbol.asyncDisp
  */
 export async function openEnvironment(options: AgentOptions, builtIn?: Search): Promise<Environment> {
   refuseTools(options);
-  if (playsAlone(options)) return noSearch;
+  if (needsNoSearch(options)) return noSearch;
   const opened: OpenedSearch[] = [];
   const openOne = async (): Promise<Search> => {
     const { index, retriever, web } = options;
@@ -125,7 +125,7 @@ function refuseTools({ tools, recipe }: AgentOptions): void {
   if (recipe.worldPrompt) throw new UsageError("--tools: expected without worldPrompt, which names none");
 }
 
-function playsAlone({ recipe }: AgentOptions): boolean {
+function needsNoSearch({ recipe }: AgentOptions): boolean {
   return "memoryOnly" in recipe && recipe.memoryOnly;
 }
 

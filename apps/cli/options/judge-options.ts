@@ -10,7 +10,7 @@ import { cockatiel } from "../../../lib/remote/guard.ts";
 import { judgeAnswer, type Verdict } from "../../../lib/reward/judge.ts";
 import { inGroup } from "../fields.ts";
 
-/** The judge's address and manners. */
+/** The judge's address and limits. */
 export const judgeChoice = z.strictObject({
   url: z.string().describe("OpenAI-compatible server, such as http://host/v1."),
   model: z.string().describe("Its model."),
@@ -20,7 +20,7 @@ export const judgeChoice = z.strictObject({
   concurrency: z.int().min(1).default(16).describe("Requests under way at once."),
 });
 
-/** A judge's address and manners, with every default. */
+/** A judge's address and limits, with every default. */
 export type JudgeChoice = z.output<typeof judgeChoice>;
 
 /** What of a judge decides what it says, for a file of results that is gone on with. */

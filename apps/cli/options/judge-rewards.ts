@@ -56,8 +56,8 @@ export async function openJudgeRewards(judge: z.output<typeof choice> | undefine
       ? {}
       : { prompts: [await readPrompt(relevancePrompt, ["{question}", "{context}"])] };
   const { ask, prompt } = opened;
-  const accuracy: Reward = (...played) => ask((chat) => judgeReward(chat, prompt)(...played));
-  const rated: Reward = (...played) => ask((chat) => relevanceReward(chat, instructions)(...played));
+  const accuracy: Reward = (...args) => ask((chat) => judgeReward(chat, prompt)(...args));
+  const rated: Reward = (...args) => ask((chat) => relevanceReward(chat, instructions)(...args));
   return {
     judge: { accuracy, relevance: relevance ? rated : undefined },
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),

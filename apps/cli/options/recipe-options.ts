@@ -28,7 +28,7 @@ const worldChoice = z
   .strictObject({ name: z.literal("world"), queries: recipeChoices["rag-r1"].shape.queries })
   .describe("As rag-r1, with the built-in world's short prompt.");
 
-/** The published recipes as they can be played on the built-in world too, and the world's own. */
+/** The published recipes as they can run on the built-in world too, and the world's own. */
 export const recipeSchema = z.discriminatedUnion("name", [
   recipeChoices["rag-r1"].extend({ ...alone, ...worldPrompt }).describe(helpOf("rag-r1")),
   recipeChoices["search-r1"].extend({ ...alone, ...worldPrompt }).describe(helpOf("search-r1")),

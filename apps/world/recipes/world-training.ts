@@ -110,7 +110,7 @@ export interface FormatLearning {
   /** The highest rate. @default 1e-3 */
   readonly peak?: number;
   /**
-   * The share of the steps whose teacher looks everything up: reading in other tags is learnt first, manners last, and in
+   * The share of the steps whose teacher looks everything up: reading in other tags is learnt first, habits last, and in
    * few steps, for what is said from memory cannot be known, and learning to say it unlearns reading. @default 0.5
    */
   readonly carefulShare?: number;

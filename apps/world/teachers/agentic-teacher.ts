@@ -30,7 +30,7 @@ export interface MemoryHabits {
   readonly summarises: number;
 }
 
-/** The habits of the demonstrations: good manners seven times in ten, so that there is something to learn. */
+/** The habits of the demonstrations: tidy habits seven times in ten, so that there is something to learn. */
 export const kMemoryHabits: MemoryHabits = { backtracks: 0.7, summarises: 0.7 };
 
 /** A teacher that never goes on without what it was looking for, and always tidies up. */

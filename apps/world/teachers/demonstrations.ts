@@ -42,7 +42,7 @@ export interface DemonstrationOptions {
   readonly warmUp?: number;
   /**
    * Demonstrations of a careful teacher, who looks everything up, before one with `habits` takes over: reading is
-   * learnt where every word can be known, and manners last. @default 0
+   * learnt where every word can be known, and habits last. @default 0
    */
   readonly careful?: number;
   /** Searches as `patchySearch` does. @default false */

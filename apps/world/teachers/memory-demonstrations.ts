@@ -23,7 +23,7 @@ export interface MemoryDemonstrationOptions {
   readonly topK?: number;
   /** @default those of the shipped model's teacher */
   readonly habits?: Habits;
-  /** @default good manners seven times in ten */
+  /** @default tidy habits seven times in ten */
   readonly memoryHabits?: MemoryHabits;
   /** Demonstrations of a careful and tidy teacher before the other one takes over. @default 0 */
   readonly careful?: number;
@@ -49,10 +49,10 @@ export function memoryDemonstrationBatch(
 ): MemoryDemonstration[] {
   const { perWorld = 24, topK = 2, careful = 0, speech, memoryHabits = kMemoryHabits } = options;
   const { dice, habits, ...world } = worldOfBatch(index, options);
-  const manners = index * perWorld < careful ? kTidyHabits : memoryHabits;
+  const chosen = index * perWorld < careful ? kTidyHabits : memoryHabits;
   return Array.from({ length: perWorld }, () => {
     const asked = askQuestion(dice, world.facts, "");
-    const segments = demonstrateMemory(dice, world, asked, { topK, habits, speech, memoryHabits: manners });
+    const segments = demonstrateMemory(dice, world, asked, { topK, habits, speech, memoryHabits: chosen });
     return { segments, kind: asked.kind, answer: asked.answers[0]! };
   });
 }

@@ -4,7 +4,7 @@ import type { Trajectory } from "../../rollout/trajectory.ts";
 
 /** An answered question. */
 export interface JudgedAnswer {
-  /** Played with an infinite `sigma`, so that every answer counted. */
+  /** Answered with an infinite `sigma`, so that every answer counted. */
   readonly trajectory: Pick<Trajectory, "memory">;
   readonly isRight: boolean;
 }
@@ -17,11 +17,11 @@ export interface JudgedAnswer {
  * @returns a `sigma` for `Format.memory`; infinite when no threshold is better than none
  * @throws ERR_ARGUMENT when no answer was right, or none has a state value
  * @example
- * const played = [[0.1, true], [0.3, true], [0.9, false]].map(([value, isRight]) => {
+ * const judged = [[0.1, true], [0.3, true], [0.9, false]].map(([value, isRight]) => {
  *   const action = { kind: "answer", segment: 1, popped: 0, value };
  *   return { isRight, trajectory: { memory: { actions: [action], peakTokens: 9, finalTokens: 9, totalTokens: 9 } } };
  * });
- * assert.equal(calibrateSigma(played), 0.6);
+ * assert.equal(calibrateSigma(judged), 0.6);
  */
 export function calibrateSigma(judged: readonly JudgedAnswer[]): number {
   const answers = judged.flatMap(({ trajectory, isRight }) => {

@@ -58,7 +58,7 @@ export function agenticPointTokens({
   relevance,
   accuracy,
   faithful = false,
-}: PointTokensOptions): (...played: Parameters<TokenReward>) => Promise<Float64Array> {
+}: PointTokensOptions): (...args: Parameters<TokenReward>) => Promise<Float64Array> {
   return async (trajectory, question, how) => {
     const ends = policyTokens(trajectory, tokenizer);
     const rewards = new Float64Array(ends.length);

@@ -10,19 +10,19 @@ import type { Recipe } from "../../../../lib/recipes/recipe.ts";
 import { promptText } from "../../../../lib/rollout/session/prompt.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import {
+  attemptOptions,
   keepOptions,
-  openPlayer,
+  openAgent,
   openRule,
-  playerOptions,
-  questionsToPlay,
-} from "../../open/player-options.ts";
+  questionsToAsk,
+} from "../../open/attempt-options.ts";
 import { agentOptions, openEnvironment, recipeOf } from "../../options/agent-options.ts";
 import { judgeSettings } from "../../options/judge-options.ts";
 import { samplingOptions } from "../../options/model-options.ts";
 import { type ProgressLine, progressLine } from "../../report/progress.ts";
 
 const schema = z.strictObject({
-  ...playerOptions,
+  ...attemptOptions,
   questions: z.string().describe("JSON Lines of {id, question, answers}"),
   ...agentOptions,
   ...keepOptions,
@@ -54,16 +54,16 @@ export const dataGenerateCommand = command({
   run: async (options, io) => {
     await checkFilePlace(options.out);
     using _lock = await lockFile(options.out);
-    const questions = await questionsToPlay(options.questions, options.numQuestions);
+    const questions = await questionsToAsk(options.questions, options.numQuestions);
     const { temperature, topP } = options;
-    await using met = await openEnvironment(options);
-    const recipe = { ...recipeOf(options, { tools: met.tools }), sampling: { temperature, topP } };
+    await using environment = await openEnvironment(options);
+    const recipe = { ...recipeOf(options, { tools: environment.tools }), sampling: { temperature, topP } };
     const promptOf = await studentPrompt(options, recipe);
     await using rule = await openRule(options, io.signal);
-    await using player = await openPlayer(options, recipe, met.search);
+    await using opened = await openAgent(options, recipe, environment.search);
     const progress = progressLine(io);
     const attempts = await attemptQuestions(questions, {
-      ...{ agent: player.agent, isRight: rule.isRight, maxAttempts: options.attempts, seed: options.seed },
+      ...{ agent: opened.agent, isRight: rule.isRight, maxAttempts: options.attempts, seed: options.seed },
       ...{ concurrency: options.concurrency, signal: io.signal, onProgress: shownOn(progress) },
       write: (trajectory, { question }) => writeDemonstration(trajectory, promptOf(question)),
       log: { path: `${options.out}.attempts.jsonl`, settings: settingsOf(options) },

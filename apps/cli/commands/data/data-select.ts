@@ -14,20 +14,20 @@ import { ragSelection } from "../../../../lib/curate/selection.ts";
 import { type Question, writeQuestions } from "../../../../lib/data/question.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import {
+  attemptOptions,
   keepOptions,
   type OpenedRule,
-  openPlayer,
+  openAgent,
   openRule,
-  playerOptions,
-  questionsToPlay,
-} from "../../open/player-options.ts";
+  questionsToAsk,
+} from "../../open/attempt-options.ts";
 import { agentOptions, type Environment, openEnvironment, recipeOf } from "../../options/agent-options.ts";
 import { judgeSettings } from "../../options/judge-options.ts";
 import { progressLine } from "../../report/progress.ts";
 import { shownOn } from "./data-generate.ts";
 
 const schema = z.strictObject({
-  ...playerOptions,
+  ...attemptOptions,
   questions: z.string().describe("JSON Lines of {id, question, answers}"),
   ...agentOptions,
   ...keepOptions,
@@ -76,10 +76,10 @@ export const dataSelectCommand = command({
   run: async (options, io) => {
     const { out, validation, validationShare: share, seed } = options;
     for (const path of validation === undefined ? [out] : [out, validation]) await checkFilePlace(path);
-    const questions = await questionsToPlay(options.questions, options.numQuestions);
-    await using met = await openEnvironment(options);
+    const questions = await questionsToAsk(options.questions, options.numQuestions);
+    await using environment = await openEnvironment(options);
     await using rule = await openRule(options, io.signal);
-    const opened = { met, rule, io };
+    const opened = { environment, rule, io };
     const chosen = await choose(questions, options, opened);
     const parts =
       validation === undefined
@@ -101,7 +101,7 @@ function noneChosen({ counts }: Curriculum, { rule, out }: Options): SeekError {
 }
 
 interface Opened {
-  readonly met: Environment;
+  readonly environment: Environment;
   readonly rule: OpenedRule;
   readonly io: CommandIo;
 }
@@ -111,13 +111,13 @@ async function choose(questions: readonly Question[], options: Options, opened: 
   if (rule === "rag-r1") {
     const { temperature = ragSelection.temperature, attempts = ragSelection.maxAttempts } = options;
     const easy = solved === undefined ? await easyOnes(questions, options, opened) : await idsIn(solved);
-    return playing({ ...options, temperature, attempts, part: "attempts" }, opened, (how) =>
+    return runAttempts({ ...options, temperature, attempts, part: "attempts" }, opened, (how) =>
       ragCurriculum(questions, { ...how, solved: easy, easyShare }),
     );
   }
   if (solved !== undefined) throw new UsageError("--solved: expected only with --rule rag-r1");
   const { temperature = 1, attempts } = options;
-  return playing({ ...options, temperature, attempts, part: "attempts" }, opened, (how) =>
+  return runAttempts({ ...options, temperature, attempts, part: "attempts" }, opened, (how) =>
     searcherCurriculum(questions, { ...how, levels }),
   );
 }
@@ -129,7 +129,7 @@ async function easyOnes(
   opened: Opened,
 ): Promise<ReadonlySet<string>> {
   const first = { ...options, temperature: 0, attempts: 1, part: "first" };
-  const { outcomes } = await playing(first, opened, (how) => attemptQuestions(questions, how));
+  const { outcomes } = await runAttempts(first, opened, (how) => attemptQuestions(questions, how));
   return new Set(outcomes.filter(({ isRight }) => isRight).map(({ id }) => id));
 }
 
@@ -142,34 +142,34 @@ async function idsIn(path: string): Promise<ReadonlySet<string>> {
   return ids;
 }
 
-interface Play extends Options {
+interface AttemptOptions extends Options {
   readonly temperature: number;
   /** Names the log. */
   readonly part: string;
 }
 
-async function playing<Result>(
-  play: Play,
-  { met, rule, io }: Opened,
+async function runAttempts<Result>(
+  given: AttemptOptions,
+  { environment, rule, io }: Opened,
   work: (how: Parameters<typeof attemptQuestions>[1]) => Promise<Result>,
 ): Promise<Result> {
-  const { temperature, attempts, seed, concurrency, out, part } = play;
-  const recipe = { ...recipeOf(play, { tools: met.tools }), sampling: { temperature } };
-  await using player = await openPlayer(play, recipe, met.search);
+  const { temperature, attempts, seed, concurrency, out, part } = given;
+  const recipe = { ...recipeOf(given, { tools: environment.tools }), sampling: { temperature } };
+  await using opened = await openAgent(given, recipe, environment.search);
   const progress = progressLine(io);
   const result = await work({
-    ...{ agent: player.agent, isRight: rule.isRight, seed, concurrency, signal: io.signal },
+    ...{ agent: opened.agent, isRight: rule.isRight, seed, concurrency, signal: io.signal },
     maxAttempts: attempts,
     onProgress: shownOn(progress),
-    log: { path: `${out}.${part}.jsonl`, settings: settingsOf(play) },
+    log: { path: `${out}.${part}.jsonl`, settings: settingsOf(given) },
   });
   progress.end();
   return result;
 }
 
 /** What decides the rollouts; which questions are taken then may be chosen anew from the same log. */
-function settingsOf(play: Play): object {
-  const { questions: _, numQuestions, concurrency, out, judge, ...rest } = play;
+function settingsOf(given: AttemptOptions): object {
+  const { questions: _, numQuestions, concurrency, out, judge, ...rest } = given;
   const { solved, easyShare, levels, validation, validationShare, part, rule, ...settings } = rest;
   return { ...settings, judge: judgeSettings(judge) };
 }

@@ -87,11 +87,11 @@ export const evalCommand = command({
     const sets = await loadSets(options.questions, options.numQuestions);
     const needsSearch = baseline === undefined || searchesFor(baseline);
     refuseIdleTools(options);
-    await using met = needsSearch ? await openEnvironment(options) : noSearch;
+    await using environment = needsSearch ? await openEnvironment(options) : noSearch;
     await using judge = await openJudge(options.judge);
     const outcomes: PolicyOutcome[] = [];
     for (const policy of policies) {
-      const around = { options, io, sets, met, judge, isOneOfMany: policies.length > 1 };
+      const around = { options, io, sets, environment, judge, isOneOfMany: policies.length > 1 };
       outcomes.push({ name: policy.name, evaluated: await evaluatePolicy(policy, around) });
     }
     tell(outcomes, io);
@@ -102,19 +102,19 @@ interface Around {
   readonly options: Options;
   readonly io: CommandIo;
   readonly sets: readonly EvaluationSet[];
-  readonly met: Environment;
+  readonly environment: Environment;
   readonly judge: OpenedJudge | undefined;
   readonly isOneOfMany: boolean;
 }
 
 async function evaluatePolicy(policy: Policy, around: Around): Promise<Evaluated> {
-  const { options, io, sets, met, judge, isOneOfMany } = around;
+  const { options, io, sets, environment, judge, isOneOfMany } = around;
   const { seed, rules, concurrency, alone, resume } = options;
   await using opened = await policy.open();
   const progress = progressLine(io);
   const out = outputOf(options.out, isOneOfMany ? policy.name : undefined);
   const evaluated = await evaluateSets(sets, {
-    ...{ agent: agentOf(opened, met, options), seed, rules, concurrency, alone, resume },
+    ...{ agent: agentOf(opened, environment, options), seed, rules, concurrency, alone, resume },
     output: out,
     judge: judge?.judge,
     settings: { ...outcomeSettings(options), ...policy.settings },

@@ -1,4 +1,4 @@
-/** `seekrl ask`: an agent answers one question, or one after the other, and is heard while it thinks and searches. */
+/** `seekrl ask`: an agent answers one question, or one after the other, and its events are printed as they come. */
 import { createInterface, type Interface } from "node:readline";
 import { z } from "zod";
 import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
@@ -67,11 +67,11 @@ export const askCommand = command({
     };
     const needsSearch = given.baseline === undefined || searchesFor(given.baseline);
     const builtIn = setting && librarySearch(createWorld({ seed: setting.seed }).passages);
-    await using met = needsSearch ? await openEnvironment(asked, builtIn) : noSearch;
-    const recipe = chosenRecipe(asked, met, setting);
+    await using environment = needsSearch ? await openEnvironment(asked, builtIn) : noSearch;
+    const recipe = chosenRecipe(asked, environment, setting);
     await using opened = await policy.open();
     const ask = (question: string, signal: AbortSignal) =>
-      answer(question, agentPartsOf(opened, recipe, met.search), given, { io, signal });
+      answer(question, agentPartsOf(opened, recipe, environment.search), given, { io, signal });
     if (given.question !== undefined) {
       io.result(await ask(given.question, io.signal));
       return;

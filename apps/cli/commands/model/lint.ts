@@ -27,12 +27,12 @@ export const lintCommand = command({
   options: schema,
   run: async (options, io) => {
     const world = worldSearch();
-    await using met = await openEnvironment(options, world.search);
-    const recipe = recipeOf(options, { tools: met.tools });
+    await using environment = await openEnvironment(options, world.search);
+    const recipe = recipeOf(options, { tools: environment.tools });
     await using session = await openSession(options);
     const { ids } = await readTokenizerConfig(options.model);
     const report = await runLint({
-      ...{ parts: agentPartsOf(session, recipe, met.search), reward: recipe.reward },
+      ...{ parts: agentPartsOf(session, recipe, environment.search), reward: recipe.reward },
       ...{ tokenizer: session.tokenizer, model: session.model },
       signal: io.signal,
       question: { id: "lint", question: options.question ?? world.question, answers: [] },

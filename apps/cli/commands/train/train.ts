@@ -33,14 +33,14 @@ export const trainCommand = command({
       throw new UsageError("--reward-url: expected without --judge, which rewards answers too");
     }
     const needsSearch = baseline === undefined || searchesFor(baseline);
-    await using met = needsSearch ? await openEnvironment(given) : noSearch;
+    await using environment = needsSearch ? await openEnvironment(given) : noSearch;
     await using rewards = await openJudgeRewards(given.judge);
-    const parts = { tools: met.tools, judge: rewards.judge };
+    const parts = { tools: environment.tools, judge: rewards.judge };
     const { steps } = trainedRecipe(given, parts).training;
     await using session = await openSession(given);
     const last: { metrics?: RlMetrics } = {};
     const stages = stagesOf(given);
-    for (const stage of stages) await trainStage(stage, { session, met, parts, io, last });
+    for (const stage of stages) await trainStage(stage, { session, environment, parts, io, last });
     if (given.dryRun) return;
     const folder = join(stages.at(-1)!.given.out, "model");
     const outcome =
@@ -77,17 +77,17 @@ function stageOf({ recipe }: TrainOptions): unknown {
 
 interface StageParts {
   readonly session: Session;
-  readonly met: Environment;
+  readonly environment: Environment;
   readonly parts: RecipeParts;
 }
 
 async function trainStage(
   { given, endWhen }: Stage,
-  { session, met, parts: around, ...rest }: StageParts & Omit<Around, "opened">,
+  { session, environment, parts: around, ...rest }: StageParts & Omit<Around, "opened">,
 ): Promise<void> {
   const recipe = trainedRecipe(given, around);
   await using opened = await openLearners(session.model, recipe.algorithm, recipe.training);
-  const parts = agentPartsOf(session, recipe, met.search);
+  const parts = agentPartsOf(session, recipe, environment.search);
   const planned = await planTraining(given, recipe, parts, { ...rest, opened });
   const { io } = rest;
   for (const line of settingsLines(settingsOf(given, session, planned), recipe)) io.log(line);

@@ -1,6 +1,6 @@
 /** Law 4: a token's log-probability is the same number where it is sampled and where it is trained. */
 import { scoreSequences } from "../../../../lib/train/learner/trainer.ts";
-import type { Played } from "../../conversations.ts";
+import type { Conversations } from "../../conversations.ts";
 import { type Finding, verdict } from "../../finding.ts";
 import type { LintSubject, Score } from "../../subject.ts";
 
@@ -20,7 +20,7 @@ export function temperatureOf({ parts }: LintSubject): number {
 }
 
 /** Scores what was sampled with the weights that are trained. */
-export async function checkLogprobs({ subject: linted, free }: Played): Promise<Finding> {
+export async function checkLogprobs({ subject: linted, free }: Conversations): Promise<Finding> {
   const scored = free.sequences.filter(({ rolloutLogprobs }) => rolloutLogprobs !== undefined);
   if (scored.length === 0)
     return verdict(subject, ["the trajectory has no log-probabilities of its tokens"], "");

@@ -1,18 +1,18 @@
 /** Law 2: the loss looks at the policy's tokens, at each once, and at nothing else. */
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
-import { type Conversation, conversationsOf, type Played } from "../../conversations.ts";
+import { type Conversation, type Conversations, conversationsOf } from "../../conversations.ts";
 import { type Finding, quote, verdict } from "../../finding.ts";
 import { type Placement, placeOf } from "../text/placement.ts";
 
 const subject = { check: "the loss spans the policy's tokens and nothing else", law: 2 };
 
 /** Compares the rows with the places of what was sampled. */
-export function checkLossSpans(played: Played): Finding {
-  const conversations = conversationsOf(played);
-  const problems = conversations.flatMap((each) => problemsOf(each, played.subject.tokenizer));
-  const rows = played.free.sequences.reduce((sum, each) => sum + each.rows.length, 0);
-  const tokens = played.free.sequences.reduce((sum, each) => sum + each.tokens.length, 0);
-  return verdict(subject, problems, `${rows} of ${tokens} tokens are trained, in ${spansOf(played.free)}`);
+export function checkLossSpans(all: Conversations): Finding {
+  const conversations = conversationsOf(all);
+  const problems = conversations.flatMap((each) => problemsOf(each, all.subject.tokenizer));
+  const rows = all.free.sequences.reduce((sum, each) => sum + each.rows.length, 0);
+  const tokens = all.free.sequences.reduce((sum, each) => sum + each.tokens.length, 0);
+  return verdict(subject, problems, `${rows} of ${tokens} tokens are trained, in ${spansOf(all.free)}`);
 }
 
 function placesOf({ calls, sequences }: Conversation): Placement[] {

@@ -1,11 +1,11 @@
 /** What others wrote is text: an end-of-turn mark in a passage must not become that token. */
-import type { Played } from "../../conversations.ts";
+import type { Conversations } from "../../conversations.ts";
 import { type Finding, skipped, verdict } from "../../finding.ts";
 
 const subject = { check: "observations are encoded without special tokens", law: 1 };
 
 /** Looks for special ids in what a passage full of their spellings became. */
-export function checkObservation({ subject: { tokenizer }, poisoned }: Played): Finding {
+export function checkObservation({ subject: { tokenizer }, poisoned }: Conversations): Finding {
   if (poisoned === undefined) return skipped(subject, "no way to search is known for this format");
   const observed = poisoned.trajectory.segments.filter(({ kind }) => kind === "observation");
   if (observed.length === 0) {

@@ -1,16 +1,16 @@
 /** Law 3: what a token weighs, and how likely it is, does not depend on what it is packed with. */
 import { aggregate } from "../../../../lib/train/algorithm/algorithm.ts";
 import type { TrainSequence } from "../../../../lib/train/batch/packing.ts";
-import { conversationsOf, type Played } from "../../conversations.ts";
+import { type Conversations, conversationsOf } from "../../conversations.ts";
 import { type Finding, verdict } from "../../finding.ts";
 import { maxGap, scoreOf, temperatureOf } from "./logprobs.ts";
 
 const subject = { check: "packing and splitting change no weight and no loss", law: 3 };
 
 /** Scores all conversations in one pack, and each alone in the opposite order. */
-export async function checkPacking(played: Played): Promise<Finding> {
-  const { subject: linted } = played;
-  const conversations = conversationsOf(played);
+export async function checkPacking(all: Conversations): Promise<Finding> {
+  const { subject: linted } = all;
+  const conversations = conversationsOf(all);
   const sequences = conversations.flatMap((each) => each.sequences).filter(({ rows }) => rows.length > 0);
   const backwards = sequences.toReversed();
   const score = scoreOf(linted);
@@ -18,7 +18,7 @@ export async function checkPacking(played: Played): Promise<Finding> {
   const together = await score(sequences, { temperature, maxTokens: Number.MAX_SAFE_INTEGER });
   const alone = (await score(backwards, { temperature, maxTokens: 1 })).toReversed();
   const gap = largestGap(together, alone);
-  const [one, other] = [weights(sequences, played), weights(backwards, played).toReversed()];
+  const [one, other] = [weights(sequences, all), weights(backwards, all).toReversed()];
   const weightGap = largestGap(one, other);
   const [a, b] = [lossOf(together, one), lossOf(alone, other)];
   const allowed = maxGap[linted.model.dtype];
@@ -36,7 +36,7 @@ export async function checkPacking(played: Played): Promise<Finding> {
   return verdict(subject, problems, seen);
 }
 
-function weights(sequences: readonly TrainSequence[], { subject: linted }: Played): Float32Array[] {
+function weights(sequences: readonly TrainSequence[], { subject: linted }: Conversations): Float32Array[] {
   const { aggregation = "token-mean" } = linted;
   return aggregate(sequences, aggregation).map((each) => each.weights ?? new Float32Array());
 }

@@ -1,11 +1,11 @@
 /** The search that was given answers in time, and what it finds is read. */
-import type { Played } from "../../conversations.ts";
+import type { Conversations } from "../../conversations.ts";
 import { type Finding, quote, skipped, verdict } from "../../finding.ts";
 
 const subject = { check: "the search answers within its deadline" };
 
 /** Looks at the conversation that searched. */
-export function checkSearchAnswers({ subject: linted, written }: Played): Finding {
+export function checkSearchAnswers({ subject: linted, written }: Conversations): Finding {
   if (written === undefined) return skipped(subject, "no way to search is known for this format");
   const { trajectory } = written;
   const { rounds, failures, failureReasons = [], queries, timings, stop } = trajectory;

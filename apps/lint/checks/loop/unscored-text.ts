@@ -3,14 +3,18 @@ import { scoreTrajectory } from "../../../../lib/reward/score-trajectory.ts";
 import type { Format } from "../../../../lib/rollout/formats/format.ts";
 import { promptText } from "../../../../lib/rollout/session/prompt.ts";
 import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
-import { type Played, plantedAnswer } from "../../conversations.ts";
+import { type Conversations, plantedAnswer } from "../../conversations.ts";
 import { type Finding, quote, verdict } from "../../finding.ts";
 import type { LintSubject } from "../../subject.ts";
 
 const subject = { check: "answers in the prompt and in passages are not scored", law: 9 };
 
 /** Rewards conversations as if what others wrote were the right answer, and as if it were not. */
-export async function checkUnscoredText({ subject: linted, ended, poisoned }: Played): Promise<Finding> {
+export async function checkUnscoredText({
+  subject: linted,
+  ended,
+  poisoned,
+}: Conversations): Promise<Finding> {
   const { format, chatTemplate } = linted.parts;
   const shown = answersOf(promptText(format, linted.question.question, chatTemplate), format);
   const leaks = shown.map((answer) => leakOf(linted, ended.trajectory, answer, "the prompt"));

@@ -1,6 +1,6 @@
 /** The mark that ends a turn is one the model is stopped by, and it is trained. */
 
-import type { Played } from "../../conversations.ts";
+import type { Conversations } from "../../conversations.ts";
 import { type Finding, verdict } from "../../finding.ts";
 import { renderedEnd } from "../../marks.ts";
 import type { LintSubject } from "../../subject.ts";
@@ -8,7 +8,7 @@ import type { LintSubject } from "../../subject.ts";
 const subject = { check: "the end of a turn is trained, and the model's own", law: 2 };
 
 /** Looks at a turn that the end of a text closed. */
-export function checkEndOfTurn({ subject: linted, ended }: Played): Finding {
+export function checkEndOfTurn({ subject: linted, ended }: Conversations): Finding {
   const { tokenizer } = linted;
   const [end] = tokenizer.eosIds;
   if (end === undefined) {

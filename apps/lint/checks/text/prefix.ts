@@ -1,15 +1,15 @@
 /** Law 1: each token is trained behind exactly the tokens that the engine held when it sampled it. */
-import { type Conversation, conversationsOf, type Played } from "../../conversations.ts";
+import { type Conversation, type Conversations, conversationsOf } from "../../conversations.ts";
 import { type Finding, verdict } from "../../finding.ts";
 import { placeOf } from "./placement.ts";
 
 const subject = { check: "the trained prefix is what the engine read", law: 1 };
 
 /** Looks for every request's context in front of its tokens. */
-export function checkPrefix(played: Played): Finding {
-  const conversations = conversationsOf(played);
+export function checkPrefix(all: Conversations): Finding {
+  const conversations = conversationsOf(all);
   const problems = conversations.flatMap(problemsOf);
-  const lengths = played.free.calls.map(({ context, ids }) => `${context.length}+${ids.length}`);
+  const lengths = all.free.calls.map(({ context, ids }) => `${context.length}+${ids.length}`);
   return verdict(subject, problems, `tokens read + sampled, turn by turn: ${lengths.join(", ")}`);
 }
 

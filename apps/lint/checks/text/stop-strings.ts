@@ -1,15 +1,15 @@
 /** A turn ends with the token that completes a stop string, neither sooner nor later. */
-import { conversationsOf, type Played } from "../../conversations.ts";
+import { type Conversations, conversationsOf } from "../../conversations.ts";
 import { type Finding, quote, skipped, verdict } from "../../finding.ts";
 import type { LintSubject } from "../../subject.ts";
 
 const subject = { check: "stop strings end a turn where they are complete" };
 const probeTokens = 24;
 
-/** Looks at the turns that were played, and stops one that the model likes to write in its middle. */
-export async function checkStopStrings(played: Played): Promise<Finding> {
-  const { tokenizer } = played.subject;
-  const problems = conversationsOf(played).flatMap(({ name, calls }) =>
+/** Looks at the turns that were run, and stops one that the model likes to write in its middle. */
+export async function checkStopStrings(all: Conversations): Promise<Finding> {
+  const { tokenizer } = all.subject;
+  const problems = conversationsOf(all).flatMap(({ name, calls }) =>
     calls.flatMap(({ ids, stop, request }, turn) => {
       const text = tokenizer.decode(ids);
       const before = tokenizer.decode(ids.subarray(0, -1));
@@ -22,7 +22,7 @@ export async function checkStopStrings(played: Played): Promise<Finding> {
       ];
     }),
   );
-  const probe = await probeStop(played);
+  const probe = await probeStop(all);
   if (probe === undefined && problems.length === 0) {
     return skipped(subject, "the model writes no readable text that could be stopped");
   }
@@ -30,7 +30,7 @@ export async function checkStopStrings(played: Played): Promise<Finding> {
 }
 
 /** What the model writes, and the same with a stop string taken from its middle. */
-async function probeStop({ subject: linted, free }: Played) {
+async function probeStop({ subject: linted, free }: Conversations) {
   const { tokenizer } = linted;
   const prompt = free.calls[0]?.context ?? new Int32Array();
   const whole = await say(linted, prompt, []);

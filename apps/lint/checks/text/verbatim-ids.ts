@@ -1,18 +1,18 @@
 /** Law 1: what is trained is what was sampled, id for id. */
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
 import type { TrainSequence } from "../../../../lib/train/batch/packing.ts";
-import { type Conversation, conversationsOf, type Played } from "../../conversations.ts";
+import { type Conversation, type Conversations, conversationsOf } from "../../conversations.ts";
 import { type Finding, quote, verdict } from "../../finding.ts";
 
 const subject = { check: "what is trained is what was sampled, id for id", law: 1 };
 
 /** Compares the ids that rows train with those that the engine gave. */
-export function checkVerbatimIds(played: Played): Finding {
-  const { tokenizer } = played.subject;
-  const conversations = conversationsOf(played);
+export function checkVerbatimIds(all: Conversations): Finding {
+  const { tokenizer } = all.subject;
+  const conversations = conversationsOf(all);
   const problems = conversations.flatMap((each) => differenceOf(each, tokenizer));
   const count = conversations.reduce((sum, { calls }) => sum + sampledIds(calls).length, 0);
-  return verdict(subject, problems, `${count} ids; ${driftOf(played.free, tokenizer)}`);
+  return verdict(subject, problems, `${count} ids; ${driftOf(all.free, tokenizer)}`);
 }
 
 function sampledIds(calls: Conversation["calls"]): number[] {

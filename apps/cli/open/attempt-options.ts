@@ -1,4 +1,4 @@
-/** Options of commands that let a model play over questions to make data of it: who plays, and when it is right. */
+/** Options of commands that make data of answers: which agent answers, and when it is right. */
 import { z } from "zod";
 import { SeekError } from "../../../lib/base/errors.ts";
 import type { IsRight } from "../../../lib/curate/attempts.ts";
@@ -15,16 +15,16 @@ import { modelOptions } from "../options/model-options.ts";
 import { policiesOf, policyOptions } from "./policies.ts";
 
 /** One of `model` and `endpoint` must be given. */
-export const playerOptions = {
+export const attemptOptions = {
   ...policyOptions,
   model: modelOptions.model.optional(),
   endpointModel: z.string().optional().describe("its model"),
 };
 
-const playerSchema = z.object(playerOptions);
+const attemptSchema = z.object(attemptOptions);
 
-/** Who plays. */
-export interface Player extends AsyncDisposable {
+/** An agent with the model it needs. */
+export interface OpenedAgent extends AsyncDisposable {
   readonly agent: Agent;
 }
 
@@ -33,15 +33,15 @@ export interface Player extends AsyncDisposable {
  *
  * @throws UsageError when they name none, both or half of one; ERR_IO, ERR_FORMAT, ERR_ARGUMENT
  */
-export async function openPlayer(
-  { model, endpointModel, ...options }: z.output<typeof playerSchema>,
+export async function openAgent(
+  { model, endpointModel, ...options }: z.output<typeof attemptSchema>,
   recipe: Recipe,
   search: Search,
-): Promise<Player> {
+): Promise<OpenedAgent> {
   const [policy] = policiesOf({
     ...options,
-    ...(model === undefined ? {} : { model: [model] }),
-    ...(endpointModel === undefined ? {} : { endpointModel: [endpointModel] }),
+    model: model === undefined ? undefined : [model],
+    endpointModel: endpointModel === undefined ? undefined : [endpointModel],
   });
   if (policy === undefined) throw new UsageError("expected one of --model, --endpoint");
   const { searchAgent } = await import("../../../lib/rollout/agents/search-agent.ts");
@@ -52,8 +52,8 @@ export async function openPlayer(
   };
 }
 
-/** The questions to play. @throws ERR_FORMAT when the file has none, or something else */
-export async function questionsToPlay(path: string, limit: number | undefined): Promise<Question[]> {
+/** The questions to ask. @throws ERR_FORMAT when the file has none, or something else */
+export async function questionsToAsk(path: string, limit: number | undefined): Promise<Question[]> {
   const questions = await loadQuestions(path, limit);
   if (questions.length > 0) return questions;
   throw new SeekError("ERR_FORMAT", `${path}: expected at least one question, got none`);

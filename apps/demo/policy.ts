@@ -1,11 +1,11 @@
-/** A model that plays: its weights with engine, tokenizer and chat template, closed together. */
+/** A policy: a model's weights with engine, tokenizer and chat template, closed together. */
 import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
 import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 
 /** An opened model folder. */
-export interface Player extends AsyncDisposable {
+export interface Policy extends AsyncDisposable {
   readonly folder: string;
   readonly model: Model;
   readonly engine: Engine;
@@ -14,10 +14,10 @@ export interface Player extends AsyncDisposable {
 }
 
 /** Opens a model folder; `seed` is the engine's. */
-export async function openPlayer(
+export async function openPolicy(
   folder: string,
   { seed, device }: { readonly seed: number; readonly device: string },
-): Promise<Player> {
+): Promise<Policy> {
   const tokenizer = await Tokenizer.load(folder);
   const chatTemplate = await ChatTemplate.load(folder);
   const model = await Model.load(folder, { device });
