@@ -55,7 +55,7 @@ export function trainingOf(
       tokenRewards: tokenRewards?.(parts.tokenizer),
     },
     ...{ algorithm, steps },
-    batch: { questions: batchQuestions, samples, temperature: sampling.temperature ?? 1 },
+    batch: { questions: batchQuestions, samples, sampling },
     learningRate: {
       policy: schedule({ ...training, peak: training.learningRate }),
       critic: schedule({ peak: training.criticLearningRate, warmupSteps: training.criticWarmupSteps }),

@@ -31,7 +31,12 @@ export interface Experience {
   readonly meanValue?: number;
 }
 
-type ExperienceBatch = Pick<RlBatch, "temperature" | "maxTokens" | "oldLogprobs">;
+type ExperienceBatch = Pick<RlBatch, "sampling" | "maxTokens" | "oldLogprobs">;
+
+/** Log-probabilities count at the temperature that the tokens were drawn at. */
+function scoringOf({ sampling, maxTokens }: ExperienceBatch) {
+  return { temperature: sampling?.temperature, maxTokens };
+}
 
 /** Whether the policy moves between this log-probability and the loss that uses it. */
 function movesDuringUpdate({ epochs = 1, miniBatches = 1 }: Algorithm): boolean {
@@ -153,7 +158,7 @@ async function fromTrainer(
   { trainer }: Learners,
   batch: ExperienceBatch,
 ): Promise<TrainSequence[]> {
-  const old = await trainer.logprobs(sequences, batch);
+  const old = await trainer.logprobs(sequences, scoringOf(batch));
   return sequences.map((sequence, i) => ({ ...sequence, oldLogprobs: old[i]! }));
 }
 
@@ -164,7 +169,7 @@ async function withReference(
 ): Promise<TrainSequence[]> {
   const model = learners.reference;
   if (model === undefined) return [...sequences];
-  const { logprobs } = await scoreSequences(model, sequences, batch);
+  const { logprobs } = await scoreSequences(model, sequences, scoringOf(batch));
   return sequences.map((sequence, i) => ({ ...sequence, referenceLogprobs: logprobs[i]! }));
 }
 
@@ -191,7 +196,7 @@ function meanDistances(distances: readonly Float64Array[]) {
  * @param rewarded - the step's trajectories
  * @param learners - trainer, critic, reference
  * @param algorithm - which advantages, which KL
- * @param batch - the rollout's temperature; tokens of one forward; whose old log-probabilities
+ * @param batch - how rollouts are drawn; tokens of one forward; whose old log-probabilities
  * @returns one sequence per trajectory, and what was measured on the way
  * @throws ERR_ARGUMENT when the rollout's log-probabilities are asked for and missing
  */

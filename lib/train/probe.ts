@@ -39,7 +39,7 @@ export async function probeStep(
   const rewarded = scoredOf((await stepRollouts(0, small)).all.flat(), 0);
   const between = performance.now();
   const { sequences } = await toExperience(rewarded, learners, algorithm, batch);
-  const loss = lossOf(algorithm, batch.temperature ?? 1);
+  const loss = lossOf(algorithm, batch.sampling?.temperature ?? 1);
   const trained = sequences.filter(({ rows }) => rows.length > 0);
   await learners.trainer.accumulate(aggregate(trained, algorithm.aggregation), {
     ...loss,

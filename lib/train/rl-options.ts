@@ -46,8 +46,8 @@ export interface RlBatch {
   readonly questions: number;
   /** Rollouts of each question, or their number by the step from 0; groups need at least 2. @default 1 */
   readonly samples?: number | ((step: number) => number);
-  /** The one the rollouts are drawn with. @default 1 */
-  readonly temperature?: number;
+  /** How rollouts are drawn, whatever the agent's own way; the loss takes their temperature. @default temperature 1 */
+  readonly sampling?: Sampling | undefined;
   /** Tokens of one micro-batch. @default 4096 */
   readonly maxTokens?: number;
   /**

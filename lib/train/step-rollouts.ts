@@ -70,9 +70,9 @@ async function sampleGroup(
   options: RlOptions,
   run: { readonly seed: number; readonly samples: number; readonly signal: AbortSignal },
 ): Promise<SampledRollout[]> {
-  const { task, algorithm } = options;
+  const { task, algorithm, batch } = options;
   const [trajectories, baseline] = await Promise.all([
-    task.rollout(question, run),
+    task.rollout(question, { ...run, sampling: batch.sampling ?? { temperature: 1 } }),
     greedyReward(question, options, run),
   ]);
   const scored = await scoreGroup(task, { trajectories, question }, run);

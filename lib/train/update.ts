@@ -121,7 +121,7 @@ async function criticStep(
  * @param experience - what to learn from
  * @param learners - what learns
  * @param algorithm - how
- * @param batch - temperature and token budget
+ * @param batch - how rollouts are drawn, and token budget
  * @param rates - learning rates and the seed of the order
  * @returns means over the optimiser steps; the log-prob gap is that of the first, when the weights are the rollout's
  */
@@ -129,11 +129,11 @@ export async function update(
   experience: Experience,
   learners: Learners,
   algorithm: Algorithm,
-  batch: Pick<RlBatch, "temperature" | "maxTokens">,
+  batch: Pick<RlBatch, "sampling" | "maxTokens">,
   rates: UpdateRates,
 ): Promise<UpdateMetrics> {
   const sequences = experience.sequences.filter(({ rows }) => rows.length > 0);
-  const loss = lossOf(algorithm, batch.temperature ?? 1);
+  const loss = lossOf(algorithm, batch.sampling?.temperature ?? 1);
   const maxTokens: Maximum = batch.maxTokens === undefined ? {} : { maxTokens: batch.maxTokens };
   const { epochs = 1, miniBatches = 1, valueClip: clip = 0.5, aggregation } = algorithm;
   const rows: Record<string, number>[] = [];
