@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "kernels/kernel.h"
+
 namespace seekrl::kernels {
 
 // Where token j's key and value of one key head lie, C floats each, at
@@ -44,8 +46,11 @@ struct QueryRows {
 // log_sum_exp: m + log l per row, [num_positions, num_heads]; may be null. Any number of positions: rows are handled a
 // few at a time. `scratch`: attend_scratch_floats floats. One thread; reads (num_keys + num_positions) 2 C floats per
 // tile of rows.
+namespace reference {
 void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, float scale, float* log_sum_exp,
             float* scratch);
+}
+SEEKRL_KERNEL(attend);
 
 // max_keys: the largest number of tokens any row attends over.
 int64_t attend_scratch_floats(int64_t max_keys, int64_t head_dim);
@@ -62,16 +67,12 @@ struct AttentionGradients {
 // With p the row's probabilities, made again from log_sum_exp, and d = sum_c out_grad_c out_c:
 // value_grad_j += p_j out_grad; g_j = p_j (out_grad . v_j - d); query_grad = scale sum_j g_j k_j;
 // key_grad_j += g_j scale q. `scratch`: attend_backward_scratch_floats floats. One thread.
+namespace reference {
 void attend_backward(const QueryRows& rows, const KeyValues& source, const AttentionGradients& gradients,
                      int64_t head_dim, float scale, float* scratch);
+}
+SEEKRL_KERNEL(attend_backward);
 
 int64_t attend_backward_scratch_floats(int64_t max_keys, int64_t head_dim);
-
-namespace reference {
-void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, float scale, float* log_sum_exp,
-            float* scratch);
-void attend_backward(const QueryRows& rows, const KeyValues& source, const AttentionGradients& gradients,
-                     int64_t head_dim, float scale, float* scratch);
-}  // namespace reference
 
 }  // namespace seekrl::kernels

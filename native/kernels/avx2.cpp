@@ -8,25 +8,13 @@
 #include "kernels/fast_rows.h"
 #include "kernels/table.h"
 
+#define SEEKRL_VERSION(name) SEEKRL_ISA::name,
+
 namespace seekrl::kernels {
 
-const KernelTable kAvx2Table = {
-    avx2::attend,
-    avx2::attend_backward,
-    avx2::matmul,
-    avx2::row_stats,
-    avx2::row_backward,
-    avx2::packed_matmul,
-    avx2::add_layer_norm,
-    avx2::gelu,
-    avx2::rms_norm,
-    avx2::rms_norm_backward,
-    avx2::rope,
-    avx2::silu_mul,
-    avx2::silu_mul_backward,
-};
+const KernelTable kAvx2Table = {SEEKRL_KERNELS(SEEKRL_VERSION)};
 
-const Bf16Table kAvx2Bf16Table = {avx2::packed_matmul_bf16, avx2::to_bf16};
+const Bf16Table kAvx2Bf16Table = {SEEKRL_BF16_KERNELS(SEEKRL_VERSION)};
 
 }  // namespace seekrl::kernels
 

@@ -8,25 +8,13 @@
 #include "kernels/fast_rows.h"
 #include "kernels/table.h"
 
+#define SEEKRL_VERSION(name) SEEKRL_ISA::name,
+
 namespace seekrl::kernels {
 
-const KernelTable kAvx512Table = {
-    avx512::attend,
-    avx512::attend_backward,
-    avx512::matmul,
-    avx512::row_stats,
-    avx512::row_backward,
-    avx512::packed_matmul,
-    avx512::add_layer_norm,
-    avx512::gelu,
-    avx512::rms_norm,
-    avx512::rms_norm_backward,
-    avx512::rope,
-    avx512::silu_mul,
-    avx512::silu_mul_backward,
-};
+const KernelTable kAvx512Table = {SEEKRL_KERNELS(SEEKRL_VERSION)};
 
-const Bf16Table kAvx512WidenedTable = {avx512::packed_matmul_bf16, avx512::to_bf16};
+const Bf16Table kAvx512WidenedTable = {SEEKRL_BF16_KERNELS(SEEKRL_VERSION)};
 
 }  // namespace seekrl::kernels
 

@@ -5,9 +5,11 @@
 #include "kernels/fast_bf16.h"
 #include "kernels/table.h"
 
+#define SEEKRL_VERSION(name) SEEKRL_ISA::name,
+
 namespace seekrl::kernels {
 
-const Bf16Table kAvx512Bf16Table = {avx512_bf16::packed_matmul_bf16, avx512_bf16::to_bf16};
+const Bf16Table kAvx512Bf16Table = {SEEKRL_BF16_KERNELS(SEEKRL_VERSION)};
 
 }  // namespace seekrl::kernels
 

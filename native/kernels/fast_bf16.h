@@ -128,7 +128,7 @@ inline void packed_matmul_bf16(float* c_MN, int64_t c_stride, const uint16_t* a_
   }
 }
 
-inline void to_bf16(uint16_t* y, const float* x, int64_t n) {
+inline void round_to_bf16(uint16_t* y, const float* x, int64_t n) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) round_lanes(y + i, x + i);
   for (; i < n; ++i) y[i] = kernels::to_bf16(x[i]);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "kernels/kernel.h"
+
 namespace seekrl::kernels {
 
 // Of the distribution softmax(z), z = logits * inverse_temperature.
@@ -14,7 +16,10 @@ struct RowStats {
 
 // Reads `size` floats once for the maximum and once for the sums (16 sums by index mod 16 within blocks of 1,024,
 // blocks added in double): the same bits for the same row wherever it lies.
+namespace reference {
 RowStats row_stats(const float* logits, int64_t size, float inverse_temperature);
+}
+SEEKRL_KERNEL(row_stats);
 
 // Natural log of the probability of the id whose logit is given.
 inline float logprob(const RowStats& stats, float logit, float inverse_temperature) {
@@ -30,13 +35,10 @@ struct RowGradients {
 
 // Replaces the logits by their gradient: with p = softmax(z) and H the entropy,
 // inverse_temperature (logprob ([v = id] - p_v) - entropy p_v (log p_v + H)). Reads and writes `size` floats.
-void row_backward(float* logits, int64_t size, float inverse_temperature, const RowStats& stats,
-                  const RowGradients& gradients);
-
 namespace reference {
-RowStats row_stats(const float* logits, int64_t size, float inverse_temperature);
 void row_backward(float* logits, int64_t size, float inverse_temperature, const RowStats& stats,
                   const RowGradients& gradients);
-}  // namespace reference
+}
+SEEKRL_KERNEL(row_backward);
 
 }  // namespace seekrl::kernels

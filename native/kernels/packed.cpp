@@ -37,6 +37,10 @@ void pack_weight(uint16_t* packed, const uint16_t* weight_NK, int64_t n, int64_t
 
 namespace reference {
 
+void round_to_bf16(uint16_t* y, const float* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = to_bf16(x[i]);
+}
+
 void packed_matmul(float* c_MN, int64_t c_stride, const float* a_MK, int64_t a_stride, const float* panel, int64_t m,
                    int64_t columns, int64_t k, const float* bias_N) {
   for (int64_t row = 0; row < m; ++row) {

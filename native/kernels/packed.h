@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "kernels/kernel.h"
+
 namespace seekrl::kernels {
 
 inline constexpr int64_t kPackedColumns = 64;
@@ -16,7 +18,10 @@ inline constexpr int64_t num_packed_panels(int64_t n) { return (n + kPackedColum
 uint16_t to_bf16(float x);
 float from_bf16(uint16_t x);
 // Over n elements.
-void to_bf16(uint16_t* y, const float* x, int64_t n);
+namespace reference {
+void round_to_bf16(uint16_t* y, const float* x, int64_t n);
+}
+SEEKRL_KERNEL(round_to_bf16);
 
 // packed: num_packed_panels(n) * 64 * k elements; weight_NK as Hugging Face stores it. For bf16 k is even.
 void pack_weight(float* packed, const float* weight_NK, int64_t n, int64_t k);
@@ -26,16 +31,13 @@ void pack_weight(uint16_t* packed, const uint16_t* weight_NK, int64_t n, int64_t
 // order; in f32 of fused multiply-adds, with the bits of kernels::matmul. In bf16 products and sums are f32, added in
 // pairs as the processor does it, so that the last bits differ between instruction sets, never between rows or batches.
 // bias_N: `columns` floats, may be null. One thread; 2 M 64 K FLOP.
-void packed_matmul(float* c_MN, int64_t c_stride, const float* a_MK, int64_t a_stride, const float* panel, int64_t m,
-                   int64_t columns, int64_t k, const float* bias_N);
-void packed_matmul(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_stride, const uint16_t* panel,
-                   int64_t m, int64_t columns, int64_t k, const float* bias_N);
-
 namespace reference {
 void packed_matmul(float* c_MN, int64_t c_stride, const float* a_MK, int64_t a_stride, const float* panel, int64_t m,
                    int64_t columns, int64_t k, const float* bias_N);
 void packed_matmul_bf16(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_stride, const uint16_t* panel,
                         int64_t m, int64_t columns, int64_t k, const float* bias_N);
 }  // namespace reference
+SEEKRL_KERNEL(packed_matmul);
+SEEKRL_KERNEL(packed_matmul_bf16);
 
 }  // namespace seekrl::kernels

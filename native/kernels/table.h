@@ -9,27 +9,22 @@
 
 namespace seekrl::kernels {
 
-struct KernelTable {
-  decltype(&reference::attend) attend;
-  decltype(&reference::attend_backward) attend_backward;
-  decltype(&reference::matmul) matmul;
-  decltype(&reference::row_stats) row_stats;
-  decltype(&reference::row_backward) row_backward;
-  decltype(&reference::packed_matmul) packed_matmul;
-  decltype(&reference::add_layer_norm) add_layer_norm;
-  decltype(&reference::gelu) gelu;
-  decltype(&reference::rms_norm) rms_norm;
-  decltype(&reference::rms_norm_backward) rms_norm_backward;
-  decltype(&reference::rope) rope;
-  decltype(&reference::silu_mul) silu_mul;
-  decltype(&reference::silu_mul_backward) silu_mul_backward;
-};
+// Every kernel, by its name in `reference` and in the namespace of each instruction set.
+#define SEEKRL_KERNELS(each)                                                                             \
+  each(attend) each(attend_backward) each(matmul) each(row_stats) each(row_backward) each(packed_matmul) \
+      each(add_layer_norm) each(gelu) each(rms_norm) each(rms_norm_backward) each(rope) each(silu_mul)   \
+          each(silu_mul_backward)
+// Those of bf16, for which there is one instruction set more.
+#define SEEKRL_BF16_KERNELS(each) each(packed_matmul_bf16) each(round_to_bf16)
 
-// The kernels of bf16, for which there is one instruction set more.
-struct Bf16Table {
-  decltype(&reference::packed_matmul_bf16) packed_matmul;
-  void (*to_bf16)(uint16_t* y, const float* x, int64_t n);
+#define SEEKRL_SLOT(name) decltype(&reference::name) name;
+struct KernelTable {
+  SEEKRL_KERNELS(SEEKRL_SLOT)
 };
+struct Bf16Table {
+  SEEKRL_BF16_KERNELS(SEEKRL_SLOT)
+};
+#undef SEEKRL_SLOT
 
 extern const KernelTable kPlainTable;
 #if defined(__x86_64__)

@@ -48,7 +48,8 @@ void PackedLinear::apply(float* y, int64_t y_stride, const float* x, int64_t x_s
                          int num_helpers, PackedScratch& scratch) const {
   if (packed_bf16_ != nullptr) {
     if (scratch.rounded.size() < static_cast<size_t>(m * k_)) scratch.rounded.resize(static_cast<size_t>(m * k_));
-    for (int64_t row = 0; row < m; ++row) kernels::to_bf16(scratch.rounded.data() + row * k_, x + row * x_stride, k_);
+    for (int64_t row = 0; row < m; ++row)
+      kernels::round_to_bf16(scratch.rounded.data() + row * k_, x + row * x_stride, k_);
   }
   const int64_t num_panels = kernels::num_packed_panels(n_), num_blocks = (m + kBlockRows - 1) / kBlockRows;
   // Few rows are bound by reading the weight, which costs as much as about eight rows of arithmetic.
@@ -58,8 +59,8 @@ void PackedLinear::apply(float* y, int64_t y_stride, const float* x, int64_t x_s
     const float* bias = bias_.empty() ? nullptr : bias_.data() + column;
     float* to = y + first * y_stride + column;
     if (packed_bf16_ != nullptr) {
-      kernels::packed_matmul(to, y_stride, scratch.rounded.data() + first * k_, k_, packed_bf16_.get() + column * k_,
-                             rows, columns, k_, bias);
+      kernels::packed_matmul_bf16(to, y_stride, scratch.rounded.data() + first * k_, k_,
+                                  packed_bf16_.get() + column * k_, rows, columns, k_, bias);
     } else {
       kernels::packed_matmul(to, y_stride, x + first * x_stride, x_stride, packed_.get() + column * k_, rows, columns,
                              k_, bias);

@@ -162,16 +162,16 @@ TEST("a product in bf16 is the exact one of its rounded factors up to f32 sums, 
     const Floats a = random_floats(m * k, 1), b = random_floats(n * k, 2), bias = random_floats(n, 3);
     std::vector<uint16_t> a_bf16(m * k), b_bf16(n * k), packed(num_packed_panels(n) * kPackedColumns * k);
     with_each_isa([&, m = m, n = n, k = k] {
-      to_bf16(a_bf16.data(), a.data(), m * k);
-      to_bf16(b_bf16.data(), b.data(), n * k);
+      round_to_bf16(a_bf16.data(), a.data(), m * k);
+      round_to_bf16(b_bf16.data(), b.data(), n * k);
       pack_weight(packed.data(), b_bf16.data(), n, k);
       Floats c(m * n), alone(n);
       for (int64_t column = 0; column < n; column += kPackedColumns) {
         const int64_t columns = std::min(kPackedColumns, n - column);
-        packed_matmul(c.data() + column, n, a_bf16.data(), k, packed.data() + column * k, m, columns, k,
-                      bias.data() + column);
-        packed_matmul(alone.data() + column, n, a_bf16.data() + (m - 1) * k, k, packed.data() + column * k, 1, columns,
-                      k, bias.data() + column);
+        packed_matmul_bf16(c.data() + column, n, a_bf16.data(), k, packed.data() + column * k, m, columns, k,
+                           bias.data() + column);
+        packed_matmul_bf16(alone.data() + column, n, a_bf16.data() + (m - 1) * k, k, packed.data() + column * k, 1,
+                           columns, k, bias.data() + column);
       }
       EXPECT(std::memcmp(alone.data(), c.data() + (m - 1) * n, n * sizeof(float)) == 0);
       for (int64_t row = 0; row < m; ++row) {
@@ -197,7 +197,7 @@ TEST("rounding to bf16 takes the nearest, ties to even, and keeps what is no num
   const Floats x = random_floats(1000, 4);
   with_each_isa([&] {
     std::vector<uint16_t> rounded(x.size());
-    to_bf16(rounded.data(), x.data(), static_cast<int64_t>(x.size()));
+    round_to_bf16(rounded.data(), x.data(), static_cast<int64_t>(x.size()));
     for (size_t i = 0; i < x.size(); ++i) EXPECT(rounded[i] == to_bf16(x[i]));
   });
 }
