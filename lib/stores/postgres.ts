@@ -64,7 +64,7 @@ export class Postgres {
    * @returns the rows of the last one
    * @throws ERR_REMOTE with the server's message, ERR_ABORTED when the signal fires; the server then stops too
    */
-  run<Row extends pg.QueryResultRow>(statements: readonly Statement[], signal?: AbortSignal): Promise<Row[]> {
+  run<Row>(statements: readonly Statement[], signal?: AbortSignal): Promise<Row[]> {
     return this.#guard.run((stop) => this.#once<Row>(statements, stop), signal);
   }
 
@@ -73,10 +73,7 @@ export class Postgres {
     await this.#pool.end();
   }
 
-  async #once<Row extends pg.QueryResultRow>(
-    statements: readonly Statement[],
-    signal: AbortSignal,
-  ): Promise<Row[]> {
+  async #once<Row>(statements: readonly Statement[], signal: AbortSignal): Promise<Row[]> {
     const client = await this.#pool.connect().catch((cause) => this.#fail(cause));
     const cancel = (): void => void this.#cancel(client);
     signal.addEventListener("abort", cancel, { once: true });
@@ -119,12 +116,9 @@ export class Postgres {
   }
 }
 
-async function transact<Row extends pg.QueryResultRow>(
-  client: pg.PoolClient,
-  statements: readonly Statement[],
-): Promise<Row[]> {
+async function transact<Row>(client: pg.PoolClient, statements: readonly Statement[]): Promise<Row[]> {
   const ask = async ({ text, values = [] }: Statement): Promise<Row[]> =>
-    (await client.query<Row>(text, [...values])).rows;
+    (await client.query(text, [...values])).rows as Row[];
   if (statements.length === 1) return ask(statements[0] as Statement);
   let rows: Row[] = [];
   await client.query("begin");

@@ -1,0 +1,118 @@
+/** The packed package in somebody's project: strict TypeScript, ES modules and CommonJS, compiled and run. */
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { projectRoot } from "../project.ts";
+import { entries } from "./surface.ts";
+
+const project = await mkdtemp(join(tmpdir(), "seekrl-consumer-"));
+after(() => rm(project, { recursive: true }));
+const files = await install();
+
+/** Packs the checkout, and unpacks it as npm would; what only the checkout's tests need is not there. */
+async function install(): Promise<string[]> {
+  const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", project];
+  const packed = execFileSync("npm", pack, {
+    cwd: projectRoot,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const [{ filename, files }] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }];
+  const seekrl = join(project, "node_modules", "seekrl");
+  await mkdir(seekrl, { recursive: true });
+  execFileSync("tar", ["-xzf", join(project, filename), "-C", seekrl, "--strip-components=1"]);
+  await symlink(join(projectRoot, "build"), join(seekrl, "build"));
+  const { dependencies } = JSON.parse(await readFile(join(seekrl, "package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+  for (const name of [...Object.keys(dependencies), "@types/node"]) {
+    const link = join(project, "node_modules", name);
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(join(projectRoot, "node_modules", name), link);
+  }
+  return files.map(({ path }) => path);
+}
+
+/** The same program in both kinds of module. */
+const program = (imports: string) => `${imports}
+async function main(): Promise<void> {
+  const { passages, questions }: World = createWorld({ seed: 0 });
+  await buildIndex({ corpus: passages, out: process.argv[2] ?? "index" });
+  const index: IndexSearch = await openIndex(process.argv[2] ?? "index");
+  const [hits = []] = await index([questions.test[0]?.question ?? ""], { topK: 3 });
+  index.close();
+  const reward: number = exactMatch("the Louvre", ["Louvre"]);
+  const refused = await Model.load("nowhere").catch((error: unknown) => error instanceof SeekError && error.code);
+  console.log(JSON.stringify({ hits: hits.length, reward, refused, entries: all.map((entry) => Object.keys(entry).length > 0) }));
+}
+void main();
+`;
+
+const names = Object.keys(entries());
+const all = `const all: object[] = [${names.map((_, i) => `entry${i}`).join(", ")}];`;
+
+const modules = `
+import { Model, SeekError } from "seekrl";
+import { exactMatch } from "seekrl/rewards";
+import { buildIndex, type IndexSearch, openIndex } from "seekrl/search";
+import { createWorld, type World } from "seekrl/world";
+${names.map((name, i) => `import * as entry${i} from "${name}";`).join("\n")}
+${all}`;
+
+const commonJs = `
+${names.map((name, i) => `import entry${i} = require("${name}");`).join("\n")}
+import seekrl = require("seekrl");
+import rewards = require("seekrl/rewards");
+import search = require("seekrl/search");
+import world = require("seekrl/world");
+type IndexSearch = search.IndexSearch;
+type World = world.World;
+const { Model, SeekError } = seekrl;
+const { exactMatch } = rewards;
+const { buildIndex, openIndex } = search;
+const { createWorld } = world;
+${all}`;
+
+function run(...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: project, encoding: "utf8" });
+  assert.equal(status, 0, `${args}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+test("a strict project, of ES modules and CommonJS, compiles against the packed package", async () => {
+  await writeFile(join(project, "package.json"), JSON.stringify({ type: "module" }));
+  await writeFile(join(project, "main.ts"), program(modules));
+  await writeFile(join(project, "common.cts"), program(commonJs));
+  const strict = {
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+  };
+  const compilerOptions = { ...strict, target: "es2023", module: "nodenext", types: ["node"] };
+  await writeFile(
+    join(project, "tsconfig.json"),
+    JSON.stringify({ compilerOptions, files: ["main.ts", "common.cts"] }),
+  );
+  run(join(projectRoot, "node_modules", "typescript", "bin", "tsc"), "-p", ".");
+});
+
+for (const [kind, file] of [
+  ["ES modules", "main.js"],
+  ["CommonJS", "common.cjs"],
+] as const) {
+  test(`the packed package searches and scores in a project of ${kind}`, () => {
+    const expected = { hits: 3, reward: 1, refused: "ERR_IO", entries: names.map(() => true) };
+    assert.deepEqual(JSON.parse(run(file, `index-${file}`)), expected);
+  });
+}
+
+test("the tarball holds what is built and what builds the addon, and no source twice", () => {
+  for (const needed of ["LICENSE", "NOTICE", "README.md", "CMakeLists.txt", "scripts/setup/install.mjs"])
+    assert.ok(files.includes(needed), needed);
+  const sources = files.filter((path) => /\.ts$/.test(path) && !path.endsWith(".d.ts"));
+  assert.deepEqual(sources, []);
+});
