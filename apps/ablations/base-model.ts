@@ -32,7 +32,7 @@ const asks: Readonly<Record<Demonstration["mode"], string>> = {
 };
 
 /** Searching in plain words, without a tag, and documents without a frame. */
-export const plainSpeech: Speech = {
+const plainSpeech: Speech = {
   prompt: (question, mode) =>
     `${kChatMarks.user}Question: ${question} ${asks[mode]}\n${kChatMarks.assistant}`,
   search: (thought, queries) => `${thought} ${queries.join(", ")}?\n`,

@@ -27,7 +27,7 @@ import { openAgent, type Setting } from "./setting.ts";
  * heart. Chosen among three by the exact match on seed 0's validation questions, one query a turn: 79.0 per cent, and
  * 75.5 with two epochs at 2e-4, 52.5 with four at 1e-3. The paper chooses by validation loss.
  */
-export const formatSft = { epochs: 1, batchSize: 32, peak: 3e-4, warmupSteps: 10 } as const;
+const formatSft = { epochs: 1, batchSize: 32, peak: 3e-4, warmupSteps: 10 } as const;
 
 /** What one mode's trainings start from. */
 export interface Prepared {

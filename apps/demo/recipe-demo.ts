@@ -125,7 +125,7 @@ async function runStage({ name, recipe: own, sizes, untilSearchShare }: DemoStag
   const { before, after } = await reinforce(policy, {
     ...{ recipe, folder, seed, signal, world: opened.world, search: opened.search },
     ...(quick ? { numTest: quickSizes.numTest } : { evaluateEvery }),
-    ...(untilSearchShare === undefined ? {} : { endWhen: searchesAt(untilSearchShare) }),
+    endWhen: untilSearchShare === undefined ? undefined : searchesAt(untilSearchShare),
     onEvaluation: (moment, result) => onLine(`${name} ${moment}  ${recipeFiguresLine(result)}`),
     onStep: (metrics) => onLine(`${name} ${stepLine(metrics, recipe.training.steps)}`),
   });

@@ -51,7 +51,7 @@ export function recovered({ segments }: Conversation): boolean {
 }
 
 /** One conversation, as a person would read it. */
-export function traceOf(result: QuestionResult): string {
+function traceOf(result: QuestionResult): string {
   const verdict = result.em === 1 ? "right" : `wrong, expected ${result.answers.join(" or ")}`;
   const text = result.segments.map((segment) => segment.text.trim()).join("\n");
   return `${text}\n=> ${verdict}`;

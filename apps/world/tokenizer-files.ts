@@ -8,7 +8,7 @@ import { demonstrations } from "./teachers/demonstrations.ts";
 import { kCarefulHabits } from "./teachers/teacher.ts";
 
 /** Tokens that text never spells: padding, the turns of a chat, the end of an answer. */
-export const kSpecialTokens = ["<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|system|>"] as const;
+const kSpecialTokens = ["<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|system|>"] as const;
 
 // Pieces longer than a word: tags, and the fixed parts of an observation.
 const kPieces = [
@@ -73,7 +73,7 @@ function vocabulary(): string[] {
 }
 
 /** The content of `tokenizer.json`, in the form of the Hugging Face tokenizers library. */
-export function worldTokenizer(): Record<string, unknown> {
+function worldTokenizer(): Record<string, unknown> {
   const vocab = Object.fromEntries(vocabulary().map((token, id) => [token, id]));
   const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false, special: true };
   const byteLevel = { type: "ByteLevel", add_prefix_space: false, trim_offsets: false, use_regex: false };
@@ -103,7 +103,7 @@ export function worldTokenizer(): Record<string, unknown> {
 }
 
 /** The content of `tokenizer_config.json`, chat template included. */
-export function worldTokenizerConfig(): Record<string, unknown> {
+function worldTokenizerConfig(): Record<string, unknown> {
   return {
     tokenizer_class: "PreTrainedTokenizerFast",
     add_bos_token: false,

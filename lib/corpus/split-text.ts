@@ -28,7 +28,7 @@ export function placedWords(text: string): Placed[] {
 }
 
 /** How many words a text has. */
-export function countWords(text: string): number {
+function countWords(text: string): number {
   return text.match(wordPattern)?.length ?? 0;
 }
 

@@ -107,7 +107,7 @@ export async function openFiles(
 }
 
 /** How an index is searched unless somebody says otherwise. */
-export function defaultMode({ settings }: Manifest): SearchMode {
+function defaultMode({ settings }: Manifest): SearchMode {
   if (settings.dense === undefined) return "bm25";
   return settings.bm25 === undefined ? "dense" : "hybrid";
 }

@@ -57,7 +57,7 @@ export function rSearcher({
     },
     sampling: { temperature: 1, topP: faithful ? 0.95 : 1 },
     reward: r1SearcherReward({ stage, variant, faithful }),
-    ...(fewSearches ? { groupReward: fewSearchesBonus() } : {}),
+    groupReward: fewSearches ? fewSearchesBonus() : undefined,
     algorithm: algorithmOf(stage),
     training: {
       ...sizes[stage],

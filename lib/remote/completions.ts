@@ -135,7 +135,7 @@ export class Completions {
       max_tokens: maxTokens,
       top_p: topP,
       seed,
-      ...(stop.length === 0 ? {} : { stop }),
+      stop: stop.length === 0 ? undefined : stop,
     };
     return this.#turns.execute(async () => {
       if (this.api === "chat") {
@@ -156,7 +156,7 @@ function completionOf(text: string, choice: Ending | undefined): Completion {
   return {
     text,
     finish: choice?.finish_reason === "length" ? "length" : "stop",
-    ...(typeof told === "string" ? { stopText: told } : {}),
+    stopText: typeof told === "string" ? told : undefined,
   };
 }
 

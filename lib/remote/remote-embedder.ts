@@ -61,7 +61,7 @@ export function remoteEmbedder(options: RemoteEmbedderOptions): Embedder {
       const input = texts.slice(start, start + maxTexts).map((text) => `${prefixes[kind] ?? ""}${text}`);
       const body = {
         ...{ input, model: options.model, encoding_format: "base64" },
-        ...(options.sendInputType ? { input_type: kind } : {}),
+        input_type: options.sendInputType ? kind : undefined,
       };
       const { data } = await endpoint.call({ body, expect: answerSchema(), signal });
       place(data, input.length, vectors.subarray(start * dim), { dim, name: endpoint.name });

@@ -64,6 +64,6 @@ function partsOf(document: RemoteDocument): { title: string; text: string } {
 }
 
 /** The first 64 bits of SHA-256 over title and text, so that the same passage has the same id everywhere. */
-export function contentId({ title, text }: { readonly title: string; readonly text: string }): string {
+function contentId({ title, text }: { readonly title: string; readonly text: string }): string {
   return createHash("sha256").update(`${title}\n${text}`).digest("hex").slice(0, 16);
 }

@@ -20,7 +20,7 @@ export interface JudgeOptions {
 }
 
 /** The judge's instructions unless others are given. */
-export const judgePrompt = `\
+const judgePrompt = `\
 You grade answers to questions. Decide whether the predicted answer means the same as at least one of the accepted \
 answers. Other spellings, synonyms, abbreviations and further correct detail are fine; another fact, a contradiction or \
 no answer is not.

@@ -97,7 +97,7 @@ export function tool<Input extends z.ZodObject>(definition: ToolDefinition<Input
 }
 
 /** @throws ERR_ARGUMENT for a name that no model could call */
-export function checkToolName(name: string): void {
+function checkToolName(name: string): void {
   if (namePattern.test(name)) return;
   throw new SeekError(
     "ERR_ARGUMENT",

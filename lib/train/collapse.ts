@@ -17,7 +17,7 @@ export interface CollapseOptions {
 }
 
 /** The numbers that are watched, by their names in the metrics. */
-export const watchedMetrics = [
+const watchedMetrics = [
   "reward/total",
   "policy/entropy",
   "tokens/response",

@@ -136,7 +136,7 @@ export const engineShapes = lazySchema(
       keyEnv: "TAVILY_API_KEY",
       maxCount: 20,
       request: ({ query, count, site, key }) => ({
-        body: { query, max_results: count, ...(site === undefined ? {} : { include_domains: [site] }) },
+        body: { query, max_results: count, include_domains: site === undefined ? undefined : [site] },
         headers: { authorization: `Bearer ${key}` },
       }),
       answer: z

@@ -91,7 +91,7 @@ function checkpointsOf(folder: string): string[] {
 }
 
 /** As many last parts of each path as tell them apart. */
-export function shortNames(paths: readonly string[]): string[] {
+function shortNames(paths: readonly string[]): string[] {
   const parts = paths.map((path) => resolve(path).split(sep));
   for (let count = 1; count <= 64; count++) {
     const names = parts.map((each) =>

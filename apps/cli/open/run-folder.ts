@@ -9,7 +9,7 @@ import { isValues } from "../assignments.ts";
 import { flagName } from "../flags.ts";
 
 /** Options that a resumed run may have otherwise, because they do not decide what is learnt. */
-export const freeOptions: ReadonlySet<string> = new Set([
+const freeOptions: ReadonlySet<string> = new Set([
   ...["out", "steps", "epochs", "checkpointEvery", "keep", "tensorboard", "onCollapse", "dryRun"],
   ...["device", "cacheGib", "microBatchTokens"],
   ...["evalQuestions", "evalEvery", "evalFirst", "validation"],

@@ -15,7 +15,7 @@ export interface Evaluated {
 export type Figures = Omit<Evaluation, "perQuestion" | "lost"> & { readonly lost: number };
 
 /** The figures of an evaluation. */
-export function figuresOf({ perQuestion: _, lost, ...figures }: Evaluation): Figures {
+function figuresOf({ perQuestion: _, lost, ...figures }: Evaluation): Figures {
   return { ...figures, lost: lost.length };
 }
 

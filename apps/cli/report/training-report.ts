@@ -10,7 +10,7 @@ import { durationText } from "./pace.ts";
 const numberText = (value: number): string => value.toLocaleString("en-US", { maximumFractionDigits: 0 });
 
 /** "1.23 GB". */
-export function bytesText(bytes: number): string {
+function bytesText(bytes: number): string {
   const [unit, size] = bytes >= 1e9 ? ["GB", 1e9] : ["MB", 1e6];
   return `${(bytes / size).toPrecision(3)} ${unit}`;
 }

@@ -7,7 +7,7 @@ import { withVolumes } from "../story/volumes.ts";
 import { withWorldPrompt } from "./world.ts";
 
 /** The volumes as tools; a query names one of them. */
-export const volumeTools: readonly [AgenticTool, AgenticTool] = [
+const volumeTools: readonly [AgenticTool, AgenticTool] = [
   { name: "A", description: "one half of an encyclopedia." },
   { name: "B", description: "the other half." },
 ];

@@ -27,7 +27,7 @@ export interface Facts {
 }
 
 /** Which relations an entity of each kind has, and what kind of thing each leads to. */
-export const kRelations: Readonly<Record<Kind, Readonly<Partial<Record<Relation, Kind | "year">>>>> = {
+const kRelations: Readonly<Record<Kind, Readonly<Partial<Record<Relation, Kind | "year">>>>> = {
   person: { birthYear: "year", birthCity: "city", employer: "company" },
   work: { creator: "person", releaseYear: "year" },
   company: { founder: "person", base: "city" },

@@ -113,7 +113,7 @@ interface Family {
 }
 
 /** The mixture of kinds, one share each. */
-export const kFamilies: Readonly<Record<QuestionKind, Family>> = {
+const kFamilies: Readonly<Record<QuestionKind, Family>> = {
   "one-hop": { share: 0.16, patterns: kOneHop, arity: 1 },
   famous: { share: 0.08, patterns: [kCountry], arity: 1 },
   bridge: { share: 0.28, patterns: kBridge, arity: 1 },

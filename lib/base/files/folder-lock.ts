@@ -6,7 +6,7 @@ import { SeekError } from "../errors.ts";
 import { removeTemporaries } from "./files.ts";
 
 /** The lock's file within a folder. It stays when the lock is given up: one that is removed could be locked twice. */
-export const lockFileName = "lock";
+const lockFileName = "lock";
 
 // The collector would give up the lock of a handle that nobody refers to any more.
 const held = new Set<unknown>();

@@ -77,7 +77,7 @@ function earned(
  * @param text - what the policy wrote
  * @returns undefined without a complete answer
  */
-export function searcherAnswer(text: string): string | undefined {
+function searcherAnswer(text: string): string | undefined {
   const start = text.lastIndexOf("<answer>");
   const end = text.indexOf("</answer>", start);
   return start < 0 || end < 0 ? undefined : text.slice(start + "<answer>".length, end);

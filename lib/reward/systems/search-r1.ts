@@ -126,7 +126,7 @@ function isTextWellFormed(text: string): boolean {
 }
 
 /** Whether an accepted answer stands in what was found: the recall of the conversation's searches. */
-export function hasFound({ segments }: Spoken, accepted: readonly string[]): boolean {
+function hasFound({ segments }: Spoken, accepted: readonly string[]): boolean {
   return segments.some(({ kind, text }) => kind === "observation" && coverage(foundIn(text), accepted) === 1);
 }
 

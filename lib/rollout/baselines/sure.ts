@@ -35,7 +35,7 @@ async function proposed(rollout: Rollout, question: string, documents: string): 
 }
 
 /** What stands behind (a), (b), ... in order; a text without such marks is one candidate. */
-export function candidatesIn(text: string): string[] {
+function candidatesIn(text: string): string[] {
   const parts = text.split(/\([a-e]\)/);
   const marked = parts.length > 1 ? parts.slice(1) : parts;
   const trimmed = marked.map((part) => part.replace(/^[\s,.;]+|[\s,.;]+$/g, ""));

@@ -40,7 +40,7 @@ export interface AgenticFormatOptions {
 }
 
 /** The one tool that the original offers. */
-export const wikiTool: AgenticTool = {
+const wikiTool: AgenticTool = {
   name: "Wiki_RAG",
   description: "an encyclopedia; give the names of what you look for.",
 };

@@ -13,7 +13,7 @@ export interface StackTags {
 }
 
 /** Each action in tags of its own name, as in Agentic-RAG-R1. */
-export const stackTags: StackTags = {
+const stackTags: StackTags = {
   plan: tagsOf("plan"),
   reasoning: tagsOf("reasoning"),
   search: tagsOf("search"),

@@ -14,7 +14,7 @@ const idList = lazySchema((z) =>
 );
 
 /** The keys of tokenizer_config.json and special_tokens_map.json that are used here. */
-export const tokenizerConfigSchema = lazySchema((z) =>
+const tokenizerConfigSchema = lazySchema((z) =>
   z.looseObject({
     bos_token: tokenText().nullish(),
     eos_token: tokenText().nullish(),
