@@ -1,4 +1,4 @@
-/** SeekRL's front door: models, engines, agents, evaluation and training; the rest stands behind `seekrl/...`. */
+/** The main entry: models, engines, agents, evaluation and training; the rest stands behind `seekrl/...`. */
 
 export type { LossStats, ValueStats } from "./base/addon/training.ts";
 export type { DeadlineLimits } from "./base/deadline.ts";

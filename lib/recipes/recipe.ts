@@ -9,7 +9,7 @@ import type { Search } from "../search/search.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import type { Algorithm } from "../train/algorithm/algorithm.ts";
 
-/** How an agent talks, how far it may go, what it earns, and how it learns from that. */
+/** A recipe: format, limits, reward, algorithm and training of an agent. */
 export interface Recipe {
   readonly format: Format;
   /** Runs the calls of a turn, for recipes with tools. @default one search for all queries */
@@ -89,8 +89,8 @@ export function recipeTotalReward(
   // A ratio divides by a reward that holds those of the tokens already.
   if (tokenRewards === undefined || algorithm.tokenRewards === "ratio") return reward;
   const byToken = tokenRewards(tokenizer);
-  return async (...played) => {
-    const [whole, tokens] = [await reward(...played), await byToken(...played)];
+  return async (...args) => {
+    const [whole, tokens] = [await reward(...args), await byToken(...args)];
     return Array.from(tokens).reduce((sum, each) => sum + each, whole);
   };
 }

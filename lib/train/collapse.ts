@@ -12,7 +12,7 @@ export interface CollapseOptions {
   readonly action?: "stop" | "rollback" | "ignore";
   /** Steps over which numbers are averaged before they are compared; nothing is judged before twice as many. @default 10 */
   readonly window?: number;
-  /** Hears of a rollback and the step whose weights the run ends with. */
+  /** Told of a rollback and the step whose weights the run ends with. */
   readonly onRollback?: (collapse: Collapse, step: number) => void;
 }
 

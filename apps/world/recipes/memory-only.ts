@@ -7,7 +7,7 @@ import type { ParseTurn } from "../../../lib/rollout/grammars/grammar.ts";
 
 const answerTags = tagsOf("answer");
 
-/** Only an answer is an action: nobody hears a search. */
+/** Only an answer is an action: a search is not read. */
 const parseAnswer: ParseTurn = (turn) => {
   const block = firstBlock(turn, answerTags);
   if (block === undefined) return { kind: "invalid", reason: "no action" };

@@ -5,7 +5,7 @@ import type { PassageStore } from "../../corpus/passage-store.ts";
 import type { StoredRange } from "../embedders.ts";
 import { type IndexStage, type OnIndexProgress, trackStage } from "./progress.ts";
 
-/** What every step of building hears and heeds. */
+/** Progress and abort, which every step of building has. */
 export interface Listener {
   readonly onProgress?: OnIndexProgress | undefined;
   readonly signal?: AbortSignal | undefined;

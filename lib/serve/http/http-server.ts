@@ -36,7 +36,7 @@ export interface Service {
   /** From the first byte of a request to its answer, milliseconds. */
   readonly timeoutMs: number;
   readonly defaultPort: number;
-  /** What clients hear of an error: nothing that names files or other servers. */
+  /** What clients are told of an error: nothing that names files or other servers. */
   failureOf(error: unknown): Refusal;
   /** Is told of every call that has ended. */
   onAnswered?(call: Call): void;

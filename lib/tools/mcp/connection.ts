@@ -131,7 +131,7 @@ async function openAddress({ url, headers }: McpAddress): Promise<Way> {
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, farewellMs);
     });
-    // A server that forgets us by itself need not hear that we leave.
+    // A server that forgets us by itself need not be told that we leave.
     await Promise.race([transport.terminateSession().catch(() => {}), late]);
     clearTimeout(timer);
   };
