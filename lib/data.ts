@@ -26,8 +26,8 @@ export {
   type CurriculumOptions,
   type RagCurriculumOptions,
   type RankedQuestion,
+  r1SearcherCurriculum,
   ragCurriculum,
-  searcherCurriculum,
 } from "./curate/curriculum.ts";
 export {
   type CutConversation,

@@ -1,7 +1,7 @@
 /** `seekrl/recipes`: published systems as plain options, and the formats they are made of. */
 
 export { type AgenticAccuracy, type AgenticOptions, agenticRagR1 } from "./recipes/agentic-rag-r1.ts";
-export { rSearcher, type SearcherOptions } from "./recipes/r1-searcher.ts";
+export { type R1SearcherOptions, r1Searcher } from "./recipes/r1-searcher.ts";
 export { ragR1 } from "./recipes/rag-r1.ts";
 export { type ReSearchOptions, reSearch } from "./recipes/re-search.ts";
 export type { Recipe, Training } from "./recipes/recipe.ts";
@@ -9,7 +9,7 @@ export { type SearchR1Options, searchR1 } from "./recipes/search-r1.ts";
 export type { AgenticLanguage, AgenticTool } from "./rollout/formats/agentic-prompts.ts";
 export type { AgenticFormatOptions } from "./rollout/formats/agentic-rag.ts";
 export { type Format, ragFormat } from "./rollout/formats/format.ts";
-export type { SearcherQueryStyle } from "./rollout/formats/r1-searcher.ts";
+export type { R1SearcherQueryStyle } from "./rollout/formats/r1-searcher.ts";
 export type { ReSearchTemplate } from "./rollout/formats/re-search.ts";
 export { type ToolFormatOptions, toolFormat } from "./rollout/formats/tool-format.ts";
 export type { Tags } from "./rollout/grammars/blocks.ts";

@@ -30,9 +30,9 @@ export {
 } from "./reward/systems/agentic-rag.ts";
 export {
   type R1SearcherRewardOptions,
+  type R1SearcherStage,
   r1SearcherReward,
   type SearchedText,
-  type SearcherStage,
 } from "./reward/systems/r1-searcher.ts";
 export { type ReCallRewardOptions, reCallReward } from "./reward/systems/re-call.ts";
 export {

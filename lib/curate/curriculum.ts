@@ -6,8 +6,8 @@ import { type AttemptOptions, type Attempts, attemptQuestions, type Outcome } fr
 import {
   type Difficulty,
   difficultyOf,
+  r1SearcherBounds,
   ragSelection,
-  searcherBounds,
   selectForRag,
   type Tried,
 } from "./selection.ts";
@@ -92,14 +92,14 @@ export async function ragCurriculum(
  * @throws as `attemptQuestions`
  * @example
  * const isRight = (trajectory, question) => emReward(trajectory, question) === 1;
- * const { counts } = await searcherCurriculum(questions, { agent, isRight, maxAttempts: 1 });
+ * const { counts } = await r1SearcherCurriculum(questions, { agent, isRight, maxAttempts: 1 });
  * assert.equal(counts.easy + counts.unsolved, questions.length);
  */
-export async function searcherCurriculum(
+export async function r1SearcherCurriculum(
   questions: readonly Question[],
   {
     levels = ["medium", "difficult"],
-    maxAttempts = searcherBounds.maxAttempts,
+    maxAttempts = r1SearcherBounds.maxAttempts,
     ...options
   }: CurriculumOptions & { readonly levels?: readonly Difficulty[] },
 ): Promise<Curriculum> {

@@ -57,7 +57,7 @@ export function selectForRag(
 export type Difficulty = "easy" | "medium" | "difficult" | "unsolved";
 
 /** R1-Searcher's bounds: fewer than 10 rollouts are easy, more than 20 difficult. */
-export const searcherBounds = { mediumFrom: 10, mediumTo: 20, maxAttempts: 30 } as const;
+export const r1SearcherBounds = { mediumFrom: 10, mediumTo: 20, maxAttempts: 30 } as const;
 
 /**
  * R1-Searcher's level of a question. What no rollout answered has no level of the paper's: it is `unsolved`.
@@ -69,6 +69,6 @@ export const searcherBounds = { mediumFrom: 10, mediumTo: 20, maxAttempts: 30 } 
  */
 export function difficultyOf({ attempts, isRight }: Pick<Tried, "attempts" | "isRight">): Difficulty {
   if (!isRight) return "unsolved";
-  if (attempts < searcherBounds.mediumFrom) return "easy";
-  return attempts <= searcherBounds.mediumTo ? "medium" : "difficult";
+  if (attempts < r1SearcherBounds.mediumFrom) return "easy";
+  return attempts <= r1SearcherBounds.mediumTo ? "medium" : "difficult";
 }

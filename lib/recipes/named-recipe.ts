@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { SeekError } from "../base/errors.ts";
 import type { Reward } from "../reward/reward.ts";
-import type { SearcherStage } from "../reward/systems/r1-searcher.ts";
+import type { R1SearcherStage } from "../reward/systems/r1-searcher.ts";
 import { defaultMemory, type Memory } from "../rollout/memory.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import { type AgenticOptions, agenticRagR1 } from "./agentic-rag-r1.ts";
 import { type ChosenRecipe, type RecipeChoice, recipeChoice } from "./choices.ts";
-import { rSearcher } from "./r1-searcher.ts";
+import { r1Searcher } from "./r1-searcher.ts";
 import { ragR1 } from "./rag-r1.ts";
 import { reSearch } from "./re-search.ts";
 import type { Recipe } from "./recipe.ts";
@@ -49,13 +49,13 @@ export function recipeOfChoice(choice: ChosenRecipe, { tools, judge }: RecipePar
     case "research":
       return reSearch({ ...choice, templateText: readPrompt(choice.promptFile), tools });
     case "r1-searcher":
-      return rSearcher({ ...choice, stage: stageOf(choice.stage) });
+      return r1Searcher({ ...choice, stage: stageOf(choice.stage) });
     case "agentic-rag-r1":
       return agenticRagR1({ ...agenticOptions(choice, judge), box: tools });
   }
 }
 
-function stageOf(stage: Extract<ChosenRecipe, { readonly name: "r1-searcher" }>["stage"]): SearcherStage {
+function stageOf(stage: Extract<ChosenRecipe, { readonly name: "r1-searcher" }>["stage"]): R1SearcherStage {
   return stage === undefined || stage === "auto" ? 2 : stage;
 }
 

@@ -2,21 +2,21 @@
 import { fewSearchesBonus } from "../reward/group.ts";
 import {
   type R1SearcherRewardOptions,
+  type R1SearcherStage,
   r1SearcherReward,
-  type SearcherStage,
 } from "../reward/systems/r1-searcher.ts";
-import { type SearcherQueryStyle, searcherFormat } from "../rollout/formats/r1-searcher.ts";
+import { type R1SearcherQueryStyle, r1SearcherFormat } from "../rollout/formats/r1-searcher.ts";
 import { type Algorithm, algorithms } from "../train/algorithm/algorithm.ts";
 import type { Recipe, Training } from "./recipe.ts";
 
 /** Options of the recipe. */
-export interface SearcherOptions {
+export interface R1SearcherOptions {
   /** Stage 1 rewards searching, stage 2 the answer; `zero` trains a base model in one stage. */
-  readonly stage: SearcherStage;
+  readonly stage: R1SearcherStage;
   /** A text for base models, or messages for instruct models. @default "base" for `zero`, else "instruct" */
   readonly template?: "base" | "instruct";
   /** What the prompt says of queries and questions. @default "triple" */
-  readonly queryStyle?: SearcherQueryStyle;
+  readonly queryStyle?: R1SearcherQueryStyle;
   /** See `r1SearcherReward`. @default "paper", or "code" when faithful */
   readonly variant?: R1SearcherRewardOptions["variant"];
   /** Adds the bonus of R1-Searcher++ for right answers with few searches. @default false */
@@ -33,19 +33,19 @@ export interface SearcherOptions {
  * @param options - stage, template, reward variant, faithfulness
  * @returns a recipe; change it by spreading
  * @example
- * const { training } = rSearcher({ stage: 1 });
+ * const { training } = r1Searcher({ stage: 1 });
  * assert.deepEqual([training.samples, training.batchQuestions], [16, 15]);
  */
-export function rSearcher({
+export function r1Searcher({
   stage,
   template = stage === "zero" ? "base" : "instruct",
   queryStyle = "triple",
   faithful = false,
   variant = faithful ? "code" : "paper",
   fewSearches = false,
-}: SearcherOptions): Recipe {
+}: R1SearcherOptions): Recipe {
   return {
-    format: searcherFormat({ template, queryStyle, faithful }),
+    format: r1SearcherFormat({ template, queryStyle, faithful }),
     limits: {
       // Eight searches and the answer.
       maxTurns: 9,
@@ -74,13 +74,13 @@ export function rSearcher({
 }
 
 // One pass over 350 questions in stage 1, over 8,148 in the others.
-const sizes: Readonly<Record<SearcherStage, Pick<Training, "steps" | "batchQuestions">>> = {
+const sizes: Readonly<Record<R1SearcherStage, Pick<Training, "steps" | "batchQuestions">>> = {
   1: { steps: 23, batchQuestions: 15 },
   2: { steps: 125, batchQuestions: 65 },
   zero: { steps: 127, batchQuestions: 64 },
 };
 
-function algorithmOf(stage: SearcherStage): Algorithm {
+function algorithmOf(stage: R1SearcherStage): Algorithm {
   const kl = { in: "reward", estimator: "k1", coef: 1e-4 } as const;
   const common = { miniBatches: 4, ...(stage === "zero" ? {} : { kl }) };
   return { advantage: stage === 1 ? algorithms.grpo.advantage : "reinforce++-baseline", ...common };

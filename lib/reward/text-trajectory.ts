@@ -1,6 +1,6 @@
 /** Trajectories from decoded texts, for trainers that only send those. */
 import type { Question } from "../data/question.ts";
-import { searcherTags } from "../rollout/formats/r1-searcher.ts";
+import { r1SearcherTags } from "../rollout/formats/r1-searcher.ts";
 import { blocksOf, firstBlock, type Tags, tagsOf } from "../rollout/grammars/blocks.ts";
 import type { Segment, Trajectory } from "../rollout/trajectory.ts";
 import { normalizeAnswer } from "../text/words/normalize.ts";
@@ -12,7 +12,7 @@ const observationTags: Readonly<Record<TextFamily, Tags>> = {
   rag: tagsOf("information"),
   research: tagsOf("result"),
   agentic: tagsOf("observation"),
-  "r1-searcher": { open: searcherTags.documents, close: searcherTags.documentsEnd },
+  "r1-searcher": { open: r1SearcherTags.documents, close: r1SearcherTags.documentsEnd },
 };
 
 /** Where the model's turn begins: ChatML, Llama 3, a base prompt. */

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
+import { r1Searcher } from "../../lib/recipes/r1-searcher.ts";
 import { promptText } from "../../lib/rollout/session/prompt.ts";
 import { projectRoot } from "../project.ts";
 import { runCli } from "./run-cli.ts";
@@ -104,7 +104,7 @@ test("R1-Searcher changes its stage by itself, and a finished training is not ru
 
 test("R1-Searcher's first stage ends in the step in which the rollouts search often enough", async () => {
   const taught = path("taught");
-  const prompt = promptText(rSearcher({ stage: 1 }).format, "which city?");
+  const prompt = promptText(r1Searcher({ stage: 1 }).format, "which city?");
   const completion = "<|begin_of_query|> a <|end_of_query|>";
   await writeFile(path("demonstration.jsonl"), lines([{ prompt, completion }]));
   const sft = ["sft", "--model", path("model"), "--data", path("demonstration.jsonl"), "--out", taught];

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { demonstrations } from "../../apps/world/teachers/demonstrations.ts";
 import { balancedSamples, sftSamples, type WrittenSegment } from "../../lib/curate/samples.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
-import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
+import { r1SearcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
 
 const format = ragFormat("single");
 const prompt: WrittenSegment = { kind: "prompt", text: "who?", tokens: [7] };
@@ -37,7 +37,7 @@ test("a turn without an action is no sample, but stands in what is read before t
 });
 
 test("actions are read by the recipe's own grammar, tags inside of documents never", () => {
-  const searcher = searcherFormat({ template: "instruct", faithful: false });
+  const searcher = r1SearcherFormat({ template: "instruct", faithful: false });
   const turns = [
     says("<|begin_of_query|> x <|end_of_query|>"),
     sees("<answer> no </answer>"),

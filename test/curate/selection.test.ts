@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { attemptQuestions } from "../../lib/curate/attempts.ts";
-import { ragCurriculum, searcherCurriculum, splitQuestions } from "../../lib/curate/curriculum.ts";
+import { r1SearcherCurriculum, ragCurriculum, splitQuestions } from "../../lib/curate/curriculum.ts";
 import { difficultyOf } from "../../lib/curate/selection.ts";
 import { isYes, numbered, scriptedAgent } from "./scripted.ts";
 
@@ -47,7 +47,7 @@ test("the easy quarter is drawn by the seed and not by the order of the question
 
 test("R1-Searcher: fewer than 10 rollouts are easy, 10 to 20 medium, more difficult", async () => {
   const agent = scriptedAgent((number) => number + 1);
-  const { questions: chosen, counts } = await searcherCurriculum(numbered(40), { agent, isRight: isYes });
+  const { questions: chosen, counts } = await r1SearcherCurriculum(numbered(40), { agent, isRight: isYes });
   assert.deepEqual(counts, { easy: 9, medium: 11, difficult: 10, unsolved: 10 });
   assert.deepEqual(
     chosen.map(({ attempts, difficulty }) => `${attempts} ${difficulty}`),

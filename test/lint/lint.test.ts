@@ -9,7 +9,7 @@ import { writtenSource } from "../../apps/lint/written.ts";
 import { withWorldPrompt, worldRecipe } from "../../apps/world/recipes/world.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
-import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
+import { r1Searcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
@@ -42,7 +42,7 @@ test("the shipped model and the built-in world break no law", async () => {
 });
 
 test("every recipe's turns are known, so that each law is seen to hold in each", async () => {
-  const published = [ragR1({ queries: "single" }), searchR1(), reSearch(), rSearcher({ stage: 2 })];
+  const published = [ragR1({ queries: "single" }), searchR1(), reSearch(), r1Searcher({ stage: 2 })];
   const recipes = [...published, reSearch({ faithful: true })];
   for (const recipe of recipes) {
     const limits = { ...recipe.limits, ...small };

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { memoryOnly } from "../../apps/world/recipes/memory-only.ts";
-import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
+import { r1Searcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
 import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
-import { type SearcherQueryStyle, searcherTags } from "../../lib/rollout/formats/r1-searcher.ts";
+import { type R1SearcherQueryStyle, r1SearcherTags } from "../../lib/rollout/formats/r1-searcher.ts";
 import { characters, recordedSearch, ScriptedSequence } from "../rollout/doubles.ts";
 
 const question = { id: "a", question: "capital of France?", answers: ["Paris"] };
@@ -39,17 +39,17 @@ test("without a search there is one turn, a search is no action, and the answer 
 });
 
 test("R1-Searcher's four prompts differ in what they say of queries, and all show its tags", () => {
-  const systems = (["triple", "subquestions", "keywords", "judgement"] as SearcherQueryStyle[]).map(
-    (queryStyle) => rSearcher({ stage: 2, queryStyle }).format.system ?? "",
+  const systems = (["triple", "subquestions", "keywords", "judgement"] as R1SearcherQueryStyle[]).map(
+    (queryStyle) => r1Searcher({ stage: 2, queryStyle }).format.system ?? "",
   );
   assert.equal(new Set(systems).size, 4);
   for (const system of systems) {
-    for (const tag of Object.values(searcherTags)) assert.ok(system.includes(tag), system);
+    for (const tag of Object.values(r1SearcherTags)) assert.ok(system.includes(tag), system);
   }
   const says = (word: string): boolean[] => systems.map((system) => system.includes(word));
   assert.deepEqual(says("single triple"), [true, false, false, true]);
   assert.deepEqual(says("keyword_1\tkeyword_2"), [false, true, true, false]);
   assert.deepEqual(says("smaller ones"), [false, true, false, false]);
   assert.deepEqual(says("yes or no"), [false, false, false, true]);
-  assert.equal(systems[0], rSearcher({ stage: 2 }).format.system);
+  assert.equal(systems[0], r1Searcher({ stage: 2 }).format.system);
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { readParquetGroups } from "../../lib/data/files/parquet.ts";
 import { readQuestions } from "../../lib/data/question.ts";
-import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
+import { r1Searcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
 import { projectRoot } from "../project.ts";
@@ -63,7 +63,7 @@ test("what R1-Searcher reads in its published conversations is what we write, by
   skip,
 }, () => {
   const path = join(shared ?? "", "qa/r1-searcher/predictions/bamboogle_qwen.jsonl");
-  const { observation } = rSearcher({ stage: "zero", faithful: true }).format;
+  const { observation } = r1Searcher({ stage: "zero", faithful: true }).format;
   const said = readFileSync(path, "utf8").trim().split("\n");
   const texts = said.map((line) => (JSON.parse(line) as { gen_text_store: string }).gen_text_store);
   const found = texts.flatMap(

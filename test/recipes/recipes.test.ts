@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { worldRecipe } from "../../apps/world/recipes/world.ts";
 import { agenticRagR1 } from "../../lib/recipes/agentic-rag-r1.ts";
-import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
+import { r1Searcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
@@ -52,10 +52,10 @@ const scripts: readonly [name: string, recipe: Recipe, turns: readonly string[],
     [rag[0] ?? "", `${boxed}<|endoftext|>`],
     1,
   ],
-  ["r1-searcher stage 1", rSearcher({ stage: 1 }), searcher, 1],
-  ["r1-searcher stage 2", rSearcher({ stage: 2 }), searcher, 1],
-  ["r1-searcher zero", rSearcher({ stage: "zero" }), searcher, 1],
-  ["r1-searcher faithful", rSearcher({ stage: 1, faithful: true }), searcher, 2],
+  ["r1-searcher stage 1", r1Searcher({ stage: 1 }), searcher, 1],
+  ["r1-searcher stage 2", r1Searcher({ stage: 2 }), searcher, 1],
+  ["r1-searcher zero", r1Searcher({ stage: "zero" }), searcher, 1],
+  ["r1-searcher faithful", r1Searcher({ stage: 1, faithful: true }), searcher, 2],
   ["world", worldRecipe({ queries: "multi" }), rag, 1],
 ];
 
@@ -71,7 +71,7 @@ test("a conversation that searches and answers right earns the whole reward in e
 
 test("a turn without an action is answered and counted by default, and ends the conversation faithfully where it did", async () => {
   const silent = "I do not know.";
-  for (const recipe of [ragR1({ queries: "single" }), searchR1(), reSearch(), rSearcher({ stage: 2 })]) {
+  for (const recipe of [ragR1({ queries: "single" }), searchR1(), reSearch(), r1Searcher({ stage: 2 })]) {
     const { trajectory, sequence } = await play(
       { ...recipe, limits: { ...recipe.limits, maxTurns: 2 } },
       silent,
@@ -80,7 +80,7 @@ test("a turn without an action is answered and counted by default, and ends the 
     assert.deepEqual([trajectory.invalidActions, trajectory.stop, trajectory.turns], [2, "eos", 2]);
     assert.deepEqual(sequence.appended, [recipe.format.invalid + recipe.format.lastTurn]);
   }
-  for (const recipe of [reSearch({ faithful: true }), rSearcher({ stage: 2, faithful: true })]) {
+  for (const recipe of [reSearch({ faithful: true }), r1Searcher({ stage: 2, faithful: true })]) {
     const { trajectory } = await play(recipe, silent);
     assert.deepEqual([trajectory.invalidActions, trajectory.stop, trajectory.turns], [0, "eos", 1]);
   }
@@ -93,10 +93,10 @@ test("instruct prompts go through the chat template, base prompts stand alone, a
   assert.match(base, /^The following.* User: capital of Italy\?\. Assistant:$/s);
   assert.ok(!base.includes("{{") && base.includes("\\boxed{the answer}"));
   assert.match(
-    (await play(rSearcher({ stage: 1 }), ...searcher)).prompt,
+    (await play(r1Searcher({ stage: 1 }), ...searcher)).prompt,
     /\[user\]capital of Italy\?\[assistant\]<think>$/,
   );
-  const zero = (await play(rSearcher({ stage: "zero" }), ...searcher)).prompt;
+  const zero = (await play(r1Searcher({ stage: "zero" }), ...searcher)).prompt;
   assert.match(zero, /^The User asks.*\n\nUser:capital of Italy\?\nAssistant: <think>$/s);
 });
 
@@ -109,7 +109,7 @@ test("nothing in any prompt earns a reward by default", async () => {
 });
 
 test("R1-Searcher stops after eight searches, and says before the last turn that none is left", async () => {
-  const recipe = rSearcher({ stage: 2 });
+  const recipe = r1Searcher({ stage: 2 });
   const { trajectory, sequence } = await play(recipe, ...Array.from({ length: 9 }, () => searcher[0] ?? ""));
   assert.deepEqual([trajectory.stop, trajectory.rounds], ["max_turns", 8]);
   assert.ok(sequence.appended.at(-1)?.endsWith(recipe.format.lastTurn));
@@ -125,13 +125,13 @@ test("each recipe has the published algorithm and sizes", () => {
   assert.deepEqual(short(searchR1()), ["gae", 1, 512]);
   assert.deepEqual(short(searchR1({ algorithm: "grpo" })), ["grpo", 5, 512]);
   assert.deepEqual(short(reSearch()), ["grpo", 5, 256]);
-  assert.deepEqual(short(rSearcher({ stage: 1 })), ["grpo", 16, 15]);
-  assert.deepEqual(short(rSearcher({ stage: 2 })), ["reinforce++-baseline", 16, 65]);
-  assert.equal(rSearcher({ stage: "zero" }).algorithm.kl, undefined);
+  assert.deepEqual(short(r1Searcher({ stage: 1 })), ["grpo", 16, 15]);
+  assert.deepEqual(short(r1Searcher({ stage: 2 })), ["reinforce++-baseline", 16, 65]);
+  assert.equal(r1Searcher({ stage: "zero" }).algorithm.kl, undefined);
   const drawn = (faithful: boolean) =>
     [
       ragR1({ queries: "single", faithful }),
-      rSearcher({ stage: 1, faithful }),
+      r1Searcher({ stage: 1, faithful }),
       searchR1({ algorithm: "grpo", faithful }),
       searchR1({ algorithm: "ppo", faithful }),
       reSearch({ faithful }),
@@ -160,16 +160,16 @@ test("each recipe has the published rates, distances to the start model, clips a
   toldOf(searchR1({ algorithm: "grpo", format: true }), grpo(5e-7));
   toldOf(reSearch(), [1e-6, 0, 1e-5, 0, inLoss, undefined, 0.001, 1]);
   const searcher = (kl: string | undefined) => [2e-6, 0, 1e-5, 0, kl, undefined, undefined, 4];
-  toldOf(rSearcher({ stage: 1 }), searcher("reward k1 0.0001"));
-  toldOf(rSearcher({ stage: 2 }), searcher("reward k1 0.0001"));
-  toldOf(rSearcher({ stage: "zero" }), searcher(undefined));
+  toldOf(r1Searcher({ stage: 1 }), searcher("reward k1 0.0001"));
+  toldOf(r1Searcher({ stage: 2 }), searcher("reward k1 0.0001"));
+  toldOf(r1Searcher({ stage: "zero" }), searcher(undefined));
 });
 
 test("faithfully, R1-Searcher has its own second moment and Agentic-RAG-R1 no bound on gradients", () => {
   const own = ({ training: { beta2, maxGradNorm } }: Recipe) => [beta2, maxGradNorm];
-  assert.deepEqual(own(rSearcher({ stage: 2, faithful: true })), [0.95, undefined]);
+  assert.deepEqual(own(r1Searcher({ stage: 2, faithful: true })), [0.95, undefined]);
   assert.deepEqual(own(agenticRagR1({ faithful: true })), [undefined, 0]);
-  for (const recipe of [rSearcher({ stage: 2 }), agenticRagR1()]) {
+  for (const recipe of [r1Searcher({ stage: 2 }), agenticRagR1()]) {
     assert.deepEqual(own(recipe), [undefined, undefined]);
   }
 });
@@ -181,8 +181,8 @@ test("ReSearch has ten turns, and faithfully no limit but tokens", () => {
 });
 
 test("the bonus for few searches is an option of R1-Searcher", () => {
-  assert.equal(rSearcher({ stage: 2 }).groupReward, undefined);
-  assert.equal(typeof rSearcher({ stage: 2, fewSearches: true }).groupReward, "function");
+  assert.equal(r1Searcher({ stage: 2 }).groupReward, undefined);
+  assert.equal(typeof r1Searcher({ stage: 2, fewSearches: true }).groupReward, "function");
 });
 
 test("a warm-up keeps its share of a shorter run unless it is given", () => {

@@ -5,7 +5,7 @@ import { agenticWorldRecipe } from "../../apps/world/recipes/agentic-world.ts";
 import { type SpeechFamily, worldSpeech, worldTeaching } from "../../apps/world/recipes/world-speech.ts";
 import { fitToWorld, worldSizes } from "../../apps/world/recipes/world-training.ts";
 import { kNames } from "../../apps/world/story/names.ts";
-import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
+import { r1Searcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
@@ -18,7 +18,7 @@ const recipes: readonly [keyof typeof worldSizes, Recipe, SpeechFamily][] = [
   ["rag-r1", ragR1({ queries: "multi" }), "rag"],
   ["search-r1", searchR1({ format: true }), "rag"],
   ["research", reSearch(), "research"],
-  ["r1-searcher 2", rSearcher({ stage: 2 }), "r1-searcher"],
+  ["r1-searcher 2", r1Searcher({ stage: 2 }), "r1-searcher"],
 ];
 
 for (const [name, own, family] of recipes) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { differencesOf, fitToWorld, worldSizes } from "../../apps/world/recipes/world-training.ts";
-import { rSearcher } from "../../lib/recipes/r1-searcher.ts";
+import { r1Searcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { reSearch } from "../../lib/recipes/re-search.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
@@ -14,8 +14,8 @@ const recipes: readonly [keyof typeof worldSizes, Recipe][] = [
   ["search-r1", searchR1()],
   ["search-r1 grpo", searchR1({ algorithm: "grpo" })],
   ["research", reSearch()],
-  ["r1-searcher 1", rSearcher({ stage: 1 })],
-  ["r1-searcher 2", rSearcher({ stage: 2 })],
+  ["r1-searcher 1", r1Searcher({ stage: 1 })],
+  ["r1-searcher 2", r1Searcher({ stage: 2 })],
 ];
 
 test("on the world a recipe keeps its reward, its tags, its advantage and its samples", () => {

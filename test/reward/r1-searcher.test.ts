@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { r1SearcherReward } from "../../lib/reward/systems/r1-searcher.ts";
-import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
+import { r1SearcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
 import { asks, spoken } from "./spoken.ts";
 
 const query = "I wonder. <|begin_of_query|> q <|end_of_query|>";
-const found = searcherFormat().observation(["q"], [[{ title: "Rome", text: "a city" }]], (text) => text);
+const found = r1SearcherFormat().observation(["q"], [[{ title: "Rome", text: "a city" }]], (text) => text);
 const answer = (text: string): string => `So. </think>\n<answer> ${text} </answer>`;
 const searched = spoken(query, found, answer("Rome"));
 const unsearched = spoken(answer("Rome"));

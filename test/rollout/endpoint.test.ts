@@ -14,7 +14,7 @@ import {
 } from "../../lib/rollout/endpoint/messages.ts";
 import { endOf, endpointSource } from "../../lib/rollout/endpoint/text-sequence.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
-import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
+import { r1SearcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
 import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
 import { defaultLimits } from "../../lib/rollout/limits.ts";
 import { defaultMemory } from "../../lib/rollout/memory.ts";
@@ -81,7 +81,7 @@ test("a chat server is not sent words that begin the model's message, and may wr
   const tokenizer = wordCodec();
   const engine = endpointSource({ completions, tokenizer });
   const parts = { ...common, engine, tokenizer, search: recordedSearch(), chatTemplate: messageMarks };
-  const { answer, segments } = await searchAgent({ ...parts, format: searcherFormat() })(question);
+  const { answer, segments } = await searchAgent({ ...parts, format: r1SearcherFormat() })(question);
   assert.equal(answer, "Paris");
   const asked = server.asked.map(
     ({ body }) => (body as { messages: { role: string; content: string }[] }).messages,

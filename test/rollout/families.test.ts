@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { agenticFormat } from "../../lib/rollout/formats/agentic-rag.ts";
 import { type Format, ragFormat } from "../../lib/rollout/formats/format.ts";
 import { originalRagFormat, searchR1Observation } from "../../lib/rollout/formats/original-rag.ts";
-import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
+import { r1SearcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
 import { reSearchFormat } from "../../lib/rollout/formats/re-search.ts";
 import { toolFormat } from "../../lib/rollout/formats/tool-format.ts";
 import { dice } from "../dice.ts";
@@ -19,9 +19,9 @@ const families: Readonly<Record<string, Format>> = {
   "re-search": reSearchFormat(),
   "re-search base": reSearchFormat({ template: "base" }),
   "original re-search": reSearchFormat({ faithful: true }),
-  searcher: searcherFormat(),
-  "searcher base": searcherFormat({ template: "base" }),
-  "original searcher": searcherFormat({ faithful: true }),
+  searcher: r1SearcherFormat(),
+  "searcher base": r1SearcherFormat({ template: "base" }),
+  "original searcher": r1SearcherFormat({ faithful: true }),
 };
 const all = Object.entries(families);
 

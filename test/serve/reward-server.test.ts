@@ -11,7 +11,7 @@ import { r1SearcherReward } from "../../lib/reward/systems/r1-searcher.ts";
 import { reSearchScore } from "../../lib/reward/systems/re-search.ts";
 import { questionFinder, trajectoryOfText } from "../../lib/reward/text-trajectory.ts";
 import { originalRagFormat } from "../../lib/rollout/formats/original-rag.ts";
-import { searcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
+import { r1SearcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
 import type { ServeFault } from "../../lib/serve/http/http-server.ts";
 import { type RewardServerOptions, serveRewards } from "../../lib/serve/reward-server.ts";
 import { projectRoot } from "../project.ts";
@@ -48,7 +48,7 @@ test("texts of several questions get their rewards in order, read from the polic
 });
 
 test("a recipe's reward of a text is that of its trajectory", async () => {
-  const { prompt: ask, prefix, observation } = searcherFormat({ template: "base" });
+  const { prompt: ask, prefix, observation } = r1SearcherFormat({ template: "base" });
   const documents = observation(["q"], [[{ title: "Rome", text: "capital" }]], (text) => text);
   const said = ` ? <|begin_of_query|> q <|end_of_query|>${documents} ! </think><answer> Rome </answer>`;
   const text = ask("Capital of Italy?") + prefix + said;

@@ -1,7 +1,7 @@
 /** What the built-in world's teacher says as an agent of each recipe. */
 
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
-import { searcherTags } from "../../../lib/rollout/formats/r1-searcher.ts";
+import { r1SearcherTags } from "../../../lib/rollout/formats/r1-searcher.ts";
 import { kChatMarks } from "../prompt.ts";
 import { type MemorySpeech, visibleRows } from "../teachers/agentic-teacher.ts";
 import { type Demonstration, demonstrationBatch } from "../teachers/demonstrations.ts";
@@ -19,7 +19,7 @@ export type SpokenTurns = Pick<Speech, "search" | "answer">;
 /** The families, and agents with a memory stack, who have a teacher of their own. */
 export type TeachingFamily = SpeechFamily | "memory";
 
-const { query, queryEnd } = searcherTags;
+const { query, queryEnd } = r1SearcherTags;
 
 /** The turns of every family. */
 export const spokenTurns: Readonly<Record<SpeechFamily, SpokenTurns>> = {

@@ -1,16 +1,16 @@
 /** The rewards of R1-Searcher's stages (arXiv 2503.05592), as the paper states them and as the code computes them. */
 import type { Question } from "../../data/question.ts";
-import { searcherTags } from "../../rollout/formats/r1-searcher.ts";
+import { r1SearcherTags } from "../../rollout/formats/r1-searcher.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import { scoreAnswer } from "../metrics/rules.ts";
 import { countOf, policyText, responseText, type Spoken } from "../reading.ts";
 
 /** One of the two stages of training, or reinforcement learning of a base model in a single stage. */
-export type SearcherStage = 1 | 2 | "zero";
+export type R1SearcherStage = 1 | 2 | "zero";
 
 /** Options of the reward. */
 export interface R1SearcherRewardOptions {
-  readonly stage: SearcherStage;
+  readonly stage: R1SearcherStage;
   /**
    * `paper`: stage 1 pays 0.5 for a search and 0.5 for form, whatever the answer; the others pay the answer's F1 and
    * take 2 for bad form. `code`: stage 1 adds 1 for a covered answer and takes 1 for another; stage 2 takes only 1 for
@@ -44,7 +44,7 @@ export function r1SearcherReward(
   return (trajectory, { answers }) => {
     const text = faithful ? responseText(trajectory) : policyText(trajectory);
     const searches = faithful ? searchesInText(text) : searchesMade(trajectory, text);
-    const answer = searcherAnswer(text);
+    const answer = r1SearcherAnswer(text);
     const isAnswerFormed = hasAnswerForm(text);
     if (stage === 1) {
       const isCovered = answer !== undefined && scoreAnswer(answer, answers, "r1-searcher").coverEm1 === 1;
@@ -56,7 +56,7 @@ export function r1SearcherReward(
   };
 }
 
-function penaltyOf(stage: SearcherStage, variant: "paper" | "code"): number {
+function penaltyOf(stage: R1SearcherStage, variant: "paper" | "code"): number {
   return variant === "code" && stage === 2 ? 1 : 2;
 }
 
@@ -77,7 +77,7 @@ function earned(
  * @param text - what the policy wrote
  * @returns undefined without a complete answer
  */
-function searcherAnswer(text: string): string | undefined {
+function r1SearcherAnswer(text: string): string | undefined {
   const start = text.lastIndexOf("<answer>");
   const end = text.indexOf("</answer>", start);
   return start < 0 || end < 0 ? undefined : text.slice(start + "<answer>".length, end);
@@ -91,7 +91,7 @@ function hasAnswerForm(text: string): boolean {
 
 /** How many searches were made; undefined when tags of queries do not match them, or documents were made up. */
 function searchesMade({ rounds }: SearchedText, text: string): number | undefined {
-  const { query, queryEnd, documents, documentsEnd } = searcherTags;
+  const { query, queryEnd, documents, documentsEnd } = r1SearcherTags;
   const counts = [query, queryEnd].map((tag) => countOf(text, tag));
   const isFabricated = text.includes(documents) || text.includes(documentsEnd);
   return !isFabricated && counts.every((count) => count === rounds) ? rounds : undefined;
@@ -99,7 +99,7 @@ function searchesMade({ rounds }: SearchedText, text: string): number | undefine
 
 /** The same from the text alone: seven counts that must agree. */
 function searchesInText(text: string): number | undefined {
-  const { query, queryEnd, documents, documentsEnd } = searcherTags;
+  const { query, queryEnd, documents, documentsEnd } = r1SearcherTags;
   const marks = [
     query,
     queryEnd,
@@ -120,7 +120,7 @@ function breaksRules(
   answer: string | undefined,
   { stage, variant = "paper" }: R1SearcherRewardOptions,
 ): boolean {
-  const { documents, documentsEnd } = searcherTags;
+  const { documents, documentsEnd } = r1SearcherTags;
   const own = text.split(documents).map((part, i) => (i === 0 ? part : afterEnd(part, documentsEnd)));
   if (chinese.test(own.join(""))) return true;
   if (variant === "paper" || stage !== "zero") return false;
@@ -134,6 +134,6 @@ function afterEnd(part: string, end: string): string {
 }
 
 function isRamblingAnswer(answer: string): boolean {
-  const hasTag = Object.values(searcherTags).some((tag) => answer.includes(tag));
+  const hasTag = Object.values(r1SearcherTags).some((tag) => answer.includes(tag));
   return hasTag || answer.split(/\s+/).filter((word) => word !== "").length > 10;
 }

@@ -5,7 +5,7 @@ import { type Action, type ParseOptions, parseActions } from "../grammars/gramma
 import type { Format } from "./format.ts";
 
 /** Its tags. They are plain text: no token of a vocabulary. */
-export const searcherTags = {
+export const r1SearcherTags = {
   query: "<|begin_of_query|>",
   queryEnd: "<|end_of_query|>",
   documents: "<|begin_of_documents|>",
@@ -20,19 +20,19 @@ export const searcherTags = {
  * - `keywords` keywords with tabs between them
  * - `judgement` for questions that are answered with yes or no
  */
-export type SearcherQueryStyle = "triple" | "subquestions" | "keywords" | "judgement";
+export type R1SearcherQueryStyle = "triple" | "subquestions" | "keywords" | "judgement";
 
 /** Options of the conversation. */
-export interface SearcherFormatOptions {
+export interface R1SearcherFormatOptions {
   /** A text for base models, or messages for instruct models. @default "instruct" */
   readonly template?: "base" | "instruct";
   /** What the prompt says of queries and questions. @default "triple" */
-  readonly queryStyle?: SearcherQueryStyle;
+  readonly queryStyle?: R1SearcherQueryStyle;
   /** Ends a conversation at every turn without a query, and writes passages as the original's corpus does. @default false */
   readonly faithful?: boolean;
 }
 
-const { query, queryEnd, documents, documentsEnd } = searcherTags;
+const { query, queryEnd, documents, documentsEnd } = r1SearcherTags;
 const tags = { search: { open: query, close: queryEnd }, answer: tagsOf("answer") };
 
 const form = `\
@@ -44,7 +44,7 @@ const byTriple = `\
 While reasoning you can search for missing facts: write ${query} search query (only keywords) ${queryEnd}. A query must ask \
 for a single triple.`;
 
-const rules: Readonly<Record<SearcherQueryStyle, string>> = {
+const rules: Readonly<Record<R1SearcherQueryStyle, string>> = {
   triple: `${form} ${byTriple} ${returned}`,
   subquestions: `\
 ${form} While reasoning, first take the question apart into smaller ones, and go through them one by one. To search for what \
@@ -61,14 +61,14 @@ ${returned}`,
  * @param options - template and faithfulness
  * @returns a format; change it by spreading
  * @example
- * const { system, prefix } = searcherFormat();
+ * const { system, prefix } = r1SearcherFormat();
  * assert.ok(system?.startsWith("You are a helpful assistant.") && prefix === "<think>");
  */
-export function searcherFormat({
+export function r1SearcherFormat({
   template = "instruct",
   queryStyle = "triple",
   faithful = false,
-}: SearcherFormatOptions = {}): Format {
+}: R1SearcherFormatOptions = {}): Format {
   const isBase = template === "base";
   return {
     mode: "single",

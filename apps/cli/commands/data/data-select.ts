@@ -5,8 +5,8 @@ import { checkFilePlace } from "../../../../lib/base/files/files.ts";
 import { attemptQuestions } from "../../../../lib/curate/attempts.ts";
 import {
   type Curriculum,
+  r1SearcherCurriculum,
   ragCurriculum,
-  searcherCurriculum,
   splitQuestions,
 } from "../../../../lib/curate/curriculum.ts";
 import { readDemonstrations } from "../../../../lib/curate/read-demonstrations.ts";
@@ -118,7 +118,7 @@ async function choose(questions: readonly Question[], options: Options, opened: 
   if (solved !== undefined) throw new UsageError("--solved: expected only with --rule rag-r1");
   const { temperature = 1, attempts } = options;
   return runAttempts({ ...options, temperature, attempts, part: "attempts" }, opened, (how) =>
-    searcherCurriculum(questions, { ...how, levels }),
+    r1SearcherCurriculum(questions, { ...how, levels }),
   );
 }
 
