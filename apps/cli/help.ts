@@ -20,8 +20,12 @@ const common: readonly Field[] = [
   },
 ];
 
-/** All that `--help` says of a command. */
-export function commandHelp({ name, summary, options, places = [] }: Command, width: number): string {
+/** All that `--help` says of a command; `inner` are the commands whose names begin with its name. */
+export function commandHelp(
+  { name, summary, options, places = [] }: Command,
+  width: number,
+  inner: readonly Pick<Command, "name" | "summary">[] = [],
+): string {
   const fields = fieldsOf(options);
   const placed = fields.filter(({ key }) => places.includes(key));
   const flags = fields.filter(({ key }) => !places.includes(key));
@@ -35,6 +39,7 @@ export function commandHelp({ name, summary, options, places = [] }: Command, wi
     `Usage: seekrl ${name} [options]${usage}\n\n`,
     wrapped(summary, 0, width),
     placed.length === 0 ? "" : `\nArguments:\n${placed.map((field) => argumentRow(field, width)).join("")}`,
+    inner.length === 0 ? "" : `\nCommands:\n${inner.map((each) => innerRow(each, width)).join("")}`,
     ...groups,
     `\nEvery command:\n${common.map((field) => optionRow(field, width)).join("")}`,
     ...fields.filter(({ type }) => type === "object").map((field) => `\n${keysOf(field, width)}`),
@@ -63,6 +68,10 @@ function titleOf({ group = "Options" }: Field): string {
 
 function argumentRow(field: Field, width: number): string {
   return row(`${" ".repeat(indent)}${field.key}`, field.help, width);
+}
+
+function innerRow({ name, summary }: Pick<Command, "name" | "summary">, width: number): string {
+  return row(`${" ".repeat(indent)}${name.split(" ").at(-1)}`, summary, width);
 }
 
 function optionRow(field: Field, width: number): string {

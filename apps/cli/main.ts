@@ -91,7 +91,8 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
     if (!places.includes(flag.attributeName())) subcommand.addOption(flag);
   }
   subcommand.option("--config <file>").option("--json");
-  subcommand.configureHelp({ formatHelp: () => commandHelp(each, process.stdout.columns ?? 80) });
+  const inner = (): Command[] => commands.filter(({ name }) => name.startsWith(`${each.name} `));
+  subcommand.configureHelp({ formatHelp: () => commandHelp(each, process.stdout.columns ?? 80, inner()) });
   return subcommand.action(async () => {
     const { config, json = false, ...flags } = subcommand.opts<Record<string, unknown>>();
     const placed = Object.fromEntries(places.map((place, i) => [place, subcommand.args[i]]));
