@@ -10,7 +10,7 @@ import { type Collapse, CollapseGuard } from "./collapse.ts";
 import { toExperience } from "./experience.ts";
 import { groupMetrics, rolloutMetrics, trajectoryRows } from "./rl-metrics.ts";
 import type { RlMetrics, RlOptions } from "./rl-options.ts";
-import { Run } from "./run/run.ts";
+import { namingBursts, Run } from "./run/run.ts";
 import type { Settings } from "./run/settings.ts";
 import { checkSamples, type RewardedRollout, scoredOf, stepRollouts } from "./step-rollouts.ts";
 import { update } from "./update.ts";
@@ -38,7 +38,7 @@ async function learn(step: number, rewarded: readonly RewardedRollout[], options
     critic: (learningRate.critic ?? learningRate.policy)(step),
     seed: mixSeed(seed, `update ${step}`, 0),
   };
-  const metrics = await update(experience, learners, algorithm, batch, rates);
+  const metrics = await namingBursts(step + 1, update(experience, learners, algorithm, batch, rates));
   const { gap, referenceKl, trajectoryKl = 0, explainedVariance, meanValue } = experience;
   const { coef = 0, adaptive } = algorithm.kl ?? {};
   const measured = { kl: trajectoryKl, trajectories: rewarded.length };
@@ -163,7 +163,7 @@ export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
   check(options);
   const { learners, steps, seed = 0, signal } = options;
   const { trainer, critic } = learners;
-  const subject = { kind: "rl" as const, seed, settings: settingsOf(options), trainer, critic };
+  const subject = { kind: "rl" as const, seed, steps, settings: settingsOf(options), trainer, critic };
   const run = options.run && (await Run.open(options.run, subject));
   let last: RlMetrics | undefined;
   try {

@@ -7,7 +7,7 @@ import { itemsOfStep } from "./batch/order.ts";
 import type { TrainSequence } from "./batch/packing.ts";
 import { normaliseWeights } from "./batch/sequence.ts";
 import type { Trainer } from "./learner/trainer.ts";
-import { Run, type RunOptions } from "./run/run.ts";
+import { namingBursts, Run, type RunOptions } from "./run/run.ts";
 
 /** The batch of each step; the same step must always give the same batch, or a resumed run differs. */
 export type SftBatch = (step: number) => readonly TrainSequence[] | Promise<readonly TrainSequence[]>;
@@ -100,7 +100,7 @@ function digestOfSequences(sequences: readonly TrainSequence[], order: object): 
 export async function sft(options: SftOptions): Promise<SftMetrics | undefined> {
   const { trainer, steps, seed = 0, data, signal } = options;
   const run =
-    options.run && (await Run.open(options.run, { kind: "sft", seed, settings: { data }, trainer }));
+    options.run && (await Run.open(options.run, { kind: "sft", seed, steps, settings: { data }, trainer }));
   let last: SftMetrics | undefined;
   try {
     for (let step = run?.resumedStep ?? 0; step < steps; step += 1) {
@@ -132,7 +132,7 @@ async function sftStep(step: number, options: SftOptions): Promise<SftMetrics> {
   const started = performance.now();
   const lr = options.learningRate(step);
   const { loss } = await trainer.accumulate(sequences, { maxTokens });
-  const { gradNorm } = await trainer.step({ learningRate: lr });
+  const { gradNorm } = await namingBursts(step + 1, trainer.step({ learningRate: lr }));
   return {
     step: step + 1,
     loss,

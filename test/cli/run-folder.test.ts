@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { lockFile, lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { projectRoot } from "../project.ts";
+import { startFaultServer } from "../remote/fault-server.ts";
 import { runCli } from "./run-cli.ts";
 import { writeTinyModel } from "./tiny-folder.ts";
 
@@ -23,6 +24,16 @@ await writeFile(path("other.jsonl"), asLines(rows.slice(1)));
 
 const sft = (...args: string[]) =>
   runCli("sft", "--model", path("model"), "--batch-size", "2", "--learning-rate", "1e-3", ...args);
+await writeFile(
+  path("questions.jsonl"),
+  asLines(["a", "b", "c"].map((id) => ({ id, question: `${id}?`, answers: [id] }))),
+);
+const train = (...args: string[]) =>
+  runCli(
+    ...["train", "--model", path("model"), "--questions", path("questions.jsonl"), "--baseline", "cot"],
+    ...["--algorithm", "rloo", "--batch-questions", "2", "--samples", "2", "--learning-rate", "1e-3"],
+    ...["--limits", "maxResponseTokens=4", ...args],
+  );
 const weights = (run: string) => readFile(path(`${run}/model/model.safetensors`));
 
 test("the configuration in a run's folder gives the same run again", async () => {
@@ -75,9 +86,8 @@ test("sft, demo and data generate refuse a folder or file that another process w
   const [run, out] = [path("held"), path("held.jsonl")];
   using _run = await lockFolder(run);
   using _file = await lockFile(out);
-  const questions = path("questions.jsonl");
-  await writeFile(questions, asLines([{ id: "a", question: "a?", answers: ["a"] }]));
-  const teacher = ["--model", path("model"), "--recipe", "search-r1,memoryOnly", "--questions", questions];
+  const agent = ["--model", path("model"), "--recipe", "search-r1,memoryOnly"];
+  const teacher = [...agent, "--questions", path("questions.jsonl")];
   const results = await Promise.all([
     sft("--data", path("data.jsonl"), "--out", run),
     runCli("demo", "--quick", "--out", run),
@@ -120,7 +130,7 @@ test("a terminal that is closed ends a training as Ctrl-C does, with a checkpoin
     "--learning-rate",
     "1e-5",
   );
-  assert.match(resumed.stdout, /were done before/, resumed.stderr);
+  assert.match(resumed.stderr, /expected at least the \d+ that the run has done, got 2/);
 });
 
 test("weights that are not finite are never a checkpoint or a model: the run fails and says so", async () => {
@@ -141,4 +151,39 @@ test("weights that are not finite are never a checkpoint or a model: the run fai
   );
   assert.deepEqual(await readdir(path("burst/checkpoints")), []);
   await assert.rejects(readFile(path("burst/model/model.safetensors")), { code: "ENOENT" });
+  const later = await sft("--data", path("data.jsonl"), "--out", path("later"), "--learning-rate", "1e39");
+  assert.match(
+    later.stderr,
+    /^ERR_RANGE: step 2: the gradient is not finite, and was not applied \(gradient norm: .*\)\. Remedy: .* lower learning rate$/m,
+  );
+});
+
+test("fewer steps than were done are refused with both numbers, and config.yaml stays as it was", async () => {
+  const tuning = ["--data", path("data.jsonl"), "--out", path("fewer")];
+  assert.equal((await sft(...tuning, "--epochs", "2")).code, 0);
+  assert.match((await sft(...tuning, "--epochs", "2")).stdout, /^4 steps were done before/);
+  const config = await readFile(path("fewer/config.yaml"), "utf8");
+  const fewer = await sft(...tuning);
+  assert.equal(fewer.code, 1);
+  assert.match(fewer.stderr, /^ERR_STATE: .*steps: expected at least the 4 that the run has done, got 2/m);
+  assert.equal(await readFile(path("fewer/config.yaml"), "utf8"), config);
+});
+
+test("a run that a server rewards goes on with a server only, wherever that stands", async () => {
+  const reply = ({ body }: { body: unknown }) => ({
+    rewards: (body as { query: string[] }).query.map((_, i) => i),
+  });
+  await using server = await startFaultServer(reply);
+  await using moved = await startFaultServer(reply);
+  const run = (steps: string, ...args: string[]) =>
+    train("--out", path("rewarded"), "--steps", steps, ...args);
+  const first = await run("1", "--reward-url", server.url);
+  assert.match(first.stdout, /^1 steps, reward/, first.stderr);
+  const without = await run("2");
+  assert.equal(without.code, 1);
+  assert.match(without.stderr, /--reward-url: expected "a server", got none/);
+  const onMoved = await run("2", "--reward-url", moved.url);
+  assert.match(onMoved.stdout, /^2 steps, reward/, onMoved.stderr);
+  const fewer = await run("1", "--reward-url", moved.url);
+  assert.match(fewer.stderr, /^ERR_STATE: .*steps: expected at least the 2 that the run has done, got 1/m);
 });

@@ -103,6 +103,9 @@ test("reinforcement learning is not gone on with by another algorithm or on othe
       message: /algorithm\.epochs: expected (none|\d+), got 7/,
     });
     await assert.rejects(runBandit({ ...bandit, samples: 4 }), /batch\.samples: expected 8, got 4/);
+    await runBandit({ ...bandit, steps: 2 });
+    const message = /steps: expected at least the 2 that the run has done, got 1/;
+    await assert.rejects(runBandit(bandit), { code: "ERR_STATE", message });
   });
 });
 

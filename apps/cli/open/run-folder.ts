@@ -4,6 +4,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { digestOfFile } from "../../../lib/base/files/digests.ts";
 import { manifestFile } from "../../../lib/index-folder/manifest.ts";
+import { stepsDone } from "../../../lib/train/run/checkpoint.ts";
 import type { RunOptions } from "../../../lib/train/run/run.ts";
 import { isValues } from "../assignments.ts";
 import { flagName } from "../flags.ts";
@@ -13,7 +14,7 @@ const freeOptions: ReadonlySet<string> = new Set([
   ...["out", "steps", "epochs", "checkpointEvery", "keep", "tensorboard", "onCollapse", "dryRun"],
   ...["device", "cacheGib", "microBatchTokens"],
   ...["evalQuestions", "evalEvery", "evalFirst", "validation"],
-  ...["retriever.url", "retriever.keyEnv", "web.url", "web.cache", "rewardUrl", "rewardKeyEnv"],
+  ...["retriever.url", "retriever.keyEnv", "web.url", "web.cache", "rewardKeyEnv"],
   ...["judge.url", "judge.keyEnv", "judge.cache", "judge.concurrency"],
 ]);
 
@@ -40,7 +41,10 @@ async function digestOfContent(path: string): Promise<string> {
 }
 
 async function settingOf(key: string, value: unknown): Promise<unknown> {
-  if (value === undefined || !contentOptions.has(key)) return value;
+  if (value === undefined) return value;
+  // A server may move; whether one rewards at all decides what is learnt.
+  if (key === "rewardUrl") return "a server";
+  if (!contentOptions.has(key)) return value;
   const digests = await Promise.all([value].flat().map((path) => digestOfContent(String(path))));
   return digests.map((digest) => `content ${digest.slice(0, 16)}`).join(", ");
 }
@@ -64,6 +68,11 @@ export interface RunFolderOptions {
   readonly checkpointEvery: number;
   readonly keep: number;
   readonly tensorboard: boolean;
+}
+
+/** Steps that the run in a folder has done. */
+export function doneIn(out: string): Promise<number> {
+  return stepsDone(join(out, "checkpoints"));
 }
 
 /**

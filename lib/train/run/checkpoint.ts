@@ -176,6 +176,12 @@ export async function latestCheckpoint(root: string): Promise<Checkpoint | undef
   return latest && readCheckpoint(root, latest.step);
 }
 
+/** Steps of the newest finished checkpoint, 0 without one; no file is read. */
+export async function stepsDone(root: string): Promise<number> {
+  const [latest] = await checkpointNames(root);
+  return latest?.step ?? 0;
+}
+
 /**
  * The finished checkpoint of a step, its files compared with their digests.
  *

@@ -52,6 +52,8 @@ export interface BestOptions {
 export interface RunSubject {
   readonly kind: "sft" | "rl";
   readonly seed: number;
+  /** Steps in all that are asked for; a run that has done more is refused. */
+  readonly steps: number;
   /** What else the loop knows to decide the outcome. */
   readonly settings?: Settings | undefined;
   readonly trainer: Trainer;
@@ -100,6 +102,10 @@ async function restore(checkpoint: Checkpoint, subject: RunSubject, settings: Se
   if (!parsed.success) throw new SeekError("ERR_FORMAT", `${folder}: its state is not a training run's`);
   const saved = parsed.data;
   checkSettings(folder, saved.settings, settings);
+  if (saved.step > subject.steps) {
+    const what = `steps: expected at least the ${saved.step} that the run has done, got ${subject.steps}`;
+    throw new SeekError("ERR_STATE", `${folder}: ${what}. Give more, or choose another folder`);
+  }
   const { trainer, critic } = subject;
   await readInto(trainer.model, folder);
   await trainer.loadState(join(folder, policyState), saved.policySteps);
@@ -111,10 +117,27 @@ async function restore(checkpoint: Checkpoint, subject: RunSubject, settings: Se
   return saved;
 }
 
-function burst(step: number, cause: Error): SeekError {
-  const remedy = "Remedy: go on from the last checkpoint, or begin again, with a lower learning rate";
-  const what = `step ${step}: the weights are not finite any more, and were not saved (${cause.message}). ${remedy}`;
-  return new SeekError("ERR_RANGE", what, { cause });
+/**
+ * Says at which step numbers burst, and what helps; other errors stay as they are.
+ *
+ * @param step - from 1
+ * @param work - may end with ERR_RANGE
+ * @param what - that is not finite then
+ * @throws ERR_RANGE; what `work` throws
+ */
+export async function namingBursts<Value>(
+  step: number,
+  work: Promise<Value>,
+  what = "the gradient is not finite, and was not applied",
+): Promise<Value> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (codeOf(cause) !== "ERR_RANGE") throw cause;
+    const remedy = "Remedy: go on from the last checkpoint, or begin again, with a lower learning rate";
+    const message = `step ${step}: ${what} (${(cause as Error).message}). ${remedy}`;
+    throw new SeekError("ERR_RANGE", message, { cause });
+  }
 }
 
 /** What killed processes left: who holds the folder's lock knows that nobody is writing it. */
@@ -163,8 +186,8 @@ export class Run {
    * @param options - where
    * @param subject - what is trained
    * @returns the run, to be closed
-   * @throws ERR_STATE when another process has the folder, or when it holds a run that was begun with other settings;
-   *   ERR_FORMAT for damaged files; ERR_IO
+   * @throws ERR_STATE when another process has the folder, or when it holds a run that was begun with other settings or
+   *   has done more steps; ERR_FORMAT for damaged files; ERR_IO
    */
   static async open(options: RunOptions, subject: RunSubject): Promise<Run> {
     const { folder, tensorBoard, config } = options;
@@ -272,9 +295,8 @@ export class Run {
     const { keep, folder } = this.#options;
     const write = (to: string): Promise<void> => this.#write(to);
     const kept = { keep, best: this.#best?.step };
-    await writeCheckpoint(join(folder, "checkpoints"), { step, state, write }, kept).catch((cause) => {
-      throw codeOf(cause) === "ERR_RANGE" ? burst(step, cause) : cause;
-    });
+    const writing = writeCheckpoint(join(folder, "checkpoints"), { step, state, write }, kept);
+    await namingBursts(step, writing, "the weights are not finite any more, and were not saved");
   }
 
   async #write(folder: string): Promise<void> {

@@ -13,7 +13,7 @@ import type { Trainer } from "../../../../lib/train/learner/trainer.ts";
 import type { SftOptions } from "../../../../lib/train/sft.ts";
 import { command } from "../../command.ts";
 import { openTrainer, planEpochs, runSft } from "../../open/learners.ts";
-import { runFolderOf } from "../../open/run-folder.ts";
+import { doneIn, runFolderOf } from "../../open/run-folder.ts";
 import { loadChatTemplate, loadModel, loadTokenizer } from "../../open/session.ts";
 import { modelOptions, runOptions } from "../../options/model-options.ts";
 import { Pace } from "../../report/pace.ts";
@@ -78,8 +78,9 @@ export const sftCommand = command({
     });
     const folder = join(options.out, "model");
     const outcome = Number.isNaN(loss) ? " were done before" : `, loss ${loss.toFixed(4)}`;
-    io.write(`${steps} steps${outcome}; model in ${folder}\n`);
-    io.result({ steps, loss: Number.isNaN(loss) ? null : loss, model: folder });
+    const done = await doneIn(options.out);
+    io.write(`${done} steps${outcome}; model in ${folder}\n`);
+    io.result({ steps: done, loss: Number.isNaN(loss) ? null : loss, model: folder });
   },
 });
 

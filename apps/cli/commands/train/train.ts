@@ -10,6 +10,7 @@ import { trainingMemory } from "../../../../lib/train/memory.ts";
 import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { openLearners, probe, runRl } from "../../open/learners.ts";
+import { doneIn } from "../../open/run-folder.ts";
 import { openSession, type Session } from "../../open/session.ts";
 import { type Around, planTraining, type TrainOptions, trainOptions } from "../../open/training-plan.ts";
 import { type Environment, noSearch, openEnvironment } from "../../options/agent-options.ts";
@@ -36,13 +37,15 @@ export const trainCommand = command({
     await using environment = needsSearch ? await openEnvironment(given) : noSearch;
     await using rewards = await openJudgeRewards(given.judge);
     const parts = { tools: environment.tools, judge: rewards.judge };
-    const { steps } = trainedRecipe(given, parts).training;
+    // What does not go together is refused before a model is read.
+    trainedRecipe(given, parts);
     await using session = await openSession(given);
     const last: { metrics?: RlMetrics } = {};
     const stages = stagesOf(given);
     for (const stage of stages) await trainStage(stage, { session, environment, parts, io, last });
     if (given.dryRun) return;
-    const folder = join(stages.at(-1)!.given.out, "model");
+    const { out } = stages.at(-1)!.given;
+    const [folder, steps] = [join(out, "model"), await doneIn(out)];
     const outcome =
       last.metrics === undefined
         ? " were done before"
