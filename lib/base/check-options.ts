@@ -2,7 +2,7 @@
 import { SeekError } from "./errors.ts";
 import { unknownKey } from "./spelling.ts";
 
-/** The type of a value: what `typeof` says, a list, one of some words, or `any` for what is checked elsewhere. */
+/** The type of a value: what `typeof` says, a list, an AbortSignal, one of some words, or `any` for what is checked elsewhere. */
 export type OptionKind =
   | "number"
   | "string"
@@ -10,6 +10,7 @@ export type OptionKind =
   | "function"
   | "object"
   | "list"
+  | "signal"
   | "any"
   | readonly string[];
 
@@ -21,6 +22,7 @@ const articles = {
   string: "a string",
   boolean: "true or false",
   list: "a list",
+  signal: "an AbortSignal",
 } as const;
 
 const expectedOf = (kind: Exclude<OptionKind, "any">): string => {
@@ -34,6 +36,7 @@ function isOfKind(value: unknown, kind: OptionKind): boolean {
   if (typeof kind !== "string") return (kind as readonly unknown[]).includes(value);
   if (kind === "list")
     return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+  if (kind === "signal") return value instanceof AbortSignal;
   if (kind === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
   return typeof value === kind;
 }

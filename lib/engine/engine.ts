@@ -1,13 +1,13 @@
 /** Generates tokens for many sequences at once on a model's weights. */
 import type { NativeEngineEvent } from "../base/addon/engines.ts";
 import { native } from "../base/addon/native.ts";
-import { checkOptions, type OptionKinds } from "../base/check-options.ts";
+import { checkOptions, type OptionKinds, shownValue } from "../base/check-options.ts";
 import { type ErrorCode, SeekError } from "../base/errors.ts";
-import type { Model } from "../model/model.ts";
+import { Model } from "../model/model.ts";
 import type { News } from "./news.ts";
 import { Sequence, type SequenceHome } from "./sequence.ts";
 import { checkIds, checkSeed, checkSeedOptions } from "./span.ts";
-import { packBytes, type TokenTable } from "./vocabulary.ts";
+import { checkTokenTable, packBytes, type TokenTable } from "./vocabulary.ts";
 
 /** Sizes of an engine. */
 export interface EngineOptions {
@@ -83,16 +83,22 @@ export class Engine {
    * @param model - the weights
    * @param options - see {@link EngineOptions}
    * @returns the engine, to be closed
-   * @throws ERR_RANGE for sizes out of range; ERR_MEMORY when the cache cannot be allocated; ERR_STATE when the model
-   *   is closed
+   * @throws ERR_ARGUMENT for what is no model or no tokenizer; ERR_RANGE for sizes out of range; ERR_MEMORY when
+   *   the cache cannot be allocated; ERR_STATE when the model is closed
    */
   static async open(model: Model, options: EngineOptions = {}): Promise<Engine> {
+    if (!(model instanceof Model)) {
+      const expected = "a model, such as Model.load gives";
+      throw new SeekError("ERR_ARGUMENT", `Engine.open: expected ${expected}, got ${shownValue(model)}`);
+    }
     checkOptions("Engine.open", options, engineKinds);
     const { tokenizer, maxBatchTokens = 2048, maxBatchSequences = 256, blockTokens = 64, seed = 0 } = options;
     const { cacheBytes = 2 ** 30 } = options;
     const { maxPosition, vocabSize } = model.config;
     const numBlocks =
       options.numBlocks ?? defaultBlocks(model, { cacheBytes, blockTokens, maxBatchSequences });
+    checkSeed(seed);
+    if (tokenizer !== undefined) checkTokenTable(tokenizer);
     for (const [name, value] of Object.entries({
       maxBatchTokens,
       maxBatchSequences,
@@ -107,7 +113,6 @@ export class Engine {
     const sequences = new Map<number, Sequence>();
     const handle = new (native().EngineHandle)((event) => deliver(event, sequences));
     const sizes = { numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows: maxBatchSequences };
-    checkSeed(seed);
     await handle.start(model.handle, sizes, packBytes(tokenizer));
     let numOpened = 0;
     return new Engine(

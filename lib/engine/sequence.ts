@@ -42,6 +42,22 @@ interface Pending {
   reject(error: Error): void;
 }
 
+/** Who reads a span while it comes. */
+interface Stream {
+  readonly onChunk: (chunk: SpanChunk) => void;
+  /** Fires when the reader leaves. */
+  readonly leave: AbortSignal;
+}
+
+/**
+ * The same promise. Closing an engine rejects what it has handed out, maybe before the caller waits for it, and Node
+ * would end the process for that; whoever waits still sees the rejection.
+ */
+function handled<Result>(promise: Promise<Result>): Promise<Result> {
+  promise.catch(() => {});
+  return promise;
+}
+
 /**
  * One conversation with the model. Between calls it keeps what was computed; a token is never computed twice unless
  * the weights changed or the cache ran full.
@@ -88,8 +104,8 @@ export class Sequence {
    *   as long as the model allows, or an option out of range; ERR_MEMORY when the cache cannot hold the sequence;
    *   ERR_ARGUMENT for stop strings without a tokenizer; ERR_ABORTED when the sequence is closed meanwhile
    */
-  async generate(options: GenerateOptions): Promise<Span> {
-    return this.#start(options, undefined);
+  generate(options: GenerateOptions): Promise<Span> {
+    return handled(this.#start(options));
   }
 
   /**
@@ -104,11 +120,11 @@ export class Sequence {
     let wake = (): void => {};
     let isDone = false;
     const leave = new AbortController();
-    const signal = AbortSignal.any([leave.signal, ...(options.signal ? [options.signal] : [])]);
-    const span = this.#start({ ...options, signal }, (chunk) => {
+    const onChunk = (chunk: SpanChunk): void => {
       chunks.push(chunk);
       wake();
-    });
+    };
+    const span = this.#start(options, { onChunk, leave: leave.signal });
     const ended = span
       .catch(() => {})
       .then(() => {
@@ -185,22 +201,11 @@ export class Sequence {
    *   `after` out of range or more tokens than the model allows; ERR_MEMORY when the cache cannot hold them;
    *   ERR_ABORTED when the sequence is closed meanwhile
    */
-  async score(
+  score(
     ids: Int32Array | readonly number[],
     options: { readonly after?: number | undefined } = {},
   ): Promise<Scores> {
-    this.#requireIdle("score");
-    checkOptions("score", options, { after: "number" });
-    const { after = this.#numTokens } = options;
-    const tokens = checkIds(ids, this.#home.vocabulary.size);
-    if (!(Number.isInteger(after) && after >= 1 && after <= this.#numTokens)) {
-      throw new SeekError("ERR_RANGE", `after: expected 1 to ${this.#numTokens}, got ${after}`);
-    }
-    if (tokens.length === 0) return { logprobs: new Float32Array(), entropies: new Float32Array() };
-    if (after === this.#numTokens) return this.#score(tokens);
-    using copy = this.fork();
-    copy.truncate(after);
-    return await copy.#score(tokens);
+    return handled(this.#scoreAfter(ids, options));
   }
 
   /** Gives the cache back; idempotent. A span that is being sampled is rejected with ERR_ABORTED. */
@@ -239,23 +244,44 @@ export class Sequence {
     }
   }
 
-  #start(options: GenerateOptions, onChunk: ((chunk: SpanChunk) => void) | undefined): Promise<Span> {
+  async #start(options: GenerateOptions, stream?: Stream): Promise<Span> {
     this.#requireIdle("generate");
     this.#requireRoom(1);
     const full = fullOptions(options, this.#home.vocabulary);
-    const { signal } = options;
-    if (signal?.aborted) return Promise.resolve(this.#emptySpan());
-    const { eosIds } = this.#home.vocabulary;
+    const signal = stream
+      ? AbortSignal.any([stream.leave, ...(options.signal ? [options.signal] : [])])
+      : options.signal;
+    if (signal?.aborted) return this.#emptySpan();
     const stopIds = Int32Array.from(full.stopIds);
-    // The span is pending once the engine has taken it, else a call that the addon refuses would jam the sequence.
-    this.#home.native.generate(this.#id, { ...full, stopIds, isStreamed: onChunk !== undefined });
-    const promise = this.#await({ isSampled: true, hasEntropies: full.entropies }, onChunk).then(
-      ([chunks, news]) => toSpan(chunks, full, news, eosIds),
-    );
-    if (signal === undefined) return promise;
     const cancel = (): void => this.#home.native.cancel(this.#id);
-    signal.addEventListener("abort", cancel, { once: true });
-    return promise.finally(() => signal.removeEventListener("abort", cancel));
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      // The span is pending once the engine has taken it, else a call that the addon refuses would jam the sequence.
+      this.#home.native.generate(this.#id, { ...full, stopIds, isStreamed: stream !== undefined });
+      const kind = { isSampled: true, hasEntropies: full.entropies };
+      const [chunks, news] = await this.#await(kind, stream?.onChunk);
+      return toSpan(chunks, full, news, this.#home.vocabulary.eosIds);
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
+  }
+
+  async #scoreAfter(
+    ids: Int32Array | readonly number[],
+    options: { readonly after?: number | undefined },
+  ): Promise<Scores> {
+    this.#requireIdle("score");
+    checkOptions("score", options, { after: "number" });
+    const { after = this.#numTokens } = options;
+    const tokens = checkIds(ids, this.#home.vocabulary.size);
+    if (!(Number.isInteger(after) && after >= 1 && after <= this.#numTokens)) {
+      throw new SeekError("ERR_RANGE", `after: expected 1 to ${this.#numTokens}, got ${after}`);
+    }
+    if (tokens.length === 0) return { logprobs: new Float32Array(), entropies: new Float32Array() };
+    if (after === this.#numTokens) return this.#score(tokens);
+    using copy = this.fork();
+    copy.truncate(after);
+    return await copy.#score(tokens);
   }
 
   async #score(tokens: Int32Array): Promise<Scores> {

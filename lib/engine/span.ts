@@ -87,7 +87,7 @@ const generateKinds: OptionKinds<GenerateOptions> = {
   stop: "list",
   stopIds: "list",
   entropies: "boolean",
-  signal: "object",
+  signal: "signal",
 };
 
 function check(name: string, value: number | undefined, isRight: boolean, expected: string): void {

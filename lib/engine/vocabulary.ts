@@ -1,4 +1,6 @@
 /** What the engine knows of a tokenizer: the bytes of each token, to match stop strings, and the ends of text. */
+import { shownValue } from "../base/check-options.ts";
+import { SeekError } from "../base/errors.ts";
 
 /** The part of a tokenizer the engine uses. */
 export interface TokenTable {
@@ -14,6 +16,16 @@ export interface TokenTable {
 export interface PackedBytes {
   readonly bytes: Uint8Array;
   readonly starts: Int32Array;
+}
+
+/** @throws ERR_ARGUMENT for what lacks a part of a table */
+export function checkTokenTable(table: Partial<TokenTable>): void {
+  const { vocabSize, eosIds, tokenBytes } = table;
+  if (Number.isSafeInteger(vocabSize) && Array.isArray(eosIds) && typeof tokenBytes === "function") return;
+  throw new SeekError(
+    "ERR_ARGUMENT",
+    `Engine.open: tokenizer: expected a tokenizer, such as Tokenizer.load gives, got ${shownValue(table)}`,
+  );
 }
 
 /** Packs a table once, so that the native side never asks back. */

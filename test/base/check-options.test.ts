@@ -17,7 +17,7 @@ const kinds: OptionKinds<Options> = {
   stop: "list",
   mode: ["single", "multi"],
   onChunk: "function",
-  signal: "object",
+  signal: "signal",
   tools: "any",
 };
 
@@ -42,7 +42,8 @@ test("an option of the wrong kind is named with what was expected and what came"
   refused({ stop: "\n" }, /^generate: stop: expected a list, got "\\n"$/);
   refused({ mode: "both" }, /^generate: mode: expected "single" or "multi", got "both"$/);
   refused({ onChunk: 1 }, /^generate: onChunk: expected a function, got 1$/);
-  refused({ signal: null }, /^generate: signal: expected an object, got null$/);
+  refused({ signal: null }, /^generate: signal: expected an AbortSignal, got null$/);
+  refused({ signal: {} }, /^generate: signal: expected an AbortSignal, got \{\}$/);
 });
 
 test("what is no object of options is refused", () => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { SeekError } from "../../lib/base/errors.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import type { GenerateOptions } from "../../lib/engine/span.ts";
 import type { Model } from "../../lib/model/model.ts";
@@ -156,13 +157,41 @@ test("options that nobody knows and values of the wrong type are refused by name
   await assert.rejects(Engine.open(model, { cacheMiB: 1 } as object), refused(/^Engine\.open: unknown key/));
 });
 
+test("what is no model and no tokenizer is refused by name", async () => {
+  const refused = (message: RegExp) => ({ name: "SeekError", code: "ERR_ARGUMENT", message });
+  await assert.rejects(
+    Engine.open("path" as unknown as Model),
+    refused(/^Engine\.open: expected a model, .*got "path"$/),
+  );
+  await assert.rejects(Engine.open(undefined as unknown as Model), refused(/got undefined$/));
+  const tokenizer = {} as typeof letters;
+  await assert.rejects(
+    Engine.open(model, { tokenizer }),
+    refused(/^Engine\.open: tokenizer: .*Tokenizer\.load.*got \{\}$/),
+  );
+  const sequence = engine.open(prompt(5));
+  const missing = undefined as unknown as GenerateOptions;
+  await assert.rejects(sequence.generate(missing), refused(/expected an object of options, got undefined$/));
+  await assert.rejects(
+    sequence.stream(missing).next(),
+    refused(/expected an object of options, got undefined$/),
+  );
+  sequence.close();
+});
+
 test("a refused call leaves the sequence as it was", async () => {
   await using own = await Engine.open(model, { tokenizer: letters });
   const sequence = own.open(prompt(5), { seed: 1 });
-  const refusals = [{ maxTokens: 0 }, { maxTokens: 1, stop: [7] }, { maxTokens: 1, stopIds: [2 ** 40] }];
-  for (const options of refusals as object[] as GenerateOptions[]) {
-    await assert.rejects(sequence.generate(options));
-    await assert.rejects(sequence.stream(options).next());
+  const refusals: object[] = [
+    { maxTokens: 0 },
+    { maxTokens: 1, stop: [7] },
+    { maxTokens: 1, stopIds: [2 ** 40] },
+  ];
+  const notSignals = [{}, { aborted: false }, { aborted: true }, new EventTarget()];
+  for (const signal of notSignals as AbortSignal[]) refusals.push({ maxTokens: 200, signal });
+  for (const options of refusals as GenerateOptions[]) {
+    await assert.rejects(sequence.generate(options), SeekError);
+    await assert.rejects(sequence.stream(options).next(), SeekError);
   }
   assert.throws(() => sequence.append([1, 97]), { code: "ERR_RANGE" });
   assert.throws(() => sequence.truncate(2, { seed: -1 }), { code: "ERR_RANGE" });
@@ -182,19 +211,52 @@ test("an engine outlives its model's close", async () => {
   assert.equal(span.ids.length, 3);
 });
 
-test("the process waits for a pending span and ends by itself when all are done", () => {
+/** Runs lines of a program that has an `engine`, in a process of its own. */
+function runProgram(lines: string): {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly status: number | null;
+} {
   const engineModule = join(projectRoot, "dist", "lib", "engine", "engine.js");
   const modelsModule = join(projectRoot, "dist", "test", "engine", "models.js");
   const script = `
     import { Engine } from ${JSON.stringify(engineModule)};
     import { tinyModel, prompt } from ${JSON.stringify(modelsModule)};
     const engine = await Engine.open(await tinyModel());
-    engine.open(prompt(4)).generate({ maxTokens: 50 }).then(({ ids }) => console.log(ids.length));
+    ${lines}
   `;
-  const { stdout, status } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+  return spawnSync(process.execPath, ["--input-type=module", "-e", script], {
     encoding: "utf8",
     timeout: 20_000,
   });
+}
+
+test("the process waits for a pending span and ends by itself when all are done", () => {
+  const { stdout, status } = runProgram(
+    "engine.open(prompt(4)).generate({ maxTokens: 50 }).then(({ ids }) => console.log(ids.length));",
+  );
   assert.equal(stdout, "50\n");
+  assert.equal(status, 0);
+});
+
+test("closing the engine first and waiting for its promises later is no unhandled rejection", () => {
+  const { stdout, stderr, status } = runProgram(`
+    process.on("unhandledRejection", (error) => {
+      console.log("unhandled", error.code);
+      process.exit(3);
+    });
+    const open = () => engine.open(prompt(4));
+    const pending = [
+      open().generate({ maxTokens: 400 }),
+      open().score(prompt(400)),
+      open().score(prompt(400), { after: 2 }),
+    ];
+    await engine.close();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const codes = pending.map((each) => each.then(() => "done", ({ code }) => code));
+    console.log((await Promise.all(codes)).join());
+  `);
+  assert.equal(stderr, "");
+  assert.equal(stdout, "ERR_ABORTED,ERR_ABORTED,ERR_ABORTED\n");
   assert.equal(status, 0);
 });

@@ -281,6 +281,12 @@ test("what is no question and unknown options are refused by name", async () => 
     [() => agent({ question: "q" }, { seed: "1" } as never), /seed: expected a number, got "1"/],
     [() => agent.rollouts({ question: "q" }, { sample: 2 } as never), /sample/],
     [() => agent.stream("who?" as never).next(), /expected \{question/],
+    [() => agent({ question: "q" }, { signal: {} } as never), /signal: expected an AbortSignal/],
+    [() => agent.rollouts({ question: "q" }, { signal: {} } as never), /signal: expected an AbortSignal/],
+    [
+      () => agent.stream({ question: "q" }, { signal: {} } as never).next(),
+      /signal: expected an AbortSignal/,
+    ],
   ] as const;
   for (const [call, message] of wrong) await assert.rejects(call, { code: "ERR_ARGUMENT", message });
 });

@@ -19,7 +19,7 @@ export interface RolloutOptions extends Pick<EventOptions, "onEvent"> {
   readonly signal?: AbortSignal | undefined;
 }
 
-const optionKinds = { seed: "number", sampling: "object", signal: "object", onEvent: "function" } as const;
+const optionKinds = { seed: "number", sampling: "object", signal: "signal", onEvent: "function" } as const;
 
 /** Answers one question. */
 export type Agent = (question: Question, options?: RolloutOptions) => Promise<Trajectory>;
@@ -69,18 +69,21 @@ export function ownAgent(parts: RolloutParts, run: AgentFunction): PolicyAgent {
   const answer = (question: AskedQuestion, options: RolloutOptions = {}): Promise<Trajectory> =>
     rolloutOf(parts, run, { question, options });
   return Object.assign(answer, {
-    stream: (question: AskedQuestion, options: RolloutOptions = {}) =>
-      eventsOf((hooks) => {
+    async *stream(question: AskedQuestion, options: RolloutOptions = {}) {
+      checkOptions("agent", options, optionKinds);
+      yield* eventsOf((hooks) => {
         const onEvent = (event: AgentEvent): void => {
-          options?.onEvent?.(event);
+          options.onEvent?.(event);
           hooks.onEvent?.(event);
         };
         return rolloutOf(parts, run, { question, options, hooks: { ...hooks, onEvent } });
-      }, options?.signal),
+      }, options.signal);
+    },
     rollouts: async (
       question: AskedQuestion,
       { samples = 1, ...options }: RolloutOptions & { readonly samples?: number } = {},
     ) => {
+      checkOptions("agent", options, optionKinds);
       const first = samples > 1 ? new SharedPrompt(parts.engine, samples) : undefined;
       const start = (signal: AbortSignal): Promise<Trajectory>[] =>
         Array.from({ length: samples }, (_, sample) =>
