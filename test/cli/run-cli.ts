@@ -10,17 +10,28 @@ export interface CliResult {
   readonly stderr: string;
 }
 
+type Disturb = (child: ChildProcessWithoutNullStreams) => void;
+
 /** Runs `seekrl` with arguments. */
 export function runCli(...args: string[]): Promise<CliResult> {
-  return runAndDisturb(() => {}, ...args);
+  return start(args);
+}
+
+/** Runs `seekrl` in another working directory. */
+export function runCliIn(cwd: string, ...args: string[]): Promise<CliResult> {
+  return start(args, { cwd });
 }
 
 /** Runs `seekrl` and does something to it at its first output. */
-export async function runAndDisturb(
-  disturb: (child: ChildProcessWithoutNullStreams) => void,
-  ...args: string[]
+export function runAndDisturb(disturb: Disturb, ...args: string[]): Promise<CliResult> {
+  return start(args, { disturb });
+}
+
+async function start(
+  args: readonly string[],
+  { cwd, disturb = () => {} }: { readonly cwd?: string; readonly disturb?: Disturb } = {},
 ): Promise<CliResult> {
-  const child = spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), ...args]);
+  const child = spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), ...args], { cwd });
   let [stdout, stderr] = ["", ""];
   child.stdout.once("data", () => disturb(child));
   child.stdout.on("data", (chunk) => {

@@ -6,10 +6,15 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { parse, stringify } from "yaml";
+import { trainOptions } from "../../apps/cli/open/training-plan.ts";
+import { resolvedOptions, trainedRecipe } from "../../apps/cli/options/training-options.ts";
 import { lockFile, lockFolder } from "../../lib/base/files/folder-lock.ts";
+import type { Recipe } from "../../lib/recipes/recipe.ts";
+import { algorithms } from "../../lib/train/algorithm/algorithm.ts";
 import { projectRoot } from "../project.ts";
 import { startFaultServer } from "../remote/fault-server.ts";
-import { runCli } from "./run-cli.ts";
+import { runCli, runCliIn } from "./run-cli.ts";
 import { writeTinyModel } from "./tiny-folder.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -42,6 +47,70 @@ test("the configuration in a run's folder gives the same run again", async () =>
   const again = await runCli("sft", "--config", path("first/config.yaml"), "--out", path("again"));
   assert.equal(again.code, 0, again.stderr);
   assert.ok((await weights("first")).equals(await weights("again")));
+});
+
+test("a training's config.yaml is resolved: from another folder it gives the same run, and its own goes on", async () => {
+  const sizes = ["--model", "model", "--questions", "questions.jsonl", "--baseline", "cot", "--steps", "2"];
+  const own = ["--algorithm", "rloo", "--batch-questions", "4", "--samples", "2", "--learning-rate", "1e-3"];
+  const given = [...sizes, ...own, "--limits", "maxResponseTokens=4", "--out", "here"];
+  const first = await runCliIn(folder, "train", ...given);
+  assert.equal(first.code, 0, first.stderr);
+  assert.match(
+    first.stderr,
+    /^warning: a step asks 4 questions of 3, some of them more than once\. Remedy: /m,
+  );
+  const config = parse(await readFile(path("here/config.yaml"), "utf8"));
+  assert.deepEqual(
+    [config.model, config.questions, config.out, config.limits.maxTurns, config.temperature],
+    [path("model"), [path("questions.jsonl")], path("here"), 5, 1],
+  );
+  const moved = await runCliIn(
+    projectRoot,
+    "train",
+    "--config",
+    path("here/config.yaml"),
+    "--out",
+    path("there"),
+  );
+  assert.equal(moved.code, 0, moved.stderr);
+  const metrics = async (run: string) => {
+    const lines = (await readFile(path(`${run}/metrics.jsonl`), "utf8")).trimEnd().split("\n");
+    const all = lines.map((line) => Object.entries(JSON.parse(line) as object));
+    return all.map((entries) => entries.filter(([name]) => !/seconds|per_second/.test(name)));
+  };
+  assert.deepEqual(await metrics("there"), await metrics("here"));
+  assert.ok((await weights("here")).equals(await weights("there")));
+  const same = await runCliIn(projectRoot, "train", "--config", path("here/config.yaml"));
+  assert.match(same.stdout, /^2 steps were done before/, same.stderr);
+  const more = await runCliIn(folder, "train", ...given, "--steps", "3");
+  assert.match(more.stdout, /^3 steps, reward/, more.stderr);
+});
+
+test("resolved options are options, and those of the same training, for every recipe and algorithm", () => {
+  const names = ["rag-r1", "search-r1", "research", "r1-searcher", "agentic-rag-r1", "world"];
+  const changes = [
+    {},
+    ...Object.keys(algorithms).map((name) => ({ algorithm: { name } })),
+    { algorithm: { kl: { coef: 0 }, clip: { dual: 3 }, aggregation: 500 } },
+    {
+      steps: 7,
+      temperature: 0.5,
+      limits: { topK: 2 },
+      optimizer: { beta2: 0.9 },
+      critic: { warmupSteps: 3 },
+    },
+  ];
+  for (const name of names) {
+    for (const change of changes) {
+      const base = { model: "m", out: "o", questions: ["q"], recipe: { name } };
+      const given = trainOptions.parse({ ...base, ...change });
+      const recipe = trainedRecipe(given);
+      const resolved = trainOptions.parse(parse(stringify(resolvedOptions(given, recipe))));
+      const kept = ({ algorithm, training, limits, sampling }: Recipe): unknown =>
+        JSON.parse(JSON.stringify({ algorithm, training, limits, sampling }));
+      assert.deepEqual(kept(trainedRecipe(resolved)), kept(recipe), `${name} ${JSON.stringify(change)}`);
+    }
+  }
 });
 
 test("a resumed run is refused with the flag that differs and both values; more epochs are welcome", async () => {

@@ -1,7 +1,7 @@
 /** What a training's run folder is told of the command's options. */
 import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { digestOfFile } from "../../../lib/base/files/digests.ts";
 import { manifestFile } from "../../../lib/index-folder/manifest.ts";
 import { stepsDone } from "../../../lib/train/run/checkpoint.ts";
@@ -22,6 +22,11 @@ const freeOptions: ReadonlySet<string> = new Set([
 const contentOptions: ReadonlySet<string> = new Set([
   ...["model", "data", "questions", "index.folder", "index.encoder", "reranker.folder", "tools"],
   ...["recipe.promptFile", "judge.prompt", "judge.relevancePrompt"],
+]);
+
+/** Files and folders whose content is not compared. */
+const otherPaths: ReadonlySet<string> = new Set([
+  ...["out", "evalQuestions", "validation", "web.cache", "judge.cache"],
 ]);
 
 /** Of a model folder: weights, configuration, tokenizer. */
@@ -56,6 +61,18 @@ function byPath(options: object, above = ""): [string, unknown][] {
   );
 }
 
+/** Options with the paths in them from the root, so that they mean the same in every working directory. */
+function withWholePaths(options: object, above = ""): Record<string, unknown> {
+  const entries = Object.entries(options).map(([key, value]) => {
+    if (isValues(value)) return [key, withWholePaths(value, `${above}${key}.`)];
+    if (value === undefined || !(contentOptions.has(above + key) || otherPaths.has(above + key))) {
+      return [key, value];
+    }
+    return [key, Array.isArray(value) ? value.map((path) => resolve(path)) : resolve(value)];
+  });
+  return Object.fromEntries(entries);
+}
+
 /** `--algorithm clip.low`: the flag, and the key behind it. */
 function nameOf(path: string): string {
   const [key = "", ...inner] = path.split(".");
@@ -76,16 +93,20 @@ export function doneIn(out: string): Promise<number> {
 }
 
 /**
- * The run's options: what decides the outcome, by the names of the flags, and all of it as it was resolved.
+ * The run's options: what decides the outcome, by the names of the flags, and every option for `config.yaml`.
  *
- * @param given - every option of the command
+ * @param given - every option of the command, as it was resolved
+ * @param compared - the same as a resumed run is compared with it
  * @returns options of a run, without `best` and `onCheckpoint`
  * @throws ERR_IO when a file that is named cannot be read
  */
-export async function runFolderOf(given: RunFolderOptions): Promise<RunOptions> {
-  const deciding = byPath(given).filter(([path]) => !freeOptions.has(path));
+export async function runFolderOf(
+  given: RunFolderOptions,
+  compared: RunFolderOptions = given,
+): Promise<RunOptions> {
+  const deciding = byPath(compared).filter(([path]) => !freeOptions.has(path));
   const settings: Record<string, unknown> = {};
   for (const [path, value] of deciding) settings[nameOf(path)] = await settingOf(path, value);
   const { out: folder, checkpointEvery, keep, tensorboard: tensorBoard } = given;
-  return { folder, checkpointEvery, keep, tensorBoard, settings, config: { ...given } };
+  return { folder, checkpointEvery, keep, tensorBoard, settings, config: withWholePaths(given) };
 }

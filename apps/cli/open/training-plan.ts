@@ -19,7 +19,7 @@ import { inGroup } from "../fields.ts";
 import { agentOptions } from "../options/agent-options.ts";
 import { judgeRewardOptions } from "../options/judge-rewards.ts";
 import { engineOptions, modelOptions, runOptions } from "../options/model-options.ts";
-import { trainingOptions } from "../options/training-options.ts";
+import { resolvedOptions, trainingOptions, withoutSharedWarmups } from "../options/training-options.ts";
 import { Pace } from "../report/pace.ts";
 import { stepLine, TrainingWarnings } from "../report/training-report.ts";
 import { loadMixed } from "./question-sets.ts";
@@ -95,6 +95,7 @@ export async function planTraining(
   const planned = trainingOf(recipe, parts, await loadMixed(given.questions));
   const agent = given.baseline === undefined ? searchAgent(parts) : baselineAgent(parts, given.baseline);
   const scorer = rewardServer(given);
+  const resolved = resolvedOptions(given, recipe);
   const onCheckpoint = (to: string): Promise<void> => copyTokenizer(given.model, to);
   return {
     ...{ ...planned, learners: opened.learners, seed: given.seed, signal: io.signal },
@@ -107,7 +108,11 @@ export async function planTraining(
       samples: countSchedule({ from: samples, to: given.samplesAtEnd ?? samples, steps }),
       maxTokens: given.microBatchTokens,
     },
-    run: { ...(await runFolderOf(given)), best: bestOf(given), onCheckpoint },
+    run: {
+      ...(await runFolderOf(resolved, withoutSharedWarmups(resolved))),
+      best: bestOf(given),
+      onCheckpoint,
+    },
     ...(await planEvaluation(given, agent, io)),
     collapse: {
       action: given.onCollapse,

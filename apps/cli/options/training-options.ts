@@ -92,3 +92,52 @@ function choose(choice: AlgorithmChoice, own: Algorithm): Algorithm {
     throw new UsageError(`--algorithm: ${(error as Error).message}`, { cause: error });
   }
 }
+
+/**
+ * The options with all that the recipe decides written out, so that they give the same run where a recipe has changed.
+ *
+ * @param given - the options
+ * @param recipe - `trainedRecipe` of them
+ */
+export function resolvedOptions<Options extends TrainingOptions & AgentOptions>(
+  given: Options,
+  { algorithm, training, sampling, limits }: Recipe,
+): Options {
+  const { steps, batchQuestions, samples, learningRate, warmupSteps } = training;
+  const { decay, weightDecay, beta1, beta2, maxGradNorm } = training;
+  const critic = { learningRate: training.criticLearningRate, warmupSteps: training.criticWarmupSteps };
+  return {
+    ...{ ...given, steps, batchQuestions, samples, learningRate, warmupSteps },
+    algorithm: choiceOf(algorithm, given.algorithm?.name),
+    temperature: sampling.temperature ?? given.temperature,
+    optimizer: defined({ decay, weightDecay, beta1, beta2, maxGradNorm }),
+    critic: algorithm.advantage === "gae" ? critic : given.critic,
+    limits,
+  };
+}
+
+/** An algorithm in the words of the option; the name stays, as what is not set is not taken from the recipe's then. */
+function choiceOf(
+  { aggregation, kl, ...settings }: Algorithm,
+  name: AlgorithmChoice["name"],
+): AlgorithmChoice {
+  return defined({
+    ...{ name, ...settings },
+    kl: kl ?? { coef: 0 },
+    aggregation: typeof aggregation === "object" ? aggregation.tokensPerSequence : aggregation,
+  }) as AlgorithmChoice;
+}
+
+/** Resolved options without the warm-ups that are the recipe's share of the steps: more steps may have longer ones. */
+export function withoutSharedWarmups<Options extends TrainingOptions & AgentOptions>(
+  resolved: Options,
+): Options {
+  const own = resizedTraining(recipeOf(resolved).training, { steps: resolved.steps });
+  const { critic, warmupSteps } = resolved;
+  const other = (steps: number | undefined, share: number) => (steps === share ? undefined : steps);
+  return {
+    ...resolved,
+    warmupSteps: other(warmupSteps, own.warmupSteps),
+    critic: critic && { ...critic, warmupSteps: other(critic.warmupSteps, own.criticWarmupSteps) },
+  };
+}

@@ -96,6 +96,11 @@ async function trainStage(
   for (const line of settingsLines(settingsOf(given, session, planned), recipe)) io.log(line);
   for (const line of await lintLines(session, recipe, { parts, question: planned.task.questions[0]! }))
     io.log(line);
+  const [asked, held] = [recipe.training.batchQuestions, planned.task.questions.length];
+  if (asked > held) {
+    const remedy = "Remedy: a smaller --batch-questions, or more questions";
+    io.log(`warning: a step asks ${asked} questions of ${held}, some of them more than once. ${remedy}`);
+  }
   if (given.dryRun) return await tellProbe(planned, io);
   await runRl({ ...planned, endWhen });
 }
