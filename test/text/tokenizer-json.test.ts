@@ -47,6 +47,40 @@ test("components that are not implemented exactly are refused by name", async ()
   await refuses(split("a++b"), /possessive/);
 });
 
+test("an unknown key of the file and a broken chars map are refused at load", async () => {
+  await refuses({ foo_mode: "fast" }, /foo_mode/);
+  await refuses({ version: "2.0" }, /version/);
+  for (const map of ["AAAA", "AAAAAA==", "AAAAAGEA", "BAAAAAAAAAD/", "!!", null]) {
+    await refuses({ normalizer: { type: "Precompiled", precompiled_charsmap: map } }, /chars map|charsmap/);
+  }
+});
+
+test("replacements in a row cannot grow a text without bound, and normal forms keep theirs", async () => {
+  const grow = { type: "Replace", pattern: { String: "a" }, content: "aa" };
+  const chain = (count: number) => Array.from({ length: count }, () => grow);
+  const sequence = (normalizers: readonly object[]) => ({ normalizer: { type: "Sequence", normalizers } });
+  const fails = (error: unknown) =>
+    error instanceof SeekError &&
+    error.code === "ERR_FORMAT" &&
+    /more than \d+ characters/.test(error.message);
+  const tokenizer = await changed("byte-level", { ...sequence(chain(40)), added_tokens: [] });
+  assert.throws(() => tokenizer.encode("aaaa"), fails);
+  const long = await changed("byte-level", {
+    normalizer: { ...grow, content: "b".repeat(100_000) },
+    added_tokens: [],
+  });
+  assert.throws(() => long.encode("a".repeat(20_000)), fails);
+  await refuses(sequence(chain(300)), /normalizer: expected at most 256/);
+  let nested: object = grow;
+  for (let depth = 0; depth < 300; depth += 1) nested = { type: "Sequence", normalizers: [nested] };
+  await refuses({ normalizer: nested }, /normalizer: expected at most 256/);
+  await refuses({ decoder: { type: "Sequence", decoders: chain(40) } }, /decoder Replace: makes more than/);
+  await refuses({ decoder: { type: "Sequence", decoders: chain(300) } }, /decoder: expected at most 256/);
+  // The longest expansion there is: 18 characters for one.
+  const normal = await changed("byte-level", { normalizer: { type: "NFKC" } });
+  assert.ok(normal.encode("\ufdfa".repeat(5000)).length >= 90_000);
+});
+
 test("patterns that could take exponential time are refused", async () => {
   const hostile = [
     "(a+)+$",

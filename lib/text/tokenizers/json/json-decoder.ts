@@ -1,6 +1,7 @@
 /** The `decoder` of a tokenizer.json, turned into a table of bytes so that text can be streamed token by token. */
 import { SeekError } from "../../../base/errors.ts";
 import { bytesOfByteLevel } from "../byte-alphabet.ts";
+import { checkGrowth, checkStages, mostCharacters } from "../patterns/growth.ts";
 import { type Lead, PieceTable } from "../pieces.ts";
 import type { Component } from "./component.ts";
 
@@ -50,7 +51,8 @@ function replacer(component: Component): (token: string) => string {
       `decoder Replace: expected a String pattern, got ${JSON.stringify(component.pattern)}`,
     );
   }
-  return (token) => token.replaceAll(pattern, String(component.content ?? ""));
+  const content = String(component.content ?? "");
+  return (token) => token.replaceAll(pattern, () => content);
 }
 
 function stripLead(component: Component): Lead {
@@ -68,10 +70,15 @@ function sequence(components: readonly Component[]): Decoding {
   let write = (token: string): string => token;
   let bytesOf = (token: string): Uint8Array => kEncoder.encode(token);
   let lead = kKeep;
+  checkStages("decoder", components.length);
   for (const component of components) {
     if (component.type === "Replace") {
       const [before, replace] = [write, replacer(component)];
-      write = (token) => replace(before(token));
+      write = (token) => {
+        const replaced = replace(before(token));
+        checkGrowth("decoder Replace", replaced.length, mostCharacters(token));
+        return replaced;
+      };
     } else if (component.type === "ByteFallback") bytesOf = byteFallback;
     else if (component.type === "Strip") lead = stripLead(component);
     else if (component.type === "Metaspace") return decodingOf(component);

@@ -2,13 +2,17 @@
 
 import { SeekError } from "../../../base/errors.ts";
 import { lazySchema } from "../../../base/on-first-use.ts";
+import { checkGrowth, checkStages, mostCharacters } from "../patterns/growth.ts";
 import { JsonPattern } from "../patterns/json-pattern.ts";
 import { classOf, type UnicodeSet } from "../patterns/unicode.ts";
 import { CharsMap } from "../sentencepiece/chars-map.ts";
 import { type Component, componentList, parseComponent } from "./component.ts";
 
-/** Text to text. */
+/** Text to text. @throws ERR_FORMAT when the text grows too long, or a pattern takes too long */
 export type Normalize = (text: string) => string;
+
+/** One component: text to a text of at most `most` characters, where it could make any number of them. */
+type Stage = (text: string, most: number) => string;
 
 const flag = lazySchema((z) => z.boolean());
 const schemas = lazySchema((z) => ({
@@ -22,7 +26,7 @@ const schemas = lazySchema((z) => ({
   Replace: z.strictObject({ type: z.string(), pattern: z.unknown(), content: z.string() }),
   Prepend: z.strictObject({ type: z.string(), prepend: z.string() }),
   Strip: z.strictObject({ type: z.string(), strip_left: flag(), strip_right: flag() }),
-  Precompiled: z.strictObject({ type: z.string(), precompiled_charsmap: z.string().nullable() }),
+  Precompiled: z.strictObject({ type: z.string(), precompiled_charsmap: z.base64() }),
   Sequence: z.strictObject({ type: z.string(), normalizers: componentList() }),
   plain: z.strictObject({ type: z.string() }),
 }));
@@ -63,13 +67,13 @@ function bert(component: Component): Normalize {
     steps.push((text) => decompose(text).replace(mark, ""));
   }
   if (options.lowercase) steps.push(lowercase);
-  return inOrder(steps);
+  return (text) => steps.reduce((current, step) => step(current), text);
 }
 
-function replace(component: Component): Normalize {
+function replace(component: Component): Stage {
   const { pattern, content } = parseComponent("normalizer", schemas().Replace, component);
   const regex = JsonPattern.parse(pattern);
-  return (text) => regex.replace(text, content);
+  return (text, most) => regex.replace(text, content, most);
 }
 
 function strip(component: Component): Normalize {
@@ -85,22 +89,19 @@ function strip(component: Component): Normalize {
 const kSegmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** SentencePiece's table, asked once for each short grapheme and else for each code point. */
-function precompiled(component: Component): Normalize {
+function precompiled(component: Component): Stage {
   const { precompiled_charsmap } = parseComponent("normalizer", schemas().Precompiled, component);
-  const map = new CharsMap(Buffer.from(precompiled_charsmap ?? "", "base64"));
+  const map = new CharsMap(Buffer.from(precompiled_charsmap, "base64"));
   const ofChar = (char: string): string => map.shortest(char) ?? char;
-  return (text) => {
+  return (text, most) => {
     let output = "";
     for (const { segment } of kSegmenter.segment(text)) {
       const whole = Buffer.byteLength(segment) < 6 ? map.shortest(segment) : undefined;
       output += whole ?? Array.from(segment, ofChar).join("");
+      checkGrowth("normalizer Precompiled", output.length, most);
     }
     return output;
   };
-}
-
-function inOrder(steps: readonly Normalize[]): Normalize {
-  return (text) => steps.reduce((current, step) => step(current), text);
 }
 
 function plain(component: Component, normalize: Normalize): Normalize {
@@ -108,12 +109,7 @@ function plain(component: Component, normalize: Normalize): Normalize {
   return normalize;
 }
 
-/**
- * Builds a normaliser.
- *
- * @throws ERR_FORMAT naming a component that is unknown or malformed
- */
-export function normalizerOf(component: Component): Normalize {
+function stageOf(component: Component): Stage {
   switch (component.type) {
     case "BertNormalizer":
       return bert(component);
@@ -138,11 +134,41 @@ export function normalizerOf(component: Component): Normalize {
       return strip(component);
     case "Precompiled":
       return precompiled(component);
-    case "Sequence": {
-      const { normalizers } = parseComponent("normalizer", schemas().Sequence, component);
-      return inOrder(normalizers.map(normalizerOf));
-    }
     default:
       throw new SeekError("ERR_FORMAT", `normalizer: ${component.type} is not supported`);
   }
+}
+
+/** The components in order, sequences within sequences laid out. */
+function flattened(component: Component): Component[] {
+  const parts: Component[] = [];
+  const pending = [component];
+  for (let part = pending.pop(), count = 1; part !== undefined; part = pending.pop(), count += 1) {
+    checkStages("normalizer", count);
+    if (part.type !== "Sequence") parts.push(part);
+    else {
+      const { normalizers } = parseComponent("normalizer", schemas().Sequence, part);
+      checkStages("normalizer", normalizers.length);
+      pending.push(...normalizers.toReversed());
+    }
+  }
+  return parts;
+}
+
+/**
+ * Builds a normaliser.
+ *
+ * @throws ERR_FORMAT naming a component that is unknown or malformed, or when there are too many
+ */
+export function normalizerOf(component: Component): Normalize {
+  const stages = flattened(component).map((part) => [part.type, stageOf(part)] as const);
+  return (text) => {
+    const most = mostCharacters(text);
+    let current = text;
+    for (const [type, stage] of stages) {
+      current = stage(current, most);
+      checkGrowth(`normalizer ${type}`, current.length, most);
+    }
+    return current;
+  };
 }

@@ -21,7 +21,11 @@ const component = lazySchema((z) =>
 
 /** What a tokenizer.json must have; the parts of a component are checked by who builds it. */
 export const tokenizerJsonSchema = lazySchema((z) =>
-  z.looseObject({
+  z.strictObject({
+    version: z.literal("1.0").nullish(),
+    // A batch's shape: callers cut and pad by themselves.
+    truncation: z.unknown().optional(),
+    padding: z.unknown().optional(),
     added_tokens: z.array(addedTokenSchema()).default([]),
     normalizer: component().default(null),
     pre_tokenizer: component().default(null),

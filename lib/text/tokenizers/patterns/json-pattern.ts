@@ -2,6 +2,7 @@
 import { Tokenizer as Library } from "@huggingface/tokenizers";
 import { SeekError } from "../../../base/errors.ts";
 import { withinTime } from "../../within-time.ts";
+import { checkGrowth } from "./growth.ts";
 import { checkCost } from "./pattern-cost.ts";
 import { classOf, isUnicodeSet } from "./unicode.ts";
 
@@ -103,11 +104,15 @@ export class JsonPattern {
     return stretches;
   }
 
-  /** The text with `content` in place of every match. @throws ERR_FORMAT when it takes too long */
-  replace(text: string, content: string): string {
+  /** The text with `content` in place of every match. @throws ERR_FORMAT over `most` characters, or when it takes too long */
+  replace(text: string, content: string, most: number): string {
     let output = "";
     let end = 0;
-    for (const [start, length] of this.#matches(text)) {
+    const matches = this.#matches(text);
+    const removed = matches.reduce((sum, [, length]) => sum + length, 0);
+    const total = text.length - removed + matches.length * content.length;
+    checkGrowth(`pattern ${this.#name}`, total, most);
+    for (const [start, length] of matches) {
       output += text.slice(end, start) + content;
       end = start + length;
     }

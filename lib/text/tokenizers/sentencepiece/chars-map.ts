@@ -1,4 +1,5 @@
 /** SentencePiece's table of replacements, as it stands in `.model` files and in a Precompiled normaliser. */
+import { isUtf8 } from "node:buffer";
 import { SeekError } from "../../../base/errors.ts";
 
 /** A part of the input with what it becomes. */
@@ -12,18 +13,24 @@ export class CharsMap {
   readonly #units: Uint32Array;
   readonly #texts: Uint8Array;
 
-  /** @throws ERR_FORMAT when the trie does not fit the bytes */
+  /**
+   * @param bytes the table; none at all replaces nothing
+   * @throws ERR_FORMAT when the trie does not fit the bytes, or the texts are not UTF-8
+   */
   constructor(bytes: Uint8Array) {
     const copy = new Uint8Array(bytes);
-    const trieSize = copy.length < 4 ? 0 : new DataView(copy.buffer).getUint32(0, true);
-    if (trieSize > copy.length - 4 && trieSize > 0) {
+    const most = copy.length - 4;
+    const trieSize = most < 0 ? 0 : new DataView(copy.buffer).getUint32(0, true);
+    const fits = trieSize > 0 && trieSize % 4 === 0 && trieSize <= most;
+    if (copy.length > 0 && !fits) {
       throw new SeekError(
         "ERR_FORMAT",
-        `chars map: expected ${trieSize} bytes of trie, got ${copy.length - 4}`,
+        `chars map: expected a trie of 4 to ${most} bytes, in fours, got ${trieSize}`,
       );
     }
-    this.#units = new Uint32Array(copy.buffer.slice(4, 4 + trieSize - (trieSize % 4)));
+    this.#units = new Uint32Array(copy.buffer.slice(4, 4 + trieSize));
     this.#texts = copy.subarray(4 + trieSize);
+    if (!isUtf8(this.#texts)) throw new SeekError("ERR_FORMAT", "chars map: the texts are not UTF-8");
   }
 
   /** The longest replacement that starts at `start`. */
