@@ -3,7 +3,8 @@ import type { z } from "zod";
 import type { NativeStoredTensor } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
-import { type DecoderConfig, parseConfig } from "../model/config.ts";
+import { type DecoderConfig, parseConfig, sizeKeys } from "../model/config.ts";
+import { checkKeys } from "../model/config-keys.ts";
 
 /** The shape of a BERT or XLM-RoBERTa (native/model/encoder.h). */
 export interface EncoderConfig {
@@ -27,21 +28,18 @@ export type EncoderKind =
   | { readonly family: "bert" | "roberta"; readonly config: EncoderConfig; readonly maxTokens: number }
   | { readonly family: "decoder"; readonly config: DecoderConfig; readonly maxTokens: number };
 
-const size = lazySchema((z) => z.number().int().positive());
 const encoderFile = lazySchema((z) =>
   z.object({
-    vocab_size: size(),
-    hidden_size: size(),
-    intermediate_size: size(),
-    num_hidden_layers: size(),
-    num_attention_heads: size(),
-    max_position_embeddings: size(),
-    type_vocab_size: size(),
+    ...sizeKeys(),
+    type_vocab_size: z
+      .number()
+      .int()
+      .positive()
+      .max(2 ** 16),
     layer_norm_eps: z.number().positive(),
     hidden_act: z.string(),
     pad_token_id: z.number().int().nonnegative().nullish(),
     position_embedding_type: z.string().nullish(),
-    is_decoder: z.boolean().nullish(),
     id2label: z.record(z.string(), z.string()).nullish(),
     quantization_config: z.unknown().optional(),
   }),
@@ -89,11 +87,17 @@ function parseEncoder(
   expectFormat(file.hidden_act === "gelu", from, `hidden_act: expected gelu, got ${file.hidden_act}`);
   const position = file.position_embedding_type ?? "absolute";
   expectFormat(position === "absolute", from, `position_embedding_type: expected absolute, got ${position}`);
-  expectFormat(file.is_decoder !== true, from, "is_decoder: expected an encoder");
   expectFormat(
     file.quantization_config == null,
     from,
     "quantization_config: quantised weights are not supported",
+  );
+  checkKeys("encoder", json as object, from);
+  const positionOffset = family === "roberta" ? (file.pad_token_id ?? 1) + 1 : 0;
+  expectFormat(
+    positionOffset < file.max_position_embeddings,
+    from,
+    `max_position_embeddings: expected more than pad_token_id + 1 (${positionOffset})`,
   );
   const labels = Object.keys(file.id2label ?? { 0: "", 1: "" }).length;
   expectFormat(!hasClassifier || labels === 1, from, `id2label: expected one score, got ${labels} labels`);
@@ -104,7 +108,7 @@ function parseEncoder(
     numLayers: file.num_hidden_layers,
     numHeads: file.num_attention_heads,
     numPositions: file.max_position_embeddings,
-    positionOffset: family === "roberta" ? (file.pad_token_id ?? 1) + 1 : 0,
+    positionOffset,
     numTypes: file.type_vocab_size,
     layerNormEps: file.layer_norm_eps,
     hasClassifier,

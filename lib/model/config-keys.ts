@@ -1,16 +1,36 @@
 /** The keys of config.json: which are read, which change nothing, and the refusal of every other by name. */
 import { SeekError } from "../base/errors.ts";
 
-/** Keys that decide what the model computes; `parseConfig` reads or checks each. */
-const readKeys = [
+/** What a config.json describes. */
+type ConfigKind = "decoder" | "encoder";
+
+/** Keys that decide what a decoder computes; `parseConfig` reads or checks each. */
+const decoderKeys = [
   ...["architectures", "model_type", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers"],
   ...["num_attention_heads", "num_key_value_heads", "head_dim", "rms_norm_eps", "max_position_embeddings"],
   ...["rope_theta", "rope_scaling", "rope_parameters", "original_max_position_embeddings", "hidden_act"],
   ...["tie_word_embeddings", "attention_bias", "mlp_bias", "use_sliding_window", "layer_types", "is_causal"],
   ...["partial_rotary_factor", "attention_dropout", "quantization_config"],
+  // Sliding windows count only where use_sliding_window is true, which is refused.
+  ...["sliding_window", "max_window_layers"],
 ];
 
-/** Keys without influence on logits: names, versions, training, heads of other tasks, and how text is generated. */
+/** Keys that decide what an encoder computes, read by `parseEncoderConfig`; and those of BERT that change no vector. */
+const encoderKeys = [
+  ...["architectures", "model_type", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers"],
+  ...["num_attention_heads", "max_position_embeddings", "type_vocab_size", "layer_norm_eps", "hidden_act"],
+  ...["position_embedding_type", "quantization_config"],
+  // The word head, which ties to the embedding, is not used.
+  "tie_word_embeddings",
+  ...["hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout", "output_past"],
+  // BERT's first releases: these of the pooler are written and never read.
+  ...["directionality", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers"],
+  ...["pooler_size_per_head", "pooler_type"],
+  // What sentence-transformers applies to a re-ranker's score, which keeps the order.
+  ...["sentence_transformers", "sbert_ce_default_activation_function"],
+];
+
+/** Keys without influence on logits or vectors: names, versions, training, heads of other tasks, and how text is generated. */
 const harmlessKeys = [
   ...["_name_or_path", "name_or_path", "_commit_hash", "transformers_version", "torch_dtype", "dtype"],
   ...[
@@ -23,8 +43,6 @@ const harmlessKeys = [
   ...["unsloth_version", "unsloth_fixed", "use_cache", "initializer_range", "pretraining_tp", "torchscript"],
   ...["gradient_checkpointing", "use_bfloat16", "tf_legacy_loss", "chunk_size_feed_forward", "return_dict"],
   ...["return_dict_in_generate", "output_hidden_states", "output_attentions", "output_scores"],
-  // Sliding windows count only where use_sliding_window is true, which is refused.
-  ...["sliding_window", "max_window_layers"],
   ...["id2label", "label2id", "num_labels", "problem_type", "finetuning_task", "task_specific_params"],
   ...[
     "bos_token_id",
@@ -47,8 +65,14 @@ const offKeys = [
   ...["cross_attention_hidden_size", "pruned_heads"],
 ];
 
-const known = new Set([...readKeys, ...harmlessKeys]);
-const off = new Set(offKeys);
+const known: Readonly<Record<ConfigKind, ReadonlySet<string>>> = {
+  decoder: new Set([...decoderKeys, ...harmlessKeys]),
+  encoder: new Set([...encoderKeys, ...harmlessKeys]),
+};
+const off: Readonly<Record<ConfigKind, ReadonlySet<string>>> = {
+  decoder: new Set(offKeys),
+  encoder: new Set([...offKeys, "is_causal"]),
+};
 
 function isOff(value: unknown): boolean {
   return value == null || value === false || (typeof value === "object" && Object.keys(value).length === 0);
@@ -59,10 +83,11 @@ function isOff(value: unknown): boolean {
  *
  * @throws ERR_FORMAT naming the first such key
  */
-export function checkKeys(file: object, from: string): void {
+export function checkKeys(kind: ConfigKind, file: object, from: string): void {
   for (const [key, value] of Object.entries(file)) {
-    if (value === null || known.has(key) || (off.has(key) && isOff(value))) continue;
-    const problem = off.has(key) ? "is not supported" : "is unknown and could change what the model computes";
+    const isOptional = off[kind].has(key);
+    if (value === null || known[kind].has(key) || (isOptional && isOff(value))) continue;
+    const problem = isOptional ? "is not supported" : "is unknown and could change what the model computes";
     throw new SeekError("ERR_FORMAT", `${from}: ${key}: ${problem}; remove it if it does not`);
   }
 }

@@ -71,6 +71,16 @@ export function decoderConfig(shape: DecoderShape): DecoderConfig {
 
 /** Bounds that no model comes near, so that a broken file is refused before anything is allocated for it. */
 const upTo = (most: number) => zod().number().int().positive().max(most);
+
+/** Sizes that decoders and encoders have alike. */
+export const sizeKeys = () => ({
+  vocab_size: upTo(2 ** 26),
+  hidden_size: upTo(2 ** 20),
+  intermediate_size: upTo(2 ** 22),
+  num_hidden_layers: upTo(4096),
+  num_attention_heads: upTo(2 ** 16),
+  max_position_embeddings: upTo(2 ** 31 - 1),
+});
 const flag = lazySchema((z) => z.boolean().nullish());
 
 /** The part of config.json that decides what the model computes. */
@@ -79,15 +89,10 @@ const configFile = lazySchema((z) =>
     ...ropeKeys(),
     architectures: z.array(z.string()),
     model_type: z.string().nullish(),
-    vocab_size: upTo(2 ** 26),
-    hidden_size: upTo(2 ** 20),
-    intermediate_size: upTo(2 ** 22),
-    num_hidden_layers: upTo(4096),
-    num_attention_heads: upTo(2 ** 16),
+    ...sizeKeys(),
     num_key_value_heads: upTo(2 ** 16).nullish(),
     head_dim: upTo(2 ** 16).nullish(),
     rms_norm_eps: z.number().positive(),
-    max_position_embeddings: upTo(2 ** 31 - 1),
     hidden_act: z.literal("silu").nullish(),
     tie_word_embeddings: flag(),
     attention_bias: flag(),
@@ -192,7 +197,7 @@ export function parseConfig(json: unknown, from: string): DecoderConfig {
   const file = parsed.data;
   const architecture = architectureOf(file, from);
   refuseUnsupported(file, from);
-  checkKeys(json as object, from);
+  checkKeys("decoder", json as object, from);
   const numHeads = file.num_attention_heads;
   const config: DecoderConfig = {
     architecture,
