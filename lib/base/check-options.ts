@@ -12,7 +12,7 @@ export type OptionKind =
   | "list"
   | "signal"
   | "any"
-  | readonly string[];
+  | readonly (string | number)[];
 
 /** The keys of an options type and the kind of each; the compiler refuses one that is missing or unknown. */
 export type OptionKinds<Options> = { readonly [Key in keyof Options]-?: OptionKind };
@@ -26,7 +26,7 @@ const articles = {
 } as const;
 
 const expectedOf = (kind: Exclude<OptionKind, "any">): string => {
-  if (typeof kind !== "string") return kind.map((word) => `"${word}"`).join(" or ");
+  if (typeof kind !== "string") return kind.map((word) => JSON.stringify(word)).join(" or ");
   if (kind === "function") return "a function";
   return kind === "object" ? "an object" : articles[kind];
 };
@@ -61,12 +61,13 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Refuses what an options object should not hold. A key whose value is undefined counts as absent. Ranges, and keys that
- * must be there, are checked where the values are used.
+ * Refuses what an options object should not hold. A key whose value is undefined counts as absent. Ranges are
+ * checked where the values are used.
  *
  * @param name - of the call, for messages
  * @param options - what the caller gave
  * @param kinds - every key there is
+ * @param required - those that must be there
  * @throws ERR_ARGUMENT naming the call, the key, what was expected, what was got, and the nearest spelling
  * @example
  * const kinds = { maxTokens: "number", stop: "list" } as const;
@@ -76,6 +77,7 @@ export function checkOptions(
   name: string,
   options: unknown,
   kinds: Readonly<Record<string, OptionKind>>,
+  required: readonly string[] = [],
 ): void {
   if (!isOfKind(options, "object"))
     throw new SeekError("ERR_ARGUMENT", `${name}: expected an object of options, got ${shownValue(options)}`);
@@ -83,10 +85,27 @@ export function checkOptions(
     const kind = Object.hasOwn(kinds, key) ? kinds[key] : undefined;
     if (kind === undefined)
       throw new SeekError("ERR_ARGUMENT", `${name}: ${unknownKey(key, Object.keys(kinds))}`);
-    if (value === undefined || kind === "any" || isOfKind(value, kind)) continue;
-    throw new SeekError(
-      "ERR_ARGUMENT",
-      `${name}: ${key}: expected ${expectedOf(kind)}, got ${shownValue(value)}`,
-    );
+    if (value !== undefined) checkArgument(`${name}: ${key}`, value, kind);
   }
+  for (const key of required)
+    checkArgument(
+      `${name}: ${key}`,
+      (options as Readonly<Record<string, unknown>>)[key],
+      kinds[key] ?? "any",
+    );
+}
+
+/**
+ * Refuses an argument of another type.
+ *
+ * @param name - of the call and the argument, for messages
+ * @param value - what the caller gave
+ * @param kind - what it must be
+ * @throws ERR_ARGUMENT naming both, what was expected and what was got
+ * @example
+ * assert.throws(() => checkArgument("Model.load: folder", 5, "string"), { message: /expected a string, got 5/ });
+ */
+export function checkArgument(name: string, value: unknown, kind: OptionKind): void {
+  if (kind === "any" || isOfKind(value, kind)) return;
+  throw new SeekError("ERR_ARGUMENT", `${name}: expected ${expectedOf(kind)}, got ${shownValue(value)}`);
 }

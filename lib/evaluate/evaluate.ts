@@ -1,7 +1,13 @@
 /** Evaluation: an agent over sets of questions, scored, timed, and written down question by question. */
+import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { type Intervals, intervalsOf, type Means, meansOf } from "./figures.ts";
-import type { EvaluateOptions, EvaluateSetsOptions, EvaluationSet } from "./options.ts";
+import {
+  type EvaluateOptions,
+  type EvaluateSetsOptions,
+  type EvaluationSet,
+  evaluateKinds,
+} from "./options.ts";
 import type { QuestionResult } from "./question-result.ts";
 import { ResultLog } from "./result-log.ts";
 import { type LostQuestion, runSet } from "./run-set.ts";
@@ -44,8 +50,10 @@ export interface SetEvaluation extends Evaluation {
  * const { em, rounds } = await evaluate({ questions, agent });
  * assert.ok(em >= 0 && em <= 1 && rounds >= 0);
  */
-export async function evaluate({ questions, ...options }: EvaluateOptions): Promise<Evaluation> {
-  const { sets } = await evaluateSets([{ name: "questions", questions }], options);
+export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
+  checkOptions("evaluate", options, { ...evaluateKinds, questions: "list" }, ["questions", "agent"]);
+  const { questions, ...others } = options;
+  const { sets } = await evaluateSets([{ name: "questions", questions }], others);
   const { name: _, ...evaluation } = sets[0] as SetEvaluation;
   return evaluation;
 }
@@ -65,6 +73,8 @@ export async function evaluateSets(
   sets: readonly EvaluationSet[],
   options: EvaluateSetsOptions,
 ): Promise<{ readonly sets: readonly SetEvaluation[]; readonly all: Evaluation }> {
+  checkArgument("evaluateSets: sets", sets, "list");
+  checkOptions("evaluateSets", options, evaluateKinds, ["agent"]);
   const empty = sets.find(({ questions }) => questions.length === 0);
   if (empty) throw new SeekError("ERR_ARGUMENT", `${empty.name}: expected at least one question, got none`);
   const { output, resume = false, settings, rules = "flashrag", seed = 0 } = options;

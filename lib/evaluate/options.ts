@@ -1,4 +1,5 @@
 /** What an evaluation is given: an agent, sets of questions, and how to go about it. */
+import type { OptionKinds } from "../base/check-options.ts";
 import type { Question } from "../data/question.ts";
 import type { Verdict } from "../reward/judge.ts";
 import type { RulesName } from "../reward/metrics/rules.ts";
@@ -47,3 +48,18 @@ export interface EvaluationProgress {
   /** Mean exact match so far. */
   readonly em: number;
 }
+
+/** What `evaluateSets` takes. */
+export const evaluateKinds: OptionKinds<EvaluateSetsOptions> = {
+  agent: "function",
+  seed: "number",
+  rules: "string",
+  concurrency: "number",
+  output: "string",
+  resume: "boolean",
+  settings: "object",
+  judge: "function",
+  alone: "number",
+  onProgress: "function",
+  signal: "object",
+};

@@ -1,7 +1,9 @@
 /** A language model's weights in memory, shared by the engine that generates and the trainer that learns. */
+
 import { join } from "node:path";
 import type { NativeModel } from "../base/addon/models.ts";
 import { native } from "../base/addon/native.ts";
+import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { configFileOf, type DecoderConfig, type DecoderShape, decoderConfig, parseConfig } from "./config.ts";
 import { findWeights, readJson } from "./model-folder.ts";
@@ -30,6 +32,10 @@ export interface SaveOptions {
   /** Most bytes of one weights file. @default 5e9 */
   readonly maxShardBytes?: number;
 }
+
+const modelKinds = { dtype: ["float32", "bfloat16"], device: "string" } as const;
+const createKinds = { ...modelKinds, seed: "number", std: "number" } as const;
+const saveKinds = { dtype: ["float32", "bfloat16", "float16"], maxShardBytes: "number" } as const;
 
 interface Parts {
   readonly handle: NativeModel;
@@ -68,10 +74,12 @@ export class Model {
    * @param folder holds config.json and model.safetensors, or shards with their index
    * @param options dtype and device
    * @returns the model
-   * @throws ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed, names something unsupported, or does
+   * @throws ERR_ARGUMENT for an unknown key or a value of another type; ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed, names something unsupported, or does
    *   not hold exactly the tensors of config.json; ERR_DEVICE when the device is not there
    */
   static async load(folder: string, options: ModelOptions = {}): Promise<Model> {
+    checkArgument("Model.load: folder", folder, "string");
+    checkOptions("Model.load", options, modelKinds);
     const { dtype = "float32", device = "cpu" } = options;
     const path = join(folder, "config.json");
     const json = await readJson(path);
@@ -91,6 +99,7 @@ export class Model {
    * @throws ERR_ARGUMENT for sizes that do not fit together, ERR_RANGE for a seed that is not a whole number
    */
   static async create(shape: DecoderShape, options: CreateOptions = {}): Promise<Model> {
+    checkOptions("Model.create", options, createKinds);
     const { dtype = "float32", device = "cpu", seed = 0, std = 0.02 } = options;
     if (!Number.isSafeInteger(seed) || seed < 0) {
       throw new SeekError("ERR_RANGE", `seed: expected a whole number, got ${seed}`);
@@ -158,6 +167,8 @@ export class Model {
    * @throws ERR_IO when the file system refuses; ERR_STATE once closed
    */
   async save(folder: string, options: SaveOptions = {}): Promise<void> {
+    checkArgument("model.save: folder", folder, "string");
+    checkOptions("model.save", options, saveKinds);
     const { dtype = this.dtype, maxShardBytes = 5e9 } = options;
     // configFileOf writes base and scaling as rope_theta and rope_scaling.
     const { rope_parameters: _, original_max_position_embeddings: __, ...rest } = this.#file;

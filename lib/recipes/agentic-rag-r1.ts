@@ -1,4 +1,5 @@
 /** Agentic-RAG-R1: plan, reason, search with tools, take back, sum up, answer, over a memory stack; trained by GRPO. */
+import { checkArgument, checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { f1Reward, type Reward, type RewardPart, weightedReward } from "../reward/reward.ts";
 import {
@@ -35,6 +36,21 @@ export interface AgenticOptions extends Omit<AgenticFormatOptions, "faithful"> {
   readonly faithful?: boolean;
 }
 
+const optionKinds: OptionKinds<AgenticOptions> = {
+  tools: "list",
+  language: ["en", "zh"],
+  selfSearch: "boolean",
+  maxQueries: "number",
+  promptText: "string",
+  memory: "object",
+  accuracy: "any",
+  form: ["ordered", "points"],
+  relevance: "function",
+  box: "object",
+  tokenLevel: "boolean",
+  faithful: "boolean",
+};
+
 const kAccuracyWeight = 3;
 
 /**
@@ -48,11 +64,13 @@ const kAccuracyWeight = 3;
  *
  * @param options - conversation, parts of the reward, faithfulness
  * @returns a recipe; change it by spreading
+ * @throws ERR_ARGUMENT for an unknown key or a value of another type
  * @example
  * const { training, format } = agenticRagR1();
  * assert.deepEqual([training.samples, format.memory?.condenses], [4, "all"]);
  */
 export function agenticRagR1(options: AgenticOptions = {}): Recipe {
+  checkOptions("agenticRagR1", options, optionKinds);
   const { faithful = false, selfSearch = false, tokenLevel = true } = options;
   const { form = faithful ? "points" : "ordered" } = options;
   return {
@@ -132,6 +150,7 @@ export function agenticRewardParts(options: AgenticOptions = {}): RewardPart[] {
 
 function accuracyOf(accuracy: AgenticAccuracy = "em"): Reward {
   if (typeof accuracy === "function") return accuracy;
+  checkArgument("agenticRagR1: accuracy", accuracy, ["em", "f1", "option"]);
   if (accuracy === "option") return optionReward;
   if (accuracy === "f1") return f1Reward;
   return (trajectory, question) => agenticAccuracyReward(trajectory, question) / kAccuracyWeight;

@@ -43,13 +43,19 @@ export function namedRecipe(choice: RecipeChoice, parts: RecipeParts = {}): Reci
 export function recipeOfChoice(choice: ChosenRecipe, { tools, judge }: RecipeParts = {}): Recipe {
   switch (choice.name) {
     case "rag-r1":
-      return ragR1(choice);
-    case "search-r1":
-      return searchR1({ ...choice, format: choice.formatReward || undefined });
-    case "research":
-      return reSearch({ ...choice, templateText: readPrompt(choice.promptFile), tools });
-    case "r1-searcher":
-      return r1Searcher({ ...choice, stage: stageOf(choice.stage) });
+      return ragR1({ queries: choice.queries, faithful: choice.faithful });
+    case "search-r1": {
+      const { name: _, formatReward, ...options } = choice;
+      return searchR1({ ...options, format: formatReward || undefined });
+    }
+    case "research": {
+      const { name: _, promptFile, ...options } = choice;
+      return reSearch({ ...options, templateText: readPrompt(promptFile), tools });
+    }
+    case "r1-searcher": {
+      const { name: _, searchShare: __, stage, ...options } = choice;
+      return r1Searcher({ ...options, stage: stageOf(stage) });
+    }
     case "agentic-rag-r1":
       return agenticRagR1({ ...agenticOptions(choice, judge), box: tools });
   }
@@ -61,7 +67,7 @@ function stageOf(stage: Extract<ChosenRecipe, { readonly name: "r1-searcher" }>[
 
 /** Agentic-RAG-R1's options from its choices. */
 export function agenticOptions(
-  { promptFile, stateValue, sigma, minActions, queries, ...choice }: Agentic,
+  { name: _, promptFile, stateValue, sigma, minActions, queries, ...choice }: Agentic,
   judge?: RecipeParts["judge"],
 ): AgenticOptions {
   return {

@@ -46,7 +46,7 @@ export function trainingOf(
   parts: AgentParts,
   questions: readonly Question[],
 ): Pick<RlOptions, "task" | "algorithm" | "batch" | "steps" | "learningRate"> {
-  const { steps, batchQuestions, samples } = training;
+  const { steps, batchQuestions, samples, learningRate, warmupSteps, decay } = training;
   return {
     task: {
       ...{ questions, reward },
@@ -57,7 +57,7 @@ export function trainingOf(
     ...{ algorithm, steps },
     batch: { questions: batchQuestions, samples, sampling },
     learningRate: {
-      policy: schedule({ ...training, peak: training.learningRate }),
+      policy: schedule({ peak: learningRate, warmupSteps, decay, steps }),
       critic: schedule({ peak: training.criticLearningRate, warmupSteps: training.criticWarmupSteps }),
     },
   };

@@ -1,4 +1,5 @@
 /** R1-Searcher (arXiv 2503.05592): first to search at all, then to answer right, by outcome alone. */
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { fewSearchesBonus } from "../reward/group.ts";
 import {
   type R1SearcherRewardOptions,
@@ -25,6 +26,15 @@ export interface R1SearcherOptions {
   readonly faithful?: boolean;
 }
 
+const optionKinds: OptionKinds<R1SearcherOptions> = {
+  stage: [1, 2, "zero"],
+  template: ["base", "instruct"],
+  queryStyle: ["triple", "subquestions", "keywords", "judgement"],
+  variant: ["paper", "code"],
+  fewSearches: "boolean",
+  faithful: "boolean",
+};
+
 /**
  * Options of R1-Searcher, with its known defects mended: a turn without an action is told so and counted, an empty query
  * does not end the conversation, the last turn is announced, documents are what the environment inserted and not what
@@ -32,18 +42,15 @@ export interface R1SearcherOptions {
  *
  * @param options - stage, template, reward variant, faithfulness
  * @returns a recipe; change it by spreading
+ * @throws ERR_ARGUMENT for an unknown key or a value of another type
  * @example
  * const { training } = r1Searcher({ stage: 1 });
  * assert.deepEqual([training.samples, training.batchQuestions], [16, 15]);
  */
-export function r1Searcher({
-  stage,
-  template = stage === "zero" ? "base" : "instruct",
-  queryStyle = "triple",
-  faithful = false,
-  variant = faithful ? "code" : "paper",
-  fewSearches = false,
-}: R1SearcherOptions): Recipe {
+export function r1Searcher(options: R1SearcherOptions): Recipe {
+  checkOptions("r1Searcher", options, optionKinds, ["stage"]);
+  const { stage, template = stage === "zero" ? "base" : "instruct", queryStyle = "triple" } = options;
+  const { faithful = false, variant = faithful ? "code" : "paper", fewSearches = false } = options;
   return {
     format: r1SearcherFormat({ template, queryStyle, faithful }),
     limits: {

@@ -1,4 +1,5 @@
 /** RAG-R1 (arXiv 2507.02962): think, search with one or several queries at a time, answer; rewarded by exact match. */
+import { checkOptions } from "../base/check-options.ts";
 import { emReward } from "../reward/reward.ts";
 import { wholeTextEmReward } from "../reward/systems/search-r1.ts";
 import { ragFormat } from "../rollout/formats/format.ts";
@@ -19,17 +20,14 @@ import type { Recipe } from "./recipe.ts";
  *
  * @param options - `queries`: one a turn, or up to three in parallel; `faithful`, `@default` false
  * @returns a recipe; change it by spreading
+ * @throws ERR_ARGUMENT for an unknown key or a value of another type
  * @example
  * const { format, limits } = ragR1({ queries: "multi" });
  * assert.deepEqual([format.mode, limits.maxTurns], ["multi", 5]);
  */
-export function ragR1({
-  queries,
-  faithful = false,
-}: {
-  readonly queries: QueryMode;
-  readonly faithful?: boolean;
-}): Recipe {
+export function ragR1(options: { readonly queries: QueryMode; readonly faithful?: boolean }): Recipe {
+  checkOptions("ragR1", options, { queries: ["single", "multi"], faithful: "boolean" }, ["queries"]);
+  const { queries, faithful = false } = options;
   return {
     format: faithful ? originalRagFormat(queries, "rag-r1") : ragFormat(queries),
     limits: defaultLimits,

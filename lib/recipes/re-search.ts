@@ -1,4 +1,5 @@
 /** ReSearch (arXiv 2503.19470): one flow of thoughts and searches, rewarded by the F1 of the boxed answer. */
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { reCallReward } from "../reward/systems/re-call.ts";
 import { type ReSearchRewardOptions, reSearchReward } from "../reward/systems/re-search.ts";
@@ -25,6 +26,14 @@ export interface ReSearchOptions {
   readonly faithful?: boolean;
 }
 
+const optionKinds: OptionKinds<ReSearchOptions> = {
+  template: ["base", "instruct"],
+  templateText: "string",
+  tools: "object",
+  variant: ["paper", "code"],
+  faithful: "boolean",
+};
+
 /**
  * Options of ReSearch, with its known defects mended: turns are read by themselves, a turn without an action is told so
  * and counted, an empty query is never searched for, there is a last turn and it is announced, an answer ends the
@@ -33,11 +42,14 @@ export interface ReSearchOptions {
  *
  * @param options - template, reward variant, faithfulness
  * @returns a recipe; change it by spreading
+ * @throws ERR_ARGUMENT for an unknown key or a value of another type
  * @example
  * const { training, limits } = reSearch();
  * assert.deepEqual([training.samples, limits.topK], [5, 5]);
  */
-export function reSearch({ tools, ...options }: ReSearchOptions = {}): Recipe {
+export function reSearch(options: ReSearchOptions = {}): Recipe {
+  checkOptions("reSearch", options, optionKinds);
+  const { tools } = options;
   if (tools !== undefined) return reCall(tools, options);
   const { template = "instruct", templateText, variant = "code", faithful = false } = options;
   const endOfText = template === "base" ? "<|endoftext|>" : "<|im_end|>";

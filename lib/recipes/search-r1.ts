@@ -1,4 +1,5 @@
 /** Search-R1 (arXiv 2503.09516): think, search one query a turn, answer; by PPO or GRPO, with or without format reward. */
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { emReward } from "../reward/reward.ts";
 import { type FormatScores, formatReward, wholeTextEmReward } from "../reward/systems/search-r1.ts";
 import { ragFormat } from "../rollout/formats/format.ts";
@@ -16,17 +17,26 @@ export interface SearchR1Options {
   readonly faithful?: boolean;
 }
 
+const optionKinds: OptionKinds<SearchR1Options> = {
+  algorithm: ["ppo", "grpo"],
+  format: "any",
+  faithful: "boolean",
+};
+
 /**
  * Options of Search-R1, with its known defects mended, which are those of `ragR1` with one query a turn. `faithful` takes
  * them back as far as the laws allow.
  *
  * @param options - algorithm, format reward, faithfulness
  * @returns a recipe; change it by spreading
+ * @throws ERR_ARGUMENT for an unknown key or a value of another type
  * @example
  * const { training } = searchR1({ algorithm: "grpo" });
  * assert.equal(training.samples, 5);
  */
-export function searchR1({ algorithm = "ppo", format, faithful = false }: SearchR1Options = {}): Recipe {
+export function searchR1(options: SearchR1Options = {}): Recipe {
+  checkOptions("searchR1", options, optionKinds);
+  const { algorithm = "ppo", format, faithful = false } = options;
   const isGrpo = algorithm === "grpo";
   const usual = faithful ? wholeTextEmReward : emReward;
   return {

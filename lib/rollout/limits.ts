@@ -1,4 +1,5 @@
 /** Bounds of one trajectory: turns, tokens, documents, time. */
+import type { OptionKinds } from "../base/check-options.ts";
 
 /** Bounds of one trajectory. */
 export interface Limits {
@@ -24,4 +25,14 @@ export const defaultLimits: Limits = {
   maxTokens: 8192,
   topK: 3,
   searchTimeoutMs: 30_000,
+};
+
+/** The type of each limit. */
+export const limitKinds: OptionKinds<Limits> = {
+  maxTurns: "number",
+  maxResponseTokens: "number",
+  maxObservationTokens: "number",
+  maxTokens: "number",
+  topK: "number",
+  searchTimeoutMs: "number",
 };

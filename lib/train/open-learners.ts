@@ -28,8 +28,11 @@ export async function openLearners(
   algorithm: Algorithm,
   options: Pick<AdamWOptions, "weightDecay" | "beta1" | "beta2" | "maxGradNorm"> = {},
 ): Promise<OpenLearners> {
-  const trainer = await Trainer.open(model, options);
-  const critic = algorithm.advantage === "gae" ? await Critic.open(model, options) : undefined;
+  // A recipe's training says more than the optimiser needs.
+  const { weightDecay, beta1, beta2, maxGradNorm } = options;
+  const optimiser = { weightDecay, beta1, beta2, maxGradNorm };
+  const trainer = await Trainer.open(model, optimiser);
+  const critic = algorithm.advantage === "gae" ? await Critic.open(model, optimiser) : undefined;
   const reference = algorithm.kl === undefined ? undefined : await model.clone();
   return {
     learners: { trainer, critic, reference },

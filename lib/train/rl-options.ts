@@ -1,4 +1,5 @@
 /** What a run of reinforcement learning is given: who learns, what is asked, how much at a step, for how long. */
+import type { OptionKinds } from "../base/check-options.ts";
 import type { Question } from "../data/question.ts";
 import type { Model } from "../model/model.ts";
 import type { TaskRewards } from "../reward/score-trajectory.ts";
@@ -89,3 +90,23 @@ export interface RlOptions {
   readonly onStep?: (metrics: RlMetrics, trajectories: readonly Trajectory[]) => void | Promise<void>;
   readonly signal?: AbortSignal;
 }
+
+/** What `rl` takes. */
+export const rlKinds: OptionKinds<RlOptions> = {
+  learners: "object",
+  task: "object",
+  algorithm: "object",
+  batch: "object",
+  steps: "number",
+  learningRate: "object",
+  seed: "number",
+  run: "object",
+  evaluation: "object",
+  endWhen: "function",
+  collapse: "object",
+  onStep: "function",
+  signal: "object",
+};
+
+/** What it cannot do without. */
+export const rlRequired = ["learners", "task", "algorithm", "batch", "steps", "learningRate"] as const;

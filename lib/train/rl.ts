@@ -1,6 +1,7 @@
 /** Reinforcement learning: rollouts, rewards, advantages, update, metrics, evaluation, checkpoint; step by step. */
 
 import { performance } from "node:perf_hooks";
+import { checkOptions } from "../base/check-options.ts";
 import { defined } from "../base/defined.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { digestOf } from "../base/files/digests.ts";
@@ -9,7 +10,7 @@ import { nextKlCoef } from "./algorithm/kl-target.ts";
 import { type Collapse, CollapseGuard } from "./collapse.ts";
 import { toExperience } from "./experience.ts";
 import { groupMetrics, rolloutMetrics, trajectoryRows } from "./rl-metrics.ts";
-import type { RlMetrics, RlOptions } from "./rl-options.ts";
+import { type RlMetrics, type RlOptions, rlKinds, rlRequired } from "./rl-options.ts";
 import { namingBursts, Run } from "./run/run.ts";
 import type { Settings } from "./run/settings.ts";
 import { checkSamples, type RewardedRollout, scoredOf, stepRollouts } from "./step-rollouts.ts";
@@ -160,6 +161,7 @@ function withKlCoef(options: RlOptions, coef: number | undefined): RlOptions {
  * assert.equal(metrics?.step, 1);
  */
 export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
+  checkOptions("rl", options, rlKinds, rlRequired);
   check(options);
   const { learners, steps, seed = 0, signal } = options;
   const { trainer, critic } = learners;

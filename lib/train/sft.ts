@@ -1,6 +1,8 @@
 /** Supervised fine-tuning: batches of weighted sequences, one optimiser step each. */
+
 import { createHash } from "node:crypto";
 import { performance } from "node:perf_hooks";
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import type { Schedule } from "./algorithm/schedule.ts";
 import { itemsOfStep } from "./batch/order.ts";
@@ -53,6 +55,20 @@ export interface SftOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const optionKinds: OptionKinds<SftOptions> = {
+  trainer: "object",
+  batch: "function",
+  steps: "number",
+  learningRate: "function",
+  seed: "number",
+  data: "string",
+  run: "object",
+  evaluation: "object",
+  maxTokens: "number",
+  onStep: "function",
+  signal: "object",
+};
+
 /**
  * Batches of a fixed list, each epoch in an order of its own; the last batch of an epoch is filled from the next.
  *
@@ -90,7 +106,7 @@ function digestOfSequences(sequences: readonly TrainSequence[], order: object): 
  *
  * @param options - trainer, data, schedule, run folder
  * @returns the last step's metrics; undefined when the run was finished already
- * @throws ERR_ABORTED when the signal fires, between steps; ERR_RANGE when gradient or weights are not finite; ERR_STATE
+ * @throws ERR_ARGUMENT for an unknown key; ERR_ABORTED when the signal fires, between steps; ERR_RANGE when gradient or weights are not finite; ERR_STATE
  *   when the run folder is another process's, or was begun with other settings; ERR_FORMAT when a file in it is damaged
  * @example
  * const batch = () => sequences;
@@ -98,6 +114,7 @@ function digestOfSequences(sequences: readonly TrainSequence[], order: object): 
  * assert.ok(metrics && metrics.loss > 0);
  */
 export async function sft(options: SftOptions): Promise<SftMetrics | undefined> {
+  checkOptions("sft", options, optionKinds, ["trainer", "batch", "steps", "learningRate"]);
   const { trainer, steps, seed = 0, data, signal } = options;
   const run =
     options.run && (await Run.open(options.run, { kind: "sft", seed, steps, settings: { data }, trainer }));

@@ -4,6 +4,7 @@ import { checkOptions, shownValue } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { mixSeed } from "../../base/seed.ts";
 import type { Question } from "../../data/question.ts";
+import { limitKinds } from "../limits.ts";
 import type { OpenSequence, Sampling, SequenceSource } from "../seams.ts";
 import { type AgentEvent, type EventOptions, eventsOf } from "../session/events.ts";
 import { type Outcome, Rollout, type RolloutParts } from "../session/rollout.ts";
@@ -54,7 +55,7 @@ export type AgentFunction = (rollout: Rollout, question: Question) => Promise<st
  * @param parts - engine, tokenizer, and what else it needs
  * @param run - answers one question. It may be called for any number of questions at once
  * @returns an agent for `evaluate`, and by `rollouts` for `rl`
- * @throws from the agent: ERR_ARGUMENT for what is no question or an unknown option; what the engine and `run` throw. A
+ * @throws ERR_ARGUMENT for an unknown limit; from the agent: ERR_ARGUMENT for what is no question or an unknown option; what the engine and `run` throw. A
  *   tool or search that fails is an undefined result instead
  * @example
  * const own = ownAgent({ engine, tokenizer }, async (rollout, { question }) => {
@@ -66,6 +67,7 @@ export type AgentFunction = (rollout: Rollout, question: Question) => Promise<st
  * assert.equal(turns, 1);
  */
 export function ownAgent(parts: RolloutParts, run: AgentFunction): PolicyAgent {
+  if (parts.limits !== undefined) checkOptions("agent: limits", parts.limits, limitKinds);
   const answer = (question: AskedQuestion, options: RolloutOptions = {}): Promise<Trajectory> =>
     rolloutOf(parts, run, { question, options });
   return Object.assign(answer, {
@@ -79,11 +81,9 @@ export function ownAgent(parts: RolloutParts, run: AgentFunction): PolicyAgent {
         return rolloutOf(parts, run, { question, options, hooks: { ...hooks, onEvent } });
       }, options.signal);
     },
-    rollouts: async (
-      question: AskedQuestion,
-      { samples = 1, ...options }: RolloutOptions & { readonly samples?: number } = {},
-    ) => {
-      checkOptions("agent", options, optionKinds);
+    rollouts: async (question: AskedQuestion, asked: RolloutOptions & { readonly samples?: number } = {}) => {
+      checkOptions("agent", asked, { ...optionKinds, samples: "number" });
+      const { samples = 1, ...options } = asked;
       const first = samples > 1 ? new SharedPrompt(parts.engine, samples) : undefined;
       const start = (signal: AbortSignal): Promise<Trajectory>[] =>
         Array.from({ length: samples }, (_, sample) =>

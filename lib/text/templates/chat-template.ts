@@ -1,6 +1,8 @@
 /** Chat templates: messages to the text a model was trained on. */
+
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { checkArgument, checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { lazySchema, zod } from "../../base/on-first-use.ts";
 import { readJson, tokenText } from "../tokenizers/special-ids.ts";
@@ -25,6 +27,13 @@ export interface RenderOptions {
   /** The time that templates may print (in UTC); without it they use the date they carry, so prompts stay the same. */
   readonly now?: Date;
 }
+
+const renderKinds: OptionKinds<RenderOptions> = {
+  addGenerationPrompt: "boolean",
+  tools: "list",
+  variables: "object",
+  now: "object",
+};
 
 const oneTemplate = lazySchema((z) => z.string().transform((template) => ({ default: template })));
 const namedTemplates = lazySchema((z) =>
@@ -124,13 +133,13 @@ export class ChatTemplate {
    * @param messages the turns so far, oldest first
    * @param options tools, further variables, and whether the model's turn begins
    * @returns the prompt
-   * @throws ERR_ARGUMENT when the template refuses the messages; the message is the template's own. ERR_FORMAT when it
+   * @throws ERR_ARGUMENT for an unknown key, and when the template refuses the messages; the message is the template's own. ERR_FORMAT when it
    *   loops on and on
    */
-  render(
-    messages: readonly Message[],
-    { addGenerationPrompt = false, tools, variables = {}, now }: RenderOptions = {},
-  ): string {
+  render(messages: readonly Message[], options: RenderOptions = {}): string {
+    checkArgument("chatTemplate.render: messages", messages, "list");
+    checkOptions("chatTemplate.render", options, renderKinds);
+    const { addGenerationPrompt = false, tools, variables = {}, now } = options;
     const clock = now === undefined ? {} : { strftime_now: (format: string) => formatTime(now, format) };
     const call = {
       messages,

@@ -1,6 +1,8 @@
 /** Text to token ids and back, from the files of a Hugging Face folder. */
+
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { checkArgument, checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import type { Codec, Marks, PairMarks } from "./codec.ts";
 import { codecFromJson, tokenizerJsonSchema } from "./json/tokenizer-json.ts";
@@ -27,6 +29,12 @@ export interface EncodeOptions {
   /** Begin with the marks that begin a text (BOS), unless the text spells them itself. @default false */
   readonly beginsText?: boolean;
 }
+
+const encodeKinds: OptionKinds<EncodeOptions> = {
+  addSpecialTokens: "boolean",
+  parseSpecialTokens: "boolean",
+  beginsText: "boolean",
+};
 
 /** How {@link Tokenizer.decode} writes ids. */
 export interface DecodeOptions {
@@ -73,6 +81,7 @@ export class Tokenizer {
    * @throws ERR_IO when there is no tokenizer, ERR_FORMAT when a file is malformed or uses an unknown part
    */
   static async load(path: string): Promise<Tokenizer> {
+    checkArgument("Tokenizer.load: path", path, "string");
     const file = await findTokenizer(path);
     const config = await readTokenizerConfig(dirname(file));
     return file.endsWith(".json") ? loadJson(file, config) : loadSentencePiece(file, config);
@@ -104,12 +113,12 @@ export class Tokenizer {
    * @param text any text
    * @param options which marks to add, and whether those in the text are read as tokens
    * @returns ids i32 [T]
-   * @throws ERR_ARGUMENT when a word is not in a vocabulary that has no token for unknown
+   * @throws ERR_ARGUMENT for what is no text, an unknown key, and when a word is not in a vocabulary that has no token for unknown
    */
-  encode(
-    text: string,
-    { addSpecialTokens = false, parseSpecialTokens = true, beginsText = false }: EncodeOptions = {},
-  ): Int32Array {
+  encode(text: string, options: EncodeOptions = {}): Int32Array {
+    checkArgument("tokenizer.encode: text", text, "string");
+    checkOptions("tokenizer.encode", options, encodeKinds);
+    const { addSpecialTokens = false, parseSpecialTokens = true, beginsText = false } = options;
     const ids = this.#codec.encode(text, { parseSpecialTokens });
     const { prefix, suffix } = this.#codec.template;
     if (beginsText && prefix.some((id, i) => ids[i] !== id)) return Int32Array.from([...prefix, ...ids]);
@@ -125,7 +134,9 @@ export class Tokenizer {
    * @returns the text
    * @throws ERR_RANGE for an id outside of the vocabulary
    */
-  decode(ids: Iterable<number>, { skipSpecialTokens = false }: DecodeOptions = {}): string {
+  decode(ids: Iterable<number>, options: DecodeOptions = {}): string {
+    checkOptions("tokenizer.decode", options, { skipSpecialTokens: "boolean" });
+    const { skipSpecialTokens = false } = options;
     const joiner = new PieceJoiner(this.#codec.pieces);
     const parts: Uint8Array[] = [];
     for (const id of ids) {

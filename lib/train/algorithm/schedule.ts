@@ -1,4 +1,5 @@
 /** Learning rates and counts as functions of the step. */
+import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
 
 /** The learning rate of step 0, 1, ... */
 export type Schedule = (step: number) => number;
@@ -17,16 +18,26 @@ export interface ScheduleOptions {
   readonly floor?: number;
 }
 
+const optionKinds: OptionKinds<ScheduleOptions> = {
+  peak: "number",
+  warmupSteps: "number",
+  decay: ["constant", "linear", "cosine"],
+  steps: "number",
+  floor: "number",
+};
+
 /**
  * A warm-up from `peak / warmupSteps` to `peak`, then a decay to `floor * peak` at `steps`.
  *
  * @param options - peak, warm-up and decay
  * @returns the rate of each step, counted from 0
+ * @throws ERR_ARGUMENT for an unknown key or a value of another type
  * @example
  * const rate = schedule({ peak: 1, warmupSteps: 2, decay: "linear", steps: 6 });
  * assert.deepEqual([0, 1, 2, 4, 6].map(rate), [0.5, 1, 1, 0.5, 0]);
  */
 export function schedule(options: ScheduleOptions): Schedule {
+  checkOptions("schedule", options, optionKinds, ["peak"]);
   const { peak, warmupSteps = 0, decay = "constant", steps = Number.POSITIVE_INFINITY, floor = 0 } = options;
   return (step) => {
     if (step < warmupSteps) return (peak * (step + 1)) / warmupSteps;

@@ -1,5 +1,7 @@
 /** What the policy's trainer and the critic share: AdamW's options, updates and the optimiser's state on disk. */
+
 import type { NativeAdamW, NativeLearner } from "../../base/addon/training.ts";
+import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "../../model/safetensors.ts";
 
 /** Settings of AdamW (Loshchilov and Hutter, arXiv 1711.05101). */
@@ -18,13 +20,24 @@ export interface AdamWOptions {
   readonly maxGradNorm?: number;
 }
 
+const optionKinds: OptionKinds<AdamWOptions> = {
+  beta1: "number",
+  beta2: "number",
+  epsilon: "number",
+  weightDecay: "number",
+  decayVectors: "boolean",
+  maxGradNorm: "number",
+};
+
 /**
  * Fills in AdamW's defaults.
  *
  * @param options - what the caller chose
  * @returns every setting
+ * @throws ERR_ARGUMENT for an unknown key or a value of another type
  */
 export function adamW(options: AdamWOptions = {}): NativeAdamW {
+  checkOptions("optimiser", options, optionKinds);
   const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
   const { weightDecay = 0.01, decayVectors = false, maxGradNorm = 1 } = options;
   return { beta1, beta2, epsilon, weightDecay, decayVectors, maxGradNorm };
