@@ -10,7 +10,8 @@ const typo = { topKK: 3 };
 const agent = async () => ({});
 const codec = { specials: new Map(), template: { prefix: [], suffix: [] }, encode: () => [], pieces: {} };
 const tokenizer = new seekrl.Tokenizer(codec, { eosIds: [] });
-const parts = { engine: {}, tokenizer, search: async () => [] };
+const search = async () => [];
+const parts = { engine: {}, tokenizer, search };
 const template = new seekrl.ChatTemplate("");
 
 /** Each is given a key that it does not have. */
@@ -34,6 +35,23 @@ const calls: Readonly<Record<string, () => unknown>> = {
   "tokenizer.encode": () => tokenizer.encode("text", typo),
   "tokenizer.decode": () => tokenizer.decode([], typo),
   "chatTemplate.render": () => template.render([], typo),
+  withBatching: () => seekrl.withBatching(search, typo),
+  withReranking: () => seekrl.withReranking(search, { reranker: {}, topK: 3, ...typo }),
+  hybridSearch: () => seekrl.hybridSearch([search], typo),
+  remoteSearch: () => seekrl.remoteSearch({ url: "http://127.0.0.1:9", ...typo }),
+  toolBox: () => seekrl.toolBox([], typo),
+  judgeReward: () => seekrl.judgeReward({}, typo),
+  relevanceReward: () => seekrl.relevanceReward({}, typo),
+  overlongPenalty: () => seekrl.overlongPenalty({ maxTokens: 9, ...typo }),
+  repetitionPenalty: () => seekrl.repetitionPenalty(typo),
+  "Encoder.open": () => seekrl.Encoder.open("folder", typo),
+  "Reranker.open": () => seekrl.Reranker.open("folder", typo),
+  serveRetriever: () => seekrl.serveRetriever({ search, port: 0, ...typo }),
+  "limits of serveRetriever": () => seekrl.serveRetriever({ search, port: 0, limits: typo }),
+  "batch of serveRetriever": () => seekrl.serveRetriever({ search, port: 0, batch: typo }),
+  serveRewards: () => seekrl.serveRewards({ questions: [], family: "rag", ...typo }),
+  buildIndex: () => seekrl.buildIndex({ corpus: [], out: "folder", ...typo }),
+  openIndex: () => seekrl.openIndex("folder", typo),
 };
 
 for (const [name, call] of Object.entries(calls)) {
@@ -51,6 +69,10 @@ const wrong: Readonly<Record<string, () => unknown>> = {
   "rl: learners: expected an object, got undefined": () => seekrl.rl({}),
   "sft: expected an object of options, got undefined": () => seekrl.sft(),
   "evaluate: expected an object of options, got undefined": () => seekrl.evaluate(),
+  'remoteSearch: expected an object of options, got "http://x"': () => seekrl.remoteSearch("http://x"),
+  "hybridSearch: searches: expected a list, got 5": () => seekrl.hybridSearch(5),
+  "withBatching: search: expected a function, got undefined": () => seekrl.withBatching(),
+  "openIndex: folder: expected a string, got undefined": () => seekrl.openIndex(),
   "Model.load: folder: expected a string, got 5": () => seekrl.Model.load(5),
   "Tokenizer.load: path: expected a string, got 5": () => seekrl.Tokenizer.load(5),
   "tokenizer.encode: text: expected a string, got 5": () => tokenizer.encode(5),

@@ -1,4 +1,5 @@
 /** Text to vectors by a neural encoder from a Hugging Face folder. */
+import { checkArgument, checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import type { Embedder, EmbedOptions } from "./embedder.ts";
 import { NativeEncoder } from "./native-encoder.ts";
@@ -22,6 +23,16 @@ export interface EncoderOptions {
   /** Tokens of a text, marks included; its end is cut off beyond. @default what the folder says */
   readonly maxTokens?: number;
 }
+
+const optionKinds: OptionKinds<EncoderOptions> = {
+  dtype: ["float32", "bfloat16"],
+  device: "string",
+  pooling: ["cls", "mean", "last"],
+  normalise: "boolean",
+  queryPrefix: "string",
+  passagePrefix: "string",
+  maxTokens: "number",
+};
 
 /** What decides an encoder's vectors, beside its folder and the form of its weights. */
 export interface EncoderSettings {
@@ -73,6 +84,8 @@ export class Encoder implements Embedder {
    *   module, missing or unexpected tensors; ERR_RANGE for `maxTokens`; ERR_IO; ERR_DEVICE
    */
   static async open(folder: string, options: EncoderOptions = {}): Promise<Encoder> {
+    checkArgument("Encoder.open: folder", folder, "string");
+    checkOptions("Encoder.open", options, optionKinds);
     const { dtype = "float32", device = "cpu" } = options;
     const found = await readSentenceFolder(folder);
     const pooling = poolingOf(folder, options, found);

@@ -1,4 +1,5 @@
 /** Cross-encoder re-ranking: query and passage are read together and give one score. */
+import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { NativeEncoder } from "./native-encoder.ts";
 import { readSentenceFolder } from "./sentence-folder.ts";
 import { pairRow } from "./token-batch.ts";
@@ -34,6 +35,8 @@ export class Reranker {
    * @throws ERR_FORMAT for another architecture, a malformed file, missing or unexpected tensors; ERR_RANGE; ERR_IO
    */
   static async open(folder: string, options: RerankerOptions = {}): Promise<Reranker> {
+    checkArgument("Reranker.open: folder", folder, "string");
+    checkOptions("Reranker.open", options, { dtype: ["float32", "bfloat16"], maxTokens: "number" });
     const { dtype = "float32", maxTokens } = options;
     const found = await readSentenceFolder(folder);
     const encoder = await NativeEncoder.open(

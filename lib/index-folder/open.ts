@@ -1,5 +1,7 @@
 /** From an index folder to a search. */
+
 import { join } from "node:path";
+import { checkArgument, checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { Bm25Index } from "../search/bm25.ts";
 import type { Search } from "../search/search.ts";
@@ -29,6 +31,13 @@ export interface OpenIndexOptions {
   /** What an encoder runs on. @default "cpu" */
   readonly device?: string;
 }
+
+const optionKinds: OptionKinds<OpenIndexOptions> = {
+  mode: "string",
+  verify: "string",
+  encoder: "string",
+  device: "string",
+};
 
 /** A search over an index folder, to be closed when it is no longer needed. */
 export type IndexSearch = Search & {
@@ -179,6 +188,8 @@ function checkTopK(topK: number): void {
  * search.close();
  */
 export async function openIndex(folder: string, options: OpenIndexOptions = {}): Promise<IndexSearch> {
+  checkArgument("openIndex: folder", folder, "string");
+  checkOptions("openIndex", options, optionKinds);
   const { manifest, mode, files } = await openLatest(folder, options);
   const { segments, bm25, embedder, checkedBytes, close } = files;
   const finder = { segments, mode, bm25, embedder };

@@ -1,4 +1,5 @@
 /** Search on a retrieval server that speaks one of the published systems' protocols. */
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
 import type { Hit, Search } from "../search/search.ts";
@@ -19,6 +20,15 @@ export interface RemoteSearchOptions extends KeyOptions {
   readonly transport?: TransportOptions;
 }
 
+const optionKinds: OptionKinds<RemoteSearchOptions> = {
+  url: "string",
+  protocol: "string",
+  maxQueries: "number",
+  transport: "object",
+  apiKey: "string",
+  apiKeyEnv: "string",
+};
+
 /**
  * Search on a retrieval server: SeekRL's own, or RAG-R1's, Search-R1's, ReSearch's, FlashRAG's or R1-Searcher's.
  * A key, if there is one, is sent as `Authorization: Bearer`.
@@ -32,6 +42,7 @@ export interface RemoteSearchOptions extends KeyOptions {
  * console.log(hits.map(({ title, score }) => `${title} ${score}`));
  */
 export function remoteSearch(options: RemoteSearchOptions): Search {
+  checkOptions("remoteSearch", options, optionKinds, ["url"]);
   const { url, protocol = "retrieve", maxQueries = 256, transport = {} } = options;
   const shape = protocolShapes()[protocol];
   if (shape === undefined) {

@@ -1,4 +1,5 @@
 /** A language model as judge: whether an answer means the same as an accepted one, whether what was found is to the point. */
+import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import type { Question } from "../data/question.ts";
 import type { Chat } from "../remote/chat.ts";
@@ -131,7 +132,7 @@ const mostBraces = 64;
  * Points for an answer that a judge finds right, none for another or for no answer.
  *
  * @param chat - the judge
- * @param options - `points` for a right answer, `@default` 1; instructions
+ * @param judging - `points` for a right answer, `@default` 1; instructions
  * @returns a reward; it throws ERR_REMOTE where the judge fails, which leaves the trajectory out of the step
  * @example
  * await using chat = await Chat.open({ url: "http://127.0.0.1:9/v1", model: "judge" });
@@ -139,8 +140,10 @@ const mostBraces = 64;
  */
 export function judgeReward(
   chat: Chat,
-  { points = 1, ...options }: Omit<JudgeOptions, "signal"> & { readonly points?: number } = {},
+  judging: Omit<JudgeOptions, "signal"> & { readonly points?: number } = {},
 ): (...args: Parameters<Reward>) => Promise<number> {
+  checkOptions("judgeReward", judging, { points: "number", prompt: "string", retries: "number" });
+  const { points = 1, ...options } = judging;
   return async (trajectory, question, { signal } = {}) => {
     if (trajectory.answer === undefined) return 0;
     const verdict = await judgeAnswer(chat, question, trajectory.answer, { ...options, signal });
@@ -178,15 +181,13 @@ Context: {context}`,
  */
 export function relevanceReward(
   chat: Chat,
-  {
-    points = 2,
-    prompts = relevancePrompts,
-    retries = 2,
-  }: Pick<JudgeOptions, "retries"> & {
+  options: Pick<JudgeOptions, "retries"> & {
     readonly points?: number;
     readonly prompts?: readonly string[];
   } = {},
 ): (...args: Parameters<Reward>) => Promise<number> {
+  checkOptions("relevanceReward", options, { points: "number", prompts: "list", retries: "number" });
+  const { points = 2, prompts = relevancePrompts, retries = 2 } = options;
   return async (trajectory, question, { signal } = {}) => {
     const context = foundText(trajectory);
     if (context === "") return 0;

@@ -1,4 +1,5 @@
 /** Penalties for length and repetition: parts of a weighted sum, 0 when there is nothing to fault. */
+import { checkOptions } from "../base/check-options.ts";
 import type { Spoken } from "./reading.ts";
 
 /** When a trajectory is too long. */
@@ -19,10 +20,9 @@ export interface OverlongOptions {
  * const said = { kind: "policy", tokens: new Int32Array(90), text: "" } as const;
  * assert.equal(overlongPenalty({ maxTokens: 100, buffer: 20 })({ segments: [said] }), -0.5);
  */
-export function overlongPenalty({
-  maxTokens,
-  buffer = maxTokens / 5,
-}: OverlongOptions): (trajectory: Spoken) => number {
+export function overlongPenalty(options: OverlongOptions): (trajectory: Spoken) => number {
+  checkOptions("overlongPenalty", options, { maxTokens: "number", buffer: "number" }, ["maxTokens"]);
+  const { maxTokens, buffer = maxTokens / 5 } = options;
   return ({ segments }) => {
     const length = segments.reduce(
       (sum, { kind, tokens }) => sum + (kind === "policy" ? tokens.length : 0),
@@ -41,7 +41,9 @@ export function overlongPenalty({
  * const said = { kind: "policy", tokens: Int32Array.of(1, 2, 1, 2, 1), text: "" } as const;
  * assert.equal(repetitionPenalty({ n: 2 })({ segments: [said] }), -0.5);
  */
-export function repetitionPenalty({ n = 4 }: { readonly n?: number } = {}): (trajectory: Spoken) => number {
+export function repetitionPenalty(options: { readonly n?: number } = {}): (trajectory: Spoken) => number {
+  checkOptions("repetitionPenalty", options, { n: "number" });
+  const { n = 4 } = options;
   return ({ segments }) => {
     let [total, distinct] = [0, 0];
     for (const { kind, tokens } of segments) {

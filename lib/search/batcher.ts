@@ -1,4 +1,5 @@
 /** Gathers what many callers ask for one by one into calls for many, each question with a fate of its own. */
+import type { OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { ResultCache } from "./result-cache.ts";
 
@@ -27,6 +28,17 @@ export interface BatchOptions {
   /** Is told of every question and of every batch. */
   readonly onEvent?: (event: BatchEvent) => void;
 }
+
+/** The type of each option; `windowMs` may be a word. */
+export const batchKinds: OptionKinds<BatchOptions> = {
+  windowMs: "any",
+  maxBatch: "number",
+  maxCached: "number",
+  maxCachedBytes: "number",
+  timeoutMs: "number",
+  aloneAfterMs: "number",
+  onEvent: "function",
+};
 
 /**
  * What happened: a question was answered from the cache, joined an equal one that is under way, or is asked; a batch

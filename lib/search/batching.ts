@@ -1,5 +1,6 @@
 /** Micro-batching: the queries of all live trajectories that arrive within a short time become one search. */
-import { Batcher, type BatchOptions } from "./batcher.ts";
+import { checkArgument, checkOptions } from "../base/check-options.ts";
+import { Batcher, type BatchOptions, batchKinds } from "./batcher.ts";
 import { askSearch, type Hit, type Search } from "./search.ts";
 
 /** Roughly what hits hold in memory. */
@@ -24,6 +25,8 @@ function bytesOf(hits: readonly Hit[]): number {
  * await Promise.all(questions.map(({ question }) => search([question], { topK: 3 }))); // one search
  */
 export function withBatching(search: Search, options: BatchOptions = {}): Search {
+  checkArgument("withBatching: search", search, "function");
+  checkOptions("withBatching", options, batchKinds);
   const batcher = new Batcher<readonly Hit[]>(
     (queries, topK, signal) => askSearch(search, queries, { topK, signal }),
     options,

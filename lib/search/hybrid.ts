@@ -1,4 +1,5 @@
 /** Several searches as one: their rankings fused by reciprocal rank. */
+import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { fuseRankings } from "./rank-fusion.ts";
 import { askSearch, type Hit, type Search } from "./search.ts";
@@ -11,7 +12,7 @@ export interface HybridOptions {
   readonly depth?: number;
 }
 
-function checkOptions(numSearches: number, { weights, depth = 1 }: HybridOptions): void {
+function checkValues(numSearches: number, { weights, depth = 1 }: HybridOptions): void {
   if (numSearches === 0) throw new SeekError("ERR_ARGUMENT", "searches: expected at least one, got none");
   if (weights !== undefined && weights.length !== numSearches)
     throw new SeekError(
@@ -40,7 +41,9 @@ function checkOptions(numSearches: number, { weights, depth = 1 }: HybridOptions
  * const [hits] = await search(["who told the story of the prodigal son"], { topK: 3 });
  */
 export function hybridSearch(searches: readonly Search[], options: HybridOptions = {}): Search {
-  checkOptions(searches.length, options);
+  checkArgument("hybridSearch: searches", searches, "list");
+  checkOptions("hybridSearch", options, { weights: "list", depth: "number" });
+  checkValues(searches.length, options);
   const { weights, depth = 50 } = options;
   return async (queries, { topK, signal }) => {
     throwIfAborted(signal, "search");

@@ -1,4 +1,5 @@
 /** Several searches as one: the label of a query says which of them is asked. */
+import { checkArgument } from "../base/check-options.ts";
 import type { Search } from "./search.ts";
 
 /**
@@ -12,6 +13,7 @@ import type { Search } from "./search.ts";
  * assert.equal((await both(["[Web] Rome"], { topK: 1 })).length, 1);
  */
 export function labelledSearch(searches: Readonly<Record<string, Search>>): Search {
+  checkArgument("labelledSearch: searches", searches, "object");
   const [first] = Object.keys(searches);
   return async (queries, options) => {
     const asked = queries.map((query) => {

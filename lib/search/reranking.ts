@@ -1,4 +1,5 @@
 /** A search whose hits are put in the order of a cross-encoder. */
+import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { askSearch, type Hit, type Search } from "./search.ts";
 
@@ -39,7 +40,10 @@ function ordered(hits: readonly Hit[], scores: Float32Array, topK: number): Hit[
  *   topK: 50,
  * });
  */
-export function withReranking(search: Search, { reranker, topK: candidates }: RerankingOptions): Search {
+export function withReranking(search: Search, options: RerankingOptions): Search {
+  checkArgument("withReranking: search", search, "function");
+  checkOptions("withReranking", options, { reranker: "object", topK: "number" }, ["reranker", "topK"]);
+  const { reranker, topK: candidates } = options;
   if (!Number.isInteger(candidates) || candidates < 1)
     throw new SeekError("ERR_RANGE", `topK: expected a whole number of at least 1, got ${candidates}`);
   return async (queries, { topK, signal }) => {

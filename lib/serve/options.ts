@@ -1,4 +1,5 @@
 /** What a retriever server is given, and its defaults. */
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { BatchOptions } from "../search/batcher.ts";
@@ -23,6 +24,16 @@ export interface RetrieverLimits {
   /** From the first byte of a request to its answer, milliseconds; later is 504. @default 30000 */
   readonly timeoutMs: number;
 }
+
+const limitKinds: OptionKinds<RetrieverLimits> = {
+  maxBodyBytes: "number",
+  maxQueries: "number",
+  maxQueryChars: "number",
+  maxTopK: "number",
+  maxHits: "number",
+  maxWaiting: "number",
+  timeoutMs: "number",
+};
 
 /** What {@link RetrieverLimits} are unless given. */
 export const defaultLimits: RetrieverLimits = {
@@ -68,8 +79,26 @@ export interface RetrieverOptions extends ServeOptions {
   readonly batch?: BatchOptions;
 }
 
+/** The type of each option. */
+export const retrieverKinds: OptionKinds<RetrieverOptions> = {
+  search: "any",
+  embedding: "object",
+  host: "string",
+  port: "number",
+  apiKey: "string",
+  open: "boolean",
+  onFault: "function",
+  topK: "number",
+  contents: "string",
+  blankQueries: ["refuse", "answer"],
+  failedQueries: ["refuse", "answer"],
+  limits: "object",
+  batch: "object",
+};
+
 /** Limits that are whole numbers of at least 1. @throws ERR_RANGE */
 export function limitsOf(given: Partial<RetrieverLimits> = {}): RetrieverLimits {
+  checkOptions("limits", given, limitKinds);
   const limits = { ...defaultLimits, ...given };
   for (const [name, value] of Object.entries(limits)) {
     if (Number.isInteger(value) && value >= 1) continue;

@@ -1,9 +1,12 @@
 /** A search as a service, in the protocols of the published systems. */
+
+import { checkOptions } from "../base/check-options.ts";
 import type { BatchEvent, BatchOptions } from "../search/batcher.ts";
+import { batchKinds } from "../search/batcher.ts";
 import type { Call } from "./http/call.ts";
 import { HttpServer } from "./http/http-server.ts";
 import { type BatchKind, ServeMetrics } from "./metrics.ts";
-import { limitsOf, type RetrieverOptions } from "./options.ts";
+import { limitsOf, type RetrieverOptions, retrieverKinds } from "./options.ts";
 import { failureOf, Retriever } from "./retriever.ts";
 import { routesOf } from "./routes.ts";
 
@@ -124,5 +127,7 @@ interface ServedParts {
  * await server.close();
  */
 export async function serveRetriever(options: RetrieverOptions): Promise<RetrieverServer> {
+  checkOptions("serveRetriever", options, retrieverKinds);
+  checkOptions("serveRetriever: batch", options.batch ?? {}, batchKinds);
   return RetrieverServer.open(options);
 }

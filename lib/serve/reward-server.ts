@@ -1,4 +1,5 @@
 /** `POST /get_reward`: rewards of decoded texts for trainers of the OpenRLHF family. */
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import type { Question } from "../data/question.ts";
 import type { Reward } from "../reward/reward.ts";
@@ -29,6 +30,20 @@ export interface RewardServerOptions extends ServeOptions {
     | undefined;
 }
 
+const optionKinds: OptionKinds<RewardServerOptions> = {
+  reward: "function",
+  questions: "list",
+  family: "string",
+  host: "string",
+  port: "number",
+  apiKey: "string",
+  open: "boolean",
+  onFault: "function",
+  maxBodyBytes: "number",
+  timeoutMs: "number",
+  onScore: "function",
+};
+
 /** A text as long as this is no conversation; to look for questions in it would hold up everybody. */
 const kMaxTextChars = 1 << 20;
 const shape = lazySchema((z) => z.object({ query: z.array(z.string().max(kMaxTextChars)).max(65_536) }));
@@ -48,6 +63,7 @@ const shape = lazySchema((z) => z.object({ query: z.array(z.string().max(kMaxTex
  * assert.deepEqual(await answer.json(), { rewards: [1] });
  */
 export async function serveRewards(options: RewardServerOptions): Promise<HttpServer> {
+  checkOptions("serveRewards", options, optionKinds, ["reward", "questions", "family"]);
   const health = { status: "healthy", questions: options.questions.length };
   const routes: Route[] = [
     { method: "GET", path: "/health", dialect: "detail", handle: (call) => call.answer(health) },

@@ -1,4 +1,5 @@
 /** The tools of an agent, and how the calls of one turn are run: all at once, each with a deadline and a fate of its own. */
+import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { beforeDeadline } from "../base/deadline.ts";
 import { SeekError } from "../base/errors.ts";
 import type { Document } from "../text/observation.ts";
@@ -87,6 +88,8 @@ export interface ToolBoxOptions {
  * assert.equal(none.failure.kind, "unknown tool");
  */
 export function toolBox(tools: readonly Tool[], options: ToolBoxOptions = {}): ToolBox {
+  checkArgument("toolBox: tools", tools, "list");
+  checkOptions("toolBox", options, { timeoutMs: "number", maxCalls: "number", maxChars: "number" });
   const { timeoutMs = 10_000, maxCalls = 8, maxChars = 20_000 } = options;
   const byName = new Map(tools.map((each) => [each.name, each]));
   if (byName.size < tools.length) {

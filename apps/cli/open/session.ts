@@ -27,9 +27,9 @@ export interface Session extends AsyncDisposable {
 }
 
 /** Loads a model folder's weights. */
-export async function loadModel({ model, ...options }: ModelChoice): Promise<Model> {
+export async function loadModel({ model, dtype, device }: ModelChoice): Promise<Model> {
   const { Model } = await import("../../../lib/model/model.ts");
-  return Model.load(model, options);
+  return Model.load(model, { dtype, device });
 }
 
 /** Loads a folder's tokenizer. */

@@ -1,4 +1,5 @@
 /** From a corpus to an index folder. */
+import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { join, resolve } from "node:path";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
 import { indexedText, type Passage } from "../../corpus/passage.ts";
@@ -30,6 +31,18 @@ export interface BuildIndexOptions extends SettingsOptions {
   readonly onProgress?: OnIndexProgress;
   readonly signal?: AbortSignal;
 }
+
+const optionKinds: OptionKinds<BuildIndexOptions> = {
+  corpus: "any",
+  out: "string",
+  split: "any",
+  part: "object",
+  resume: "boolean",
+  bm25: "any",
+  dense: "any",
+  onProgress: "function",
+  signal: "object",
+};
 
 /** Opens stored passages. */
 export async function openStore(path: string): Promise<PassageStore> {
@@ -145,6 +158,7 @@ async function checkDone(current: Manifest, options: BuildIndexOptions): Promise
  * await buildIndex({ corpus: "passages.jsonl", out: "index" });
  */
 export async function buildIndex(options: BuildIndexOptions): Promise<Manifest> {
+  checkOptions("buildIndex", options, optionKinds, ["corpus", "out"]);
   checkPart(options);
   throwIfAborted(options.signal, "index");
   await requirePassages(options.corpus, options);
