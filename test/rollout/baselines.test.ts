@@ -93,7 +93,7 @@ test("IRCoT searches for each thought, keeps what it found and thought, and ends
 test("a search that fails is told to the model and counted, and long documents are cut", async () => {
   const broken = scripted("rag", ["<answer> Paris </answer>"], async () => Promise.reject(new Error("down")));
   const { answer, failures, failureReasons, segments } = await broken.agent(question);
-  assert.deepEqual([answer, failures, failureReasons], ["Paris", 1, ["down"]]);
+  assert.deepEqual([answer, failures, failureReasons], ["Paris", 1, ["search: down"]]);
   assert.match(segments[1]?.text ?? "", /The search failed/);
   const long = scripted("rag", ["none"], async () => [[hitOf("long", "x".repeat(999))]]);
   const { segments: cut, answer: none, stop } = await long.agent(question);

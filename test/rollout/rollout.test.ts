@@ -168,14 +168,14 @@ test("a search that throws, hangs or returns nonsense is a counted failure obser
     reasons.push(...(trajectory.failureReasons ?? []));
   }
   assert.deepEqual(reasons, [
-    "offline",
-    "at once",
+    "search: offline",
+    "search: at once",
     "no answer within 20 ms",
     "search: expected 1 list of hits, one per query, got 0",
     "search: expected 1 list of hits, one per query, got undefined",
     "search: expected a list of hits for query 0, got undefined",
-    'search: expected {id, title, text} of texts and a score as hit 0 of query 0, got {"id":"1","title":"Rome","score":1}',
-    "search: expected {id, title, text} of texts and a score as hit 0 of query 0, got null",
+    'search: expected {id, title, text} of texts and a finite score as hit 0 of query 0, got {"id":"1","title":"Rome","score":1}',
+    "search: expected {id, title, text} of texts and a finite score as hit 0 of query 0, got null",
   ]);
 });
 
