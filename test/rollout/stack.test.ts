@@ -221,7 +221,7 @@ test("a failing search is a counted observation, which a backtrack takes away", 
   const { views: seen, trajectory } = await views([search, back, answer], { changes });
   assert.equal(seen[1], `Q${search}${format.failure}`);
   assert.equal(seen[2], `Q${back}`);
-  assert.deepEqual([trajectory.failures, trajectory.failureReasons], [1, ["offline"]]);
+  assert.deepEqual([trajectory.failures, trajectory.failureReasons], [1, ["search: offline"]]);
 });
 
 test("a box of tools gets all calls of a turn, and some of them may fail", async () => {

@@ -94,8 +94,16 @@ function recipeOf(choice: RecipeChoice, { tools, judge }: RecipeParts): Recipe {
 
 type Playable = Exclude<RecipeChoice, { readonly name: "world" }>;
 
-function playableRecipe(choice: Playable, parts: RecipeParts): Recipe {
-  if (!choice.worldPrompt) return recipeOfChoice(choice satisfies ChosenRecipe, parts);
+function playableRecipe(given: Playable, parts: RecipeParts): Recipe {
+  const choice = publishedChoice(given);
+  if (!given.worldPrompt) return recipeOfChoice(choice, parts);
   if (choice.name === "agentic-rag-r1") return agenticWorldRecipe(agenticOptions(choice, parts.judge));
   return withWorldPrompt(recipeOfChoice(choice, parts));
+}
+
+/** Without what only the command line knows, since recipes refuse unknown keys. */
+function publishedChoice({ worldPrompt: _, ...choice }: Playable): ChosenRecipe {
+  if (!("memoryOnly" in choice)) return choice;
+  const { memoryOnly: __, ...published } = choice;
+  return published;
 }
