@@ -12,12 +12,15 @@ const entries = ["lib", "apps"];
 /** What each folder is for; its files speak for themselves. */
 const folders = {
   "native/base": "what every native folder needs; no torch, no JavaScript",
-  "native/kernels": "inner loops over raw pointers: a plain reference beside each fast version",
+  "native/kernels": "inner loops over raw pointers: what each computes, and which version a processor gets",
+  "native/kernels/cpu": "a plain reference of each kernel, and fast versions by instruction set",
   "native/ops": "kernels as differentiable tensor operations",
   "native/model": "the decoder and its attention seam",
   "native/search": "what the files of an index share",
   "native/search/passages": "the passage store, and what is counted over its texts",
-  "native/search/vectors": "nearest vectors: by comparison and over a graph",
+  "native/search/vectors": "vectors on disk and in memory, and the search of the nearest",
+  "native/search/vectors/dots": "products of queries and rows, by instruction set",
+  "native/search/vectors/hnsw": "the graph that finds near vectors without comparing all",
   "native/search/words": "texts as words: BM25, the hashed embedder",
   "native/engine": "batched generation over a paged KV pool",
   "native/train": "losses, optimiser and packed training steps",

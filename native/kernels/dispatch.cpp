@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "kernels/attention_tiles.h"
+#include "kernels/cpu/attention_tiles.h"
 #include "kernels/isa.h"
 #include "kernels/table.h"
 

@@ -1,5 +1,5 @@
 // The products of every search against plain sums in double, at odd widths and odd numbers of rows and queries.
-#include "search/vectors/dots.h"
+#include "search/vectors/dots/dots.h"
 
 #include <algorithm>
 #include <vector>

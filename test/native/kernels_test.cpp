@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "check.h"
 #include "kernels/attention.h"
-#include "kernels/exp.h"
+#include "kernels/cpu/exp.h"
 #include "kernels/isa.h"
 #include "kernels/logprob.h"
 #include "kernels/matmul.h"

@@ -7,7 +7,7 @@
 #include "node/search/search_api.h"
 #include "node/search/search_work.h"
 #include "search/vectors/exact_index.h"
-#include "search/vectors/hnsw_index.h"
+#include "search/vectors/hnsw/hnsw_index.h"
 #include "search/vectors/vector_rows_writer.h"
 #include "search/vectors/vector_search.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "search/vectors/dots.h"
+#include "search/vectors/dots/dots.h"
 #include "search/vectors/vector_index.h"
 
 namespace seekrl::search {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "search/vectors/dots.h"
+#include "search/vectors/dots/dots.h"
 #include "search/vectors/vector_index.h"
 
 namespace seekrl::search {

@@ -2,7 +2,7 @@
 #if defined(__x86_64__)
 
 #define SEEKRL_ISA avx512_bf16
-#include "kernels/fast_bf16.h"
+#include "kernels/cpu/fast_bf16.h"
 #include "kernels/table.h"
 
 #define SEEKRL_VERSION(name) SEEKRL_ISA::name,

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "search/vectors/hnsw_graph.h"
+#include "search/vectors/hnsw/hnsw_graph.h"
 
 namespace seekrl::search {
 

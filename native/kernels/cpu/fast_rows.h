@@ -1,7 +1,7 @@
 // Row-wise and elementwise kernels sixteen elements at a time, in the reference's order.
 #pragma once
 
-#include "kernels/lanes.h"
+#include "kernels/cpu/lanes.h"
 #include "kernels/logprob.h"
 #include "kernels/rows.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "search/vectors/hnsw_graph.h"
+#include "search/vectors/hnsw/hnsw_graph.h"
 #include "search/vectors/vector_index.h"
 
 namespace seekrl::search {

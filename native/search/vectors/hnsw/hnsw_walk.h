@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "search/vectors/hnsw_graph.h"
-#include "search/vectors/visited_nodes.h"
+#include "search/vectors/hnsw/hnsw_graph.h"
+#include "search/vectors/hnsw/visited_nodes.h"
 
 namespace seekrl::search {
 

@@ -2,10 +2,10 @@
 #if defined(__x86_64__)
 
 #define SEEKRL_ISA avx512
-#include "kernels/fast_attention.h"
-#include "kernels/fast_bf16.h"
-#include "kernels/fast_matmul.h"
-#include "kernels/fast_rows.h"
+#include "kernels/cpu/fast_attention.h"
+#include "kernels/cpu/fast_bf16.h"
+#include "kernels/cpu/fast_matmul.h"
+#include "kernels/cpu/fast_rows.h"
 #include "kernels/table.h"
 
 #define SEEKRL_VERSION(name) SEEKRL_ISA::name,

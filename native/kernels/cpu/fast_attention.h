@@ -2,8 +2,8 @@
 #pragma once
 
 #include "kernels/attention.h"
-#include "kernels/attention_tiles.h"
-#include "kernels/fast_matmul.h"
+#include "kernels/cpu/attention_tiles.h"
+#include "kernels/cpu/fast_matmul.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
 

@@ -1,5 +1,5 @@
 // Tiles of up to four rows by four queries in registers, 64 bytes of each a step.
-#include "search/vectors/dots.h"
+#include "search/vectors/dots/dots.h"
 
 #if defined(__x86_64__)
 

@@ -1,5 +1,5 @@
 // Chooses the kernels; NumKong's take one pair of vectors at a time.
-#include "search/vectors/dots.h"
+#include "search/vectors/dots/dots.h"
 
 #include <numkong/numkong.h>
 

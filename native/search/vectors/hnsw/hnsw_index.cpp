@@ -1,5 +1,5 @@
 // Rows and their graph in one file; a walk that finds too little is repeated with more candidates.
-#include "search/vectors/hnsw_index.h"
+#include "search/vectors/hnsw/hnsw_index.h"
 
 #include <algorithm>
 #include <utility>

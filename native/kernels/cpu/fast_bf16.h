@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "kernels/lanes.h"
+#include "kernels/cpu/lanes.h"
 #include "kernels/packed.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {

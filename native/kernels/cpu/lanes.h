@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "kernels/exp.h"
+#include "kernels/cpu/exp.h"
 
 #if !defined(SEEKRL_ISA)
 #error "include this from avx2.cpp or avx512.cpp"

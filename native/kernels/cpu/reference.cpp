@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kernels/attention.h"
-#include "kernels/exp.h"
+#include "kernels/cpu/exp.h"
 #include "kernels/logprob.h"
 #include "kernels/matmul.h"
 #include "kernels/rows.h"

@@ -1,7 +1,7 @@
 // Transposition of rows into lanes, which turns dot products along rows into sums across them.
 #pragma once
 
-#include "kernels/lanes.h"
+#include "kernels/cpu/lanes.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
 

@@ -9,7 +9,7 @@
 
 #include "base/pages.h"
 #include "search/blob.h"
-#include "search/vectors/dots.h"
+#include "search/vectors/dots/dots.h"
 #include "search/vectors/vector_rows.h"
 
 namespace seekrl::search {

@@ -1,10 +1,10 @@
 // Inserting: a row is linked with the nearest that a walk finds, and they with it.
-#include "search/vectors/hnsw_graph.h"
+#include "search/vectors/hnsw/hnsw_graph.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "search/vectors/hnsw_walk.h"
+#include "search/vectors/hnsw/hnsw_walk.h"
 
 namespace seekrl::search {
 
