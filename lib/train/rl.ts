@@ -11,7 +11,8 @@ import { type Collapse, CollapseGuard } from "./collapse.ts";
 import { toExperience } from "./experience.ts";
 import { groupMetrics, rolloutMetrics, trajectoryRows } from "./rl-metrics.ts";
 import { type RlMetrics, type RlOptions, rlKinds, rlRequired } from "./rl-options.ts";
-import { namingBursts, Run } from "./run/run.ts";
+import { explainNonFinite } from "./run/non-finite.ts";
+import { type Run, withRun } from "./run/run.ts";
 import type { Settings } from "./run/settings.ts";
 import { checkSamples, type RewardedRollout, scoredOf, stepRollouts } from "./step-rollouts.ts";
 import { update } from "./update.ts";
@@ -39,7 +40,7 @@ async function learn(step: number, rewarded: readonly RewardedRollout[], options
     critic: (learningRate.critic ?? learningRate.policy)(step),
     seed: mixSeed(seed, `update ${step}`, 0),
   };
-  const metrics = await namingBursts(step + 1, update(experience, learners, algorithm, batch, rates));
+  const metrics = await explainNonFinite(step + 1, update(experience, learners, algorithm, batch, rates));
   const { gap, referenceKl, trajectoryKl = 0, explainedVariance, meanValue } = experience;
   const { coef = 0, adaptive } = algorithm.kl ?? {};
   const measured = { kl: trajectoryKl, trajectories: rewarded.length };
@@ -166,9 +167,8 @@ export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
   const { learners, steps, seed = 0, signal } = options;
   const { trainer, critic } = learners;
   const subject = { kind: "rl" as const, seed, steps, settings: settingsOf(options), trainer, critic };
-  const run = options.run && (await Run.open(options.run, subject));
-  let last: RlMetrics | undefined;
-  try {
+  return withRun(options.run, subject, async (run) => {
+    let last: RlMetrics | undefined;
     let hasEnded = run?.hasEnded ?? false;
     let klCoef = run?.resumedKlCoef;
     const guard = await openGuard(options, run);
@@ -186,13 +186,6 @@ export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
       hasEnded = options.endWhen?.(last) ?? false;
       await run?.finishStep(last, { isLast: step + 1 === steps, hasEnded, klCoef });
     }
-    await run?.saveModel();
-  } catch (error) {
-    // What ended the run is the news, also where no checkpoint can be written.
-    await run?.keepFinished().catch(() => undefined);
-    throw error;
-  } finally {
-    await run?.close();
-  }
-  return last;
+    return last;
+  });
 }

@@ -9,7 +9,8 @@ import { itemsOfStep } from "./batch/order.ts";
 import type { TrainSequence } from "./batch/packing.ts";
 import { normaliseWeights } from "./batch/sequence.ts";
 import type { Trainer } from "./learner/trainer.ts";
-import { namingBursts, Run, type RunOptions } from "./run/run.ts";
+import { explainNonFinite } from "./run/non-finite.ts";
+import { type RunOptions, withRun } from "./run/run.ts";
 
 /** The batch of each step; the same step must always give the same batch, or a resumed run differs. */
 export type SftBatch = (step: number) => readonly TrainSequence[] | Promise<readonly TrainSequence[]>;
@@ -116,10 +117,9 @@ function digestOfSequences(sequences: readonly TrainSequence[], order: object): 
 export async function sft(options: SftOptions): Promise<SftMetrics | undefined> {
   checkOptions("sft", options, optionKinds, ["trainer", "batch", "steps", "learningRate"]);
   const { trainer, steps, seed = 0, data, signal } = options;
-  const run =
-    options.run && (await Run.open(options.run, { kind: "sft", seed, steps, settings: { data }, trainer }));
-  let last: SftMetrics | undefined;
-  try {
+  const subject = { kind: "sft" as const, seed, steps, settings: { data }, trainer };
+  return withRun(options.run, subject, async (run) => {
+    let last: SftMetrics | undefined;
     for (let step = run?.resumedStep ?? 0; step < steps; step += 1) {
       throwIfAborted(signal, "sft");
       last = { ...(await sftStep(step, options)), ...(await evaluated(step + 1, options)) };
@@ -127,15 +127,8 @@ export async function sft(options: SftOptions): Promise<SftMetrics | undefined> 
       await options.onStep?.(last);
       await run?.finishStep(last, { isLast: step + 1 === steps });
     }
-    await run?.saveModel();
-  } catch (error) {
-    // What ended the run is the news, also where no checkpoint can be written.
-    await run?.keepFinished().catch(() => undefined);
-    throw error;
-  } finally {
-    await run?.close();
-  }
-  return last;
+    return last;
+  });
 }
 
 async function evaluated(step: number, { evaluation, steps }: SftOptions) {
@@ -149,7 +142,7 @@ async function sftStep(step: number, options: SftOptions): Promise<SftMetrics> {
   const started = performance.now();
   const lr = options.learningRate(step);
   const { loss } = await trainer.accumulate(sequences, { maxTokens });
-  const { gradNorm } = await namingBursts(step + 1, trainer.step({ learningRate: lr }));
+  const { gradNorm } = await explainNonFinite(step + 1, trainer.step({ learningRate: lr }));
   return {
     step: step + 1,
     loss,

@@ -1,24 +1,12 @@
 /** The folder of one training run: its logs, its checkpoints, and where a killed run goes on. */
 import { join } from "node:path";
-import type { z } from "zod";
-import { native } from "../../base/addon/native.ts";
-import { codeOf, SeekError } from "../../base/errors.ts";
 import { removeTemporaries, writeFileAtomic } from "../../base/files/files.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
-import { lazySchema } from "../../base/on-first-use.ts";
-import type { Model } from "../../model/model.ts";
-import { findWeights } from "../../model/model-folder.ts";
-import type { Critic } from "../learner/critic.ts";
-import type { Trainer } from "../learner/trainer.ts";
-import {
-  type Checkpoint,
-  latestCheckpoint,
-  readCheckpoint,
-  removeLeftovers,
-  writeCheckpoint,
-} from "./checkpoint.ts";
-import { logLengths, RunLogs } from "./run-logs.ts";
-import { checkSettings, type Settings } from "./settings.ts";
+import { latestCheckpoint, readCheckpoint, removeLeftovers, writeCheckpoint } from "./checkpoint.ts";
+import { explainNonFinite } from "./non-finite.ts";
+import { RunLogs } from "./run-logs.ts";
+import { type LoopState, type RunSubject, restore, type SavedState, writeWeights } from "./run-state.ts";
+import type { Settings } from "./settings.ts";
 
 /** Where a run is kept, and how often. */
 export interface RunOptions {
@@ -48,96 +36,10 @@ export interface BestOptions {
   readonly mode?: "max" | "min" | undefined;
 }
 
-/** What a run trains, and what tells it from another. */
-export interface RunSubject {
-  readonly kind: "sft" | "rl";
-  readonly seed: number;
-  /** Steps in all that are asked for; a run that has done more is refused. */
-  readonly steps: number;
-  /** What else the loop knows to decide the outcome. */
-  readonly settings?: Settings | undefined;
-  readonly trainer: Trainer;
-  readonly critic?: Critic | undefined;
-}
-
-const savedBest = lazySchema((z) => z.object({ metric: z.string(), step: z.int(), value: z.number() }));
-
-const savedState = lazySchema((z) =>
-  z.object({
-    step: z.int(),
-    settings: z.record(z.string(), z.unknown()),
-    policySteps: z.int(),
-    criticSteps: z.int().optional(),
-    logs: logLengths(),
-    best: savedBest().optional(),
-    hasEnded: z.boolean().optional(),
-    klCoef: z.number().optional(),
-  }),
-);
-
-type SavedState = z.infer<ReturnType<typeof savedState>>;
-
-/** What a loop has come to besides its weights. */
-export interface LoopState {
-  readonly hasEnded?: boolean | undefined;
-  /** The next step's weight of the KL, where a controller moves it. */
-  readonly klCoef?: number | undefined;
-}
-
-const policyState = "trainer.safetensors";
-const criticFolder = "critic";
 const modelFolder = "model";
-
-async function readInto(model: Model, folder: string): Promise<void> {
-  await native().readWeights(model.handle, await findWeights(folder));
-}
 
 function settingsOf({ kind, seed, critic, settings }: RunSubject, { settings: given }: RunOptions): Settings {
   return { ...given, ...settings, kind, seed, critic: critic !== undefined };
-}
-
-async function restore(checkpoint: Checkpoint, subject: RunSubject, settings: Settings): Promise<SavedState> {
-  const { state, folder } = checkpoint;
-  const parsed = savedState().safeParse(state);
-  if (!parsed.success) throw new SeekError("ERR_FORMAT", `${folder}: its state is not a training run's`);
-  const saved = parsed.data;
-  checkSettings(folder, saved.settings, settings);
-  if (saved.step > subject.steps) {
-    const what = `steps: expected at least the ${saved.step} that the run has done, got ${subject.steps}`;
-    throw new SeekError("ERR_STATE", `${folder}: ${what}. Give more, or choose another folder`);
-  }
-  const { trainer, critic } = subject;
-  await readInto(trainer.model, folder);
-  await trainer.loadState(join(folder, policyState), saved.policySteps);
-  if (critic !== undefined) {
-    const trunk = join(folder, criticFolder);
-    await readInto(critic.trunk, trunk);
-    await critic.loadState(join(trunk, policyState), saved.criticSteps ?? 0);
-  }
-  return saved;
-}
-
-/**
- * Says at which step numbers burst, and what helps; other errors stay as they are.
- *
- * @param step - from 1
- * @param work - may end with ERR_RANGE
- * @param what - that is not finite then
- * @throws ERR_RANGE; what `work` throws
- */
-export async function namingBursts<Value>(
-  step: number,
-  work: Promise<Value>,
-  what = "the gradient is not finite, and was not applied",
-): Promise<Value> {
-  try {
-    return await work;
-  } catch (cause) {
-    if (codeOf(cause) !== "ERR_RANGE") throw cause;
-    const remedy = "Remedy: go on from the last checkpoint, or begin again, with a lower learning rate";
-    const message = `step ${step}: ${what} (${(cause as Error).message}). ${remedy}`;
-    throw new SeekError("ERR_RANGE", message, { cause });
-  }
 }
 
 /** What killed processes left: who holds the folder's lock knows that nobody is writing it. */
@@ -159,7 +61,7 @@ export class Run {
   readonly #subject: RunSubject;
   readonly #logs: RunLogs;
   readonly #lock: FolderLock;
-  #best: z.infer<ReturnType<typeof savedBest>> | undefined;
+  #best: SavedState["best"];
   /** The last whole step, while the weights are still those it left. */
   #whole: ({ readonly step: number; readonly policySteps: number } & LoopState) | undefined;
 
@@ -292,27 +194,48 @@ export class Run {
       hasEnded: hasEnded || undefined,
       klCoef,
     };
-    const { keep, folder } = this.#options;
-    const write = (to: string): Promise<void> => this.#write(to);
+    const { keep, folder, onCheckpoint } = this.#options;
+    const write = async (to: string): Promise<void> => {
+      await writeWeights(to, this.#subject);
+      await onCheckpoint?.(to);
+    };
     const kept = { keep, best: this.#best?.step };
     const writing = writeCheckpoint(join(folder, "checkpoints"), { step, state, write }, kept);
-    await namingBursts(step, writing, "the weights are not finite any more, and were not saved");
-  }
-
-  async #write(folder: string): Promise<void> {
-    const { trainer, critic } = this.#subject;
-    await trainer.model.save(folder);
-    await trainer.saveState(join(folder, policyState));
-    if (critic !== undefined) {
-      await critic.trunk.save(join(folder, criticFolder));
-      await critic.saveState(join(folder, criticFolder, policyState));
-    }
-    await this.#options.onCheckpoint?.(folder);
+    await explainNonFinite(step, writing, "the weights are not finite any more, and were not saved");
   }
 
   /** Closes the logs and gives the folder up; nothing is written any more. */
   async close(): Promise<void> {
     await this.#logs.close();
     this.#lock.close();
+  }
+}
+
+/**
+ * Runs a training loop in its folder: the model is saved at its end; what ends it early leaves a checkpoint of the last
+ * whole step.
+ *
+ * @param options - of the folder; without them nothing is written
+ * @param subject - what is trained
+ * @param loop - gets the open run
+ * @returns what the loop returns
+ * @throws as {@link Run.open}; what the loop throws
+ */
+export async function withRun<Result>(
+  options: RunOptions | undefined,
+  subject: RunSubject,
+  loop: (run: Run | undefined) => Promise<Result>,
+): Promise<Result> {
+  const run = options && (await Run.open(options, subject));
+  try {
+    const result = await loop(run);
+    await run?.saveModel();
+    return result;
+  } catch (error) {
+    // What ended the run is reported, also where no checkpoint can be written.
+    await run?.keepFinished().catch(() => undefined);
+    throw error;
+  } finally {
+    await run?.close();
   }
 }

@@ -1,0 +1,93 @@
+/** What a checkpoint holds: the weights and optimisers of a run, and the state of its loop. */
+import { join } from "node:path";
+import type { z } from "zod";
+import { native } from "../../base/addon/native.ts";
+import { SeekError } from "../../base/errors.ts";
+import { lazySchema } from "../../base/on-first-use.ts";
+import type { Model } from "../../model/model.ts";
+import { findWeights } from "../../model/model-folder.ts";
+import type { Critic } from "../learner/critic.ts";
+import type { Trainer } from "../learner/trainer.ts";
+import type { Checkpoint } from "./checkpoint.ts";
+import { logLengths } from "./run-logs.ts";
+import { checkSettings, type Settings } from "./settings.ts";
+
+/** What a run trains, and what tells it from another. */
+export interface RunSubject {
+  readonly kind: "sft" | "rl";
+  readonly seed: number;
+  /** Steps in all that are asked for; a run that has done more is refused. */
+  readonly steps: number;
+  /** What else the loop knows to decide the outcome. */
+  readonly settings?: Settings | undefined;
+  readonly trainer: Trainer;
+  readonly critic?: Critic | undefined;
+}
+
+/** What a loop has come to besides its weights. */
+export interface LoopState {
+  readonly hasEnded?: boolean | undefined;
+  /** The next step's weight of the KL, where a controller moves it. */
+  readonly klCoef?: number | undefined;
+}
+
+const savedBest = lazySchema((z) => z.object({ metric: z.string(), step: z.int(), value: z.number() }));
+
+const savedState = lazySchema((z) =>
+  z.object({
+    step: z.int(),
+    settings: z.record(z.string(), z.unknown()),
+    policySteps: z.int(),
+    criticSteps: z.int().optional(),
+    logs: logLengths(),
+    best: savedBest().optional(),
+    hasEnded: z.boolean().optional(),
+    klCoef: z.number().optional(),
+  }),
+);
+
+/** What stands in a checkpoint's `state.json`. */
+export type SavedState = z.infer<ReturnType<typeof savedState>>;
+
+const policyState = "trainer.safetensors";
+const criticFolder = "critic";
+
+async function readInto(model: Model, folder: string): Promise<void> {
+  await native().readWeights(model.handle, await findWeights(folder));
+}
+
+/** Sets weights and optimisers back to a checkpoint. @throws ERR_STATE when it is another run's; ERR_FORMAT; ERR_IO */
+export async function restore(
+  checkpoint: Checkpoint,
+  subject: RunSubject,
+  settings: Settings,
+): Promise<SavedState> {
+  const { state, folder } = checkpoint;
+  const parsed = savedState().safeParse(state);
+  if (!parsed.success) throw new SeekError("ERR_FORMAT", `${folder}: its state is not a training run's`);
+  const saved = parsed.data;
+  checkSettings(folder, saved.settings, settings);
+  if (saved.step > subject.steps) {
+    const what = `steps: expected at least the ${saved.step} that the run has done, got ${subject.steps}`;
+    throw new SeekError("ERR_STATE", `${folder}: ${what}. Give more, or choose another folder`);
+  }
+  const { trainer, critic } = subject;
+  await readInto(trainer.model, folder);
+  await trainer.loadState(join(folder, policyState), saved.policySteps);
+  if (critic !== undefined) {
+    const trunk = join(folder, criticFolder);
+    await readInto(critic.trunk, trunk);
+    await critic.loadState(join(trunk, policyState), saved.criticSteps ?? 0);
+  }
+  return saved;
+}
+
+/** Writes weights and optimisers. @throws ERR_IO; ERR_RANGE when a weight is not finite */
+export async function writeWeights(folder: string, { trainer, critic }: RunSubject): Promise<void> {
+  await trainer.model.save(folder);
+  await trainer.saveState(join(folder, policyState));
+  if (critic !== undefined) {
+    await critic.trunk.save(join(folder, criticFolder));
+    await critic.saveState(join(folder, criticFolder, policyState));
+  }
+}
