@@ -1,5 +1,5 @@
 /** Generates tokens for many sequences at once on a model's weights. */
-import type { NativeEngineEvent } from "../base/addon/engines.ts";
+import type { NativeEngineEvent, NativeEngineSizes } from "../base/addon/engines.ts";
 import { native } from "../base/addon/native.ts";
 import { checkOptions, type OptionKinds, shownValue } from "../base/check-options.ts";
 import { type ErrorCode, SeekError } from "../base/errors.ts";
@@ -92,27 +92,14 @@ export class Engine {
       throw new SeekError("ERR_ARGUMENT", `Engine.open: expected ${expected}, got ${shownValue(model)}`);
     }
     checkOptions("Engine.open", options, engineKinds);
-    const { tokenizer, maxBatchTokens = 2048, maxBatchSequences = 256, blockTokens = 64, seed = 0 } = options;
-    const { cacheBytes = 2 ** 30 } = options;
-    const { maxPosition, vocabSize } = model.config;
-    const numBlocks =
-      options.numBlocks ?? defaultBlocks(model, { cacheBytes, blockTokens, maxBatchSequences });
+    const { tokenizer, seed = 0 } = options;
     checkSeed(seed);
     if (tokenizer !== undefined) checkTokenTable(tokenizer);
-    for (const [name, value] of Object.entries({
-      maxBatchTokens,
-      maxBatchSequences,
-      numBlocks,
-      blockTokens,
-    })) {
-      if (!Number.isSafeInteger(value) || value < 1) {
-        throw new SeekError("ERR_RANGE", `${name}: expected a whole number from 1 on, got ${value}`);
-      }
-    }
-    const maxTokens = Math.min(maxPosition, numBlocks * blockTokens);
+    const sizes = sizesOf(model, options);
+    const { maxTokens } = sizes;
+    const { maxPosition, vocabSize } = model.config;
     const sequences = new Map<number, Sequence>();
     const handle = new (native().EngineHandle)((event) => deliver(event, sequences));
-    const sizes = { numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows: maxBatchSequences };
     await handle.start(model.handle, sizes, packBytes(tokenizer));
     let numOpened = 0;
     return new Engine(
@@ -199,14 +186,25 @@ export class Engine {
   }
 }
 
+/** @throws ERR_RANGE */
+function sizesOf(model: Model, options: EngineOptions): NativeEngineSizes {
+  const { maxBatchTokens = 2048, maxBatchSequences = 256, blockTokens = 64 } = options;
+  const { numBlocks = defaultBlocks(model, { ...options, blockTokens, maxBatchSequences }) } = options;
+  const given = { maxBatchTokens, maxBatchSequences, numBlocks, blockTokens };
+  for (const [name, value] of Object.entries(given)) {
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new SeekError("ERR_RANGE", `${name}: expected a whole number from 1 on, got ${value}`);
+    }
+  }
+  const maxTokens = Math.min(model.config.maxPosition, numBlocks * blockTokens);
+  return { numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows: maxBatchSequences };
+}
+
 function defaultBlocks(
   { config, dtype }: Model,
-  {
-    cacheBytes,
-    blockTokens,
-    maxBatchSequences,
-  }: Required<Pick<EngineOptions, "cacheBytes" | "blockTokens" | "maxBatchSequences">>,
+  sizes: EngineOptions & { readonly blockTokens: number; readonly maxBatchSequences: number },
 ): number {
+  const { cacheBytes = 2 ** 30, blockTokens, maxBatchSequences } = sizes;
   const { numLayers, numKvHeads, headDim, maxPosition } = config;
   const tokenBytes = 2 * numLayers * numKvHeads * headDim * (dtype === "float32" ? 4 : 2);
   const fitting = Math.floor(cacheBytes / (tokenBytes * blockTokens));

@@ -23,12 +23,18 @@ export function toSpan(
   return {
     ids,
     logprobs: join(chunks, "logprobs"),
-    ...(options.entropies ? { entropies: join(chunks, "entropies") } : {}),
+    entropies: options.entropies ? join(chunks, "entropies") : undefined,
     stop: stopOf(news, eosIds.includes(ids[ids.length - 1] ?? -1)),
     cutBytes,
     weightsVersion,
     stopText,
   };
+}
+
+/** The span of a call that was aborted before it began. */
+export function emptySpan(weightsVersion: number): Span {
+  const [ids, logprobs] = [new Int32Array(), new Float32Array()];
+  return { ids, logprobs, stop: "aborted", cutBytes: 0, weightsVersion };
 }
 
 function stopOf({ finish }: News, isEos: boolean): SpanStop {

@@ -2,7 +2,7 @@
 import type { NativeEngine } from "../base/addon/engines.ts";
 import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
-import { join, type News, toSpan } from "./news.ts";
+import { emptySpan, join, type News, toSpan } from "./news.ts";
 import {
   checkIds,
   checkSeed,
@@ -13,6 +13,8 @@ import {
   type Span,
   type SpanChunk,
 } from "./span.ts";
+import { type SpanReader, streamSpan } from "./stream-span.ts";
+import { TokenList } from "./token-list.ts";
 
 /** What a sequence needs of its engine. */
 export interface SequenceHome {
@@ -42,13 +44,6 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** Who reads a span while it comes. */
-interface Stream {
-  readonly onChunk: (chunk: SpanChunk) => void;
-  /** Fires when the reader leaves. */
-  readonly leave: AbortSignal;
-}
-
 /**
  * The same promise. Closing an engine rejects what it has handed out, maybe before the caller waits for it, and Node
  * would end the process for that; whoever waits still sees the rejection.
@@ -71,8 +66,7 @@ function handled<Result>(promise: Promise<Result>): Promise<Result> {
 export class Sequence {
   readonly #home: SequenceHome;
   readonly #id: number;
-  #tokens: Int32Array;
-  #numTokens: number;
+  readonly #tokens: TokenList;
   #pending: Pending | undefined;
   #isClosed = false;
 
@@ -80,19 +74,18 @@ export class Sequence {
   constructor(home: SequenceHome, id: number, tokens: Int32Array) {
     this.#home = home;
     this.#id = id;
-    this.#tokens = tokens;
-    this.#numTokens = tokens.length;
+    this.#tokens = new TokenList(tokens);
     home.add(id, this);
   }
 
   /** All tokens so far: prompt, sampled and appended; a copy. */
   get tokens(): Int32Array {
-    return this.#tokens.slice(0, this.#numTokens);
+    return this.#tokens.copy();
   }
 
   /** Number of tokens so far. */
   get length(): number {
-    return this.#numTokens;
+    return this.#tokens.length;
   }
 
   /**
@@ -115,33 +108,8 @@ export class Sequence {
    * @returns chunks of at least one token; the span is the generator's return value
    * @throws as {@link Sequence.generate}
    */
-  async *stream(options: GenerateOptions): AsyncGenerator<SpanChunk, Span, undefined> {
-    const chunks: SpanChunk[] = [];
-    let wake = (): void => {};
-    let isDone = false;
-    const leave = new AbortController();
-    const onChunk = (chunk: SpanChunk): void => {
-      chunks.push(chunk);
-      wake();
-    };
-    const span = this.#start(options, { onChunk, leave: leave.signal });
-    const ended = span
-      .catch(() => {})
-      .then(() => {
-        isDone = true;
-        wake();
-      });
-    try {
-      while (!isDone || chunks.length > 0) {
-        const chunk = chunks.shift();
-        if (chunk !== undefined) yield chunk;
-        else if (!isDone) await new Promise<void>((resolve) => (wake = resolve));
-      }
-      return await span;
-    } finally {
-      leave.abort();
-      await ended;
-    }
+  stream(options: GenerateOptions): AsyncGenerator<SpanChunk, Span, undefined> {
+    return streamSpan((reader) => this.#start(options, reader));
   }
 
   /**
@@ -154,7 +122,7 @@ export class Sequence {
     this.#requireIdle("append");
     const tokens = checkIds(ids, this.#home.vocabulary.size);
     this.#home.native.append(this.#id, tokens);
-    this.#add(tokens);
+    this.#tokens.add(tokens);
   }
 
   /**
@@ -184,11 +152,11 @@ export class Sequence {
   truncate(length: number, options: { readonly seed?: number | undefined } = {}): void {
     this.#requireIdle("truncate");
     checkSeedOptions("truncate", options);
-    if (!(Number.isInteger(length) && length >= 0 && length <= this.#numTokens)) {
-      throw new SeekError("ERR_RANGE", `length: expected 0 to ${this.#numTokens}, got ${length}`);
+    if (!(Number.isInteger(length) && length >= 0 && length <= this.#tokens.length)) {
+      throw new SeekError("ERR_RANGE", `length: expected 0 to ${this.#tokens.length}, got ${length}`);
     }
     this.#home.native.truncate(this.#id, length, options.seed);
-    this.#numTokens = length;
+    this.#tokens.truncate(length);
   }
 
   /**
@@ -227,8 +195,8 @@ export class Sequence {
     if (pending === undefined) return;
     if (news.ids.length > 0) {
       const { ids, logprobs, entropies } = news;
-      const chunk = { ids, logprobs, ...(pending.hasEntropies && entropies ? { entropies } : {}) };
-      if (pending.isSampled) this.#add(ids);
+      const chunk = { ids, logprobs, entropies: pending.hasEntropies ? entropies : undefined };
+      if (pending.isSampled) this.#tokens.add(ids);
       pending.chunks.push(chunk);
       pending.onChunk?.(chunk);
     }
@@ -244,22 +212,23 @@ export class Sequence {
     }
   }
 
-  async #start(options: GenerateOptions, stream?: Stream): Promise<Span> {
+  async #start(options: GenerateOptions, reader?: SpanReader): Promise<Span> {
     this.#requireIdle("generate");
     this.#requireRoom(1);
     const full = fullOptions(options, this.#home.vocabulary);
-    const signal = stream
-      ? AbortSignal.any([stream.leave, ...(options.signal ? [options.signal] : [])])
-      : options.signal;
-    if (signal?.aborted) return this.#emptySpan();
+    const isBoth = reader !== undefined && options.signal !== undefined;
+    const signal = isBoth
+      ? AbortSignal.any([reader.leave, options.signal])
+      : (reader?.leave ?? options.signal);
+    if (signal?.aborted) return emptySpan(this.#home.weightsVersion);
     const stopIds = Int32Array.from(full.stopIds);
     const cancel = (): void => this.#home.native.cancel(this.#id);
     signal?.addEventListener("abort", cancel, { once: true });
     try {
       // The span is pending once the engine has taken it, else a call that the addon refuses would jam the sequence.
-      this.#home.native.generate(this.#id, { ...full, stopIds, isStreamed: stream !== undefined });
+      this.#home.native.generate(this.#id, { ...full, stopIds, isStreamed: reader !== undefined });
       const kind = { isSampled: true, hasEntropies: full.entropies };
-      const [chunks, news] = await this.#await(kind, stream?.onChunk);
+      const [chunks, news] = await this.#await(kind, reader?.onChunk);
       return toSpan(chunks, full, news, this.#home.vocabulary.eosIds);
     } finally {
       signal?.removeEventListener("abort", cancel);
@@ -272,13 +241,13 @@ export class Sequence {
   ): Promise<Scores> {
     this.#requireIdle("score");
     checkOptions("score", options, { after: "number" });
-    const { after = this.#numTokens } = options;
+    const { after = this.#tokens.length } = options;
     const tokens = checkIds(ids, this.#home.vocabulary.size);
-    if (!(Number.isInteger(after) && after >= 1 && after <= this.#numTokens)) {
-      throw new SeekError("ERR_RANGE", `after: expected 1 to ${this.#numTokens}, got ${after}`);
+    if (!(Number.isInteger(after) && after >= 1 && after <= this.#tokens.length)) {
+      throw new SeekError("ERR_RANGE", `after: expected 1 to ${this.#tokens.length}, got ${after}`);
     }
     if (tokens.length === 0) return { logprobs: new Float32Array(), entropies: new Float32Array() };
-    if (after === this.#numTokens) return this.#score(tokens);
+    if (after === this.#tokens.length) return this.#score(tokens);
     using copy = this.fork();
     copy.truncate(after);
     return await copy.#score(tokens);
@@ -302,27 +271,6 @@ export class Sequence {
     });
   }
 
-  #emptySpan(): Span {
-    return {
-      ids: new Int32Array(),
-      logprobs: new Float32Array(),
-      stop: "aborted",
-      cutBytes: 0,
-      weightsVersion: this.#home.weightsVersion,
-    };
-  }
-
-  #add(ids: Int32Array): void {
-    const needed = this.#numTokens + ids.length;
-    if (needed > this.#tokens.length) {
-      const grown = new Int32Array(Math.max(needed, 2 * this.#tokens.length));
-      grown.set(this.#tokens.subarray(0, this.#numTokens));
-      this.#tokens = grown;
-    }
-    this.#tokens.set(ids, this.#numTokens);
-    this.#numTokens = needed;
-  }
-
   #requireIdle(what: string): void {
     if (this.#isClosed) throw new SeekError("ERR_STATE", `sequence: ${what} after close`);
     if (this.#pending !== undefined) throw new SeekError("ERR_STATE", `sequence: ${what} while it generates`);
@@ -330,12 +278,12 @@ export class Sequence {
 
   #requireRoom(numMore: number): void {
     const { maxTokens, isBoundByCache } = this.#home;
-    if (this.#numTokens > 0 && this.#numTokens + numMore <= maxTokens) return;
-    const code = isBoundByCache && this.#numTokens > 0 ? "ERR_MEMORY" : "ERR_RANGE";
+    if (this.#tokens.length > 0 && this.#tokens.length + numMore <= maxTokens) return;
+    const code = isBoundByCache && this.#tokens.length > 0 ? "ERR_MEMORY" : "ERR_RANGE";
     const bound = isBoundByCache ? "the cache's blocks" : "the model's longest context";
     throw new SeekError(
       code,
-      `sequence: expected 1 to ${maxTokens - numMore} tokens before ${numMore} more (${bound}), got ${this.#numTokens}`,
+      `sequence: expected 1 to ${maxTokens - numMore} tokens before ${numMore} more (${bound}), got ${this.#tokens.length}`,
     );
   }
 }

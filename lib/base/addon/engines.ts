@@ -19,17 +19,21 @@ export interface NativeEngineEvent {
   readonly errors: readonly (Error & { readonly code?: string })[];
 }
 
+/** How much an engine holds and runs at once. */
+export interface NativeEngineSizes {
+  readonly numBlocks: number;
+  readonly blockTokens: number;
+  /** Of the longest sequence. */
+  readonly maxTokens: number;
+  readonly maxBatchTokens: number;
+  readonly maxBatchRows: number;
+}
+
 /** An engine's native handle; commands return at once and their outcome comes as events. */
 export interface NativeEngine {
   start(
     model: NativeModel,
-    options: {
-      numBlocks: number;
-      blockTokens: number;
-      maxTokens: number;
-      maxBatchTokens: number;
-      maxBatchRows: number;
-    },
+    sizes: NativeEngineSizes,
     vocabulary: { bytes: Uint8Array; starts: Int32Array },
   ): Promise<void>;
   open(id: number, ids: Int32Array, seed: number): void;
