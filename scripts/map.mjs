@@ -41,6 +41,7 @@ const folders = {
   "lib/model": "Hugging Face model folders and the weights' handle",
   "lib/embed": "from text to vectors: the hashed embedder, encoders, re-ranking",
   "lib/search": "from passages to hits",
+  "lib/search/batching": "what many callers ask one by one as calls for many",
   "lib/remote": "servers of other systems as searches: protocols, retries, limits",
   "lib/stores": "databases of passages as searches, and how passages get there",
   "lib/index-folder": "an index on disk: segments under one manifest, built, changed and opened",

@@ -6,7 +6,7 @@ import { writeFileAtomic } from "../../lib/base/files/files.ts";
 import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
-import { withBatching } from "../../lib/search/batching.ts";
+import { withBatching } from "../../lib/search/batching/batching.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { worldCheckpoint } from "../demo/demo.ts";
 import { worldRecipe } from "../world/recipes/world.ts";

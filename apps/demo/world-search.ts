@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
-import { withBatching } from "../../lib/search/batching.ts";
+import { withBatching } from "../../lib/search/batching/batching.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { createWorld, type World } from "../world/world.ts";
 

@@ -4,7 +4,7 @@ import { Dice } from "../../lib/base/random.ts";
 import type { Embedder } from "../../lib/embed/embedder.ts";
 import { Encoder } from "../../lib/embed/encoder.ts";
 import { HashedEmbedder } from "../../lib/embed/hashed-embedder.ts";
-import type { BatchOptions } from "../../lib/search/batcher.ts";
+import type { BatchOptions } from "../../lib/search/batching/batcher.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { VectorIndex, type VectorIndexKind } from "../../lib/search/vector-index.ts";
 import { serveRetriever } from "../../lib/serve/retriever-server.ts";

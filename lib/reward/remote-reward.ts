@@ -5,7 +5,7 @@ import { Fault } from "../remote/fault.ts";
 import type { TransportOptions } from "../remote/guard.ts";
 import { bearer, type KeyOptions, optionalKey } from "../remote/secret.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import { Batcher } from "../search/batcher.ts";
+import { Batcher } from "../search/batching/batcher.ts";
 import type { Reward } from "./reward.ts";
 
 /** Which server, and how it is asked. */

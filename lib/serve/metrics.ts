@@ -2,7 +2,7 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { lazyPackage } from "../base/on-first-use.ts";
-import type { BatchEvent } from "../search/batcher.ts";
+import type { BatchEvent } from "../search/batching/batcher.ts";
 import type { Call } from "./http/call.ts";
 
 const prometheus = lazyPackage<typeof import("prom-client")>("prom-client");

@@ -2,7 +2,7 @@
 import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import type { BatchOptions } from "../search/batcher.ts";
+import type { BatchOptions } from "../search/batching/batcher.ts";
 import type { Search } from "../search/search.ts";
 import type { ServeOptions } from "./http/http-server.ts";
 import type { ContentsForm } from "./protocols/contents.ts";

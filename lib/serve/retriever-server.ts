@@ -1,8 +1,6 @@
 /** A search as a service, in the protocols of the published systems. */
-
 import { checkOptions } from "../base/check-options.ts";
-import type { BatchEvent, BatchOptions } from "../search/batcher.ts";
-import { batchKinds } from "../search/batcher.ts";
+import { type BatchEvent, type BatchOptions, batchKinds } from "../search/batching/batcher.ts";
 import type { Call } from "./http/call.ts";
 import { HttpServer } from "./http/http-server.ts";
 import { type BatchKind, ServeMetrics } from "./metrics.ts";

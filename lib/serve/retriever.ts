@@ -2,8 +2,8 @@
 import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { zod } from "../base/on-first-use.ts";
-import type { BatchOptions } from "../search/batcher.ts";
-import { withBatching } from "../search/batching.ts";
+import type { BatchOptions } from "../search/batching/batcher.ts";
+import { withBatching } from "../search/batching/batching.ts";
 import type { Hit, Search } from "../search/search.ts";
 import type { Call } from "./http/call.ts";
 import { Gate } from "./http/gate.ts";

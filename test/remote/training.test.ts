@@ -14,7 +14,7 @@ import { Model } from "../../lib/model/model.ts";
 import { remoteSearch } from "../../lib/remote/remote-search.ts";
 import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
-import { withBatching } from "../../lib/search/batching.ts";
+import { withBatching } from "../../lib/search/batching/batching.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { algorithms } from "../../lib/train/algorithm/algorithm.ts";

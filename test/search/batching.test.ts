@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SeekError } from "../../lib/base/errors.ts";
-import type { BatchEvent } from "../../lib/search/batcher.ts";
-import { withBatching } from "../../lib/search/batching.ts";
+import type { BatchEvent } from "../../lib/search/batching/batcher.ts";
+import { withBatching } from "../../lib/search/batching/batching.ts";
 import type { Hit, Search, SearchOptions } from "../../lib/search/search.ts";
 
 interface Call {

@@ -137,7 +137,7 @@ export async function openUnbatchedSearch(choice: SearchChoice): Promise<OpenedS
 
 /** The same with its queries gathered into batches. */
 export async function openSearch(choice: SearchChoice): Promise<OpenedSearch> {
-  const { withBatching } = await import("../../../lib/search/batching.ts");
+  const { withBatching } = await import("../../../lib/search/batching/batching.ts");
   const opened = await openUnbatchedSearch(choice);
   // One query cannot hold up a batch of this machine's.
   const search = withBatching(opened.search, choice.index === undefined ? {} : { aloneAfterMs: 0 });

@@ -1,6 +1,7 @@
 /** Gathers what many callers ask for one by one into calls for many, each question with a fate of its own. */
-import type { OptionKinds } from "../base/check-options.ts";
-import { SeekError } from "../base/errors.ts";
+import type { OptionKinds } from "../../base/check-options.ts";
+import { SeekError } from "../../base/errors.ts";
+import { type Flight, Flights } from "./flights.ts";
 import { ResultCache } from "./result-cache.ts";
 
 /** How questions are gathered, how long they may take, what is remembered. */
@@ -77,23 +78,6 @@ interface Pending<Result> {
   isSettled: boolean;
 }
 
-/** One call under way. */
-interface Flight {
-  readonly stop: AbortController;
-  /** Questions that somebody still waits for. */
-  numLive: number;
-  /** Whether the next batch waits for it, and until when. */
-  isCounted: boolean;
-  readonly patience: NodeJS.Timeout;
-  hasEnded: boolean;
-}
-
-/** Nothing waits for less long than this for a batch that is under way, milliseconds. */
-const leastPatienceMs = 50;
-
-/** The wait after a batch as a part of what batches take, and the part of the newest in the running mean. */
-const [waitShare, meanShare] = [1 / 6, 1 / 4];
-
 function asSeekError(cause: unknown): SeekError {
   if (cause instanceof SeekError) return cause;
   const what = cause instanceof Error ? cause.message : String(cause);
@@ -119,7 +103,6 @@ function byGroup<Result>(batch: readonly Pending<Result>[]): Pending<Result>[][]
 /** Makes batches of questions. */
 export class Batcher<Result> {
   readonly #ask: AskMany<Result>;
-  readonly #windowMs: number | "adaptive";
   readonly #maxBatch: number;
   readonly #timeoutMs: number;
   readonly #aloneAfterMs: number;
@@ -130,20 +113,17 @@ export class Batcher<Result> {
   #waiting: Pending<Result>[] = [];
   #timer: NodeJS.Timeout | undefined;
   #immediate: NodeJS.Immediate | undefined;
-  #numFlights = 0;
-  /** What a batch takes, a running mean. */
-  #meanMs = 0;
-  #landedAt = 0;
+  readonly #flights: Flights;
 
   constructor(ask: AskMany<Result>, options: BatchOptions, bytesOf: (result: Result) => number) {
     const { windowMs = "adaptive", maxBatch = 256, maxCached = 1024, maxCachedBytes = 2 ** 26 } = options;
     const { timeoutMs = Number.POSITIVE_INFINITY, aloneAfterMs = 1000, onEvent = () => {} } = options;
     this.#ask = ask;
-    this.#windowMs = windowMs;
     this.#maxBatch = maxBatch;
     this.#timeoutMs = timeoutMs;
     this.#aloneAfterMs = aloneAfterMs;
     this.#onEvent = onEvent;
+    this.#flights = new Flights(windowMs, () => this.#schedule());
     this.#cache = new ResultCache({
       maxSize: maxCached,
       maxBytes: maxCachedBytes,
@@ -213,16 +193,9 @@ export class Batcher<Result> {
   /** A batch leaves in a later task even when it is due, so that what is asked in this one is part of it. */
   #schedule(): void {
     if (this.#waiting.length === 0 || this.#immediate) return;
-    const waitMs = this.#waiting.length >= this.#maxBatch ? 0 : this.#waitMs();
+    const waitMs = this.#waiting.length >= this.#maxBatch ? 0 : this.#flights.waitMs();
     if (waitMs < 1) this.#immediate = setImmediate(() => this.#send());
     else if (Number.isFinite(waitMs)) this.#timer ??= setTimeout(() => this.#send(), waitMs);
-  }
-
-  /** Until a batch is due; without end while another one is under way, whose end comes here again. */
-  #waitMs(): number {
-    if (this.#windowMs !== "adaptive") return this.#windowMs;
-    if (this.#numFlights > 0) return Number.POSITIVE_INFINITY;
-    return this.#landedAt + this.#meanMs * waitShare - performance.now();
   }
 
   #send(): void {
@@ -256,8 +229,8 @@ export class Batcher<Result> {
   }
 
   async #fly(batch: readonly Pending<Result>[]): Promise<void> {
-    const flight = this.#start(batch);
-    const started = performance.now();
+    const flight = this.#flights.begin(batch.length);
+    for (const pending of batch) pending.flights.add(flight);
     let isFailed = true;
     try {
       const texts = batch.map(({ text }) => text);
@@ -268,42 +241,9 @@ export class Batcher<Result> {
       flight.hasEnded = true;
       for (const [i, pending] of batch.entries()) this.#settle(pending, { result: results[i] as Result });
     } finally {
-      const ms = performance.now() - started;
-      // Bounded, so that one call that hung does not change the pace.
-      this.#meanMs += (Math.min(ms, this.#patienceMs()) - this.#meanMs) * meanShare;
-      flight.hasEnded = true;
-      this.#land(flight);
-      this.#onEvent({ kind: "batch", size: batch.length, seconds: ms / 1000, isFailed });
+      const seconds = this.#flights.end(flight) / 1000;
+      this.#onEvent({ kind: "batch", size: batch.length, seconds, isFailed });
     }
-  }
-
-  #start(batch: readonly Pending<Result>[]): Flight {
-    const patience = setTimeout(() => this.#land(flight), this.#patienceMs());
-    const flight: Flight = {
-      stop: new AbortController(),
-      numLive: batch.length,
-      isCounted: true,
-      patience,
-      hasEnded: false,
-    };
-    for (const pending of batch) pending.flights.add(flight);
-    this.#numFlights += 1;
-    return flight;
-  }
-
-  /** How long others wait for a batch that is under way. */
-  #patienceMs(): number {
-    return Math.max(leastPatienceMs, 2 * this.#meanMs);
-  }
-
-  /** Nobody waits for a flight any more: it has ended, it takes too long, or nobody wants what it brings. */
-  #land(flight: Flight): void {
-    if (!flight.isCounted) return;
-    flight.isCounted = false;
-    clearTimeout(flight.patience);
-    this.#numFlights -= 1;
-    this.#landedAt = performance.now();
-    this.#schedule();
   }
 
   /** The end of a question, which a second answer no longer changes; without an outcome when nobody waits for it. */
@@ -320,13 +260,6 @@ export class Batcher<Result> {
       if (outcome && "result" in outcome) caller.resolve(outcome.result);
       else if (outcome) caller.reject(outcome.error);
     }
-    for (const flight of pending.flights) this.#release(flight);
-  }
-
-  #release(flight: Flight): void {
-    flight.numLive -= 1;
-    if (flight.numLive > 0 || flight.hasEnded) return;
-    flight.stop.abort();
-    this.#land(flight);
+    for (const flight of pending.flights) this.#flights.leave(flight);
   }
 }

@@ -1,7 +1,7 @@
 /** Micro-batching: the queries of all live trajectories that arrive within a short time become one search. */
-import { checkArgument, checkOptions } from "../base/check-options.ts";
+import { checkArgument, checkOptions } from "../../base/check-options.ts";
+import { askSearch, type Hit, type Search } from "../search.ts";
 import { Batcher, type BatchOptions, batchKinds } from "./batcher.ts";
-import { askSearch, type Hit, type Search } from "./search.ts";
 
 /** Roughly what hits hold in memory. */
 function bytesOf(hits: readonly Hit[]): number {
