@@ -50,10 +50,7 @@ export class Segment {
     wanted: Omit<Wanted, "embedder">,
   ): Promise<Segment> {
     const opened: { close(): void }[] = [];
-    const open = async <T extends { close(): void }>(
-      name: string,
-      how: (path: string, verify: boolean) => Promise<T>,
-    ): Promise<T> => {
+    const open: OpenPart = async (name, how) => {
       const part = await checks.open(join(segmentFolder(entry), name), entry.files[name], how);
       opened.push(part);
       return part;
@@ -62,24 +59,14 @@ export class Segment {
       const passages = await open(segmentFiles.passages, (path, verify) =>
         PassageStore.open(path, { verify }),
       );
-      const { vectors: kind } = entry;
       const bm25 = wanted.bm25
         ? await open(segmentFiles.bm25, (path, verify) => Bm25Index.open(path, { verify }))
         : undefined;
-      const finer =
-        wanted.dense && entry.files[segmentFiles.rows] !== undefined
-          ? await open(segmentFiles.rows, (path, verify) => VectorIndex.open(path, { kind: "exact", verify }))
-          : undefined;
-      const vectors =
-        wanted.dense && kind
-          ? await open(segmentFiles.vectors, (path, verify) =>
-              VectorIndex.open(path, { kind, verify, rescore: finer }),
-            )
-          : undefined;
+      const { rows, vectors } = wanted.dense ? await openVectors(entry, open) : noVectors;
       const removed = await openRemoved(entry, checks);
-      checks.same(entry, [passages.size, bm25?.size, vectors?.size, finer?.size]);
-      for (const index of [vectors, finer]) index?.remove(removed);
-      return new Segment({ entry, passages, bm25, vectors, rows: finer ?? vectors, removed });
+      checks.same(entry, [passages.size, bm25?.size, vectors?.size, rows?.size]);
+      for (const index of [vectors, rows]) index?.remove(removed);
+      return new Segment({ entry, passages, bm25, vectors, rows: rows ?? vectors, removed });
     } catch (error) {
       for (const part of opened) part.close();
       throw error;
@@ -106,6 +93,33 @@ export class Segment {
   close(): void {
     for (const part of [this.passages, this.bm25, this.vectors, this.rows]) part?.close();
   }
+}
+
+/** Opens one of a segment's files, to be closed with the others when one cannot be opened. */
+type OpenPart = <T extends { close(): void }>(
+  name: string,
+  how: (path: string, verify: boolean) => Promise<T>,
+) => Promise<T>;
+
+interface SegmentVectors {
+  readonly vectors?: VectorIndex | undefined;
+  /** Finer ones, which the others are compared again with. */
+  readonly rows?: VectorIndex | undefined;
+}
+
+const noVectors: SegmentVectors = {};
+
+async function openVectors({ files, vectors: kind }: SegmentEntry, open: OpenPart): Promise<SegmentVectors> {
+  const rows =
+    files[segmentFiles.rows] === undefined
+      ? undefined
+      : await open(segmentFiles.rows, (path, verify) => VectorIndex.open(path, { kind: "exact", verify }));
+  const vectors =
+    kind &&
+    (await open(segmentFiles.vectors, (path, verify) =>
+      VectorIndex.open(path, { kind, verify, rescore: rows }),
+    ));
+  return { rows, vectors };
 }
 
 async function openRemoved(entry: SegmentEntry, checks: FileChecks): Promise<Int32Array> {

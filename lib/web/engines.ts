@@ -39,7 +39,7 @@ export interface EngineShape {
   /** Results that one request can give. */
   readonly maxCount: number;
   readonly request: (query: WebQuery) => WebRequest;
-  readonly answer: z.ZodType<WebResult[]>;
+  readonly answer: () => z.ZodType<WebResult[]>;
 }
 
 const text = lazySchema((z) =>
@@ -68,52 +68,52 @@ function onSite({ query, site }: WebQuery): string {
 }
 
 /** Requests and answers as the engines document them; keys as they want them. */
-export const engineShapes = lazySchema(
-  (z): Readonly<Record<WebEngine, EngineShape>> => ({
-    serper: {
-      url: "https://google.serper.dev/search",
-      keyEnv: "SERPER_API_KEY",
-      maxCount: 100,
-      request: (asked) => ({
-        body: { q: onSite(asked), num: asked.count },
-        headers: { "x-api-key": asked.key },
-      }),
-      answer: z.looseObject({ organic: fromLinked() }).transform(({ organic }) => organic),
-    },
-    serpapi: {
-      url: "https://serpapi.com/search.json",
-      keyEnv: "SERPAPI_API_KEY",
-      maxCount: 100,
-      request: (asked) => ({
-        params: { engine: "google", q: onSite(asked), num: String(asked.count), api_key: asked.key },
-      }),
-      answer: z
-        .looseObject({ organic_results: fromLinked() })
-        .transform(({ organic_results: organic }) => organic),
-    },
-    google: {
-      url: "https://customsearch.googleapis.com/customsearch/v1",
-      keyEnv: "GOOGLE_API_KEY",
-      maxCount: 10,
-      request: (asked) => ({
-        params: {
-          q: onSite(asked),
-          num: String(asked.count),
-          key: asked.key,
-          cx: process.env.GOOGLE_CSE_ID ?? "",
-        },
-      }),
-      answer: z.looseObject({ items: fromLinked() }).transform(({ items }) => items),
-    },
-    brave: {
-      url: "https://api.search.brave.com/res/v1/web/search",
-      keyEnv: "BRAVE_API_KEY",
-      maxCount: 20,
-      request: (asked) => ({
-        params: { q: onSite(asked), count: String(asked.count) },
-        headers: { "x-subscription-token": asked.key },
-      }),
-      answer: z
+export const engineShapes: Readonly<Record<WebEngine, EngineShape>> = {
+  serper: {
+    url: "https://google.serper.dev/search",
+    keyEnv: "SERPER_API_KEY",
+    maxCount: 100,
+    request: (asked) => ({
+      body: { q: onSite(asked), num: asked.count },
+      headers: { "x-api-key": asked.key },
+    }),
+    answer: lazySchema((z) => z.looseObject({ organic: fromLinked() }).transform(({ organic }) => organic)),
+  },
+  serpapi: {
+    url: "https://serpapi.com/search.json",
+    keyEnv: "SERPAPI_API_KEY",
+    maxCount: 100,
+    request: (asked) => ({
+      params: { engine: "google", q: onSite(asked), num: String(asked.count), api_key: asked.key },
+    }),
+    answer: lazySchema((z) =>
+      z.looseObject({ organic_results: fromLinked() }).transform(({ organic_results: organic }) => organic),
+    ),
+  },
+  google: {
+    url: "https://customsearch.googleapis.com/customsearch/v1",
+    keyEnv: "GOOGLE_API_KEY",
+    maxCount: 10,
+    request: (asked) => ({
+      params: {
+        q: onSite(asked),
+        num: String(asked.count),
+        key: asked.key,
+        cx: process.env.GOOGLE_CSE_ID ?? "",
+      },
+    }),
+    answer: lazySchema((z) => z.looseObject({ items: fromLinked() }).transform(({ items }) => items)),
+  },
+  brave: {
+    url: "https://api.search.brave.com/res/v1/web/search",
+    keyEnv: "BRAVE_API_KEY",
+    maxCount: 20,
+    request: (asked) => ({
+      params: { q: onSite(asked), count: String(asked.count) },
+      headers: { "x-subscription-token": asked.key },
+    }),
+    answer: lazySchema((z) =>
+      z
         .looseObject({
           web: z
             .looseObject({
@@ -130,16 +130,18 @@ export const engineShapes = lazySchema(
             .optional(),
         })
         .transform(({ web }) => web?.results ?? []),
-    },
-    tavily: {
-      url: "https://api.tavily.com/search",
-      keyEnv: "TAVILY_API_KEY",
-      maxCount: 20,
-      request: ({ query, count, site, key }) => ({
-        body: { query, max_results: count, include_domains: site === undefined ? undefined : [site] },
-        headers: { authorization: `Bearer ${key}` },
-      }),
-      answer: z
+    ),
+  },
+  tavily: {
+    url: "https://api.tavily.com/search",
+    keyEnv: "TAVILY_API_KEY",
+    maxCount: 20,
+    request: ({ query, count, site, key }) => ({
+      body: { query, max_results: count, include_domains: site === undefined ? undefined : [site] },
+      headers: { authorization: `Bearer ${key}` },
+    }),
+    answer: lazySchema((z) =>
+      z
         .looseObject({
           results: results(
             z.looseObject({ url: z.string(), title: text(), content: text(), score: z.number().optional() }),
@@ -147,19 +149,21 @@ export const engineShapes = lazySchema(
           ),
         })
         .transform(({ results }) => results),
-    },
-    bocha: {
-      url: "https://api.bochaai.com/v1/web-search",
-      keyEnv: "BOCHA_API_KEY",
-      maxCount: 50,
-      request: ({ query, count, site, key }) => ({
-        body: {
-          ...{ query, count, page: 1, freshness: "noLimit", summary: true },
-          include: site,
-        },
-        headers: { authorization: `Bearer ${key}` },
-      }),
-      answer: z
+    ),
+  },
+  bocha: {
+    url: "https://api.bochaai.com/v1/web-search",
+    keyEnv: "BOCHA_API_KEY",
+    maxCount: 50,
+    request: ({ query, count, site, key }) => ({
+      body: {
+        ...{ query, count, page: 1, freshness: "noLimit", summary: true },
+        include: site,
+      },
+      headers: { authorization: `Bearer ${key}` },
+    }),
+    answer: lazySchema((z) =>
+      z
         .looseObject({
           data: z.looseObject({
             webPages: z
@@ -173,6 +177,6 @@ export const engineShapes = lazySchema(
           }),
         })
         .transform(({ data }) => data.webPages?.value ?? []),
-    },
-  }),
-);
+    ),
+  },
+};

@@ -40,9 +40,9 @@ const cachedSchema = lazySchema((z) =>
  */
 export function webSearch(options: WebSearchOptions): Search {
   const { engine, site, cache } = options;
-  const shape = engineShapes()[engine];
+  const shape = engineShapes[engine];
   if (shape === undefined) {
-    const known = Object.keys(engineShapes()).join(", ");
+    const known = Object.keys(engineShapes).join(", ");
     throw new SeekError("ERR_ARGUMENT", `engine: expected ${known}, got ${engine}`);
   }
   const key = keyOf(shape, options);
@@ -85,7 +85,7 @@ async function ask(
   const url = new URL(endpoint.url);
   for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value);
   const method = body === undefined ? "GET" : "POST";
-  return endpoint.call({ url, method, body, headers, expect: shape.answer, signal });
+  return endpoint.call({ url, method, body, headers, expect: shape.answer(), signal });
 }
 
 function hitOf({ url, title, snippet, score }: WebResult, rank: number): Hit {

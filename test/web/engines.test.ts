@@ -140,7 +140,7 @@ for (const engine of Object.keys(cases) as WebEngine[]) {
   const { answer, asked, expected } = cases[engine];
   test(`${engine} is asked and understood as its documentation says`, async () => {
     await using server = await startFaultServer(() => answer);
-    const { keyEnv } = engineShapes()[engine];
+    const { keyEnv } = engineShapes[engine];
     process.env[keyEnv] = key;
     const search = webSearch({ engine, site: "en.wikipedia.org", url: `${server.url}/v1` });
     delete process.env[keyEnv];

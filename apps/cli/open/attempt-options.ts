@@ -9,9 +9,10 @@ import { coverage, exactMatch } from "../../../lib/reward/metrics/metrics.ts";
 import type { Agent } from "../../../lib/rollout/agents/agent.ts";
 import type { Search } from "../../../lib/search/search.ts";
 import { UsageError } from "../command.ts";
-import { loadQuestions } from "../options/agent-options.ts";
+import { agentOptions, loadQuestions } from "../options/agent-options.ts";
 import { judgeOptions, openJudge } from "../options/judge-options.ts";
 import { modelOptions } from "../options/model-options.ts";
+import type { ProgressLine } from "../report/progress.ts";
 import { policiesOf, policyOptions } from "./policies.ts";
 
 /** One of `model` and `endpoint` must be given. */
@@ -19,9 +20,20 @@ export const attemptOptions = {
   ...policyOptions,
   model: modelOptions.model.optional(),
   endpointModel: z.string().optional().describe("its model"),
+  questions: z.string().describe("JSON Lines of {id, question, answers}"),
+  ...agentOptions,
+  keep: z
+    .enum(["em", "cover-em", "judge"])
+    .default("em")
+    .describe("an answer is right when it is an accepted one, has one inside, or a judge says so"),
+  ...judgeOptions,
+  numQuestions: z.int().min(1).optional().describe("takes the first ones only"),
 };
 
 const attemptSchema = z.object(attemptOptions);
+
+/** What the options say. */
+type AttemptOptions = z.output<typeof attemptSchema>;
 
 /** An agent with the model it needs. */
 export interface OpenedAgent extends AsyncDisposable {
@@ -34,7 +46,7 @@ export interface OpenedAgent extends AsyncDisposable {
  * @throws UsageError when they name none, both or half of one; ERR_IO, ERR_FORMAT, ERR_ARGUMENT
  */
 export async function openAgent(
-  { model, endpointModel, ...options }: z.output<typeof attemptSchema>,
+  { model, endpointModel, ...options }: AttemptOptions,
   recipe: Recipe,
   search: Search,
 ): Promise<OpenedAgent> {
@@ -53,22 +65,14 @@ export async function openAgent(
 }
 
 /** The questions to ask. @throws ERR_FORMAT when the file has none, or something else */
-export async function questionsToAsk(path: string, limit: number | undefined): Promise<Question[]> {
-  const questions = await loadQuestions(path, limit);
+export async function questionsToAsk({
+  questions: path,
+  numQuestions,
+}: Pick<AttemptOptions, "questions" | "numQuestions">): Promise<Question[]> {
+  const questions = await loadQuestions(path, numQuestions);
   if (questions.length > 0) return questions;
   throw new SeekError("ERR_FORMAT", `${path}: expected at least one question, got none`);
 }
-
-/** When an answer is right. */
-export const keepOptions = {
-  keep: z
-    .enum(["em", "cover-em", "judge"])
-    .default("em")
-    .describe("an answer is right when it is an accepted one, has one inside, or a judge says so"),
-  ...judgeOptions,
-};
-
-const keepSchema = z.object(keepOptions);
 
 /** A rule that is given back when it is done with. */
 export interface OpenedRule extends AsyncDisposable {
@@ -81,7 +85,7 @@ export interface OpenedRule extends AsyncDisposable {
  * @throws UsageError when a judge is missing, or named and not asked for
  */
 export async function openRule(
-  { keep, judge }: z.output<typeof keepSchema>,
+  { keep, judge }: Pick<AttemptOptions, "keep" | "judge">,
   signal: AbortSignal,
 ): Promise<OpenedRule> {
   if ((judge !== undefined) !== (keep === "judge")) {
@@ -98,4 +102,16 @@ export async function openRule(
     return "failure" in verdict ? verdict : verdict.isRight;
   };
   return { isRight, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
+}
+
+/** Shows on a line how many questions have been answered. */
+export function attemptProgress(line: ProgressLine) {
+  return ({ done, total, right, failed }: Readonly<Record<"done" | "total" | "right" | "failed", number>>) =>
+    line.show(`${done} of ${total} questions, ${right} right${failed > 0 ? `, ${failed} failed` : ""}`);
+}
+
+/** What is said of questions without an outcome. */
+export function failuresText(failures: readonly { readonly reason: string }[]): string {
+  const again = `${failures.length} questions failed and are asked again by the same command`;
+  return `${again}; the first: ${failures[0]?.reason}`;
 }

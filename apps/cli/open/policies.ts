@@ -6,7 +6,7 @@ import type { PromptTemplate, SequenceSource, TextCodec } from "../../../lib/rol
 import { UsageError } from "../command.ts";
 import { flagName } from "../flags.ts";
 import { engineOptions, modelOptions } from "../options/model-options.ts";
-import { loadTokenizer, openSession } from "./session.ts";
+import { loadTokenizer, openLocalPolicy } from "./local-policy.ts";
 
 /** One of `model` and `endpoint` must be given. */
 export const policyOptions = {
@@ -77,7 +77,7 @@ export function policiesOf(choice: PolicyChoice): Policy[] {
     name: names[i] ?? folder,
     settings: { model: folder, dtype, device },
     folder,
-    open: () => openSession({ model: folder, dtype, device, cacheGib }),
+    open: () => openLocalPolicy({ model: folder, dtype, device, cacheGib }),
   }));
 }
 

@@ -12,6 +12,7 @@ import { type AgentParts, searchAgent } from "../../../lib/rollout/agents/search
 import { baselineAgent, baselineNames } from "../../../lib/rollout/baselines/baselines.ts";
 import { copyTokenizer } from "../../../lib/text/tokenizers/copy-tokenizer.ts";
 import { countSchedule } from "../../../lib/train/algorithm/schedule.ts";
+import type { Collapse } from "../../../lib/train/collapse.ts";
 import type { RlMetrics, RlOptions } from "../../../lib/train/rl-options.ts";
 import type { BestOptions } from "../../../lib/train/run/run.ts";
 import { type CommandIo, UsageError } from "../command.ts";
@@ -77,7 +78,7 @@ export const trainOptions = z.strictObject({
 export type TrainOptions = z.output<typeof trainOptions>;
 
 /** What a plan is made with. */
-export interface Around {
+export interface PlanContext {
   readonly opened: { readonly learners: RlOptions["learners"] };
   readonly io: CommandIo;
   readonly last: { metrics?: RlMetrics };
@@ -88,19 +89,18 @@ export async function planTraining(
   given: TrainOptions,
   recipe: Recipe,
   parts: AgentParts,
-  { opened, io, last }: Around,
+  { opened, io, last }: PlanContext,
 ): Promise<RlOptions> {
   const { steps, samples } = recipe.training;
   const [pace, warnings] = [new Pace(), new TrainingWarnings()];
   const planned = trainingOf(recipe, parts, await loadMixed(given.questions));
   const agent = given.baseline === undefined ? searchAgent(parts) : baselineAgent(parts, given.baseline);
-  const scorer = rewardServer(given);
   const resolved = resolvedOptions(given, recipe);
   const onCheckpoint = (to: string): Promise<void> => copyTokenizer(given.model, to);
   return {
     ...{ ...planned, learners: opened.learners, seed: given.seed, signal: io.signal },
     task: {
-      ...{ ...planned.task, rollout: agent.rollouts, reward: scorer ?? planned.task.reward },
+      ...{ ...planned.task, rollout: agent.rollouts, reward: rewardServer(given) ?? planned.task.reward },
       onRewardFailure: onceAStep(io, last),
     },
     batch: {
@@ -113,12 +113,8 @@ export async function planTraining(
       best: bestOf(given),
       onCheckpoint,
     },
-    ...(await planEvaluation(given, agent, io)),
-    collapse: {
-      action: given.onCollapse,
-      onRollback: ({ message }, step) =>
-        io.log(`collapsed: ${message}; the weights are those of step ${step} again`),
-    },
+    evaluation: await planEvaluation(given, agent, io),
+    collapse: planCollapse(given, io),
     onStep: (metrics, trajectories) => {
       last.metrics = metrics;
       for (const warning of warnings.of(metrics, trajectories)) io.log(`step ${metrics.step}: ${warning}`);
@@ -140,8 +136,14 @@ function rewardServer({ rewardUrl: url, rewardKeyEnv: apiKeyEnv }: TrainOptions)
   return url === undefined ? undefined : remoteReward({ url, apiKeyEnv });
 }
 
+function planCollapse({ onCollapse: action }: TrainOptions, io: CommandIo): RlOptions["collapse"] {
+  const onRollback = ({ message }: Collapse, step: number): void =>
+    io.log(`collapsed: ${message}; the weights are those of step ${step} again`);
+  return { action, onRollback };
+}
+
 /** A reward that fails does so at many trajectories of a step; the first says why, a warning how many there were. */
-function onceAStep(io: CommandIo, last: Around["last"]): (reason: string) => void {
+function onceAStep(io: CommandIo, last: PlanContext["last"]): (reason: string) => void {
   let told = -1;
   return (reason) => {
     const { step = 0 } = last.metrics ?? {};
@@ -155,24 +157,23 @@ async function planEvaluation(
   { evalQuestions, evalEvery, evalFirst: isFirst, seed }: TrainOptions,
   policy: Agent,
   { signal }: CommandIo,
-): Promise<Pick<RlOptions, "evaluation">> {
-  if (evalQuestions === undefined) return {};
+): Promise<RlOptions["evaluation"]> {
+  if (evalQuestions === undefined) return undefined;
   const questions = await loadMixed(evalQuestions);
   const agent: Agent = (question, how) => policy(question, { ...how, sampling: { temperature: 0 } });
   return {
-    evaluation: {
-      ...{ every: evalEvery, isFirst },
-      evaluate: async () => {
-        const evaluation = await evaluate({ questions, agent, seed, signal });
-        const { em, f1, rounds, secondsPerQuestion, perQuestion } = evaluation;
-        return {
-          "eval/em": em,
-          "eval/f1": f1,
-          "eval/rounds": rounds,
-          "eval/seconds_per_question": secondsPerQuestion,
-          ...emBySource(questions, perQuestion),
-        };
-      },
+    every: evalEvery,
+    isFirst,
+    evaluate: async () => {
+      const evaluation = await evaluate({ questions, agent, seed, signal });
+      const { em, f1, rounds, secondsPerQuestion, perQuestion } = evaluation;
+      return {
+        "eval/em": em,
+        "eval/f1": f1,
+        "eval/rounds": rounds,
+        "eval/seconds_per_question": secondsPerQuestion,
+        ...emBySource(questions, perQuestion),
+      };
     },
   };
 }

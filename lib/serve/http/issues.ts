@@ -23,30 +23,23 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 
 type Wording = Pick<Issue, "type" | "msg" | "ctx">;
 
-const plural = (count: unknown): string => (count === 1 ? "" : "s");
-
-function tooSmall({ origin, minimum }: ZodIssue & { code: "too_small" }): Wording {
+/** A number, or a number of items or characters, on the wrong side of a bound. */
+function outOfRange(issue: ZodIssue & { code: "too_small" | "too_big" }): Wording {
+  const { origin } = issue;
+  const isSmall = issue.code === "too_small";
+  const bound = isSmall ? issue.minimum : issue.maximum;
   if (origin !== "array" && origin !== "string") {
-    const msg = `Input should be greater than or equal to ${minimum}`;
-    return { type: "greater_than_equal", msg, ctx: { ge: minimum } };
+    const msg = `Input should be ${isSmall ? "greater" : "less"} than or equal to ${bound}`;
+    return isSmall
+      ? { type: "greater_than_equal", msg, ctx: { ge: bound } }
+      : { type: "less_than_equal", msg, ctx: { le: bound } };
   }
-  const msg =
-    origin === "array"
-      ? `List should have at least ${minimum} item${plural(minimum)} after validation`
-      : `String should have at least ${minimum} character${plural(minimum)}`;
-  return { type: origin === "array" ? "too_short" : "string_too_short", msg, ctx: { min_length: minimum } };
-}
-
-function tooBig({ origin, maximum }: ZodIssue & { code: "too_big" }): Wording {
-  if (origin !== "array" && origin !== "string") {
-    const msg = `Input should be less than or equal to ${maximum}`;
-    return { type: "less_than_equal", msg, ctx: { le: maximum } };
-  }
-  const msg =
-    origin === "array"
-      ? `List should have at most ${maximum} item${plural(maximum)} after validation`
-      : `String should have at most ${maximum} character${plural(maximum)}`;
-  return { type: origin === "array" ? "too_long" : "string_too_long", msg, ctx: { max_length: maximum } };
+  const items = `${isSmall ? "least" : "most"} ${bound} ${origin === "array" ? "item" : "character"}${bound === 1 ? "" : "s"}`;
+  const type = isSmall ? "too_short" : "too_long";
+  const ctx = isSmall ? { min_length: bound } : { max_length: bound };
+  return origin === "array"
+    ? { type, msg: `List should have at ${items} after validation`, ctx }
+    : { type: `string_${type}`, msg: `String should have at ${items}`, ctx };
 }
 
 function wrongType(issue: ZodIssue & { code: "invalid_type" }, input: unknown): Wording {
@@ -62,8 +55,7 @@ function wrongType(issue: ZodIssue & { code: "invalid_type" }, input: unknown): 
 
 function wordingOf(issue: ZodIssue, input: unknown): Wording {
   if (issue.code === "invalid_type") return wrongType(issue, input);
-  if (issue.code === "too_small") return tooSmall(issue);
-  if (issue.code === "too_big") return tooBig(issue);
+  if (issue.code === "too_small" || issue.code === "too_big") return outOfRange(issue);
   return { type: "value_error", msg: issue.message.replace(/^Invalid input: /, "") };
 }
 

@@ -1,6 +1,6 @@
 /** `POST /v1/embeddings` and `GET /v1/models`, as OpenAI's clients ask for them. */
 import { zod } from "../../base/on-first-use.ts";
-import { Batcher, type BatchOptions } from "../../search/batcher.ts";
+import { Batcher, type BatchOptions } from "../../search/batching/batcher.ts";
 import type { Call } from "../http/call.ts";
 import { Refusal } from "../http/refusal.ts";
 import { inParts, listOf } from "../http/slices.ts";
@@ -46,6 +46,21 @@ function numRead(texts: readonly string[], { embedder }: ServedEmbedder, role: k
   return texts.reduce((sum, text) => sum + read(text), 0);
 }
 
+function requestSchema({ limits }: Retriever) {
+  const z = zod();
+  const text = z.string().min(1).max(limits.maxQueryChars);
+  return z.object({
+    input: z.preprocess(
+      (value) => (typeof value === "string" ? [value] : value),
+      z.array(text).min(1).max(limits.maxQueries),
+    ),
+    model: z.string(),
+    encoding_format: z.enum(["float", "base64"]).default("float"),
+    dimensions: z.int().nullish(),
+    input_type: z.enum(["passage", "query"]).default("passage"),
+  });
+}
+
 /**
  * `{input: str | [str], model, encoding_format?, dimensions?, input_type?}` to OpenAI's list of embeddings. `input_type`
  * is "passage" or "query", by default the first.
@@ -55,25 +70,14 @@ export function embeddingsRoute(
   served: ServedEmbedder,
   options: BatchOptions,
 ): (call: Call) => Promise<void> {
-  const { limits, gate } = retriever;
   const batcher = embedderBatcher(served, options);
-  const text = zod().string().min(1).max(limits.maxQueryChars);
-  const schema = zod().object({
-    input: zod().preprocess(
-      (value) => (typeof value === "string" ? [value] : value),
-      zod().array(text).min(1).max(limits.maxQueries),
-    ),
-    model: zod().string(),
-    encoding_format: zod().enum(["float", "base64"]).default("float"),
-    dimensions: zod().int().nullish(),
-    input_type: zod().enum(["passage", "query"]).default("passage"),
-  });
+  const schema = requestSchema(retriever);
   return async (call) => {
     const { input, model, encoding_format, dimensions, input_type } = await retriever.read(call, schema);
     if (model !== served.model) throw notServed(model, served.model, "model");
     const { dim } = served.embedder;
     if ((dimensions ?? dim) !== dim) throw notServed(String(dimensions), String(dim), "dimensions");
-    const leave = gate.enter(input.length);
+    const leave = retriever.gate.enter(input.length);
     try {
       const find = (text: string): Promise<Float32Array> =>
         batcher.find(text, groups[input_type], call.signal);

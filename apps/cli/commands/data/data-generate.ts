@@ -11,21 +11,19 @@ import { promptText } from "../../../../lib/rollout/session/prompt.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import {
   attemptOptions,
-  keepOptions,
+  attemptProgress,
+  failuresText,
   openAgent,
   openRule,
   questionsToAsk,
 } from "../../open/attempt-options.ts";
-import { agentOptions, openEnvironment, recipeOf } from "../../options/agent-options.ts";
+import { openEnvironment, recipeOf } from "../../options/agent-options.ts";
 import { judgeSettings } from "../../options/judge-options.ts";
 import { samplingOptions } from "../../options/model-options.ts";
-import { type ProgressLine, progressLine } from "../../report/progress.ts";
+import { progressLine } from "../../report/progress.ts";
 
 const schema = z.strictObject({
   ...attemptOptions,
-  questions: z.string().describe("JSON Lines of {id, question, answers}"),
-  ...agentOptions,
-  ...keepOptions,
   student: z
     .string()
     .optional()
@@ -35,7 +33,6 @@ const schema = z.strictObject({
   attempts: z.int().min(1).default(1).describe("rollouts of a question until one is right"),
   temperature: samplingOptions.temperature,
   topP: samplingOptions.topP,
-  numQuestions: z.int().min(1).optional().describe("takes the first ones only"),
   concurrency: z.int().min(1).default(64).describe("questions under way at once"),
   seed: z.int().min(0).default(0).describe("fixes every sampled token of a local model"),
   out: z
@@ -54,7 +51,7 @@ export const dataGenerateCommand = command({
   run: async (options, io) => {
     await checkFilePlace(options.out);
     using _lock = await lockFile(options.out);
-    const questions = await questionsToAsk(options.questions, options.numQuestions);
+    const questions = await questionsToAsk(options);
     const { temperature, topP } = options;
     await using environment = await openEnvironment(options);
     const recipe = { ...recipeOf(options, { tools: environment.tools }), sampling: { temperature, topP } };
@@ -64,7 +61,7 @@ export const dataGenerateCommand = command({
     const progress = progressLine(io);
     const attempts = await attemptQuestions(questions, {
       ...{ agent: opened.agent, isRight: rule.isRight, maxAttempts: options.attempts, seed: options.seed },
-      ...{ concurrency: options.concurrency, signal: io.signal, onProgress: shownOn(progress) },
+      ...{ concurrency: options.concurrency, signal: io.signal, onProgress: attemptProgress(progress) },
       write: (trajectory, { question }) => writeDemonstration(trajectory, promptOf(question)),
       log: { path: `${options.out}.attempts.jsonl`, settings: settingsOf(options) },
     });
@@ -73,12 +70,6 @@ export const dataGenerateCommand = command({
     report(attempts, options, io);
   },
 });
-
-/** Shows how far a trial of questions has come. */
-export function shownOn(progress: ProgressLine) {
-  return ({ done, total, right, failed }: Readonly<Record<"done" | "total" | "right" | "failed", number>>) =>
-    progress.show(`${done} of ${total} questions, ${right} right${failed > 0 ? `, ${failed} failed` : ""}`);
-}
 
 type PromptOf = (question: string) => string | undefined;
 
@@ -114,11 +105,7 @@ function* rightOnes(questions: readonly Question[], outcomes: readonly Outcome[]
 function report({ outcomes, failures }: Attempts, { out }: Options, io: CommandIo): void {
   const right = outcomes.filter(({ isRight }) => isRight).length;
   const wrong = outcomes.length - right;
-  if (failures.length > 0) {
-    io.log(
-      `${failures.length} questions failed and are asked again by the same command; the first: ${failures[0]!.reason}`,
-    );
-  }
+  if (failures.length > 0) io.log(failuresText(failures));
   io.write(
     `${right} trajectories in ${out}, ${wrong} questions answered wrongly, ${failures.length} failed\n`,
   );

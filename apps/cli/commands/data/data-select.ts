@@ -15,22 +15,19 @@ import { type Question, writeQuestions } from "../../../../lib/data/question.ts"
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import {
   attemptOptions,
-  keepOptions,
+  attemptProgress,
+  failuresText,
   type OpenedRule,
   openAgent,
   openRule,
   questionsToAsk,
 } from "../../open/attempt-options.ts";
-import { agentOptions, type Environment, openEnvironment, recipeOf } from "../../options/agent-options.ts";
+import { type Environment, openEnvironment, recipeOf } from "../../options/agent-options.ts";
 import { judgeSettings } from "../../options/judge-options.ts";
 import { progressLine } from "../../report/progress.ts";
-import { shownOn } from "./data-generate.ts";
 
 const schema = z.strictObject({
   ...attemptOptions,
-  questions: z.string().describe("JSON Lines of {id, question, answers}"),
-  ...agentOptions,
-  ...keepOptions,
   rule: z
     .enum(["rag-r1", "r1-searcher"])
     .default("rag-r1")
@@ -57,7 +54,6 @@ const schema = z.strictObject({
     .optional()
     .describe("rollouts of a question at most (rag-r1: 10, r1-searcher: 30)"),
   temperature: z.number().gt(0).optional().describe("of the rollouts (rag-r1: 1.2, r1-searcher: 1)"),
-  numQuestions: z.int().min(1).optional().describe("takes the first ones only"),
   concurrency: z.int().min(1).default(256).describe("questions under way at once"),
   seed: z.int().min(0).default(0).describe("fixes every draw"),
   out: z.string().describe("file for the chosen questions; <out>.attempts.jsonl says how each one fared"),
@@ -76,7 +72,7 @@ export const dataSelectCommand = command({
   run: async (options, io) => {
     const { out, validation, validationShare: share, seed } = options;
     for (const path of validation === undefined ? [out] : [out, validation]) await checkFilePlace(path);
-    const questions = await questionsToAsk(options.questions, options.numQuestions);
+    const questions = await questionsToAsk(options);
     await using environment = await openEnvironment(options);
     await using rule = await openRule(options, io.signal);
     const opened = { environment, rule, io };
@@ -160,7 +156,7 @@ async function runAttempts<Result>(
   const result = await work({
     ...{ agent: opened.agent, isRight: rule.isRight, seed, concurrency, signal: io.signal },
     maxAttempts: attempts,
-    onProgress: shownOn(progress),
+    onProgress: attemptProgress(progress),
     log: { path: `${out}.${part}.jsonl`, settings: settingsOf(given) },
   });
   progress.end();
@@ -180,11 +176,7 @@ function report(
   io: CommandIo,
 ): void {
   for (const [name, count] of Object.entries(counts)) io.write(`${name}: ${count}\n`);
-  const [first] = failures;
-  if (first)
-    io.log(
-      `${failures.length} questions failed and are tried again by the same command; the first: ${first.reason}`,
-    );
+  if (failures.length > 0) io.log(failuresText(failures));
   const held = written.validation > 0 ? `, ${written.validation} for validation` : "";
   io.write(`${written.train} questions in ${written.out}${held}\n`);
   io.result({ ...written, counts, failed: failures.length });

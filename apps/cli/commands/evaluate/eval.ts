@@ -91,14 +91,14 @@ export const evalCommand = command({
     await using judge = await openJudge(options.judge);
     const outcomes: PolicyOutcome[] = [];
     for (const policy of policies) {
-      const around = { options, io, sets, environment, judge, isOneOfMany: policies.length > 1 };
-      outcomes.push({ name: policy.name, evaluated: await evaluatePolicy(policy, around) });
+      const context = { options, io, sets, environment, judge, isOneOfMany: policies.length > 1 };
+      outcomes.push({ name: policy.name, evaluated: await evaluatePolicy(policy, context) });
     }
     tell(outcomes, io);
   },
 });
 
-interface Around {
+interface EvaluationContext {
   readonly options: Options;
   readonly io: CommandIo;
   readonly sets: readonly EvaluationSet[];
@@ -107,8 +107,8 @@ interface Around {
   readonly isOneOfMany: boolean;
 }
 
-async function evaluatePolicy(policy: Policy, around: Around): Promise<Evaluated> {
-  const { options, io, sets, environment, judge, isOneOfMany } = around;
+async function evaluatePolicy(policy: Policy, context: EvaluationContext): Promise<Evaluated> {
+  const { options, io, sets, environment, judge, isOneOfMany } = context;
   const { seed, rules, concurrency, alone, resume } = options;
   await using opened = await policy.open();
   const progress = progressLine(io);

@@ -101,16 +101,11 @@ function chosenRecipe(
   return { ...recipe, sampling: { temperature: options.temperature, topP: options.topP } };
 }
 
-interface Around {
-  readonly io: CommandIo;
-  readonly signal: AbortSignal;
-}
-
 async function answer(
   question: string,
   parts: AgentParts,
   { seed, baseline }: { readonly seed: number; readonly baseline?: Baseline | undefined },
-  { io, signal }: Around,
+  { io, signal }: { readonly io: CommandIo; readonly signal: AbortSignal },
 ): Promise<object> {
   const agent = baseline === undefined ? searchAgent(parts) : baselineAgent(parts, baseline);
   let record = {};

@@ -5,7 +5,7 @@ import type { Sequence } from "../../../../lib/engine/sequence.ts";
 import type { GenerateOptions, Span } from "../../../../lib/engine/span.ts";
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
-import { findTokenizer, loadModel, openDetokenizer, openEngine } from "../../open/session.ts";
+import { findTokenizer, loadModel, openDetokenizer, openEngine } from "../../open/local-policy.ts";
 import { idsOption, modelOptions, samplingOptions } from "../../options/model-options.ts";
 
 const options = z.strictObject({

@@ -1,7 +1,7 @@
 /** `seekrl score`: how likely a model finds each token of a text. */
 import { z } from "zod";
 import { command } from "../../command.ts";
-import { loadModel } from "../../open/session.ts";
+import { loadModel } from "../../open/local-policy.ts";
 import { idsOption, modelOptions } from "../../options/model-options.ts";
 
 /** The command. */

@@ -1,7 +1,7 @@
 /** `seekrl tokenize`: text to token ids. */
 import { z } from "zod";
 import { command } from "../../command.ts";
-import { loadTokenizer } from "../../open/session.ts";
+import { loadTokenizer } from "../../open/local-policy.ts";
 
 /** The command. */
 export const tokenizeCommand = command({

@@ -10,9 +10,9 @@ import { trainingMemory } from "../../../../lib/train/memory.ts";
 import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { openLearners, probe, runRl } from "../../open/learners.ts";
+import { type LocalPolicy, openLocalPolicy } from "../../open/local-policy.ts";
 import { doneIn } from "../../open/run-folder.ts";
-import { openSession, type Session } from "../../open/session.ts";
-import { type Around, planTraining, type TrainOptions, trainOptions } from "../../open/training-plan.ts";
+import { type PlanContext, planTraining, type TrainOptions, trainOptions } from "../../open/training-plan.ts";
 import { type Environment, noSearch, openEnvironment } from "../../options/agent-options.ts";
 import { openJudgeRewards } from "../../options/judge-rewards.ts";
 import { trainedRecipe } from "../../options/training-options.ts";
@@ -39,10 +39,10 @@ export const trainCommand = command({
     const parts = { tools: environment.tools, judge: rewards.judge };
     // What does not go together is refused before a model is read.
     trainedRecipe(given, parts);
-    await using session = await openSession(given);
+    await using policy = await openLocalPolicy(given);
     const last: { metrics?: RlMetrics } = {};
     const stages = stagesOf(given);
-    for (const stage of stages) await trainStage(stage, { session, environment, parts, io, last });
+    for (const stage of stages) await trainStage(stage, { policy, environment, parts, io, last });
     if (given.dryRun) return;
     const { out } = stages.at(-1)!.given;
     const [folder, steps] = [join(out, "model"), await doneIn(out)];
@@ -79,22 +79,22 @@ function stageOf({ recipe }: TrainOptions): unknown {
 }
 
 interface StageParts {
-  readonly session: Session;
+  readonly policy: LocalPolicy;
   readonly environment: Environment;
   readonly parts: RecipeParts;
 }
 
 async function trainStage(
   { given, endWhen }: Stage,
-  { session, environment, parts: around, ...rest }: StageParts & Omit<Around, "opened">,
+  { policy, environment, parts: recipeParts, ...rest }: StageParts & Omit<PlanContext, "opened">,
 ): Promise<void> {
-  const recipe = trainedRecipe(given, around);
-  await using opened = await openLearners(session.model, recipe.algorithm, recipe.training);
-  const parts = agentPartsOf(session, recipe, environment.search);
+  const recipe = trainedRecipe(given, recipeParts);
+  await using opened = await openLearners(policy.model, recipe.algorithm, recipe.training);
+  const parts = agentPartsOf(policy, recipe, environment.search);
   const planned = await planTraining(given, recipe, parts, { ...rest, opened });
   const { io } = rest;
-  for (const line of settingsLines(settingsOf(given, session, planned), recipe)) io.log(line);
-  for (const line of await lintLines(session, recipe, { parts, question: planned.task.questions[0]! }))
+  for (const line of settingsLines(settingsOf(given, policy, planned), recipe)) io.log(line);
+  for (const line of await lintLines(policy, recipe, { parts, question: planned.task.questions[0]! }))
     io.log(line);
   const [asked, held] = [recipe.training.batchQuestions, planned.task.questions.length];
   if (asked > held) {
@@ -107,7 +107,7 @@ async function trainStage(
 
 function settingsOf(
   given: TrainOptions,
-  { model }: Session,
+  { model }: LocalPolicy,
   { learners, task }: RlOptions,
 ): TrainingSettings {
   const { critic, reference } = learners;
@@ -131,7 +131,7 @@ function settingsOf(
 
 /** What lint's quick checks found wrong. */
 async function lintLines(
-  { model, tokenizer }: Session,
+  { model, tokenizer }: LocalPolicy,
   { reward }: Recipe,
   { parts, question }: { readonly parts: AgentParts; readonly question: Question },
 ): Promise<string[]> {

@@ -12,13 +12,13 @@ export interface ModelChoice extends ModelOptions {
 }
 
 /** A model folder, how to load it, and how much its engine may hold. */
-export interface SessionChoice extends ModelChoice {
+export interface PolicyFolder extends ModelChoice {
   /** For keys and values. @default 1 */
   readonly cacheGib?: number;
 }
 
-/** A model with its engine and tokenizer, closed together. */
-export interface Session extends AsyncDisposable {
+/** A policy of this machine: a model with its engine and tokenizer, closed together. */
+export interface LocalPolicy extends AsyncDisposable {
   readonly model: Model;
   readonly engine: Engine;
   readonly tokenizer: Tokenizer;
@@ -64,7 +64,7 @@ export async function openDetokenizer(tokenizer: Tokenizer): Promise<Detokenizer
 }
 
 /** Opens a model with its engine, tokenizer and chat template. */
-export async function openSession({ cacheGib = 1, ...choice }: SessionChoice): Promise<Session> {
+export async function openLocalPolicy({ cacheGib = 1, ...choice }: PolicyFolder): Promise<LocalPolicy> {
   const tokenizer = await loadTokenizer(choice.model);
   const chatTemplate = await loadChatTemplate(choice.model);
   const model = await loadModel(choice);
