@@ -24,7 +24,7 @@ export interface AblationOptions {
   readonly out: string;
   /** Each of a world, the questions' order and every sampled token. @default [0, 1] */
   readonly seeds?: readonly number[];
-  /** A few steps and questions: shows that everything works, not what it is worth. @default false */
+  /** A few steps and questions: shows that everything works, without results that count. @default false */
   readonly quick?: boolean;
   /** Steps of each reinforcement learning. @default the world recipe's */
   readonly steps?: number;

@@ -1,4 +1,4 @@
-/** The table of the ablations, and whether the paper's directions hold: as measured, without a word of opinion. */
+/** The table of the ablations, and whether the paper's directions hold, as measured. */
 import { signTest } from "../../lib/evaluate/statistics/sign-test.ts";
 import type { QueryMode } from "../../lib/text/observation.ts";
 import type { RunResult } from "./run-variant.ts";

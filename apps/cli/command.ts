@@ -23,7 +23,7 @@ export interface Command {
   readonly options: z.ZodObject;
   /** Options that are given by their place, without a flag. */
   readonly places?: readonly string[];
-  /** It runs until it is told to stop, which is then no failure. */
+  /** It runs until it is aborted, which is then no failure. */
   readonly isService?: boolean;
   /** Where it goes on when it is called again after Ctrl-C: completes "the same command goes on". */
   readonly goesOn?: string;

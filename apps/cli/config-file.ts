@@ -1,4 +1,4 @@
-/** Files that people write: JSON or YAML, refused when they are too large or too deep for what they are for. */
+/** Files that people write: JSON or YAML, bounded in size and depth. */
 import { parse } from "yaml";
 
 /** A file of options has hundreds of characters; the parser takes time that grows with the square of some. */
@@ -11,7 +11,7 @@ const maxDepth = 64;
  * The value of a JSON or YAML text.
  *
  * @param text - the whole file
- * @param path - its ending tells which of the two it is
+ * @param path - its ending says which of the two it is
  * @throws Error with one line that says what is wrong
  */
 export function parseConfigText(text: string, path: string): unknown {

@@ -6,7 +6,7 @@ import { flagName, valueName } from "./flags.ts";
 
 const indent = 2;
 const termWidth = 34;
-/** More choices than fit into this are told with the help, not with the name. */
+/** More choices than fit into this stand in the help text, not beside the name. */
 const maxChoices = 24;
 
 const common: readonly Field[] = [

@@ -1,4 +1,4 @@
-/** The conversations that show whether the laws hold: one as it comes, four in which a turn is written for the model. */
+/** The conversations that show whether the laws hold: one that is sampled, four in which a turn is written for the model. */
 import { performance } from "node:perf_hooks";
 import { SeekError, throwIfAborted } from "../../lib/base/errors.ts";
 import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-agent.ts";

@@ -1,4 +1,4 @@
-/** What a check says: whether a law holds in the conversations that were run, and how one can tell. */
+/** The result of a check: whether a law holds in the conversations that were run, and the evidence. */
 
 /** `skip` means that the conversations could not show it; the evidence says why. */
 export type Status = "pass" | "fail" | "skip";

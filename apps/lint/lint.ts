@@ -1,4 +1,4 @@
-/** The linter: runs a few conversations with an agent's real parts and says which laws hold. */
+/** The linter: runs a few conversations with an agent's real parts and reports which laws hold. */
 
 import { throwIfAborted } from "../../lib/base/errors.ts";
 import { checkLimits } from "./checks/loop/limits.ts";

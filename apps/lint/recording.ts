@@ -1,4 +1,4 @@
-/** An engine whose sequences remember, at their door, what they read and what they sampled. */
+/** An engine whose sequences record the ids that they are given and those that they sample. */
 import type { Scores } from "../../lib/engine/span.ts";
 import type {
   GeneratedSpan,

@@ -1,4 +1,4 @@
-/** A conversation for people: what is trained stands out from what is only read. */
+/** A conversation as text in which the trained tokens are marked. */
 import type { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import type { TrainSequence } from "../../lib/train/batch/packing.ts";
 

@@ -1,4 +1,4 @@
-/** A sequence of the real engine that is told what to say, so that a conversation searches, answers and ends. */
+/** A sequence of the engine whose next turn is written instead of sampled, so that a conversation searches, answers and ends. */
 
 import type { Scores } from "../../lib/engine/span.ts";
 import type { Format } from "../../lib/rollout/formats/format.ts";

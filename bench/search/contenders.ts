@@ -83,11 +83,10 @@ export async function seekrl(
     await index.save(path);
     index.close();
   }
-  const rescore = again === undefined ? {} : { rescore: again.finer };
-  const index = await VectorIndex.open(path, { kind, capacity, ...rescore });
+  const index = await VectorIndex.open(path, { kind, capacity, rescore: again?.finer });
   const search = (asked: Asked) => {
-    const overFetch = again === undefined ? {} : { overFetch: again.overFetch };
-    const options = { topK, ...overFetch, ...(kind === "hnsw" ? { expansion: asked.expansion } : {}) };
+    const expansion = kind === "hnsw" ? asked.expansion : undefined;
+    const options = { topK, overFetch: again?.overFetch, expansion };
     return inBatches(data, asked, async (part) => (await index.search(part, options)).ids);
   };
   const name = `SeekRL ${kind} ${dtype}${again ? `, ${again.overFetch}x scored again` : ""}`;

@@ -1,4 +1,4 @@
-/** Work with a deadline: whoever waits goes on in time, even when the work never notices that it should end. */
+/** Work with a deadline: the wait ends in time, even when the work ignores its signal. */
 
 /** How long work may take, and who else may end it. */
 export interface DeadlineLimits {
@@ -18,7 +18,7 @@ export type DeadlineOutcome<Result> =
  * Runs work until it ends, the time is up or the signal fires. It never rejects, and waits for nothing beyond that: work
  * that ignores its own signal goes on unheard.
  *
- * @param work - is told by its signal to end; may throw at once
+ * @param work - its signal fires at the deadline; may throw at once
  * @param limits - time and signal
  * @returns what became of it
  * @example

@@ -5,7 +5,7 @@
  *
  * @param seed - of the run
  * @param name - what draws: a question's id, a step, an epoch
- * @param index - tells apart those of one name, such as the samples of a question
+ * @param index - distinguishes those of one name, such as the samples of a question
  * @returns an unsigned 32-bit seed
  */
 export function mixSeed(seed: number, name: string, index: number): number {

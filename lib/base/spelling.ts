@@ -1,4 +1,4 @@
-/** Finds the word somebody meant. */
+/** Finds the known word nearest to a misspelt one. */
 
 /**
  * The candidate that takes the fewest single-letter edits to reach; among equals, the one most alike in length.

@@ -141,7 +141,7 @@ export async function corpusFiles(path: string): Promise<CorpusFile[]> {
  * texts, TSV, parquet, KILT's knowledge source, text files (each also as gzip) and passage stores. The form is found from the bytes.
  *
  * @param path a file, or a folder whose files are read by name
- * @param options `signal` ends the reading, `onProgress` is told how far it is
+ * @param options `signal` ends the reading, `onProgress` gets how far it is
  * @returns the documents in order; one without an id is named by its number among all of them
  * @throws ERR_IO when a file cannot be read, ERR_FORMAT (with file:line) when it holds something else, ERR_ABORTED
  * @example

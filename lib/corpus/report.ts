@@ -1,4 +1,4 @@
-/** What to know of passages before they are indexed or trained on: repeated, empty and over-long ones. */
+/** Statistics of passages before they are indexed or trained on: repeated, empty and over-long ones. */
 import type { Handle } from "../base/addon/handle.ts";
 import { native } from "../base/addon/native.ts";
 import type { NativeCorpusSummary } from "../base/addon/passages.ts";

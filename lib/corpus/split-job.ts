@@ -1,4 +1,4 @@
-/** A corpus split into a file of passages, by a job that a kill does not undo. */
+/** A corpus split into a file of passages, by a job that resumes after a kill. */
 import { type FileHandle, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { native } from "../base/addon/native.ts";
 import { batchesOf } from "../base/batches.ts";
@@ -188,7 +188,7 @@ async function splitRest(lines: PassageLines, options: SplitCorpusOptions): Prom
 /** Gives the whole split its form and place. */
 async function publish(partial: string, { out, form, signal }: SplitCorpusOptions): Promise<void> {
   if (form !== "store") return rename(partial, out);
-  await writePassageStore(out, readDocuments(partial, { signal }), signal === undefined ? {} : { signal });
+  await writePassageStore(out, readDocuments(partial, { signal }), { signal });
   await rm(partial);
 }
 

@@ -27,7 +27,7 @@ export interface WrittenTrajectory {
   readonly segments: readonly WrittenSegment[];
 }
 
-/** Says whether a trajectory is right; an object with a reason where that cannot be told, as when a judge fails. */
+/** Says whether a trajectory is right; an object with a reason where that is not known, as when a judge fails. */
 export type IsRight = (
   trajectory: Trajectory,
   question: Question,

@@ -1,4 +1,5 @@
 /** A right trajectory as `seekrl sft` reads it: texts, and ids where they are the student's own. */
+import { defined } from "../base/defined.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { WrittenSegment } from "./samples.ts";
 
@@ -15,8 +16,7 @@ export function writeDemonstration(
   studentPrompt?: string,
 ): WrittenSegment[] {
   return segments.map(({ kind, text, tokens, visible }) => {
-    const seen = visible === undefined ? {} : { visible };
-    if (studentPrompt === undefined) return { kind, text, tokens: [...tokens], ...seen };
-    return { kind, text: kind === "prompt" ? studentPrompt : text, ...seen };
+    if (studentPrompt === undefined) return defined({ kind, text, tokens: [...tokens], visible });
+    return defined({ kind, text: kind === "prompt" ? studentPrompt : text, visible });
   });
 }

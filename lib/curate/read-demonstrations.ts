@@ -130,13 +130,12 @@ export interface StudentTokenizer {
  */
 export function tokensOf({ segments, where }: ReadConversation, tokenizer: StudentTokenizer): SftSegment[] {
   return segments.map(({ kind, text, tokens, visible }, i) => {
-    const seen = visible === undefined ? {} : { visible };
     if (tokens === undefined) {
       const how = { parseSpecialTokens: kind !== "observation", beginsText: i === 0 };
-      return { kind, tokens: tokenizer.encode(text, how), ...seen };
+      return { kind, tokens: tokenizer.encode(text, how), visible };
     }
     if (kind === "policy") requireSameText(tokens, text, { tokenizer, where: `${where}, segment ${i}` });
-    return { kind, tokens: Int32Array.from(tokens), ...seen };
+    return { kind, tokens: Int32Array.from(tokens), visible };
   });
 }
 

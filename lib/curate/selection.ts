@@ -1,4 +1,4 @@
-/** Which questions are worth training on: RAG-R1's selection and R1-Searcher's levels of difficulty. */
+/** Which questions to train on: RAG-R1's selection and R1-Searcher's levels of difficulty. */
 import { mixSeed } from "../base/seed.ts";
 import { sampleQuestions } from "../data/prepare.ts";
 import type { Question } from "../data/question.ts";

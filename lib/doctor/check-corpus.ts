@@ -1,4 +1,4 @@
-/** The corpus doctor: can these questions be answered from this corpus at all, and how often does a search find it? */
+/** How many of given questions a corpus can answer, and how often a search finds the answer. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

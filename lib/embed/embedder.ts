@@ -6,7 +6,7 @@ export interface EmbedOptions {
 }
 
 /**
- * Turns texts into vectors of one width. Passages and queries are told apart because many encoders were trained with
+ * Turns texts into vectors of one width. Passages and queries are distinguished because many encoders were trained with
  * a different prefix for each.
  */
 export interface Embedder {

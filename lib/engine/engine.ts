@@ -4,8 +4,8 @@ import { native } from "../base/addon/native.ts";
 import { checkOptions, type OptionKinds, shownValue } from "../base/check-options.ts";
 import { type ErrorCode, SeekError } from "../base/errors.ts";
 import { Model } from "../model/model.ts";
-import type { News } from "./news.ts";
 import { Sequence, type SequenceHome } from "./sequence.ts";
+import type { SequenceEvent } from "./sequence-event.ts";
 import { checkIds, checkSeed, checkSeedOptions } from "./span.ts";
 import { checkTokenTable, packBytes, type TokenTable } from "./vocabulary.ts";
 
@@ -216,7 +216,7 @@ function deliver(event: NativeEngineEvent, sequences: ReadonlyMap<number, Sequen
   let start = 0;
   for (const [i, id] of event.sequences.entries()) {
     const end = start + event.counts[i]!;
-    const news: News = {
+    const received: SequenceEvent = {
       ids: event.tokens.slice(start, end),
       logprobs: event.logprobs.slice(start, end),
       entropies: event.entropies.slice(start, end),
@@ -227,7 +227,7 @@ function deliver(event: NativeEngineEvent, sequences: ReadonlyMap<number, Sequen
       error: errorOf(event.errors[i]),
     };
     start = end;
-    sequences.get(id)?.receive(news);
+    sequences.get(id)?.receive(received);
   }
 }
 

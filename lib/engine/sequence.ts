@@ -2,7 +2,7 @@
 import type { NativeEngine } from "../base/addon/engines.ts";
 import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
-import { emptySpan, join, type News, toSpan } from "./news.ts";
+import { emptySpan, join, type SequenceEvent, toSpan } from "./sequence-event.ts";
 import {
   checkIds,
   checkSeed,
@@ -40,7 +40,7 @@ interface Pending {
   readonly hasEntropies: boolean;
   readonly chunks: SpanChunk[];
   readonly onChunk: ((chunk: SpanChunk) => void) | undefined;
-  resolve(news: News): void;
+  resolve(event: SequenceEvent): void;
   reject(error: Error): void;
 }
 
@@ -189,26 +189,26 @@ export class Sequence {
     this.close();
   }
 
-  /** Takes news from the engine; nothing else should call it. @internal */
-  receive(news: News): void {
+  /** Takes an event of the engine; nothing else calls it. @internal */
+  receive(event: SequenceEvent): void {
     const pending = this.#pending;
     if (pending === undefined) return;
-    if (news.ids.length > 0) {
-      const { ids, logprobs, entropies } = news;
+    if (event.ids.length > 0) {
+      const { ids, logprobs, entropies } = event;
       const chunk = { ids, logprobs, entropies: pending.hasEntropies ? entropies : undefined };
       if (pending.isSampled) this.#tokens.add(ids);
       pending.chunks.push(chunk);
       pending.onChunk?.(chunk);
     }
-    if (news.finish === undefined) return;
+    if (event.finish === undefined) return;
     this.#pending = undefined;
     if (this.#isClosed) {
       this.#home.remove(this.#id);
       pending.reject(new SeekError("ERR_ABORTED", "sequence: closed while it generated"));
-    } else if (news.finish === "failed") {
-      pending.reject(news.error ?? new SeekError("ERR_INTERNAL", "engine: a step failed"));
+    } else if (event.finish === "failed") {
+      pending.reject(event.error ?? new SeekError("ERR_INTERNAL", "engine: a step failed"));
     } else {
-      pending.resolve(news);
+      pending.resolve(event);
     }
   }
 
@@ -228,8 +228,8 @@ export class Sequence {
       // The span is pending once the engine has taken it, else a call that the addon refuses would jam the sequence.
       this.#home.native.generate(this.#id, { ...full, stopIds, isStreamed: reader !== undefined });
       const kind = { isSampled: true, hasEntropies: full.entropies };
-      const [chunks, news] = await this.#await(kind, reader?.onChunk);
-      return toSpan(chunks, full, news, this.#home.vocabulary.eosIds);
+      const [chunks, event] = await this.#await(kind, reader?.onChunk);
+      return toSpan(chunks, full, event, this.#home.vocabulary.eosIds);
     } finally {
       signal?.removeEventListener("abort", cancel);
     }
@@ -263,10 +263,10 @@ export class Sequence {
   #await(
     kind: Pick<Pending, "isSampled" | "hasEntropies">,
     onChunk?: (chunk: SpanChunk) => void,
-  ): Promise<[SpanChunk[], News]> {
+  ): Promise<[SpanChunk[], SequenceEvent]> {
     const chunks: SpanChunk[] = [];
     return new Promise((resolve, reject) => {
-      const done = (news: News): void => resolve([chunks, news]);
+      const done = (event: SequenceEvent): void => resolve([chunks, event]);
       this.#pending = { ...kind, chunks, onChunk, resolve: done, reject };
     });
   }

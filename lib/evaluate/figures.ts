@@ -33,7 +33,7 @@ const figures = {
 /** The name of a figure that has an interval. */
 export type FigureName = keyof typeof figures;
 
-/** The names, in the order in which they are told. */
+/** The names, in the order in which they are reported. */
 export const figureNames = Object.keys(figures) as FigureName[];
 
 /** Means over questions. */

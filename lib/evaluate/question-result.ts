@@ -58,7 +58,7 @@ export interface ResultContext {
   readonly set: string;
   readonly index: number;
   readonly rules: RulesName;
-  /** The texts of the passages that were found; undefined when the agent tells of none. */
+  /** The texts of the passages that were found; undefined when the agent reports none. */
   readonly found: readonly string[] | undefined;
   readonly elapsedSeconds: number;
 }

@@ -25,7 +25,7 @@ export interface AgenticOptions extends Omit<AgenticFormatOptions, "faithful"> {
   readonly form?: "ordered" | "points";
   /** Whether what was found is to the point: `relevanceReward(chat)`. @default none */
   readonly relevance?: Reward;
-  /** Its tools run what a search asks for, `[Name] text`, and the prompt tells of them. @default the agent's search */
+  /** Its tools run what a search asks for, `[Name] text`, and the prompt lists them. @default the agent's search */
   readonly box?: ToolBox;
   /** Whether points for form fall on the tokens that earned or lost them. @default true */
   readonly tokenLevel?: boolean;
@@ -88,7 +88,7 @@ export function agenticRagR1(options: AgenticOptions = {}): Recipe {
     ...rewardsOf({ ...options, faithful, selfSearch, tokenLevel, form }),
     algorithm: {
       advantage: "grpo",
-      ...(faithful && tokenLevel ? { tokenRewards: "ratio" as const } : {}),
+      tokenRewards: faithful && tokenLevel ? "ratio" : undefined,
       clip: { low: 0.1, high: 0.15 },
       kl: { in: "loss", estimator: "k3", coef: 0.04 },
       aggregation: "sequence-mean",
@@ -105,7 +105,7 @@ export function agenticRagR1(options: AgenticOptions = {}): Recipe {
       criticLearningRate: 1e-5,
       criticWarmupSteps: 0,
       weightDecay: 0,
-      ...(faithful ? { maxGradNorm: 0 } : {}),
+      maxGradNorm: faithful ? 0 : undefined,
     },
   };
 }

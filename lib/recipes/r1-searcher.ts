@@ -36,7 +36,7 @@ const optionKinds: OptionKinds<R1SearcherOptions> = {
 };
 
 /**
- * Options of R1-Searcher, with its known defects mended: a turn without an action is told so and counted, an empty query
+ * Options of R1-Searcher, with its known defects mended: a turn without an action is answered with a correction and counted, an empty query
  * does not end the conversation, the last turn is announced, documents are what the environment inserted and not what
  * looks like it, and tokens are drawn from the whole distribution (the original drew with top-p 0.95).
  *
@@ -75,7 +75,7 @@ export function r1Searcher(options: R1SearcherOptions): Recipe {
       criticLearningRate: 1e-5,
       criticWarmupSteps: 0,
       weightDecay: 0,
-      ...(faithful ? { beta2: 0.95 } : {}),
+      beta2: faithful ? 0.95 : undefined,
     },
   };
 }
@@ -88,7 +88,9 @@ const sizes: Readonly<Record<R1SearcherStage, Pick<Training, "steps" | "batchQue
 };
 
 function algorithmOf(stage: R1SearcherStage): Algorithm {
-  const kl = { in: "reward", estimator: "k1", coef: 1e-4 } as const;
-  const common = { miniBatches: 4, ...(stage === "zero" ? {} : { kl }) };
-  return { advantage: stage === 1 ? algorithms.grpo.advantage : "reinforce++-baseline", ...common };
+  return {
+    advantage: stage === 1 ? algorithms.grpo.advantage : "reinforce++-baseline",
+    miniBatches: 4,
+    kl: stage === "zero" ? undefined : { in: "reward", estimator: "k1", coef: 1e-4 },
+  };
 }

@@ -35,7 +35,7 @@ const optionKinds: OptionKinds<ReSearchOptions> = {
 };
 
 /**
- * Options of ReSearch, with its known defects mended: turns are read by themselves, a turn without an action is told so
+ * Options of ReSearch, with its known defects mended: turns are read by themselves, a turn without an action is answered with a correction
  * and counted, an empty query is never searched for, there is a last turn and it is announced, an answer ends the
  * conversation, and tags in what was found have no part in the reward. `faithful` takes that back: no limit but tokens,
  * and the original's reward over the whole text.

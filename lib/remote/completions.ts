@@ -1,4 +1,4 @@
-/** Text that goes on, from a language model behind an OpenAI-compatible server: bare completions, or chat messages. */
+/** Continuations of texts by a language model behind an OpenAI-compatible server: bare completions, or chat messages. */
 import type { z } from "zod";
 import { lazySchema } from "../base/on-first-use.ts";
 import { Endpoint, httpUrl } from "./endpoint.ts";

@@ -1,4 +1,4 @@
-/** Patience with a server: bounded at once and in time, asked again where that helps, left alone while it fails. */
+/** Concurrency limit, deadline, retries and circuit breaker of the requests to one server. */
 import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BulkheadPolicy, CircuitBreakerPolicy } from "cockatiel";

@@ -1,4 +1,4 @@
-/** Answers that cost money or time, kept in a journal that a kill can only shorten. */
+/** Answers that cost money or time, kept in a journal on disk. */
 import { digestOf } from "../base/files/digests.ts";
 import { rowError } from "../data/files/jsonl.ts";
 import { ProgressLog } from "../data/logs/progress-log.ts";

@@ -1,4 +1,4 @@
-/** What the retrieval servers of the published systems are asked, and what they answer. */
+/** Requests to the retrieval servers of the published systems, and their answers. */
 import type { z } from "zod";
 import { lazySchema } from "../base/on-first-use.ts";
 import type { Hit } from "../search/search.ts";

@@ -25,7 +25,7 @@ export function responseText({ segments }: Spoken): string {
 }
 
 /**
- * What was found, as an observation tells it: without tags, and without the queries that some observations repeat, which
+ * What was found, as an observation has it: without tags, and without the queries that some observations repeat, which
  * are the policy's own words (law 9).
  *
  * @param observation - its text, of any of the systems

@@ -7,7 +7,7 @@ import type { Trajectory } from "../rollout/trajectory.ts";
 import { exactMatch, f1 } from "./metrics/metrics.ts";
 
 /**
- * What one trajectory earns as an answer to its question. It throws where that cannot be told, as when a judge fails:
+ * What one trajectory earns as an answer to its question. It throws where that is not known, as when a judge fails:
  * such a trajectory is left out and counted. `signal` fires when nobody waits for the number any more.
  */
 export type Reward = (
@@ -16,7 +16,7 @@ export type Reward = (
   options?: { readonly signal?: AbortSignal | undefined },
 ) => number | Promise<number>;
 
-/** Rewards of a trajectory's policy tokens, in order; it throws where they cannot be told. */
+/** Rewards of a trajectory's policy tokens, in order; it throws where they are not known. */
 export type TokenReward = (
   trajectory: Trajectory,
   question: Question,

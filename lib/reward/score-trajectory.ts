@@ -1,4 +1,4 @@
-/** Calls rewards with a deadline and a signal: what is no finite number is a failure of the reward, told and left out. */
+/** Calls rewards with a deadline and a signal: what is no finite number is a failure of the reward, reported and left out. */
 import { shownValue } from "../base/check-options.ts";
 import { beforeDeadline } from "../base/deadline.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
@@ -16,11 +16,11 @@ export interface TaskRewards {
   readonly tokenRewards?: TokenReward | undefined;
   /** Each call, milliseconds; it includes the wait for a judge that is busy. @default 600_000 */
   readonly rewardDeadlineMs?: number | undefined;
-  /** Is told why a trajectory is left out. */
+  /** Called with the reason why a trajectory is left out. */
   readonly onRewardFailure?: ((failure: string, trajectory: Trajectory) => void) | undefined;
 }
 
-/** What a trajectory earns, or why that cannot be told: it threw, took too long, or gave no finite number. */
+/** What a trajectory earns, or why that is not known: it threw, took too long, or gave no finite number. */
 export type Scored =
   | {
       readonly reward: number;
@@ -35,7 +35,7 @@ const kDeadlineMs = 600_000;
  * The reward of a trajectory. A reward that throws, takes longer than its deadline or gives anything but finite numbers
  * is a failure, which names the reward: leave the trajectory out and count it.
  *
- * @param rewards - the reward and that of single tokens, deadline, who is told of failures
+ * @param rewards - the reward and that of single tokens, deadline, who gets failures
  * @param scored - trajectory and question
  * @param options - `signal` ends the wait
  * @returns the numbers, or the failure

@@ -53,7 +53,7 @@ export function trajectoryOfText(text: string, family: TextFamily): Trajectory {
     ...{ id: "text", questionId: "text", segments, queries: [], invalidActions: 0, failures: 0 },
     turns: segments.filter(({ kind }) => kind === "policy").length,
     stop: answer === undefined ? "length" : "answer",
-    ...(answer === undefined ? {} : { answer: firstBlock(answer.text, tagsOf("answer"))?.content ?? "" }),
+    answer: answer && (firstBlock(answer.text, tagsOf("answer"))?.content ?? ""),
     rounds: segments.filter(({ kind }) => kind === "observation").length,
     timings: { generateMs: 0, searchMs: 0, totalMs: 0 },
     weightsVersion: 0,

@@ -42,7 +42,7 @@ export interface QuestionsRun<Result> {
 
 /**
  * Runs all questions. The first failure that is no loss ends the run: no further question is asked, and those under way
- * are told to stop and waited for.
+ * are aborted and waited for.
  *
  * @param questions - to ask
  * @param options - how one is asked and finished, how many at once
@@ -127,7 +127,7 @@ class Runner<Result> {
     this.#options.onProgress?.({ done: this.#done, total, lost: this.lost.length });
   }
 
-  /** The first failure is the news: those that follow are told to stop by it. */
+  /** The first failure is reported: those that follow are aborted because of it. */
   #stop(error: unknown): undefined {
     this.#failure ??= { error };
     this.#stopped.abort();

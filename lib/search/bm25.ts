@@ -34,7 +34,7 @@ export class Bm25Builder {
    * Adds passages after those already there; wait for it before the next call.
    *
    * @param texts any number of texts, or passages of a store, which never cross into JavaScript
-   * @param options `onProgress`: told how many are added, every thousand; `signal`
+   * @param options `onProgress` gets how many are added, every thousand; `signal`
    * @throws ERR_STATE after `save` or `close`, ERR_IO when the disk is full, ERR_ABORTED
    */
   async add(texts: TextStream, { onProgress, signal }: StreamOptions = {}): Promise<void> {

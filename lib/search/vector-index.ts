@@ -62,7 +62,7 @@ export interface OpenVectorIndexOptions {
   readonly rescore?: VectorIndex;
 }
 
-/** What a search over vectors may be told. */
+/** Options of a search over vectors. */
 export interface VectorSearchOptions {
   /** How many vectors to find for each query, at most `size`. */
   readonly topK: number;
@@ -166,7 +166,7 @@ export class VectorIndex {
    * rows, drops removed vectors for good. Vectors of the same dtype and metric are copied bit for bit.
    *
    * @param source of the same width
-   * @param options `onProgress` is told how many of the source's vectors have been looked at; `signal`
+   * @param options `onProgress` gets how many of the source's vectors have been looked at; `signal`
    * @throws as `add`; ERR_ABORTED, after which the vectors added so far are there
    */
   async addFrom(

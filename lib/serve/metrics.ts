@@ -71,7 +71,7 @@ export class ServeMetrics {
     this.#requests.observe({ route, status }, (performance.now() - startedAt) / 1000);
   }
 
-  /** Counts what the batcher tells. */
+  /** Counts the batcher's events. */
   countBatchEvent(kind: BatchKind, event: BatchEvent): void {
     if (event.kind !== "batch") {
       this.#queries.inc({ kind, outcome: event.kind });

@@ -71,7 +71,7 @@ export interface RetrieverOptions extends ServeOptions {
   /**
    * A query of a batch whose search fails while others are found: `refuse` the request with a 5xx that names its place,
    * or `answer` it with no passages, for clients that end a training over one query. `x-failed-queries` then lists the
-   * places, and `onFault` is told of the first. When all fail, the request is refused. @default "refuse"
+   * places, and `onFault` gets the first. When all fail, the request is refused. @default "refuse"
    */
   readonly failedQueries?: "refuse" | "answer";
   readonly limits?: Partial<RetrieverLimits>;

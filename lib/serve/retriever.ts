@@ -37,7 +37,7 @@ type Outcome = { readonly hits: Hit[] } | { readonly error: unknown };
 
 const isBlank = (query: string): boolean => query.trim() === "";
 
-/** What clients are told of a failed search: nothing of what it says, which may name files or other servers. */
+/** A failed search as clients see it: nothing of its message, which may name files or other servers. */
 export function failureOf(cause: unknown): Refusal {
   if (cause instanceof Refusal) return cause;
   const isRemote = cause instanceof SeekError && cause.code === "ERR_REMOTE";

@@ -1,4 +1,4 @@
-/** PostgreSQL as a server that is asked politely: a pool, deadlines, cancelling, repeated attempts. */
+/** Queries to PostgreSQL: a pool, deadlines, cancelling, retries. */
 import type pg from "pg";
 import { SeekError } from "../base/errors.ts";
 import { lazyPackage } from "../base/on-first-use.ts";

@@ -63,7 +63,7 @@ function unquoted(text: string): string {
 }
 
 /**
- * What a model that calls tools with bare text is told of them: for each what it does, and what its text may be.
+ * The description of tools for a model that calls them with bare text: for each what it does, and what its text may be.
  *
  * @param tools - of a box
  * @returns names with descriptions

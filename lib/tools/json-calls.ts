@@ -38,7 +38,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | string {
 }
 
 /**
- * Tools as models are told of functions: one JSON object a line.
+ * Tools as models read functions: one JSON object a line.
  *
  * @param tools - of a box
  * @returns as many lines

@@ -1,4 +1,4 @@
-/** The tools of an agent, and how the calls of one turn are run: all at once, each with a deadline and a fate of its own. */
+/** The tools of an agent, and how the calls of one turn are run: all at once, each with a deadline, each failing alone. */
 import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { beforeDeadline } from "../base/deadline.ts";
 import { SeekError } from "../base/errors.ts";

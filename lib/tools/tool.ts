@@ -46,7 +46,7 @@ export interface ToolDefinition<Input extends z.ZodObject> {
   readonly input: Input;
   /** Turns bare text into an input. @default fills the property that is required first, or the first one */
   readonly fromText?: (text: string) => unknown;
-  /** Does it; what it throws is told to the model. A string is an output without documents. */
+  /** Does it; what it throws is shown to the model. A string is an output without documents. */
   readonly run: (
     input: z.output<Input>,
     context: ToolContext,

@@ -1,4 +1,4 @@
-/** Watches a training's numbers and says when the policy has collapsed: early enough that the best weights still stand. */
+/** Detects the collapse of a policy in a training's metrics. */
 import { SeekError } from "../base/errors.ts";
 
 /** What is done about a collapse, and how soon it is believed. */

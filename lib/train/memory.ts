@@ -1,4 +1,4 @@
-/** What a training holds in memory, part by part, from sizes alone. */
+/** The memory that a training needs, part by part, computed from sizes alone. */
 
 /** What is held. */
 export interface MemoryPlan {

@@ -17,7 +17,7 @@ export interface StepProbe {
 
 /**
  * Runs the first questions of a training's first step and computes their gradients, which are then forgotten. Larger
- * batches use the processor better: a real step takes at most the time that is told, but for the optimiser's.
+ * batches use the processor better: a real step takes at most the time that is measured, but for the optimiser's.
  *
  * @param options - of the training
  * @param most - questions to measure, `@default 4`

@@ -1,4 +1,4 @@
-/** What a step's trajectories say in the run log. */
+/** A step's rollouts as metrics and as rows of the run log. */
 import { loggedMemory, memoryFigures } from "../evaluate/memory-figures.ts";
 import { exactMatch } from "../reward/metrics/metrics.ts";
 import { differs } from "./dynamic-sampling.ts";

@@ -23,7 +23,7 @@ export interface UpdateMetrics {
   readonly "logprob_gap/max"?: number;
 }
 
-/** What an update is told about its step. */
+/** What an update needs of its step. */
 export interface UpdateRates {
   readonly policy: number;
   readonly critic: number;
@@ -48,7 +48,7 @@ export function lossOf(algorithm: Algorithm, temperature: number): LossOptions {
     clipDual: clip.dual,
     entropyCoef,
     temperature,
-    ...(kl?.in === "loss" ? { kl: { estimator: kl.estimator, coef: kl.coef } } : {}),
+    kl: kl?.in === "loss" ? kl : undefined,
   };
 }
 
@@ -78,9 +78,9 @@ function meanOfEach(rows: readonly Record<string, number>[]): Record<string, num
 async function policyStep(
   sequences: readonly TrainSequence[],
   { trainer }: Learners,
-  { loss, rate, maxTokens }: { loss: LossOptions; rate: number; maxTokens: Maximum },
+  { loss, rate, maxTokens }: { loss: LossOptions; rate: number; maxTokens: number | undefined },
 ): Promise<Record<string, number>> {
-  const stats = await trainer.accumulate(withGradient(sequences, loss), { ...loss, ...maxTokens });
+  const stats = await trainer.accumulate(withGradient(sequences, loss), { ...loss, maxTokens });
   const { gradNorm } = await trainer.step({ learningRate: rate });
   const rows = Math.max(1, stats.numRows);
   const isMeasured =
@@ -96,15 +96,13 @@ async function policyStep(
   };
 }
 
-type Maximum = { readonly maxTokens?: number };
-
 async function criticStep(
   sequences: readonly TrainSequence[],
   { critic }: Learners,
-  { clip, rate, maxTokens }: { clip: number; rate: number; maxTokens: Maximum },
+  { clip, rate, maxTokens }: { clip: number; rate: number; maxTokens: number | undefined },
 ): Promise<Record<string, number>> {
   if (critic === undefined) return {};
-  const stats = await critic.accumulate(aggregate(sequences), { clip, ...maxTokens });
+  const stats = await critic.accumulate(aggregate(sequences), { clip, maxTokens });
   const { gradNorm } = await critic.step({ learningRate: rate });
   const rows = Math.max(1, stats.numRows);
   return {
@@ -133,8 +131,8 @@ export async function update(
   rates: UpdateRates,
 ): Promise<UpdateMetrics> {
   const sequences = experience.sequences.filter(({ rows }) => rows.length > 0);
-  const loss = lossOf(algorithm, batch.sampling?.temperature ?? 1);
-  const maxTokens: Maximum = batch.maxTokens === undefined ? {} : { maxTokens: batch.maxTokens };
+  const { maxTokens, sampling } = batch;
+  const loss = lossOf(algorithm, sampling?.temperature ?? 1);
   const { epochs = 1, miniBatches = 1, valueClip: clip = 0.5, aggregation } = algorithm;
   const rows: Record<string, number>[] = [];
   for (let epoch = 0; epoch < epochs; epoch += 1) {

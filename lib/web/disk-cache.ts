@@ -1,4 +1,4 @@
-/** Answers kept on disk for a while: a file each, written whole or not at all, named by a hash of its key. */
+/** A cache of answers on disk with an age limit: a file each, written whole or not at all, named by a hash of its key. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What the search engines of the web are asked, and what they answer. */
+/** Requests to the search engines of the web, and their answers. */
 import type { z } from "zod";
 import { lazySchema, onFirstUse, zod } from "../base/on-first-use.ts";
 import { plainText } from "./page-text.ts";

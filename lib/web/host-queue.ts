@@ -1,4 +1,4 @@
-/** Politeness: few requests at a time to one host, and a pause between them. */
+/** Few requests at a time to one host, and a pause between them. */
 import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BulkheadPolicy } from "cockatiel";

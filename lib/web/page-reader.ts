@@ -1,4 +1,4 @@
-/** Reads pages of the web as text: politely, safely, and each only once in a while. */
+/** Reads pages of the web as text: robots.txt obeyed, addresses and sizes checked, each page cached for a while. */
 import type { z } from "zod";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";

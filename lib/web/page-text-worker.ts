@@ -1,4 +1,4 @@
-/** The thread that turns pages into text: a large page takes a second, which must not stop everybody else. */
+/** The thread that turns pages into text: a large page takes a second, which would block the event loop. */
 import { parentPort } from "node:worker_threads";
 import { type PageText, pageText } from "./page-text.ts";
 

@@ -1,4 +1,4 @@
-/** What a page says about a query, written by a language model; pages that say nothing are left out. */
+/** Summaries of found pages with regard to the query, by a language model; pages without anything relevant are left out. */
 import { askSearch, type Hit, type Search } from "../search/search.ts";
 
 /** A language model: one message in, one text out; `ask` of lib/remote/chat.ts is one. */
@@ -13,7 +13,7 @@ export interface SummaryOptions {
   readonly write: Write;
   /** Summaries per query, the best pages first; R1-Searcher keeps 1 of 3 pages. @default all of them */
   readonly keep?: number;
-  /** The message to the model, which must be told to answer None for a page of no use. @default in English */
+  /** The message to the model, which must ask for the answer None for a page of no use. @default in English */
   readonly message?: (query: string, page: Pick<Hit, "title" | "text">) => string;
 }
 

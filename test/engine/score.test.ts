@@ -58,7 +58,7 @@ test("entropies come only when asked for, and change nothing else", async () => 
     plain.generate({ maxTokens: 12 }),
     asked.generate({ maxTokens: 12, entropies: true }),
   ]);
-  assert.deepEqual(rest, without);
+  assert.deepEqual({ ...rest, entropies: undefined }, without);
   assert.equal(entropies?.length, rest.ids.length);
   const chunks: number[] = [];
   const streamed = engine.open(prompt(9), { seed: 1 });

@@ -34,6 +34,7 @@ test("the published settings are the defaults", () => {
     kl: { in: "loss", estimator: "k3", coef: 0.04 },
     aggregation: "sequence-mean",
     epochs: 2,
+    tokenRewards: undefined,
   });
   const { steps, samples, learningRate, warmupSteps, decay } = training;
   assert.deepEqual(

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import type { Question } from "../../../lib/data/question.ts";
 import { loadQuestions } from "../options/agent-options.ts";
 
-/** A file's questions under its name; two files of one name are told apart by their paths. */
+/** A file's questions under its name; two files of one name are distinguished by their paths. */
 export async function loadSets(
   paths: readonly string[],
   limit?: number,

@@ -1,4 +1,4 @@
-/** What a training's run folder is told of the command's options. */
+/** The run folder of a training, from the command's options. */
 import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";

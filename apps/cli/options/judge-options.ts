@@ -48,7 +48,7 @@ export interface OpenedJudge extends AsyncDisposable {
   /** Waits for a turn, then uses the judge. */
   readonly ask: <Value>(use: (chat: Chat) => Promise<Value>) => Promise<Value>;
   /** Of its own, if it has any. */
-  readonly prompt: { readonly prompt?: string };
+  readonly prompt: string | undefined;
   readonly judge: (
     question: Pick<Question, "question" | "answers">,
     answer: string,
@@ -65,7 +65,7 @@ export interface OpenedJudge extends AsyncDisposable {
 export async function openJudge(choice: JudgeChoice | undefined): Promise<OpenedJudge | undefined> {
   if (choice === undefined) return undefined;
   const { url, model, keyEnv, cache, concurrency } = choice;
-  const prompt = choice.prompt === undefined ? {} : { prompt: await readPrompt(choice.prompt) };
+  const prompt = choice.prompt === undefined ? undefined : await readPrompt(choice.prompt);
   const chat = await Chat.open({
     ...{ url, model, cache },
     apiKeyEnv: keyEnv,
@@ -76,8 +76,7 @@ export async function openJudge(choice: JudgeChoice | undefined): Promise<Opened
   const ask: OpenedJudge["ask"] = (use) => turns.execute(() => use(chat));
   return {
     ...{ ask, prompt },
-    judge: (question, answer, signal) =>
-      ask((one) => judgeAnswer(one, question, answer, { ...prompt, signal })),
+    judge: (question, answer, signal) => ask((one) => judgeAnswer(one, question, answer, { prompt, signal })),
     [Symbol.asyncDispose]: () => chat.close(),
   };
 }
@@ -87,7 +86,7 @@ export async function openJudge(choice: JudgeChoice | undefined): Promise<Opened
  *
  * @param scored - questions, accepted answers, predictions
  * @param choice - the judge
- * @param io - `signal` ends it, `onVerdict` is told of each
+ * @param io - `signal` ends it, `onVerdict` gets each
  * @returns the verdicts in order and their means; undefined when no judge was named
  * @throws as `openJudge`; ERR_REMOTE when no answer could be judged; ERR_ABORTED
  */

@@ -51,13 +51,13 @@ export async function openJudgeRewards(judge: z.output<typeof choice> | undefine
   if (relevancePrompt !== undefined && !relevance) {
     throw new UsageError("--judge: relevancePrompt: expected only with relevance");
   }
-  const instructions =
+  const prompts =
     relevancePrompt === undefined
-      ? {}
-      : { prompts: [await readPrompt(relevancePrompt, ["{question}", "{context}"])] };
+      ? undefined
+      : [await readPrompt(relevancePrompt, ["{question}", "{context}"])];
   const { ask, prompt } = opened;
-  const accuracy: Reward = (...args) => ask((chat) => judgeReward(chat, prompt)(...args));
-  const rated: Reward = (...args) => ask((chat) => relevanceReward(chat, instructions)(...args));
+  const accuracy: Reward = (...args) => ask((chat) => judgeReward(chat, { prompt })(...args));
+  const rated: Reward = (...args) => ask((chat) => relevanceReward(chat, { prompts })(...args));
   return {
     judge: { accuracy, relevance: relevance ? rated : undefined },
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),

@@ -140,6 +140,6 @@ export async function openSearch(choice: SearchChoice): Promise<OpenedSearch> {
   const { withBatching } = await import("../../../lib/search/batching/batching.ts");
   const opened = await openUnbatchedSearch(choice);
   // One query cannot hold up a batch of this machine's.
-  const search = withBatching(opened.search, choice.index === undefined ? {} : { aloneAfterMs: 0 });
+  const search = withBatching(opened.search, { aloneAfterMs: choice.index === undefined ? undefined : 0 });
   return { search, [Symbol.dispose]: () => opened[Symbol.dispose]() };
 }

@@ -170,7 +170,7 @@ async function openCalculator(entry: Entry<"calculator">): Promise<Tool> {
 async function openPageTool({ cache, ...entry }: Entry<"page">): Promise<Tool> {
   const { pageTool } = await import("../../../lib/tools/built-in/page.ts");
   const { pageReader } = await import("../../../lib/web/page-reader.ts");
-  return pageTool(pageReader(cache === undefined ? {} : { cache: { folder: cache } }), given(entry));
+  return pageTool(pageReader({ cache: cache === undefined ? undefined : { folder: cache } }), given(entry));
 }
 
 async function openServer(

@@ -1,4 +1,4 @@
-/** What `seekrl eval` tells: the figures of one policy, tables of sets and of policies, differences to the first. */
+/** What `seekrl eval` prints: the figures of one policy, tables of sets and of policies, differences to the first. */
 import { type Difference, differenceOf } from "../../../lib/evaluate/compare.ts";
 import type { Evaluation, SetEvaluation } from "../../../lib/evaluate/evaluate.ts";
 import { type FigureName, figureNames } from "../../../lib/evaluate/figures.ts";

@@ -1,4 +1,4 @@
-/** How fast work goes and when it will be done, over the last seconds rather than since the beginning. */
+/** The speed of work and its time left, measured over the last seconds rather than since the beginning. */
 
 /** Where the work stood at a moment, in milliseconds. */
 interface Mark {

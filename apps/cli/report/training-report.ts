@@ -1,4 +1,4 @@
-/** What a training tells while it runs: its settings, a line for each step, and warnings that name a remedy. */
+/** What a training prints while it runs: its settings, a line for each step, and warnings that name a remedy. */
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import type { Trajectory } from "../../../lib/rollout/trajectory.ts";
 import type { Algorithm } from "../../../lib/train/algorithm/algorithm.ts";

@@ -1,7 +1,7 @@
-/** Engines, and the news they send. */
+/** Engines, and the events they send. */
 import type { NativeModel } from "./models.ts";
 
-/** What an engine tells after a step: one entry per sequence with news, their tokens one after another. */
+/** Events of an engine's step: one entry per sequence that it changed, their tokens one after another. */
 export interface NativeEngineEvent {
   readonly sequences: Int32Array;
   /** Tokens of each entry. */

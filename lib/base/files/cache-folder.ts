@@ -1,4 +1,4 @@
-/** Where things are kept that can be fetched again. */
+/** The folder of files that can be fetched again. */
 import { homedir } from "node:os";
 import { join } from "node:path";
 

@@ -1,4 +1,4 @@
-/** SHA-256 digests of files: what a file holds, told in a line. */
+/** SHA-256 digests of files. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";

@@ -19,7 +19,7 @@ const reportEvery = 1024;
  * Stores passages as they come.
  *
  * @param path the segment's folder
- * @param read gives the passages, and tells what share of their source is read if it knows
+ * @param read gives the passages, and the share of their source that is read where it is known
  * @param listener progress and signal
  */
 export async function storePassages(

@@ -60,7 +60,7 @@ export function remoteFile(address: string, options: HubOptions = {}): RemoteFil
   if (isHub) url.pathname = url.pathname.replace(/^(\/datasets\/[^/]+\/[^/]+)\/blob\//, "$1/resolve/");
   return {
     url,
-    ...(sha256 === undefined ? {} : { sha256: sha256.toLowerCase() }),
-    ...(isHub && token ? { token } : {}),
+    sha256: sha256?.toLowerCase(),
+    token: isHub && token ? token : undefined,
   };
 }

@@ -5,7 +5,7 @@ import { exactMatch } from "../metrics/metrics.ts";
 import { countOf, policyText, type Spoken, wholeText } from "../reading.ts";
 import { policyAnswer } from "../reward.ts";
 
-/** What a right answer is worth. */
+/** Points of a right answer. */
 const kAnswerPoints = 3;
 const kTagPoints = 0.2;
 const kAnswerTagPoints = 0.4;

@@ -5,7 +5,7 @@ import { coverage, exactMatch } from "../metrics/metrics.ts";
 import { answerOfWholeText, foundIn, type Spoken, wholeText } from "../reading.ts";
 import { policyAnswer } from "../reward.ts";
 
-/** What the parts of a conversation's form are worth. */
+/** Points for the parts of a conversation's form. */
 export interface FormatScores {
   /** Think, then search and read, again and again, then answer, with nothing between. @default 0.2 */
   readonly structure?: number;
@@ -38,7 +38,7 @@ export function wholeTextEmReward(trajectory: Spoken, question: Question): numbe
  * Exact match with points for form: right and well formed 1, right otherwise `1 - structure`; wrong or without answer
  * but well formed `structure`, and `retrieval` more when an accepted answer was found; wrong otherwise `final`.
  *
- * @param scores - what the parts are worth, and how to read
+ * @param scores - points of the parts, and how to read
  * @returns a reward
  * @example
  * const said = { kind: "policy", tokens: Int32Array.of(1), text: "<answer> Paris </answer>" } as const;

@@ -32,11 +32,11 @@ export type AskedQuestion = Pick<Question, "question"> & Partial<Question>;
 export interface PolicyAgent {
   /** Answers one question. */
   (question: AskedQuestion, options?: RolloutOptions): Promise<Trajectory>;
-  /** Answers one question, and tells of it while it happens. Leaving the loop aborts the rollout. */
+  /** Answers one question, and yields its events as they happen. Leaving the loop aborts the rollout. */
   stream(question: AskedQuestion, options?: RolloutOptions): AsyncGenerator<AgentEvent, void>;
   /**
    * Several independent rollouts of one question, which share the computation of its prompt: trajectories `<id>#0`,
-   * `<id>#1`, ... When one throws, the others are told to stop and are waited for. `samples` is 1 unless given.
+   * `<id>#1`, ... When one throws, the others are aborted and waited for. `samples` is 1 unless given.
    */
   rollouts(
     question: AskedQuestion,
@@ -157,7 +157,7 @@ class SharedPrompt implements SequenceSource {
   }
 }
 
-/** Runs rollouts side by side. When one throws, the others are told to stop and are waited for. */
+/** Runs rollouts side by side. When one throws, the others are aborted and waited for. */
 async function allOrNone<T>(
   signal: AbortSignal | undefined,
   start: (stop: AbortSignal) => Promise<T>[],

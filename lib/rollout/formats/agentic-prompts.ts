@@ -1,4 +1,4 @@
-/** What Agentic-RAG-R1's policy is told: the meaning of its actions, its tools, and the replies to its mistakes. */
+/** Agentic-RAG-R1's prompts: the meaning of its actions, its tools, and the replies to its mistakes. */
 
 /** The languages of our wording. */
 export type AgenticLanguage = "en" | "zh";

@@ -1,4 +1,4 @@
-/** What happens in a rollout, told while it happens. */
+/** Events of a rollout, as they happen. */
 import type { Document } from "../../text/observation.ts";
 import type { GeneratedSpan } from "../seams.ts";
 import type { Trajectory } from "../trajectory.ts";
@@ -25,10 +25,10 @@ export type AgentEvent =
   | { readonly type: "answer"; readonly answer: string }
   | { readonly type: "done"; readonly trajectory: Trajectory };
 
-/** Whoever is told. */
+/** Who gets the events. */
 export interface EventOptions {
   readonly onEvent?: ((event: AgentEvent) => void) | undefined;
-  /** Whether text is told token by token. @default false */
+  /** Whether text comes token by token. @default false */
   readonly isStreamed?: boolean | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** One question being answered: its sessions, searches and calls, each within its limits, kept for the trajectory. */
+/** One question being answered: its sessions, searches and calls, each within its limits and recorded for the trajectory. */
 import { checkOptions } from "../../base/check-options.ts";
 import { beforeDeadline } from "../../base/deadline.ts";
 import { SeekError } from "../../base/errors.ts";
@@ -31,7 +31,7 @@ export interface RolloutParts {
   readonly sampling?: Sampling;
 }
 
-/** Which rollout it is, and who is told of it. */
+/** Which rollout it is, and who gets its events. */
 export interface RolloutRun extends EventOptions {
   readonly question: Question;
   /** Counts the rollouts of one question. */
@@ -162,7 +162,7 @@ export class Rollout {
    * Uses a function as a tool; undefined when it failed or came too late, which is counted as a failed search is.
    *
    * @param query - what it is asked, for the record
-   * @param tool - whatever it does; told of the deadline by `signal`
+   * @param tool - whatever it does; `signal` fires at the deadline
    */
   async use<Result>(
     query: string,

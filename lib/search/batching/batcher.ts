@@ -1,4 +1,4 @@
-/** Gathers what many callers ask for one by one into calls for many, each question with a fate of its own. */
+/** Gathers what many callers ask for one by one into calls for many, each question succeeding or failing alone. */
 import type { OptionKinds } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { type Flight, Flights } from "./flights.ts";
@@ -26,7 +26,7 @@ export interface BatchOptions {
    * question does not hold up the others for longer. Milliseconds, 0 never. @default 1000
    */
   readonly aloneAfterMs?: number;
-  /** Is told of every question and of every batch. */
+  /** Called for every question and every batch. */
   readonly onEvent?: (event: BatchEvent) => void;
 }
 

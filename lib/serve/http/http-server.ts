@@ -1,4 +1,4 @@
-/** A server of a few routes over JSON: who may ask, faults told, and an end within a grace period. */
+/** A server of a few routes over JSON: access, errors as JSON, and an end within a grace period. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,11 +22,11 @@ export interface ServeFault {
   readonly error: unknown;
 }
 
-/** Where a server listens, who may ask it, who is told of its failures. */
+/** Where a server listens, who may ask it, and callbacks for its calls and failures. */
 export interface ServeOptions extends AccessOptions {
   /** 0 takes a free one. */
   readonly port?: number | undefined;
-  /** Is told of failures that clients only see as a 5xx. */
+  /** Called with each failure that clients only see as a 5xx. */
   readonly onFault?: ((fault: ServeFault) => void) | undefined;
 }
 
@@ -36,9 +36,9 @@ export interface Service {
   /** From the first byte of a request to its answer, milliseconds. */
   readonly timeoutMs: number;
   readonly defaultPort: number;
-  /** What clients are told of an error: nothing that names files or other servers. */
+  /** An error as clients see it: nothing that names files or other servers. */
   failureOf(error: unknown): Refusal;
-  /** Is told of every call that has ended. */
+  /** Called with every call that has ended. */
   onAnswered?(call: Call): void;
 }
 

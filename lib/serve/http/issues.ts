@@ -59,9 +59,8 @@ function wordingOf(issue: ZodIssue, input: unknown): Wording {
   return { type: "value_error", msg: issue.message.replace(/^Invalid input: /, "") };
 }
 
-function shown(input: unknown): Pick<Issue, "input"> {
-  if (input === undefined) return {};
-  return typeof input === "object" || String(input).length > maxShownChars ? {} : { input };
+function shown(input: unknown): unknown {
+  return typeof input === "object" || String(input).length > maxShownChars ? undefined : input;
 }
 
 /**
@@ -76,7 +75,7 @@ export function issuesOf({ issues }: z.ZodError, body: unknown): Issue[] {
     const input = valueAt(body, issue.path);
     const { type, msg, ctx } = wordingOf(issue, input);
     const loc = ["body", ...(issue.path as (string | number)[])];
-    return { type, loc, msg, ...shown(input), ctx };
+    return { type, loc, msg, input: shown(input), ctx };
   });
 }
 

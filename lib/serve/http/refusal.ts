@@ -1,4 +1,4 @@
-/** Why a request is not answered: a status, a word for programs, a sentence for people. */
+/** Why a request is not answered: status, code and message. */
 
 /** The closed list of reasons; each has one status. */
 export const refusals = {

@@ -52,7 +52,7 @@ export function layOut(
   }
   return {
     tokens: trajectoryTokens({ segments: spans.flat().map((segment) => segments[segment]!) }),
-    ...(starts.length > 1 ? { starts: Int32Array.from(starts) } : {}),
+    starts: starts.length > 1 ? Int32Array.from(starts) : undefined,
     rows: Int32Array.from(rows),
     segments: Int32Array.from(named.segments),
     places: Int32Array.from(named.places),

@@ -12,7 +12,7 @@ import type { Checkpoint } from "./checkpoint.ts";
 import { logLengths } from "./run-logs.ts";
 import { checkSettings, type Settings } from "./settings.ts";
 
-/** What a run trains, and what tells it from another. */
+/** What a run trains, and what distinguishes it from another. */
 export interface RunSubject {
   readonly kind: "sft" | "rl";
   readonly seed: number;

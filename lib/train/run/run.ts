@@ -28,7 +28,7 @@ export interface RunOptions {
   readonly onCheckpoint?: ((folder: string) => Promise<void>) | undefined;
 }
 
-/** What tells the best step. */
+/** How the best step is chosen. */
 export interface BestOptions {
   /** Its name among a step's metrics, such as `eval/em`. */
   readonly metric: string;

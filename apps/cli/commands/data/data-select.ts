@@ -1,4 +1,4 @@
-/** `seekrl data select`: which questions are worth training on, by the rule of RAG-R1 or of R1-Searcher. */
+/** `seekrl data select`: chooses questions to train on, by the rule of RAG-R1 or of R1-Searcher. */
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { checkFilePlace } from "../../../../lib/base/files/files.ts";

@@ -1,4 +1,4 @@
-/** `seekrl lint`: does a model fit a recipe, and do the laws hold between what it says and what is trained? */
+/** `seekrl lint`: whether a model fits a recipe, and whether what is sampled is what is trained. */
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { agentPartsOf } from "../../../../lib/recipes/plan.ts";

@@ -1,4 +1,4 @@
-/** `seekrl demo ablations`: what each part of RAG-R1 is worth on the built-in world. */
+/** `seekrl demo ablations`: RAG-R1 on the built-in world with one part left out at a time. */
 import { z } from "zod";
 import { command } from "../../command.ts";
 import { modelOptions } from "../../options/model-options.ts";

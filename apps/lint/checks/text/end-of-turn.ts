@@ -1,4 +1,4 @@
-/** The mark that ends a turn is one the model is stopped by, and it is trained. */
+/** The mark that ends a turn also ends generation, and it is trained. */
 
 import type { Conversations } from "../../conversations.ts";
 import { type Finding, verdict } from "../../finding.ts";

@@ -1,4 +1,4 @@
-/** The recipe's tags and turns survive the way to ids and back. */
+/** The recipe's tags and turns are the same text after encoding and decoding. */
 import { type Finding, quote, verdict } from "../../finding.ts";
 import type { LintSubject } from "../../subject.ts";
 import { turnsFor } from "../../written.ts";

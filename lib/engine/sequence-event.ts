@@ -1,8 +1,8 @@
-/** What the engine says of a sequence, and the span that it makes together. */
+/** The events of a sequence, and the span that they add up to. */
 import type { FullOptions, Span, SpanChunk, SpanStop } from "./span.ts";
 
-/** News of a sequence from the engine: some tokens, and why the span ended if it did. */
-export interface News extends SpanChunk {
+/** What a step of the engine gave a sequence: tokens, and why the span ended if it did. */
+export interface SequenceEvent extends SpanChunk {
   readonly finish: "length" | "stopId" | "stopString" | "aborted" | "failed" | undefined;
   readonly stopIndex: number;
   readonly cutBytes: number;
@@ -10,21 +10,21 @@ export interface News extends SpanChunk {
   readonly error: Error | undefined;
 }
 
-/** The span that the chunks and the last news make. */
+/** The span that the chunks and the last event make. */
 export function toSpan(
   chunks: readonly SpanChunk[],
   options: FullOptions,
-  news: News,
+  event: SequenceEvent,
   eosIds: readonly number[],
 ): Span {
   const ids = joinIds(chunks);
-  const { cutBytes, weightsVersion } = news;
-  const stopText = news.finish === "stopString" ? options.stop[news.stopIndex] : undefined;
+  const { cutBytes, weightsVersion } = event;
+  const stopText = event.finish === "stopString" ? options.stop[event.stopIndex] : undefined;
   return {
     ids,
     logprobs: join(chunks, "logprobs"),
     entropies: options.entropies ? join(chunks, "entropies") : undefined,
-    stop: stopOf(news, eosIds.includes(ids[ids.length - 1] ?? -1)),
+    stop: stopOf(event, eosIds.includes(ids[ids.length - 1] ?? -1)),
     cutBytes,
     weightsVersion,
     stopText,
@@ -37,7 +37,7 @@ export function emptySpan(weightsVersion: number): Span {
   return { ids, logprobs, stop: "aborted", cutBytes: 0, weightsVersion };
 }
 
-function stopOf({ finish }: News, isEos: boolean): SpanStop {
+function stopOf({ finish }: SequenceEvent, isEos: boolean): SpanStop {
   if (finish === "stopId") return isEos ? "eos" : "stop";
   if (finish === "stopString") return "stop";
   return finish === "aborted" ? "aborted" : "length";
