@@ -8,8 +8,8 @@ import ts from "typescript";
 import { projectRoot } from "../project.ts";
 import { entries } from "./surface.ts";
 
-/** Small, and needed by whoever reads a model folder: together 10 ms and 2 MB. */
-const light = ["@huggingface/jinja", "@huggingface/tokenizers", "stemmer"];
+/** Small, and needed by whoever reads a model folder: 5 ms. */
+const light = ["@huggingface/jinja", "stemmer"];
 
 /** What a module and those it imports load of packages, without the imports that are made when they are needed. */
 function packagesOf(file: string, seen = new Set<string>()): string[] {

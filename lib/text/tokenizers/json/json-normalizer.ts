@@ -1,7 +1,7 @@
 /** The `normalizer` of a tokenizer.json, component by component as the reference library has it. */
 
 import { SeekError } from "../../../base/errors.ts";
-import { lazySchema } from "../../../base/on-first-use.ts";
+import { lazySchema, onFirstUse } from "../../../base/on-first-use.ts";
 import { checkGrowth, checkStages, mostCharacters } from "../patterns/growth.ts";
 import { JsonPattern } from "../patterns/json-pattern.ts";
 import { classOf, type UnicodeSet } from "../patterns/unicode.ts";
@@ -86,7 +86,7 @@ function strip(component: Component): Normalize {
   };
 }
 
-const kSegmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+const segmenter = onFirstUse(() => new Intl.Segmenter("en", { granularity: "grapheme" }));
 
 /** SentencePiece's table, asked once for each short grapheme and else for each code point. */
 function precompiled(component: Component): Stage {
@@ -95,7 +95,7 @@ function precompiled(component: Component): Stage {
   const ofChar = (char: string): string => map.shortest(char) ?? char;
   return (text, most) => {
     let output = "";
-    for (const { segment } of kSegmenter.segment(text)) {
+    for (const { segment } of segmenter().segment(text)) {
       const whole = Buffer.byteLength(segment) < 6 ? map.shortest(segment) : undefined;
       output += whole ?? Array.from(segment, ofChar).join("");
       checkGrowth("normalizer Precompiled", output.length, most);

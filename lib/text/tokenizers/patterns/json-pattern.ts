@@ -1,6 +1,7 @@
 /** Regular expressions of a tokenizer.json: in Oniguruma's syntax, with the reference's Unicode, and in bounded time. */
-import { Tokenizer as Library } from "@huggingface/tokenizers";
+import type * as Tokenizers from "@huggingface/tokenizers";
 import { SeekError } from "../../../base/errors.ts";
+import { lazyPackage } from "../../../base/on-first-use.ts";
 import { withinTime } from "../../within-time.ts";
 import { checkGrowth } from "./growth.ts";
 import { checkCost } from "./pattern-cost.ts";
@@ -26,12 +27,14 @@ const kUnsupported: readonly (readonly [RegExp, string])[] = [
   [/\\[1-9kg]/, "a reference to a group"],
 ];
 
+const tokenizers = lazyPackage<typeof Tokenizers>("@huggingface/tokenizers");
+
 /** The library's translation to JavaScript, which it gives for the pattern of a Split. */
 function translate(regex: string): string {
   const split = { type: "Split", pattern: { Regex: regex }, behavior: "Isolated", invert: false };
   const model = { type: "WordPiece", vocab: {}, unk_token: "", continuing_subword_prefix: "##" };
   const json = { added_tokens: [], normalizer: null, pre_tokenizer: split, model };
-  const library = new Library({ ...json, post_processor: null, decoder: null }, {});
+  const library = new (tokenizers().Tokenizer)({ ...json, post_processor: null, decoder: null }, {});
   return (library.pre_tokenizer as unknown as { pattern: RegExp }).pattern.source;
 }
 
