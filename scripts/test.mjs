@@ -6,8 +6,10 @@ import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const wanted = process.argv.slice(2);
-const files = readdirSync(join(root, "dist", "test"), { recursive: true })
-  .filter((file) => file.endsWith(".test.js"))
+// By the sources: what an earlier build compiled may have moved since.
+const files = readdirSync(join(root, "test"), { recursive: true })
+  .filter((file) => file.endsWith(".test.ts"))
+  .map((file) => file.replace(/ts$/, "js"))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .map((file) => join(root, "dist", "test", file));
 if (files.length === 0) {

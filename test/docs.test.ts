@@ -136,7 +136,7 @@ test("every law that stands in ARCHITECTURE.md is held by the tests it names", (
 
 /** Checks that the tests a table's cell names exist, and counts them. */
 function requireTests(cell: string, where: string): number {
-  const named = [...cell.matchAll(/`([\w-]+\/[\w-]+)` ([^;|]+?)(?:;|\||\s*$)/g)];
+  const named = [...cell.matchAll(/`([\w-]+(?:\/[\w-]+)+)` ([^;|]+?)(?:;|\||\s*$)/g)];
   for (const [, file, sentence = ""] of named) {
     const text = readFileSync(join(projectRoot, "test", `${file}.test.ts`), "utf8");
     assert.ok(text.includes(`test("${sentence.trim()}`), `${where}: ${file}: ${sentence}`);

@@ -10,7 +10,7 @@ import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import type { SequenceSource } from "../../lib/rollout/seams.ts";
 import { type Trajectory, trajectoryTokens } from "../../lib/rollout/trajectory.ts";
 import { recordedSearch } from "./doubles.ts";
-import { trainableTokens, trajectoryLogprobs } from "./flat.ts";
+import { trainableTokens, trajectoryLogprobs } from "./stack/flat.ts";
 
 await native().setNumThreads(1);
 

@@ -8,7 +8,7 @@ import { defaultLimits, type Limits } from "../../lib/rollout/limits.ts";
 import { type Trajectory, trajectoryTokens } from "../../lib/rollout/trajectory.ts";
 import type { Hit, Search } from "../../lib/search/search.ts";
 import { characters, hitOf, recordedSearch, ScriptedSequence } from "./doubles.ts";
-import { trainableTokens, trajectoryLogprobs } from "./flat.ts";
+import { trainableTokens, trajectoryLogprobs } from "./stack/flat.ts";
 
 const single = ragFormat("single");
 

@@ -19,7 +19,7 @@ import { scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
 import { sft } from "../../lib/train/sft.ts";
 import { projectRoot } from "../project.ts";
 import { ScriptedSequence } from "./doubles.ts";
-import { trainableTokens, trajectoryLogprobs } from "./flat.ts";
+import { trainableTokens, trajectoryLogprobs } from "./stack/flat.ts";
 
 await native().setNumThreads(1);
 const tokenizer = await Tokenizer.load(join(projectRoot, "test", "golden", "text", "byte-level"));

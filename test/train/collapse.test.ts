@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { Dice } from "../../lib/base/random.ts";
 import { algorithms } from "../../lib/train/algorithm/algorithm.ts";
 import { type Collapse, CollapseGuard } from "../../lib/train/collapse.ts";
-import { withFolder } from "./kill.ts";
-import { type BanditOptions, runBandit } from "./rl-run.ts";
+import { withFolder } from "./run/kill.ts";
+import { type BanditOptions, runBandit } from "./run/rl-run.ts";
 
 type Row = Record<string, number>;
 

@@ -10,8 +10,8 @@ import { policySequence } from "../../lib/train/batch/sequence.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { rl } from "../../lib/train/rl.ts";
 import type { RlMetrics, SampleRollouts } from "../../lib/train/rl-options.ts";
-import { runAndKill, steadyMetrics, withFolder, withoutClock } from "./kill.ts";
-import { rlRunSteps, rolloutsOn, runBandit } from "./rl-run.ts";
+import { runAndKill, steadyMetrics, withFolder, withoutClock } from "./run/kill.ts";
+import { rlRunSteps, rolloutsOn, runBandit } from "./run/rl-run.ts";
 import { tinyModel } from "./tiny.ts";
 
 const question = { id: "q1", question: "?", answers: ["x"] };

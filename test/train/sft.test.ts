@@ -6,8 +6,8 @@ import { schedule } from "../../lib/train/algorithm/schedule.ts";
 import { normaliseWeights, sftSequence } from "../../lib/train/batch/sequence.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { epochs, sft } from "../../lib/train/sft.ts";
-import { runAndKill, steadyMetrics, withFolder } from "./kill.ts";
-import { runSft, sftRunSteps } from "./sft-run.ts";
+import { runAndKill, steadyMetrics, withFolder } from "./run/kill.ts";
+import { runSft, sftRunSteps } from "./run/sft-run.ts";
 import { filled, tinyModel, tinySequence } from "./tiny.ts";
 
 const lastCheckpoint = (folder: string) => join(folder, "checkpoints", `step-0000${sftRunSteps}`);

@@ -1,0 +1,103 @@
+/** `seekrl ask` from outside, with the shipped model of the built-in world. */
+import assert from "node:assert/strict";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { createWorld } from "../../../../apps/world/world.ts";
+import { buildIndex } from "../../../../lib/index-folder/build/build.ts";
+import { projectRoot } from "../../../project.ts";
+import { runCli } from "../../run-cli.ts";
+import { writeTinyModel } from "../../tiny-folder.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+after(() => rm(folder, { recursive: true }));
+const index = join(folder, "index");
+await buildIndex({ corpus: createWorld({ seed: 0 }).passages, out: index });
+const question = "Who directed Nightwinter?";
+const recipe = ["--index", index, "--recipe", "world"];
+const given = ["--model", join(projectRoot, "world", "checkpoint"), ...recipe];
+
+function start(...args: string[]): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), "ask", ...args]);
+}
+
+async function outputOf(
+  child: ChildProcessWithoutNullStreams,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  let [stdout, stderr] = ["", ""];
+  child.stdout.on("data", (chunk) => (stdout += chunk));
+  child.stderr.on("data", (chunk) => (stderr += chunk));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout, stderr };
+}
+
+test("one question is answered: thoughts, queries, titles and the answer come in their order", async () => {
+  const { code, stdout, stderr } = await runCli("ask", question, ...given);
+  assert.equal(code, 0, stderr);
+  const parts = ["<think>", "<search>", "  found: Nightwinter", "<answer>", "answer: "];
+  const places = parts.map((part) => stdout.indexOf(part));
+  assert.deepEqual(
+    places,
+    [...places].sort((a, b) => a - b),
+  );
+  assert.ok(!places.includes(-1), stdout);
+  assert.match(stdout, /answer: \w+ \[1 search, \d+\.\d s\]\n$/);
+
+  const json = await runCli("ask", question, ...given, "--json");
+  const told = JSON.parse(json.stdout) as { answer: string; segments: { kind: string; text: string }[] };
+  assert.ok(stdout.includes(`answer: ${told.answer} [`));
+  const said = told.segments.filter(({ kind }) => kind === "policy").map(({ text }) => text);
+  assert.ok(
+    said.every((text) => stdout.includes(text.trimEnd())),
+    "what is shown is what was said",
+  );
+});
+
+test("a model of the built-in world is asked by that world's recipe and search, without being told", async () => {
+  const checkpoint = join(projectRoot, "world", "checkpoint");
+  const { code, stdout, stderr } = await runCli("ask", question, "--model", checkpoint);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /a model of the built-in world of seed 0/);
+  assert.match(stdout, /found: Nightwinter/);
+  assert.match(stdout, /answer: \w+ \[1 search, /);
+
+  const other = await runCli("ask", question, "--model", checkpoint, "--recipe", "world");
+  assert.equal(other.code, 2, "who names a recipe names the search too");
+});
+
+test("without a question each line of the input is one", async () => {
+  const child = start(...given, "--json", "--baseline", "direct");
+  child.stdin.end(`${question}\n\nWhere is Cryotech based?\n`);
+  const { code, stdout, stderr } = await outputOf(child);
+  assert.equal(code, 0, stderr);
+  const { answers } = JSON.parse(stdout) as { answers: { question: string; rounds: number }[] };
+  assert.deepEqual(
+    answers.map(({ question: asked, rounds }) => [asked, rounds]),
+    [
+      [question, 0],
+      ["Where is Cryotech based?", 0],
+    ],
+  );
+});
+
+test("Ctrl-C ends an answer that is under way and the conversation, without a stack", async () => {
+  const model = join(folder, "endless");
+  await writeTinyModel(model, { maxPosition: 8192 });
+  const limits = ["--model", model, ...recipe, "--limits", "maxResponseTokens=8000,maxTokens=8100"];
+  const child = start(...limits, "--baseline", "direct");
+  child.stdin.write(`${question}\n`);
+  child.stdout.once("data", () => child.kill("SIGINT"));
+  const { code, stdout, stderr } = await outputOf(child);
+  assert.equal(code, 1);
+  assert.match(stdout, /no answer \(aborted\)/);
+  assert.equal(stderr, "");
+});
+
+test("one model is asked, not several", async () => {
+  const { code, stderr } = await runCli("ask", question, ...given, "--model", folder);
+  assert.equal(code, 2);
+  assert.match(stderr, /expected one model/);
+});

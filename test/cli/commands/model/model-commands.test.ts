@@ -1,0 +1,96 @@
+/** tokenize, score and generate from outside, on a tiny random model. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { runAndDisturb, runCli } from "../../run-cli.ts";
+import { writeTinyModel } from "../../tiny-folder.ts";
+
+const model = await mkdtemp(join(tmpdir(), "seekrl-"));
+after(() => rm(model, { recursive: true }));
+await writeTinyModel(model);
+
+interface Sample {
+  readonly ids: number[];
+  readonly text: string;
+  readonly logprobs: number[];
+  readonly stop: string;
+}
+
+async function runJson<T>(...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await runCli(...args, "--model", model, "--json");
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout) as T;
+}
+
+async function generate(...args: string[]): Promise<Sample[]> {
+  return (await runJson<{ samples: Sample[] }>("generate", "--max-tokens", "6", ...args)).samples;
+}
+
+test("tokenize gives ids", async () => {
+  assert.deepEqual(await runJson("tokenize", "--text", "né"), { ids: [110, 0xc3, 0xa9] });
+});
+
+test("score gives one natural log per id, and null for the first", async () => {
+  const { logprobs } = await runJson<{ logprobs: (number | null)[] }>("score", "--ids", "1,2,3");
+  assert.equal(logprobs[0], null);
+  assert.equal(logprobs.length, 3);
+  assert.ok(logprobs.slice(1).every((logprob) => typeof logprob === "number" && logprob < 0));
+});
+
+test("generate gives samples whose log-probabilities are score's", async () => {
+  const [sample, ...others] = await generate("--prompt", "ab", "--temperature", "1", "--seed", "4");
+  assert.ok(sample);
+  assert.deepEqual(others, []);
+  assert.deepEqual(Object.keys(sample).sort(), ["ids", "logprobs", "stop", "text"]);
+  assert.ok(["length", "eos"].includes(sample.stop));
+  const ids = [97, 98, ...sample.ids].join(",");
+  const { logprobs } = await runJson<{ logprobs: number[] }>("score", "--ids", ids);
+  sample.logprobs.forEach((logprob, i) => {
+    assert.ok(Math.abs(logprob - (logprobs[i + 2] ?? 0)) < 1e-5);
+  });
+});
+
+test("a seed fixes the samples, and each sample has its own", async () => {
+  const three = await generate("--ids", "97,98", "--samples", "3", "--seed", "4");
+  const again = await generate("--ids", "97,98", "--samples", "3", "--seed", "4");
+  assert.deepEqual(again, three);
+  assert.equal(new Set(three.map(({ ids }) => ids.join())).size, 3);
+  const [alone] = await generate("--prompt", "ab", "--seed", "4");
+  assert.deepEqual(alone?.ids, three[0]?.ids, "alone or among others");
+});
+
+test("without --json the text streams to standard output", async () => {
+  const args = ["--model", model, "--prompt", "ab", "--max-tokens", "6", "--temperature", "0"];
+  const { code, stdout } = await runCli("generate", ...args);
+  const [sample] = await generate("--prompt", "ab", "--temperature", "0");
+  assert.deepEqual([code, stdout], [0, `${sample?.text}\n`]);
+});
+
+test("a prompt and ids at once, or neither, are a usage error", async () => {
+  const [both, neither] = await Promise.all([
+    runCli("generate", "--model", model, "--prompt", "a", "--ids", "1"),
+    runCli("generate", "--model", model),
+  ]);
+  assert.deepEqual([both.code, neither.code], [2, 2]);
+  assert.match(both.stderr, /expected either --prompt or --ids/);
+});
+
+async function longGeneration(): Promise<string[]> {
+  const long = join(model, "long");
+  await writeTinyModel(long, { maxPosition: 16_384 });
+  return ["generate", "--model", long, "--prompt", "ab", "--temperature", "0", "--max-tokens", "16000"];
+}
+
+test("Ctrl-C ends the command with exit code 1 and keeps what was written", async () => {
+  const { code, stdout } = await runAndDisturb((child) => child.kill("SIGINT"), ...(await longGeneration()));
+  assert.equal(code, 1);
+  assert.ok(stdout.length > 0 && stdout.endsWith("\n"));
+});
+
+test("a reader that leaves, as head does, ends the command without a complaint", async () => {
+  const args = await longGeneration();
+  const { code, stderr } = await runAndDisturb((child) => child.stdout.destroy(), ...args);
+  assert.deepEqual([code, stderr], [1, ""]);
+});

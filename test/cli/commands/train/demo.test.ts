@@ -1,0 +1,101 @@
+/** `seekrl demo --recipe`: each published recipe learns its tags and takes its first steps in the built-in world. */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { RecipeSummary } from "../../../../apps/demo/recipe-report.ts";
+import { runCli } from "../../run-cli.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+after(() => rm(folder, { recursive: true }));
+
+async function demo(...args: string[]): Promise<RecipeSummary> {
+  const out = join(folder, args.join("").replace(/\W/g, ""));
+  const { code, stdout, stderr } = await runCli("demo", "--quick", "--out", out, "--json", ...args);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(JSON.parse(await readFile(join(out, "summary.json"), "utf8")), JSON.parse(stdout));
+  return JSON.parse(stdout) as RecipeSummary;
+}
+
+const trainings = [
+  ["--recipe", "rag-r1,queries=single"],
+  ["--recipe", "rag-r1"],
+  ["--recipe", "search-r1"],
+  ["--recipe", "search-r1,algorithm=grpo,formatReward"],
+  ["--recipe", "research"],
+  ["--recipe", "r1-searcher,stage=zero"],
+  ["--recipe", "agentic-rag-r1"],
+  ["--recipe", "agentic-rag-r1,form=points,faithful"],
+];
+
+for (const args of trainings) {
+  test(`one command evaluates, trains and evaluates again: ${args.join(" ")}`, async () => {
+    const { questions, stages, control } = await demo(...args);
+    assert.equal(questions, 16);
+    assert.ok(control && control.samples > 0 && control.em >= 0 && control.em <= 1);
+    const [stage] = stages;
+    assert.ok(stage && stages.length === 1);
+    assert.equal(stage.steps, 2);
+    for (const { reward, em, rounds } of [stage.before, stage.after]) {
+      assert.ok([reward, em, rounds].every(Number.isFinite));
+    }
+    assert.ok(stage.differences.some(({ name, own, used }) => name === "steps" && own !== used));
+  });
+}
+
+test("R1-Searcher goes through both stages, and what is finished is only evaluated again", async () => {
+  const first = await demo("--recipe", "r1-searcher");
+  assert.deepEqual(
+    first.stages.map(({ stage, steps }) => [stage, steps]),
+    [
+      ["stage-1", 2],
+      ["stage-2", 2],
+    ],
+  );
+  // The second stage begins with the answers that the first one ended with.
+  assert.equal(first.stages[1]?.before.f1, first.stages[0]?.after.f1);
+  const timeless = ({ stages }: RecipeSummary) =>
+    stages.map(({ before, after, ...rest }) => {
+      const still = [before, after].map(({ secondsPerQuestion: _, ...figures }) => figures);
+      return { ...rest, still };
+    });
+  assert.deepEqual(timeless(await demo("--recipe", "r1-searcher")), timeless(first));
+});
+
+test("without a recipe both modes of the world's own are trained and shown beside the control", async () => {
+  const out = join(folder, "modes");
+  const { code, stdout, stderr } = await runCli("demo", "--quick", "--out", out);
+  assert.equal(code, 0, stderr);
+  for (const row of ["start: ", "control: ", "RL from", "start shown"]) {
+    assert.equal(stdout.match(new RegExp(`^(?:single|multi)? +${row}`, "gm"))?.length, 2, row);
+  }
+  assert.equal(stdout.match(/^(?:single|multi) +reward \d\.\d\d [▁-█]{2} /gm)?.length, 2);
+  assert.match(await readFile(join(out, "traces.txt"), "utf8"), /<answer>/);
+  assert.match(await readFile(join(out, "reward.svg"), "utf8"), /^<svg [\s\S]*<polyline [\s\S]*<\/svg>\n$/);
+  const { control, single, multi } = JSON.parse(await readFile(join(out, "summary.json"), "utf8"));
+  for (const figures of [control.single, control.multi, single.before, single.after, multi.before]) {
+    assert.ok(figures.em >= 0 && figures.em <= 1);
+  }
+  // As many demonstrations as both trainings have rollouts: 2 trainings of 2 steps, 8 questions, 2 rollouts of each.
+  assert.equal(control.samples, 64);
+
+  const [, question = "", rest = ""] = /^ {2}npx seekrl ask "([^"]+)" (.*)$/m.exec(stdout) ?? [];
+  const asked = await runCli("ask", question, ...rest.split(" "));
+  assert.equal(asked.code, 0, asked.stderr);
+  assert.match(asked.stderr, /a model of the built-in world of seed 0, whose search has gaps/);
+  assert.match(asked.stdout, /answer/);
+});
+
+test("an option that would change nothing is refused", async () => {
+  const refusals = [
+    [["--recipe", "research", "--from-scratch"], /--from-scratch: expected without --recipe/],
+    [["--recipe", "research,template=base"], /--recipe: template: .* the demo has its own words/],
+    [["--recipe", "research,stage=1"], /--recipe: research has no "stage", which is of r1-searcher/],
+  ] as const;
+  for (const [args, message] of refusals) {
+    const { code, stderr } = await runCli("demo", ...args);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, message);
+  }
+});

@@ -1,0 +1,115 @@
+/** A small reinforcement-learning run; also a program of its own, so that a test can kill it: `node rl-run.js FOLDER`. */
+import { pathToFileURL } from "node:url";
+import { Engine } from "../../../lib/engine/engine.ts";
+import type { Sampling } from "../../../lib/rollout/seams.ts";
+import type { Segment, Trajectory } from "../../../lib/rollout/trajectory.ts";
+import { type Algorithm, algorithms } from "../../../lib/train/algorithm/algorithm.ts";
+import { schedule } from "../../../lib/train/algorithm/schedule.ts";
+import { Critic } from "../../../lib/train/learner/critic.ts";
+import { Trainer } from "../../../lib/train/learner/trainer.ts";
+import { rl } from "../../../lib/train/rl.ts";
+import type { RlMetrics, RlOptions, SampleRollouts } from "../../../lib/train/rl-options.ts";
+import { tinyModel } from "../tiny.ts";
+
+/** The token that is rewarded. */
+export const wantedToken = 7;
+
+const questions = [0, 1, 2, 3].map((i) => ({ id: `q${i}`, question: `${i}`, answers: ["x"] }));
+
+/** Two turns of three tokens with an observation between them; `onEnd` gets what the sequence held. */
+export function rolloutsOn(engine: Engine, onEnd?: (tokens: Int32Array) => void): SampleRollouts {
+  const rolloutOf = async (
+    id: string,
+    questionId: string,
+    { seed, sampling }: { readonly seed: number; readonly sampling?: Sampling | undefined },
+  ): Promise<Trajectory> => {
+    const prompt = Int32Array.of(1, 2, 10 + Number(questionId.slice(1)));
+    const sequence = engine.open(prompt, { seed });
+    const segments: Segment[] = [{ kind: "prompt", tokens: prompt, text: "" }];
+    let weightsVersion = 0;
+    for (const observation of [Int32Array.of(20, wantedToken, 21), undefined]) {
+      const { ids, logprobs, ...span } = await sequence.generate({ maxTokens: 3, ...sampling });
+      weightsVersion = span.weightsVersion;
+      segments.push({ kind: "policy", tokens: ids, logprobs, text: "" });
+      if (observation === undefined) continue;
+      sequence.append(observation);
+      segments.push({ kind: "observation", tokens: observation, text: "" });
+    }
+    onEnd?.(sequence.tokens);
+    sequence.close();
+    const timings = { generateMs: 0, searchMs: 0, totalMs: 0 };
+    const counts = { turns: 2, rounds: 1, queries: [], invalidActions: 0, failures: 0 };
+    return { id, questionId, segments, stop: "eos", timings, weightsVersion, ...counts };
+  };
+  return ({ id }, { samples, seed, sampling }) =>
+    Promise.all(
+      Array.from({ length: samples }, (_, i) => rolloutOf(`${id}#${i}`, id, { seed: seed + i, sampling })),
+    );
+}
+
+/** Share of the policy's tokens that are the wanted one. */
+export function shareOfWanted({ segments }: Trajectory): number {
+  const tokens = segments.filter(({ kind }) => kind === "policy").flatMap((segment) => [...segment.tokens]);
+  return tokens.filter((token) => token === wantedToken).length / tokens.length;
+}
+
+/** What a run of the bandit varies. */
+export interface BanditOptions {
+  readonly algorithm: Algorithm;
+  readonly steps: number;
+  readonly folder?: string;
+  /** @default 8 */
+  readonly samples?: number;
+  readonly oldLogprobs?: "trainer" | "rollout";
+  /** What the reward of a step counts, by the step from 0. @default 1 */
+  readonly rewardFactor?: (step: number) => number;
+  readonly collapse?: RlOptions["collapse"];
+  readonly best?: NonNullable<RlOptions["run"]>["best"];
+  readonly onStep?: (metrics: RlMetrics) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** Trains on the bandit. */
+export async function runBandit({
+  algorithm,
+  steps,
+  folder,
+  samples = 8,
+  oldLogprobs = "trainer",
+  rewardFactor = () => 1,
+  collapse,
+  best,
+  onStep,
+  signal,
+}: BanditOptions): Promise<void> {
+  await using model = await tinyModel();
+  await using reference = await model.clone();
+  await using engine = await Engine.open(model, { numBlocks: 400, blockTokens: 4 });
+  await using trainer = await Trainer.open(model, { weightDecay: 0 });
+  const critic = algorithm.advantage === "gae" ? await Critic.open(model, { weightDecay: 0 }) : undefined;
+  await rl({
+    learners: { trainer, reference, critic },
+    task: {
+      questions,
+      rollout: rolloutsOn(engine),
+      reward: (trajectory) => rewardFactor(trainer.numSteps) * shareOfWanted(trajectory),
+    },
+    algorithm,
+    batch: { questions: 4, samples, maxTokens: 64, oldLogprobs },
+    steps,
+    learningRate: { policy: schedule({ peak: 1e-2 }) },
+    seed: 11,
+    run: folder === undefined ? undefined : { folder, checkpointEvery: 3, best },
+    onStep: (metrics) => onStep?.(metrics),
+    collapse,
+    signal,
+  });
+  critic?.close();
+}
+
+export const rlRunSteps = 10;
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const onStep = ({ step }: RlMetrics): unknown => process.stdout.write(`${step}\n`);
+  await runBandit({ algorithm: algorithms.ppo, steps: rlRunSteps, folder: process.argv[2]!, onStep });
+}
