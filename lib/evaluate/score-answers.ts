@@ -3,6 +3,7 @@ import { SeekError } from "../base/errors.ts";
 import { type JsonRow, readJsonRows, rowError } from "../data/files/jsonl.ts";
 import { answerMeant, questionFromRow } from "../data/question.ts";
 import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/metrics/rules.ts";
+import { isRolloutRow, type LoggedAnswer, rolloutAnswer } from "./rollout-row.ts";
 
 /** One prediction and its scores. */
 export interface ScoredAnswer extends AnswerScores {
@@ -33,7 +34,8 @@ const predictionColumns = ["pred_ans", "prediction", "pred"] as const;
  * Scores every prediction of a JSON Lines file, or of one array. A row has a `question`, the
  * accepted answers as `answer`, `answers` or `golden_answers` (a text or a list), and the prediction as `pred_ans`,
  * `prediction` or `pred`; rows that `seekrl eval` wrote have it as `answer`. A prediction of null is an empty answer,
- * which is right where the list of accepted answers is empty.
+ * which is right where the list of accepted answers is empty. A row of a rollout log of ReSearch and its relatives,
+ * `{sequences_str, ground_truth}`, counts the last `<answer>` of its reply.
  *
  * @param path - the file
  * @param rules - whose rules
@@ -42,11 +44,19 @@ const predictionColumns = ["pred_ans", "prediction", "pred"] as const;
  */
 export async function* scoreAnswers(path: string, rules: RulesName): AsyncGenerator<ScoredAnswer> {
   for await (const row of readJsonRows(path)) {
-    const { id, question, answers, choices = [] } = questionFromRow(row);
-    const prediction = predictionOf(row);
-    const scores = scoreAnswer(answerMeant({ choices }, prediction), answers, rules);
-    yield { id, question, answers, prediction, ...scores };
+    const { id, question, answers, prediction, meant } = answeredIn(row);
+    yield { id, question, answers, prediction, ...scoreAnswer(meant, answers, rules) };
   }
+}
+
+function answeredIn(row: JsonRow): LoggedAnswer & { readonly meant: string } {
+  if (isRolloutRow(row)) {
+    const logged = rolloutAnswer(row);
+    return { ...logged, meant: logged.prediction };
+  }
+  const question = questionFromRow(row);
+  const prediction = predictionOf(row);
+  return { ...question, prediction, meant: answerMeant(question, prediction) };
 }
 
 function predictionOf(row: JsonRow): string {

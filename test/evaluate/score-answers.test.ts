@@ -30,6 +30,36 @@ async function write(name: string, text: string): Promise<string> {
   return path;
 }
 
+test("a rollout log counts the last answer of the reply, never the example of the prompt", async () => {
+  const prompt =
+    "<|im_start|>user\nFor example, <answer> Beijing </answer>. Question: Where?<|im_end|>\n<|im_start|>assistant\n";
+  const rows = [
+    {
+      sequences_str: `${prompt}<answer>Oslo</answer> no: <answer> Rome </answer><|im_end|>`,
+      ground_truth: { target: ["Rome"] },
+      score: 1,
+    },
+    {
+      sequences_str: `${prompt}<answer>It is \\boxed{Rome}</answer>`,
+      ground_truth: ["Roma", "Rome"],
+      data_source: "musique",
+    },
+    { sequences_str: `${prompt}<search>Rome</search>`, ground_truth: "Beijing" },
+    { sequences_str: "User: Where? Assistant: <answer>Rome</answer>", ground_truth: "Rome", id: "7" },
+  ];
+  const path = await write("rollout.jsonl", rows.map((row) => JSON.stringify(row)).join("\n"));
+  const scored = await score(path);
+  assert.deepEqual(
+    scored.map(({ id, question, prediction, em }) => [id, question, prediction, em]),
+    [
+      ["q0", "Where?", "Rome", 1],
+      ["q1", "Where?", "Rome", 1],
+      ["q2", "Where?", "", 0],
+      ["7", "User: Where?", "Rome", 1],
+    ],
+  );
+});
+
 test("predictions are read under every name they go by, from lines and from an array", async () => {
   const rows = [
     { question: "q", answer: "Paris", pred_ans: " Paris " },

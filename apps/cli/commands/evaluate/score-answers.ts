@@ -26,7 +26,9 @@ export const scoreAnswersCommand = command({
     predictions: z
       .array(z.string())
       .min(1)
-      .describe("JSON Lines or a JSON array of {question, answer or golden_answers, pred_ans or prediction}"),
+      .describe(
+        "JSON Lines or a JSON array of {question, answer or golden_answers, pred_ans or prediction}, or a rollout log of ReSearch",
+      ),
     rules: z.enum(rulesNames).default("flashrag").describe("whose metric rules"),
     passAt: z
       .array(z.int().min(1))
