@@ -6,9 +6,9 @@ import { headerOf, isKiltLine } from "./tsv.ts";
 /** `json` is one list or object, `text` a document by itself. */
 export type CorpusFormat = "jsonl" | "json" | "table" | "parquet" | "store" | "text";
 
-const kHeadBytes = 1 << 16;
+const headBytes = 1 << 16;
 /** A page of KILT, the first line of its file, can be longer than the usual head. */
-const kMaxLineBytes = 1 << 26;
+const maxLineBytes = 1 << 26;
 
 /** The beginning of a file, decompressed: for an object its whole first line. */
 async function headOf(path: string): Promise<{ head: Buffer; isAll: boolean }> {
@@ -20,7 +20,7 @@ async function headOf(path: string): Promise<{ head: Buffer; isAll: boolean }> {
     numBytes += chunk.length;
     hasLine ||= chunk.includes(10);
     const isObject = /^(\xef\xbb\xbf)?\s*\{/.test(chunks[0]?.toString("latin1", 0, 64) ?? "");
-    if (numBytes >= (isObject && !hasLine ? kMaxLineBytes : kHeadBytes))
+    if (numBytes >= (isObject && !hasLine ? maxLineBytes : headBytes))
       return { head: Buffer.concat(chunks), isAll: false };
   }
   return { head: Buffer.concat(chunks), isAll: true };

@@ -45,7 +45,7 @@ interface Journal {
   readonly numBytes: number;
 }
 
-const kPassagesAtOnce = 1024;
+const passagesAtOnce = 1024;
 
 /** What must be the same for a split to go on: the files and how they are cut. */
 async function planOf(files: readonly CorpusFile[], options: SplitCorpusOptions): Promise<unknown> {
@@ -114,7 +114,7 @@ class PassageLines {
     if (size < numBytes)
       throw new SeekError("ERR_FORMAT", `${partial}: expected at least ${numBytes} bytes, got ${size}`);
     await this.#file.truncate(numBytes);
-    for await (const passages of batchesOf(readDocuments(partial), kPassagesAtOnce))
+    for await (const passages of batchesOf(readDocuments(partial), passagesAtOnce))
       await this.#counter.add(passages);
     this.numDocuments = numDocuments;
     this.numPassages = numPassages;
@@ -130,7 +130,7 @@ class PassageLines {
     this.#lines.push(lines);
     this.#numPendingBytes += lines.length;
     this.#uncounted.push(...passages);
-    if (this.#uncounted.length >= kPassagesAtOnce) await this.#count();
+    if (this.#uncounted.length >= passagesAtOnce) await this.#count();
     if (this.#numPendingBytes >= this.#flushBytes) await this.flush();
   }
 

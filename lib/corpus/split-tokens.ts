@@ -11,7 +11,7 @@ interface Unit {
   readonly numFirst: number;
 }
 
-const kMaxCounts = 200_000;
+const maxCounts = 200_000;
 
 /** Counts the tokens of words; most words of a corpus are among a few thousand, so counts are kept. */
 class TokenCounter {
@@ -26,7 +26,7 @@ class TokenCounter {
   first(text: string): number {
     const known = this.#counts.get(text);
     if (known !== undefined) return known;
-    if (this.#counts.size === kMaxCounts) this.#counts.clear();
+    if (this.#counts.size === maxCounts) this.#counts.clear();
     const count = this.#tokenizer.encode(text, { parseSpecialTokens: false }).length;
     this.#counts.set(text, count);
     return count;

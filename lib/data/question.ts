@@ -26,10 +26,10 @@ export interface TitledText {
   readonly text: string;
 }
 
-const kAnswerColumns = ["answers", "golden_answers", "answer"] as const;
+const answerColumns = ["answers", "golden_answers", "answer"] as const;
 
 function answersOf(row: JsonRow): string[] {
-  const name = kAnswerColumns.find((column) => row.value[column] !== undefined);
+  const name = answerColumns.find((column) => row.value[column] !== undefined);
   if (name === undefined) throw rowError(row, `column "answers" or "golden_answers"`, "neither");
   const value = row.value[name];
   const answers = typeof value === "string" ? [value] : value;
@@ -106,7 +106,7 @@ export function questionFromRow(row: JsonRow, prefix = "q"): Question {
 export const questionColumns = [
   "id",
   "question",
-  ...kAnswerColumns,
+  ...answerColumns,
   "kind",
   "split",
   "source",

@@ -18,7 +18,7 @@ export function verlQuestion(row: JsonRow): string {
 }
 
 /** More ways to write the answers of several questions than this are not spelled out. */
-const kMostCombinations = 64;
+const mostCombinations = 64;
 
 /**
  * The answers to several questions asked at once, in order, with "; " between, as `nq_hotpotqa_train_multi_2` to `_8` mean
@@ -26,7 +26,7 @@ const kMostCombinations = 64;
  */
 function joinedAnswers(lists: readonly (readonly string[])[]): readonly string[] {
   const numCombinations = lists.reduce((product, list) => product * list.length, 1);
-  if (numCombinations <= kMostCombinations) {
+  if (numCombinations <= mostCombinations) {
     const longer = (all: readonly string[][], list: readonly string[]): string[][] =>
       all.flatMap((before) => list.map((answer) => [...before, answer]));
     return lists.reduce(longer, [[]]).map((answers) => answers.join("; "));

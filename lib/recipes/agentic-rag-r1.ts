@@ -51,7 +51,7 @@ const optionKinds: OptionKinds<AgenticOptions> = {
   faithful: "boolean",
 };
 
-const kAccuracyWeight = 3;
+const accuracyWeight = 3;
 
 /**
  * Options of Agentic-RAG-R1, with its known defects mended: a backtrack or a summary really takes frames out of sight, so
@@ -138,7 +138,7 @@ export function agenticRewardParts(options: AgenticOptions = {}): RewardPart[] {
   const { faithful = false, selfSearch = false, form = faithful ? "points" : "ordered" } = options;
   const points = (trajectory: Parameters<Reward>[0]) => agenticFormatReward(trajectory, { faithful });
   return [
-    { name: "accuracy", weight: kAccuracyWeight, reward: accuracyOf(options.accuracy) },
+    { name: "accuracy", weight: accuracyWeight, reward: accuracyOf(options.accuracy) },
     {
       name: "form",
       weight: 1,
@@ -153,7 +153,7 @@ function accuracyOf(accuracy: AgenticAccuracy = "em"): Reward {
   checkArgument("agenticRagR1: accuracy", accuracy, ["em", "f1", "option"]);
   if (accuracy === "option") return optionReward;
   if (accuracy === "f1") return f1Reward;
-  return (trajectory, question) => agenticAccuracyReward(trajectory, question) / kAccuracyWeight;
+  return (trajectory, question) => agenticAccuracyReward(trajectory, question) / accuracyWeight;
 }
 
 function rewardsOf(options: Chosen): Pick<Recipe, "reward" | "tokenRewards"> {

@@ -29,7 +29,7 @@ export type Scored =
     }
   | { readonly reward?: undefined; readonly tokenRewards?: undefined; readonly failure: string };
 
-const kDeadlineMs = 600_000;
+const defaultDeadlineMs = 600_000;
 
 /**
  * The reward of a trajectory. A reward that throws, takes longer than its deadline or gives anything but finite numbers
@@ -123,7 +123,7 @@ async function call<Value>(
   work: (how: { readonly signal: AbortSignal }) => Promise<Value>,
   {
     signal,
-    rewardDeadlineMs: timeoutMs = kDeadlineMs,
+    rewardDeadlineMs: timeoutMs = defaultDeadlineMs,
   }: { readonly signal?: AbortSignal | undefined } & Pick<TaskRewards, "rewardDeadlineMs">,
 ): Promise<Outcome<Value>> {
   // A timer of more milliseconds fires at once.

@@ -45,8 +45,8 @@ const optionKinds: OptionKinds<RewardServerOptions> = {
 };
 
 /** A text as long as this is no conversation; to look for questions in it would hold up everybody. */
-const kMaxTextChars = 1 << 20;
-const shape = lazySchema((z) => z.object({ query: z.array(z.string().max(kMaxTextChars)).max(65_536) }));
+const maxTextChars = 1 << 20;
+const shape = lazySchema((z) => z.object({ query: z.array(z.string().max(maxTextChars)).max(65_536) }));
 
 /**
  * Serves a reward: `{"query": [text, ...]}` gives `{"rewards": [number, ...]}`. A text about an unknown question, and one

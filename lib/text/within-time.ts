@@ -1,7 +1,7 @@
 /** A deadline for synchronous work: regular expressions and templates from files may take for ever. */
 import { type Context, createContext, Script } from "node:vm";
 
-const kRun = new Script("task()");
+const run = new Script("task()");
 let context: (Context & { task?: () => unknown }) | undefined;
 
 /**
@@ -19,7 +19,7 @@ export function withinTime<T>(timeoutMs: number, task: () => T): T | undefined {
   context ??= createContext({});
   context.task = task;
   try {
-    return kRun.runInContext(context, { timeout: timeoutMs });
+    return run.runInContext(context, { timeout: timeoutMs });
   } catch (cause) {
     if ((cause as { code?: unknown } | null)?.code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw cause;
     return undefined;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pythonPattern } from "../../lib/text/tokenizers/json/python-pattern.ts";
+import { pythonPattern } from "../../lib/text/words/python-pattern.ts";
 import { projectRoot } from "../project.ts";
 
 const file = join(projectRoot, "test/golden/reward/patterns.json");

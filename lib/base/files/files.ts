@@ -11,7 +11,7 @@ export type FileContent =
   | Iterable<string | Uint8Array>
   | AsyncIterable<string | Uint8Array>;
 
-const kFlushBytes = 1 << 20;
+const flushBytes = 1 << 20;
 
 async function writeParts(
   file: FileHandle,
@@ -23,7 +23,7 @@ async function writeParts(
     const bytes = typeof part === "string" ? Buffer.from(part) : part;
     parts.push(bytes);
     numBytes += bytes.byteLength;
-    if (numBytes < kFlushBytes) continue;
+    if (numBytes < flushBytes) continue;
     await file.writeFile(Buffer.concat(parts));
     parts = [];
     numBytes = 0;

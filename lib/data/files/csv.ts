@@ -4,7 +4,7 @@ import type { JsonRow } from "./jsonl.ts";
 import { readLines } from "./text-file.ts";
 
 /** A quote that never closes must not take the rest of the file. */
-const kMaxOpenChars = 1 << 18;
+const maxOpenChars = 1 << 18;
 
 /** The end of a quoted field that begins at `at`, and its text; undefined when it does not close. */
 function quotedField(
@@ -62,7 +62,7 @@ async function* readRecords(path: string, separator: string): AsyncGenerator<Csv
       const where: string = open?.where ?? `${path}:${first + i}`;
       const record: string = open === undefined ? text : `${open.record}\n${text}`;
       const fields = fieldsOf(record.replace(/\r$/, ""), separator, where);
-      if (fields === undefined && record.length > kMaxOpenChars) throw neverCloses(where);
+      if (fields === undefined && record.length > maxOpenChars) throw neverCloses(where);
       open = fields === undefined ? { record, where } : undefined;
       if (fields !== undefined) yield { fields, where };
     }

@@ -11,9 +11,9 @@ export interface Elements {
   readonly first: number;
 }
 
-const kQuote = 34;
-const kBackslash = 92;
-const kComma = 44;
+const quoteCode = 34;
+const backslashCode = 92;
+const commaCode = 44;
 const isOpening = (byte: number): boolean => byte === 91 || byte === 123;
 const isClosing = (byte: number): boolean => byte === 93 || byte === 125;
 const isSpace = (byte: number): boolean => byte === 32 || (byte >= 9 && byte <= 13);
@@ -41,16 +41,16 @@ class Cutter {
     for (let at = 0; at < chunk.length; at += 1) {
       const byte = chunk[at] as number;
       if (this.#isString) this.#inString(byte);
-      else if (byte === kQuote) this.#isString = true;
+      else if (byte === quoteCode) this.#isString = true;
       else if (isOpening(byte)) {
         this.#depth += 1;
         if (this.#depth === 1) begin = this.#open(byte, at);
-      } else if (isClosing(byte) || (byte === kComma && this.#depth === 1)) {
+      } else if (isClosing(byte) || (byte === commaCode && this.#depth === 1)) {
         if (this.#depth === 1) {
           this.#take(chunk.subarray(begin, at), byte, texts);
           begin = at + 1;
         }
-        if (byte !== kComma) this.#depth -= 1;
+        if (byte !== commaCode) this.#depth -= 1;
         if (this.#depth === 0) this.isClosed = true;
       } else if (this.#depth === 0 && !isSpace(byte) && !this.#isMark(byte))
         this.#fail(`byte ${byte} outside of it`);
@@ -67,8 +67,8 @@ class Cutter {
 
   #inString(byte: number): void {
     if (this.#isEscaped) this.#isEscaped = false;
-    else if (byte === kBackslash) this.#isEscaped = true;
-    else if (byte === kQuote) this.#isString = false;
+    else if (byte === backslashCode) this.#isEscaped = true;
+    else if (byte === quoteCode) this.#isString = false;
   }
 
   /** Of a byte order mark. */
@@ -77,7 +77,8 @@ class Cutter {
   }
 
   #take(last: Buffer, end: number, texts: string[]): void {
-    if (end !== kComma && end !== (this.kind === "list" ? 93 : 125)) this.#fail("another bracket at its end");
+    if (end !== commaCode && end !== (this.kind === "list" ? 93 : 125))
+      this.#fail("another bracket at its end");
     const bytes = this.#rest.length === 0 ? last : Buffer.concat([...this.#rest, last]);
     this.#rest = [];
     const place = this.numElements;
@@ -85,7 +86,7 @@ class Cutter {
       throw new SeekError("ERR_FORMAT", `${this.#path}[${place}]: expected UTF-8, got other bytes`);
     const text = bytes.toString("utf8").trim();
     if (text === "") {
-      if (end !== kComma && this.numElements === 0) return;
+      if (end !== commaCode && this.numElements === 0) return;
       this.#fail("a comma without an element");
     }
     texts.push(this.kind === "object" ? `{${text}}` : text);

@@ -19,9 +19,9 @@ export interface Lines {
   readonly first: number;
 }
 
-const kChunkBytes = 1 << 20;
-const kMaxLineBytes = 1 << 28;
-const kLineFeed = 10;
+const chunkBytes = 1 << 20;
+const maxLineBytes = 1 << 28;
+const lineFeed = 10;
 
 function readError(path: string, cause: unknown): unknown {
   if (cause instanceof SeekError) return cause;
@@ -52,8 +52,8 @@ export async function* readChunks(
 ): AsyncGenerator<Buffer> {
   try {
     const isPacked = await isGzip(path);
-    const file = createReadStream(path, { highWaterMark: kChunkBytes });
-    const bytes = isPacked ? file.pipe(createGunzip({ chunkSize: kChunkBytes })) : file;
+    const file = createReadStream(path, { highWaterMark: chunkBytes });
+    const bytes = isPacked ? file.pipe(createGunzip({ chunkSize: chunkBytes })) : file;
     if (isPacked) file.on("error", (error) => bytes.destroy(error));
     try {
       for await (const chunk of bytes as AsyncIterable<Buffer>) {
@@ -74,7 +74,7 @@ async function* wholeLines(path: string, options: ReadFileOptions): AsyncGenerat
   let rest: Buffer[] = [];
   let numBytes = 0;
   for await (const chunk of readChunks(path, options)) {
-    const end = chunk.lastIndexOf(kLineFeed) + 1;
+    const end = chunk.lastIndexOf(lineFeed) + 1;
     if (end > 0) {
       yield rest.length === 0 ? chunk.subarray(0, end) : Buffer.concat([...rest, chunk.subarray(0, end)]);
       rest = [];
@@ -82,11 +82,8 @@ async function* wholeLines(path: string, options: ReadFileOptions): AsyncGenerat
     }
     if (end < chunk.length) rest.push(chunk.subarray(end));
     numBytes += chunk.length - end;
-    if (numBytes > kMaxLineBytes)
-      throw new SeekError(
-        "ERR_FORMAT",
-        `${path}: expected lines of at most ${kMaxLineBytes} bytes, got more`,
-      );
+    if (numBytes > maxLineBytes)
+      throw new SeekError("ERR_FORMAT", `${path}: expected lines of at most ${maxLineBytes} bytes, got more`);
   }
   if (rest.length > 0) yield Buffer.concat(rest);
 }
@@ -95,7 +92,7 @@ async function* wholeLines(path: string, options: ReadFileOptions): AsyncGenerat
 function badLine(bytes: Buffer, first: number): number {
   let line = first;
   for (let at = 0; at < bytes.length; line += 1) {
-    const end = bytes.indexOf(kLineFeed, at);
+    const end = bytes.indexOf(lineFeed, at);
     if (end < 0 || !isUtf8(bytes.subarray(at, end))) break;
     at = end + 1;
   }

@@ -18,7 +18,7 @@ export interface HubOptions {
   readonly token?: string | undefined;
 }
 
-const kHub = "https://huggingface.co";
+const defaultHub = "https://huggingface.co";
 
 /** `hf://datasets/OWNER/NAME@REVISION/PATH` as the hub's own address; without a revision it is the main branch. */
 function hubUrl(address: string, endpoint: string): URL {
@@ -50,7 +50,7 @@ export function isAddress(text: string): boolean {
  * @throws ERR_ARGUMENT for something else
  */
 export function remoteFile(address: string, options: HubOptions = {}): RemoteFile {
-  const { endpoint = process.env.HF_ENDPOINT || kHub, token = process.env.HF_TOKEN } = options;
+  const { endpoint = process.env.HF_ENDPOINT || defaultHub, token = process.env.HF_TOKEN } = options;
   const [place = "", fragment] = address.split("#");
   const [, sha256] = /^sha256=([0-9a-f]{64})$/i.exec(fragment ?? "") ?? [];
   if (fragment !== undefined && sha256 === undefined)

@@ -32,7 +32,7 @@ export interface FileRequestOptions {
   readonly signal: AbortSignal;
 }
 
-const kMaxRedirects = 5;
+const maxRedirects = 5;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
 function open(file: RemoteFile, url: URL, options: FileRequestOptions): Promise<IncomingMessage> {
@@ -111,7 +111,7 @@ function extentOf({ statusCode, headers }: IncomingMessage, from: number): Exten
 export async function requestFile(file: RemoteFile, options: FileRequestOptions): Promise<FileAnswer> {
   let url = file.url;
   let checksum: Checksum | undefined;
-  for (let hop = 0; hop <= kMaxRedirects; hop += 1) {
+  for (let hop = 0; hop <= maxRedirects; hop += 1) {
     const answer = await open(file, url, options);
     checksum ??= checksumOf(answer.headers);
     const { location } = answer.headers;
@@ -126,5 +126,5 @@ export async function requestFile(file: RemoteFile, options: FileRequestOptions)
     answer.destroy();
     throw failure(url, answer, file);
   }
-  throw new Fault(`${shownUrl(file.url)}: expected at most ${kMaxRedirects} redirects, got more`);
+  throw new Fault(`${shownUrl(file.url)}: expected at most ${maxRedirects} redirects, got more`);
 }

@@ -1,7 +1,7 @@
 /** Scores of one answer against the accepted ones; several accepted answers count by the best. */
 
-import { pythonPattern } from "../../text/tokenizers/json/python-pattern.ts";
 import { answerWords, normalizeAnswer } from "../../text/words/normalize.ts";
+import { pythonPattern } from "../../text/words/python-pattern.ts";
 
 /** How the words of an answer and of an accepted answer overlap. */
 export interface Overlap {

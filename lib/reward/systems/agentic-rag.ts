@@ -6,11 +6,11 @@ import { countOf, policyText, type Spoken, wholeText } from "../reading.ts";
 import { policyAnswer } from "../reward.ts";
 
 /** Points of a right answer. */
-const kAnswerPoints = 3;
-const kTagPoints = 0.2;
-const kAnswerTagPoints = 0.4;
-const kMostSearches = 3;
-const kPaidTags = ["reasoning", "backtrack", "summary"] as const;
+const answerPoints = 3;
+const tagPoints = 0.2;
+const answerTagPoints = 0.4;
+const mostSearches = 3;
+const paidTags = ["reasoning", "backtrack", "summary"] as const;
 
 /** One entry of the original's table: so many points, for one or more tags. */
 export interface AgenticPoints {
@@ -33,16 +33,16 @@ export function agenticPoints(
   { faithful = false }: { readonly faithful?: boolean } = {},
 ): AgenticPoints[] {
   const text = faithful ? wholeText(trajectory) : policyText(trajectory);
-  const used = kPaidTags
+  const used = paidTags
     .flatMap((name) => [`<${name}>`, `</${name}>`])
     .filter((tag) => text.includes(tag))
-    .map((tag) => ({ name: tag, points: kTagPoints, tags: [tag] }));
+    .map((tag) => ({ name: tag, points: tagPoints, tags: [tag] }));
   const searches = Math.min(countOf(text, "<search>"), countOf(text, "</search>"));
-  const paid = searches <= kMostSearches ? searches : kMostSearches - searches;
+  const paid = searches <= mostSearches ? searches : mostSearches - searches;
   const hasOneAnswer = countOf(text, "<answer>") === 1 && countOf(text, "</answer>") === 1;
   const rest = [
-    { name: "search", points: kTagPoints * paid, tags: ["<search>", "</search>"] },
-    { name: "answer", points: hasOneAnswer ? kAnswerTagPoints : 0, tags: ["<answer>", "</answer>"] },
+    { name: "search", points: tagPoints * paid, tags: ["<search>", "</search>"] },
+    { name: "answer", points: hasOneAnswer ? answerTagPoints : 0, tags: ["<answer>", "</answer>"] },
   ];
   return [...used, ...rest.filter(({ points }) => points !== 0)];
 }
@@ -63,8 +63,8 @@ export function agenticFormatReward(
   options: { readonly faithful?: boolean } = {},
 ): number {
   // Summed as whole steps, so that the total has no rounding of its own.
-  const steps = agenticPoints(trajectory, options).map(({ points }) => Math.round(points / kTagPoints));
-  return steps.reduce((sum, step) => sum + step, 0) / (1 / kTagPoints);
+  const steps = agenticPoints(trajectory, options).map(({ points }) => Math.round(points / tagPoints));
+  return steps.reduce((sum, step) => sum + step, 0) / (1 / tagPoints);
 }
 
 /** What one turn of the policy earns by its form, and why it earns no more. */
@@ -78,7 +78,7 @@ export interface AgenticTurnForm {
   readonly fault?: string;
 }
 
-const kFormPoints = { turns: 0.6, answer: 0.4 } as const;
+const formPoints = { turns: 0.6, answer: 0.4 } as const;
 
 /**
  * Points for form that no action earns by merely being there: 0.6 by the share of turns that are one sound action or
@@ -102,12 +102,12 @@ export function agenticForm(
   const turns = segments.flatMap(({ kind, text }, segment) => (kind === "policy" ? [{ segment, text }] : []));
   const reader = new FormReader(selfSearch);
   const faults = turns.map(({ text }, i) => reader.read(text, i === turns.length - 1));
-  const each = turns.length === 0 ? 0 : kFormPoints.turns / turns.length;
+  const each = turns.length === 0 ? 0 : formPoints.turns / turns.length;
   return turns.map(({ segment }, i) => {
     const fault = faults[i];
     const isAnswer = i === turns.length - 1 && fault === undefined && reader.hasAnswered;
-    const points = (fault === undefined ? each : 0) + (isAnswer ? kFormPoints.answer : 0);
-    const most = each + (i === turns.length - 1 ? kFormPoints.answer : 0);
+    const points = (fault === undefined ? each : 0) + (isAnswer ? formPoints.answer : 0);
+    const most = each + (i === turns.length - 1 ? formPoints.answer : 0);
     return { segment, points, lost: most - points, fault };
   });
 }
@@ -190,8 +190,8 @@ export function agenticFormReward(
   if (turns.length === 0) return 0;
   // Counted, so that the total has no rounding of its own.
   const sound = turns.filter(({ fault }) => fault === undefined).length;
-  const isAnswered = (turns.at(-1)?.points ?? 0) >= kFormPoints.answer;
-  return (kFormPoints.turns * sound) / turns.length + (isAnswered ? kFormPoints.answer : 0);
+  const isAnswered = (turns.at(-1)?.points ?? 0) >= formPoints.answer;
+  return (formPoints.turns * sound) / turns.length + (isAnswered ? formPoints.answer : 0);
 }
 
 /**
@@ -207,7 +207,7 @@ export function agenticFormReward(
  */
 export function agenticAccuracyReward(trajectory: Spoken, question: Question): number {
   const answer = policyAnswer(trajectory);
-  return answer !== undefined && exactMatch(answer, question.answers) === 1 ? kAnswerPoints : 0;
+  return answer !== undefined && exactMatch(answer, question.answers) === 1 ? answerPoints : 0;
 }
 
 /**

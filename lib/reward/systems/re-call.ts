@@ -25,9 +25,9 @@ export interface ReCallRewardOptions {
 }
 
 /** What a wrong answer in good form earns. */
-const kFormScore = 0.1;
+const formScore = 0.1;
 /** Begins each turn of the model, and belongs to the prompt. */
-const kBegun = "<think>";
+const begun = "<think>";
 
 /**
  * Scores a conversation with tools and says why. Only the policy's words count.
@@ -46,7 +46,7 @@ export function reCallScore(
   { answers }: Pick<Question, "answers">,
   { variant = "code", faithful = false, endOfText = "<|im_end|>" }: ReCallRewardOptions = {},
 ): Reasoned {
-  const turns = segments.flatMap(({ kind, text }) => (kind === "policy" ? [kBegun + text] : []));
+  const turns = segments.flatMap(({ kind, text }) => (kind === "policy" ? [begun + text] : []));
   const last = turns.at(-1) ?? "";
   const isOver = faithful ? !last.endsWith(endOfText) : stop !== "answer" && stop !== "eos";
   const boxed = boxedIn(withoutThoughts(last));
@@ -54,7 +54,7 @@ export function reCallScore(
   const faults = turns.map((turn) => turnFault(turn, faithful));
   const fault = isOver ? "over length" : (faults.find(Boolean) ?? answerFault(last, boxed));
   if (fault !== undefined) return { score: variant === "paper" ? earned : 0, reason: fault };
-  const floored = faithful && earned > 0 ? earned : Math.max(kFormScore, earned);
+  const floored = faithful && earned > 0 ? earned : Math.max(formScore, earned);
   const reason = earned === 0 ? `wrong answer but good format: ${boxed}` : `correct answer, f1 ${earned}`;
   return { score: floored, reason };
 }

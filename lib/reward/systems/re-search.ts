@@ -28,7 +28,7 @@ export interface ReSearchRewardOptions {
 }
 
 /** What a wrong answer in good form earns. */
-const kFormScore = 0.1;
+const formScore = 0.1;
 
 /**
  * Scores a conversation and says why. By default only the policy's words count: an observation stands for one pair of
@@ -56,7 +56,7 @@ export function reSearchScore(
   const isOver = trajectory.stop !== "answer" && trajectory.stop !== "eos";
   const reason = fault ?? (isOver ? "over length" : boxed === undefined ? "no boxed answer" : undefined);
   if (reason !== undefined) return { score: variant === "paper" ? earned : 0, reason };
-  return explain(Math.max(kFormScore, earned), earned, boxed ?? "");
+  return explain(Math.max(formScore, earned), earned, boxed ?? "");
 }
 
 /**
@@ -80,12 +80,12 @@ function scoreText(response: string, answers: readonly string[], endOfText: stri
   if (fault !== undefined) return { score: 0, reason: fault };
   if (!response.endsWith(endOfText)) return { score: 0, reason: "over length" };
   const boxed = boxedIn(answerBlock(response) ?? "");
-  if (boxed === undefined) return { score: 0, reason: kBoxFault };
+  if (boxed === undefined) return { score: 0, reason: boxFault };
   const earned = f1(boxed, answers);
-  return explain(earned > 0 ? earned : kFormScore, earned, boxed);
+  return explain(earned > 0 ? earned : formScore, earned, boxed);
 }
 
-const kBoxFault = "find box error: argument of type 'NoneType' is not iterable";
+const boxFault = "find box error: argument of type 'NoneType' is not iterable";
 
 function explain(score: number, earned: number, boxed: string): Reasoned {
   if (earned === 0) return { score, reason: `wrong answer but good format: ${boxed}` };

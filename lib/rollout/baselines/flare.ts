@@ -13,16 +13,16 @@ import {
   withoutTags,
 } from "./wording.ts";
 
-const kSentences = 10;
+const maxSentences = 10;
 /** A token below this probability is doubtful. */
-const kDoubt = 0.2;
+const leastProbability = 0.2;
 
 /** Up to ten sentences, one a line; the query for a doubtful one is what is certain of it. */
 export const flare: AgentFunction = async (rollout, { question }) => {
   const how = `${say.byLines} ${say.example}`;
   let known: Document[] = [];
   let prefix = "";
-  for (let step = 0; step < kSentences && !rollout.isAborted; step++) {
+  for (let step = 0; step < maxSentences && !rollout.isAborted; step++) {
     let turn = await nextSentence(rollout, question, { how, known, prefix });
     if (isDoubtful(turn)) {
       const query = certainPart(rollout, turn) || question;
@@ -51,10 +51,10 @@ function nextSentence(rollout: Rollout, question: string, { how, known, prefix }
 }
 
 function isDoubtful({ logprobs }: Turn): boolean {
-  return logprobs.some((logprob) => logprob < Math.log(kDoubt));
+  return logprobs.some((logprob) => logprob < Math.log(leastProbability));
 }
 
 function certainPart(rollout: Rollout, { ids, logprobs }: Turn): string {
-  const certain = ids.filter((_, i) => (logprobs[i] ?? 0) >= Math.log(kDoubt));
+  const certain = ids.filter((_, i) => (logprobs[i] ?? 0) >= Math.log(leastProbability));
   return withoutTags(rollout.tokenizer.decode(certain)).replace(/\s+/g, " ").trim();
 }

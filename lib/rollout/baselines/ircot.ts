@@ -11,14 +11,14 @@ import {
   withoutTags,
 } from "./wording.ts";
 
-const kThoughts = 5;
+const maxThoughts = 5;
 
 /** Up to five thoughts: a search for the last one, then the next, until one holds the answer. */
 export const ircot: AgentFunction = async (rollout, { question }) => {
   const prompt = questionPrompt(`${say.documents}${say.byLines} ${say.example}`, question);
   let known: Document[] | undefined;
   let [thought, prefix] = ["", ""];
-  for (let step = 0; step < kThoughts && !rollout.isAborted; step++) {
+  for (let step = 0; step < maxThoughts && !rollout.isAborted; step++) {
     const query = thought || question;
     const found = await rollout.search(query);
     if (found !== undefined) known = withoutRepeats([...found, ...(known ?? [])]);

@@ -3,14 +3,14 @@
 import type { AgentFunction } from "../agents/agent.ts";
 import { answerEnds, answerIn, questionPrompt, say, shownDocuments, withoutTags } from "./wording.ts";
 
-const kRounds = 3;
+const numRounds = 3;
 
 /** Three times over: a search for the question and what was said before, reasoning, an answer; the last one counts. */
 export const iterRetGen: AgentFunction = async (rollout, { question }) => {
   const prompt = questionPrompt(`${say.documents}${say.reasoned} ${say.example}`, question);
   let said = "";
   let answer: string | undefined;
-  for (let round = 0; round < kRounds && !rollout.isAborted; round++) {
+  for (let round = 0; round < numRounds && !rollout.isAborted; round++) {
     const query = `${question} ${withoutTags(said).trim()}`.trim();
     const documents = shownDocuments(rollout, query, await rollout.search(query));
     said = (await rollout.generate({ prompt, documents }, answerEnds)).text;

@@ -7,13 +7,13 @@ import { documentsHere } from "../session/prompt.ts";
 import { type Rollout, wholeText } from "../session/rollout.ts";
 import { failedSearch, information, questionPrompt, say, shownDocuments } from "./wording.ts";
 
-const kSearches = 10;
+const maxSearches = 10;
 const usefulTags = tagsOf("useful");
 
 const instructions = `\
 Reason step by step. Whenever you are unsure of a fact, search: write the query inside <search> and </search>. What is \
 useful in the documents then stands between <information> and </information>; go on reasoning from there. You can \
-search up to ${kSearches} times. ${say.atOnce} ${say.example}`;
+search up to ${maxSearches} times. ${say.atOnce} ${say.example}`;
 
 const notes = {
   repeated: "This was searched for before. What was found then still holds.",
@@ -27,7 +27,7 @@ export const searchO1: AgentFunction = async (rollout, { question }) => {
   const asked = new Set<string>();
   let reasoning = "";
   // One turn beyond the searches to be told that none is left, and one to answer.
-  for (let turn = 0; turn < kSearches + 2; turn++) {
+  for (let turn = 0; turn < maxSearches + 2; turn++) {
     const { text, stop } = await session.generate({ stop: turnEnds });
     const action = parseTurn(text);
     if (action.kind === "answer") return action.answer;
@@ -53,7 +53,7 @@ interface Step {
 async function observe(rollout: Rollout, step: Step): Promise<string> {
   const { query, asked } = step;
   if (asked.has(query)) return information(notes.repeated);
-  if (asked.size === kSearches) return information(notes.exhausted);
+  if (asked.size === maxSearches) return information(notes.exhausted);
   asked.add(query);
   const documents = await rollout.search(query);
   if (documents === undefined) return failedSearch;

@@ -3,7 +3,7 @@
 import type { AgentFunction } from "../agents/agent.ts";
 import { answerEnds, answerIn, questionPrompt, shownDocuments } from "./wording.ts";
 
-const kQuestions = 5;
+const maxQuestions = 5;
 const asks = "Follow up:";
 const answers = "Intermediate answer:";
 
@@ -20,16 +20,16 @@ ${answers} Steventon
 /** Up to five smaller questions in one session; documents for each follow where its answer is due. */
 export const selfAsk: AgentFunction = async (rollout, { question }) => {
   const session = await rollout.open({ prompt: questionPrompt(instructions, question) });
-  for (let step = 0; step <= kQuestions; step++) {
+  for (let step = 0; step <= maxQuestions; step++) {
     const { text, stop } = await session.generate({ stop: [...answerEnds, answers] });
     const answer = answerIn(text);
     const smaller = lastQuestion(text);
     // A server may leave out what ended the turn; a question says enough.
     if (answer !== undefined || (stop !== "stop" && smaller === undefined)) return answer;
     if (smaller === undefined) rollout.invalidActions += 1;
-    if (step === kQuestions) break;
+    if (step === maxQuestions) break;
     const query = smaller ?? question;
-    const isLast = step === kQuestions - 1;
+    const isLast = step === maxQuestions - 1;
     const documents = shownDocuments(rollout, query, await rollout.search(query));
     await session.append(
       isLast ? `${documents}No more questions can be asked. Give the final answer.\n` : documents,

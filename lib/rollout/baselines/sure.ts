@@ -5,7 +5,7 @@ import { asQuestion } from "../formats/format.ts";
 import type { Rollout } from "../session/rollout.ts";
 import { answerEnds, answerIn, questionPrompt, say, shownDocuments } from "./wording.ts";
 
-const kCandidates = 5;
+const numCandidates = 5;
 const letterOf = (index: number): string => String.fromCharCode("a".charCodeAt(0) + index);
 
 /** One search; candidates from what was found, a summary of it for each candidate, then the choice between them. */
@@ -39,7 +39,7 @@ function candidatesIn(text: string): string[] {
   const parts = text.split(/\([a-e]\)/);
   const marked = parts.length > 1 ? parts.slice(1) : parts;
   const trimmed = marked.map((part) => part.replace(/^[\s,.;]+|[\s,.;]+$/g, ""));
-  return [...new Set(trimmed.filter((part) => part !== ""))].slice(0, kCandidates);
+  return [...new Set(trimmed.filter((part) => part !== ""))].slice(0, numCandidates);
 }
 
 const listed = (candidates: readonly string[]): string =>

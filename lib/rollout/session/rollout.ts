@@ -52,7 +52,7 @@ export interface Outcome {
 }
 
 /** How much later than the deadline of its calls a box of tools may give their results. */
-const kToolSlackMs = 1000;
+const toolSlackMs = 1000;
 
 const noSearch: Search = async () => {
   throw new SeekError("ERR_ARGUMENT", "search: expected one among the agent's parts, got none");
@@ -145,7 +145,7 @@ export class Rollout {
   ): Promise<readonly (readonly Document[])[] | undefined> {
     const { tools } = this;
     const timeoutMs = this.limits.searchTimeoutMs;
-    const results = await this.#attempt(texts, timeoutMs + kToolSlackMs, async (signal) => {
+    const results = await this.#attempt(texts, timeoutMs + toolSlackMs, async (signal) => {
       if (tools === undefined) throw new SeekError("ERR_ARGUMENT", "tools: expected a box, got none");
       return tools.run(texts.map(read), { timeoutMs, signal });
     });

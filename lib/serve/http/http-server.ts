@@ -43,10 +43,10 @@ export interface Service {
 }
 
 /** How long answers that were cut short have to reach their clients, milliseconds. */
-const kLastAnswersMs = 500;
+const lastAnswersMs = 500;
 
 /** Longer than proxies and clients keep connections for a next request, or one would be sent into a closing one. */
-const kKeepAliveMs = 75_000;
+const keepAliveMs = 75_000;
 
 /** A server that is listening. */
 export class HttpServer {
@@ -76,7 +76,7 @@ export class HttpServer {
     checkAccess(options);
     const calls = new Set<Call>();
     const server = createServer(
-      { keepAliveTimeout: kKeepAliveMs, headersTimeout: kKeepAliveMs + 5000 },
+      { keepAliveTimeout: keepAliveMs, headersTimeout: keepAliveMs + 5000 },
       (incoming, outgoing) => {
         const asked = { incoming, outgoing, calls, isLast: !server.listening };
         // A listener of faults that throws costs its client the connection, and nobody else anything.
@@ -119,9 +119,9 @@ export class HttpServer {
     for (const call of this.#calls) call.isLast = true;
     if (!(await this.#isIdleWithin(graceMs))) {
       for (const call of this.#calls) call.end(new Refusal("stopping", "the server is shutting down"));
-      await this.#isIdleWithin(kLastAnswersMs);
+      await this.#isIdleWithin(lastAnswersMs);
     }
-    await Promise.race([closed, sleep(kLastAnswersMs)]);
+    await Promise.race([closed, sleep(lastAnswersMs)]);
     this.#server.closeAllConnections();
     await closed;
   }

@@ -6,7 +6,7 @@ export interface JinjaValue {
   readonly value: unknown;
 }
 
-const kSpace = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const space = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 
 /** Python's `str.strip`, with its set of white space (JavaScript's differs) or the given characters. */
 export function strip(
@@ -14,7 +14,7 @@ export function strip(
   chars: string | null | undefined,
   side: "both" | "left" | "right",
 ): string {
-  const set = typeof chars === "string" ? chars.replace(/[\\\]^-]/g, "\\$&") : kSpace;
+  const set = typeof chars === "string" ? chars.replace(/[\\\]^-]/g, "\\$&") : space;
   if (set === "") return text;
   const left = side === "right" ? text : text.replace(new RegExp(`^[${set}]+`, "u"), "");
   if (side === "left") return left;

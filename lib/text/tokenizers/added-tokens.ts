@@ -23,21 +23,21 @@ export type AddedToken = z.infer<ReturnType<typeof addedTokenSchema>>;
 /** A stretch of text, or the added token found there. */
 export type Section = string | AddedToken;
 
-const kWord = new RegExp(`[${classOf("word")}]`, "u");
+const wordCharacter = new RegExp(`[${classOf("word")}]`, "u");
 // JavaScript's \s and trim hold U+FEFF, which is no white space to the reference.
-const kSpaceAtStart = /^\p{White_Space}*/u;
-const kSpace = /\p{White_Space}/u;
+const spaceAtStart = /^\p{White_Space}*/u;
+const space = /\p{White_Space}/u;
 
 function trimEnd(text: string): string {
   let end = text.length;
-  while (end > 0 && kSpace.test(text[end - 1] as string)) end -= 1;
+  while (end > 0 && space.test(text[end - 1] as string)) end -= 1;
   return text.slice(0, end);
 }
 
 function isInsideWord(text: string, start: number, end: number): boolean {
   const before = /.$/su.exec(text.slice(Math.max(0, start - 2), start))?.[0] ?? "";
   const after = /^./su.exec(text.slice(end, end + 2))?.[0] ?? "";
-  return kWord.test(before) || kWord.test(after);
+  return wordCharacter.test(before) || wordCharacter.test(after);
 }
 
 /** Finds added tokens: leftmost first, and of those that start there the longest. */
@@ -69,7 +69,7 @@ export class AddedTokenSplitter {
       const kept = token.lstrip ? trimEnd(between) : between;
       if (kept !== "") sections.push(kept);
       sections.push(token);
-      const numSpaces = token.rstrip ? (kSpaceAtStart.exec(text.slice(stop))?.[0].length ?? 0) : 0;
+      const numSpaces = token.rstrip ? (spaceAtStart.exec(text.slice(stop))?.[0].length ?? 0) : 0;
       end = stop + numSpaces;
     }
     if (end < text.length) sections.push(text.slice(end));

@@ -5,7 +5,7 @@ function isPrintable(byte: number): boolean {
   return (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
 }
 
-const kByteOfChar: ReadonlyMap<number, number> = (() => {
+const byteOfCharacter: ReadonlyMap<number, number> = (() => {
   const byteOfChar = new Map<number, number>();
   let next = 0x100;
   for (let byte = 0; byte < 256; ++byte) byteOfChar.set(isPrintable(byte) ? byte : next++, byte);
@@ -16,20 +16,20 @@ const kByteOfChar: ReadonlyMap<number, number> = (() => {
 export function bytesOfByteLevel(token: string): Uint8Array | undefined {
   const bytes = new Uint8Array(token.length);
   for (let i = 0; i < token.length; ++i) {
-    const byte = kByteOfChar.get(token.charCodeAt(i));
+    const byte = byteOfCharacter.get(token.charCodeAt(i));
     if (byte === undefined) return undefined;
     bytes[i] = byte;
   }
   return bytes;
 }
 
-const kCharOfByte: readonly string[] = [...kByteOfChar]
+const charOfByte: readonly string[] = [...byteOfCharacter]
   .sort(([, a], [, b]) => a - b)
   .map(([char]) => String.fromCharCode(char));
 
 /** The characters that stand for a text's bytes in UTF-8. */
 export function writeByteLevel(text: string): string {
   let written = "";
-  for (const byte of Buffer.from(text, "utf8")) written += kCharOfByte[byte];
+  for (const byte of Buffer.from(text, "utf8")) written += charOfByte[byte];
   return written;
 }

@@ -13,7 +13,7 @@ export interface Lead {
   readonly exempt?: ReadonlySet<number>;
 }
 
-const kSpace = 0x20;
+const space = 0x20;
 
 /** The table id -> bytes of one tokenizer, with its rule for the start of a text. */
 export class PieceTable {
@@ -64,7 +64,7 @@ export class PieceJoiner {
     if (this.#spacesLeft === 0) return bytes;
     let start = 0;
     const isExempt = this.#table.lead.exempt?.has(id) ?? false;
-    while (!isExempt && start < bytes.length && start < this.#spacesLeft && bytes[start] === kSpace)
+    while (!isExempt && start < bytes.length && start < this.#spacesLeft && bytes[start] === space)
       start += 1;
     const isLeadOver = this.#table.lead.scope === "token" || start < bytes.length;
     this.#spacesLeft = isLeadOver ? 0 : this.#spacesLeft - start;

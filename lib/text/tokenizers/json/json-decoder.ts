@@ -11,35 +11,35 @@ interface Decoding {
   readonly lead: Lead;
 }
 
-const kEncoder = new TextEncoder();
-const kKeep: Lead = { scope: "token", maxSpaces: 0 };
-const kFirstSpace: Lead = { scope: "token", maxSpaces: 1 };
+const encoder = new TextEncoder();
+const keep: Lead = { scope: "token", maxSpaces: 0 };
+const firstSpace: Lead = { scope: "token", maxSpaces: 1 };
 
 /** English clean-up of the WordPiece decoder: no space before these. */
-const kTight = new Set([" .", " ?", " !", " ,", " n't", " 'm", " 's", " 've", " 're"]);
+const tight = new Set([" .", " ?", " !", " ,", " n't", " 'm", " 's", " 've", " 're"]);
 
 function wordPiece(component: Component): Decoding {
   const prefix = String(component.prefix ?? "##");
   const bytesOf = (token: string): Uint8Array => {
-    if (prefix !== "" && token.startsWith(prefix)) return kEncoder.encode(token.slice(prefix.length));
+    if (prefix !== "" && token.startsWith(prefix)) return encoder.encode(token.slice(prefix.length));
     const spaced = ` ${token}`;
-    return kEncoder.encode(component.cleanup !== false && kTight.has(spaced) ? token : spaced);
+    return encoder.encode(component.cleanup !== false && tight.has(spaced) ? token : spaced);
   };
-  return { bytesOf, lead: kFirstSpace };
+  return { bytesOf, lead: firstSpace };
 }
 
 function metaspace(component: Component): Decoding {
   const replacement = String(component.replacement ?? "\u2581");
   const isPrepended = component.add_prefix_space !== false && component.prepend_scheme !== "never";
   return {
-    bytesOf: (token) => kEncoder.encode(token.replaceAll(replacement, " ")),
-    lead: isPrepended ? { scope: "token", maxSpaces: Number.POSITIVE_INFINITY } : kKeep,
+    bytesOf: (token) => encoder.encode(token.replaceAll(replacement, " ")),
+    lead: isPrepended ? { scope: "token", maxSpaces: Number.POSITIVE_INFINITY } : keep,
   };
 }
 
 function byteFallback(token: string): Uint8Array {
   const hex = /^<0x([0-9A-Fa-f]{2})>$/.exec(token)?.[1];
-  return hex === undefined ? kEncoder.encode(token) : Uint8Array.of(Number.parseInt(hex, 16));
+  return hex === undefined ? encoder.encode(token) : Uint8Array.of(Number.parseInt(hex, 16));
 }
 
 /** `Replace` with a literal pattern: the one form that works token by token. */
@@ -68,8 +68,8 @@ function stripLead(component: Component): Lead {
 function sequence(components: readonly Component[]): Decoding {
   if (components.length === 1) return decodingOf(components[0] as Component);
   let write = (token: string): string => token;
-  let bytesOf = (token: string): Uint8Array => kEncoder.encode(token);
-  let lead = kKeep;
+  let bytesOf = (token: string): Uint8Array => encoder.encode(token);
+  let lead = keep;
   checkStages("decoder", components.length);
   for (const component of components) {
     if (component.type === "Replace") {
@@ -93,10 +93,10 @@ function unknownDecoder(component: Component): SeekError {
 }
 
 function decodingOf(component: Component | null): Decoding {
-  if (component === null) return { bytesOf: (token) => kEncoder.encode(` ${token}`), lead: kFirstSpace };
+  if (component === null) return { bytesOf: (token) => encoder.encode(` ${token}`), lead: firstSpace };
   switch (component.type) {
     case "ByteLevel":
-      return { bytesOf: (token) => bytesOfByteLevel(token) ?? kEncoder.encode(token), lead: kKeep };
+      return { bytesOf: (token) => bytesOfByteLevel(token) ?? encoder.encode(token), lead: keep };
     case "WordPiece":
       return wordPiece(component);
     case "Metaspace":

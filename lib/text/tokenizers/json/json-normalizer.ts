@@ -34,7 +34,7 @@ const schemas = lazySchema((z) => ({
 const setRegex = (name: UnicodeSet, flags = "gu"): RegExp => new RegExp(`[${classOf(name)}]`, flags);
 
 /** Unified ideographs as BERT isolates them: blocks up to extension E, and those of compatibility. */
-const kIdeographs =
+const ideographs =
   /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/gu;
 
 /** A normal form of the reference's Unicode: code points that came later stand as they are and join with nothing. */
@@ -61,7 +61,7 @@ function bert(component: Component): Normalize {
     const removed = setRegex("bertRemoved");
     steps.push((text) => text.replace(removed, "").replace(/\p{White_Space}/gu, " "));
   }
-  if (options.handle_chinese_chars) steps.push((text) => text.replace(kIdeographs, " $& "));
+  if (options.handle_chinese_chars) steps.push((text) => text.replace(ideographs, " $& "));
   if (options.strip_accents ?? options.lowercase) {
     const [decompose, mark] = [normalForm("NFD"), setRegex("bertMark")];
     steps.push((text) => decompose(text).replace(mark, ""));

@@ -46,8 +46,8 @@ const schemas = lazySchema((z) => ({
 }));
 
 /** GPT-2's expression. */
-const kByteLevel = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
-const kWhitespace = "\\p{White_Space}";
+const byteLevelPattern = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
+const whitespace = "\\p{White_Space}";
 
 function joined(stretches: readonly Stretch[]): string {
   return stretches.map(({ text }) => text).join("");
@@ -101,7 +101,7 @@ function keep(source: string): PreTokenize {
 function byteLevel(component: Component): PreTokenize {
   const { add_prefix_space, use_regex } = parseComponent("pre_tokenizer", schemas().ByteLevel, component);
   const words = use_regex
-    ? cut(JsonPattern.parse({ Regex: kByteLevel }), { behavior: "Isolated" })
+    ? cut(JsonPattern.parse({ Regex: byteLevelPattern }), { behavior: "Isolated" })
     : undefined;
   return ({ text, isFirst }) => {
     const spaced = { text: add_prefix_space && !text.startsWith(" ") ? ` ${text}` : text, isFirst };
@@ -162,12 +162,12 @@ export function preTokenizerOf(component: Component): PreTokenize {
       return sequence(component);
     case "BertPreTokenizer": {
       const mark = classOf("bertPunctuation");
-      return plain(component, keep(`[${mark}]|[^${kWhitespace}${mark}]+`));
+      return plain(component, keep(`[${mark}]|[^${whitespace}${mark}]+`));
     }
     case "Whitespace":
-      return plain(component, keep(`[${classOf("word")}]+|[^${classOf("word")}${kWhitespace}]+`));
+      return plain(component, keep(`[${classOf("word")}]+|[^${classOf("word")}${whitespace}]+`));
     case "WhitespaceSplit":
-      return plain(component, cutAt(kWhitespace, "Removed"));
+      return plain(component, cutAt(whitespace, "Removed"));
     case "Punctuation":
       return cutAt(
         `[${classOf("bertPunctuation")}]`,

@@ -11,7 +11,7 @@ export interface UnigramFile {
 }
 
 /** What an unknown character costs beyond the least likely token. */
-const kUnknownPenalty = 10;
+const unknownPenalty = 10;
 
 /** The best way to cut the text up to one place. */
 interface Best {
@@ -37,7 +37,7 @@ export class JsonUnigram {
     this.#hasByteFallback = byte_fallback ?? false;
     if (this.#unkId !== undefined && this.#unkId >= vocab.length)
       throw new SeekError("ERR_FORMAT", `model: unk_id: expected below ${vocab.length}, got ${unk_id}`);
-    this.#unkScore = this.#scores.reduce((least, score) => Math.min(least, score)) - kUnknownPenalty;
+    this.#unkScore = this.#scores.reduce((least, score) => Math.min(least, score)) - unknownPenalty;
     for (const [token] of vocab) {
       for (let end = 1; end <= token.length; ++end) this.#prefixes.add(token.slice(0, end));
     }

@@ -18,7 +18,7 @@ const maxUnwatchedLength = 1000;
 /** Time for longer texts: patterns in use need a few milliseconds for 100,000 characters. */
 const deadlineMs = (length: number): number => 1000 + length / 500;
 
-const kUnsupported: readonly (readonly [RegExp, string])[] = [
+const unsupported: readonly (readonly [RegExp, string])[] = [
   [/\(\?>/, "an atomic group"],
   [/(?<!\\)[*+?}]\+/, "a possessive quantifier"],
   [/\\[GKRXNO]/, "an escape that JavaScript lacks"],
@@ -55,7 +55,7 @@ function literal(text: string): RegExp {
 
 function compile(regex: string, name: string): RegExp {
   const bare = regex.replace(/\\[pPxu]\{[^}]*\}/g, "x");
-  const found = kUnsupported.find(([shape]) => shape.test(bare));
+  const found = unsupported.find(([shape]) => shape.test(bare));
   if (found !== undefined) throw new SeekError("ERR_FORMAT", `pattern ${name}: ${found[1]} is not supported`);
   try {
     const source = translate(regex);

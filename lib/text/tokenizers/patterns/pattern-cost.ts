@@ -6,7 +6,7 @@ interface Cost {
   readonly numUnbounded: number;
 }
 
-const kNothing: Cost = { numWays: 1, numUnbounded: 0 };
+const noCost: Cost = { numWays: 1, numUnbounded: 0 };
 
 /** The patterns of known tokenizers stay below 32 ways and 2 unbounded repetitions. */
 const maxWays = 2000;
@@ -53,7 +53,7 @@ class CostReader {
   }
 
   #sequence(depth: number): Cost {
-    let cost = kNothing;
+    let cost = noCost;
     while (
       this.#at < this.#source.length &&
       this.#source[this.#at] !== "|" &&
@@ -90,12 +90,12 @@ class CostReader {
     const inside = this.#alternatives(depth + 1);
     if (this.#source[this.#at] !== ")") throw new SyntaxError("a group that does not end");
     this.#at += 1;
-    return /^\(\?<?[=!]/.test(start) ? kNothing : inside;
+    return /^\(\?<?[=!]/.test(start) ? noCost : inside;
   }
 
   #single(): Cost {
     if (this.#take(atom) === null) throw new SyntaxError(`nothing known at ${this.#at}`);
-    return kNothing;
+    return noCost;
   }
 }
 

@@ -5,9 +5,9 @@ import { pieceTypes, type SentencePieceModel } from "./sentencepiece-model.ts";
 /** The sign that stands for a space inside pieces. */
 export const spaceSign = "\u2581";
 
-const kSpaceSignBytes = Buffer.from(spaceSign);
-const kReplacement = Buffer.from("\ufffd");
-const kSpace = 0x20;
+const spaceSignBytes = Buffer.from(spaceSign);
+const replacement = Buffer.from("\ufffd");
+const spaceByte = 0x20;
 
 /** The length of the UTF-8 character at `start`; 0 where there is none. The input comes from TextEncoder. */
 function charLength(input: Uint8Array, start: number): number {
@@ -36,17 +36,17 @@ export class SentencePieceNormalizer {
     const output: number[] = [];
     let at = removeExtraSpaces ? this.#skipSpaces(input) : 0;
     if (at === input.length) return "";
-    if (addDummyPrefix && !isSpaceSuffix) this.#put(kSpace, output);
+    if (addDummyPrefix && !isSpaceSuffix) this.#put(spaceByte, output);
     let isAfterSpace = removeExtraSpaces;
     while (at < input.length) {
       const { output: part, numConsumed } = this.#prefix(input, at);
       at += numConsumed;
       for (const byte of part) {
-        const isSpace = byte === kSpace;
+        const isSpace = byte === spaceByte;
         if (!(isAfterSpace && isSpace)) this.#put(byte, output);
         isAfterSpace = isAfterSpace && isSpace;
       }
-      if (part.length > 0) isAfterSpace = removeExtraSpaces && part.at(-1) === kSpace;
+      if (part.length > 0) isAfterSpace = removeExtraSpaces && part.at(-1) === spaceByte;
     }
     const trimmed = this.#trimEnd(Buffer.from(output).toString("utf8"));
     return addDummyPrefix && isSpaceSuffix ? trimmed + this.#space() : trimmed;
@@ -57,7 +57,7 @@ export class SentencePieceNormalizer {
   }
 
   #put(byte: number, output: number[]): void {
-    if (byte === kSpace && this.#model.escapeSpaces) output.push(...kSpaceSignBytes);
+    if (byte === spaceByte && this.#model.escapeSpaces) output.push(...spaceSignBytes);
     else output.push(byte);
   }
 
@@ -65,7 +65,7 @@ export class SentencePieceNormalizer {
     let at = 0;
     while (at < input.length) {
       const { output, numConsumed } = this.#prefix(input, at);
-      if (output.length !== 1 || output[0] !== kSpace) break;
+      if (output.length !== 1 || output[0] !== spaceByte) break;
       at += numConsumed;
     }
     return at;
@@ -85,7 +85,7 @@ export class SentencePieceNormalizer {
     const replaced = this.#charsMap.longest(input, start);
     if (replaced !== undefined) return replaced;
     const numConsumed = charLength(input, start);
-    if (start + numConsumed > input.length) return { output: kReplacement, numConsumed: 1 };
+    if (start + numConsumed > input.length) return { output: replacement, numConsumed: 1 };
     return { output: input.subarray(start, start + numConsumed), numConsumed };
   }
 }

@@ -12,7 +12,7 @@ export interface Marks {
   readonly addEos: boolean;
 }
 
-const kEncoder = new TextEncoder();
+const utf8 = new TextEncoder();
 
 function byteOf(text: string): number {
   return Number.parseInt(text.slice(3, 5), 16);
@@ -24,11 +24,11 @@ function pieceBytes({ pieces, unkSurface }: SentencePieceModel): Uint8Array[] {
       case pieceTypes.control:
         return new Uint8Array(0);
       case pieceTypes.unknown:
-        return kEncoder.encode(unkSurface);
+        return utf8.encode(unkSurface);
       case pieceTypes.byte:
         return Uint8Array.of(byteOf(text));
       default:
-        return kEncoder.encode(text.replaceAll(spaceSign, " "));
+        return utf8.encode(text.replaceAll(spaceSign, " "));
     }
   });
 }
@@ -51,7 +51,7 @@ function toIds(
   for (const { text, id } of spans) {
     const isUnknown = id === unkId;
     if (!isUnknown) ids.push(id);
-    else if (byteIds.length > 0) for (const byte of kEncoder.encode(text)) ids.push(byteIds[byte] as number);
+    else if (byteIds.length > 0) for (const byte of utf8.encode(text)) ids.push(byteIds[byte] as number);
     else if (!isAfterUnknown) ids.push(unkId);
     isAfterUnknown = isUnknown;
   }

@@ -1,5 +1,5 @@
 /** Regular expressions as Python's `re` reads them, for accepted answers that are patterns. */
-import { SeekError } from "../../../base/errors.ts";
+import { SeekError } from "../../base/errors.ts";
 
 const wordSet = "\\p{L}\\p{N}_";
 const spaceSet = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
