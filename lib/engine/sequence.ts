@@ -2,6 +2,7 @@
 import type { NativeEngine } from "../base/addon/engines.ts";
 import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
+import { streamed } from "../base/streamed.ts";
 import { emptySpan, join, type SequenceEvent, toSpan } from "./sequence-event.ts";
 import {
   checkIds,
@@ -13,7 +14,6 @@ import {
   type Span,
   type SpanChunk,
 } from "./span.ts";
-import { type SpanReader, streamSpan } from "./stream-span.ts";
 import { TokenList } from "./token-list.ts";
 
 /** What a sequence needs of its engine. */
@@ -42,6 +42,13 @@ interface Pending {
   readonly onChunk: ((chunk: SpanChunk) => void) | undefined;
   resolve(event: SequenceEvent): void;
   reject(error: Error): void;
+}
+
+/** Who reads a span while it comes. */
+interface SpanReader {
+  readonly onChunk: (chunk: SpanChunk) => void;
+  /** Fires when the reader leaves. */
+  readonly leave: AbortSignal;
 }
 
 /**
@@ -109,7 +116,7 @@ export class Sequence {
    * @throws as {@link Sequence.generate}
    */
   stream(options: GenerateOptions): AsyncGenerator<SpanChunk, Span, undefined> {
-    return streamSpan((reader) => this.#start(options, reader));
+    return streamed((onChunk, leave) => this.#start(options, { onChunk, leave }));
   }
 
   /**

@@ -1,4 +1,5 @@
 /** Events of a rollout, as they happen. */
+import { streamed } from "../../base/streamed.ts";
 import type { Document } from "../../text/observation.ts";
 import type { GeneratedSpan } from "../seams.ts";
 import type { Trajectory } from "../trajectory.ts";
@@ -44,35 +45,9 @@ export async function* eventsOf(
   start: (options: EventOptions & { readonly signal: AbortSignal }) => Promise<Trajectory>,
   signal?: AbortSignal,
 ): AsyncGenerator<AgentEvent, void> {
-  const leave = new AbortController();
-  const events: AgentEvent[] = [];
-  let wake = (): void => {};
-  const running = start({
-    signal: signal ? AbortSignal.any([signal, leave.signal]) : leave.signal,
-    isStreamed: true,
-    onEvent: (event) => {
-      events.push(event);
-      wake();
-    },
-  });
-  let isDone = false;
-  const ended = running
-    .catch(() => {})
-    .then(() => {
-      isDone = true;
-      wake();
-    });
-  try {
-    while (!isDone || events.length > 0) {
-      const event = events.shift();
-      if (event !== undefined) yield event;
-      else await new Promise<void>((resolve) => (wake = resolve));
-    }
-    const trajectory = await running;
-    if (trajectory.answer !== undefined) yield { type: "answer", answer: trajectory.answer };
-    yield { type: "done", trajectory };
-  } finally {
-    leave.abort();
-    await ended;
-  }
+  const trajectory = yield* streamed<AgentEvent, Trajectory>((onEvent, leave) =>
+    start({ signal: signal ? AbortSignal.any([signal, leave]) : leave, isStreamed: true, onEvent }),
+  );
+  if (trajectory.answer !== undefined) yield { type: "answer", answer: trajectory.answer };
+  yield { type: "done", trajectory };
 }

@@ -1,0 +1,39 @@
+/** A call that reports items while it runs, as an async generator. */
+
+/**
+ * Yields what a call reports, as it comes. Leaving the loop early fires its signal and waits for its end.
+ *
+ * @param start - begins the call, once the first item is asked for
+ * @returns the items; the call's result is the generator's return value
+ * @throws what `start` rejects with, behind the items it reported
+ */
+export async function* streamed<Item, Result>(
+  start: (onItem: (item: Item) => void, leave: AbortSignal) => Promise<Result>,
+): AsyncGenerator<Item, Result, undefined> {
+  const items: Item[] = [];
+  let wake = (): void => {};
+  let isDone = false;
+  const leave = new AbortController();
+  const onItem = (item: Item): void => {
+    items.push(item);
+    wake();
+  };
+  const result = start(onItem, leave.signal);
+  const ended = result
+    .catch(() => {})
+    .then(() => {
+      isDone = true;
+      wake();
+    });
+  try {
+    while (!isDone || items.length > 0) {
+      const item = items.shift();
+      if (item !== undefined) yield item;
+      else if (!isDone) await new Promise<void>((resolve) => (wake = resolve));
+    }
+    return await result;
+  } finally {
+    leave.abort();
+    await ended;
+  }
+}
