@@ -1,7 +1,7 @@
 /** The rules by which each system scores an answer against the accepted ones. */
 
 import { answerWords, spacedWords } from "../../text/words/normalize.ts";
-import { overlapOf } from "./metrics.ts";
+import { overlapOf, patternCoverage, patternMatch } from "./metrics.ts";
 
 /** All scores of one answer, each 0 to 1 and each the best over the accepted answers. */
 export interface AnswerScores {
@@ -24,6 +24,8 @@ interface Rules {
   readonly acc: "coverEm1" | "coverEm2";
   /** Accepted answers without a word are none, and two answers without a word overlap wholly. @default false */
   readonly emptyMatches?: boolean;
+  /** Accepted answers are regular expressions to exact match and accuracy. @default false */
+  readonly patterns?: boolean;
 }
 
 // Its test compares the text as it stands, before anything is trimmed.
@@ -38,6 +40,8 @@ function mapBoolean(text: string): string {
  * - `squad` the official script of SQuAD 1.1
  * - `squad2` that of SQuAD 2.0: an accepted answer that normalises to nothing is none
  * - `flashrag` FlashRAG's evaluator: `yes` and `no` overlap with themselves only
+ * - `curatedtrec` FlashRAG's for CuratedTREC, whose accepted answers are regular expressions: exact match and accuracy
+ *   are a match with the whole answer and with a part of it
  * - `search-r1` its training reward's normaliser, which is SQuAD's
  * - `rag-r1` its evaluation script: punctuation parts words, unlike in its training reward
  * - `r1-searcher` its rule metrics: as `rag-r1`, `True` and `False` are `yes` and `no`, accuracy is by words
@@ -46,6 +50,7 @@ export const answerRules = {
   squad: { words: answerWords, closed: false, acc: "coverEm2" },
   squad2: { words: answerWords, closed: false, acc: "coverEm2", emptyMatches: true },
   flashrag: { words: answerWords, closed: true, acc: "coverEm2" },
+  curatedtrec: { words: answerWords, closed: true, acc: "coverEm2", patterns: true },
   "search-r1": { words: answerWords, closed: false, acc: "coverEm2" },
   "rag-r1": { words: spacedWords, closed: false, acc: "coverEm2" },
   "r1-searcher": { words: (text) => spacedWords(mapBoolean(text)), closed: true, acc: "coverEm1" },
@@ -66,16 +71,16 @@ export type RulesName = keyof typeof answerRules;
  * assert.deepEqual([em, coverEm1, coverEm2], [0, 1, 0]);
  */
 export function scoreAnswer(answer: string, accepted: readonly string[], system: RulesName): AnswerScores {
-  const { words, closed, acc, emptyMatches = false }: Rules = answerRules[system];
+  const { words, closed, acc, emptyMatches = false, patterns = false }: Rules = answerRules[system];
   const given = words(answer);
   const golds = accepted.map((gold) => words(gold)).filter((gold) => !emptyMatches || gold.length > 0);
   if (golds.length === 0) return everyScore(Number(given.length === 0));
   const scores = golds.map((gold) => against(given, gold, closed));
   const best = (name: keyof (typeof scores)[number]): number => Math.max(0, ...scores.map((s) => s[name]));
   return {
-    em: best("em"),
+    em: patterns ? patternMatch(answer, accepted) : best("em"),
     f1: best("f1"),
-    acc: best(acc),
+    acc: patterns ? patternCoverage(answer, accepted) : best(acc),
     precision: best("precision"),
     recall: best("recall"),
     coverEm1: best("coverEm1"),

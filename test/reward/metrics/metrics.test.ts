@@ -3,15 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import {
-  coverage,
-  exactMatch,
-  f1,
-  patternCoverage,
-  patternMatch,
-  precision,
-  recall,
-} from "../../../lib/reward/metrics/metrics.ts";
+import { coverage, exactMatch, f1, precision, recall } from "../../../lib/reward/metrics/metrics.ts";
+import { scoreAnswer } from "../../../lib/reward/metrics/rules.ts";
 import { normalizeAnswer } from "../../../lib/text/words/normalize.ts";
 import { projectRoot } from "../../project.ts";
 
@@ -63,6 +56,7 @@ test("exact match, coverage, F1, precision and recall equal FlashRAG's", () => {
 
 test("accepted answers that are patterns match as CuratedTREC's do in FlashRAG", () => {
   for (const [answer, patterns, em, acc] of cases.curatedtrec) {
-    assert.deepEqual([patternMatch(answer, patterns), patternCoverage(answer, patterns)], [em, acc], answer);
+    const scores = scoreAnswer(answer, patterns, "curatedtrec");
+    assert.deepEqual([scores.em, scores.acc], [em, acc], answer);
   }
 });
