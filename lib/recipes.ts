@@ -4,7 +4,7 @@ export { type AgenticAccuracy, type AgenticOptions, agenticRagR1 } from "./recip
 export { type R1SearcherOptions, r1Searcher } from "./recipes/r1-searcher.ts";
 export { ragR1 } from "./recipes/rag-r1.ts";
 export { type ReSearchOptions, reSearch } from "./recipes/re-search.ts";
-export type { Recipe, Training } from "./recipes/recipe.ts";
+export { optimiserOf, type Recipe, type Training } from "./recipes/recipe.ts";
 export { type SearchR1Options, searchR1 } from "./recipes/search-r1.ts";
 export type { AgenticLanguage, AgenticTool } from "./rollout/formats/agentic-prompts.ts";
 export type { AgenticFormatOptions } from "./rollout/formats/agentic-rag.ts";

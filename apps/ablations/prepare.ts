@@ -27,7 +27,7 @@ import { openAgent, type Setting } from "./setting.ts";
  * heart. Chosen among three by the exact match on seed 0's validation questions, one query a turn: 79.0 per cent, and
  * 75.5 with two epochs at 2e-4, 52.5 with four at 1e-3. The paper chooses by validation loss.
  */
-const formatSft = { epochs: 1, batchSize: 32, peak: 3e-4, warmupSteps: 10 } as const;
+const formatSft = { sizes: { epochs: 1, batchSize: 32 }, rate: { peak: 3e-4, warmupSteps: 10 } } as const;
 
 /** What one mode's trainings start from. */
 export interface Prepared {
@@ -86,13 +86,12 @@ async function learnFormat(setting: Setting, right: readonly Outcome[], folder: 
   onLine(`${mode}: ${samples.length} samples, by category ${counts.join(", ")}`);
   const tokenizer = await Tokenizer.load(base);
   const sequenceOf = ({ segments }: SftSample) => sftSequence(tokensOf({ segments, where: mode }, tokenizer));
-  const plan = epochs(samples.map(sequenceOf), { ...formatSft, seed });
+  const plan = epochs(samples.map(sequenceOf), { ...formatSft.sizes, seed });
   await using model = await Model.load(base, { device });
   await using trainer = await Trainer.open(model, { beta2: 0.95 });
-  const { peak, warmupSteps } = formatSft;
   await sft({
     ...{ trainer, ...plan, seed, signal },
-    learningRate: schedule({ peak, warmupSteps, decay: "cosine", steps: plan.steps }),
+    learningRate: schedule({ ...formatSft.rate, decay: "cosine", steps: plan.steps }),
     onStep: ({ step, loss }) => {
       if (step === plan.steps) onLine(`${mode}: sft, ${step} steps, loss ${loss.toFixed(3)}`);
     },

@@ -6,6 +6,7 @@ import { SeekError } from "../../lib/base/errors.ts";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
 import { evaluate } from "../../lib/evaluate/evaluate.ts";
 import { trainingOf } from "../../lib/recipes/plan.ts";
+import { optimiserOf } from "../../lib/recipes/recipe.ts";
 import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import { copyTokenizer } from "../../lib/text/tokenizers/copy-tokenizer.ts";
 import { openLearners } from "../../lib/train/open-learners.ts";
@@ -107,7 +108,7 @@ async function train(
     ...{ ...rest, algorithm: { ...algorithm, lossOn } },
     training: { ...training, steps, batchQuestions, learningRate },
   };
-  await using opened = await openLearners(model, recipe.algorithm, training);
+  await using opened = await openLearners(model, recipe.algorithm, optimiserOf(training));
   await rl({
     ...trainingOf(recipe, parts, questions === "selected" ? prepared.selected : prepared.all),
     ...{ learners: opened.learners, seed },

@@ -1,7 +1,7 @@
 /** Reinforcement learning of one recipe on the world: evaluate on held-out questions, train, evaluate again. */
 import type { Question } from "../../lib/data/question.ts";
 import { agentPartsOf, trainingOf } from "../../lib/recipes/plan.ts";
-import { type Recipe, recipeTotalReward } from "../../lib/recipes/recipe.ts";
+import { optimiserOf, type Recipe, recipeTotalReward } from "../../lib/recipes/recipe.ts";
 import type { AgentParts } from "../../lib/rollout/agents/search-agent.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { copyTokenizer } from "../../lib/text/tokenizers/copy-tokenizer.ts";
@@ -73,7 +73,7 @@ function evaluateWith(
 
 async function train(policy: Policy, parts: AgentParts, options: ReinforceOptions): Promise<void> {
   const { recipe, world, seed, endWhen, onStep, signal } = options;
-  await using opened = await openLearners(policy.model, recipe.algorithm, recipe.training);
+  await using opened = await openLearners(policy.model, recipe.algorithm, optimiserOf(recipe.training));
   await rl({
     ...trainingOf(recipe, parts, world.questions.train),
     ...{ learners: opened.learners, seed },

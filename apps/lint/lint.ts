@@ -1,5 +1,6 @@
 /** The linter: runs a few conversations with an agent's real parts and reports which laws hold. */
 
+import { checkOptions } from "../../lib/base/check-options.ts";
 import { throwIfAborted } from "../../lib/base/errors.ts";
 import { checkLimits } from "./checks/loop/limits.ts";
 import { checkLogprobs } from "./checks/loop/logprobs.ts";
@@ -19,7 +20,7 @@ import { checkVerbatimIds } from "./checks/text/verbatim-ids.ts";
 import { type Conversation, type Conversations, conversationsOf, converseAll } from "./conversations.ts";
 import { type Finding, verdict } from "./finding.ts";
 import { lossSpans, type TrainedSpan } from "./render.ts";
-import type { LintSubject } from "./subject.ts";
+import { type LintSubject, subjectKinds } from "./subject.ts";
 
 /** What the linter found. */
 export interface LintReport {
@@ -80,6 +81,7 @@ function cannotConverse(error: unknown): Finding {
  * assert.ok(findings.some(({ check, status }) => check.startsWith("generator and trainer") && status === "pass"));
  */
 export async function lint(subject: LintSubject): Promise<LintReport> {
+  checkOptions("lint", subject, subjectKinds, ["parts", "tokenizer", "model", "reward", "question"]);
   const findings: Finding[] = [];
   let conversations: Conversation[] = [];
   try {

@@ -1,4 +1,5 @@
 /** What is linted: an agent's real parts, the weights that are trained, and how trajectories become training rows. */
+import type { OptionKinds } from "../../lib/base/check-options.ts";
 import type { Question } from "../../lib/data/question.ts";
 import type { Model } from "../../lib/model/model.ts";
 import type { Reward } from "../../lib/reward/reward.ts";
@@ -48,3 +49,19 @@ export interface LintSubject {
   /** Ends it early. */
   readonly signal?: AbortSignal;
 }
+
+/** What `lint` takes. */
+export const subjectKinds: OptionKinds<LintSubject> = {
+  parts: "object",
+  tokenizer: "object",
+  model: "object",
+  reward: "function",
+  question: "object",
+  endIds: "list",
+  aggregation: "any",
+  turns: "object",
+  rollout: "function",
+  toSequences: "function",
+  score: "function",
+  signal: "signal",
+};

@@ -1,5 +1,6 @@
 /** A whole built-in world: one corpus, and train, validation and test questions that share no entities. */
 
+import { checkOptions, type OptionKinds } from "../../lib/base/check-options.ts";
 import { Dice } from "../../lib/base/random.ts";
 import type { Passage } from "../../lib/corpus/passage.ts";
 import { type Cast, type Census, drawCast, type Facts, inventFacts } from "./story/facts.ts";
@@ -20,6 +21,13 @@ export interface WorldOptions {
   /** @default 500 */
   readonly numTest?: number;
 }
+
+const optionKinds: OptionKinds<WorldOptions> = {
+  seed: "number",
+  numTrain: "number",
+  numValidation: "number",
+  numTest: "number",
+};
 
 /** One world, ready to be indexed and asked about. */
 export interface World {
@@ -90,6 +98,7 @@ function mergePassages(dice: Dice, facts: Readonly<Record<WorldSplit, Facts>>): 
  * assert.equal(world.questions.test.length, 500);
  */
 export function createWorld(options: WorldOptions): World {
+  checkOptions("createWorld", options, optionKinds, ["seed"]);
   const { seed, numTrain = 2400, numValidation = 200, numTest = 500 } = options;
   const dice = new Dice(seed, 77);
   const casts = castSplits(dice);

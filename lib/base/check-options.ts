@@ -2,7 +2,13 @@
 import { SeekError } from "./errors.ts";
 import { unknownKey } from "./spelling.ts";
 
-/** The type of a value: what `typeof` says, a list, an AbortSignal, one of some words, or `any` for what is checked elsewhere. */
+/** Refuses a value; `name` is what messages call it. */
+export type OptionCheck = (name: string, value: unknown) => void;
+
+/**
+ * The type of a value: what `typeof` says, a list, an AbortSignal, one of some words, what a function does not refuse, or
+ * `any` for what is checked elsewhere.
+ */
 export type OptionKind =
   | "number"
   | "string"
@@ -12,7 +18,8 @@ export type OptionKind =
   | "list"
   | "signal"
   | "any"
-  | readonly (string | number)[];
+  | readonly (string | number | false)[]
+  | OptionCheck;
 
 /** The keys of an options type and the kind of each; the compiler refuses one that is missing or unknown. */
 export type OptionKinds<Options> = { readonly [Key in keyof Options]-?: OptionKind };
@@ -25,14 +32,15 @@ const articles = {
   signal: "an AbortSignal",
 } as const;
 
-const expectedOf = (kind: Exclude<OptionKind, "any">): string => {
+type SimpleKind = Exclude<OptionKind, "any" | OptionCheck>;
+
+const expectedOf = (kind: SimpleKind): string => {
   if (typeof kind !== "string") return kind.map((word) => JSON.stringify(word)).join(" or ");
   if (kind === "function") return "a function";
   return kind === "object" ? "an object" : articles[kind];
 };
 
-function isOfKind(value: unknown, kind: OptionKind): boolean {
-  if (kind === "any") return true;
+function isOfKind(value: unknown, kind: SimpleKind): boolean {
   if (typeof kind !== "string") return (kind as readonly unknown[]).includes(value);
   if (kind === "list")
     return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
@@ -68,17 +76,18 @@ function textOf(value: unknown): string {
  * @param options - what the caller gave
  * @param kinds - every key there is
  * @param required - those that must be there
+ * @returns the options
  * @throws ERR_ARGUMENT naming the call, the key, what was expected, what was got, and the nearest spelling
  * @example
  * const kinds = { maxTokens: "number", stop: "list" } as const;
  * assert.throws(() => checkOptions("generate", { maxtoken: 3 }, kinds), { message: /did you mean "maxTokens"/ });
  */
-export function checkOptions(
+export function checkOptions<Options>(
   name: string,
-  options: unknown,
+  options: Options,
   kinds: Readonly<Record<string, OptionKind>>,
   required: readonly string[] = [],
-): void {
+): Options {
   if (!isOfKind(options, "object"))
     throw new SeekError("ERR_ARGUMENT", `${name}: expected an object of options, got ${shownValue(options)}`);
   for (const [key, value] of Object.entries(options as object)) {
@@ -93,6 +102,27 @@ export function checkOptions(
       (options as Readonly<Record<string, unknown>>)[key],
       kinds[key] ?? "any",
     );
+  return options;
+}
+
+/**
+ * The kind of an option that holds options itself.
+ *
+ * @param kinds - every key there is
+ * @param required - those that must be there
+ * @returns a check of such options, whose messages name the way to the key
+ * @example
+ * const transport = optionsOf({ timeoutMs: "number" });
+ * const options = { transport: { timeout: 5 } };
+ * assert.throws(() => checkOptions("remoteSearch", options, { transport }), {
+ *   message: 'remoteSearch: transport: unknown key "timeout"; did you mean "timeoutMs"?',
+ * });
+ */
+export function optionsOf<Options>(
+  kinds: OptionKinds<Options>,
+  required: readonly (keyof Options & string)[] = [],
+): OptionCheck {
+  return (name, options) => void checkOptions(name, options, kinds, required);
 }
 
 /**
@@ -106,6 +136,8 @@ export function checkOptions(
  * assert.throws(() => checkArgument("Model.load: folder", 5, "string"), { message: /expected a string, got 5/ });
  */
 export function checkArgument(name: string, value: unknown, kind: OptionKind): void {
-  if (kind === "any" || isOfKind(value, kind)) return;
-  throw new SeekError("ERR_ARGUMENT", `${name}: expected ${expectedOf(kind)}, got ${shownValue(value)}`);
+  if (kind === "any") return;
+  if (typeof kind === "function") kind(name, value);
+  else if (!isOfKind(value, kind))
+    throw new SeekError("ERR_ARGUMENT", `${name}: expected ${expectedOf(kind)}, got ${shownValue(value)}`);
 }

@@ -1,4 +1,4 @@
-/** A call that reports items while it runs, as an async generator. */
+/** A call that reports items while it runs, as an async generator, and promises that may reject before anybody waits. */
 
 /**
  * Yields what a call reports, as it comes. Leaving the loop early fires its signal and waits for its end.
@@ -36,4 +36,21 @@ export async function* streamed<Item, Result>(
     leave.abort();
     await ended;
   }
+}
+
+/**
+ * The same promise. Closing an engine rejects what it has handed out, maybe before the caller waits for it, and Node
+ * would end the process for that; whoever waits still sees the rejection.
+ */
+export function handled<Result>(promise: Promise<Result>): Promise<Result> {
+  promise.catch(() => {});
+  return promise;
+}
+
+/** The same generator; what its `next` promises is {@link handled}. */
+export function handledSteps<Item, Result>(
+  steps: AsyncGenerator<Item, Result, undefined>,
+): AsyncGenerator<Item, Result, undefined> {
+  const next = steps.next.bind(steps);
+  return Object.assign(steps, { next: () => handled(next()) });
 }

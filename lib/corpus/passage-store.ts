@@ -1,7 +1,9 @@
 /** Passages by number, mapped from one file: opening reads no text, and a passage becomes an object when asked for. */
+
 import type { Handle } from "../base/addon/handle.ts";
 import { native } from "../base/addon/native.ts";
 import { batchesOf } from "../base/batches.ts";
+import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import type { Passage } from "./passage.ts";
 
@@ -98,8 +100,10 @@ export class PassageWriter {
 export async function writePassageStore(
   path: string,
   passages: Iterable<Passage> | AsyncIterable<Passage>,
-  { signal }: { readonly signal?: AbortSignal } = {},
+  options: { readonly signal?: AbortSignal } = {},
 ): Promise<number> {
+  checkArgument("writePassageStore: path", path, "string");
+  const { signal } = checkOptions("writePassageStore", options, { signal: "signal" });
   const writer = PassageWriter.create(path);
   try {
     for await (const batch of batchesOf(passages, batchSize)) {
@@ -140,10 +144,9 @@ export class PassageStore implements AsyncIterable<Passage> {
    * @returns the store, to be closed
    * @throws ERR_IO when the file cannot be read, ERR_FORMAT when it is damaged or something else
    */
-  static async open(
-    path: string,
-    { verify = true }: { readonly verify?: boolean } = {},
-  ): Promise<PassageStore> {
+  static async open(path: string, options: { readonly verify?: boolean } = {}): Promise<PassageStore> {
+    checkArgument("PassageStore.open: path", path, "string");
+    const { verify = true } = checkOptions("PassageStore.open", options, { verify: "boolean" });
     return new PassageStore(await native().passageStoreOpen(path, verify));
   }
 

@@ -1,7 +1,9 @@
 /** Documents from a file or a folder of files in any known form, as a stream. */
+
 import { readdir, stat } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { batchesOf } from "../base/batches.ts";
+import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { readElements } from "../data/files/json-elements.ts";
 import { type JsonRow, parseRow } from "../data/files/jsonl.ts";
@@ -149,8 +151,11 @@ export async function corpusFiles(path: string): Promise<CorpusFile[]> {
  */
 export async function* readDocuments(
   path: string,
-  { signal, onProgress }: ReadDocumentsOptions = {},
+  options: ReadDocumentsOptions = {},
 ): AsyncGenerator<Document> {
+  checkArgument("readDocuments: path", path, "string");
+  const kinds = { signal: "signal", onProgress: "function" } as const;
+  const { signal, onProgress } = checkOptions("readDocuments", options, kinds);
   const files = await corpusFiles(path);
   const totalBytes = files.reduce((sum, { numBytes }) => sum + numBytes, 0);
   let numDocuments = 0;

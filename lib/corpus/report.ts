@@ -2,6 +2,7 @@
 import type { Handle } from "../base/addon/handle.ts";
 import { native } from "../base/addon/native.ts";
 import type { NativeCorpusSummary } from "../base/addon/passages.ts";
+import { checkOptions, type OptionKinds, optionsOf } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import type { Passage } from "./passage.ts";
 import type { PassageStore } from "./passage-store.ts";
@@ -32,6 +33,11 @@ export interface ReportOptions {
   /** Examples of each sort, 100 at most. @default 5 */
   readonly numExamples?: number;
 }
+
+const reportKinds: OptionKinds<ReportOptions> = { maxWords: "number", numExamples: "number" };
+
+/** Of an option `report`. */
+export const reportKind = optionsOf<ReportOptions>(reportKinds);
 
 /** Passages of a store that are read between two looks at the signal. */
 const storeBatch = 100_000;
@@ -114,6 +120,7 @@ export async function reportOf(
   store: PassageStore,
   options: ReportOptions & { readonly signal?: AbortSignal } = {},
 ): Promise<CorpusReport> {
+  checkOptions("reportOf", options, { ...reportKinds, signal: "signal" });
   const counter = new CorpusCounter(options);
   try {
     await counter.addStore(store, options);

@@ -1,4 +1,5 @@
 /** From documents to passages. */
+import { checkOptions, type OptionKinds, optionsOf } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import type { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 import type { Document } from "./document.ts";
@@ -26,6 +27,20 @@ export interface SplitOptions {
   readonly tokenizer?: Tokenizer | undefined;
   readonly signal?: AbortSignal | undefined;
 }
+
+const cutKinds: OptionKinds<Omit<SplitOptions, "signal">> = {
+  by: ["words", "tokens", "sentences", "paragraphs"],
+  size: "number",
+  overlap: "number",
+  ids: ["document", "running"],
+  tokenizer: "object",
+};
+
+/** What `splitDocuments` takes. */
+export const splitKinds: OptionKinds<SplitOptions> = { ...cutKinds, signal: "signal" };
+
+/** Of an option `split`. */
+export const splitKind = optionsOf<Omit<SplitOptions, "signal">>(cutKinds);
 
 type Splitter = (text: string) => string[];
 
@@ -97,6 +112,7 @@ export async function* splitDocuments(
   documents: Iterable<Document> | AsyncIterable<Document>,
   options: SplitOptions = {},
 ): AsyncGenerator<Passage> {
+  checkOptions("splitDocuments", options, splitKinds);
   const splitter = new DocumentSplitter(options);
   for await (const document of documents) {
     throwIfAborted(options.signal, "split");

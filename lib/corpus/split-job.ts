@@ -1,14 +1,16 @@
 /** A corpus split into a file of passages, by a job that resumes after a kill. */
-import { type FileHandle, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { readFile, rename, rm, stat } from "node:fs/promises";
 import { native } from "../base/addon/native.ts";
 import { batchesOf } from "../base/batches.ts";
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
+import { Journal } from "../base/files/journal.ts";
 import type { Passage } from "./passage.ts";
 import { writePassageStore } from "./passage-store.ts";
 import { type CorpusFile, corpusFiles, type ReadProgress, readDocuments } from "./read-documents.ts";
-import { CorpusCounter, type CorpusReport, type ReportOptions } from "./report.ts";
-import { DocumentSplitter, type SplitOptions } from "./split-documents.ts";
+import { CorpusCounter, type CorpusReport, type ReportOptions, reportKind } from "./report.ts";
+import { DocumentSplitter, type SplitOptions, splitKinds } from "./split-documents.ts";
 
 /** How far a split has come. */
 export interface SplitProgress extends ReadProgress {
@@ -31,6 +33,17 @@ export interface SplitCorpusOptions extends SplitOptions {
   readonly onProgress?: (progress: SplitProgress) => void;
 }
 
+const optionKinds: OptionKinds<SplitCorpusOptions> = {
+  ...splitKinds,
+  input: "string",
+  out: "string",
+  form: ["jsonl", "store"],
+  resume: "boolean",
+  flushBytes: "number",
+  report: reportKind,
+  onProgress: "function",
+};
+
 /** What a split made. */
 export interface SplitResult {
   readonly numDocuments: number;
@@ -38,7 +51,7 @@ export interface SplitResult {
 }
 
 /** How much of the output is on the disk, and of what input and options it is the split. */
-interface Journal {
+interface Progress {
   readonly plan: unknown;
   readonly numDocuments: number;
   readonly numPassages: number;
@@ -54,9 +67,9 @@ async function planOf(files: readonly CorpusFile[], options: SplitCorpusOptions)
   return { by, size, overlap, ids, vocabulary: tokenizer?.vocabSize ?? 0, files: await Promise.all(stamps) };
 }
 
-function parseJournal(path: string, text: string): Journal {
+function parseProgress(path: string, text: string): Progress {
   try {
-    return JSON.parse(text) as Journal;
+    return JSON.parse(text) as Progress;
   } catch (cause) {
     throw new SeekError("ERR_FORMAT", `${path}: not a split's journal: ${(cause as Error).message}`, {
       cause,
@@ -64,22 +77,22 @@ function parseJournal(path: string, text: string): Journal {
   }
 }
 
-async function readJournal(path: string, plan: unknown): Promise<Journal | undefined> {
+async function readProgress(path: string, plan: unknown): Promise<Progress | undefined> {
   const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === "ENOENT") return undefined;
     throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
   });
   if (text === undefined) return undefined;
-  const journal = parseJournal(path, text);
-  if (JSON.stringify(journal.plan) === JSON.stringify(plan)) return journal;
+  const progress = parseProgress(path, text);
+  if (JSON.stringify(progress.plan) === JSON.stringify(plan)) return progress;
   throw new SeekError(
     "ERR_STATE",
-    `${path}: the split that was stopped had other files or options: ${JSON.stringify(journal.plan)}; start over without resume`,
+    `${path}: the split that was stopped had other files or options: ${JSON.stringify(progress.plan)}; start over without resume`,
   );
 }
 
 interface LineSettings {
-  readonly journalPath: string;
+  readonly progressPath: string;
   readonly plan: unknown;
   readonly flushBytes: number;
   readonly counter: CorpusCounter;
@@ -89,36 +102,30 @@ interface LineSettings {
 class PassageLines {
   numDocuments = 0;
   numPassages = 0;
-  readonly #file: FileHandle;
-  readonly #journalPath: string;
+  readonly #journal: Journal;
+  readonly #progressPath: string;
   readonly #plan: unknown;
   readonly #counter: CorpusCounter;
   readonly #flushBytes: number;
-  #numBytes = 0;
   #uncounted: Passage[] = [];
   #counting: Promise<void> = Promise.resolve();
   #lines: Buffer[] = [];
   #numPendingBytes = 0;
 
-  constructor(file: FileHandle, { counter, ...settings }: LineSettings) {
-    this.#file = file;
-    this.#journalPath = settings.journalPath;
+  constructor(journal: Journal, { counter, ...settings }: LineSettings) {
+    this.#journal = journal;
+    this.#progressPath = settings.progressPath;
     this.#plan = settings.plan;
     this.#flushBytes = settings.flushBytes;
     this.#counter = counter;
   }
 
-  /** Takes up what a stopped split left: lines behind the last flush are cut off, those before it are counted. */
-  async resume(partial: string, { numDocuments, numPassages, numBytes }: Journal): Promise<void> {
-    const { size } = await this.#file.stat();
-    if (size < numBytes)
-      throw new SeekError("ERR_FORMAT", `${partial}: expected at least ${numBytes} bytes, got ${size}`);
-    await this.#file.truncate(numBytes);
+  /** Takes up what a stopped split left: the lines before its last flush are counted. */
+  async resume(partial: string, { numDocuments, numPassages }: Progress): Promise<void> {
     for await (const passages of batchesOf(readDocuments(partial), passagesAtOnce))
       await this.#counter.add(passages);
     this.numDocuments = numDocuments;
     this.numPassages = numPassages;
-    this.#numBytes = numBytes;
   }
 
   /** The passages of the next document. */
@@ -134,16 +141,17 @@ class PassageLines {
     if (this.#numPendingBytes >= this.#flushBytes) await this.flush();
   }
 
-  /** Brings lines and then the journal to the disk. */
+  /** Brings lines and then the progress to the disk. */
   async flush(): Promise<void> {
     const bytes = Buffer.concat(this.#lines);
     this.#lines = [];
     this.#numPendingBytes = 0;
-    await this.#write(bytes);
-    await this.#file.datasync();
+    await this.#journal.append(bytes);
+    await this.#journal.sync();
     const { numDocuments, numPassages } = this;
-    const journal: Journal = { plan: this.#plan, numDocuments, numPassages, numBytes: this.#numBytes };
-    await writeFileAtomic(this.#journalPath, JSON.stringify(journal));
+    const { bytes: numBytes } = this.#journal;
+    const progress: Progress = { plan: this.#plan, numDocuments, numPassages, numBytes };
+    await writeFileAtomic(this.#progressPath, JSON.stringify(progress));
   }
 
   /** Waits until all is on the disk and counted. */
@@ -160,14 +168,6 @@ class PassageLines {
     this.#uncounted = [];
     this.#counting = this.#counter.add(passages);
     this.#counting.catch(() => undefined);
-  }
-
-  async #write(bytes: Buffer): Promise<void> {
-    for (let at = 0; at < bytes.length; ) {
-      const { bytesWritten } = await this.#file.write(bytes, at, bytes.length - at, this.#numBytes);
-      at += bytesWritten;
-      this.#numBytes += bytesWritten;
-    }
   }
 }
 
@@ -196,25 +196,25 @@ async function publish(partial: string, { out, form, signal }: SplitCorpusOption
 async function runSplit(options: SplitCorpusOptions, plan: unknown): Promise<SplitResult> {
   const { out, resume = false, flushBytes = 1 << 24 } = options;
   const partial = `${out}.partial`;
-  const journalPath = `${out}.journal`;
+  const progressPath = `${out}.journal`;
   // A kill after the output got its place can leave a journal alone.
   const isStopped = resume && (await stat(partial).catch(() => undefined)) !== undefined;
-  const journal = isStopped ? await readJournal(journalPath, plan) : undefined;
-  if (journal === undefined) await rm(journalPath, { force: true });
+  const before = isStopped ? await readProgress(progressPath, plan) : undefined;
+  if (before === undefined) await rm(progressPath, { force: true });
   const counter = new CorpusCounter(options.report);
-  const file = await open(partial, journal === undefined ? "w" : "r+").catch((cause) => {
+  const journal = await Journal.open(partial, before?.numBytes ?? 0).catch((cause) => {
     counter.close();
     throw cause;
   });
   try {
-    const lines = new PassageLines(file, { journalPath, plan, flushBytes, counter });
-    if (journal !== undefined) await lines.resume(partial, journal);
+    const lines = new PassageLines(journal, { progressPath, plan, flushBytes, counter });
+    if (before !== undefined) await lines.resume(partial, before);
     await splitRest(lines, options);
     await publish(partial, options);
-    await rm(journalPath, { force: true });
+    await rm(progressPath, { force: true });
     return { numDocuments: lines.numDocuments, report: await counter.report() };
   } finally {
-    await file.close();
+    await journal.close();
     counter.close();
   }
 }
@@ -231,6 +231,7 @@ async function runSplit(options: SplitCorpusOptions, plan: unknown): Promise<Spl
  * const { report } = await splitCorpus({ input: "passages.jsonl", out: "split.jsonl", size: 100 });
  */
 export async function splitCorpus(options: SplitCorpusOptions): Promise<SplitResult> {
+  checkOptions("splitCorpus", options, optionKinds, ["input", "out"]);
   const { input, out, signal } = options;
   throwIfAborted(signal, "split");
   if ((await stat(out).catch(() => undefined))?.isDirectory()) {

@@ -1,4 +1,5 @@
 /** Lets an agent try questions until it is right, writes down how each fared, and goes on after a kill. */
+import { checkOptions, type OptionKinds, optionsOf } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { mixSeed } from "../base/seed.ts";
 import { type JsonRow, rowError } from "../data/files/jsonl.ts";
@@ -51,6 +52,22 @@ export interface AttemptOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What `attemptQuestions` takes. */
+export const attemptKinds: OptionKinds<AttemptOptions> = {
+  agent: "function",
+  isRight: "function",
+  write: "function",
+  maxAttempts: "number",
+  seed: "number",
+  concurrency: "number",
+  log: optionsOf<NonNullable<AttemptOptions["log"]>>({ path: "string", settings: "object" }, [
+    "path",
+    "settings",
+  ]),
+  onProgress: "function",
+  signal: "signal",
+};
+
 /** How far it has come. */
 export interface AttemptProgress {
   readonly done: number;
@@ -85,6 +102,7 @@ export async function attemptQuestions(
   questions: readonly Question[],
   options: AttemptOptions,
 ): Promise<Attempts> {
+  checkOptions("attemptQuestions", options, attemptKinds, ["agent", "isRight"]);
   const { concurrency, signal, onProgress } = options;
   const log = options.log && (await ProgressLog.open(options.log.path, { ...options.log, resume: true }));
   try {

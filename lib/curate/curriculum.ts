@@ -1,8 +1,15 @@
 /** Lets an agent try questions and chooses those to train on, by the rule of RAG-R1 or of R1-Searcher. */
+import { checkOptions } from "../base/check-options.ts";
 import { mixSeed } from "../base/seed.ts";
 import { sampleQuestions } from "../data/prepare.ts";
 import type { Question } from "../data/question.ts";
-import { type AttemptOptions, type Attempts, attemptQuestions, type Outcome } from "./attempts.ts";
+import {
+  type AttemptOptions,
+  type Attempts,
+  attemptKinds,
+  attemptQuestions,
+  type Outcome,
+} from "./attempts.ts";
 import {
   type Difficulty,
   difficultyOf,
@@ -33,6 +40,8 @@ export interface CurriculumOptions extends Omit<AttemptOptions, "write"> {
   readonly maxAttempts?: number;
 }
 
+const { write: _, ...curriculumKinds } = attemptKinds;
+
 /** What RAG-R1's rule needs besides. */
 export interface RagCurriculumOptions extends CurriculumOptions {
   /** Ids of the questions that were answered rightly when the SFT data were made. */
@@ -56,8 +65,11 @@ export interface RagCurriculumOptions extends CurriculumOptions {
  */
 export async function ragCurriculum(
   questions: readonly Question[],
-  { solved, easyShare, maxAttempts = ragSelection.maxAttempts, ...options }: RagCurriculumOptions,
+  given: RagCurriculumOptions,
 ): Promise<Curriculum> {
+  const kinds = { ...curriculumKinds, solved: "object", easyShare: "number" } as const;
+  checkOptions("ragCurriculum", given, kinds, ["agent", "isRight", "solved"]);
+  const { solved, easyShare, maxAttempts = ragSelection.maxAttempts, ...options } = given;
   const wrong = questions.filter(({ id }) => !solved.has(id));
   const easy = questions.filter(({ id }) => solved.has(id));
   const { outcomes, failures } = await attemptQuestions(wrong, { ...options, maxAttempts });
@@ -97,12 +109,10 @@ export async function ragCurriculum(
  */
 export async function r1SearcherCurriculum(
   questions: readonly Question[],
-  {
-    levels = ["medium", "difficult"],
-    maxAttempts = r1SearcherBounds.maxAttempts,
-    ...options
-  }: CurriculumOptions & { readonly levels?: readonly Difficulty[] },
+  given: CurriculumOptions & { readonly levels?: readonly Difficulty[] },
 ): Promise<Curriculum> {
+  checkOptions("r1SearcherCurriculum", given, { ...curriculumKinds, levels: "list" }, ["agent", "isRight"]);
+  const { levels = ["medium", "difficult"], maxAttempts = r1SearcherBounds.maxAttempts, ...options } = given;
   const { outcomes, failures } = await attemptQuestions(questions, { ...options, maxAttempts });
   const ranked = triedOf(questions, outcomes).map((tried) => ({
     ...tried.question,

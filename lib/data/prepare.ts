@@ -1,4 +1,5 @@
 /** The files of a data set, in its own format, become one list of questions. */
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { defined } from "../base/defined.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { mixSeed } from "../base/seed.ts";
@@ -32,6 +33,16 @@ export interface PrepareOptions {
   readonly skipInvalid?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
+
+const optionKinds: OptionKinds<PrepareOptions> = {
+  format: "string",
+  aliases: "string",
+  sample: "number",
+  seed: "number",
+  documents: "boolean",
+  skipInvalid: "boolean",
+  signal: "signal",
+};
 
 /** A row that is not among the questions. */
 export interface LeftOut {
@@ -141,6 +152,7 @@ export async function prepareQuestions(
   files: readonly DataFile[],
   options: PrepareOptions,
 ): Promise<Prepared> {
+  checkOptions("prepareQuestions", options, optionKinds, ["format"]);
   const { sample, seed = 0 } = options;
   if (sample !== undefined && !(Number.isInteger(sample) && sample > 0))
     throw new SeekError("ERR_RANGE", `sample: expected an integer of at least 1, got ${sample}`);

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { CorpusCounter, type CorpusReport } from "../corpus/report.ts";
 import type { Question } from "../data/question.ts";
@@ -32,6 +33,15 @@ export interface CheckCorpusOptions {
   readonly onProgress?: (progress: CheckProgress) => void;
   readonly signal?: AbortSignal;
 }
+
+const optionKinds: OptionKinds<CheckCorpusOptions> = {
+  corpus: "string",
+  sets: "list",
+  depths: "list",
+  maxWords: "number",
+  onProgress: "function",
+  signal: "signal",
+};
 
 /** How far a check has come. */
 export interface CheckProgress {
@@ -179,7 +189,8 @@ async function checkIndex(work: Work): Promise<CorpusCheck> {
  * @example
  * const { answerable, recall } = await checkCorpus({ corpus: "index", sets: [{ name: "mine", questions }] });
  */
-export async function checkCorpus({ corpus, ...options }: CheckCorpusOptions): Promise<CorpusCheck> {
+export async function checkCorpus(given: CheckCorpusOptions): Promise<CorpusCheck> {
+  const { corpus, ...options } = checkOptions("checkCorpus", given, optionKinds, ["corpus", "sets"]);
   const { depths = [1], signal, onProgress } = options;
   if (depths.length === 0) throw new SeekError("ERR_RANGE", "depths: expected at least one, got none");
   const wrong = depths.find((k) => !Number.isInteger(k) || k < 1);

@@ -24,7 +24,8 @@ export interface EncoderOptions {
   readonly maxTokens?: number;
 }
 
-const optionKinds: OptionKinds<EncoderOptions> = {
+/** What `Encoder.open` takes. */
+export const encoderKinds: OptionKinds<EncoderOptions> = {
   dtype: ["float32", "bfloat16"],
   device: "string",
   pooling: ["cls", "mean", "last"],
@@ -85,7 +86,7 @@ export class Encoder implements Embedder {
    */
   static async open(folder: string, options: EncoderOptions = {}): Promise<Encoder> {
     checkArgument("Encoder.open: folder", folder, "string");
-    checkOptions("Encoder.open", options, optionKinds);
+    checkOptions("Encoder.open", options, encoderKinds);
     const { dtype = "float32", device = "cpu" } = options;
     const found = await readSentenceFolder(folder);
     const pooling = poolingOf(folder, options, found);
@@ -113,7 +114,8 @@ export class Encoder implements Embedder {
    * @returns f32 [N, dim], row-major
    * @throws ERR_STATE after close, ERR_ABORTED
    */
-  embedPassages(texts: readonly string[], { signal }: EmbedOptions = {}): Promise<Float32Array> {
+  async embedPassages(texts: readonly string[], options: EmbedOptions = {}): Promise<Float32Array> {
+    const { signal } = checkOptions("encoder.embedPassages", options, { signal: "signal" });
     return this.#embed(texts, this.settings.passagePrefix, signal);
   }
 
@@ -125,7 +127,8 @@ export class Encoder implements Embedder {
    * @returns f32 [Q, dim], row-major
    * @throws ERR_STATE after close, ERR_ABORTED
    */
-  embedQueries(texts: readonly string[], { signal }: EmbedOptions = {}): Promise<Float32Array> {
+  async embedQueries(texts: readonly string[], options: EmbedOptions = {}): Promise<Float32Array> {
+    const { signal } = checkOptions("encoder.embedQueries", options, { signal: "signal" });
     return this.#embed(texts, this.settings.queryPrefix, signal);
   }
 

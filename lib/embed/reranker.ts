@@ -75,10 +75,11 @@ export class Reranker {
    * @returns f32 [N], as {@link Reranker.score}
    * @throws ERR_STATE after close, ERR_ABORTED
    */
-  scorePairs(
+  async scorePairs(
     pairs: readonly (readonly [string, string])[],
-    { signal }: { readonly signal?: AbortSignal } = {},
+    options: { readonly signal?: AbortSignal } = {},
   ): Promise<Float32Array> {
+    const { signal } = checkOptions("reranker.scorePairs", options, { signal: "signal" });
     const { tokenizer, maxTokens } = this.#native;
     return this.#native.encode(pairs, (pair) => pairRow(tokenizer, pair, maxTokens), signal);
   }

@@ -2,7 +2,7 @@
 import type { NativeEngine } from "../base/addon/engines.ts";
 import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
-import { streamed } from "../base/streamed.ts";
+import { handled, handledSteps, streamed } from "../base/streamed.ts";
 import { emptySpan, join, type SequenceEvent, toSpan } from "./sequence-event.ts";
 import {
   checkIds,
@@ -49,15 +49,6 @@ interface SpanReader {
   readonly onChunk: (chunk: SpanChunk) => void;
   /** Fires when the reader leaves. */
   readonly leave: AbortSignal;
-}
-
-/**
- * The same promise. Closing an engine rejects what it has handed out, maybe before the caller waits for it, and Node
- * would end the process for that; whoever waits still sees the rejection.
- */
-function handled<Result>(promise: Promise<Result>): Promise<Result> {
-  promise.catch(() => {});
-  return promise;
 }
 
 /**
@@ -116,7 +107,7 @@ export class Sequence {
    * @throws as {@link Sequence.generate}
    */
   stream(options: GenerateOptions): AsyncGenerator<SpanChunk, Span, undefined> {
-    return streamed((onChunk, leave) => this.#start(options, { onChunk, leave }));
+    return handledSteps(streamed((onChunk, leave) => this.#start(options, { onChunk, leave })));
   }
 
   /**

@@ -1,4 +1,5 @@
 /** Two runs over the same questions: how far apart they are, and whether chance explains it. */
+import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { type JsonRow, readJsonRows, rowError, textColumn } from "../data/files/jsonl.ts";
 import {
@@ -61,6 +62,7 @@ export async function compareRuns(
   secondPath: string,
   options: BootstrapOptions = {},
 ): Promise<Comparison> {
+  checkOptions("compareRuns", options, { resamples: "number", confidence: "number", seed: "number" });
   const [first, second] = [await readRun(firstPath), await readRun(secondPath)];
   refuseMissing(first, second, secondPath);
   refuseMissing(second, first, firstPath);

@@ -61,5 +61,5 @@ export const evaluateKinds: OptionKinds<EvaluateSetsOptions> = {
   judge: "function",
   alone: "number",
   onProgress: "function",
-  signal: "object",
+  signal: "signal",
 };

@@ -1,10 +1,12 @@
 /** What is indexed: passages as they come, or files of documents, cut into passages where they are texts. */
+
 import { stat } from "node:fs/promises";
+import { checkArgument } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { formatOf } from "../corpus/format.ts";
 import type { Passage } from "../corpus/passage.ts";
 import { corpusFiles, type ReadProgress, readDocuments } from "../corpus/read-documents.ts";
-import { type SplitOptions, splitDocuments } from "../corpus/split-documents.ts";
+import { type SplitOptions, splitDocuments, splitKind } from "../corpus/split-documents.ts";
 
 /** Passages, or a file or folder that `readDocuments` reads. */
 export type Corpus = string | Iterable<Passage> | AsyncIterable<Passage>;
@@ -17,6 +19,12 @@ export type Split = "auto" | false | Omit<SplitOptions, "signal">;
 
 /** What `auto` does to plain text. */
 const textSplit = { by: "paragraphs", size: 100 } as const;
+
+/** Refuses what is no {@link Split}. */
+export function checkSplit(name: string, split: unknown): void {
+  if (typeof split === "object") splitKind(name, split);
+  else checkArgument(name, split, ["auto", false]);
+}
 
 /** How to read a corpus. */
 export interface CorpusOptions {

@@ -1,10 +1,12 @@
 /** What turns an index's passages and queries into vectors. */
+
 import { resolve } from "node:path";
+import { optionsOf } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { indexedText } from "../corpus/passage.ts";
 import type { PassageStore } from "../corpus/passage-store.ts";
 import type { EmbedOptions } from "../embed/embedder.ts";
-import { Encoder, type EncoderOptions } from "../embed/encoder.ts";
+import { Encoder, type EncoderOptions, encoderKinds } from "../embed/encoder.ts";
 import { HashedEmbedder } from "../embed/hashed-embedder.ts";
 import type { EmbedderSettings } from "./manifest.ts";
 
@@ -12,6 +14,9 @@ import type { EmbedderSettings } from "./manifest.ts";
 export interface EncoderChoice extends EncoderOptions {
   readonly path: string;
 }
+
+/** Of an option that is an {@link EncoderChoice}. */
+export const encoderKind = optionsOf<EncoderChoice>({ ...encoderKinds, path: "string" }, ["path"]);
 
 /** Passages of a store by number. */
 export interface StoredRange {

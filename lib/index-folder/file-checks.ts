@@ -10,6 +10,9 @@ import { listFiles, type Manifest, type SegmentEntry, segmentFolder } from "./ma
  */
 export type Verify = "touched" | "all" | "none";
 
+/** Of an option `verify`. */
+export const verifyKind: readonly Verify[] = ["touched", "all", "none"];
+
 /** The checks of one opening. */
 export class FileChecks {
   readonly #folder: string;

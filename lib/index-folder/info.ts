@@ -1,6 +1,7 @@
 /** What an index folder holds, and whether it is sound. */
+import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { codeOf } from "../base/errors.ts";
-import { FileChecks, type Verify } from "./file-checks.ts";
+import { FileChecks, type Verify, verifyKind } from "./file-checks.ts";
 import { countLive, embedderSegment, type IndexSettings, listFiles, type SegmentEntry } from "./manifest.ts";
 import { needManifest, openOwnEmbedder } from "./open.ts";
 import { Segment } from "./segment.ts";
@@ -51,8 +52,10 @@ function infoOf(entry: SegmentEntry): SegmentInfo {
  */
 export async function indexInfo(
   folder: string,
-  { verify = "touched" }: { readonly verify?: Verify } = {},
+  options: { readonly verify?: Verify } = {},
 ): Promise<IndexInfo> {
+  checkArgument("indexInfo: folder", folder, "string");
+  const { verify = "touched" } = checkOptions("indexInfo", options, { verify: verifyKind });
   const manifest = await needManifest(folder);
   const { settings } = manifest;
   const checks = await FileChecks.begin(folder, verify);

@@ -8,7 +8,7 @@ import type { Search } from "../search/search.ts";
 import { findBuildPlan } from "./build-plan.ts";
 import { nextSegment } from "./change.ts";
 import { type FolderEmbedder, openEmbedder } from "./embedders.ts";
-import { FileChecks, type Verify } from "./file-checks.ts";
+import { FileChecks, type Verify, verifyKind } from "./file-checks.ts";
 import { findRows, firstRows, readHits, type SearchMode } from "./find.ts";
 import {
   countLive,
@@ -34,7 +34,7 @@ export interface OpenIndexOptions {
 
 const optionKinds: OptionKinds<OpenIndexOptions> = {
   mode: "string",
-  verify: "string",
+  verify: verifyKind,
   encoder: "string",
   device: "string",
 };

@@ -8,6 +8,7 @@ import type { Sampling, TextCodec } from "../rollout/seams.ts";
 import type { Search } from "../search/search.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import type { Algorithm } from "../train/algorithm/algorithm.ts";
+import type { AdamWOptions } from "../train/learner/learner.ts";
 
 /** A recipe: format, limits, reward, algorithm and training of an agent. */
 export interface Recipe {
@@ -73,6 +74,20 @@ export function resizedTraining(training: Training, changes: Partial<Training>):
     criticWarmupSteps: scaled(training.criticWarmupSteps),
     ...given,
   };
+}
+
+/**
+ * What a recipe's training says of AdamW.
+ *
+ * @param training - the recipe's
+ * @returns options for `openLearners`
+ * @example
+ * const { algorithm, training } = ragR1({ queries: "multi" });
+ * await using opened = await openLearners(model, algorithm, optimiserOf(training));
+ * assert.equal(optimiserOf(training).weightDecay, 0.01);
+ */
+export function optimiserOf({ weightDecay, beta1, beta2, maxGradNorm }: Training): AdamWOptions {
+  return { weightDecay, beta1, beta2, maxGradNorm };
 }
 
 /**

@@ -1,7 +1,12 @@
 /** Search-R1 (arXiv 2503.09516): think, search one query a turn, answer; by PPO or GRPO, with or without format reward. */
 import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { emReward } from "../reward/reward.ts";
-import { type FormatScores, formatReward, wholeTextEmReward } from "../reward/systems/search-r1.ts";
+import {
+  type FormatScores,
+  formatReward,
+  formatScoresKind,
+  wholeTextEmReward,
+} from "../reward/systems/search-r1.ts";
 import { ragFormat } from "../rollout/formats/format.ts";
 import { originalRagFormat, searchR1Observation } from "../rollout/formats/original-rag.ts";
 import { algorithms } from "../train/algorithm/algorithm.ts";
@@ -19,7 +24,7 @@ export interface SearchR1Options {
 
 const optionKinds: OptionKinds<SearchR1Options> = {
   algorithm: ["ppo", "grpo"],
-  format: "any",
+  format: (name, value) => (value === true ? undefined : formatScoresKind(name, value)),
   faithful: "boolean",
 };
 

@@ -1,9 +1,10 @@
 /** A language model behind an OpenAI-compatible server: one message in, one text out. */
+import { checkArgument, checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { Endpoint, httpUrl } from "./endpoint.ts";
-import type { TransportOptions } from "./guard.ts";
+import { type TransportOptions, transportKind } from "./guard.ts";
 import { KeptAnswers } from "./kept-answers.ts";
-import { bearer, type KeyOptions, optionalKey } from "./secret.ts";
+import { bearer, type KeyOptions, keyKinds, optionalKey } from "./secret.ts";
 
 /** Which model, where, and how it is asked. */
 export interface ChatOptions extends KeyOptions {
@@ -19,6 +20,16 @@ export interface ChatOptions extends KeyOptions {
   /** @default a minute an attempt, three minutes in all */
   readonly transport?: TransportOptions;
 }
+
+const optionKinds: OptionKinds<ChatOptions> = {
+  url: "string",
+  model: "string",
+  temperature: "number",
+  maxTokens: "number",
+  cache: "string",
+  transport: transportKind,
+  ...keyKinds,
+};
 
 /** How one message is asked. */
 export interface ChatRequest {
@@ -56,9 +67,10 @@ export class Chat {
   /**
    * @param options - address, model, key, cache, patience
    * @returns a chat, to be closed
-   * @throws ERR_ARGUMENT when the address is none or the key's variable not set; ERR_IO or ERR_FORMAT for the cache
+   * @throws ERR_ARGUMENT for an unknown key, when the address is none or the key's variable not set; ERR_IO or ERR_FORMAT for the cache
    */
   static async open(options: ChatOptions): Promise<Chat> {
+    checkOptions("Chat.open", options, optionKinds, ["url", "model"]);
     const { model, temperature = 0, maxTokens = 1024, cache } = options;
     const transport = { timeoutMs: 60_000, deadlineMs: 180_000, ...options.transport };
     const endpoint = new Endpoint(chatUrl(options.url), bearer(optionalKey(options)), transport);
@@ -74,7 +86,9 @@ export class Chat {
    * @returns the reply
    * @throws ERR_REMOTE naming the address, what was expected and what came; ERR_ABORTED; what `check` throws
    */
-  async ask(content: string, { signal, check }: ChatRequest = {}): Promise<string> {
+  async ask(content: string, request: ChatRequest = {}): Promise<string> {
+    checkArgument("chat.ask: content", content, "string");
+    const { signal, check } = checkOptions("chat.ask", request, { signal: "signal", check: "function" });
     const before = this.#kept?.get(this.#body(content));
     if (before !== undefined) return before;
     const running = this.#underWay.get(content);

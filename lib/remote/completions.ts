@@ -1,9 +1,10 @@
 /** Continuations of texts by a language model behind an OpenAI-compatible server: bare completions, or chat messages. */
 import type { z } from "zod";
+import { checkOptions, type OptionKinds, optionsOf } from "../base/check-options.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { Endpoint, httpUrl } from "./endpoint.ts";
 import { cockatiel, type TransportOptions } from "./guard.ts";
-import { bearer, type KeyOptions, optionalKey } from "./secret.ts";
+import { bearer, type KeyOptions, keyKinds, optionalKey } from "./secret.ts";
 
 /** `completions` continues a text as it is; `chat` lets the server put its template around messages. */
 export type CompletionApi = "completions" | "chat";
@@ -20,6 +21,21 @@ export interface CompletionsOptions extends KeyOptions {
   /** @default five minutes an attempt, fifteen in all, six more attempts */
   readonly transport?: Omit<TransportOptions, "maxConcurrent">;
 }
+
+const optionKinds: OptionKinds<CompletionsOptions> = {
+  url: "string",
+  model: "string",
+  api: ["completions", "chat"],
+  maxConcurrent: "number",
+  transport: optionsOf<NonNullable<CompletionsOptions["transport"]>>({
+    timeoutMs: "number",
+    deadlineMs: "number",
+    retries: "number",
+    breakAfter: "number",
+    coolMs: "number",
+  }),
+  ...keyKinds,
+};
 
 /** A message of a chat. */
 export interface ChatMessage {
@@ -38,6 +54,16 @@ export interface CompletionRequest {
   readonly seed?: number;
   readonly signal?: AbortSignal | undefined;
 }
+
+const requestKinds: OptionKinds<CompletionRequest> = {
+  prompt: "any",
+  maxTokens: "number",
+  stop: "list",
+  temperature: "number",
+  topP: "number",
+  seed: "number",
+  signal: "signal",
+};
 
 /** What a server wrote. */
 export interface Completion {
@@ -87,8 +113,9 @@ export class Completions {
   readonly #model: string;
   readonly #turns;
 
-  /** @throws ERR_ARGUMENT when the address is none or the key's variable not set; ERR_RANGE */
+  /** @throws ERR_ARGUMENT for an unknown key, when the address is none or the key's variable not set; ERR_RANGE */
   constructor(options: CompletionsOptions) {
+    checkOptions("Completions", options, optionKinds, ["url", "model"]);
     const { url, model, api = "chat", maxConcurrent = 32, transport, ...key } = options;
     this.#options = options;
     const given = { ...patience, ...transport, maxConcurrent };
@@ -119,19 +146,13 @@ export class Completions {
    * @returns the text and why it ended
    * @throws ERR_REMOTE naming the address, what was expected and what came; ERR_ABORTED when the signal fires
    */
-  async complete({
-    prompt,
-    maxTokens,
-    stop,
-    topP,
-    seed,
-    signal,
-    ...sampling
-  }: CompletionRequest): Promise<Completion> {
+  async complete(request: CompletionRequest): Promise<Completion> {
+    checkOptions("completions.complete", request, requestKinds, ["prompt", "maxTokens", "stop"]);
+    const { prompt, maxTokens, stop, topP, seed, signal, temperature } = request;
     const body = {
       model: this.#model,
       ...(typeof prompt === "string" ? { prompt } : { messages: prompt }),
-      ...sampling,
+      temperature,
       max_tokens: maxTokens,
       top_p: topP,
       seed,

@@ -2,6 +2,7 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BulkheadPolicy, CircuitBreakerPolicy } from "cockatiel";
+import { optionsOf } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { lazyPackage, onFirstUse } from "../base/on-first-use.ts";
 import { Fault } from "./fault.ts";
@@ -28,6 +29,16 @@ export interface TransportOptions {
   /** How long nothing is sent then, milliseconds; one request afterwards tries whether all is well. @default 2_000 */
   readonly coolMs?: number;
 }
+
+/** Of an option `transport`. */
+export const transportKind = optionsOf<TransportOptions>({
+  timeoutMs: "number",
+  deadlineMs: "number",
+  retries: "number",
+  maxConcurrent: "number",
+  breakAfter: "number",
+  coolMs: "number",
+});
 
 const backoff = onFirstUse(
   () => new (cockatiel().ExponentialBackoff)({ initialDelay: 100, maxDelay: 5_000 }),

@@ -1,13 +1,15 @@
 /** Vectors from a server that speaks OpenAI's `/v1/embeddings`: SeekRL's own, vLLM and others. */
+
 import type { z } from "zod";
+import { checkOptions, type OptionKinds, optionsOf } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import type { Embedder, EmbedOptions } from "../embed/embedder.ts";
 import { Endpoint, httpUrl } from "./endpoint.ts";
 import { Fault } from "./fault.ts";
-import type { TransportOptions } from "./guard.ts";
-import { bearer, type KeyOptions, optionalKey } from "./secret.ts";
+import { type TransportOptions, transportKind } from "./guard.ts";
+import { bearer, type KeyOptions, keyKinds, optionalKey } from "./secret.ts";
 
 /** Which server and model, and how it is asked. */
 export interface RemoteEmbedderOptions extends KeyOptions {
@@ -24,6 +26,17 @@ export interface RemoteEmbedderOptions extends KeyOptions {
   readonly maxTexts?: number;
   readonly transport?: TransportOptions;
 }
+
+const optionKinds: OptionKinds<RemoteEmbedderOptions> = {
+  url: "string",
+  model: "string",
+  dim: "number",
+  prefixes: optionsOf<NonNullable<RemoteEmbedderOptions["prefixes"]>>({ passage: "string", query: "string" }),
+  sendInputType: "boolean",
+  maxTexts: "number",
+  transport: transportKind,
+  ...keyKinds,
+};
 
 const answerSchema = lazySchema((z) =>
   z.looseObject({
@@ -44,6 +57,7 @@ const answerSchema = lazySchema((z) =>
  * const search = qdrantSearch({ url: "http://127.0.0.1:6333", collection: "wiki", embedder });
  */
 export function remoteEmbedder(options: RemoteEmbedderOptions): Embedder {
+  checkOptions("remoteEmbedder", options, optionKinds, ["url", "model", "dim"]);
   const { url, dim, prefixes = {}, transport, maxTexts = 256 } = options;
   for (const [name, value] of Object.entries({ dim, maxTexts })) {
     if (Number.isInteger(value) && value >= 1) continue;

@@ -5,9 +5,9 @@ import { mapConcurrently } from "../base/map-concurrently.ts";
 import type { Hit, Search } from "../search/search.ts";
 import { Endpoint, httpUrl } from "./endpoint.ts";
 import { Fault } from "./fault.ts";
-import type { TransportOptions } from "./guard.ts";
+import { type TransportOptions, transportKind } from "./guard.ts";
 import { type ProtocolShape, protocolShapes, type RetrieverProtocol } from "./protocols.ts";
-import { bearer, type KeyOptions, optionalKey } from "./secret.ts";
+import { bearer, type KeyOptions, keyKinds, optionalKey } from "./secret.ts";
 
 /** Which server, and how it is asked. */
 export interface RemoteSearchOptions extends KeyOptions {
@@ -24,9 +24,8 @@ const optionKinds: OptionKinds<RemoteSearchOptions> = {
   url: "string",
   protocol: "string",
   maxQueries: "number",
-  transport: "object",
-  apiKey: "string",
-  apiKeyEnv: "string",
+  transport: transportKind,
+  ...keyKinds,
 };
 
 /**

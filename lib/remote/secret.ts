@@ -1,4 +1,5 @@
 /** Keys of remote services: from the environment, or given; never shown. */
+import type { OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 
 /** Where a key comes from. */
@@ -8,6 +9,9 @@ export interface KeyOptions {
   /** The environment variable that holds it. */
   readonly apiKeyEnv?: string | undefined;
 }
+
+/** What every holder of a key takes. */
+export const keyKinds: OptionKinds<KeyOptions> = { apiKey: "string", apiKeyEnv: "string" };
 
 /**
  * The key of a service that does without one too.

@@ -1,4 +1,5 @@
 /** Rewards that depend on the other rollouts of the same question. */
+import { checkOptions } from "../base/check-options.ts";
 import type { Question } from "../data/question.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 
@@ -34,10 +35,11 @@ export interface FewSearchesOptions {
  * const group = [1, 3].map((rounds) => ({ trajectory: { ...trajectory, rounds }, reward: 1 }));
  * assert.deepEqual(fewSearchesBonus()(group, question), [2, 0]);
  */
-export function fewSearchesBonus({
-  isRight = ({ reward }) => reward > 0,
-  most = 2,
-}: FewSearchesOptions = {}): (group: readonly GroupMember[], question: Question) => readonly number[] {
+export function fewSearchesBonus(
+  options: FewSearchesOptions = {},
+): (group: readonly GroupMember[], question: Question) => readonly number[] {
+  checkOptions("fewSearchesBonus", options, { isRight: "function", most: "number" });
+  const { isRight = ({ reward }) => reward > 0, most = 2 } = options;
   return (group, question) => {
     const right = group.filter((member) => isRight(member, question));
     const searches = right.map(({ trajectory }) => trajectory.rounds);

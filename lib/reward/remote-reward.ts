@@ -1,9 +1,10 @@
 /** Rewards from a model behind a server: a neural reward model, or any other scorer of texts. */
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { Endpoint, httpUrl } from "../remote/endpoint.ts";
 import { Fault } from "../remote/fault.ts";
-import type { TransportOptions } from "../remote/guard.ts";
-import { bearer, type KeyOptions, optionalKey } from "../remote/secret.ts";
+import { type TransportOptions, transportKind } from "../remote/guard.ts";
+import { bearer, type KeyOptions, keyKinds, optionalKey } from "../remote/secret.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { Batcher } from "../search/batching/batcher.ts";
 import type { Reward } from "./reward.ts";
@@ -17,6 +18,13 @@ export interface RemoteRewardOptions extends KeyOptions {
   readonly transport?: TransportOptions;
 }
 
+const optionKinds: OptionKinds<RemoteRewardOptions> = {
+  url: "string",
+  maxTexts: "number",
+  transport: transportKind,
+  ...keyKinds,
+};
+
 const shape = lazySchema((z) => z.object({ rewards: z.array(z.number()) }));
 
 /**
@@ -26,7 +34,7 @@ const shape = lazySchema((z) => z.object({ rewards: z.array(z.number()) }));
  *
  * @param options - address, key, transport
  * @returns a reward; it throws ERR_REMOTE where the server fails, which leaves the trajectory out of the step
- * @throws ERR_ARGUMENT when the address is not http(s) or the key's variable not set; ERR_RANGE
+ * @throws ERR_ARGUMENT for an unknown key, when the address is not http(s) or the key's variable not set; ERR_RANGE
  * @example
  * const asked = [{ id: "q", question: "capital of Italy?", answers: ["Rome"] }];
  * await using server = await serveRewards({ reward: emReward, questions: asked, family: "rag", port: 0 });
@@ -34,7 +42,9 @@ const shape = lazySchema((z) => z.object({ rewards: z.array(z.number()) }));
  * const conversation = { ...trajectory, segments: [{ kind: "policy", text: said, tokens: new Int32Array() }] };
  * assert.equal(await remoteReward({ url: server.url })(conversation, asked[0]), 1);
  */
-export function remoteReward({ url, maxTexts = 64, transport = {}, ...key }: RemoteRewardOptions): Reward {
+export function remoteReward(options: RemoteRewardOptions): Reward {
+  checkOptions("remoteReward", options, optionKinds, ["url"]);
+  const { url, maxTexts = 64, transport, ...key } = options;
   const endpoint = new Endpoint(httpUrl(url, "/get_reward"), bearer(optionalKey(key)), transport);
   const ask = async (texts: readonly string[], _: number, signal: AbortSignal): Promise<number[]> => {
     const { rewards } = await endpoint.call({ body: { query: texts }, expect: shape(), signal });

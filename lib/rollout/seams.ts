@@ -1,4 +1,5 @@
 /** What an agent needs of a model: sequences of tokens, its tokenizer and chat template. */
+import { optionsOf } from "../base/check-options.ts";
 import type { Scores } from "../engine/span.ts";
 
 /** What a rollout needs of the engine's sequence. */
@@ -44,6 +45,9 @@ export interface Sampling {
   /** @default 1 */
   readonly topP?: number;
 }
+
+/** Of an option `sampling`. */
+export const samplingKind = optionsOf<Sampling>({ temperature: "number", topP: "number" });
 
 /** What one turn produced. */
 export interface GeneratedSpan {

@@ -1,8 +1,8 @@
 /** What a retriever server is given, and its defaults. */
-import { checkOptions, type OptionKinds } from "../base/check-options.ts";
+import { type OptionKinds, optionsOf } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import type { BatchOptions } from "../search/batching/batcher.ts";
+import { type BatchOptions, batchKinds } from "../search/batching/batcher.ts";
 import type { Search } from "../search/search.ts";
 import type { ServeOptions } from "./http/http-server.ts";
 import type { ContentsForm } from "./protocols/contents.ts";
@@ -92,13 +92,12 @@ export const retrieverKinds: OptionKinds<RetrieverOptions> = {
   contents: "string",
   blankQueries: ["refuse", "answer"],
   failedQueries: ["refuse", "answer"],
-  limits: "object",
-  batch: "object",
+  limits: optionsOf<Partial<RetrieverLimits>>(limitKinds),
+  batch: optionsOf<BatchOptions>(batchKinds),
 };
 
 /** Limits that are whole numbers of at least 1. @throws ERR_RANGE */
 export function limitsOf(given: Partial<RetrieverLimits> = {}): RetrieverLimits {
-  checkOptions("limits", given, limitKinds);
   const limits = { ...defaultLimits, ...given };
   for (const [name, value] of Object.entries(limits)) {
     if (Number.isInteger(value) && value >= 1) continue;

@@ -1,6 +1,6 @@
 /** A search as a service, in the protocols of the published systems. */
 import { checkOptions } from "../base/check-options.ts";
-import { type BatchEvent, type BatchOptions, batchKinds } from "../search/batching/batcher.ts";
+import type { BatchEvent, BatchOptions } from "../search/batching/batcher.ts";
 import type { Call } from "./http/call.ts";
 import { HttpServer } from "./http/http-server.ts";
 import { type BatchKind, ServeMetrics } from "./metrics.ts";
@@ -92,6 +92,7 @@ export class RetrieverServer {
    * @param options `graceMs`: how long requests under way may take before they are refused, `@default 10000`
    */
   async close(options: { readonly graceMs?: number } = {}): Promise<void> {
+    checkOptions("close", options, { graceMs: "number" });
     this.#retriever.gate.state = "stopping";
     await this.#http.close(options);
     this.#metrics.close();
@@ -126,6 +127,5 @@ interface ServedParts {
  */
 export async function serveRetriever(options: RetrieverOptions): Promise<RetrieverServer> {
   checkOptions("serveRetriever", options, retrieverKinds);
-  checkOptions("serveRetriever: batch", options.batch ?? {}, batchKinds);
   return RetrieverServer.open(options);
 }

@@ -1,5 +1,7 @@
 /** Passages in Elasticsearch or OpenSearch, found by their words (as ArtSearch asks) or by vectors. */
+
 import type { z } from "zod";
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
 import { lazySchema } from "../base/on-first-use.ts";
@@ -8,11 +10,11 @@ import { indexedText } from "../corpus/passage.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { Endpoint, httpUrl } from "../remote/endpoint.ts";
 import { Fault } from "../remote/fault.ts";
-import type { TransportOptions } from "../remote/guard.ts";
+import { type TransportOptions, transportKind } from "../remote/guard.ts";
 import { documentSchema, remoteHit } from "../remote/remote-hit.ts";
-import { type KeyOptions, optionalKey } from "../remote/secret.ts";
+import { type KeyOptions, keyKinds, optionalKey } from "../remote/secret.ts";
 import type { Hit, Search } from "../search/search.ts";
-import { type ImportOptions, type ImportProgress, inBatches } from "./import.ts";
+import { type ImportOptions, type ImportProgress, importKinds, inBatches } from "./import.ts";
 
 /** Which index of which server. A key is sent as `Authorization: ApiKey`; user and password may stand in `url`. */
 export interface ElasticsearchOptions extends KeyOptions {
@@ -26,6 +28,15 @@ export interface ElasticsearchOptions extends KeyOptions {
   readonly transport?: TransportOptions;
 }
 
+const serverKinds: OptionKinds<ElasticsearchOptions> = {
+  url: "string",
+  index: "string",
+  engine: ["elasticsearch", "opensearch"],
+  vectorField: "string",
+  transport: transportKind,
+  ...keyKinds,
+};
+
 /** How passages are found. */
 export interface ElasticsearchSearchOptions extends ElasticsearchOptions {
   /** Where words are looked for; `title^2` counts twice. @default ["title", "text"] */
@@ -35,6 +46,13 @@ export interface ElasticsearchSearchOptions extends ElasticsearchOptions {
   /** Neighbours that each shard considers, never fewer than `topK`. @default 100 */
   readonly numCandidates?: number;
 }
+
+const searchKinds: OptionKinds<ElasticsearchSearchOptions> = {
+  ...serverKinds,
+  fields: "list",
+  embedder: "object",
+  numCandidates: "number",
+};
 
 const hitSchema = lazySchema((z) =>
   z.looseObject({ _id: z.string(), _score: z.number().nullable(), _source: documentSchema() }),
@@ -58,6 +76,7 @@ const answerSchema = lazySchema((z) =>
  * const search = elasticsearchSearch({ url: "http://127.0.0.1:9200", index: "wiki_en" });
  */
 export function elasticsearchSearch(options: ElasticsearchSearchOptions): Search {
+  checkOptions("elasticsearchSearch", options, searchKinds, ["url", "index"]);
   const endpoint = openEndpoint(options);
   const url = endpoint.at(options.index, "_search");
   return async (queries, { topK, signal }) => {
@@ -115,6 +134,12 @@ export interface ElasticsearchImportOptions extends ElasticsearchOptions, Import
   readonly embedder?: Pick<Embedder, "embedPassages" | "dim">;
 }
 
+const importOptionKinds: OptionKinds<ElasticsearchImportOptions> = {
+  ...serverKinds,
+  ...importKinds,
+  embedder: "object",
+};
+
 const bulkSchema = lazySchema((z) =>
   z.looseObject({
     errors: z.boolean(),
@@ -152,6 +177,7 @@ export async function importToElasticsearch(
   passages: Iterable<Passage> | AsyncIterable<Passage>,
   options: ElasticsearchImportOptions,
 ): Promise<ImportProgress> {
+  checkOptions("importToElasticsearch", options, importOptionKinds, ["url", "index"]);
   const { index, signal } = options;
   const endpoint = openEndpoint(options);
   await createIndex(endpoint, options);

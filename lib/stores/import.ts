@@ -1,6 +1,8 @@
 /** Passages on their way into a store: batch by batch, two at a time, with progress. */
+
 import { performance } from "node:perf_hooks";
 import { batchesOf } from "../base/batches.ts";
+import type { OptionKinds } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import type { Passage } from "../corpus/passage.ts";
 
@@ -12,6 +14,13 @@ export interface ImportOptions {
   readonly onProgress?: (progress: ImportProgress) => void;
   readonly signal?: AbortSignal;
 }
+
+/** What every import takes. */
+export const importKinds: OptionKinds<ImportOptions> = {
+  batchSize: "number",
+  onProgress: "function",
+  signal: "signal",
+};
 
 /** How far an import has come. */
 export interface ImportProgress {

@@ -9,6 +9,9 @@ const pg = lazyPackage<typeof import("pg")>("pg");
 /** How vectors compare: `cos` and `ip` like the local indexes, `l2` by distance. */
 export type VectorMetric = "cos" | "ip" | "l2";
 
+/** Of an option `metric`. */
+export const metricKind: readonly VectorMetric[] = ["cos", "ip", "l2"];
+
 /** Where the passages stand and how their vectors are stored. */
 export interface PassageTable {
   /** `passages`, or `schema.passages`. */

@@ -1,18 +1,20 @@
 /** Brings passages into PostgreSQL: the table, the rows in batches, the indexes last. */
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import type { Passage } from "../corpus/passage.ts";
 import { indexedText } from "../corpus/passage.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { type ImportOptions, type ImportProgress, inBatches } from "./import.ts";
+import { type ImportOptions, type ImportProgress, importKinds, inBatches } from "./import.ts";
 import {
   createStatements,
   indexStatements,
   insertText,
+  metricKind,
   type PassageTable,
   type VectorMetric,
   vectorText,
 } from "./passage-table.ts";
-import { Postgres, type PostgresOptions } from "./postgres.ts";
+import { Postgres, type PostgresOptions, postgresKinds } from "./postgres.ts";
 
 /** Where passages go and what is stored with them. */
 export interface PgImportOptions extends PostgresOptions, ImportOptions {
@@ -26,6 +28,16 @@ export interface PgImportOptions extends PostgresOptions, ImportOptions {
   /** A text search configuration such as `english` adds a column of words, for searching by words too. @default none */
   readonly language?: string;
 }
+
+const optionKinds: OptionKinds<PgImportOptions> = {
+  ...postgresKinds,
+  ...importKinds,
+  table: "string",
+  embedder: "object",
+  metric: metricKind,
+  dtype: ["f32", "f16"],
+  language: "string",
+};
 
 /** Building the graph of many passages takes its time. */
 const patient = { timeoutMs: 24 * 3_600_000, deadlineMs: 24 * 3_600_000 };
@@ -49,15 +61,9 @@ export async function importToPg(
   passages: Iterable<Passage> | AsyncIterable<Passage>,
   options: PgImportOptions,
 ): Promise<ImportProgress> {
-  const {
-    embedder,
-    signal,
-    transport,
-    table = "passages",
-    metric = "cos",
-    dtype = "f32",
-    language,
-  } = options;
+  checkOptions("importToPg", options, optionKinds, ["embedder"]);
+  const { embedder, signal, transport, language } = options;
+  const { table = "passages", metric = "cos", dtype = "f32" } = options;
   const target: PassageTable = { table, metric, dtype, language, dim: embedder.dim };
   const insert = insertText(target);
   const database = new Postgres({ ...options, transport: { ...patient, ...transport } });

@@ -1,10 +1,18 @@
 /** Search in passages that live in PostgreSQL: by vectors with pgvector, or by words with full-text search. */
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { Hit, Search } from "../search/search.ts";
-import { lexicalText, nearestText, scoreOf, type VectorMetric, vectorText } from "./passage-table.ts";
-import { Postgres, type PostgresOptions, type Statement } from "./postgres.ts";
+import {
+  lexicalText,
+  metricKind,
+  nearestText,
+  scoreOf,
+  type VectorMetric,
+  vectorText,
+} from "./passage-table.ts";
+import { Postgres, type PostgresOptions, postgresKinds, type Statement } from "./postgres.ts";
 
 /** Which passages, and how they are found. */
 export interface PgSearchOptions extends PostgresOptions {
@@ -21,6 +29,16 @@ export interface PgSearchOptions extends PostgresOptions {
   /** The text search configuration that the table was made with, for searching by words. @default "english" */
   readonly language?: string;
 }
+
+const optionKinds: OptionKinds<PgSearchOptions> = {
+  ...postgresKinds,
+  table: "string",
+  embedder: "object",
+  metric: metricKind,
+  dtype: ["f32", "f16"],
+  efSearch: "number",
+  language: "string",
+};
 
 /** A search to be closed when it is no longer needed. */
 export type PgSearch = Search &
@@ -56,6 +74,7 @@ interface Plan {
  * await search.close();
  */
 export function openPgSearch(options: PgSearchOptions): PgSearch {
+  checkOptions("openPgSearch", options, optionKinds);
   const { embedder, efSearch = 100 } = options;
   if (!Number.isInteger(efSearch) || efSearch < 1 || efSearch > 1000) {
     throw new SeekError("ERR_RANGE", `efSearch: expected an integer of 1 to 1000, got ${efSearch}`);

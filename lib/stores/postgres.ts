@@ -1,9 +1,10 @@
 /** Queries to PostgreSQL: a pool, deadlines, cancelling, retries. */
 import type pg from "pg";
+import type { OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { lazyPackage } from "../base/on-first-use.ts";
 import { Fault } from "../remote/fault.ts";
-import { Guard, type TransportOptions } from "../remote/guard.ts";
+import { Guard, type TransportOptions, transportKind } from "../remote/guard.ts";
 
 const driver = lazyPackage<typeof import("pg")>("pg");
 
@@ -14,6 +15,9 @@ export interface PostgresOptions {
   /** `timeoutMs` is the server's statement_timeout, `maxConcurrent` the size of the pool (@default 4). */
   readonly transport?: TransportOptions | undefined;
 }
+
+/** What every user of a database takes. */
+export const postgresKinds: OptionKinds<PostgresOptions> = { connection: "string", transport: transportKind };
 
 /** A statement with its parameters. */
 export interface Statement {

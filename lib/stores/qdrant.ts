@@ -1,18 +1,20 @@
 /** Passages in Qdrant, found by vectors. */
+
 import { createHash } from "node:crypto";
 import type { z } from "zod";
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { lazySchema, zod } from "../base/on-first-use.ts";
 import type { Passage } from "../corpus/passage.ts";
 import { indexedText } from "../corpus/passage.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { Endpoint, httpUrl } from "../remote/endpoint.ts";
 import { Fault } from "../remote/fault.ts";
-import type { TransportOptions } from "../remote/guard.ts";
+import { type TransportOptions, transportKind } from "../remote/guard.ts";
 import { documentSchema, remoteHit } from "../remote/remote-hit.ts";
-import { type KeyOptions, optionalKey } from "../remote/secret.ts";
+import { type KeyOptions, keyKinds, optionalKey } from "../remote/secret.ts";
 import type { Hit, Search } from "../search/search.ts";
-import { type ImportOptions, type ImportProgress, inBatches } from "./import.ts";
-import type { VectorMetric } from "./passage-table.ts";
+import { type ImportOptions, type ImportProgress, importKinds, inBatches } from "./import.ts";
+import { metricKind, type VectorMetric } from "./passage-table.ts";
 
 /** Which collection of which server. A key is sent as `api-key`. */
 export interface QdrantOptions extends KeyOptions {
@@ -24,12 +26,26 @@ export interface QdrantOptions extends KeyOptions {
   readonly transport?: TransportOptions;
 }
 
+const serverKinds: OptionKinds<QdrantOptions> = {
+  url: "string",
+  collection: "string",
+  metric: metricKind,
+  transport: transportKind,
+  ...keyKinds,
+};
+
 /** How passages are found. */
 export interface QdrantSearchOptions extends QdrantOptions {
   readonly embedder: Pick<Embedder, "embedQueries" | "dim">;
   /** Neighbours that the graph keeps in view. @default the server's */
   readonly efSearch?: number;
 }
+
+const searchKinds: OptionKinds<QdrantSearchOptions> = {
+  ...serverKinds,
+  embedder: "object",
+  efSearch: "number",
+};
 
 const pointSchema = lazySchema((z) =>
   z.looseObject({
@@ -56,6 +72,7 @@ const distances = { cos: "Cosine", ip: "Dot", l2: "Euclid" } as const;
  * const search = qdrantSearch({ url: "http://127.0.0.1:6333", collection: "wiki", embedder });
  */
 export function qdrantSearch(options: QdrantSearchOptions): Search {
+  checkOptions("qdrantSearch", options, searchKinds, ["url", "collection", "embedder"]);
   const { collection, embedder, metric = "cos", efSearch } = options;
   const endpoint = openEndpoint(options);
   const url = endpoint.at("collections", collection, "points", "query", "batch");
@@ -92,6 +109,12 @@ export interface QdrantImportOptions extends QdrantOptions, ImportOptions {
   readonly embedder: Pick<Embedder, "embedPassages" | "dim">;
 }
 
+const importOptionKinds: OptionKinds<QdrantImportOptions> = {
+  ...serverKinds,
+  ...importKinds,
+  embedder: "object",
+};
+
 const storedSchema = lazySchema((z) =>
   z.looseObject({ result: z.looseObject({ status: z.literal("completed") }) }),
 );
@@ -113,6 +136,7 @@ export async function importToQdrant(
   passages: Iterable<Passage> | AsyncIterable<Passage>,
   options: QdrantImportOptions,
 ): Promise<ImportProgress> {
+  checkOptions("importToQdrant", options, importOptionKinds, ["url", "collection", "embedder"]);
   const { collection, embedder, signal } = options;
   const endpoint = openEndpoint(options);
   await createCollection(endpoint, options);

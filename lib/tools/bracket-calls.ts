@@ -1,4 +1,5 @@
 /** The call grammar of Agentic-RAG-R1: `[Name]: text`, one call a line. */
+import { checkOptions } from "../base/check-options.ts";
 import { shown, type Tool } from "./tool.ts";
 import type { ToolCall } from "./tool-box.ts";
 
@@ -21,7 +22,8 @@ const opening = /^\[([A-Za-z0-9_.-]{1,64})\]:?/;
  * const calls = parseBracketCalls('[Wiki_RAG]: "Marie Curie"\n[KG_RAG] radium -> Paris');
  * assert.deepEqual(calls.map(({ name, input }) => [name, input]), [["Wiki_RAG", "Marie Curie"], ["KG_RAG", "radium -> Paris"]]);
  */
-export function parseBracketCalls(content: string, { fallback }: BracketOptions = {}): ToolCall[] {
+export function parseBracketCalls(content: string, options: BracketOptions = {}): ToolCall[] {
+  const { fallback } = checkOptions("parseBracketCalls", options, { fallback: "string" });
   const pieces: string[][] = [];
   for (const line of content.split("\n").map((each) => each.trim())) {
     if (pieces.length === 0 || opening.test(line)) pieces.push([line]);
@@ -40,7 +42,8 @@ export function parseBracketCalls(content: string, { fallback }: BracketOptions 
  * const { name, input } = parseBracketCall("6 * 7", { fallback: "calculator" });
  * assert.deepEqual([name, input], ["calculator", "6 * 7"]);
  */
-export function parseBracketCall(text: string, { fallback }: BracketOptions = {}): ToolCall {
+export function parseBracketCall(text: string, options: BracketOptions = {}): ToolCall {
+  const { fallback } = checkOptions("parseBracketCall", options, { fallback: "string" });
   const [call] = readCall(text.replaceAll("\n", " ").trim(), fallback);
   return call ?? { name: "", input: "", text, fault: "expected a call, got nothing" };
 }

@@ -1,5 +1,7 @@
 /** A tool: one definition is what the model reads, what its input must be, and what is run. */
+
 import type { z } from "zod";
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { zod } from "../base/on-first-use.ts";
 import type { Document } from "../text/observation.ts";
@@ -53,6 +55,14 @@ export interface ToolDefinition<Input extends z.ZodObject> {
   ) => Promise<ToolOutput | string> | ToolOutput | string;
 }
 
+const definitionKinds: OptionKinds<ToolDefinition<z.ZodObject>> = {
+  name: "string",
+  description: "string",
+  input: "object",
+  fromText: "function",
+  run: "function",
+};
+
 const namePattern = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /**
@@ -72,6 +82,7 @@ const namePattern = /^[A-Za-z0-9_.-]{1,64}$/;
  * assert.equal(text, "It is sunny in Rome.");
  */
 export function tool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
+  checkOptions("tool", definition, definitionKinds, ["name", "description", "input", "run"]);
   const { name, description, input, run } = definition;
   checkToolName(name);
   const inputSchema = schemaOf(name, input);

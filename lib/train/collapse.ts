@@ -1,4 +1,5 @@
 /** Detects the collapse of a policy in a training's metrics. */
+import { optionsOf } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 
 /** What is done about a collapse, and how soon it is believed. */
@@ -15,6 +16,13 @@ export interface CollapseOptions {
   /** Told of a rollback and the step whose weights the run ends with. */
   readonly onRollback?: (collapse: Collapse, step: number) => void;
 }
+
+/** Of an option `collapse`. */
+export const collapseKind = optionsOf<CollapseOptions>({
+  action: ["stop", "rollback", "ignore"],
+  window: "number",
+  onRollback: "function",
+});
 
 /** The numbers that are watched, by their names in the metrics. */
 const watchedMetrics = [

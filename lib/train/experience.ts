@@ -223,7 +223,7 @@ export async function toExperience(
   const known = { gap, ...(distances && meanDistances(distances)) };
   if (algorithm.advantage === "gae") {
     const rewards = sequences.map(({ rows }, i) => rewardsOf(rewarded[i]!, penalties?.[i], rows.length));
-    const values = await learners.critic!.values(sequences, batch);
+    const values = await learners.critic!.values(sequences, { maxTokens: batch.maxTokens });
     return { ...known, ...criticAdvantages(sequences, rewards, values, algorithm) };
   }
   if (algorithm.advantage === "remax" || algorithm.advantage === "reinforce++") {

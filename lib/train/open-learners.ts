@@ -1,6 +1,6 @@
 /** Opens what an algorithm trains with: a trainer, and the critic and the reference it asks for, closed together. */
 import type { Model } from "../model/model.ts";
-import type { Algorithm } from "./algorithm/algorithm.ts";
+import { type Algorithm, algorithmKind } from "./algorithm/algorithm.ts";
 import { Critic } from "./learner/critic.ts";
 import type { AdamWOptions } from "./learner/learner.ts";
 import { Trainer } from "./learner/trainer.ts";
@@ -18,7 +18,7 @@ export interface OpenLearners extends AsyncDisposable {
  * @param algorithm - what asks for critic and reference
  * @param options - AdamW's, of policy and critic
  * @returns the learners, to be closed
- * @throws ERR_MEMORY when the copies do not fit
+ * @throws ERR_ARGUMENT for an unknown key; ERR_MEMORY when the copies do not fit
  * @example
  * await using opened = await openLearners(await model.clone(), algorithms.ppo);
  * assert.ok(opened.learners.critic && opened.learners.reference);
@@ -26,13 +26,11 @@ export interface OpenLearners extends AsyncDisposable {
 export async function openLearners(
   model: Model,
   algorithm: Algorithm,
-  options: Pick<AdamWOptions, "weightDecay" | "beta1" | "beta2" | "maxGradNorm"> = {},
+  options: AdamWOptions = {},
 ): Promise<OpenLearners> {
-  // A recipe's training says more than the optimiser needs.
-  const { weightDecay, beta1, beta2, maxGradNorm } = options;
-  const optimiser = { weightDecay, beta1, beta2, maxGradNorm };
-  const trainer = await Trainer.open(model, optimiser);
-  const critic = algorithm.advantage === "gae" ? await Critic.open(model, optimiser) : undefined;
+  algorithmKind("openLearners: algorithm", algorithm);
+  const trainer = await Trainer.open(model, options);
+  const critic = algorithm.advantage === "gae" ? await Critic.open(model, options) : undefined;
   const reference = algorithm.kl === undefined ? undefined : await model.clone();
   return {
     learners: { trainer, critic, reference },

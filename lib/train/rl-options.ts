@@ -1,16 +1,16 @@
 /** What a run of reinforcement learning is given: who learns, what is asked, how much at a step, for how long. */
-import type { OptionKinds } from "../base/check-options.ts";
+import { type OptionKinds, optionsOf } from "../base/check-options.ts";
 import type { Question } from "../data/question.ts";
 import type { Model } from "../model/model.ts";
 import type { TaskRewards } from "../reward/score-trajectory.ts";
-import type { Sampling } from "../rollout/seams.ts";
+import { type Sampling, samplingKind } from "../rollout/seams.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { Algorithm } from "./algorithm/algorithm.ts";
+import { type Algorithm, algorithmKind } from "./algorithm/algorithm.ts";
 import type { Schedule } from "./algorithm/schedule.ts";
-import type { CollapseOptions } from "./collapse.ts";
+import { type CollapseOptions, collapseKind } from "./collapse.ts";
 import type { Critic } from "./learner/critic.ts";
 import type { Trainer } from "./learner/trainer.ts";
-import type { RunOptions } from "./run/run.ts";
+import { type RunOptions, runKind } from "./run/run.ts";
 
 /** What learns, and what it must stay close to. */
 export interface Learners {
@@ -93,19 +93,42 @@ export interface RlOptions {
 
 /** What `rl` takes. */
 export const rlKinds: OptionKinds<RlOptions> = {
-  learners: "object",
-  task: "object",
-  algorithm: "object",
-  batch: "object",
+  learners: optionsOf<Learners>({ trainer: "object", critic: "object", reference: "object" }, ["trainer"]),
+  task: optionsOf<Task>(
+    {
+      questions: "list",
+      rollout: "function",
+      reward: "function",
+      groupReward: "function",
+      tokenRewards: "function",
+      rewardDeadlineMs: "number",
+      onRewardFailure: "function",
+    },
+    ["questions", "rollout", "reward"],
+  ),
+  algorithm: algorithmKind,
+  batch: optionsOf<RlBatch>(
+    {
+      questions: "number",
+      samples: "any",
+      sampling: samplingKind,
+      maxTokens: "number",
+      oldLogprobs: ["trainer", "rollout"],
+    },
+    ["questions"],
+  ),
   steps: "number",
-  learningRate: "object",
+  learningRate: optionsOf<RlOptions["learningRate"]>({ policy: "function", critic: "function" }, ["policy"]),
   seed: "number",
-  run: "object",
-  evaluation: "object",
+  run: runKind,
+  evaluation: optionsOf<NonNullable<RlOptions["evaluation"]>>(
+    { every: "number", isFirst: "boolean", evaluate: "function" },
+    ["every", "evaluate"],
+  ),
   endWhen: "function",
-  collapse: "object",
+  collapse: collapseKind,
   onStep: "function",
-  signal: "object",
+  signal: "signal",
 };
 
 /** What it cannot do without. */

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { performance } from "node:perf_hooks";
-import { checkOptions, type OptionKinds } from "../base/check-options.ts";
+import { checkOptions, type OptionKinds, optionsOf } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import type { Schedule } from "./algorithm/schedule.ts";
 import { itemsOfStep } from "./batch/order.ts";
@@ -10,7 +10,7 @@ import type { TrainSequence } from "./batch/packing.ts";
 import { normaliseWeights } from "./batch/sequence.ts";
 import type { Trainer } from "./learner/trainer.ts";
 import { explainNonFinite } from "./run/non-finite.ts";
-import { type RunOptions, withRun } from "./run/run.ts";
+import { type RunOptions, runKind, withRun } from "./run/run.ts";
 
 /** The batch of each step; the same step must always give the same batch, or a resumed run differs. */
 export type SftBatch = (step: number) => readonly TrainSequence[] | Promise<readonly TrainSequence[]>;
@@ -63,11 +63,14 @@ const optionKinds: OptionKinds<SftOptions> = {
   learningRate: "function",
   seed: "number",
   data: "string",
-  run: "object",
-  evaluation: "object",
+  run: runKind,
+  evaluation: optionsOf<NonNullable<SftOptions["evaluation"]>>({ every: "number", evaluate: "function" }, [
+    "every",
+    "evaluate",
+  ]),
   maxTokens: "number",
   onStep: "function",
-  signal: "object",
+  signal: "signal",
 };
 
 /**
@@ -76,7 +79,7 @@ const optionKinds: OptionKinds<SftOptions> = {
  * @param sequences - all of them
  * @param options - `batchSize` sequences a step, `epochs` over the list, `seed` of the order
  * @returns `batch`, `steps` and `data` for `sft`
- * @throws ERR_ARGUMENT without sequences
+ * @throws ERR_ARGUMENT for an unknown key, and without sequences
  * @example
  * const data = epochs(sequences, { batchSize: 32, epochs: 2, seed: 1 });
  * await sft({ trainer, ...data, learningRate: schedule({ peak: 1e-4 }) });
@@ -85,6 +88,10 @@ export function epochs(
   sequences: readonly TrainSequence[],
   options: { readonly batchSize: number; readonly epochs: number; readonly seed?: number },
 ): { readonly batch: SftBatch; readonly steps: number; readonly data: string } {
+  checkOptions("epochs", options, { batchSize: "number", epochs: "number", seed: "number" }, [
+    "batchSize",
+    "epochs",
+  ]);
   const { batchSize, seed = 0 } = options;
   if (sequences.length === 0) throw new SeekError("ERR_ARGUMENT", "sequences: expected at least one");
   const steps = Math.ceil((sequences.length * options.epochs) / batchSize);

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
+import { optionsOf } from "../base/check-options.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import { zod } from "../base/on-first-use.ts";
 
@@ -12,6 +13,11 @@ export interface DiskCacheOptions {
   /** Older answers are asked for again, milliseconds. @default 7 days */
   readonly maxAgeMs?: number;
 }
+
+/** Of an option `cache`. */
+export const diskCacheKind = optionsOf<DiskCacheOptions>({ folder: "string", maxAgeMs: "number" }, [
+  "folder",
+]);
 
 const week = 7 * 24 * 3_600_000;
 

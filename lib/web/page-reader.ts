@@ -1,9 +1,10 @@
 /** Reads pages of the web as text: robots.txt obeyed, addresses and sizes checked, each page cached for a while. */
 import type { z } from "zod";
+import { checkArgument, checkOptions, type OptionKinds, optionsOf } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { askSearch, type Search } from "../search/search.ts";
-import { DiskCache, type DiskCacheOptions } from "./disk-cache.ts";
+import { DiskCache, type DiskCacheOptions, diskCacheKind } from "./disk-cache.ts";
 import { type Download, type DownloadLimits, download } from "./download.ts";
 import { type HostLimits, HostQueue } from "./host-queue.ts";
 import { allowAll, allowNone, parseRobots, type Robots } from "./robots.ts";
@@ -24,6 +25,16 @@ export interface PageReaderOptions {
   /** Who asks, best with an address to write to; the first word is the name in robots.txt. @default "SeekRL" */
   readonly userAgent?: string;
 }
+
+const optionKinds: OptionKinds<PageReaderOptions> = {
+  cache: diskCacheKind,
+  maxChars: "number",
+  download: optionsOf<DownloadLimits>({ timeoutMs: "number", maxBytes: "number", maxRedirects: "number" }),
+  hosts: optionsOf<HostLimits>({ perHost: "number", delayMs: "number", maxConcurrent: "number" }),
+  robots: "boolean",
+  allowPrivate: "any",
+  userAgent: "string",
+};
 
 /** A page, or why there is none. */
 export type WebPage =
@@ -55,6 +66,7 @@ type PageContent = z.output<ReturnType<typeof pageSchema>>;
  * assert.equal(page.title, "Paris");
  */
 export function pageReader(options: PageReaderOptions = {}): ReadPages {
+  checkOptions("pageReader", options, optionKinds);
   const reader = new PageReader(options);
   return async (urls, { signal } = {}) => {
     throwIfAborted(signal, "pages");
@@ -74,11 +86,13 @@ export function pageReader(options: PageReaderOptions = {}): ReadPages {
  * const [[hit]] = await search(["Paris"], { topK: 1 });
  * assert.match(hit.text, /capital/);
  */
-export function withPages(search: Search, { read }: { readonly read: ReadPages }): Search {
-  return async (queries, options) => {
-    const found = await askSearch(search, queries, options);
+export function withPages(search: Search, options: { readonly read: ReadPages }): Search {
+  checkArgument("withPages: search", search, "function");
+  const { read } = checkOptions("withPages", options, { read: "function" }, ["read"]);
+  return async (queries, how) => {
+    const found = await askSearch(search, queries, how);
     const urls = [...new Set(found.flat().map(({ id }) => id))];
-    const pages = await read(urls, { signal: options.signal });
+    const pages = await read(urls, { signal: how.signal });
     const byUrl = new Map(urls.map((url, i) => [url, pages[i]]));
     return found.map((hits) =>
       hits.map((hit) => {

@@ -1,4 +1,5 @@
 /** Summaries of found pages with regard to the query, by a language model; pages without anything relevant are left out. */
+import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { askSearch, type Hit, type Search } from "../search/search.ts";
 
 /** A language model: one message in, one text out; `ask` of lib/remote/chat.ts is one. */
@@ -29,14 +30,18 @@ export interface SummaryOptions {
  * const search = withSummaries(pages, { write });
  * assert.equal((await search(["capital of France"], { topK: 3 }))[0][0].text, "The capital.");
  */
-export function withSummaries(
-  search: Search,
-  { write, keep = Number.POSITIVE_INFINITY, message = summaryMessage }: SummaryOptions,
-): Search {
-  return async (queries, options) => {
-    const found = await askSearch(search, queries, options);
+export function withSummaries(search: Search, options: SummaryOptions): Search {
+  checkArgument("withSummaries: search", search, "function");
+  const kinds = { write: "function", keep: "number", message: "function" } as const;
+  const {
+    write,
+    keep = Number.POSITIVE_INFINITY,
+    message = summaryMessage,
+  } = checkOptions("withSummaries", options, kinds, ["write"]);
+  return async (queries, how) => {
+    const found = await askSearch(search, queries, how);
     const sumUp = async (query: string, hit: Hit): Promise<Hit | undefined> => {
-      const text = (await write(message(query, hit), { signal: options.signal })).trim();
+      const text = (await write(message(query, hit), { signal: how.signal })).trim();
       return isNothing(text) ? undefined : { ...hit, text };
     };
     return Promise.all(

@@ -1,13 +1,14 @@
 /** Search on the web: one function over six engines. */
 
+import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { mapConcurrently } from "../base/map-concurrently.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { Endpoint, httpUrl } from "../remote/endpoint.ts";
-import type { TransportOptions } from "../remote/guard.ts";
-import { type KeyOptions, optionalKey } from "../remote/secret.ts";
+import { type TransportOptions, transportKind } from "../remote/guard.ts";
+import { type KeyOptions, keyKinds, optionalKey } from "../remote/secret.ts";
 import type { Hit, Search } from "../search/search.ts";
-import { DiskCache, type DiskCacheOptions } from "./disk-cache.ts";
+import { DiskCache, type DiskCacheOptions, diskCacheKind } from "./disk-cache.ts";
 import { type EngineShape, engineShapes, type WebEngine, type WebResult } from "./engines.ts";
 
 /** Which engine, and how it is asked. Without `apiKey` or `apiKeyEnv` the engine's own variable is read. */
@@ -22,6 +23,15 @@ export interface WebSearchOptions extends KeyOptions {
   readonly transport?: TransportOptions;
 }
 
+const optionKinds: OptionKinds<WebSearchOptions> = {
+  engine: "string",
+  site: "string",
+  url: "string",
+  cache: diskCacheKind,
+  transport: transportKind,
+  ...keyKinds,
+};
+
 const cachedSchema = lazySchema((z) =>
   z.array(
     z.object({ url: z.string(), title: z.string(), snippet: z.string(), score: z.number().optional() }),
@@ -34,11 +44,12 @@ const cachedSchema = lazySchema((z) =>
  *
  * @param options - engine, site, key, cache
  * @returns a search that rejects with ERR_REMOTE and ERR_ABORTED, and with ERR_RANGE for more hits than an engine gives
- * @throws ERR_ARGUMENT when the key's environment variable is not set, ERR_RANGE
+ * @throws ERR_ARGUMENT for an unknown key, and when the key's environment variable is not set, ERR_RANGE
  * @example
  * const search = webSearch({ engine: "serper", apiKey: "from a safe place", site: "en.wikipedia.org" });
  */
 export function webSearch(options: WebSearchOptions): Search {
+  checkOptions("webSearch", options, optionKinds, ["engine"]);
   const { engine, site, cache } = options;
   const shape = engineShapes[engine];
   if (shape === undefined) {

@@ -4,7 +4,8 @@ import { join, relative } from "node:path";
 import ts from "typescript";
 import { projectRoot } from "../project.ts";
 
-const dist = join(projectRoot, "dist");
+/** Where the declarations stand. */
+export const dist = join(projectRoot, "dist");
 
 /** The entries of package.json: the name a user imports, and its file without ending below `dist`. */
 export function entries(): Record<string, string> {
@@ -33,19 +34,30 @@ export interface Surface {
   readonly unexported: readonly Unexported[];
 }
 
-/** Walks every public signature of the declarations, and those of the types that stand in it. */
-export function surface(): Surface {
+/** Each entry's exports, as the compiler reads them from the declarations. */
+export function declarations(): {
+  readonly checker: ts.TypeChecker;
+  readonly modules: readonly (readonly [entry: string, exports: readonly ts.Symbol[]])[];
+} {
   const files = Object.entries(entries());
   const roots = files.map(([, file]) => join(dist, `${file}.d.ts`));
   const settings = { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2023, types: ["node"] };
-  const program = ts.createProgram(roots, { ...settings, skipLibCheck: true });
+  const program = ts.createProgram(roots, { ...settings, strict: true, skipLibCheck: true });
   const checker = program.getTypeChecker();
-  const names: Record<string, { values: string[]; types: string[] }> = {};
-  const exported = new Map<ts.Symbol, string>();
-  for (const [i, [entry]] of files.entries()) {
+  const modules = files.map(([entry], i) => {
     const file = program.getSourceFile(roots[i] as string);
     const module = file && checker.getSymbolAtLocation(file);
-    const symbols = module ? checker.getExportsOfModule(module) : [];
+    return [entry, module ? checker.getExportsOfModule(module) : []] as const;
+  });
+  return { checker, modules };
+}
+
+/** Walks every public signature of the declarations, and those of the types that stand in it. */
+export function surface(): Surface {
+  const { checker, modules } = declarations();
+  const names: Record<string, { values: string[]; types: string[] }> = {};
+  const exported = new Map<ts.Symbol, string>();
+  for (const [entry, symbols] of modules) {
     const isValue = (symbol: ts.Symbol): boolean =>
       (resolved(symbol, checker).flags & ts.SymbolFlags.Value) !== 0 &&
       !symbol.declarations?.some(ts.isTypeOnlyExportDeclaration);
@@ -73,7 +85,7 @@ function unexportedOf(exported: ReadonlyMap<ts.Symbol, string>, checker: ts.Type
 }
 
 /** What a name stands for, however often it was passed on. */
-function resolved(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol {
+export function resolved(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol {
   return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
 }
 

@@ -1,8 +1,8 @@
 /** Opens what training needs; native code is loaded here, on demand. */
 import type { Model } from "../../../lib/model/model.ts";
-import type { Training } from "../../../lib/recipes/recipe.ts";
 import type { Algorithm } from "../../../lib/train/algorithm/algorithm.ts";
 import type { TrainSequence } from "../../../lib/train/batch/packing.ts";
+import type { AdamWOptions } from "../../../lib/train/learner/learner.ts";
 import type { Trainer } from "../../../lib/train/learner/trainer.ts";
 import type { OpenLearners } from "../../../lib/train/open-learners.ts";
 import type { StepProbe } from "../../../lib/train/probe.ts";
@@ -19,19 +19,19 @@ export async function openTrainer(model: Model, weightDecay: number): Promise<Tr
 export async function openLearners(
   model: Model,
   algorithm: Algorithm,
-  training: Pick<Training, "weightDecay" | "beta1" | "beta2" | "maxGradNorm">,
+  optimiser: AdamWOptions,
 ): Promise<OpenLearners> {
   const { openLearners: open } = await import("../../../lib/train/open-learners.ts");
-  return open(model, algorithm, training);
+  return open(model, algorithm, optimiser);
 }
 
 /** Batches and number of steps for a fixed list of sequences. */
 export async function planEpochs(
   sequences: readonly TrainSequence[],
-  options: { readonly batchSize: number; readonly epochs: number; readonly seed: number },
+  { batchSize, epochs: numEpochs, seed }: Readonly<Record<"batchSize" | "epochs" | "seed", number>>,
 ): Promise<Pick<SftOptions, "batch" | "steps" | "data">> {
   const { epochs } = await import("../../../lib/train/sft.ts");
-  return epochs(sequences, options);
+  return epochs(sequences, { batchSize, epochs: numEpochs, seed });
 }
 
 /** Runs supervised fine-tuning. */

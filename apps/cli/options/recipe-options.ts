@@ -82,7 +82,8 @@ function recipeOf(choice: RecipeChoice, { tools, judge }: RecipeParts): Recipe {
   if (judge !== undefined && "accuracy" in choice && choice.accuracy !== undefined) {
     throw new UsageError("--recipe: accuracy: expected without --judge, which judges answers");
   }
-  const named = name === "world" ? worldRecipe(choice) : playableRecipe(choice, { tools, judge });
+  const named =
+    name === "world" ? worldRecipe({ queries: choice.queries }) : playableRecipe(choice, { tools, judge });
   const isWhole = judge !== undefined && name !== "agentic-rag-r1";
   const scored = isWhole ? { ...named, reward: judge.accuracy } : named;
   if (!("memoryOnly" in choice && choice.memoryOnly)) return scored;

@@ -1,5 +1,6 @@
 /** Tools from a file: which built-in ones an agent has, and which servers of the Model Context Protocol. */
 import { readFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../../../lib/base/errors.ts";
 import type { Search } from "../../../lib/search/search.ts";
@@ -85,7 +86,8 @@ export async function readToolsFile(file: string): Promise<ToolsFile> {
 }
 
 /**
- * Opens the tools of a file, and starts its servers.
+ * Opens the tools of a file, and starts its servers. Relative paths in it, and those that its servers are given, are
+ * relative to the file's folder.
  *
  * @param file - of `readToolsFile`
  * @param parts - the command's search and index
@@ -94,14 +96,18 @@ export async function readToolsFile(file: string): Promise<ToolsFile> {
  */
 export async function openTools(file: string, parts: ToolParts): Promise<OpenedTools> {
   const { tools: entries, mcpServers, ...limits } = await readToolsFile(file);
+  const at: Place = (path) => resolve(dirname(file), path);
   const closing: Closing = [];
   const close = async (): Promise<void> => {
     await Promise.all(closing.splice(0).map(async (each) => each()));
   };
   try {
     const own: Tool[] = [];
-    for (const entry of entries) own.push(await openTool(entry, parts, closing));
-    const servers = Object.entries(mcpServers).map(([name, entry]) => openServer(name, entry, closing));
+    for (const entry of entries) own.push(await openTool(entry, { ...parts, at }, closing));
+    const servers = Object.entries(mcpServers).map(([name, { ...entry }]) => {
+      if ("command" in entry) entry.cwd = at(entry.cwd ?? ".");
+      return openServer(name, entry, closing);
+    });
     const theirs = await allOrFirstFailure(servers);
     const { toolBox } = await import("../../../lib/tools/tool-box.ts");
     return { box: toolBox([...own, ...theirs.flat()], given(limits)), [Symbol.asyncDispose]: close };
@@ -119,35 +125,41 @@ async function allOrFirstFailure<Result>(work: readonly Promise<Result>[]): Prom
 
 type Entry<Use extends ToolEntry["use"]> = Extract<ToolEntry, { readonly use: Use }>;
 type Closing = (() => Promise<void> | void)[];
+/** Where a path of the file leads. */
+type Place = (path: string) => string;
+type EntryParts = ToolParts & { readonly at: Place };
 
-function openTool(entry: ToolEntry, parts: ToolParts, closing: Closing): Promise<Tool> {
+function openTool(entry: ToolEntry, parts: EntryParts, closing: Closing): Promise<Tool> {
   switch (entry.use) {
     case "search":
       return openSearchTool(entry, parts);
     case "document":
       return openDocumentTool(entry, parts, closing);
     case "graph":
-      return openGraphTool(entry);
+      return openGraphTool(entry, parts);
     case "calculator":
       return openCalculator(entry);
     case "page":
-      return openPageTool(entry);
+      return openPageTool(entry, parts);
   }
 }
 
-async function openSearchTool(entry: Entry<"search">, { openSearch }: ToolParts): Promise<Tool> {
+async function openSearchTool(
+  { use: _, ...entry }: Entry<"search">,
+  { openSearch }: ToolParts,
+): Promise<Tool> {
   const { searchTool } = await import("../../../lib/tools/built-in/search.ts");
   return searchTool(await openSearch(), given(entry));
 }
 
 async function openDocumentTool(
-  entry: Entry<"document">,
-  { index }: ToolParts,
+  { use: _, corpus: named, ...entry }: Entry<"document">,
+  { index, at }: EntryParts,
   closing: Closing,
 ): Promise<Tool> {
   const { documentTool } = await import("../../../lib/tools/built-in/document.ts");
   const { Library } = await import("../../../lib/tools/built-in/library.ts");
-  const corpus = entry.corpus ?? index;
+  const corpus = named === undefined ? index : at(named);
   if (corpus === undefined) {
     throw new SeekError("ERR_ARGUMENT", "tools: document: expected a corpus, or the command's --index");
   }
@@ -156,21 +168,24 @@ async function openDocumentTool(
   return documentTool(library, given(entry));
 }
 
-async function openGraphTool({ file, ...entry }: Entry<"graph">): Promise<Tool> {
+async function openGraphTool({ use: _, file, ...entry }: Entry<"graph">, { at }: EntryParts): Promise<Tool> {
   const { graphTool } = await import("../../../lib/tools/built-in/graph.ts");
   const { TripleStore } = await import("../../../lib/tools/built-in/triples.ts");
-  return graphTool(await TripleStore.open(file), given(entry));
+  return graphTool(await TripleStore.open(at(file)), given(entry));
 }
 
-async function openCalculator(entry: Entry<"calculator">): Promise<Tool> {
+async function openCalculator({ use: _, ...entry }: Entry<"calculator">): Promise<Tool> {
   const { calculatorTool } = await import("../../../lib/tools/built-in/calculator.ts");
   return calculatorTool(given(entry));
 }
 
-async function openPageTool({ cache, ...entry }: Entry<"page">): Promise<Tool> {
+async function openPageTool({ use: _, cache, ...entry }: Entry<"page">, { at }: EntryParts): Promise<Tool> {
   const { pageTool } = await import("../../../lib/tools/built-in/page.ts");
   const { pageReader } = await import("../../../lib/web/page-reader.ts");
-  return pageTool(pageReader({ cache: cache === undefined ? undefined : { folder: cache } }), given(entry));
+  return pageTool(
+    pageReader({ cache: cache === undefined ? undefined : { folder: at(cache) } }),
+    given(entry),
+  );
 }
 
 async function openServer(

@@ -1,5 +1,6 @@
 /** The recipe of the built-in world: RAG-R1's grammar with a short prompt and small limits. */
 
+import { checkOptions } from "../../../lib/base/check-options.ts";
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import { emReward } from "../../../lib/reward/reward.ts";
 import { ragFormat } from "../../../lib/rollout/formats/format.ts";
@@ -15,7 +16,8 @@ import { worldPrompt } from "../prompt.ts";
  * @example
  * assert.equal(worldRecipe({ queries: "multi" }).format.maxQueries, 3);
  */
-export function worldRecipe({ queries }: { readonly queries: QueryMode }): Recipe {
+export function worldRecipe(options: { readonly queries: QueryMode }): Recipe {
+  const { queries } = checkOptions("worldRecipe", options, { queries: ["single", "multi"] }, ["queries"]);
   return {
     // The demonstrations announce nothing, so an announcement would only be noise to a model this small.
     format: { ...ragFormat(queries), prompt: (question) => worldPrompt(question, queries), lastTurn: "" },

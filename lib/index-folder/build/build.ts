@@ -1,5 +1,5 @@
 /** From a corpus to an index folder. */
-import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
+import { type OptionKinds, checkOptions, optionsOf } from "../../base/check-options.ts";
 import { join, resolve } from "node:path";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
 import { indexedText, type Passage } from "../../corpus/passage.ts";
@@ -8,12 +8,12 @@ import { HashedEmbedder } from "../../embed/hashed-embedder.ts";
 import { buildSegment, fitEmbedder, storePassages } from "./build-segment.ts";
 import { isThere } from "./build-steps.ts";
 import { type Change, changeFolder } from "../change.ts";
-import { type Corpus, type CorpusOptions, passagesOf, requirePassages, type Split } from "../corpus.ts";
+import { type Corpus, type CorpusOptions, checkSplit, passagesOf, requirePassages, type Split } from "../corpus.ts";
 import { checkSame, findBuildPlan, type BuildPlan, type Part, writeBuildPlan } from "../build-plan.ts";
 import { embedderSegment, type Manifest } from "../manifest.ts";
 import type { OnIndexProgress } from "./progress.ts";
 import { segmentFiles } from "../segment.ts";
-import { type SettingsOptions, settingsOf } from "./settings.ts";
+import { type SettingsOptions, settingsKinds, settingsOf } from "./settings.ts";
 import { checkUniqueIds } from "../unique-ids.ts";
 
 /** What to build. */
@@ -35,13 +35,12 @@ export interface BuildIndexOptions extends SettingsOptions {
 const optionKinds: OptionKinds<BuildIndexOptions> = {
   corpus: "any",
   out: "string",
-  split: "any",
-  part: "object",
+  split: checkSplit,
+  part: optionsOf<Part>({ index: "number", count: "number" }, ["index", "count"]),
   resume: "boolean",
-  bm25: "any",
-  dense: "any",
   onProgress: "function",
-  signal: "object",
+  signal: "signal",
+  ...settingsKinds,
 };
 
 /** Opens stored passages. */

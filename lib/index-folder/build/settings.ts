@@ -1,4 +1,5 @@
 /** How an index shall be built: what a caller asked for, defaults filled in, mistakes found before any work. */
+import { type OptionCheck, type OptionKinds, checkArgument, optionsOf } from "../../base/check-options.ts";
 import { HashedEmbedder } from "../../embed/hashed-embedder.ts";
 import { Bm25Builder, type Bm25Options } from "../../search/bm25.ts";
 import {
@@ -8,7 +9,7 @@ import {
   VectorIndex,
   type VectorIndexKind,
 } from "../../search/vector-index.ts";
-import { type EncoderChoice, encoderSettings } from "../embedders.ts";
+import { type EncoderChoice, encoderKind, encoderSettings } from "../embedders.ts";
 import type { DenseSettings, EmbedderSettings, IndexSettings } from "../manifest.ts";
 
 /** How to embed the passages and to search the vectors. */
@@ -35,6 +36,39 @@ export interface SettingsOptions {
   readonly bm25?: Bm25Options | false;
   /** @default {} */
   readonly dense?: DenseOptions | false;
+}
+
+/** A kind of its own, or `false`. */
+const orFalse =
+  (check: OptionCheck): OptionCheck =>
+  (name, value) =>
+    value === false ? undefined : check(name, value);
+
+const graphKind = optionsOf<GraphOptions>({
+  connectivity: "number",
+  expansionAdd: "number",
+  expansionSearch: "number",
+});
+
+/** What {@link SettingsOptions} hold. */
+export const settingsKinds: OptionKinds<SettingsOptions> = {
+  bm25: orFalse(optionsOf<Bm25Options>({ k1: "number", b: "number" })),
+  dense: orFalse(
+    optionsOf<DenseOptions>({
+      embedder: checkEmbedder,
+      dim: "number",
+      kind: ["auto", "exact", "hnsw"],
+      metric: ["cos", "ip"],
+      dtype: "string",
+      rescore: "boolean",
+      graph: graphKind,
+    }),
+  ),
+};
+
+function checkEmbedder(name: string, value: unknown): void {
+  if (typeof value === "object") encoderKind(name, value);
+  else checkArgument(name, value, ["hashed"]);
 }
 
 /** Comparing with every vector is quick enough up to here, and finds them all. */

@@ -1,11 +1,13 @@
 /** Adds passages to an index and removes passages from it. */
+
 import { join } from "node:path";
+import { checkArgument, checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { throwIfAborted } from "../../base/errors.ts";
 import { openStore } from "../build/build.ts";
 import { buildSegment, storePassages } from "../build/build-segment.ts";
 import type { Listener } from "../build/build-steps.ts";
 import { changeFolder, sizesOf } from "../change.ts";
-import { type Corpus, passagesOf, requirePassages, type Split } from "../corpus.ts";
+import { type Corpus, checkSplit, passagesOf, requirePassages, type Split } from "../corpus.ts";
 import { embedderSegment, type Manifest, type SegmentEntry, segmentFolder } from "../manifest.ts";
 import { needManifest, openFiles } from "../open.ts";
 import { type Segment, segmentFiles } from "../segment.ts";
@@ -24,6 +26,14 @@ export interface AddOptions {
   /** What an encoder runs on. @default "cpu" */
   readonly device?: string;
 }
+
+const addKinds: OptionKinds<AddOptions> = {
+  split: checkSplit,
+  onProgress: "function",
+  signal: "signal",
+  encoder: "string",
+  device: "string",
+};
 
 /** Uses the segments' passages without their indexes. */
 async function withPassages<T>(
@@ -56,6 +66,8 @@ export async function addToIndex(
   corpus: Corpus,
   options: AddOptions = {},
 ): Promise<Manifest> {
+  checkArgument("addToIndex: folder", folder, "string");
+  checkOptions("addToIndex", options, addKinds);
   await needManifest(folder);
   await requirePassages(corpus, options);
   const manifest = await changeFolder(folder, async ({ name, path }) => {
@@ -128,8 +140,10 @@ async function removeRows(
 export async function removeFromIndex(
   folder: string,
   ids: readonly string[],
-  { signal }: Pick<AddOptions, "signal"> = {},
+  options: Pick<AddOptions, "signal"> = {},
 ): Promise<Removal> {
+  checkArgument("removeFromIndex: folder", folder, "string");
+  const { signal } = checkOptions("removeFromIndex", options, { signal: "signal" });
   const wanted = [...new Set(ids)];
   const there = new Set<string>();
   await needManifest(folder);

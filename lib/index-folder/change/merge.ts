@@ -1,6 +1,8 @@
 /** One index out of several, or out of the many segments of one. */
+
 import { copyFile, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { checkArgument, checkOptions } from "../../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
 import type { Passage } from "../../corpus/passage.ts";
 import { PassageStore } from "../../corpus/passage-store.ts";
@@ -150,6 +152,9 @@ export async function mergeIndexes(
   out: string,
   options: MergeOptions = {},
 ): Promise<Manifest> {
+  checkArgument("mergeIndexes: folders", folders, "list");
+  checkArgument("mergeIndexes: out", out, "string");
+  checkOptions("mergeIndexes", options, { onProgress: "function", signal: "signal" });
   const isOwn = folders.some((folder) => resolve(folder) === resolve(out));
   for (const folder of folders) await needManifest(folder);
   const merged = await changeFolder(out, async (change) => {

@@ -1,4 +1,5 @@
 /** The rewards of Agentic-RAG-R1: a right answer, and points for form, as ours or as the original's table has them. */
+import { checkOptions } from "../../base/check-options.ts";
 import type { Question } from "../../data/question.ts";
 import { agenticBlocks } from "../../rollout/grammars/agentic-grammar.ts";
 import { exactMatch } from "../metrics/metrics.ts";
@@ -63,6 +64,7 @@ export function agenticFormatReward(
   options: { readonly faithful?: boolean } = {},
 ): number {
   // Summed as whole steps, so that the total has no rounding of its own.
+  checkOptions("agenticFormatReward", options, { faithful: "boolean" });
   const steps = agenticPoints(trajectory, options).map(({ points }) => Math.round(points / tagPoints));
   return steps.reduce((sum, step) => sum + step, 0) / (1 / tagPoints);
 }
@@ -186,6 +188,7 @@ export function agenticFormReward(
   trajectory: Spoken,
   options: { readonly selfSearch?: boolean } = {},
 ): number {
+  checkOptions("agenticFormReward", options, { selfSearch: "boolean" });
   const turns = agenticForm(trajectory, options);
   if (turns.length === 0) return 0;
   // Counted, so that the total has no rounding of its own.

@@ -1,4 +1,5 @@
 /** The rewards of R1-Searcher's stages (arXiv 2503.05592), as the paper states them and as the code computes them. */
+import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import type { Question } from "../../data/question.ts";
 import { r1SearcherTags } from "../../rollout/formats/r1-searcher.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
@@ -23,6 +24,13 @@ export interface R1SearcherRewardOptions {
   readonly faithful?: boolean;
 }
 
+const optionKinds: OptionKinds<R1SearcherRewardOptions> = {
+  stage: [1, 2, "zero"],
+  variant: ["paper", "code"],
+  answer: ["f1", "em", "cover"],
+  faithful: "boolean",
+};
+
 /** What the reward reads of a trajectory. */
 export type SearchedText = Spoken & Pick<Trajectory, "rounds">;
 
@@ -40,6 +48,7 @@ export type SearchedText = Spoken & Pick<Trajectory, "rounds">;
 export function r1SearcherReward(
   options: R1SearcherRewardOptions,
 ): (trajectory: SearchedText, question: Question) => number {
+  checkOptions("r1SearcherReward", options, optionKinds, ["stage"]);
   const { stage, variant = "paper", answer: kind = "f1", faithful = false } = options;
   return (trajectory, { answers }) => {
     const text = faithful ? responseText(trajectory) : policyText(trajectory);

@@ -1,4 +1,5 @@
 /** The reward of ReCall: the F1 of the boxed answer in a conversation of well-formed turns, and 0.1 for form alone. */
+import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import type { Question } from "../../data/question.ts";
 import { blocksOf, tagsOf } from "../../rollout/grammars/blocks.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
@@ -24,6 +25,12 @@ export interface ReCallRewardOptions {
   readonly endOfText?: string;
 }
 
+const optionKinds: OptionKinds<ReCallRewardOptions> = {
+  variant: ["code", "paper"],
+  faithful: "boolean",
+  endOfText: "string",
+};
+
 /** What a wrong answer in good form earns. */
 const formScore = 0.1;
 /** Begins each turn of the model, and belongs to the prompt. */
@@ -44,8 +51,10 @@ const begun = "<think>";
 export function reCallScore(
   { segments, stop }: Spoken & Pick<Trajectory, "stop">,
   { answers }: Pick<Question, "answers">,
-  { variant = "code", faithful = false, endOfText = "<|im_end|>" }: ReCallRewardOptions = {},
+  options: ReCallRewardOptions = {},
 ): Reasoned {
+  checkOptions("reCallScore", options, optionKinds);
+  const { variant = "code", faithful = false, endOfText = "<|im_end|>" } = options;
   const turns = segments.flatMap(({ kind, text }) => (kind === "policy" ? [begun + text] : []));
   const last = turns.at(-1) ?? "";
   const isOver = faithful ? !last.endsWith(endOfText) : stop !== "answer" && stop !== "eos";
@@ -72,6 +81,7 @@ export function reCallScore(
 export function reCallReward(
   options: ReCallRewardOptions = {},
 ): (trajectory: Spoken & Pick<Trajectory, "stop">, question: Question) => number {
+  checkOptions("reCallReward", options, optionKinds);
   return (trajectory, question) => reCallScore(trajectory, question, options).score;
 }
 

@@ -1,4 +1,5 @@
 /** The reward of ReSearch (arXiv 2503.19470): the boxed answer's F1 in a well-formed conversation, else what form earns. */
+import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import type { Question } from "../../data/question.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import { boxedIn } from "../../text/boxed.ts";
@@ -27,6 +28,12 @@ export interface ReSearchRewardOptions {
   readonly endOfText?: string;
 }
 
+const optionKinds: OptionKinds<ReSearchRewardOptions> = {
+  variant: ["code", "paper"],
+  faithful: "boolean",
+  endOfText: "string",
+};
+
 /** What a wrong answer in good form earns. */
 const formScore = 0.1;
 
@@ -46,8 +53,10 @@ const formScore = 0.1;
 export function reSearchScore(
   trajectory: Spoken & Pick<Trajectory, "stop">,
   { answers }: Pick<Question, "answers">,
-  { variant = "code", faithful = false, endOfText = "<|im_end|>" }: ReSearchRewardOptions = {},
+  options: ReSearchRewardOptions = {},
 ): Reasoned {
+  checkOptions("reSearchScore", options, optionKinds);
+  const { variant = "code", faithful = false, endOfText = "<|im_end|>" } = options;
   if (faithful) return scoreText(modelTurn(wholeText(trajectory)), answers, endOfText);
   const { text, fabricated } = sanitize(trajectory);
   const boxed = boxedIn(answerBlock(text) ?? "");
@@ -72,6 +81,7 @@ export function reSearchScore(
 export function reSearchReward(
   options: ReSearchRewardOptions = {},
 ): (trajectory: Spoken & Pick<Trajectory, "stop">, question: Question) => number {
+  checkOptions("reSearchReward", options, optionKinds);
   return (trajectory, question) => reSearchScore(trajectory, question, options).score;
 }
 

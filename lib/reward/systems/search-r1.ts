@@ -1,4 +1,5 @@
 /** The rewards of Search-R1: exact match, and its variant that pays for the format too (arXiv 2503.09516, 2505.15117). */
+import { checkOptions, type OptionKinds, optionsOf } from "../../base/check-options.ts";
 import type { Question } from "../../data/question.ts";
 import type { Segment } from "../../rollout/trajectory.ts";
 import { coverage, exactMatch } from "../metrics/metrics.ts";
@@ -14,6 +15,11 @@ export interface FormatScores {
   /** An accepted answer stands in what was found, though the answer given is wrong. @default 0 */
   readonly retrieval?: number;
 }
+
+const scoreKinds: OptionKinds<FormatScores> = { structure: "number", final: "number", retrieval: "number" };
+
+/** Of an option that is {@link FormatScores}. */
+export const formatScoresKind = optionsOf<FormatScores>(scoreKinds);
 
 /** How a reward reads. */
 export interface FaithfulOption {
@@ -45,12 +51,11 @@ export function wholeTextEmReward(trajectory: Spoken, question: Question): numbe
  * const asked = { id: "q", question: "capital of France?", answers: ["Paris"] };
  * assert.equal(formatReward()({ segments: [said] }, asked), 0.8);
  */
-export function formatReward({
-  structure = 0.2,
-  final = 0.1,
-  retrieval = 0,
-  faithful = false,
-}: FormatScores & FaithfulOption = {}): (trajectory: Spoken, question: Question) => number {
+export function formatReward(
+  scores: FormatScores & FaithfulOption = {},
+): (trajectory: Spoken, question: Question) => number {
+  checkOptions("formatReward", scores, { ...scoreKinds, faithful: "boolean" });
+  const { structure = 0.2, final = 0.1, retrieval = 0, faithful = false } = scores;
   return (trajectory, { answers }) => {
     const answer = faithful ? answerOfWholeText(trajectory) : policyAnswer(trajectory);
     const isRight = answer !== undefined && exactMatch(answer, answers) === 1;

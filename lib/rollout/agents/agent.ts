@@ -3,9 +3,10 @@ import { setMaxListeners } from "node:events";
 import { checkOptions, shownValue } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { mixSeed } from "../../base/seed.ts";
+import { handledSteps } from "../../base/streamed.ts";
 import type { Question } from "../../data/question.ts";
 import { limitKinds } from "../limits.ts";
-import type { OpenSequence, Sampling, SequenceSource } from "../seams.ts";
+import { type OpenSequence, type Sampling, type SequenceSource, samplingKind } from "../seams.ts";
 import { type AgentEvent, type EventOptions, eventsOf } from "../session/events.ts";
 import { type Outcome, Rollout, type RolloutParts } from "../session/rollout.ts";
 import type { Trajectory } from "../trajectory.ts";
@@ -20,7 +21,12 @@ export interface RolloutOptions extends Pick<EventOptions, "onEvent"> {
   readonly signal?: AbortSignal | undefined;
 }
 
-const optionKinds = { seed: "number", sampling: "object", signal: "signal", onEvent: "function" } as const;
+const optionKinds = {
+  seed: "number",
+  sampling: samplingKind,
+  signal: "signal",
+  onEvent: "function",
+} as const;
 
 /** Answers one question. */
 export type Agent = (question: Question, options?: RolloutOptions) => Promise<Trajectory>;
@@ -68,19 +74,12 @@ export type AgentFunction = (rollout: Rollout, question: Question) => Promise<st
  */
 export function ownAgent(parts: RolloutParts, run: AgentFunction): PolicyAgent {
   if (parts.limits !== undefined) checkOptions("agent: limits", parts.limits, limitKinds);
+  if (parts.sampling !== undefined) samplingKind("agent: sampling", parts.sampling);
   const answer = (question: AskedQuestion, options: RolloutOptions = {}): Promise<Trajectory> =>
     rolloutOf(parts, run, { question, options });
   return Object.assign(answer, {
-    async *stream(question: AskedQuestion, options: RolloutOptions = {}) {
-      checkOptions("agent", options, optionKinds);
-      yield* eventsOf((hooks) => {
-        const onEvent = (event: AgentEvent): void => {
-          options.onEvent?.(event);
-          hooks.onEvent?.(event);
-        };
-        return rolloutOf(parts, run, { question, options, hooks: { ...hooks, onEvent } });
-      }, options.signal);
-    },
+    stream: (question: AskedQuestion, options: RolloutOptions = {}) =>
+      handledSteps(streamOf(parts, run, { question, options })),
     rollouts: async (question: AskedQuestion, asked: RolloutOptions & { readonly samples?: number } = {}) => {
       checkOptions("agent", asked, { ...optionKinds, samples: "number" });
       const { samples = 1, ...options } = asked;
@@ -92,6 +91,22 @@ export function ownAgent(parts: RolloutParts, run: AgentFunction): PolicyAgent {
       return allOrNone(options.signal, start).finally(() => first?.close());
     },
   });
+}
+
+async function* streamOf(
+  parts: RolloutParts,
+  run: AgentFunction,
+  asked: Asked,
+): AsyncGenerator<AgentEvent, void, undefined> {
+  const { options } = asked;
+  checkOptions("agent", options, optionKinds);
+  yield* eventsOf((hooks) => {
+    const onEvent = (event: AgentEvent): void => {
+      options.onEvent?.(event);
+      hooks.onEvent?.(event);
+    };
+    return rolloutOf(parts, run, { ...asked, hooks: { ...hooks, onEvent } });
+  }, options.signal);
 }
 
 interface Asked {

@@ -54,7 +54,7 @@ class TextSequence implements OpenSequence {
     this.#seed = seed;
   }
 
-  async generate({ maxTokens, stop, signal, ...sampling }: GenerateRequest): Promise<GeneratedSpan> {
+  async generate({ maxTokens, stop, signal, temperature, topP }: GenerateRequest): Promise<GeneratedSpan> {
     const { completions, tokenizer } = this.#parts;
     const said = this.#said.flatMap(({ parts }) => parts);
     const begun = completions.api === "chat" ? this.#begun() : "";
@@ -63,7 +63,7 @@ class TextSequence implements OpenSequence {
     // Servers take seeds of 31 bits; every turn of a sequence draws anew.
     const seed = (this.#seed + this.#turns++) % 2 ** 31;
     try {
-      const completed = await this.#complete({ prompt, maxTokens, stop, seed, signal, ...sampling });
+      const completed = await this.#complete({ prompt, maxTokens, stop, seed, signal, temperature, topP });
       const text = withoutBeginning(completed.text, begun);
       const ids = tokenizer.encode(text, { parseSpecialTokens: false });
       ownParts.set(ids, [{ role: "assistant", text }]);

@@ -1,5 +1,6 @@
 /** The texts around a rollout: the prompt, and what the environment answers. A recipe may replace any of them. */
 
+import { checkArgument, checkOptions } from "../../base/check-options.ts";
 import { type Document, informationText, observationText, type QueryMode } from "../../text/observation.ts";
 import type { ToolCall } from "../../tools/tool-box.ts";
 import { type ParseTurn, parseTurn, turnEnds } from "../grammars/grammar.ts";
@@ -62,10 +63,9 @@ No search is left. Give the answer now.
  * const { prompt } = ragFormat("single");
  * assert.ok(prompt("who?").endsWith("Question: who?\n"));
  */
-export function ragFormat(
-  mode: QueryMode,
-  { maxQueries = 3 }: { readonly maxQueries?: number } = {},
-): Format {
+export function ragFormat(mode: QueryMode, options: { readonly maxQueries?: number } = {}): Format {
+  checkArgument("ragFormat: mode", mode, ["single", "multi"]);
+  const { maxQueries = 3 } = checkOptions("ragFormat", options, { maxQueries: "number" });
   return {
     mode,
     maxQueries,

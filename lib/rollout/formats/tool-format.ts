@@ -1,4 +1,5 @@
 /** The conversation of ReCall: think, call tools in JSON, read their results in the next message, answer in a box. */
+import { checkOptions } from "../../base/check-options.ts";
 import { boxedIn } from "../../text/boxed.ts";
 import type { Document } from "../../text/observation.ts";
 import { functionLines, parseJsonCall } from "../../tools/json-calls.ts";
@@ -49,10 +50,9 @@ const thoughtEnd = "</think>";
  * const action = parse('</think>\\n<tool_call>{"name": "calculator", "arguments": {"expression": "6*7"}}</tool_call>', {});
  * assert.equal(action.kind, "search");
  */
-export function toolFormat(
-  tools: readonly Tool[],
-  { templateText = systemText, maxCalls = 8, faithful = false }: ToolFormatOptions = {},
-): Format {
+export function toolFormat(tools: readonly Tool[], options: ToolFormatOptions = {}): Format {
+  checkOptions("toolFormat", options, { templateText: "string", maxCalls: "number", faithful: "boolean" });
+  const { templateText = systemText, maxCalls = 8, faithful = false } = options;
   return {
     mode: "multi",
     maxQueries: faithful ? Number.POSITIVE_INFINITY : maxCalls,

@@ -44,7 +44,7 @@ export interface EventOptions {
 export async function* eventsOf(
   start: (options: EventOptions & { readonly signal: AbortSignal }) => Promise<Trajectory>,
   signal?: AbortSignal,
-): AsyncGenerator<AgentEvent, void> {
+): AsyncGenerator<AgentEvent, void, undefined> {
   const trajectory = yield* streamed<AgentEvent, Trajectory>((onEvent, leave) =>
     start({ signal: signal ? AbortSignal.any([signal, leave]) : leave, isStreamed: true, onEvent }),
   );

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { checkOptions } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { type AccessOptions, checkAccess, checkCaller, defaultHost } from "./access.ts";
 import { Call } from "./call.ts";
@@ -104,7 +105,8 @@ export class HttpServer {
    * @param options `graceMs`: how long requests under way, stalled uploads included, may take before they are refused,
    *   `@default 10000`
    */
-  close({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+  async close(options: { readonly graceMs?: number } = {}): Promise<void> {
+    const { graceMs = 10_000 } = checkOptions("close", options, { graceMs: "number" });
     this.#closing ??= this.#stop(graceMs);
     return this.#closing;
   }

@@ -112,6 +112,7 @@ export class ChatTemplate {
    * @throws ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed or is not Jinja
    */
   static async load(folder: string): Promise<ChatTemplate | undefined> {
+    checkArgument("ChatTemplate.load: folder", folder, "string");
     const config = (await readJson(join(folder, "tokenizer_config.json"), configSchema())) ?? {};
     const specials = (await readJson(join(folder, "special_tokens_map.json"), zod().looseObject({}))) ?? {};
     const file = await readOptional(join(folder, "chat_template.jinja"));

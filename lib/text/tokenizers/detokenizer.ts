@@ -1,4 +1,5 @@
 /** Text from ids that come in bit by bit. */
+import { checkOptions } from "../../base/check-options.ts";
 import { newTextDecoder, PieceJoiner } from "./pieces.ts";
 import type { DecodeOptions, Tokenizer } from "./tokenizer.ts";
 
@@ -17,7 +18,10 @@ export class Detokenizer {
   readonly #joiner: PieceJoiner;
   readonly #decoder = newTextDecoder();
 
-  constructor(tokenizer: Tokenizer, { skipSpecialTokens = false }: DecodeOptions = {}) {
+  constructor(tokenizer: Tokenizer, options: DecodeOptions = {}) {
+    const { skipSpecialTokens = false } = checkOptions("Detokenizer", options, {
+      skipSpecialTokens: "boolean",
+    });
     this.#tokenizer = tokenizer;
     this.#skipSpecialTokens = skipSpecialTokens;
     this.#joiner = new PieceJoiner(tokenizer.pieces);

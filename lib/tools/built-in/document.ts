@@ -1,9 +1,10 @@
 /** Documents as a tool: the parts of one that is known by its title or id. */
+import { checkOptions } from "../../base/check-options.ts";
 import { zod } from "../../base/on-first-use.ts";
 import type { Passage } from "../../corpus/passage.ts";
 import { termsOf, wordsOf } from "../../text/words/words.ts";
 import { type Tool, type ToolOutput, tool } from "../tool.ts";
-import type { ToolWording } from "./calculator.ts";
+import { type ToolWording, wordingKinds } from "./calculator.ts";
 import type { Library, Shelved } from "./library.ts";
 
 /** What the tool is called, and how much it shows at once. */
@@ -28,14 +29,13 @@ const maxCompared = 1000;
  * assert.equal(text, "Paris, part 1 of 1:\nParis is the capital of France.");
  * library.close();
  */
-export function documentTool(
-  library: Library,
-  {
+export function documentTool(library: Library, options: DocumentToolOptions = {}): Tool {
+  checkOptions("documentTool", options, { ...wordingKinds, maxParts: "number" });
+  const {
     name = "document",
     description = "Reads a document that is known by its title or id: from its beginning, from one of its parts, or the parts about something.",
     maxParts = 3,
-  }: DocumentToolOptions = {},
-): Tool {
+  } = options;
   return tool({
     name,
     description,

@@ -1,9 +1,10 @@
 /** A knowledge graph as a tool: the facts around an entity, or how two entities are connected. */
+import { checkOptions } from "../../base/check-options.ts";
 import { zod } from "../../base/on-first-use.ts";
 import { type Tool, tool } from "../tool.ts";
-import type { ToolWording } from "./calculator.ts";
+import { type ToolWording, wordingKinds } from "./calculator.ts";
 import type { Triple } from "./triple.ts";
-import type { PathOptions, TripleStore } from "./triples.ts";
+import { type PathOptions, pathKinds, type TripleStore } from "./triples.ts";
 
 /** What the tool is called, and how much it shows. */
 export interface GraphToolOptions extends ToolWording, PathOptions {
@@ -27,15 +28,14 @@ export interface GraphToolOptions extends ToolWording, PathOptions {
  * const [{ text }] = await run([{ name: "knowledge_graph", input: "radium -> Paris", text: "" }]);
  * assert.equal(text, "radium --found by--> Marie Curie --lived in--> Paris");
  */
-export function graphTool(
-  store: TripleStore,
-  {
+export function graphTool(store: TripleStore, options: GraphToolOptions = {}): Tool {
+  checkOptions("graphTool", options, { ...wordingKinds, ...pathKinds, maxFacts: "number" });
+  const {
     name = "knowledge_graph",
     description = "Looks into a knowledge graph: the shortest paths between two entities, or the facts around one.",
     maxFacts = 20,
     ...bounds
-  }: GraphToolOptions = {},
-): Tool {
+  } = options;
   return tool({
     name,
     description,

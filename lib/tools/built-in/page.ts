@@ -1,10 +1,11 @@
 /** Pages of the web as a tool. */
 
+import { checkOptions } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { zod } from "../../base/on-first-use.ts";
 import type { ReadPages } from "../../web/page-reader.ts";
 import { type Tool, tool } from "../tool.ts";
-import type { ToolWording } from "./calculator.ts";
+import { type ToolWording, wordingKinds } from "./calculator.ts";
 
 /** What the tool is called, and how much of a page it shows at once. */
 export interface PageToolOptions extends ToolWording {
@@ -23,14 +24,9 @@ export interface PageToolOptions extends ToolWording {
  * const [{ text }] = await run([{ name: "read_page", input: { url: pageUrl }, text: "" }]);
  * assert.match(text, /^Paris, part 1 of 1:\n/);
  */
-export function pageTool(
-  read: ReadPages,
-  {
-    name = "read_page",
-    description = "Reads a page of the web as text.",
-    partChars = 4_000,
-  }: PageToolOptions = {},
-): Tool {
+export function pageTool(read: ReadPages, options: PageToolOptions = {}): Tool {
+  checkOptions("pageTool", options, { ...wordingKinds, partChars: "number" });
+  const { name = "read_page", description = "Reads a page of the web as text.", partChars = 4_000 } = options;
   return tool({
     name,
     description,

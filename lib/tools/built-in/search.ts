@@ -1,8 +1,9 @@
 /** Any search as a tool. */
+import { checkOptions } from "../../base/check-options.ts";
 import { zod } from "../../base/on-first-use.ts";
 import { askSearch, type Search } from "../../search/search.ts";
 import { type Tool, tool } from "../tool.ts";
-import type { ToolWording } from "./calculator.ts";
+import { type ToolWording, wordingKinds } from "./calculator.ts";
 
 /** What the tool is called, and how much it finds. */
 export interface SearchToolOptions extends ToolWording {
@@ -23,15 +24,14 @@ export interface SearchToolOptions extends ToolWording {
  * const [{ text }] = await run([{ name: "search", input: { query: "capital of France" }, text: "" }]);
  * assert.match(text, /^Doc 1: Paris\n/);
  */
-export function searchTool(
-  search: Search,
-  {
+export function searchTool(search: Search, options: SearchToolOptions = {}): Tool {
+  checkOptions("searchTool", options, { ...wordingKinds, topK: "number", maxTopK: "number" });
+  const {
     name = "search",
     description = "Finds passages of text for a query.",
     topK = 3,
     maxTopK = 10,
-  }: SearchToolOptions = {},
-): Tool {
+  } = options;
   return tool({
     name,
     description,

@@ -1,4 +1,5 @@
 /** Facts of three parts (head, relation, tail) in memory: what stands beside an entity, and how two are connected. */
+import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { keyOf } from "./library.ts";
 import { readTriples, type Triple } from "./triple.ts";
 
@@ -11,6 +12,13 @@ export interface PathOptions {
   /** Entities that are looked at. @default 100_000 */
   readonly maxVisited?: number;
 }
+
+/** What looking for paths takes. */
+export const pathKinds: OptionKinds<PathOptions> = {
+  maxHops: "number",
+  maxPaths: "number",
+  maxVisited: "number",
+};
 
 /** So many names are compared with an unknown one; more would hold up the event loop. */
 const maxCompared = 100_000;
@@ -140,11 +148,9 @@ export class TripleStore {
    * const store = await TripleStore.of(facts);
    * assert.deepEqual(store.paths("a", "c"), [[facts[0], facts[1]]]);
    */
-  paths(
-    from: string,
-    to: string,
-    { maxHops = 4, maxPaths = 3, maxVisited = 100_000 }: PathOptions = {},
-  ): Triple[][] {
+  paths(from: string, to: string, options: PathOptions = {}): Triple[][] {
+    checkOptions("tripleStore.paths", options, pathKinds);
+    const { maxHops = 4, maxPaths = 3, maxVisited = 100_000 } = options;
     const [start, goal] = [this.#entities.get(keyOf(from)), this.#entities.get(keyOf(to))];
     if (start === undefined || goal === undefined) return [];
     const ways = this.#waysBack(start, goal, { maxHops, maxVisited });

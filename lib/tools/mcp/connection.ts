@@ -1,5 +1,7 @@
 /** The way to a server of the Model Context Protocol: a process of our own, or an address. */
+
 import type { Client } from "@modelcontextprotocol/client";
+import { checkArgument, checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 
 /** A server that is started and spoken to over its standard input and output. */
@@ -20,6 +22,21 @@ export interface McpAddress {
 
 /** Where a server is. */
 export type McpPlace = McpCommand | McpAddress;
+
+const commandKinds: OptionKinds<McpCommand> = {
+  command: "string",
+  args: "list",
+  env: "object",
+  cwd: "string",
+};
+const addressKinds: OptionKinds<McpAddress> = { url: "string", headers: "object" };
+
+/** Refuses what is no {@link McpPlace}. */
+export function checkPlace(name: string, place: McpPlace): void {
+  checkArgument(name, place, "object");
+  if ("url" in place) checkOptions(name, place, addressKinds, ["url"]);
+  else checkOptions(name, place, commandKinds, ["command"]);
+}
 
 /** A server that answers. */
 export interface McpConnection {

@@ -1,5 +1,7 @@
 /** Servers of the Model Context Protocol, whose tools become tools of ours. */
+
 import type { Tool as McpTool } from "@modelcontextprotocol/client";
+import { checkOptions } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import {
   type BoundCall,
@@ -10,6 +12,7 @@ import {
   type ToolOutput,
 } from "../tool.ts";
 import {
+  checkPlace,
   connectMcp,
   isForgotten,
   type McpConnection,
@@ -68,10 +71,10 @@ export class McpServer {
    * @throws ERR_REMOTE when it does not answer, with what it wrote to standard error; ERR_ARGUMENT for a tool in `only`
    * that it does not have; ERR_FORMAT for a schema that is none
    */
-  static async open(
-    place: McpPlace,
-    { only, prefix = "", startTimeoutMs = 30_000 }: McpOptions = {},
-  ): Promise<McpServer> {
+  static async open(place: McpPlace, options: McpOptions = {}): Promise<McpServer> {
+    checkPlace("McpServer.open: place", place);
+    const kinds = { only: "list", prefix: "string", startTimeoutMs: "number" } as const;
+    const { only, prefix = "", startTimeoutMs = 30_000 } = checkOptions("McpServer.open", options, kinds);
     const server = new McpServer(place, startTimeoutMs);
     try {
       const { client } = await server.#connect();

@@ -1,5 +1,6 @@
 /** PPO, GRPO and their relatives as options of one loss and one loop. */
 
+import { optionsOf } from "../../base/check-options.ts";
 import type { TrainSequence } from "../batch/packing.ts";
 import type { LossOn } from "../batch/sequence.ts";
 import type { KlEstimator } from "../learner/trainer.ts";
@@ -77,6 +78,33 @@ export interface Algorithm {
   /** Optimiser steps per pass. @default 1 */
   readonly miniBatches?: number;
 }
+
+/** Of an option `algorithm`. */
+export const algorithmKind = optionsOf<Algorithm>(
+  {
+    advantage: "string",
+    tokenRewards: ["to-go", "ratio"],
+    gamma: "number",
+    lambda: "number",
+    objective: ["clipped", "clipped-sequence"],
+    clip: optionsOf<NonNullable<Algorithm["clip"]>>({ low: "number", high: "number", dual: "number" }, [
+      "low",
+      "high",
+    ]),
+    aggregation: "any",
+    kl: optionsOf<KlTerm>(
+      { in: ["loss", "reward"], estimator: ["k1", "k2", "k3", "abs"], coef: "number", adaptive: "object" },
+      ["in", "estimator", "coef"],
+    ),
+    dynamicSampling: "number",
+    entropyCoef: "number",
+    valueClip: "number",
+    lossOn: "string",
+    epochs: "number",
+    miniBatches: "number",
+  },
+  ["advantage"],
+);
 
 /**
  * The published algorithms; copy one and change what you need. A loss is always over one optimiser step, so that it does

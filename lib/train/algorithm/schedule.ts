@@ -54,17 +54,16 @@ export function schedule(options: ScheduleOptions): Schedule {
  *
  * @param options - `from` at the first step, towards `to` behind the last of `steps`
  * @returns the number of each step, counted from 0
+ * @throws ERR_ARGUMENT for an unknown key or a value of another type
  * @example
  * assert.deepEqual([0, 1, 2, 3].map(countSchedule({ from: 8, to: 4, steps: 4 })), [8, 7, 6, 5]);
  */
-export function countSchedule({
-  from,
-  to,
-  steps,
-}: {
+export function countSchedule(options: {
   readonly from: number;
   readonly to: number;
   readonly steps: number;
 }): Schedule {
+  const kinds = { from: "number", to: "number", steps: "number" } as const;
+  const { from, to, steps } = checkOptions("countSchedule", options, kinds, ["from", "to", "steps"]);
   return (step) => Math.floor(from + ((to - from) * Math.min(step, steps)) / steps);
 }

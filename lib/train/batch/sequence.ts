@@ -1,4 +1,5 @@
 /** Segments of a trajectory or a demonstration as a sequence to train on. */
+import { checkOptions } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { layOut, type TrainSegment } from "./layout.ts";
 import type { TrainSequence } from "./packing.ts";
@@ -58,8 +59,9 @@ function checkLogprobs({ tokens, logprobs }: TrainSegment): void {
  */
 export function sftSequence(
   segments: readonly Omit<TrainSegment, "logprobs">[],
-  { otherWeight = 0 }: { readonly otherWeight?: number } = {},
+  options: { readonly otherWeight?: number } = {},
 ): TrainSequence {
+  const { otherWeight = 0 } = checkOptions("sftSequence", options, { otherWeight: "number" });
   const weightOf = (kind: TrainSegment["kind"]): number => (kind === "policy" ? 1 : otherWeight);
   const { segments: segments_R, places: _, ...sequence } = layOut(segments, ({ kind }) => weightOf(kind) > 0);
   return {

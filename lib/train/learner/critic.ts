@@ -2,6 +2,7 @@
 
 import { native } from "../../base/addon/native.ts";
 import type { NativeCritic, ValueStats } from "../../base/addon/training.ts";
+import { checkOptions } from "../../base/check-options.ts";
 import type { Model } from "../../model/model.ts";
 import {
   distribute,
@@ -60,6 +61,7 @@ export class Critic extends Learner {
     sequences: readonly TrainSequence[],
     options: { readonly maxTokens?: number } = {},
   ): Promise<Float32Array[]> {
+    checkOptions("critic.values", options, { maxTokens: "number" });
     const values = emptyRows(sequences);
     const cut = { maxTokens: options.maxTokens ?? defaultMaxTokens };
     await forEachMicroBatch(sequences.map(withoutArrays), cut, async (batch, pieces) => {
@@ -81,6 +83,7 @@ export class Critic extends Learner {
     sequences: readonly TrainSequence[],
     options: { readonly clip?: number; readonly maxTokens?: number } = {},
   ): Promise<ValueStats> {
+    checkOptions("critic.accumulate", options, { clip: "number", maxTokens: "number" });
     const { clip = 0.5, maxTokens = defaultMaxTokens } = options;
     const sum = { loss: 0, numRows: 0, numClipped: 0, values: 0 };
     await forEachMicroBatch(sequences, { maxTokens }, async (batch) => {

@@ -67,7 +67,8 @@ export abstract class Learner {
    * @throws ERR_RANGE when the norm is not finite; the weights are then unchanged and the gradients zeroed. ERR_STATE
    *   once closed
    */
-  async step({ learningRate }: { readonly learningRate: number }): Promise<{ gradNorm: number }> {
+  async step(options: { readonly learningRate: number }): Promise<{ gradNorm: number }> {
+    const { learningRate } = checkOptions("step", options, { learningRate: "number" }, ["learningRate"]);
     const gradNorm = await this.handle.step(learningRate);
     this.#numSteps += 1;
     return { gradNorm };

@@ -2,6 +2,7 @@
 
 import { native } from "../../base/addon/native.ts";
 import type { LossStats, NativeLossOptions, NativeTrainer } from "../../base/addon/training.ts";
+import { checkOptions, type OptionKinds, optionsOf } from "../../base/check-options.ts";
 import type { Model } from "../../model/model.ts";
 import {
   distribute,
@@ -41,6 +42,19 @@ export interface LossOptions {
   /** The rollout's; logits are divided by it. @default 1 */
   readonly temperature?: number;
 }
+
+const lossKinds: OptionKinds<LossOptions> = {
+  objective: ["likelihood", "clipped", "clipped-sequence"],
+  clipLow: "number",
+  clipHigh: "number",
+  clipDual: "number",
+  entropyCoef: "number",
+  kl: optionsOf<NonNullable<LossOptions["kl"]>>({ estimator: ["k1", "k2", "k3", "abs"], coef: "number" }, [
+    "estimator",
+    "coef",
+  ]),
+  temperature: "number",
+};
 
 const noStats: LossStats = {
   loss: 0,
@@ -154,6 +168,7 @@ export class Trainer extends Learner {
     sequences: readonly TrainSequence[],
     options: LossOptions & { readonly maxTokens?: number } = {},
   ): Promise<LossStats> {
+    checkOptions("trainer.accumulate", options, { ...lossKinds, maxTokens: "number" });
     const loss = nativeLoss(options);
     let stats = noStats;
     const cut = {
@@ -178,6 +193,7 @@ export class Trainer extends Learner {
     sequences: readonly TrainSequence[],
     options: { readonly temperature?: number; readonly maxTokens?: number } = {},
   ): Promise<Float32Array[]> {
+    checkOptions("trainer.logprobs", options, { temperature: "number", maxTokens: "number" });
     return (await scoreSequences(this.model, sequences, options)).logprobs;
   }
 }

@@ -1,5 +1,7 @@
 /** The folder of one training run: its logs, its checkpoints, and where a killed run goes on. */
+
 import { join } from "node:path";
+import { optionsOf } from "../../base/check-options.ts";
 import { removeTemporaries, writeFileAtomic } from "../../base/files/files.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
 import { latestCheckpoint, readCheckpoint, removeLeftovers, writeCheckpoint } from "./checkpoint.ts";
@@ -35,6 +37,21 @@ export interface BestOptions {
   /** Whether more or less of it is better. @default "max" */
   readonly mode?: "max" | "min" | undefined;
 }
+
+/** Of an option `run`. */
+export const runKind = optionsOf<RunOptions>(
+  {
+    folder: "string",
+    tensorBoard: "boolean",
+    checkpointEvery: "number",
+    keep: "number",
+    best: optionsOf<BestOptions>({ metric: "string", mode: ["max", "min"] }, ["metric"]),
+    settings: "object",
+    config: "object",
+    onCheckpoint: "function",
+  },
+  ["folder"],
+);
 
 const modelFolder = "model";
 

@@ -1,6 +1,6 @@
 /** `--tools FILE`: what a file may say, and commands that open its tools. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -73,6 +73,31 @@ test("a file names built-in tools and servers, and secrets come from the environ
       "open sesame",
     ],
   );
+});
+
+test("relative paths are those of the file's folder, and its servers run there", async () => {
+  const { command } = server;
+  const tools = await open({
+    tools: [
+      { use: "graph", file: "facts.tsv" },
+      { use: "document", corpus: "index" },
+    ],
+    mcpServers: {
+      here: { command, args: ["-e", "process.stderr.write(process.cwd()); process.exit(1)"] },
+    },
+  }).catch((error: Error) => error);
+  assert.ok(tools instanceof Error && tools.message.includes(await realpath(folder)), String(tools));
+  await using opened = await open(
+    {
+      tools: [
+        { use: "graph", file: "facts.tsv" },
+        { use: "document", corpus: "index" },
+      ],
+    },
+    null,
+  );
+  const [page] = await opened.box.run([{ name: "document", input: "Rome", text: "" }]);
+  assert.equal(page?.text, "Rome, part 1 of 1:\nRome is the capital of Italy.");
 });
 
 test("a file in YAML may be as short as one line", async () => {

@@ -137,8 +137,11 @@ export const dataPrepareCommand = command({
     }
     const aliases = options.aliases && (await fetchedFile(options.aliases, io, cache));
     const documents = contexts !== undefined || keepContexts || asks === "documents";
-    const how = { ...options, aliases, documents, signal: io.signal };
-    const { questions, leftOut } = await prepareQuestions(files, how);
+    const { format, sample, seed, skipInvalid } = options;
+    const { questions, leftOut } = await prepareQuestions(files, {
+      ...{ format, aliases, documents, sample, seed, skipInvalid },
+      signal: io.signal,
+    });
     await write(questions, options);
     const passages = contexts === undefined ? undefined : await writeContexts(contexts, questions);
     report(leftOut, io);

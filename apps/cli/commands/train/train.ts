@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Question } from "../../../../lib/data/question.ts";
 import type { RecipeParts } from "../../../../lib/recipes/named-recipe.ts";
 import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
-import type { Recipe } from "../../../../lib/recipes/recipe.ts";
+import { optimiserOf, type Recipe } from "../../../../lib/recipes/recipe.ts";
 import type { AgentParts } from "../../../../lib/rollout/agents/search-agent.ts";
 import { searchesFor } from "../../../../lib/rollout/baselines/baselines.ts";
 import { trainingMemory } from "../../../../lib/train/memory.ts";
@@ -89,7 +89,7 @@ async function trainStage(
   { policy, environment, parts: recipeParts, ...rest }: StageParts & Omit<PlanContext, "opened">,
 ): Promise<void> {
   const recipe = trainedRecipe(given, recipeParts);
-  await using opened = await openLearners(policy.model, recipe.algorithm, recipe.training);
+  await using opened = await openLearners(policy.model, recipe.algorithm, optimiserOf(recipe.training));
   const parts = agentPartsOf(policy, recipe, environment.search);
   const planned = await planTraining(given, recipe, parts, { ...rest, opened });
   const { io } = rest;
