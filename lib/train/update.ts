@@ -48,7 +48,7 @@ export function lossOf(algorithm: Algorithm, temperature: number): LossOptions {
     clipDual: clip.dual,
     entropyCoef,
     temperature,
-    kl: kl?.in === "loss" ? kl : undefined,
+    kl: kl?.in === "loss" ? { estimator: kl.estimator, coef: kl.coef } : undefined,
   };
 }
 
