@@ -92,7 +92,9 @@ test("every reward and every rule reads a text in time linear in its length", ()
       assert.ok(spent < 1500, `${name}: ${JSON.stringify(piece)} took ${spent} ms`);
     }
     for (const name of Object.keys(answerRules) as RulesName[]) {
-      const spent = processorMs(() => scoreAnswer(text, [text, "Rome"], name));
+      // Where accepted answers are patterns, they are the data set's and short.
+      const accepted = name === "curatedtrec" ? ["Rome"] : [text, "Rome"];
+      const spent = processorMs(() => scoreAnswer(text, accepted, name));
       assert.ok(spent < 1500, `${name}: ${JSON.stringify(piece)} took ${spent} ms`);
     }
   }

@@ -143,6 +143,7 @@ test("without a pop, saying what was visible changes nothing: the same arrays, s
     tokens: Int32Array.of(1, 2, 3, 4, 5, 6, 7, 9),
     rows: Int32Array.of(2, 3, 6),
     rolloutLogprobs: Float32Array.of(-1, -2, -3),
+    starts: undefined,
   };
   assert.deepEqual(policySequence({ segments: plain }), expected);
   assert.deepEqual(policySequence({ segments: said }), expected);
