@@ -19,7 +19,7 @@ import { ablationTables, type Direction, directions } from "./table.ts";
 import { variants } from "./variants.ts";
 
 /** How to run the ablations. */
-export interface AblationOptions {
+interface AblationOptions {
   /** Everything goes here; a run whose result is there is not run again. */
   readonly out: string;
   /** Each of a world, the questions' order and every sampled token. @default [0, 1] */
@@ -38,7 +38,7 @@ export interface AblationOptions {
 }
 
 /** What was measured. */
-export interface AblationResult {
+interface AblationResult {
   readonly results: readonly RunResult[];
   readonly directions: readonly Direction[];
   /** Markdown, as in `ablations.md`. */

@@ -31,7 +31,7 @@ export interface Command {
 }
 
 /** The parts of a command, its options typed. */
-export interface CommandParts<Options extends z.ZodObject> {
+interface CommandParts<Options extends z.ZodObject> {
   readonly name: string;
   /** One line for the list of commands. */
   readonly summary: string;

@@ -12,7 +12,7 @@ import { commandHelp } from "./help.ts";
 import { readOptions } from "./options.ts";
 
 /** 0 done, 1 failed, 2 called in a wrong way. */
-export type ExitCode = 0 | 1 | 2;
+type ExitCode = 0 | 1 | 2;
 
 /**
  * Runs one command line.

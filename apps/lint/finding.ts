@@ -15,7 +15,7 @@ export interface Finding {
 }
 
 /** What a check is about. */
-export type Subject = Pick<Finding, "check" | "law">;
+type Subject = Pick<Finding, "check" | "law">;
 
 /**
  * Fails with the problems that were found, or passes with what was seen.

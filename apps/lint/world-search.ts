@@ -4,7 +4,7 @@ import { librarySearch } from "../world/library.ts";
 import { createWorld } from "../world/world.ts";
 
 /** A search of the built-in world, and something to ask it. */
-export interface WorldSearch {
+interface WorldSearch {
   readonly search: Search;
   readonly question: string;
 }

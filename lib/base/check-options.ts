@@ -9,7 +9,7 @@ export type OptionCheck = (name: string, value: unknown) => void;
  * The type of a value: what `typeof` says, a list, an AbortSignal, one of some words, what a function does not refuse, or
  * `any` for what is checked elsewhere.
  */
-export type OptionKind =
+type OptionKind =
   | "number"
   | "string"
   | "boolean"

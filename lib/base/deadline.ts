@@ -8,7 +8,7 @@ export interface DeadlineLimits {
 }
 
 /** What became of the work: its result, its error, or which limit ended it. */
-export type DeadlineOutcome<Result> =
+type DeadlineOutcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: "timed out" }

@@ -4,7 +4,7 @@ import { readChunks } from "../data/files/text-file.ts";
 import { headerOf, isKiltLine } from "./tsv.ts";
 
 /** `json` is one list or object, `text` a document by itself. */
-export type CorpusFormat = "jsonl" | "json" | "table" | "parquet" | "store" | "text";
+type CorpusFormat = "jsonl" | "json" | "table" | "parquet" | "store" | "text";
 
 const headBytes = 1 << 16;
 /** A page of KILT, the first line of its file, can be longer than the usual head. */

@@ -17,7 +17,7 @@ const paragraphPattern = /[^\n]*\n+|[^\n]+/g;
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
 
 /** A word or sentence and where it stands. */
-export interface Placed {
+interface Placed {
   readonly text: string;
   readonly start: number;
 }

@@ -4,13 +4,13 @@ import type { PromptTemplate } from "../rollout/seams.ts";
 import type { WrittenSegment } from "./samples.ts";
 
 /** One message of a conversation. */
-export interface Message {
+interface Message {
   readonly role: string;
   readonly content: string;
 }
 
 /** A row of Alpaca's format: what to do, with what, and what comes of it; earlier turns as pairs. */
-export interface AlpacaRow {
+interface AlpacaRow {
   readonly instruction: string;
   readonly input?: string | undefined;
   readonly output: string;

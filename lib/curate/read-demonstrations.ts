@@ -41,7 +41,7 @@ const alpaca = lazySchema((z) =>
 );
 
 /** One conversation and where it stands. */
-export interface ReadConversation {
+interface ReadConversation {
   /** Of its question, where the line says so. */
   readonly id?: string;
   readonly segments: readonly WrittenSegment[];
@@ -106,12 +106,12 @@ function requireEarlier(segments: readonly WrittenSegment[], where: string): voi
 }
 
 /** A segment to train on. */
-export interface SftSegment extends Pick<WrittenSegment, "kind" | "visible"> {
+interface SftSegment extends Pick<WrittenSegment, "kind" | "visible"> {
   readonly tokens: Int32Array;
 }
 
 /** What encodes texts and reads ids. */
-export interface StudentTokenizer {
+interface StudentTokenizer {
   encode(
     text: string,
     options: { readonly parseSpecialTokens: boolean; readonly beginsText: boolean },

@@ -21,7 +21,7 @@ export const ragSelection = {
 } as const;
 
 /** What RAG-R1's rule chooses from. */
-export interface RagCandidates {
+interface RagCandidates {
   /** Answered rightly when the SFT data were made. */
   readonly easy: readonly Question[];
   /** The others, tried again. */

@@ -75,7 +75,7 @@ export function longBenchDocuments(row: JsonRow): readonly TitledText[] {
 }
 
 /** A passage of a corpus. */
-export interface ContextPassage extends TitledText {
+interface ContextPassage extends TitledText {
   /** Follows from title and text, so that corpora of several sets can be put together. */
   readonly id: string;
 }

@@ -7,7 +7,7 @@ import { type DecoderConfig, parseConfig, sizeKeys } from "../model/config.ts";
 import { checkKeys } from "../model/config-keys.ts";
 
 /** The shape of a BERT or XLM-RoBERTa (native/model/encoder.h). */
-export interface EncoderConfig {
+interface EncoderConfig {
   readonly vocabSize: number;
   readonly hiddenSize: number;
   readonly intermediateSize: number;

@@ -13,7 +13,7 @@ import { type EncoderKind, namedWeights, parseEncoderConfig } from "./encoder-co
 import { type TokenBatch, type TokenRow, tokenBatches } from "./token-batch.ts";
 
 /** How a model is loaded. */
-export interface LoadOptions {
+interface LoadOptions {
   readonly dtype: "float32" | "bfloat16";
   readonly device: string;
   readonly pooling: "cls" | "mean" | "last" | "score";

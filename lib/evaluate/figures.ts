@@ -66,7 +66,7 @@ export interface Means {
 export type Intervals = Readonly<Record<FigureName, Interval | null>>;
 
 /** One column per figure. */
-export function columnsOf(results: readonly Scored[]): Record<FigureName, Column> {
+function columnsOf(results: readonly Scored[]): Record<FigureName, Column> {
   const columns = figureNames.map((name) => [name, results.map((result) => figures[name](result))]);
   return Object.fromEntries(columns) as Record<FigureName, Column>;
 }

@@ -54,7 +54,7 @@ export interface QuestionResult {
 }
 
 /** What a result is made of besides the question and the trajectory. */
-export interface ResultContext {
+interface ResultContext {
   readonly set: string;
   readonly index: number;
   readonly rules: RulesName;

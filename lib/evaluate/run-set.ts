@@ -13,7 +13,7 @@ export interface LostQuestion extends Loss {
 }
 
 /** What came of a set. */
-export interface SetRun {
+interface SetRun {
   /** In the order of the questions, the lost ones left out. */
   readonly results: readonly QuestionResult[];
   readonly lost: readonly LostQuestion[];

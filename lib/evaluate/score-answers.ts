@@ -14,12 +14,12 @@ export interface ScoredAnswer extends AnswerScores {
 }
 
 /** Means over a file of predictions; `n` is how many there were. */
-export interface AnswerMeans extends AnswerScores {
+interface AnswerMeans extends AnswerScores {
   readonly n: number;
 }
 
 /** The totals of SQuAD 2.0's script, by its names but from 0 to 1: of questions with an answer, and of those without. */
-export interface AnswerableTotals {
+interface AnswerableTotals {
   readonly HasAns_exact: number;
   readonly HasAns_f1: number;
   readonly HasAns_total: number;

@@ -17,7 +17,7 @@ import {
 } from "./manifest.ts";
 
 /** The file whose lock a change holds. */
-export const lockFile = "lock";
+const lockFile = "lock";
 
 /** What a change starts from. */
 export interface Change {
@@ -30,7 +30,7 @@ export interface Change {
 }
 
 /** How to change a folder. */
-export interface ChangeOptions {
+interface ChangeOptions {
   /** What a kill has left of the next segment is kept for `change` to go on with. @default false */
   readonly resume?: boolean;
   /** An index that cannot be read, of another version for example, counts as none. @default false */

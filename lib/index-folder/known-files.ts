@@ -35,7 +35,7 @@ async function readMarks(folder: string): Promise<Record<string, string>> {
 }
 
 /** A file as it stands now. */
-export interface FileState {
+interface FileState {
   /** Relative to the index. */
   readonly file: string;
   readonly bytes: number;

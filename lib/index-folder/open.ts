@@ -53,7 +53,7 @@ export type IndexSearch = Search & {
 };
 
 /** An index's files, opened. */
-export interface OpenedIndex {
+interface OpenedIndex {
   readonly segments: readonly Segment[];
   readonly bm25: Bm25Index | undefined;
   readonly embedder: FolderEmbedder | undefined;

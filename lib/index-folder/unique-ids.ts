@@ -5,7 +5,7 @@ import { SeekError } from "../base/errors.ts";
 import type { PassageStore } from "../corpus/passage-store.ts";
 
 /** Passages whose ids are compared. */
-export interface IdSource {
+interface IdSource {
   readonly passages: PassageStore;
   /** Numbers of passages that do not count, ascending. */
   readonly removed: Int32Array;

@@ -92,9 +92,6 @@ export const recipeChoices = {
     .describe("Plans, reasons, searches with tools, takes back, sums up; accuracy and form, GRPO."),
 } as const;
 
-/** A published recipe's name. */
-export type RecipeName = keyof typeof recipeChoices;
-
 /** A published recipe by its name and its choices; what is left out has its default. */
 export const recipeChoice = z.discriminatedUnion("name", [
   recipeChoices["rag-r1"],

@@ -7,7 +7,7 @@ import type { RlOptions } from "../train/rl-options.ts";
 import type { Recipe } from "./recipe.ts";
 
 /** What of an agent belongs to the model. */
-export type PolicyParts = Pick<AgentParts, "engine" | "tokenizer" | "chatTemplate">;
+type PolicyParts = Pick<AgentParts, "engine" | "tokenizer" | "chatTemplate">;
 
 /**
  * A recipe's agent.

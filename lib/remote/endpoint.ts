@@ -6,7 +6,7 @@ import { Fault, firstIssue } from "./fault.ts";
 import { Guard, type TransportOptions } from "./guard.ts";
 
 /** One request to an endpoint. */
-export interface EndpointRequest<Answer> {
+interface EndpointRequest<Answer> {
   /** @default the endpoint's own address */
   readonly url?: URL;
   /** @default "POST" */
@@ -25,7 +25,7 @@ export interface EndpointRequest<Answer> {
 }
 
 /** What every request of an endpoint carries. */
-export interface EndpointParts {
+interface EndpointParts {
   readonly headers?: Readonly<Record<string, string>>;
   /** Texts that must not stand in an error message. */
   readonly secrets?: readonly string[];

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 
 /** What a fault says besides its message. */
-export interface FaultDetails extends ErrorOptions {
+interface FaultDetails extends ErrorOptions {
   /** Another attempt may succeed: the network, 429, 5xx, a time-out. @default false */
   readonly mayRetry?: boolean;
   /** The server lives and refuses this request: no reason to stop asking it others. @default false */

@@ -21,7 +21,7 @@ export interface TaskRewards {
 }
 
 /** What a trajectory earns, or why that is not known: it threw, took too long, or gave no finite number. */
-export type Scored =
+type Scored =
   | {
       readonly reward: number;
       readonly tokenRewards?: ArrayLike<number> | undefined;

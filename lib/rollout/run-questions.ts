@@ -18,7 +18,7 @@ export interface QuestionsProgress {
 }
 
 /** How questions are run. */
-export interface RunQuestionsOptions<Result> {
+interface RunQuestionsOptions<Result> {
   /** Runs one; its signal also fires when another one ends the run. ERR_REMOTE loses the question. */
   readonly ask: (question: Question, index: number, signal: AbortSignal) => Promise<Result>;
   /** Completes a result beside the questions that follow: judges it, writes it down. @default as it is */
@@ -34,7 +34,7 @@ export interface RunQuestionsOptions<Result> {
 }
 
 /** What came of questions, in their order. */
-export interface QuestionsRun<Result> {
+interface QuestionsRun<Result> {
   /** Undefined where the question was lost. */
   readonly results: readonly (Result | undefined)[];
   readonly lost: readonly Loss[];

@@ -3,7 +3,7 @@ import { SeekError } from "../base/errors.ts";
 import type { VectorIndex, VectorSearchOptions } from "./vector-index.ts";
 
 /** What to measure with. */
-export interface RecallOptions extends Omit<VectorSearchOptions, "topK" | "exact" | "allowed"> {
+interface RecallOptions extends Omit<VectorSearchOptions, "topK" | "exact" | "allowed"> {
   /** f32 [Q, dim]; stored vectors at even distances, each looking for the others, unless given. */
   readonly queries?: Float32Array;
   /** How many stored vectors to ask for. @default 200 */

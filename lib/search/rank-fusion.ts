@@ -1,7 +1,7 @@
 /** Reciprocal rank fusion: one ranking out of several whose scores do not compare. */
 
 /** An item with its fused score. */
-export interface Fused<Item> {
+interface Fused<Item> {
   readonly item: Item;
   readonly score: number;
 }

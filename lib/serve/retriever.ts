@@ -13,7 +13,7 @@ import { inParts } from "./http/slices.ts";
 import type { RetrieverLimits, RetrieverOptions } from "./options.ts";
 
 /** What a request asks for, whatever its protocol. */
-export interface Question {
+interface Question {
   readonly queries: readonly string[];
   readonly topK: number;
   /** The names of both in the request, for messages. */

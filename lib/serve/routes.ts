@@ -12,7 +12,7 @@ import { retrieveRoute } from "./protocols/search-r1.ts";
 import type { Retriever } from "./retriever.ts";
 
 /** What the routes are made of. */
-export interface RouteParts {
+interface RouteParts {
   readonly retriever: Retriever;
   readonly metrics: ServeMetrics;
   readonly options: RetrieverOptions;

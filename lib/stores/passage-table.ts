@@ -31,7 +31,7 @@ const operatorClasses = { cos: "cosine", ip: "ip", l2: "l2" } as const;
 const types = { f32: "vector", f16: "halfvec" } as const;
 
 /** A quoted name, its schema quoted apart. @throws ERR_ARGUMENT */
-export function quoted(table: string): string {
+function quoted(table: string): string {
   const parts = table.split(".");
   if (parts.length <= 2 && parts.every((part) => part !== "")) {
     return parts.map((part) => pg().escapeIdentifier(part)).join(".");

@@ -5,7 +5,7 @@ import { seededOrder } from "./batch/order.ts";
 type Group = readonly { readonly reward?: number | undefined }[];
 
 /** How often other questions are asked, and which. */
-export interface DynamicSamplingOptions {
+interface DynamicSamplingOptions {
   /** How often; 0 keeps every group. */
   readonly rounds: number;
   /** Questions in all. */

@@ -8,7 +8,7 @@ import { mean } from "./rl-metrics.ts";
 import type { Learners, RlBatch } from "./rl-options.ts";
 
 /** Means over the optimiser steps of one iteration; norms are the means before clipping. */
-export interface UpdateMetrics {
+interface UpdateMetrics {
   readonly "policy/loss": number;
   readonly "policy/clip_fraction": number;
   /** Mean of old - new log-probability. */
@@ -24,7 +24,7 @@ export interface UpdateMetrics {
 }
 
 /** What an update needs of its step. */
-export interface UpdateRates {
+interface UpdateRates {
   readonly policy: number;
   readonly critic: number;
   /** Names the order of the trajectories. */

@@ -17,7 +17,7 @@ export interface DownloadLimits {
 }
 
 /** How to ask. */
-export interface DownloadOptions extends Pick<Required<DownloadLimits>, "maxBytes"> {
+interface DownloadOptions extends Pick<Required<DownloadLimits>, "maxBytes"> {
   readonly userAgent: string;
   /** All hosts of private networks too, or these, written as in addresses, with their port. */
   readonly allowPrivate: boolean | readonly string[];

@@ -16,7 +16,7 @@ export interface WebResult {
 }
 
 /** What is asked. */
-export interface WebQuery {
+interface WebQuery {
   readonly query: string;
   readonly count: number;
   /** Pages of this site only. */
@@ -25,7 +25,7 @@ export interface WebQuery {
 }
 
 /** One request: its parameters in the address or its body, its key in the address or a header. */
-export interface WebRequest {
+interface WebRequest {
   readonly params?: Readonly<Record<string, string>>;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;

@@ -36,7 +36,7 @@ const attemptSchema = z.object(attemptOptions);
 type AttemptOptions = z.output<typeof attemptSchema>;
 
 /** An agent with the model it needs. */
-export interface OpenedAgent extends AsyncDisposable {
+interface OpenedAgent extends AsyncDisposable {
   readonly agent: Agent;
 }
 

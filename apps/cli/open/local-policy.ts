@@ -7,12 +7,12 @@ import type { Detokenizer } from "../../../lib/text/tokenizers/detokenizer.ts";
 import type { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 
 /** A model folder and how to load it. */
-export interface ModelChoice extends ModelOptions {
+interface ModelChoice extends ModelOptions {
   readonly model: string;
 }
 
 /** A model folder, how to load it, and how much its engine may hold. */
-export interface PolicyFolder extends ModelChoice {
+interface PolicyFolder extends ModelChoice {
   /** For keys and values. @default 1 */
   readonly cacheGib?: number;
 }

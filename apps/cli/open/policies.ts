@@ -36,7 +36,7 @@ export const policyOptions = {
 const schema = z.object(policyOptions);
 
 /** What the options say. */
-export type PolicyChoice = z.output<typeof schema>;
+type PolicyChoice = z.output<typeof schema>;
 
 /** What an agent needs of a policy. */
 export interface OpenedPolicy extends AsyncDisposable {

@@ -80,7 +80,7 @@ function nameOf(path: string): string {
 }
 
 /** The options of a command that trains. */
-export interface RunFolderOptions {
+interface RunFolderOptions {
   readonly out: string;
   readonly checkpointEvery: number;
   readonly keep: number;

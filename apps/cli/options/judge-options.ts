@@ -21,7 +21,7 @@ export const judgeChoice = z.strictObject({
 });
 
 /** A judge's address and limits, with every default. */
-export type JudgeChoice = z.output<typeof judgeChoice>;
+type JudgeChoice = z.output<typeof judgeChoice>;
 
 /** What of a judge decides what it says, for a file of results that is gone on with. */
 export function judgeSettings(judge: JudgeChoice | undefined): object | undefined {
@@ -36,7 +36,7 @@ export const judgeOptions = inGroup("Judge", {
 });
 
 /** The judge's share of right answers, and how many it could judge. */
-export interface JudgeMeans {
+interface JudgeMeans {
   /** Among the judged. */
   readonly judge: number;
   readonly judged: number;

@@ -25,7 +25,7 @@ export const judgeRewardOptions = inGroup("Rewards", {
 });
 
 /** Parts of a reward that a model gives. */
-export interface JudgeRewards {
+interface JudgeRewards {
   /** 1 for a right answer, 0 for another or none. */
   readonly accuracy: Reward;
   /** 0 to 2. @default it is not asked */
@@ -33,7 +33,7 @@ export interface JudgeRewards {
 }
 
 /** Rewards, and how the judge behind them is given back. */
-export interface OpenedRewards extends AsyncDisposable {
+interface OpenedRewards extends AsyncDisposable {
   readonly judge?: JudgeRewards;
 }
 

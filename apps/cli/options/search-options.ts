@@ -65,7 +65,7 @@ export const searchOptions = inGroup("Search", {
 const schema = z.object(searchOptions);
 
 /** What the options say. */
-export type SearchChoice = z.output<typeof schema> & {
+type SearchChoice = z.output<typeof schema> & {
   /** How often a server is asked again; a training outlasts its restart. @default 10 */
   readonly retries?: number;
 };

@@ -46,12 +46,12 @@ type ToolEntry = ToolsFile["tools"][number];
 type ServerEntry = ToolsFile["mcpServers"][string];
 
 /** A box of tools that is given back when it is done with. */
-export interface OpenedTools extends AsyncDisposable {
+interface OpenedTools extends AsyncDisposable {
   readonly box: ToolBox;
 }
 
 /** What tools are built from beside their file. */
-export interface ToolParts {
+interface ToolParts {
   /** Opened when a tool searches. */
   readonly openSearch: () => Promise<Search>;
   /** The folder whose documents are read unless the file names another corpus. */

@@ -12,7 +12,7 @@ export interface Evaluated {
 }
 
 /** As JSON, without what stands in the file of results. */
-export type Figures = Omit<Evaluation, "perQuestion" | "lost"> & { readonly lost: number };
+type Figures = Omit<Evaluation, "perQuestion" | "lost"> & { readonly lost: number };
 
 /** The figures of an evaluation. */
 function figuresOf({ perQuestion: _, lost, ...figures }: Evaluation): Figures {

@@ -7,7 +7,7 @@ import type { NativeVectors } from "./vectors.ts";
 import type { NativeBm25, NativeHashedEmbedder, NativeLexicon } from "./words.ts";
 
 /** Settings of the process as a whole. */
-export interface NativeProcess {
+interface NativeProcess {
   /** Version of the libtorch the addon was built against, for example `2.13.0`. */
   torchVersion(): string;
   /** Bounds the threads of tensor work. */

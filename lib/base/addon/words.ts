@@ -2,7 +2,7 @@
 import type { Handle, NativeHits } from "./handle.ts";
 
 /** Texts that are cut, and the tokens that must be learnt before they can be used: a line each. */
-export interface NativeCut {
+interface NativeCut {
   readonly cut: Handle<"cutTexts">;
   readonly unknown: string;
 }

@@ -5,11 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { SeekError } from "../errors.ts";
 
 /** What {@link writeFileAtomic} accepts: the whole content, or its parts in order. */
-export type FileContent =
-  | string
-  | Uint8Array
-  | Iterable<string | Uint8Array>
-  | AsyncIterable<string | Uint8Array>;
+type FileContent = string | Uint8Array | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
 const flushBytes = 1 << 20;
 

@@ -4,7 +4,7 @@ import { SeekError } from "../../base/errors.ts";
 import { type ReadFileOptions, readChunks } from "./text-file.ts";
 
 /** JSON texts in a row: values of a list, or objects of one member each. */
-export interface Elements {
+interface Elements {
   readonly kind: "list" | "object";
   readonly texts: readonly string[];
   /** The position of the first, from 0. */

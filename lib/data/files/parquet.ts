@@ -5,7 +5,7 @@ import type { JsonRow } from "./jsonl.ts";
 import type { ReadFileOptions } from "./text-file.ts";
 
 /** Which columns of those present are read; it may refuse the file. */
-export type ChooseColumns = (present: readonly string[]) => readonly string[];
+type ChooseColumns = (present: readonly string[]) => readonly string[];
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

@@ -13,7 +13,7 @@ export interface ReadFileOptions {
 }
 
 /** Whole lines, without their line feeds. */
-export interface Lines {
+interface Lines {
   readonly texts: readonly string[];
   /** The number of the first, from 1. */
   readonly first: number;

@@ -9,7 +9,7 @@ import { SeekError, throwIfAborted } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../base/files/files.ts";
 
 /** An archive, and the file in it that is meant. */
-export interface ArchivePath {
+interface ArchivePath {
   readonly archive: string;
   /** Its path inside, or the end of it; undefined for the only file. */
   readonly member?: string;
@@ -36,7 +36,7 @@ export function archivePath(path: string): ArchivePath | undefined {
 const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
 
 /** How a file is unpacked. */
-export interface UnpackOptions {
+interface UnpackOptions {
   /** Where unpacked files are kept; what stands there from before is not unpacked again. */
   readonly folder: string;
   readonly signal?: AbortSignal | undefined;

@@ -74,7 +74,7 @@ export async function fitEmbedder(work: SegmentWork, dim: number): Promise<void>
 }
 
 /** The index that a segment belongs to. */
-export interface SegmentIndex {
+interface SegmentIndex {
   readonly settings: IndexSettings;
   /** Its embedder, which is opened only when there are vectors to make. */
   readonly place: EmbedderPlace;

@@ -17,7 +17,7 @@ import { segmentFiles } from "../segment.ts";
 import { kindFor } from "./settings.ts";
 
 /** Which files a segment's vectors stand in. */
-export interface VectorLayout {
+interface VectorLayout {
   readonly kind: VectorIndexKind;
   /** How rows are kept for scoring candidates again; undefined when the index's own form is all there is. */
   readonly finer: VectorDtype | undefined;

@@ -20,7 +20,7 @@ export interface IndexProgress {
 export type OnIndexProgress = (progress: IndexProgress) => void;
 
 /** Notes how far a step has come; `share` of the whole, 0 to 1, where the number of passages is not known. */
-export type Track = (done: number, share?: number) => void;
+type Track = (done: number, share?: number) => void;
 
 /** Begins a step. */
 export function trackStage(

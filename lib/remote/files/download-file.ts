@@ -15,7 +15,7 @@ import type { RemoteFile } from "./file-address.ts";
 import { type Checksum, type FileAnswer, requestFile } from "./file-request.ts";
 
 /** How a file is fetched. */
-export interface DownloadFileOptions {
+interface DownloadFileOptions {
   /** Of the cache. */
   readonly folder: string;
   /** Called with the bytes that are there, and those of the whole where they are known. */
@@ -28,7 +28,7 @@ export interface DownloadFileOptions {
 }
 
 /** A file that is there. */
-export interface DownloadedFile {
+interface DownloadedFile {
   readonly path: string;
   readonly sha256: string;
   /** What it was checked against; `size` where the server names no checksum and the caller none. */

@@ -24,7 +24,7 @@ export interface FileAnswer {
 }
 
 /** How to ask. */
-export interface FileRequestOptions {
+interface FileRequestOptions {
   /** The first byte that is wanted. */
   readonly from: number;
   /** Silence on the line for so long ends the attempt, milliseconds. */

@@ -29,7 +29,7 @@ export function bleuTokens(text: string): string[] {
 }
 
 /** An answer and the answers it is compared with. */
-export interface BleuPair {
+interface BleuPair {
   readonly answer: string;
   readonly accepted: readonly string[];
 }

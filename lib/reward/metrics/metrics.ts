@@ -4,7 +4,7 @@ import { answerWords, normalizeAnswer } from "../../text/words/normalize.ts";
 import { pythonPattern } from "../../text/words/python-pattern.ts";
 
 /** How the words of an answer and of an accepted answer overlap. */
-export interface Overlap {
+interface Overlap {
   readonly f1: number;
   readonly precision: number;
   readonly recall: number;

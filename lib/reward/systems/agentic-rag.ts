@@ -14,7 +14,7 @@ const mostSearches = 3;
 const paidTags = ["reasoning", "backtrack", "summary"] as const;
 
 /** One entry of the original's table: so many points, for one or more tags. */
-export interface AgenticPoints {
+interface AgenticPoints {
   readonly name: string;
   readonly points: number;
   /** The tags that earned them, as they stand in the text. */

@@ -32,7 +32,7 @@ function spreadTurns({ segments }: Spoken, turns: readonly AgenticTurnForm[]): F
 }
 
 /** How the original's points fall on tokens. */
-export interface PointTokensOptions {
+interface PointTokensOptions {
   /** Finds out where a token's text begins and ends. */
   readonly tokenizer: Pick<TextCodec, "decode">;
   /** A score of the searches, such as RAGAS's relevance, for the tokens inside of search tags. @default none */

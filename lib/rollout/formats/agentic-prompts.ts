@@ -12,7 +12,7 @@ export interface AgenticTool {
 }
 
 /** What the instructions depend on. */
-export interface AgenticInstructions {
+interface AgenticInstructions {
   readonly language: AgenticLanguage;
   readonly tools: readonly AgenticTool[];
   /** Queries of one search. */
@@ -24,7 +24,7 @@ export interface AgenticInstructions {
 }
 
 /** The environment's own sentences. */
-export interface AgenticReplies {
+interface AgenticReplies {
   readonly invalid: string;
   readonly failure: string;
   readonly nothing: string;

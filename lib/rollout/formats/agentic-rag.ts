@@ -150,7 +150,7 @@ function parseFlat(turn: string): Action {
  * @example
  * assert.equal(agenticObservation("none"), "\n<observation>\nnone\n</observation>\n");
  */
-export function agenticObservation(body: string): string {
+function agenticObservation(body: string): string {
   return `\n<observation>\n${body}\n</observation>\n`;
 }
 

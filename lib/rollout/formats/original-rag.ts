@@ -5,7 +5,7 @@ import { type Action, type ParseOptions, turnEnds } from "../grammars/grammar.ts
 import { asQuestion, type Format } from "./format.ts";
 
 /** Whose observations. */
-export type OriginalSystem = "rag-r1" | "search-r1";
+type OriginalSystem = "rag-r1" | "search-r1";
 
 /**
  * The conversation of RAG-R1 or Search-R1 with the bytes of the original's prompts and observations: queries are cut at

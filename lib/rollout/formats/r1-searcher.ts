@@ -23,7 +23,7 @@ export const r1SearcherTags = {
 export type R1SearcherQueryStyle = "triple" | "subquestions" | "keywords" | "judgement";
 
 /** Options of the conversation. */
-export interface R1SearcherFormatOptions {
+interface R1SearcherFormatOptions {
   /** A text for base models, or messages for instruct models. @default "instruct" */
   readonly template?: "base" | "instruct";
   /** What the prompt says of queries and questions. @default "triple" */

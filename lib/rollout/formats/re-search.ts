@@ -9,7 +9,7 @@ import type { Format } from "./format.ts";
 export type ReSearchTemplate = "base" | "instruct";
 
 /** Options of the conversation. */
-export interface ReSearchFormatOptions {
+interface ReSearchFormatOptions {
   /** @default "instruct" */
   readonly template?: ReSearchTemplate;
   /**

@@ -12,10 +12,10 @@ export const agenticTags = [
 ] as const;
 
 /** What stands between a pair of tags. */
-export type AgenticTag = (typeof agenticTags)[number];
+type AgenticTag = (typeof agenticTags)[number];
 
 /** One complete action of a turn. */
-export interface AgenticBlock {
+interface AgenticBlock {
   readonly tag: AgenticTag;
   /** Where its opening tag begins, and where its closing tag ends. */
   readonly start: number;
@@ -25,7 +25,7 @@ export interface AgenticBlock {
 }
 
 /** A turn, block by block. */
-export interface AgenticBlocks {
+interface AgenticBlocks {
   /** The complete blocks that stand in no other one. */
   readonly blocks: readonly AgenticBlock[];
   /** The first thing that should not be there; undefined when every word stands in one block. */

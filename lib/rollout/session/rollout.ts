@@ -32,7 +32,7 @@ export interface RolloutParts {
 }
 
 /** Which rollout it is, and who gets its events. */
-export interface RolloutRun extends EventOptions {
+interface RolloutRun extends EventOptions {
   readonly question: Question;
   /** Counts the rollouts of one question. */
   readonly sample: number;

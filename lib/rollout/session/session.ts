@@ -41,7 +41,7 @@ export interface TurnOptions {
 const turnKinds = { stop: "list", maxTokens: "number", entropies: "boolean", visible: "list" } as const;
 
 /** What a session needs besides its sequence. */
-export interface SessionParts extends EventOptions {
+interface SessionParts extends EventOptions {
   readonly tokenizer: TextCodec;
   readonly chatTemplate?: PromptTemplate | undefined;
   /** Begins each turn of the model that follows a message. */

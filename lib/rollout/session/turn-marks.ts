@@ -3,7 +3,7 @@ import { SeekError } from "../../base/errors.ts";
 import type { PromptTemplate, TextCodec } from "../seams.ts";
 
 /** The marks around a user's message in the middle of a conversation. */
-export interface TurnMarks {
+interface TurnMarks {
   /** From the end of the model's words to the beginning of the message. */
   readonly before: string;
   /** From the end of the message to the beginning of the model's words. */
@@ -11,7 +11,7 @@ export interface TurnMarks {
 }
 
 /** An observation as it is appended. */
-export interface EncodedTurn {
+interface EncodedTurn {
   readonly tokens: Int32Array;
   readonly text: string;
 }

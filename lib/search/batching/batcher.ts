@@ -55,7 +55,7 @@ export type BatchEvent =
     };
 
 /** One call for many: a result per text, in order. All texts of a call are of one group. */
-export type AskMany<Result> = (
+type AskMany<Result> = (
   texts: readonly string[],
   group: number,
   signal: AbortSignal,

@@ -1,7 +1,7 @@
 /** The results of the queries asked last, bounded in number and in bytes. */
 
 /** How much is kept. */
-export interface CacheLimits<Value> {
+interface CacheLimits<Value> {
   /** Entries; 0 keeps none. */
   readonly maxSize: number;
   /** Bytes of all entries together. */

@@ -14,7 +14,7 @@ function idOf(incoming: IncomingMessage): string {
 }
 
 /** What a call is given. */
-export interface CallOptions {
+interface CallOptions {
   readonly route: string;
   readonly dialect: Dialect;
   readonly timeoutMs: number;

@@ -2,7 +2,7 @@
 import { Refusal } from "./refusal.ts";
 
 /** `loading`: the search is being opened; `failed`: it could not be. */
-export type GateState = "loading" | "ready" | "failed" | "stopping";
+type GateState = "loading" | "ready" | "failed" | "stopping";
 
 const retryAfter = { "retry-after": "1" };
 

@@ -32,7 +32,7 @@ export interface ServeOptions extends AccessOptions {
 }
 
 /** What is served. */
-export interface Service {
+interface Service {
   readonly routes: readonly Route[];
   /** From the first byte of a request to its answer, milliseconds. */
   readonly timeoutMs: number;

@@ -36,7 +36,7 @@ export interface Issue {
 }
 
 /** What a refusal says besides its message. */
-export interface RefusalDetails extends ErrorOptions {
+interface RefusalDetails extends ErrorOptions {
   readonly issues?: readonly Issue[];
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -68,7 +68,7 @@ function parse(bytes: Buffer): unknown {
 }
 
 /** How a body is read. */
-export interface BodyOptions<Shape extends z.ZodType> {
+interface BodyOptions<Shape extends z.ZodType> {
   readonly schema: Shape;
   readonly maxBytes: number;
   readonly signal: AbortSignal;

@@ -21,7 +21,7 @@ export const addedTokenSchema = lazySchema((z) =>
 export type AddedToken = z.infer<ReturnType<typeof addedTokenSchema>>;
 
 /** A stretch of text, or the added token found there. */
-export type Section = string | AddedToken;
+type Section = string | AddedToken;
 
 const wordCharacter = new RegExp(`[${classOf("word")}]`, "u");
 // JavaScript's \s and trim hold U+FEFF, which is no white space to the reference.

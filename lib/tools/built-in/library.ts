@@ -5,7 +5,7 @@ import { findManifest } from "../../index-folder/manifest.ts";
 import { openFiles } from "../../index-folder/open.ts";
 
 /** Passages by number, such as those of a segment of an index. */
-export interface PassageSource extends AsyncIterable<Passage> {
+interface PassageSource extends AsyncIterable<Passage> {
   getMany(rows: Int32Array): Promise<Passage[]>;
   /** The number of each id, -1 where there is none. */
   find(ids: readonly string[]): Promise<Int32Array>;

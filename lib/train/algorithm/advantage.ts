@@ -142,7 +142,7 @@ function againstGroup(score: number, group: readonly number[], baseline: GroupBa
 }
 
 /** How rewards of single tokens are compared with a group; see `Algorithm.tokenRewards`. */
-export interface TokenCredit {
+interface TokenCredit {
   readonly baseline: GroupBaseline;
   /** @default "to-go" */
   readonly credit?: "to-go" | "ratio";

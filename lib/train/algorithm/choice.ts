@@ -4,7 +4,7 @@ import { SeekError } from "../../base/errors.ts";
 import { type Algorithm, algorithms } from "./algorithm.ts";
 
 /** A published algorithm's name. */
-export type AlgorithmName = keyof typeof algorithms;
+type AlgorithmName = keyof typeof algorithms;
 
 const algorithmNames = Object.keys(algorithms) as AlgorithmName[];
 

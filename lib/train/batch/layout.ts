@@ -5,7 +5,7 @@ import { type Segment, trajectoryTokens } from "../../rollout/trajectory.ts";
 export type TrainSegment = Pick<Segment, "kind" | "tokens" | "logprobs" | "visible">;
 
 /** Tokens, and which of them are trained. */
-export interface Layout {
+interface Layout {
   /** Ids `[T]` of one or several spans, end to end. */
   readonly tokens: Int32Array;
   /** Where each span begins, when there are several. */

@@ -131,7 +131,7 @@ export function microBatches(lengths: readonly number[], maxTokens: number): num
 }
 
 /** A run of a sequence's rows that stand in one micro-batch. */
-export interface Piece {
+interface Piece {
   /** Of the sequence in the list. */
   readonly index: number;
   readonly firstRow: number;
@@ -139,7 +139,7 @@ export interface Piece {
 }
 
 /** How sequences are cut into micro-batches. */
-export interface Cut {
+interface Cut {
   /** Tokens of one. */
   readonly maxTokens: number;
   /** Whether the rows of a sequence stay together, as a ratio over the whole sequence needs it. @default false */

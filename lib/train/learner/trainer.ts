@@ -91,7 +91,7 @@ function nativeLoss(options: LossOptions): NativeLossOptions {
 }
 
 /** Log-probability of each row's next token, and the entropy of its distribution, per sequence. */
-export interface SequenceScores {
+interface SequenceScores {
   readonly logprobs: Float32Array[];
   readonly entropies: Float32Array[];
 }

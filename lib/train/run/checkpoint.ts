@@ -30,7 +30,7 @@ export interface Checkpoint {
 }
 
 /** What goes into a checkpoint. */
-export interface CheckpointContent {
+interface CheckpointContent {
   readonly step: number;
   /** Anything JSON can say. */
   readonly state: Readonly<Record<string, unknown>>;
@@ -39,7 +39,7 @@ export interface CheckpointContent {
 }
 
 /** Which checkpoints stay. */
-export interface KeepOptions {
+interface KeepOptions {
   /** The newest ones. @default 2 */
   readonly keep?: number | undefined;
   /** The step of one that stays besides, and that the link `best` leads to. */

@@ -20,7 +20,7 @@ export const logLengths = lazySchema((z) =>
 );
 
 /** What `logLengths` reads. */
-export type LogLengths = z.infer<ReturnType<typeof logLengths>>;
+type LogLengths = z.infer<ReturnType<typeof logLengths>>;
 
 const metricsFile = "metrics.jsonl";
 

@@ -4,7 +4,7 @@ import { MinHeap } from "../sentencepiece/min-heap.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** What of the model decides, besides the vocabulary. */
-export interface BpeOptions {
+interface BpeOptions {
   readonly merges: readonly (string | readonly [string, string])[];
   readonly unk_token?: string | null | undefined;
   /** Unknown characters in a row are one unknown token. */

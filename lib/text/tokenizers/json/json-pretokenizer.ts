@@ -8,7 +8,7 @@ import { classOf } from "../patterns/unicode.ts";
 import { type Component, componentList, parseComponent } from "./component.ts";
 
 /** A piece of text; `isFirst` where it stands at the very beginning. */
-export interface Piece {
+interface Piece {
   readonly text: string;
   readonly isFirst: boolean;
 }

@@ -3,7 +3,7 @@ import { SeekError } from "../../../base/errors.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
 /** What of the model decides. */
-export interface UnigramFile {
+interface UnigramFile {
   /** Tokens with their log-probabilities. */
   readonly vocab: readonly (readonly [string, number])[];
   readonly unk_id?: number | null | undefined;

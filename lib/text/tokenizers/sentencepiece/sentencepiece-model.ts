@@ -5,7 +5,7 @@ import { SeekError } from "../../../base/errors.ts";
 export const pieceTypes = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
 
 /** One entry of the vocabulary. */
-export interface Piece {
+interface Piece {
   readonly text: string;
   /** Log-probability (unigram) or minus the rank of its merge (BPE); f32. */
   readonly score: number;

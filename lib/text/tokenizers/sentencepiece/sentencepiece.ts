@@ -7,7 +7,7 @@ import { pieceTypes, type SentencePieceModel } from "./sentencepiece-model.ts";
 import { SentencePieceNormalizer, spaceSign } from "./sentencepiece-normalizer.ts";
 
 /** Whether the marks of begin and end stand around a text when special tokens are asked for. */
-export interface Marks {
+interface Marks {
   readonly addBos: boolean;
   readonly addEos: boolean;
 }
