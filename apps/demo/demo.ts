@@ -25,7 +25,9 @@ export interface DemoOptions {
   readonly seed?: number;
   /** A few steps and questions: shows that everything works, not that it learns. @default false */
   readonly quick?: boolean;
-  /** Trains the shipped model anew, from nothing, in place of taking it. @default false */
+  /** Shows the start a thorough teacher's demonstrations too, to compare with. @default false */
+  readonly compare?: boolean;
+  /** Trains the shipped start model anew, from nothing, in place of taking it. @default false */
   readonly fromScratch?: boolean;
   /** Where tensors live: `cpu`, or `cuda` in a CUDA build. @default "cpu" */
   readonly device?: string;
@@ -46,11 +48,15 @@ export interface DemoResult {
   readonly ask: string;
 }
 
-/** Steps of SFT: by which the start model learns its teacher's habits, and by which a thorough teacher mends them. */
-const fullSizes = { start: 200, thorough: 100 };
+/**
+ * Steps of SFT: by which the start model learns to read behind a search with gaps, by which it learns its teacher's
+ * habits, and by which a thorough teacher mends them.
+ */
+const fullSizes = { reading: 500, start: 150, thorough: 100 };
 
 const quickSizes = {
   worldModel: 30,
+  reading: 2,
   start: 2,
   thorough: 2,
   training: { steps: 2, batchQuestions: 8 },
@@ -62,10 +68,13 @@ const modes = ["single", "multi"] as const;
 /** The shipped model's folder. */
 export const worldCheckpoint = join(packageRoot, "world", "checkpoint");
 
+/** The folder of the shipped model that imitates the hasty teacher. */
+const hastyCheckpoint = join(packageRoot, "world", "hasty");
+
 /**
- * Lets a model imitate a hasty teacher, then trains it by PPO, once with one query a turn and once with parallel queries.
+ * Trains a model that imitates a hasty teacher by PPO, once with one query a turn and once with parallel queries.
  * Beside it stand the control, which goes on imitating the same teacher over as many samples as both trainings roll out, and
- * a model that imitates a thorough teacher. All are evaluated on the same held-out questions.
+ * with `compare` a model that imitates a thorough teacher. All are evaluated on the same held-out questions.
  *
  * @param options - output folder, seed, size
  * @returns figures, table, curves and traces, which also stand in the output folder
@@ -78,13 +87,10 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const { world } = opened;
   onLine(`world: ${world.passages.length} passages, ${world.questions.train.length} training questions`);
   const run = planOf(options, opened);
-  const start = await imitate(run, {
-    ...{ name: "start", from: await baseModel(options, onLine), habits: kHastyHabits },
-    steps: run.sizes.start,
-  });
+  const start = options.fromScratch ? await trainStart(options, run) : hastyCheckpoint;
   const single = await trainMode("single", start, run);
   const multi = await trainMode("multi", start, run);
-  const compared = await compare(start, run);
+  const compared = await imitateFurther(start, run);
   return report({ single, multi }, compared, run);
 }
 
@@ -92,12 +98,13 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
 interface DemoRun extends ImitateOptions {
   readonly opened: OpenWorld;
   readonly sizes: typeof fullSizes;
+  readonly compare: boolean;
   readonly recipes: Readonly<Record<QueryMode, Recipe>>;
   readonly numTest: number | undefined;
 }
 
 function planOf(options: DemoOptions, opened: OpenWorld): DemoRun {
-  const { out, seed = 0, quick = false, fromScratch = false, device = "cpu" } = options;
+  const { out, seed = 0, quick = false, fromScratch = false, compare = false, device = "cpu" } = options;
   const { signal, onLine = () => {} } = options;
   const recipeOf = (queries: QueryMode): Recipe => {
     const recipe = patchyWorldRecipe({ queries });
@@ -106,16 +113,24 @@ function planOf(options: DemoOptions, opened: OpenWorld): DemoRun {
   // What was trained before a kill is not trained again; another seed, size or start has its own folders.
   const suffix = `seed-${seed}${quick ? "-quick" : ""}${fromScratch ? "-from-scratch" : ""}`;
   return {
-    ...{ out, suffix, seed, device, opened, signal, onLine },
+    ...{ out, suffix, seed, device, opened, compare, signal, onLine },
     recipes: { single: recipeOf("single"), multi: recipeOf("multi") },
     sizes: quick ? quickSizes : fullSizes,
     numTest: quick ? quickSizes.numTest : undefined,
   };
 }
 
-async function baseModel(options: DemoOptions, onLine: (line: string) => void): Promise<string> {
-  const { out, seed = 0, quick = false, fromScratch = false, device = "cpu", signal } = options;
-  if (!fromScratch) return worldCheckpoint;
+/** How the shipped start model was made: reading is learnt first, habits last. */
+async function trainStart(options: DemoOptions, run: DemoRun): Promise<string> {
+  const { reading, start } = run.sizes;
+  return imitate(run, {
+    ...{ name: "start", from: await baseModel(options, run), habits: kHastyHabits },
+    ...{ steps: reading + start, carefulShare: reading / (reading + start) },
+  });
+}
+
+async function baseModel(options: DemoOptions, { onLine }: DemoRun): Promise<string> {
+  const { out, seed = 0, quick = false, device = "cpu", signal } = options;
   const folder = join(out, `base-seed-${seed}`);
   const steps = quick ? quickSizes.worldModel : worldSft.steps;
   let tokens = 0;
@@ -153,30 +168,28 @@ function modeFolder(mode: QueryMode, { out, suffix }: DemoRun): string {
 /** Models that differ from the start by imitation only. */
 interface Compared {
   readonly control: Readonly<Record<QueryMode, HeldOut>>;
-  readonly thorough: Readonly<Record<QueryMode, HeldOut>>;
+  readonly thorough: Readonly<Record<QueryMode, HeldOut>> | undefined;
   readonly samples: number;
 }
 
-async function compare(start: string, run: DemoRun): Promise<Compared> {
+async function imitateFurther(start: string, run: DemoRun): Promise<Compared> {
   const played = modes.map((mode) => {
     const { steps, batchQuestions, samples } = run.recipes[mode].training;
     return steps * batchQuestions * samples;
   });
   const samples = played.reduce((sum, count) => sum + count, 0);
-  const common = { from: start, firstBatch: run.sizes.start };
+  const common = { from: start, firstBatch: run.sizes.reading + run.sizes.start };
   const control = await imitate(run, {
     ...{ ...common, name: "control", habits: kHastyHabits },
     steps: Math.ceil(samples / worldSft.batchSize),
   });
+  const evaluated = { control: await evaluateModes("control", control, run), samples };
+  if (!run.compare) return { ...evaluated, thorough: undefined };
   const thorough = await imitate(run, {
     ...{ ...common, name: "thorough", habits: kThoroughHabits },
     steps: run.sizes.thorough,
   });
-  return {
-    control: await evaluateModes("control", control, run),
-    thorough: await evaluateModes("thorough", thorough, run),
-    samples,
-  };
+  return { ...evaluated, thorough: await evaluateModes("thorough", thorough, run) };
 }
 
 async function report(

@@ -19,6 +19,8 @@ export interface HeldOut extends Evaluation {
   readonly reward: number;
   /** Share of questions that were searched for. */
   readonly searchShare: number;
+  /** Queries per question; parallel ones count each. */
+  readonly numQueries: number;
   /** Turns without an action, per question. */
   readonly invalidActions: number;
   /** Of agents with a memory stack. */
@@ -62,6 +64,7 @@ export async function evaluateHeldOut(
     ...evaluation,
     reward: meanOf(rewards),
     searchShare: meanOf(perQuestion.map(({ rounds }) => Number(rounds > 0))),
+    numQueries: meanOf(perQuestion.map(({ queries }) => queries.flat().length)),
     invalidActions: meanOf(perQuestion.map((each) => each.invalidActions)),
     memory,
   };

@@ -13,6 +13,7 @@ import { type SftMetrics, sft } from "../../lib/train/sft.ts";
 import { patchyTeaching } from "../world/recipes/patchy-teaching.ts";
 import type { Teaching } from "../world/recipes/world-speech.ts";
 import type { Habits } from "../world/teachers/teacher.ts";
+import { type WorldSetting, writeWorldFile } from "../world/world-file.ts";
 import { evaluateHeldOut, type HeldOut } from "./held-out.ts";
 import { openPolicy, type Policy } from "./policy.ts";
 import { figuresLine } from "./report.ts";
@@ -32,6 +33,8 @@ export interface LearnFormatOptions {
   readonly firstBatch?: number;
   readonly folder: string;
   readonly seed: number;
+  /** What the checkpoints say of the world they belong to. */
+  readonly worldSetting: WorldSetting;
   readonly onStep?: (metrics: SftMetrics) => void;
   readonly signal?: AbortSignal | undefined;
 }
@@ -52,12 +55,15 @@ const seedOffset = 1000;
  */
 export async function learnFormat(policy: Policy, options: LearnFormatOptions): Promise<void> {
   const { steps, teaching, carefulShare = 0.5, peak = rate.peak, firstBatch = 0 } = options;
-  const { folder, seed, onStep, signal } = options;
+  const { folder, seed, worldSetting, onStep, signal } = options;
   if (steps === 0) return;
   const perWorld = worldSft.batchSize;
   const careful = Math.round(steps * carefulShare) * perWorld;
   const shown = { seed: seed + seedOffset, perWorld, careful };
-  const onCheckpoint = (to: string) => copyTokenizer(policy.folder, to);
+  const onCheckpoint = async (to: string): Promise<void> => {
+    await copyTokenizer(policy.folder, to);
+    await writeWorldFile(to, worldSetting);
+  };
   await using trainer = await Trainer.open(policy.model, { beta2: 0.95 });
   await sft({
     ...{ trainer, steps, seed },
@@ -90,6 +96,8 @@ export interface Imitation {
   readonly steps: number;
   /** The first batch of demonstrations that is shown. @default 0 */
   readonly firstBatch?: number;
+  /** Of the steps: how many have a teacher who looks everything up. @default 0 */
+  readonly carefulShare?: number;
 }
 
 /**
@@ -102,12 +110,13 @@ export interface Imitation {
  */
 export async function imitate(options: ImitateOptions, imitation: Imitation): Promise<string> {
   const { out, suffix, seed, device, onLine, signal } = options;
-  const { name, from, habits, steps, firstBatch } = imitation;
+  const { name, from, habits, steps, firstBatch, carefulShare = 0 } = imitation;
   const folder = join(out, `${name}-${suffix}`);
   await using policy = await openPolicy(from, { seed, device });
   await learnFormat(policy, {
-    ...{ folder, steps, seed, signal, firstBatch, carefulShare: 0 },
+    ...{ folder, steps, seed, signal, firstBatch, carefulShare },
     teaching: patchyTeaching(habits),
+    worldSetting: { seed, search: "patchy" },
     onStep: ({ step, loss }) => {
       if (step % 50 === 0 || step === steps) onLine(`${name} ${step}/${steps}  loss ${loss.toFixed(3)}`);
     },

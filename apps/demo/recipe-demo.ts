@@ -13,6 +13,7 @@ import {
   fitToWorld,
   type WorldSizes,
 } from "../world/recipes/world-training.ts";
+import type { WorldSetting } from "../world/world-file.ts";
 import { worldCheckpoint } from "./demo.ts";
 import { evaluateHeldOut } from "./held-out.ts";
 import { learnFormat } from "./imitation.ts";
@@ -45,6 +46,8 @@ export interface RecipeDemoOptions {
   /** Logs, checkpoints and `summary.json` go here. */
   readonly out: string;
   readonly stages: readonly DemoStage[];
+  /** Name and choices of the recipe, as `--recipe` takes them: what the models' `world.json` says. */
+  readonly choice: { readonly name: string };
   readonly start: FormatLearning;
   /** Of the world, the demonstrations, the questions' order and every sampled token. @default 0 */
   readonly seed?: number;
@@ -56,6 +59,13 @@ export interface RecipeDemoOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What the demo found. */
+export interface RecipeDemoResult {
+  readonly summary: RecipeSummary;
+  /** The command that asks the trained model. */
+  readonly ask: string;
+}
+
 const quickSizes = { formatSteps: 2, numTest: 16, training: { steps: 2, batchQuestions: 2 } };
 /** Steps between the evaluations that make a curve. */
 const evaluateEvery = 5;
@@ -65,10 +75,10 @@ const evaluateEvery = 5;
  * control that imitates the same teacher further. The same call on the same folder goes on where a kill has left it.
  *
  * @param options - stages, what the model starts from, folder, seed
- * @returns the figures, which also stand in `summary.json`
+ * @returns the figures, which also stand in `summary.json`, and how to ask the model
  * @throws ERR_ABORTED when the signal fires; ERR_IO when the folder cannot be written
  */
-export async function runRecipeDemo(options: RecipeDemoOptions): Promise<RecipeSummary> {
+export async function runRecipeDemo(options: RecipeDemoOptions): Promise<RecipeDemoResult> {
   const { out, seed = 0, device = "cpu", signal } = options;
   using _lock = await lockFolder(out);
   using opened = await openWorld(out, { seed, signal });
@@ -84,7 +94,14 @@ export async function runRecipeDemo(options: RecipeDemoOptions): Promise<RecipeS
   }
   const summary = { seed, questions, stages, control: await runControl(samples, opened, options) };
   await writeFileAtomic(join(out, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
-  return summary;
+  const [{ question = "" } = {}] = opened.world.questions.test;
+  const model = folderOf(options.stages.at(-1)?.name ?? "format", options);
+  return { summary, ask: `npx seekrl ask "${question}" --model ${model} --index ${join(out, "index")}` };
+}
+
+/** What the models say of the world they belong to. */
+function settingOf({ seed = 0, choice }: RecipeDemoOptions): WorldSetting {
+  return { seed, search: "plain", recipe: choice };
 }
 
 async function learnTags(policy: Policy, options: RecipeDemoOptions): Promise<void> {
@@ -93,7 +110,7 @@ async function learnTags(policy: Policy, options: RecipeDemoOptions): Promise<vo
   if (first === undefined) return;
   const steps = quick ? Math.min(start.steps, quickSizes.formatSteps) : start.steps;
   await learnFormat(policy, {
-    ...{ steps, seed, signal, folder: folderOf("format", options) },
+    ...{ steps, seed, signal, folder: folderOf("format", options), worldSetting: settingOf(options) },
     peak: start.peak,
     carefulShare: start.carefulShare,
     teaching: worldTeaching(fitToWorld(first.recipe, first.sizes), start),
@@ -124,6 +141,7 @@ async function runStage({ name, recipe: own, sizes, untilSearchShare }: DemoStag
   const folder = folderOf(name, options);
   const { before, after } = await reinforce(policy, {
     ...{ recipe, folder, seed, signal, world: opened.world, search: opened.search },
+    worldSetting: settingOf(options),
     ...(quick ? { numTest: quickSizes.numTest } : { evaluateEvery }),
     endWhen: untilSearchShare === undefined ? undefined : searchesAt(untilSearchShare),
     onEvaluation: (moment, result) => onLine(`${name} ${moment}  ${recipeFiguresLine(result)}`),
@@ -153,6 +171,7 @@ async function runControl(
   await learnFormat(policy, {
     ...{ seed, signal, carefulShare: 0, firstBatch: start.steps, peak: start.peak },
     ...{ steps: Math.ceil(samples / worldSft.batchSize), folder: folderOf("control", options) },
+    worldSetting: settingOf(options),
     teaching: worldTeaching(recipe, start),
   });
   const parts = agentPartsOf(policy, recipe, search);

@@ -23,8 +23,8 @@ export interface ReinforceOptions {
   readonly seed: number;
   /** @default all test questions */
   readonly numTest?: number | undefined;
-  /** What the checkpoints say of the world they belong to. @default nothing */
-  readonly worldSetting?: WorldSetting;
+  /** What the checkpoints say of the world they belong to. */
+  readonly worldSetting: WorldSetting;
   /** Steps between evaluations on the validation questions, for the log. @default none */
   readonly evaluateEvery?: number;
   /** Ends the training before its last step. @default never */
@@ -96,7 +96,7 @@ function planRun(
   const { validation } = world.questions;
   const onCheckpoint = async (to: string): Promise<void> => {
     await copyTokenizer(policy.folder, to);
-    if (worldSetting !== undefined) await writeWorldFile(to, worldSetting);
+    await writeWorldFile(to, worldSetting);
   };
   const run = { folder, checkpointEvery, keep: 1, onCheckpoint };
   if (evaluateEvery === undefined) return { run };

@@ -7,9 +7,9 @@ import type { BeforeAfter } from "./reinforce.ts";
 /** One mode's evaluations on the same questions. */
 export type ModeResult = BeforeAfter;
 
-const names = ["em", "f1", "searchShare", "rounds", "generatedTokens"] as const;
+const names = ["em", "f1", "searchShare", "rounds", "numQueries", "generatedTokens"] as const;
 
-/** Means over the held-out questions: shares from 0 to 1, rounds of retrieval and generated tokens per question. */
+/** Means over the held-out questions: shares from 0 to 1; rounds of retrieval, queries and generated tokens per question. */
 export type Figures = Readonly<Record<(typeof names)[number], number>>;
 
 /** One model in both modes. */
@@ -24,14 +24,14 @@ export interface DemoSummary {
   readonly multi: { readonly before: Figures; readonly after: Figures };
   /** Goes on imitating the teacher of the start, over as many demonstrations as both trainings have rollouts. */
   readonly control: BothModes & { readonly samples: number };
-  /** The start, shown a thorough teacher: what better demonstrations give without RL. */
-  readonly thorough: BothModes & { readonly samples: number };
+  /** The start, shown a thorough teacher: what better demonstrations give without RL. @default not compared */
+  readonly thorough?: BothModes & { readonly samples: number };
 }
 
 /** The evaluations of every model. */
 export interface DemoEvaluations extends Readonly<Record<QueryMode, ModeResult>> {
   readonly control: Readonly<Record<QueryMode, HeldOut>>;
-  readonly thorough: Readonly<Record<QueryMode, HeldOut>>;
+  readonly thorough?: Readonly<Record<QueryMode, HeldOut>> | undefined;
 }
 
 /** What the figures stand for. */
@@ -56,7 +56,9 @@ export function summarize(results: DemoEvaluations, counts: DemoCounts): DemoSum
     ...{ seed: counts.seed, questions: results.single.before.perQuestion.length },
     ...{ single: beforeAfter(results.single), multi: beforeAfter(results.multi) },
     control: { ...both(results.control), samples: counts.samples },
-    thorough: { ...both(results.thorough), samples: counts.thoroughSamples },
+    ...(results.thorough && {
+      thorough: { ...both(results.thorough), samples: counts.thoroughSamples },
+    }),
   };
 }
 
@@ -76,7 +78,7 @@ export function stepLine(metrics: RlMetrics, steps: number): string {
   return `${metrics.step}/${steps}  ${shown}  ${seconds.toFixed(1)} s`;
 }
 
-const columns = ["EM %", "F1 %", "searched %", "rounds", "tokens"];
+const columns = ["EM %", "F1 %", "searched %", "rounds", "queries", "tokens"];
 
 /** The final table and what its rows are, ready to print. */
 export function tableOf(summary: DemoSummary): string {
@@ -85,31 +87,38 @@ export function tableOf(summary: DemoSummary): string {
     row(mode, "start: imitates the hasty teacher", summary[mode].before),
     row("", "control: imitates it further", control[mode]),
     row("", "RL from the start", summary[mode].after),
-    row("", "start shown a thorough teacher", thorough[mode]),
+    ...(thorough ? [row("", "start shown a thorough teacher", thorough[mode])] : []),
   ]);
-  const header = line("queries", "", columns);
+  const header = line("mode", "", columns);
   const gain = (mode: QueryMode): string =>
     signed(100 * (summary[mode].after.em - Math.max(control[mode].em, summary[mode].before.em)));
   return [
-    `${questions} held-out questions, greedily; rounds of retrieval and generated tokens per question`,
+    `${questions} held-out questions, greedily; rounds of retrieval, queries and generated tokens per question`,
     header,
     "-".repeat(header.length),
     ...rows,
     "",
     `Control: ${control.samples} more demonstrations of the hasty teacher, as many as both trainings have rollouts.`,
     `RL over the better of start and control: ${gain("single")} EM points (single), ${gain("multi")} (multi).`,
-    `RL is no substitute for good demonstrations: ${thorough.samples} of a teacher who looks everything up and words anew`,
-    "what was not found give the last row without any RL. It is for when there is no such teacher.",
+    ...thoroughLines(thorough?.samples),
   ].join("\n");
+}
+
+function thoroughLines(samples: number | undefined): string[] {
+  const first = "RL is no substitute for good demonstrations; it is for when there is no such teacher.";
+  return samples === undefined
+    ? [first, "--compare shows what those of a thorough teacher give without any RL."]
+    : [first, `The last rows: ${samples} of one who looks everything up and asks again, without any RL.`];
 }
 
 function signed(points: number): string {
   return `${points < 0 ? "" : "+"}${points.toFixed(1)}`;
 }
 
-function row(mode: string, name: string, { em, f1, searchShare, rounds, generatedTokens }: Figures): string {
+function row(mode: string, name: string, figures: Figures): string {
+  const { em, f1, searchShare, rounds, numQueries, generatedTokens } = figures;
   const shares = [em, f1, searchShare].map(percent);
-  return line(mode, name, [...shares, rounds.toFixed(2), generatedTokens.toFixed(0)]);
+  return line(mode, name, [...shares, rounds.toFixed(2), numQueries.toFixed(2), generatedTokens.toFixed(0)]);
 }
 
 function line(mode: string, name: string, cells: readonly string[]): string {

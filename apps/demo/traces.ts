@@ -2,6 +2,7 @@
 import type { QuestionResult } from "../../lib/evaluate/question-result.ts";
 import type { QueryMode } from "../../lib/text/observation.ts";
 import type { Facts } from "../world/story/facts.ts";
+import { kNothingFound } from "../world/story/patchy.ts";
 import type { WorldQuestion } from "../world/story/questions.ts";
 import { formalQueryFor, queryFor, statementOf } from "../world/story/wording.ts";
 import { trace } from "../world/teachers/teacher.ts";
@@ -46,8 +47,7 @@ export function isWellReasoned(
 /** Whether a search found nothing and another one followed. */
 export function recovered({ segments }: Conversation): boolean {
   const observations = segments.flatMap(({ kind, text }) => (kind === "observation" ? [text] : []));
-  const isEmpty = (text: string): boolean => /<information>\s*<\/information>|^ +"",?$/m.test(text);
-  return observations.slice(0, -1).some(isEmpty);
+  return observations.slice(0, -1).some((text) => text.includes(`Doc 1: ${kNothingFound}`));
 }
 
 /** One conversation, as a person would read it. */

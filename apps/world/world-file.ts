@@ -13,6 +13,7 @@ const schema = z.strictObject({
   seed: z.int().min(0),
   queries: z.enum(["single", "multi"]).optional(),
   search: z.enum(["plain", "patchy"]),
+  recipe: z.looseObject({ name: z.string() }).optional(),
 });
 
 /** Where a world model was trained. */
@@ -23,6 +24,8 @@ export interface WorldSetting {
   readonly queries?: QueryMode | undefined;
   /** Whether its search has gaps. */
   readonly search: "plain" | "patchy";
+  /** Name and choices of the recipe that it was trained by, as `--recipe` takes them. @default the world's own */
+  readonly recipe?: { readonly name: string } | undefined;
 }
 
 const name = "world.json";
@@ -50,7 +53,7 @@ export async function readWorldFile(folder: string): Promise<WorldSetting | unde
   }
 }
 
-/** The recipe that a world model was trained by; parallel queries for one that knows both modes. */
+/** The world's own recipe for a world model; parallel queries for one that knows both modes. */
 export function recipeOfWorld({ queries = "multi", search }: WorldSetting): Recipe {
   return search === "patchy" ? patchyWorldRecipe({ queries }) : worldRecipe({ queries });
 }

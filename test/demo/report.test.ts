@@ -51,7 +51,7 @@ function evaluation(perQuestion: readonly QuestionResult[]): HeldOut {
     intervals: intervalsOf(perQuestion),
     questions: perQuestion.length,
     perQuestion,
-    ...{ reward: 0, searchShare: 0.5, invalidActions: 0 },
+    ...{ reward: 0, searchShare: 0.5, numQueries: 2, invalidActions: 0 },
   };
 }
 
@@ -65,7 +65,14 @@ const results: DemoEvaluations = {
 const counts = { seed: 7, samples: 7680, thoroughSamples: 2400 };
 
 test("the summary holds both modes before and after, the control, and what a better teacher gives", () => {
-  const figures = (em: number) => ({ em, f1: em, searchShare: 0.5, rounds: 1.5, generatedTokens: 1 });
+  const figures = (em: number) => ({
+    em,
+    f1: em,
+    searchShare: 0.5,
+    rounds: 1.5,
+    numQueries: 2,
+    generatedTokens: 1,
+  });
   assert.deepEqual(summarize(results, counts), {
     ...{ seed: 7, questions: 2 },
     single: { before: figures(0), after: figures(0.5) },
@@ -96,6 +103,9 @@ test("the table has a row for each model and mode, and sets RL against the bette
     /RL over the better of start and control: \+0\.0 EM points \(single\), \+100\.0 \(multi\)/,
   );
   assert.match(table, /7680 more demonstrations of the hasty teacher/);
+  const plain = tableOf(summarize({ ...results, thorough: undefined }, counts));
+  assert.doesNotMatch(plain, /start shown/);
+  assert.match(plain, /RL is no substitute for good demonstrations; .*\n--compare shows/);
 });
 
 test("the picture has a curve for each training and a line for its control", () => {

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isWellReasoned, recovered } from "../../apps/demo/traces.ts";
-import { kHastyHabits, kThoroughHabits } from "../../apps/world/recipes/patchy-teaching.ts";
-import { isUnderstood, patchySearch } from "../../apps/world/story/patchy.ts";
+import { kHastyHabits, kThoroughHabits, patchyTeaching } from "../../apps/world/recipes/patchy-teaching.ts";
+import { patchyWorldRecipe } from "../../apps/world/recipes/patchy-world.ts";
+import { isUnderstood, nameGaps, patchySearch } from "../../apps/world/story/patchy.ts";
 import { formalQueryFor, queryFor } from "../../apps/world/story/wording.ts";
 import { demonstrationBatch } from "../../apps/world/teachers/demonstrations.ts";
 import { trace } from "../../apps/world/teachers/teacher.ts";
@@ -50,15 +51,18 @@ test("a right answer is well reasoned when every fact was asked for, found and s
   assert.ok(!isWellReasoned(unasked, bridge, facts.test), "the second fact was not asked for");
 });
 
+const observe: typeof observationText = (queries, documents, mode) =>
+  observationText(queries, nameGaps(queries, documents), mode);
+
 test("a search that found nothing was recovered from when another one followed", () => {
-  const empty = { kind: "observation", text: observationText(["q"], [[]], "single") } as const;
+  const empty = { kind: "observation", text: observe(["q"], [[]], "single") } as const;
   const full = {
     kind: "observation",
     text: observationText(["q"], [[{ title: "Jade", text: "a film" }]], "single"),
   } as const;
   const partly = {
     kind: "observation",
-    text: observationText(["q", "r"], [[], [{ title: "Jade", text: "a film" }]], "multi"),
+    text: observe(["q", "r"], [[], [{ title: "Jade", text: "a film" }]], "multi"),
   } as const;
   assert.ok(recovered({ queries: [], segments: [empty, full] }));
   assert.ok(recovered({ queries: [], segments: [partly, full] }));
@@ -83,6 +87,36 @@ test("a search with gaps finds every fact by one wording at least, and one in fo
     hits.map((each) => each.length),
     [0, 1],
   );
+});
+
+test("the teacher reads which query found nothing as an agent does, and says which fact is missing before it goes on", () => {
+  const shown = Array.from({ length: 20 }, (_, i) =>
+    patchyTeaching(kHastyHabits)(i, { seed: 3, perWorld: 24 }),
+  );
+  const gaps = shown
+    .flat()
+    .flatMap(({ segments }) =>
+      segments.flatMap(({ kind, text }, i) =>
+        kind === "observation" && text.includes("Nothing found")
+          ? [[text, segments[i + 1]!.text] as const]
+          : [],
+      ),
+    );
+  assert.ok(gaps.length > 20);
+  for (const [read, said] of gaps) {
+    const missing = [...read.matchAll(/Nothing found(?:\n|\\n)[^"\n]*?([A-Z]\w+)/g)].map(([, name]) => name);
+    for (const name of missing) assert.ok(said.includes(`${name} was not found.`), `${read}${said}`);
+    const queries = /"query": (\[[^\]]*\])/.exec(read)?.[1];
+    if (queries === undefined) continue;
+    const { format } = patchyWorldRecipe({ queries: "multi" });
+    const asked = JSON.parse(queries) as string[];
+    const lists = asked.map(() => []);
+    if (missing.length === asked.length)
+      assert.equal(
+        format.observation(asked, lists, (text) => text),
+        read,
+      );
+  }
 });
 
 test("the hasty teacher words every other empty search anew, the thorough one each, and both know every answer", () => {

@@ -1,6 +1,9 @@
 /** Teachers of the world whose search has gaps: the only one at hand, and a better one to compare with. */
+import { nameGaps } from "../story/patchy.ts";
 import { demonstrationBatch } from "../teachers/demonstrations.ts";
+import { ragSpeech, type Speech } from "../teachers/speech.ts";
 import { type Habits, kCarefulHabits, kHabits } from "../teachers/teacher.ts";
+import { kPatchyTopK } from "./patchy-world.ts";
 import type { Teaching } from "./world-speech.ts";
 
 /**
@@ -14,5 +17,11 @@ export const kThoroughHabits: Habits = { ...kCarefulHabits, rewords: 1 };
 
 /** Demonstrations behind a search with gaps, in both modes by turns. */
 export function patchyTeaching(habits: Habits): Teaching {
-  return (index, how) => demonstrationBatch(index, { ...how, habits, patchy: true });
+  const speech: Speech = {
+    ...ragSpeech,
+    observation: (queries, documents, mode) =>
+      ragSpeech.observation(queries, nameGaps(queries, documents), mode),
+  };
+  return (index, how) =>
+    demonstrationBatch(index, { ...how, habits, speech, topK: kPatchyTopK, patchy: true });
 }

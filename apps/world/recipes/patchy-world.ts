@@ -1,8 +1,11 @@
 /** The built-in world behind a search with gaps: an empty result is no reason to guess, other words may find it. */
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import type { QueryMode } from "../../../lib/text/observation.ts";
-import { patchySearch } from "../story/patchy.ts";
+import { nameGaps, patchySearch } from "../story/patchy.ts";
 import { worldRecipe } from "./world.ts";
+
+/** Documents per query. */
+export const kPatchyTopK = 1;
 
 /**
  * The world's recipe with a search that understands one query in four only in other words, and two turns more for
@@ -17,8 +20,13 @@ export function patchyWorldRecipe(options: { readonly queries: QueryMode }): Rec
   const recipe = worldRecipe(options);
   return {
     ...recipe,
-    limits: { ...recipe.limits, maxTurns: 6 },
+    format: {
+      ...recipe.format,
+      observation: (queries, documents, limit) =>
+        recipe.format.observation(queries, nameGaps(queries, documents), limit),
+    },
+    limits: { ...recipe.limits, maxTurns: 6, topK: kPatchyTopK },
     searchThrough: patchySearch,
-    training: { ...recipe.training, steps: 20 },
+    training: { ...recipe.training, steps: 16, batchQuestions: 48, warmupSteps: 3 },
   };
 }

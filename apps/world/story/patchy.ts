@@ -1,5 +1,6 @@
 /** A search engine with gaps: some passages are found by one wording of a query only. */
 import type { Search } from "../../../lib/search/search.ts";
+import type { Document } from "../../../lib/text/observation.ts";
 
 /** Of all names: the share that only formal queries find, and as many that only plain ones do. */
 const kGapShare = 0.25;
@@ -39,4 +40,26 @@ export function patchySearch(search: Search): Search {
     const found = await search(queries, options);
     return found.map((hits, i) => (isUnderstood(queries[i]!) ? hits : []));
   };
+}
+
+/** Stands where a query has found nothing. */
+export const kNothingFound = "Nothing found";
+
+/**
+ * What an agent reads of a search with gaps: where a query has found nothing a document says so and names the query.
+ * Among parallel queries an empty place alone does not show a small model which of them it belongs to.
+ *
+ * @param queries - as asked
+ * @param documents - found, a list for each query
+ * @example
+ * assert.deepEqual(nameGaps(["who directed Jade"], [[]]), [[{ title: "Nothing found", text: "who directed Jade" }]]);
+ */
+export function nameGaps(
+  queries: readonly string[],
+  documents: readonly (readonly Document[])[],
+): readonly (readonly Document[])[] {
+  return queries.map((query, i) => {
+    const found = documents[i] ?? [];
+    return found.length > 0 ? found : [{ title: kNothingFound, text: query }];
+  });
 }

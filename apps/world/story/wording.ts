@@ -52,6 +52,11 @@ export function formalQueryFor({ entity, relation }: Fact): string {
   return kFormalQueries[relation](entity);
 }
 
+/** The sentence that says that a search has not found a fact. */
+export function notFound({ entity }: Pick<Fact, "entity">): string {
+  return `${entity} was not found.`;
+}
+
 /** The sentence that states a fact. */
 export function statementOf({ entity, relation, value }: Fact): string {
   return `${entity} ${kVerbs[relation]} ${value}.`;

@@ -98,7 +98,8 @@ export function worldOfBatch(
   options: Omit<DemonstrationOptions, "mode" | "topK" | "speech">,
 ): DemonstrationWorld & { readonly dice: Dice; readonly habits: Habits } {
   const { seed, perWorld = 24, warmUp = 0, careful = 0 } = options;
-  const habits = index * perWorld < careful ? kReader : (options.habits ?? kHabits);
+  const { habits: own = kHabits } = options;
+  const habits = index * perWorld < careful ? { ...kReader, rewords: own.rewords } : own;
   const dice = new Dice(seed, index);
   const facts = inventFacts(dice, drawCast(dice, kCensus, namesInUse((index * perWorld) / warmUp)));
   return { dice, facts, habits, library: new Library(writePassages(dice, facts)) };

@@ -8,7 +8,7 @@ import { kFamousCities } from "../story/names.ts";
 import type { WorldPassage } from "../story/passages.ts";
 import { isUnderstood } from "../story/patchy.ts";
 import type { QuestionKind, WorldQuestion } from "../story/questions.ts";
-import { type Fact, formalQueryFor, queryFor, statementOf } from "../story/wording.ts";
+import { type Fact, formalQueryFor, notFound, queryFor, statementOf } from "../story/wording.ts";
 import { ragSpeech, type Speech } from "./speech.ts";
 
 /** A piece of a demonstration: only the policy's pieces are trained. */
@@ -189,7 +189,10 @@ export function demonstrate(
   for (const round of roundsOf(chains, mode)) {
     const wanted = round.filter((step) => !step.recalled);
     const missed = wanted.length > 0 ? search(wanted, queryFor) : [];
-    for (const step of round) if (!missed.includes(step)) say(step);
+    for (const step of round) {
+      if (missed.includes(step)) thought += ` ${notFound(step)}`;
+      else say(step);
+    }
     const rewords = missed.length > 0 && dice.chance(habits.rewords ?? 0);
     if (rewords) search(missed, formalQueryFor);
     for (const step of missed) say({ ...step, recalled: !rewords });

@@ -14,7 +14,7 @@ import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
 import type { Document } from "../../../../lib/text/observation.ts";
 import { librarySearch } from "../../../world/library.ts";
 import { createWorld } from "../../../world/world.ts";
-import { readWorldFile, recipeOfWorld, type WorldSetting } from "../../../world/world-file.ts";
+import { readWorldFile, type WorldSetting } from "../../../world/world-file.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { type Policy, policiesOf, policyOptions } from "../../open/policies.ts";
 import {
@@ -29,6 +29,7 @@ import {
 } from "../../options/agent-options.ts";
 import { samplingOptions } from "../../options/model-options.ts";
 import { recipeSchema } from "../../options/recipe-options.ts";
+import { recipeOfSetting } from "../../options/world-stages.ts";
 
 const options = z.strictObject({
   question: z
@@ -85,9 +86,8 @@ async function settingOf({ folder }: Policy, io: CommandIo): Promise<WorldSettin
   const setting = folder === undefined ? undefined : await readWorldFile(folder);
   if (setting !== undefined) {
     const gaps = setting.search === "patchy" ? ", whose search has gaps" : "";
-    io.log(
-      `a model of the built-in world of seed ${setting.seed}${gaps}: it is asked by that world's recipe`,
-    );
+    const by = setting.recipe === undefined ? "that world's recipe" : `${setting.recipe.name}'s recipe`;
+    io.log(`a model of the built-in world of seed ${setting.seed}${gaps}: it is asked by ${by}`);
   }
   return setting;
 }
@@ -97,7 +97,7 @@ function chosenRecipe(
   { tools }: Environment,
   setting: WorldSetting | undefined,
 ): Recipe {
-  const recipe = setting ? withLimits(recipeOfWorld(setting), options) : recipeOf(options, { tools });
+  const recipe = setting ? withLimits(recipeOfSetting(setting), options) : recipeOf(options, { tools });
   return { ...recipe, sampling: { temperature: options.temperature, topP: options.topP } };
 }
 

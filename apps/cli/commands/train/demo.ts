@@ -1,12 +1,12 @@
 /** `seekrl demo`: the whole loop on the built-in world, for our own recipe or a published one. */
 import { join } from "node:path";
 import { z } from "zod";
-import type { DemoStage } from "../../../demo/recipe-demo.ts";
 import type { RecipeFigures, RecipeSummary } from "../../../demo/recipe-report.ts";
-import { formatLearning, worldSizes } from "../../../world/recipes/world-training.ts";
+import { formatLearning } from "../../../world/recipes/world-training.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { modelOptions } from "../../options/model-options.ts";
-import { chooseRecipe, type RecipeChoice, recipeSchema } from "../../options/recipe-options.ts";
+import { type RecipeChoice, recipeSchema } from "../../options/recipe-options.ts";
+import { stagesOnWorld } from "../../options/world-stages.ts";
 import { tableOf } from "../../report/table.ts";
 
 const options = z.strictObject({
@@ -15,6 +15,10 @@ const options = z.strictObject({
     description: "trains this one, after it has learnt its tags; else both modes of world",
   }),
   quick: z.boolean().default(false).describe("a few steps only: shows that everything works"),
+  compare: z
+    .boolean()
+    .default(false)
+    .describe("sets a thorough teacher's demonstrations beside RL; without --recipe"),
   fromScratch: z.boolean().default(false).describe("trains the start model too, by SFT; without --recipe"),
   seed: z.int().min(0).default(0).describe("of the world, the questions' order and every sampled token"),
   device: modelOptions.device,
@@ -42,9 +46,9 @@ export const demoCommand = command({
 // Everything native is loaded where it is needed: help and usage errors work without it.
 async function showBothModes(given: Options, io: CommandIo): Promise<void> {
   const { runDemo } = await import("../../../demo/demo.ts");
-  const { seed, quick, fromScratch, device, out = "runs/demo" } = given;
+  const { seed, quick, compare, fromScratch, device, out = "runs/demo" } = given;
   const { summary, table, curves, traces, ask } = await runDemo({
-    ...{ seed, quick, fromScratch, device, out },
+    ...{ seed, quick, compare, fromScratch, device, out },
     ...{ onLine: io.log, signal: io.signal },
   });
   for (const [title, trace] of traces) io.write(`\n--- ${title}\n${trace}\n`);
@@ -57,15 +61,15 @@ async function showBothModes(given: Options, io: CommandIo): Promise<void> {
 type Given = Options & { readonly recipe: RecipeChoice };
 
 async function trainRecipe(given: Given, io: CommandIo): Promise<void> {
-  const stages = stagesOf(given.recipe);
+  const stages = stagesOnWorld(given.recipe);
   const { runRecipeDemo } = await import("../../../demo/recipe-demo.ts");
-  const { seed, quick, device } = given;
-  const summary = await runRecipeDemo({
-    ...{ seed, quick, device, stages, start: formatLearning[given.recipe.name] },
-    out: given.out ?? join("runs/demo", folderName(given.recipe)),
+  const { seed, quick, device, recipe, out = join("runs/demo", folderName(recipe)) } = given;
+  const { summary, ask } = await runRecipeDemo({
+    ...{ out, seed, quick, device, stages, choice: recipe, start: formatLearning[recipe.name] },
     ...{ onLine: io.log, signal: io.signal },
   });
   io.write(`\n${summary.questions} held-out questions, greedily\n${summaryTable(summary)}`);
+  io.write(`\nAsk the trained model:\n  ${ask}\n`);
   io.result(summary);
 }
 
@@ -77,32 +81,10 @@ function folderName(choice: RecipeChoice): string {
     .join("-");
 }
 
-function stagesOf(choice: RecipeChoice): DemoStage[] {
-  const { name } = choice;
-  if (name === "agentic-rag-r1") {
-    const recipe = chooseRecipe({ ...choice, worldPrompt: true });
-    return [{ name: "rl", recipe, sizes: worldSizes[name] }];
-  }
-  if (name !== "r1-searcher") {
-    const sizes = name === "search-r1" && choice.algorithm === "grpo" ? "search-r1 grpo" : name;
-    return [{ name: "rl", recipe: chooseRecipe(choice), sizes: worldSizes[sizes] }];
-  }
-  const { stage = "auto", searchShare: untilSearchShare } = choice;
-  const answering = (only: 2 | "zero"): DemoStage => ({
-    ...{ name: `stage-${only}`, recipe: chooseRecipe({ ...choice, stage: only }) },
-    sizes: worldSizes["r1-searcher 2"],
-  });
-  const searching: DemoStage = {
-    ...{ name: "stage-1", recipe: chooseRecipe({ ...choice, stage: 1 }) },
-    ...{ sizes: worldSizes["r1-searcher 1"], untilSearchShare },
-  };
-  if (stage === "auto") return [searching, answering(2)];
-  return [stage === 1 ? searching : answering(stage)];
-}
-
 /** An option that would change nothing is a mistake: the built-in world has words of its own. */
-function refuseIdle({ recipe, fromScratch }: Options): void {
+function refuseIdle({ recipe, fromScratch, compare }: Options): void {
   if (recipe === undefined) return;
+  if (compare) throw new UsageError("--compare: expected without --recipe");
   if (fromScratch) throw new UsageError("--from-scratch: expected without --recipe");
   const given: Readonly<Record<string, unknown>> = recipe;
   const usual: Readonly<Record<string, unknown>> = recipeSchema.parse({ name: recipe.name });

@@ -1,8 +1,8 @@
 /** `seekrl demo --recipe`: each published recipe learns its tags and takes its first steps in the built-in world. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { after, test } from "node:test";
 import type { RecipeSummary } from "../../../../apps/demo/recipe-report.ts";
 import { runCli } from "../../run-cli.ts";
@@ -10,8 +10,10 @@ import { runCli } from "../../run-cli.ts";
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
 
+const outOf = (args: readonly string[]): string => join(folder, args.join("").replace(/\W/g, ""));
+
 async function demo(...args: string[]): Promise<RecipeSummary> {
-  const out = join(folder, args.join("").replace(/\W/g, ""));
+  const out = outOf(args);
   const { code, stdout, stderr } = await runCli("demo", "--quick", "--out", out, "--json", ...args);
   assert.equal(code, 0, stderr);
   assert.deepEqual(JSON.parse(await readFile(join(out, "summary.json"), "utf8")), JSON.parse(stdout));
@@ -44,6 +46,21 @@ for (const args of trainings) {
   });
 }
 
+test("a model of a published recipe is asked by that recipe in its world, without being told", async () => {
+  const args = ["--recipe", "research"];
+  await demo(...args);
+  const files = (await readdir(outOf(args), { recursive: true })).filter((file) =>
+    file.endsWith("world.json"),
+  );
+  const trained = [...new Set(files.map((file) => file.split(sep)[0]))].sort();
+  assert.deepEqual(trained, ["control-seed-0-quick", "format-seed-0-quick", "rl-seed-0-quick"]);
+  const model = join(outOf(args), "rl-seed-0-quick");
+  const { code, stderr, stdout } = await runCli("ask", "Who directed Ironroad?", "--model", model);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /a model of the built-in world of seed 0: it is asked by research's recipe/);
+  assert.match(stdout, /answer/);
+});
+
 test("R1-Searcher goes through both stages, and what is finished is only evaluated again", async () => {
   const first = await demo("--recipe", "r1-searcher");
   assert.deepEqual(
@@ -65,7 +82,7 @@ test("R1-Searcher goes through both stages, and what is finished is only evaluat
 
 test("without a recipe both modes of the world's own are trained and shown beside the control", async () => {
   const out = join(folder, "modes");
-  const { code, stdout, stderr } = await runCli("demo", "--quick", "--out", out);
+  const { code, stdout, stderr } = await runCli("demo", "--quick", "--compare", "--out", out);
   assert.equal(code, 0, stderr);
   for (const row of ["start: ", "control: ", "RL from", "start shown"]) {
     assert.equal(stdout.match(new RegExp(`^(?:single|multi)? +${row}`, "gm"))?.length, 2, row);
@@ -89,6 +106,7 @@ test("without a recipe both modes of the world's own are trained and shown besid
 
 test("an option that would change nothing is refused", async () => {
   const refusals = [
+    [["--recipe", "research", "--compare"], /--compare: expected without --recipe/],
     [["--recipe", "research", "--from-scratch"], /--from-scratch: expected without --recipe/],
     [["--recipe", "research,template=base"], /--recipe: template: .* the demo has its own words/],
     [["--recipe", "research,stage=1"], /--recipe: research has no "stage", which is of r1-searcher/],
