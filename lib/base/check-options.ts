@@ -141,3 +141,54 @@ export function checkArgument(name: string, value: unknown, kind: OptionKind): v
   else if (!isOfKind(value, kind))
     throw new SeekError("ERR_ARGUMENT", `${name}: expected ${expectedOf(kind)}, got ${shownValue(value)}`);
 }
+
+/** Which numbers an option may be; NaN and infinities are none. */
+export interface NumberBounds {
+  /** The least. */
+  readonly from?: number;
+  /** Less than the least. */
+  readonly above?: number;
+  /** The greatest. */
+  readonly to?: number;
+  /** More than the greatest. */
+  readonly below?: number;
+  /** Whether fractions are refused. @default false */
+  readonly isWhole?: boolean;
+}
+
+/**
+ * The kind of a number within bounds.
+ *
+ * @param bounds - see {@link NumberBounds}
+ * @returns a check that throws ERR_RANGE for other numbers
+ * @example
+ * const kinds = { steps: numberIn({ from: 1, isWhole: true }) };
+ * assert.throws(() => checkOptions("train", { steps: 1.5 }, kinds), {
+ *   message: "train: steps: expected a whole number from 1 on, got 1.5",
+ * });
+ */
+export function numberIn(bounds: NumberBounds): OptionCheck {
+  const { from, above, to, below, isWhole = false } = bounds;
+  const { NEGATIVE_INFINITY: least, POSITIVE_INFINITY: greatest } = Number;
+  return (name, value) => {
+    checkArgument(name, value, "number");
+    const number = value as number;
+    const isNumber = isWhole ? Number.isSafeInteger(number) : Number.isFinite(number);
+    const isAbove = number >= (from ?? least) && number > (above ?? least);
+    if (isNumber && isAbove && number <= (to ?? greatest) && number < (below ?? greatest)) return;
+    throw new SeekError("ERR_RANGE", `${name}: expected ${boundsText(bounds)}, got ${number}`);
+  };
+}
+
+function boundsText({ from, above, to, below, isWhole }: NumberBounds): string {
+  const least = from === undefined ? above !== undefined && `above ${above}` : `from ${from}`;
+  const greatest = to === undefined ? below !== undefined && `below ${below}` : `to ${to}`;
+  const open = from !== undefined && !greatest && "on";
+  return [isWhole ? "a whole number" : "a finite number", least, greatest, open].filter(Boolean).join(" ");
+}
+
+/** A whole number from 1 on: a count. */
+export const countKind: OptionCheck = numberIn({ from: 1, isWhole: true });
+
+/** A whole number from 0 on: a seed, or a count of what may be none. */
+export const wholeKind: OptionCheck = numberIn({ from: 0, isWhole: true });

@@ -1,5 +1,7 @@
 /** Questions with their accepted answers, and the JSON shapes they come in. */
+import { shownValue } from "../base/check-options.ts";
 import { defined } from "../base/defined.ts";
+import { SeekError } from "../base/errors.ts";
 import { type JsonRow, rowError, textColumn, writeJsonLines } from "./files/jsonl.ts";
 import { readDataRows } from "./files/rows.ts";
 
@@ -24,6 +26,21 @@ export interface Question {
 export interface TitledText {
   readonly title: string;
   readonly text: string;
+}
+
+/**
+ * Refuses what is no question, for callers without types.
+ *
+ * @throws ERR_ARGUMENT naming the first
+ */
+export function checkQuestions(name: string, questions: readonly Question[]): void {
+  const wrong = questions.findIndex(
+    (each) =>
+      typeof each?.question !== "string" || typeof each.id !== "string" || !Array.isArray(each.answers),
+  );
+  if (wrong < 0) return;
+  const got = shownValue(questions[wrong]);
+  throw new SeekError("ERR_ARGUMENT", `${name}[${wrong}]: expected {id, question, answers}, got ${got}`);
 }
 
 const answerColumns = ["answers", "golden_answers", "answer"] as const;

@@ -1,6 +1,7 @@
 /** Evaluation: an agent over sets of questions, scored, timed, and written down question by question. */
 import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
+import { checkQuestions } from "../data/question.ts";
 import { type Intervals, intervalsOf, type Means, meansOf } from "./figures.ts";
 import {
   type EvaluateOptions,
@@ -44,7 +45,7 @@ export interface SetEvaluation extends Evaluation {
  *
  * @param options - questions and agent; see `EvaluateOptions`
  * @returns means, and each question's outcome in the order given
- * @throws ERR_ARGUMENT without questions, ERR_ABORTED when the signal fires, ERR_IO when `output` cannot be written,
+ * @throws ERR_ARGUMENT without questions and for what is none, ERR_ABORTED when the signal fires, ERR_IO when `output` cannot be written,
  * ERR_FORMAT when a file to be resumed is of other settings, ERR_REMOTE when a server of the policy is gone
  * @example
  * const { em, rounds } = await evaluate({ questions, agent });
@@ -75,6 +76,7 @@ export async function evaluateSets(
 ): Promise<{ readonly sets: readonly SetEvaluation[]; readonly all: Evaluation }> {
   checkArgument("evaluateSets: sets", sets, "list");
   checkOptions("evaluateSets", options, evaluateKinds, ["agent"]);
+  for (const { name, questions } of sets) checkQuestions(name, questions);
   const empty = sets.find(({ questions }) => questions.length === 0);
   if (empty) throw new SeekError("ERR_ARGUMENT", `${empty.name}: expected at least one question, got none`);
   const { output, resume = false, settings, rules = "flashrag", seed = 0 } = options;

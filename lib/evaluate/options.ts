@@ -1,8 +1,8 @@
 /** What an evaluation is given: an agent, sets of questions, and how to go about it. */
-import type { OptionKinds } from "../base/check-options.ts";
+import { countKind, type OptionKinds, wholeKind } from "../base/check-options.ts";
 import type { Question } from "../data/question.ts";
 import type { Verdict } from "../reward/judge.ts";
-import type { RulesName } from "../reward/metrics/rules.ts";
+import { type RulesName, rulesNames } from "../reward/metrics/rules.ts";
 import type { Agent } from "../rollout/agents/agent.ts";
 
 /** How to evaluate. */
@@ -52,14 +52,14 @@ export interface EvaluationProgress {
 /** What `evaluateSets` takes. */
 export const evaluateKinds: OptionKinds<EvaluateSetsOptions> = {
   agent: "function",
-  seed: "number",
-  rules: "string",
-  concurrency: "number",
+  seed: wholeKind,
+  rules: rulesNames,
+  concurrency: countKind,
   output: "string",
   resume: "boolean",
   settings: "object",
   judge: "function",
-  alone: "number",
+  alone: wholeKind,
   onProgress: "function",
   signal: "signal",
 };

@@ -1,6 +1,7 @@
 /** Asks the questions of one set: many at once, each written down, judged beside the asking, losses counted. */
 import { performance } from "node:perf_hooks";
-import { codeOf, throwIfAborted } from "../base/errors.ts";
+import { shownValue } from "../base/check-options.ts";
+import { codeOf, SeekError, throwIfAborted } from "../base/errors.ts";
 import type { Question } from "../data/question.ts";
 import { type Loss, runQuestions } from "../rollout/run-questions.ts";
 import type { EvaluateSetsOptions, EvaluationSet } from "./options.ts";
@@ -75,6 +76,10 @@ async function judgedOf(
   // Nothing was said that could be right.
   if (result.answer === null) return { ...result, judge: 0 };
   const verdict = await judge(question, result.answer, signal);
+  if (typeof verdict !== "object" || !("failure" in verdict || typeof verdict.isRight === "boolean")) {
+    const expected = "{isRight, rationale} or {failure}";
+    throw new SeekError("ERR_ARGUMENT", `judge: expected ${expected}, got ${shownValue(verdict)}`);
+  }
   if ("failure" in verdict) return { ...result, judgeFailure: verdict.failure };
   return { ...result, judge: Number(verdict.isRight), judgeReason: verdict.rationale };
 }

@@ -33,7 +33,7 @@ export interface OpenIndexOptions {
 }
 
 const optionKinds: OptionKinds<OpenIndexOptions> = {
-  mode: "string",
+  mode: ["bm25", "dense", "hybrid"],
   verify: verifyKind,
   encoder: "string",
   device: "string",

@@ -1,4 +1,5 @@
 /** The keys of config.json: which are read, which change nothing, and the refusal of every other by name. */
+import { shownValue } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 
 /** What a config.json describes. */
@@ -87,7 +88,9 @@ export function checkKeys(kind: ConfigKind, file: object, from: string): void {
   for (const [key, value] of Object.entries(file)) {
     const isOptional = off[kind].has(key);
     if (value === null || known[kind].has(key) || (isOptional && isOff(value))) continue;
-    const problem = isOptional ? "is not supported" : "is unknown and could change what the model computes";
-    throw new SeekError("ERR_FORMAT", `${from}: ${key}: ${problem}; remove it if it does not`);
+    const problem = isOptional
+      ? `is not supported; expected false or none, got ${shownValue(value)}`
+      : "is unknown and could change what the model computes; remove it if it does not";
+    throw new SeekError("ERR_FORMAT", `${from}: ${key}: ${problem}`);
   }
 }

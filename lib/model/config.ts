@@ -1,5 +1,6 @@
 /** A decoder's shape, read from and written to Hugging Face's config.json. */
 import type { z } from "zod";
+import { checkOptions, countKind, numberIn, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { lazySchema, zod } from "../base/on-first-use.ts";
 import { checkKeys } from "./config-keys.ts";
@@ -42,15 +43,28 @@ export type DecoderShape = Pick<
 > &
   Partial<DecoderConfig>;
 
+const shapeKinds: OptionKinds<DecoderShape> = {
+  architecture: ["LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"],
+  ...{ vocabSize: countKind, hiddenSize: countKind, intermediateSize: countKind, numLayers: countKind },
+  ...{ numHeads: countKind, numKvHeads: countKind, headDim: countKind, maxPosition: countKind },
+  ...{ rmsNormEps: numberIn({ above: 0 }), ropeTheta: numberIn({ above: 0 }), ropeScaling: "object" },
+  ...{ qkvBias: "boolean", qkNorm: "boolean", attentionBias: "boolean", mlpBias: "boolean" },
+  tieEmbeddings: "boolean",
+};
+
+const shapeRequired = ["vocabSize", "hiddenSize", "intermediateSize", "numLayers", "numHeads"];
+
 /**
  * Fills in what a new model's shape leaves out.
  *
  * @param shape the sizes; `architecture` is Qwen2's by default, `numKvHeads` all heads, `headDim` `hiddenSize / numHeads`
  * @returns the whole configuration
+ * @throws ERR_ARGUMENT for an unknown key or a missing size; ERR_RANGE for a size that is none
  * @example
  * decoderConfig({ vocabSize: 512, hiddenSize: 64, intermediateSize: 128, numLayers: 2, numHeads: 4 }).headDim; // 16
  */
 export function decoderConfig(shape: DecoderShape): DecoderConfig {
+  checkOptions("Model.create: shape", shape, shapeKinds, shapeRequired);
   const architecture = shape.architecture ?? "Qwen2ForCausalLM";
   return {
     architecture,

@@ -1,5 +1,5 @@
 /** Bounds of one trajectory: turns, tokens, documents, time. */
-import type { OptionKinds } from "../base/check-options.ts";
+import { countKind, numberIn, type OptionKinds, wholeKind } from "../base/check-options.ts";
 
 /** Bounds of one trajectory. */
 export interface Limits {
@@ -29,10 +29,12 @@ export const defaultLimits: Limits = {
 
 /** The type of each limit. */
 export const limitKinds: OptionKinds<Limits> = {
-  maxTurns: "number",
-  maxResponseTokens: "number",
-  maxObservationTokens: "number",
-  maxTokens: "number",
-  topK: "number",
-  searchTimeoutMs: "number",
+  maxTurns: countKind,
+  maxResponseTokens: countKind,
+  maxObservationTokens: wholeKind,
+  // Without a bound where it is infinite: then the engine's holds.
+  maxTokens: (name, value) => value === Number.POSITIVE_INFINITY || countKind(name, value),
+  topK: countKind,
+  // A timer of more milliseconds fires at once.
+  searchTimeoutMs: numberIn({ above: 0, below: 2 ** 31 }),
 };

@@ -1,5 +1,5 @@
 /** What an agent needs of a model: sequences of tokens, its tokenizer and chat template. */
-import { optionsOf } from "../base/check-options.ts";
+import { numberIn, type OptionKinds, optionsOf } from "../base/check-options.ts";
 import type { Scores } from "../engine/span.ts";
 
 /** What a rollout needs of the engine's sequence. */
@@ -46,8 +46,14 @@ export interface Sampling {
   readonly topP?: number;
 }
 
+/** What a sampling may say. */
+export const samplingKinds: OptionKinds<Sampling> = {
+  temperature: numberIn({ from: 0 }),
+  topP: numberIn({ above: 0, to: 1 }),
+};
+
 /** Of an option `sampling`. */
-export const samplingKind = optionsOf<Sampling>({ temperature: "number", topP: "number" });
+export const samplingKind = optionsOf<Sampling>(samplingKinds);
 
 /** What one turn produced. */
 export interface GeneratedSpan {

@@ -1,9 +1,16 @@
 /** What a run of reinforcement learning is given: who learns, what is asked, how much at a step, for how long. */
-import { type OptionKinds, optionsOf } from "../base/check-options.ts";
+import {
+  countKind,
+  numberIn,
+  type OptionCheck,
+  type OptionKinds,
+  optionsOf,
+  wholeKind,
+} from "../base/check-options.ts";
 import type { Question } from "../data/question.ts";
 import type { Model } from "../model/model.ts";
 import type { TaskRewards } from "../reward/score-trajectory.ts";
-import { type Sampling, samplingKind } from "../rollout/seams.ts";
+import { type Sampling, samplingKinds } from "../rollout/seams.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { type Algorithm, algorithmKind } from "./algorithm/algorithm.ts";
 import type { Schedule } from "./algorithm/schedule.ts";
@@ -91,6 +98,13 @@ export interface RlOptions {
   readonly signal?: AbortSignal;
 }
 
+const samplesKind: OptionCheck = (name, value) => {
+  if (typeof value !== "function") countKind(name, value);
+};
+
+/** The loss divides the logits by the temperature. */
+const learntSamplingKind = optionsOf<Sampling>({ ...samplingKinds, temperature: numberIn({ above: 0 }) });
+
 /** What `rl` takes. */
 export const rlKinds: OptionKinds<RlOptions> = {
   learners: optionsOf<Learners>({ trainer: "object", critic: "object", reference: "object" }, ["trainer"]),
@@ -109,20 +123,20 @@ export const rlKinds: OptionKinds<RlOptions> = {
   algorithm: algorithmKind,
   batch: optionsOf<RlBatch>(
     {
-      questions: "number",
-      samples: "any",
-      sampling: samplingKind,
-      maxTokens: "number",
+      questions: countKind,
+      samples: samplesKind,
+      sampling: learntSamplingKind,
+      maxTokens: countKind,
       oldLogprobs: ["trainer", "rollout"],
     },
     ["questions"],
   ),
-  steps: "number",
+  steps: wholeKind,
   learningRate: optionsOf<RlOptions["learningRate"]>({ policy: "function", critic: "function" }, ["policy"]),
-  seed: "number",
+  seed: wholeKind,
   run: runKind,
   evaluation: optionsOf<NonNullable<RlOptions["evaluation"]>>(
-    { every: "number", isFirst: "boolean", evaluate: "function" },
+    { every: countKind, isFirst: "boolean", evaluate: "function" },
     ["every", "evaluate"],
   ),
   endWhen: "function",

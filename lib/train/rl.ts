@@ -6,6 +6,7 @@ import { defined } from "../base/defined.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { digestOf } from "../base/files/digests.ts";
 import { mixSeed } from "../base/seed.ts";
+import { checkQuestions } from "../data/question.ts";
 import { nextKlCoef } from "./algorithm/kl-target.ts";
 import { type Collapse, CollapseGuard } from "./collapse.ts";
 import { toExperience } from "./experience.ts";
@@ -30,6 +31,7 @@ function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): 
   if (collapse?.action === "rollback" && run?.best === undefined)
     wrong("collapse.action: rollback needs run.best, which keeps the best checkpoint");
   if (task.questions.length === 0) wrong("task.questions: expected at least one");
+  checkQuestions("task.questions", task.questions);
 }
 
 async function learn(step: number, rewarded: readonly RewardedRollout[], options: RlOptions) {

@@ -2,7 +2,14 @@
 
 import { createHash } from "node:crypto";
 import { performance } from "node:perf_hooks";
-import { checkOptions, type OptionKinds, optionsOf } from "../base/check-options.ts";
+import {
+  checkOptions,
+  countKind,
+  numberIn,
+  type OptionKinds,
+  optionsOf,
+  wholeKind,
+} from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import type { Schedule } from "./algorithm/schedule.ts";
 import { itemsOfStep } from "./batch/order.ts";
@@ -59,19 +66,21 @@ export interface SftOptions {
 const optionKinds: OptionKinds<SftOptions> = {
   trainer: "object",
   batch: "function",
-  steps: "number",
+  steps: wholeKind,
   learningRate: "function",
-  seed: "number",
+  seed: wholeKind,
   data: "string",
   run: runKind,
-  evaluation: optionsOf<NonNullable<SftOptions["evaluation"]>>({ every: "number", evaluate: "function" }, [
+  evaluation: optionsOf<NonNullable<SftOptions["evaluation"]>>({ every: countKind, evaluate: "function" }, [
     "every",
     "evaluate",
   ]),
-  maxTokens: "number",
+  maxTokens: countKind,
   onStep: "function",
   signal: "signal",
 };
+
+const epochsKinds = { batchSize: countKind, epochs: numberIn({ above: 0 }), seed: wholeKind };
 
 /**
  * Batches of a fixed list, each epoch in an order of its own; the last batch of an epoch is filled from the next.
@@ -79,7 +88,7 @@ const optionKinds: OptionKinds<SftOptions> = {
  * @param sequences - all of them
  * @param options - `batchSize` sequences a step, `epochs` over the list, `seed` of the order
  * @returns `batch`, `steps` and `data` for `sft`
- * @throws ERR_ARGUMENT for an unknown key, and without sequences
+ * @throws ERR_ARGUMENT for an unknown key, and without sequences; ERR_RANGE for a number that cannot be one
  * @example
  * const data = epochs(sequences, { batchSize: 32, epochs: 2, seed: 1 });
  * await sft({ trainer, ...data, learningRate: schedule({ peak: 1e-4 }) });
@@ -88,10 +97,7 @@ export function epochs(
   sequences: readonly TrainSequence[],
   options: { readonly batchSize: number; readonly epochs: number; readonly seed?: number },
 ): { readonly batch: SftBatch; readonly steps: number; readonly data: string } {
-  checkOptions("epochs", options, { batchSize: "number", epochs: "number", seed: "number" }, [
-    "batchSize",
-    "epochs",
-  ]);
+  checkOptions("epochs", options, epochsKinds, ["batchSize", "epochs"]);
   const { batchSize, seed = 0 } = options;
   if (sequences.length === 0) throw new SeekError("ERR_ARGUMENT", "sequences: expected at least one");
   const steps = Math.ceil((sequences.length * options.epochs) / batchSize);

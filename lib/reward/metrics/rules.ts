@@ -1,5 +1,6 @@
 /** The rules by which each system scores an answer against the accepted ones. */
 
+import { checkArgument } from "../../base/check-options.ts";
 import { answerWords, spacedWords } from "../../text/words/normalize.ts";
 import { overlapOf, patternCoverage, patternMatch } from "./metrics.ts";
 
@@ -59,6 +60,9 @@ export const answerRules = {
 /** A system whose metric rules are known. */
 export type RulesName = keyof typeof answerRules;
 
+/** Their names. */
+export const rulesNames = Object.keys(answerRules) as RulesName[];
+
 /**
  * Every score of one answer by one system's rules.
  *
@@ -66,11 +70,13 @@ export type RulesName = keyof typeof answerRules;
  * @param accepted - the accepted answers (aliases); without any, an empty answer has every score and another none
  * @param system - whose rules
  * @returns scores from 0 to 1
+ * @throws ERR_ARGUMENT for an unknown system
  * @example
  * const { em, coverEm1, coverEm2 } = scoreAnswer("Madison, James", ["James Madison"], "flashrag");
  * assert.deepEqual([em, coverEm1, coverEm2], [0, 1, 0]);
  */
 export function scoreAnswer(answer: string, accepted: readonly string[], system: RulesName): AnswerScores {
+  if (!Object.hasOwn(answerRules, system)) checkArgument("scoreAnswer: system", system, rulesNames);
   const { words, closed, acc, emptyMatches = false, patterns = false }: Rules = answerRules[system];
   const given = words(answer);
   const golds = accepted.map((gold) => words(gold)).filter((gold) => !emptyMatches || gold.length > 0);

@@ -1,11 +1,19 @@
 /** Agents: a plain function over sessions, searches and tools becomes one that answers, streams and trains. */
 import { setMaxListeners } from "node:events";
-import { checkOptions, shownValue } from "../../base/check-options.ts";
+import {
+  checkOptions,
+  countKind,
+  type OptionKind,
+  type OptionKinds,
+  optionsOf,
+  shownValue,
+  wholeKind,
+} from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { mixSeed } from "../../base/seed.ts";
 import { handledSteps } from "../../base/streamed.ts";
 import type { Question } from "../../data/question.ts";
-import { limitKinds } from "../limits.ts";
+import { type Limits, limitKinds } from "../limits.ts";
 import { type OpenSequence, type Sampling, type SequenceSource, samplingKind } from "../seams.ts";
 import { type AgentEvent, type EventOptions, eventsOf } from "../session/events.ts";
 import { type Outcome, Rollout, type RolloutParts } from "../session/rollout.ts";
@@ -22,11 +30,30 @@ export interface RolloutOptions extends Pick<EventOptions, "onEvent"> {
 }
 
 const optionKinds = {
-  seed: "number",
+  seed: wholeKind,
   sampling: samplingKind,
   signal: "signal",
   onEvent: "function",
 } as const;
+
+/** What an agent is made of, and a recipe's members, which stand beside where the whole recipe is spread. */
+const partKinds: OptionKinds<RolloutParts> & Record<string, OptionKind> = {
+  engine: "object",
+  tokenizer: "object",
+  chatTemplate: "object",
+  search: "function",
+  tools: "object",
+  limits: optionsOf<Partial<Limits>>(limitKinds),
+  sampling: samplingKind,
+  ...{ format: "object", searchThrough: "function", reward: "function", tokenRewards: "function" },
+  ...{ groupReward: "function", algorithm: "object", training: "object" },
+};
+
+const outcomeKinds: OptionKinds<Outcome> = {
+  answer: "string",
+  stop: ["answer", "max_turns", "invalid", "eos", "length", "context", "aborted", "stop"],
+  memory: "object",
+};
 
 /** Answers one question. */
 export type Agent = (question: Question, options?: RolloutOptions) => Promise<Trajectory>;
@@ -61,8 +88,9 @@ export type AgentFunction = (rollout: Rollout, question: Question) => Promise<st
  * @param parts - engine, tokenizer, and what else it needs
  * @param run - answers one question. It may be called for any number of questions at once
  * @returns an agent for `evaluate`, and by `rollouts` for `rl`
- * @throws ERR_ARGUMENT for an unknown limit; from the agent: ERR_ARGUMENT for what is no question or an unknown option; what the engine and `run` throw. A
- *   tool or search that fails is an undefined result instead
+ * @throws ERR_ARGUMENT for an unknown part or limit, ERR_RANGE for a limit that is none; from the agent: ERR_ARGUMENT for what
+ *   is no question, an unknown option, or a `run` that returns something else; what the engine and `run` throw. A tool or
+ *   search that fails is an undefined result instead
  * @example
  * const own = ownAgent({ engine, tokenizer }, async (rollout, { question }) => {
  *   const session = await rollout.open({ prompt: `${question}\nSay the answer in square brackets.\n` });
@@ -73,15 +101,14 @@ export type AgentFunction = (rollout: Rollout, question: Question) => Promise<st
  * assert.equal(turns, 1);
  */
 export function ownAgent(parts: RolloutParts, run: AgentFunction): PolicyAgent {
-  if (parts.limits !== undefined) checkOptions("agent: limits", parts.limits, limitKinds);
-  if (parts.sampling !== undefined) samplingKind("agent: sampling", parts.sampling);
+  checkOptions("agent", parts, partKinds, ["engine", "tokenizer"]);
   const answer = (question: AskedQuestion, options: RolloutOptions = {}): Promise<Trajectory> =>
     rolloutOf(parts, run, { question, options });
   return Object.assign(answer, {
     stream: (question: AskedQuestion, options: RolloutOptions = {}) =>
       handledSteps(streamOf(parts, run, { question, options })),
     rollouts: async (question: AskedQuestion, asked: RolloutOptions & { readonly samples?: number } = {}) => {
-      checkOptions("agent", asked, { ...optionKinds, samples: "number" });
+      checkOptions("agent", asked, { ...optionKinds, samples: countKind });
       const { samples = 1, ...options } = asked;
       const first = samples > 1 ? new SharedPrompt(parts.engine, samples) : undefined;
       const start = (signal: AbortSignal): Promise<Trajectory>[] =>
@@ -128,10 +155,15 @@ async function rolloutOf(parts: RolloutParts, run: AgentFunction, asked: Asked):
   );
   try {
     const outcome = await run(rollout, question);
-    return rollout.toTrajectory(typeof outcome === "object" ? outcome : { answer: outcome });
+    return rollout.toTrajectory(checkOutcome(outcome));
   } finally {
     await rollout.close();
   }
+}
+
+function checkOutcome(outcome: string | Outcome | undefined): Outcome {
+  if (outcome === undefined || typeof outcome === "string") return { answer: outcome };
+  return checkOptions("agent: what its function returns", outcome, outcomeKinds);
 }
 
 /** Rows of data sets may hold more than a question does. */

@@ -1,4 +1,5 @@
 /** The search agent: thinks, searches and answers in the turns of a format. */
+import { checkArgument } from "../../base/check-options.ts";
 import type { Format } from "../formats/format.ts";
 import type { Limits } from "../limits.ts";
 import type { Sampling } from "../seams.ts";
@@ -19,7 +20,7 @@ export interface AgentParts extends RolloutParts {
  *
  * @param parts - engine, tokenizer, search, format, limits
  * @returns a function that may be called for any number of questions at once
- * @throws from the agent: whatever the engine throws; a failing search is an observation instead. ERR_ARGUMENT when the
+ * @throws ERR_ARGUMENT for an unknown or missing part; from the agent: whatever the engine throws; a failing search is an observation instead. ERR_ARGUMENT when the
  *   format has a memory stack and the engine's sequences cannot forget
  * @example
  * const agent = searchAgent({ engine, tokenizer, search, ...ragR1({ queries: "multi" }) });
@@ -29,6 +30,7 @@ export interface AgentParts extends RolloutParts {
  * }
  */
 export function searchAgent(parts: AgentParts): PolicyAgent {
+  checkArgument("searchAgent: format", parts?.format, "object");
   return ownAgent(parts, async (rollout, { question }) => {
     const turns = await FormatTurns.open(rollout, question, parts.format);
     const { memory } = parts.format;

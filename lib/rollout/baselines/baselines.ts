@@ -1,4 +1,5 @@
 /** Plain ways to answer, to compare agents with: one method a file, all over the same engine and search. */
+import { checkArgument } from "../../base/check-options.ts";
 import { type AgentFunction, ownAgent, type PolicyAgent } from "../agents/agent.ts";
 import type { RolloutParts } from "../session/rollout.ts";
 import { flare } from "./flare.ts";
@@ -58,7 +59,7 @@ export function needsLogprobs(baseline: Baseline): boolean {
  * @param parts - engine, tokenizer, search, limits
  * @param baseline - which way
  * @returns an agent; what it finds stands in its trajectory as observations
- * @throws ERR_ARGUMENT from the agent: `given` without documents
+ * @throws ERR_ARGUMENT for an unknown part or baseline; ERR_ARGUMENT from the agent: `given` without documents
  * @example
  * const { limits, sampling } = ragR1({ queries: "single" });
  * const agent = baselineAgent({ engine, tokenizer, search, limits, sampling }, "rag");
@@ -66,5 +67,6 @@ export function needsLogprobs(baseline: Baseline): boolean {
  * assert.equal(rounds, 1);
  */
 export function baselineAgent(parts: RolloutParts, baseline: Baseline): PolicyAgent {
+  checkArgument("baselineAgent: baseline", baseline, baselineNames);
   return ownAgent(parts, methods[baseline]);
 }

@@ -1,6 +1,15 @@
 /** PPO, GRPO and their relatives as options of one loss and one loop. */
 
-import { optionsOf } from "../../base/check-options.ts";
+import {
+  checkOptions,
+  countKind,
+  numberIn,
+  type OptionCheck,
+  optionsOf,
+  shownValue,
+  wholeKind,
+} from "../../base/check-options.ts";
+import { SeekError } from "../../base/errors.ts";
 import type { TrainSequence } from "../batch/packing.ts";
 import type { LossOn } from "../batch/sequence.ts";
 import type { KlEstimator } from "../learner/trainer.ts";
@@ -79,29 +88,57 @@ export interface Algorithm {
   readonly miniBatches?: number;
 }
 
+const aggregationKind: OptionCheck = (name, value) => {
+  if (value === "token-mean" || value === "sequence-mean") return;
+  if (typeof value !== "object") {
+    const expected = '"token-mean", "sequence-mean" or {tokensPerSequence}';
+    throw new SeekError("ERR_ARGUMENT", `${name}: expected ${expected}, got ${shownValue(value)}`);
+  }
+  checkOptions(name, value, { tokensPerSequence: numberIn({ above: 0 }) }, ["tokensPerSequence"]);
+};
+
+const adaptiveKind = optionsOf<KlTarget>(
+  { target: numberIn({ above: 0 }), horizon: numberIn({ above: 0 }) },
+  ["target", "horizon"],
+);
+
 /** Of an option `algorithm`. */
 export const algorithmKind = optionsOf<Algorithm>(
   {
-    advantage: "string",
+    advantage: [
+      "gae",
+      "remax",
+      "reinforce++",
+      "reinforce++-baseline",
+      "reinforce",
+      "grpo",
+      "dr-grpo",
+      "rloo",
+    ],
     tokenRewards: ["to-go", "ratio"],
-    gamma: "number",
-    lambda: "number",
+    gamma: numberIn({ above: 0, to: 1 }),
+    lambda: numberIn({ from: 0, to: 1 }),
     objective: ["clipped", "clipped-sequence"],
-    clip: optionsOf<NonNullable<Algorithm["clip"]>>({ low: "number", high: "number", dual: "number" }, [
-      "low",
-      "high",
-    ]),
-    aggregation: "any",
+    clip: optionsOf<NonNullable<Algorithm["clip"]>>(
+      { low: numberIn({ above: 0, to: 1 }), high: numberIn({ above: 0 }), dual: numberIn({ above: 1 }) },
+      ["low", "high"],
+    ),
+    aggregation: aggregationKind,
     kl: optionsOf<KlTerm>(
-      { in: ["loss", "reward"], estimator: ["k1", "k2", "k3", "abs"], coef: "number", adaptive: "object" },
+      {
+        in: ["loss", "reward"],
+        estimator: ["k1", "k2", "k3", "abs"],
+        coef: numberIn({ from: 0 }),
+        adaptive: adaptiveKind,
+      },
       ["in", "estimator", "coef"],
     ),
-    dynamicSampling: "number",
-    entropyCoef: "number",
-    valueClip: "number",
-    lossOn: "string",
-    epochs: "number",
-    miniBatches: "number",
+    dynamicSampling: wholeKind,
+    entropyCoef: numberIn({ from: 0 }),
+    valueClip: numberIn({ from: 0 }),
+    lossOn: ["policy", "all"],
+    epochs: countKind,
+    miniBatches: countKind,
   },
   ["advantage"],
 );

@@ -1,5 +1,5 @@
 /** Learning rates and counts as functions of the step. */
-import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
+import { checkOptions, countKind, numberIn, type OptionKinds, wholeKind } from "../../base/check-options.ts";
 
 /** The learning rate of step 0, 1, ... */
 export type Schedule = (step: number) => number;
@@ -19,11 +19,11 @@ export interface ScheduleOptions {
 }
 
 const optionKinds: OptionKinds<ScheduleOptions> = {
-  peak: "number",
-  warmupSteps: "number",
+  peak: numberIn({ from: 0 }),
+  warmupSteps: wholeKind,
   decay: ["constant", "linear", "cosine"],
-  steps: "number",
-  floor: "number",
+  steps: wholeKind,
+  floor: numberIn({ from: 0 }),
 };
 
 /**
@@ -31,7 +31,7 @@ const optionKinds: OptionKinds<ScheduleOptions> = {
  *
  * @param options - peak, warm-up and decay
  * @returns the rate of each step, counted from 0
- * @throws ERR_ARGUMENT for an unknown key or a value of another type
+ * @throws ERR_ARGUMENT for an unknown key or a value of another type; ERR_RANGE for a rate or count that is none
  * @example
  * const rate = schedule({ peak: 1, warmupSteps: 2, decay: "linear", steps: 6 });
  * assert.deepEqual([0, 1, 2, 4, 6].map(rate), [0.5, 1, 1, 0.5, 0]);
@@ -63,7 +63,7 @@ export function countSchedule(options: {
   readonly to: number;
   readonly steps: number;
 }): Schedule {
-  const kinds = { from: "number", to: "number", steps: "number" } as const;
+  const kinds = { from: wholeKind, to: wholeKind, steps: countKind };
   const { from, to, steps } = checkOptions("countSchedule", options, kinds, ["from", "to", "steps"]);
   return (step) => Math.floor(from + ((to - from) * Math.min(step, steps)) / steps);
 }

@@ -1,7 +1,7 @@
 /** What the policy's trainer and the critic share: AdamW's options, updates and the optimiser's state on disk. */
 
 import type { NativeAdamW, NativeLearner } from "../../base/addon/training.ts";
-import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
+import { checkOptions, numberIn, type OptionKinds } from "../../base/check-options.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "../../model/safetensors.ts";
 
 /** Settings of AdamW (Loshchilov and Hutter, arXiv 1711.05101). */
@@ -21,12 +21,12 @@ export interface AdamWOptions {
 }
 
 const optionKinds: OptionKinds<AdamWOptions> = {
-  beta1: "number",
-  beta2: "number",
-  epsilon: "number",
-  weightDecay: "number",
+  beta1: numberIn({ from: 0, below: 1 }),
+  beta2: numberIn({ from: 0, below: 1 }),
+  epsilon: numberIn({ from: 0 }),
+  weightDecay: numberIn({ from: 0 }),
   decayVectors: "boolean",
-  maxGradNorm: "number",
+  maxGradNorm: numberIn({ from: 0 }),
 };
 
 /**
@@ -34,7 +34,7 @@ const optionKinds: OptionKinds<AdamWOptions> = {
  *
  * @param options - what the caller chose
  * @returns every setting
- * @throws ERR_ARGUMENT for an unknown key or a value of another type
+ * @throws ERR_ARGUMENT for an unknown key or a value of another type; ERR_RANGE for a number that cannot be one
  */
 export function adamW(options: AdamWOptions = {}): NativeAdamW {
   checkOptions("optimiser", options, optionKinds);
@@ -42,6 +42,8 @@ export function adamW(options: AdamWOptions = {}): NativeAdamW {
   const { weightDecay = 0.01, decayVectors = false, maxGradNorm = 1 } = options;
   return { beta1, beta2, epsilon, weightDecay, decayVectors, maxGradNorm };
 }
+
+const stepKinds = { learningRate: numberIn({ from: 0 }) };
 
 /** Updates of one set of weights from summed gradients. */
 export abstract class Learner {
@@ -64,11 +66,11 @@ export abstract class Learner {
    *
    * @param options - `learningRate` of this step
    * @returns the global gradient norm before clipping
-   * @throws ERR_RANGE when the norm is not finite; the weights are then unchanged and the gradients zeroed. ERR_STATE
+   * @throws ERR_RANGE for a rate below 0 or not finite, and when the norm is not finite; the weights are then unchanged and the gradients zeroed. ERR_STATE
    *   once closed
    */
   async step(options: { readonly learningRate: number }): Promise<{ gradNorm: number }> {
-    const { learningRate } = checkOptions("step", options, { learningRate: "number" }, ["learningRate"]);
+    const { learningRate } = checkOptions("step", options, stepKinds, ["learningRate"]);
     const gradNorm = await this.handle.step(learningRate);
     this.#numSteps += 1;
     return { gradNorm };

@@ -1,7 +1,7 @@
 /** The folder of one training run: its logs, its checkpoints, and where a killed run goes on. */
 
 import { join } from "node:path";
-import { optionsOf } from "../../base/check-options.ts";
+import { countKind, optionsOf, wholeKind } from "../../base/check-options.ts";
 import { removeTemporaries, writeFileAtomic } from "../../base/files/files.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
 import { latestCheckpoint, readCheckpoint, removeLeftovers, writeCheckpoint } from "./checkpoint.ts";
@@ -43,8 +43,8 @@ export const runKind = optionsOf<RunOptions>(
   {
     folder: "string",
     tensorBoard: "boolean",
-    checkpointEvery: "number",
-    keep: "number",
+    checkpointEvery: wholeKind,
+    keep: countKind,
     best: optionsOf<BestOptions>({ metric: "string", mode: ["max", "min"] }, ["metric"]),
     settings: "object",
     config: "object",

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { codeOf, SeekError } from "../../../../lib/base/errors.ts";
 import { evaluateSets } from "../../../../lib/evaluate/evaluate.ts";
 import type { EvaluationSet } from "../../../../lib/evaluate/options.ts";
-import { answerRules, type RulesName } from "../../../../lib/reward/metrics/rules.ts";
+import { rulesNames } from "../../../../lib/reward/metrics/rules.ts";
 import type { Agent } from "../../../../lib/rollout/agents/agent.ts";
 import { searchAgent } from "../../../../lib/rollout/agents/search-agent.ts";
 import {
@@ -38,8 +38,6 @@ import {
   setsTable,
 } from "../../report/eval-report.ts";
 import { progressLine } from "../../report/progress.ts";
-
-const rulesNames = Object.keys(answerRules) as RulesName[];
 
 const schema = z.strictObject({
   ...policyOptions,

@@ -11,12 +11,10 @@ import { meanPassAtK } from "../../../../lib/evaluate/statistics/pass-at-k.ts";
 import type { Verdict } from "../../../../lib/reward/judge.ts";
 import { bleu } from "../../../../lib/reward/metrics/bleu.ts";
 import { type RougeScores, rouge } from "../../../../lib/reward/metrics/rouge.ts";
-import { answerRules, type RulesName } from "../../../../lib/reward/metrics/rules.ts";
+import { rulesNames } from "../../../../lib/reward/metrics/rules.ts";
 import { command } from "../../command.ts";
 import { judgeAll, judgeOptions } from "../../options/judge-options.ts";
 import { progressLine } from "../../report/progress.ts";
-
-const rulesNames = Object.keys(answerRules) as RulesName[];
 
 /** The command. */
 export const scoreAnswersCommand = command({
