@@ -3,7 +3,6 @@ import { setMaxListeners } from "node:events";
 import {
   checkOptions,
   countKind,
-  type OptionKind,
   type OptionKinds,
   optionsOf,
   shownValue,
@@ -37,7 +36,7 @@ const optionKinds = {
 } as const;
 
 /** What an agent is made of, and a recipe's members, which stand beside where the whole recipe is spread. */
-const partKinds: OptionKinds<RolloutParts> & Record<string, OptionKind> = {
+const partKinds: OptionKinds<RolloutParts> & OptionKinds<Record<string, unknown>> = {
   engine: "object",
   tokenizer: "object",
   chatTemplate: "object",
