@@ -13,12 +13,12 @@ export {
   splitCorpus,
 } from "./corpus/split-job.ts";
 export {
+  type AttemptedQuestion,
   type AttemptOptions,
   type AttemptProgress,
   type Attempts,
   attemptQuestions,
   type IsRight,
-  type Outcome,
   type WrittenTrajectory,
 } from "./curate/attempts.ts";
 export {
@@ -45,12 +45,12 @@ export {
   type PrepareOptions,
   prepareQuestions,
 } from "./data/prepare.ts";
-export { type Question, readQuestions, type TitledText } from "./data/question.ts";
+export { type Question, type QuestionSet, readQuestions } from "./data/question.ts";
 export {
   type CheckCorpusOptions,
   type CheckProgress,
   type CorpusCheck,
   checkCorpus,
   type QuestionReport,
-  type QuestionSet,
 } from "./doctor/check-corpus.ts";
+export type { TitledText } from "./text/observation.ts";

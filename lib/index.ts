@@ -3,8 +3,6 @@
 export type { LossStats, ValueStats } from "./base/addon/training.ts";
 export type { DeadlineLimits } from "./base/deadline.ts";
 export { type ErrorCode, SeekError } from "./base/errors.ts";
-export type { Passage } from "./corpus/passage.ts";
-export type { Question } from "./data/question.ts";
 export { Engine, type EngineOptions, type EngineStats } from "./engine/engine.ts";
 export type { Sequence } from "./engine/sequence.ts";
 export type { GenerateOptions, Scores, Span, SpanChunk, SpanStop } from "./engine/span.ts";
@@ -16,7 +14,6 @@ export type {
   EvaluateOptions,
   EvaluateSetsOptions,
   EvaluationProgress,
-  EvaluationSet,
 } from "./evaluate/options.ts";
 export type { QuestionResult } from "./evaluate/question-result.ts";
 export type { LostQuestion } from "./evaluate/run-set.ts";
@@ -37,7 +34,7 @@ export {
   Completions,
   type CompletionsOptions,
 } from "./remote/completions.ts";
-export { policyAnswer, type Reward } from "./reward/reward.ts";
+export { policyAnswer } from "./reward/reward.ts";
 export {
   type Agent,
   type AgentFunction,
@@ -68,8 +65,7 @@ export type { Opening } from "./rollout/session/prompt.ts";
 export type { Outcome, Rollout, RolloutParts } from "./rollout/session/rollout.ts";
 export type { Session, Turn, TurnOptions } from "./rollout/session/session.ts";
 export type { Segment, SegmentKind, StopReason, Timings, Trajectory } from "./rollout/trajectory.ts";
-export type { Hit, Search, SearchOptions } from "./search/search.ts";
-export type { Document, QueryMode } from "./text/observation.ts";
+export type { QueryMode } from "./text/observation.ts";
 export { ChatTemplate, type Message, type RenderOptions } from "./text/templates/chat-template.ts";
 export type { Codec, EncodeParts, Marks, PairMarks } from "./text/tokenizers/codec.ts";
 export { Detokenizer } from "./text/tokenizers/detokenizer.ts";

@@ -34,7 +34,7 @@ export {
   r1SearcherReward,
   type SearchedText,
 } from "./reward/systems/r1-searcher.ts";
-export { type ReCallRewardOptions, reCallReward } from "./reward/systems/re-call.ts";
+export { reCallReward } from "./reward/systems/re-call.ts";
 export {
   type Reasoned,
   type ReSearchRewardOptions,

@@ -9,7 +9,8 @@ import { projectRoot } from "./project.ts";
 /** From left to right: a folder may use itself and what stands left of it (DESIGN: layers). */
 const layers = [
   ["base"],
-  ["text", "data"],
+  ["text"],
+  ["data"],
   ["model", "corpus"],
   ["embed"],
   ["search"],

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
-import { attemptQuestions, type Outcome } from "../../lib/curate/attempts.ts";
+import { type AttemptedQuestion, attemptQuestions } from "../../lib/curate/attempts.ts";
 import { ragCurriculum } from "../../lib/curate/curriculum.ts";
 import { writeDemonstration } from "../../lib/curate/demonstration.ts";
 import { tokensOf } from "../../lib/curate/read-demonstrations.ts";
@@ -64,7 +64,10 @@ export async function prepare(setting: Setting): Promise<Prepared> {
 const isRight = ({ answer = "" }: Trajectory, { answers }: Question): boolean =>
   exactMatch(answer, answers) === 1;
 
-async function teach(setting: Setting, questions: readonly Question[]): Promise<readonly Outcome[]> {
+async function teach(
+  setting: Setting,
+  questions: readonly Question[],
+): Promise<readonly AttemptedQuestion[]> {
   const { folder, mode, seed, teacher, signal } = setting;
   await using policy = await openAgent(teacher, setting);
   const agent = searchAgent({ ...policy.parts, sampling: { temperature: 1 } });
@@ -76,7 +79,11 @@ async function teach(setting: Setting, questions: readonly Question[]): Promise<
   return outcomes;
 }
 
-async function learnFormat(setting: Setting, right: readonly Outcome[], folder: string): Promise<void> {
+async function learnFormat(
+  setting: Setting,
+  right: readonly AttemptedQuestion[],
+  folder: string,
+): Promise<void> {
   const { base, mode, seed, onLine, signal, device } = setting;
   const { format } = worldRecipe({ queries: mode });
   const samples = right.flatMap(
@@ -102,7 +109,7 @@ async function learnFormat(setting: Setting, right: readonly Outcome[], folder: 
 
 async function select(
   setting: Setting,
-  { all, right, chosen }: { all: readonly Question[]; right: readonly Outcome[]; chosen: string },
+  { all, right, chosen }: { all: readonly Question[]; right: readonly AttemptedQuestion[]; chosen: string },
 ): Promise<void> {
   const { folder, mode, seed, teacher, onLine, signal } = setting;
   await using policy = await openAgent(teacher, setting);

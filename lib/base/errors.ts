@@ -63,3 +63,8 @@ export function codeOf(error: unknown): ErrorCode | undefined {
   const code = error instanceof Error ? (error as { readonly code?: unknown }).code : undefined;
   return errorCodes.find((each) => each === code);
 }
+
+/** What an error says; of anything else that was thrown, the value as text. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

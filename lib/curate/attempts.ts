@@ -1,7 +1,7 @@
 /** Lets an agent try questions until it is right, writes down how each fared, and goes on after a kill. */
 import { checkOptions, type OptionKinds, optionsOf } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
-import { mixSeed } from "../base/seed.ts";
+import { mixSeed } from "../base/random.ts";
 import { type JsonRow, rowError } from "../data/files/jsonl.ts";
 import { ProgressLog } from "../data/logs/progress-log.ts";
 import type { Question } from "../data/question.ts";
@@ -11,7 +11,7 @@ import type { Trajectory } from "../rollout/trajectory.ts";
 import type { WrittenSegment } from "./samples.ts";
 
 /** How one question fared. */
-export interface Outcome {
+export interface AttemptedQuestion {
   readonly id: string;
   readonly question: string;
   /** Rollouts made; the last one is the right one, if there is one. */
@@ -79,7 +79,7 @@ export interface AttemptProgress {
 /** How all questions fared. */
 export interface Attempts {
   /** In the order of the questions, without those that failed. */
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly AttemptedQuestion[];
   /** Questions that could not be tried or judged; a further run tries them again. */
   readonly failures: readonly Loss[];
 }
@@ -126,7 +126,7 @@ export async function attemptQuestions(
   }
 }
 
-async function attemptOne(question: Question, options: AttemptOptions): Promise<Outcome> {
+async function attemptOne(question: Question, options: AttemptOptions): Promise<AttemptedQuestion> {
   const { agent, isRight, maxAttempts = 1, seed = 0, signal } = options;
   const base = { id: question.id, question: question.question };
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
@@ -146,21 +146,24 @@ function written(
   trajectory: Trajectory,
   question: Question,
   { write }: AttemptOptions,
-): Pick<Outcome, "demonstration"> {
+): Pick<AttemptedQuestion, "demonstration"> {
   if (write === undefined) return {};
   const { answer = "", rounds } = trajectory;
   return { demonstration: { answer, rounds, segments: write(trajectory, question) } };
 }
 
 /** The outcomes of an earlier run, by the places of their questions. */
-function keptOutcomes(rows: readonly JsonRow[], questions: readonly Question[]): Map<number, Outcome> {
+function keptOutcomes(
+  rows: readonly JsonRow[],
+  questions: readonly Question[],
+): Map<number, AttemptedQuestion> {
   const places = new Map(questions.map(({ id }, place) => [id, place]));
   if (places.size < questions.length) {
     const seen = new Set<string>();
     const twice = questions.find(({ id }) => seen.has(id) || !seen.add(id));
     throw new SeekError("ERR_ARGUMENT", `questions: expected ids of their own, got "${twice?.id}" twice`);
   }
-  const kept = new Map<number, Outcome>();
+  const kept = new Map<number, AttemptedQuestion>();
   for (const row of rows) {
     const { id, question } = row.value;
     const place = places.get(id as string);
@@ -171,7 +174,7 @@ function keptOutcomes(rows: readonly JsonRow[], questions: readonly Question[]):
         `${JSON.stringify(id)}, ${JSON.stringify(question)}`,
       );
     }
-    kept.set(place, row.value as unknown as Outcome);
+    kept.set(place, row.value as unknown as AttemptedQuestion);
   }
   return kept;
 }

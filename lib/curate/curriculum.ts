@@ -1,14 +1,14 @@
 /** Lets an agent try questions and chooses those to train on, by the rule of RAG-R1 or of R1-Searcher. */
 import { checkOptions } from "../base/check-options.ts";
-import { mixSeed } from "../base/seed.ts";
+import { mixSeed } from "../base/random.ts";
 import { sampleQuestions } from "../data/prepare.ts";
 import type { Question } from "../data/question.ts";
 import {
+  type AttemptedQuestion,
   type AttemptOptions,
   type Attempts,
   attemptKinds,
   attemptQuestions,
-  type Outcome,
 } from "./attempts.ts";
 import {
   type Difficulty,
@@ -124,7 +124,7 @@ export async function r1SearcherCurriculum(
   return { questions: ranked.filter(({ difficulty }) => levels.includes(difficulty)), counts, failures };
 }
 
-function triedOf(questions: readonly Question[], outcomes: readonly Outcome[]): Tried[] {
+function triedOf(questions: readonly Question[], outcomes: readonly AttemptedQuestion[]): Tried[] {
   const byId = new Map(questions.map((question) => [question.id, question]));
   return outcomes.map(({ id, attempts, isRight }) => ({ question: byId.get(id)!, attempts, isRight }));
 }

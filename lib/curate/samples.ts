@@ -1,5 +1,5 @@
 /** Trajectories cut into RAG-R1's four kinds of SFT sample (arXiv 2507.02962, section 3.1). */
-import { mixSeed } from "../base/seed.ts";
+import { mixSeed } from "../base/random.ts";
 import type { Format } from "../rollout/formats/format.ts";
 
 /** A piece of a written conversation. */

@@ -1,5 +1,5 @@
 /** Which questions to train on: RAG-R1's selection and R1-Searcher's levels of difficulty. */
-import { mixSeed } from "../base/seed.ts";
+import { mixSeed } from "../base/random.ts";
 import { sampleQuestions } from "../data/prepare.ts";
 import type { Question } from "../data/question.ts";
 

@@ -1,8 +1,9 @@
 /** The texts that published sets give with a question: HotpotQA's and MuSiQue's paragraphs, LongBench's context. */
 import { createHash } from "node:crypto";
+import type { TitledText } from "../text/observation.ts";
 import { has, isObject, shown, textsColumn } from "./files/columns.ts";
 import { type JsonRow, rowError, textColumn } from "./files/jsonl.ts";
-import type { Question, TitledText } from "./question.ts";
+import type { Question } from "./question.ts";
 
 interface Paragraph {
   readonly title: string;

@@ -1,8 +1,9 @@
 /** What a format of questions is, and the question that a row of one is. */
 import { defined } from "../base/defined.ts";
+import type { TitledText } from "../text/observation.ts";
 import type { Aliases } from "./aliases.ts";
 import { type JsonRow, rowError } from "./files/jsonl.ts";
-import type { Question, TitledText } from "./question.ts";
+import type { Question } from "./question.ts";
 
 /** How the rows of a format become questions. */
 export interface Format {

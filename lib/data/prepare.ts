@@ -2,7 +2,7 @@
 import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { defined } from "../base/defined.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
-import { mixSeed } from "../base/seed.ts";
+import { mixSeed } from "../base/random.ts";
 import { type Aliases, readAliases } from "./aliases.ts";
 import { readDataRows } from "./files/rows.ts";
 import { type Format, readRow } from "./format.ts";

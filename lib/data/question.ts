@@ -2,6 +2,7 @@
 import { shownValue } from "../base/check-options.ts";
 import { defined } from "../base/defined.ts";
 import { SeekError } from "../base/errors.ts";
+import type { TitledText } from "../text/observation.ts";
 import { type JsonRow, rowError, textColumn, writeJsonLines } from "./files/jsonl.ts";
 import { readDataRows } from "./files/rows.ts";
 
@@ -22,10 +23,10 @@ export interface Question {
   readonly documents?: readonly TitledText[];
 }
 
-/** A text and its title, which may be empty. */
-export interface TitledText {
-  readonly title: string;
-  readonly text: string;
+/** A data set's name and questions. */
+export interface QuestionSet {
+  readonly name: string;
+  readonly questions: readonly Question[];
 }
 
 /**

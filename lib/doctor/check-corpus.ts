@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { CorpusCounter, type CorpusReport } from "../corpus/report.ts";
-import type { Question } from "../data/question.ts";
+import type { Question, QuestionSet } from "../data/question.ts";
 import { buildIndex } from "../index-folder/build/build.ts";
 import type { OnIndexProgress } from "../index-folder/build/progress.ts";
 import type { SearchMode } from "../index-folder/find.ts";
@@ -14,12 +14,6 @@ import { needManifest, openFiles, openIndex } from "../index-folder/open.ts";
 import type { Segment } from "../index-folder/segment.ts";
 import type { PassageRange } from "../text/words/lexicon.ts";
 import { AnswerFinder } from "./answer-finder.ts";
-
-/** A data set's name and questions. */
-export interface QuestionSet {
-  readonly name: string;
-  readonly questions: readonly Question[];
-}
 
 /** What to check. */
 export interface CheckCorpusOptions {

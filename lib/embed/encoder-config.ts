@@ -1,8 +1,8 @@
 /** An encoder's shape and the names of its weights, read from Hugging Face's config.json. */
-import type { z } from "zod";
 import type { NativeStoredTensor } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
+import { parsed } from "../base/parsed.ts";
 import { type DecoderConfig, parseConfig, sizeKeys } from "../model/config.ts";
 import { checkKeys } from "../model/config-keys.ts";
 
@@ -68,13 +68,6 @@ const decoderNames: Readonly<Record<string, string>> = {
 
 function expectFormat(holds: boolean, from: string, message: string): asserts holds {
   if (!holds) throw new SeekError("ERR_FORMAT", `${from}: ${message}`);
-}
-
-function parsed<T>(schema: z.ZodType<T>, json: unknown, from: string): T {
-  const result = schema.safeParse(json);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  throw new SeekError("ERR_FORMAT", `${from}: ${issue?.path.join(".")}: ${issue?.message}`);
 }
 
 function parseEncoder(

@@ -1,14 +1,9 @@
 /** Evaluation: an agent over sets of questions, scored, timed, and written down question by question. */
 import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
-import { checkQuestions } from "../data/question.ts";
+import { checkQuestions, type QuestionSet } from "../data/question.ts";
 import { type Intervals, intervalsOf, type Means, meansOf } from "./figures.ts";
-import {
-  type EvaluateOptions,
-  type EvaluateSetsOptions,
-  type EvaluationSet,
-  evaluateKinds,
-} from "./options.ts";
+import { type EvaluateOptions, type EvaluateSetsOptions, evaluateKinds } from "./options.ts";
 import type { QuestionResult } from "./question-result.ts";
 import { ResultLog } from "./result-log.ts";
 import { type LostQuestion, runSet } from "./run-set.ts";
@@ -71,7 +66,7 @@ export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
  * assert.equal(all.questions, sets[0]?.questions);
  */
 export async function evaluateSets(
-  sets: readonly EvaluationSet[],
+  sets: readonly QuestionSet[],
   options: EvaluateSetsOptions,
 ): Promise<{ readonly sets: readonly SetEvaluation[]; readonly all: Evaluation }> {
   checkArgument("evaluateSets: sets", sets, "list");

@@ -34,12 +34,6 @@ export interface EvaluateOptions extends EvaluateSetsOptions {
   readonly questions: readonly Question[];
 }
 
-/** Questions with a name. */
-export interface EvaluationSet {
-  readonly name: string;
-  readonly questions: readonly Question[];
-}
-
 /** How far an evaluation has come. */
 export interface EvaluationProgress {
   readonly set: string;

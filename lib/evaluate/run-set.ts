@@ -2,9 +2,9 @@
 import { performance } from "node:perf_hooks";
 import { shownValue } from "../base/check-options.ts";
 import { codeOf, SeekError, throwIfAborted } from "../base/errors.ts";
-import type { Question } from "../data/question.ts";
+import type { Question, QuestionSet } from "../data/question.ts";
 import { type Loss, runQuestions } from "../rollout/run-questions.ts";
-import type { EvaluateSetsOptions, EvaluationSet } from "./options.ts";
+import type { EvaluateSetsOptions } from "./options.ts";
 import { type QuestionResult, resultOf } from "./question-result.ts";
 import { keptOf, type ResultLog } from "./result-log.ts";
 
@@ -34,7 +34,7 @@ interface SetRun {
  * @throws as `runQuestions`
  */
 export async function runSet(
-  { name: set, questions }: EvaluationSet,
+  { name: set, questions }: QuestionSet,
   options: EvaluateSetsOptions,
   log: ResultLog | undefined,
 ): Promise<SetRun> {

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { checkOptions, countKind, numberIn, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { lazySchema, zod } from "../base/on-first-use.ts";
+import { parsed } from "../base/parsed.ts";
 import { checkKeys } from "./config-keys.ts";
 import { type RopeScaling, readRope, ropeKeys, ropeScalingFile } from "./rope.ts";
 
@@ -203,12 +204,7 @@ function checkHeads(config: DecoderConfig, from: string): DecoderConfig {
  * const config = parseConfig(JSON.parse(await readFile("models/qwen2.5-0.5b/config.json", "utf8")), "models/qwen2.5-0.5b/config.json");
  */
 export function parseConfig(json: unknown, from: string): DecoderConfig {
-  const parsed = configFile().safeParse(json);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw new SeekError("ERR_FORMAT", `${from}: ${issue?.path.join(".")}: ${issue?.message}`);
-  }
-  const file = parsed.data;
+  const file = parsed(configFile(), json, from);
   const architecture = architectureOf(file, from);
   refuseUnsupported(file, from);
   checkKeys("decoder", json as object, from);

@@ -2,9 +2,10 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { NativeStoredTensor } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
-import { readSafetensorsHeader, type StoredTensor } from "./safetensors.ts";
+import { readSafetensorsHeader } from "./safetensors.ts";
 
 /** The name of a folder's only weights file. */
 export const weightsFile = "model.safetensors";
@@ -33,14 +34,14 @@ export async function readJson(path: string): Promise<unknown> {
 const shardName = lazySchema((z) => z.string().regex(/^[^/\\]+\.safetensors$/));
 const shardIndex = lazySchema((z) => z.object({ weight_map: z.record(z.string(), shardName()) }));
 
-async function readShards(folder: string): Promise<StoredTensor[]> {
+async function readShards(folder: string): Promise<NativeStoredTensor[]> {
   const path = join(folder, indexFile);
   const parsed = shardIndex().safeParse(await readJson(path));
   if (!parsed.success) {
     throw new SeekError("ERR_FORMAT", `${path}: weight_map: expected file names by tensor name`);
   }
   const fileOf = new Map(Object.entries(parsed.data.weight_map));
-  const tensors: StoredTensor[] = [];
+  const tensors: NativeStoredTensor[] = [];
   for (const file of new Set(fileOf.values())) {
     for (const tensor of await readSafetensorsHeader(join(folder, file))) {
       if (fileOf.get(tensor.name) !== file) {
@@ -64,7 +65,7 @@ async function readShards(folder: string): Promise<StoredTensor[]> {
  * @example
  * const tensors = await findWeights("models/qwen2.5-0.5b");
  */
-export async function findWeights(folder: string): Promise<StoredTensor[]> {
+export async function findWeights(folder: string): Promise<NativeStoredTensor[]> {
   const single = join(folder, weightsFile);
   if (existsSync(single)) return readSafetensorsHeader(single);
   if (existsSync(join(folder, indexFile))) return readShards(folder);

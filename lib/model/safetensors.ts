@@ -1,18 +1,9 @@
 /** The header of safetensors files: where each tensor's bytes lie. Format: github.com/huggingface/safetensors. */
 import { open } from "node:fs/promises";
+import type { NativeStoredTensor } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
-
-/** One tensor inside a safetensors file. */
-export interface StoredTensor {
-  readonly name: string;
-  /** The format's spelling, for example `F32` or `BF16`. */
-  readonly dtype: string;
-  readonly shape: readonly number[];
-  readonly path: string;
-  /** First byte, counted from the beginning of the file. */
-  readonly offset: number;
-}
+import { parsed } from "../base/parsed.ts";
 
 const bitsOf: Readonly<Record<string, number>> = {
   ...{ F4: 4, F6_E2M3: 6, F6_E3M2: 6 },
@@ -111,9 +102,9 @@ function parseHeader(bytes: Uint8Array, path: string): Record<string, unknown> {
   }
   const repeated = repeatedKey(text);
   if (repeated !== undefined) throw wrong(path, `header: ${repeated} stands twice`);
-  const parsed = header().safeParse(json);
-  if (!parsed.success || Array.isArray(json)) throw wrong(path, "header: expected a JSON object");
-  return parsed.data;
+  const result = header().safeParse(json);
+  if (!result.success || Array.isArray(json)) throw wrong(path, "header: expected a JSON object");
+  return result.data;
 }
 
 /** Bytes of a tensor; NaN when they are more than can be counted. */
@@ -126,18 +117,13 @@ function tensorBytes(shape: readonly number[], bits: number): number {
 }
 
 interface Placed {
-  readonly tensor: StoredTensor;
+  readonly tensor: NativeStoredTensor;
   readonly begin: number;
   readonly end: number;
 }
 
 function placeTensor(name: string, entry: unknown, path: string, dataStart: number): Placed {
-  const parsed = tensorEntry().safeParse(entry);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw wrong(path, `tensor ${name}: ${issue?.path.join(".")}: ${issue?.message}`);
-  }
-  const { dtype, shape, data_offsets } = parsed.data;
+  const { dtype, shape, data_offsets } = parsed(tensorEntry(), entry, `${path}: tensor ${name}`);
   const bits = bitsOf[dtype];
   if (bits === undefined || !Object.hasOwn(bitsOf, dtype)) {
     throw wrong(path, `tensor ${name}: unknown dtype ${dtype}`);
@@ -176,7 +162,7 @@ function checkCoverage(placed: readonly Placed[], path: string, dataBytes: numbe
  * @example
  * for (const { name, dtype, shape } of await readSafetensorsHeader("models/qwen2.5-0.5b/model.safetensors")) console.log(name, dtype, shape);
  */
-export async function readSafetensorsHeader(path: string): Promise<StoredTensor[]> {
+export async function readSafetensorsHeader(path: string): Promise<NativeStoredTensor[]> {
   const { bytes, dataStart, fileBytes } = await readHeaderBytes(path);
   const { __metadata__, ...entries } = parseHeader(bytes, path);
   if (__metadata__ != null && !metadata().safeParse(__metadata__).success) {

@@ -92,17 +92,5 @@ export const recipeChoices = {
     .describe("Plans, reasons, searches with tools, takes back, sums up; accuracy and form, GRPO."),
 } as const;
 
-/** A published recipe by its name and its choices; what is left out has its default. */
-export const recipeChoice = z.discriminatedUnion("name", [
-  recipeChoices["rag-r1"],
-  recipeChoices["search-r1"],
-  recipeChoices.research,
-  recipeChoices["r1-searcher"],
-  recipeChoices["agentic-rag-r1"],
-]);
-
-/** As it stands in a file: `{ name: "rag-r1", queries: "single" }`. */
-export type RecipeChoice = z.input<typeof recipeChoice>;
-
-/** With every default. */
-export type ChosenRecipe = z.output<typeof recipeChoice>;
+/** A published recipe by its name and its choices, defaults filled in. */
+export type ChosenRecipe = z.output<(typeof recipeChoices)[keyof typeof recipeChoices]>;

@@ -6,7 +6,7 @@ import type { R1SearcherStage } from "../reward/systems/r1-searcher.ts";
 import { defaultMemory, type Memory } from "../rollout/memory.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import { type AgenticOptions, agenticRagR1 } from "./agentic-rag-r1.ts";
-import { type ChosenRecipe, type RecipeChoice, recipeChoice } from "./choices.ts";
+import type { ChosenRecipe } from "./choices.ts";
 import { r1Searcher } from "./r1-searcher.ts";
 import { ragR1 } from "./rag-r1.ts";
 import { reSearch } from "./re-search.ts";
@@ -22,24 +22,12 @@ export interface RecipeParts {
 }
 
 /**
- * The recipe that a file or a command line names.
+ * The recipe of a name and its choices, as a file or a command line gives them.
  *
- * @param choice - its name and choices
+ * @param choice - checked by `recipeChoices`; `stage: "auto"` is the second stage
  * @param parts - tools and rewards, which are no data
- * @returns the recipe; `stage: "auto"` is its second stage
- * @throws ERR_ARGUMENT for a name, a key or a value that no recipe has; ERR_IO when a prompt's file cannot be read
- * @example
- * const recipe = namedRecipe({ name: "rag-r1", queries: "single" });
- * assert.equal(recipe.format.mode, "single");
+ * @throws ERR_ARGUMENT for choices that exclude each other; ERR_IO when a prompt's file cannot be read
  */
-export function namedRecipe(choice: RecipeChoice, parts: RecipeParts = {}): Recipe {
-  const parsed = recipeChoice.safeParse(choice);
-  if (parsed.success) return recipeOfChoice(parsed.data, parts);
-  const problems = parsed.error.issues.map(({ path, message }) => [...path, message].join(": "));
-  throw new SeekError("ERR_ARGUMENT", `recipe: ${problems.join("; ")}`);
-}
-
-/** The same of choices that were checked. */
 export function recipeOfChoice(choice: ChosenRecipe, { tools, judge }: RecipeParts = {}): Recipe {
   switch (choice.name) {
     case "rag-r1":

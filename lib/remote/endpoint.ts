@@ -1,8 +1,9 @@
 /** An HTTP server that answers JSON: requests in, checked answers out. */
 import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
+import { firstIssue } from "../base/parsed.ts";
 import { attempt, excerpt, shownUrl, type WireRequest } from "./attempt.ts";
-import { Fault, firstIssue } from "./fault.ts";
+import { Fault } from "./fault.ts";
 import { Guard, type TransportOptions } from "./guard.ts";
 
 /** One request to an endpoint. */
@@ -89,7 +90,7 @@ export class Endpoint {
     if (parsed.success) return parsed.data;
     const where = shownUrl(url);
     if (!isErrorObject(json))
-      throw new Fault(`${where}: ${firstIssue(parsed.error)}`, { cause: parsed.error });
+      throw new Fault(`${where}: ${firstIssue(parsed.error, "the answer")}`, { cause: parsed.error });
     // Routers of hosted models put what befell the model behind them into an answer of status 200.
     const status = Number(json.error.code);
     const mayRetry = status === 429 || status === 408 || status >= 500;

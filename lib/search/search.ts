@@ -1,6 +1,6 @@
 /** The seam between agents and whatever finds passages for them. */
 import { shownValue } from "../base/check-options.ts";
-import { codeOf, SeekError } from "../base/errors.ts";
+import { codeOf, messageOf, SeekError } from "../base/errors.ts";
 
 /** A passage that was found; a higher score is better, scores of different searches do not compare. */
 export interface Hit {
@@ -71,7 +71,7 @@ async function answerOf(
   } catch (cause) {
     if (codeOf(cause) !== undefined) throw cause;
     const code = options.signal?.aborted ? "ERR_ABORTED" : "ERR_REMOTE";
-    throw new SeekError(code, `search: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new SeekError(code, `search: ${messageOf(cause)}`, { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 /** How retrieved passages are written into a conversation: one form for demonstrations and for rollouts. */
 
-/** The part of a passage or hit that a model reads. */
-export interface Document {
+/** A text and its title, which may be empty: what a model reads of a passage or hit. */
+export interface TitledText {
   readonly title: string;
   readonly text: string;
 }
@@ -24,7 +24,7 @@ export type QueryMode = "single" | "multi";
  */
 export function observationText(
   queries: readonly string[],
-  documents: readonly (readonly Document[])[],
+  documents: readonly (readonly TitledText[])[],
   mode: QueryMode,
   limit: (documents: string) => string = (text) => text,
 ): string {
@@ -58,6 +58,6 @@ export function informationText(body: string): string {
   return `\n<information>\n${body}\n</information>\n`;
 }
 
-function documentsText(documents: readonly Document[]): string {
+function documentsText(documents: readonly TitledText[]): string {
   return documents.map(({ title, text }, i) => `Doc ${i + 1}: ${title}\n${text}`).join("\n");
 }

@@ -1,8 +1,8 @@
 /** The tools of an agent, and how the calls of one turn are run: all at once, each with a deadline, each failing alone. */
 import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { beforeDeadline } from "../base/deadline.ts";
-import { SeekError } from "../base/errors.ts";
-import type { Document } from "../text/observation.ts";
+import { messageOf, SeekError } from "../base/errors.ts";
+import type { TitledText } from "../text/observation.ts";
 import { shown, type Tool, type ToolOutput } from "./tool.ts";
 
 /** One call, as a grammar read it from the policy's words. */
@@ -42,7 +42,7 @@ export interface ToolFailure {
 /** What the model reads of a call, whether it failed or not. */
 export interface ToolResult {
   readonly text: string;
-  readonly documents?: readonly Document[];
+  readonly documents?: readonly TitledText[];
   readonly failure?: ToolFailure;
 }
 
@@ -170,8 +170,4 @@ function failed(kind: ToolFailureKind, message: string): ToolResult {
 function bounded({ text, documents }: ToolOutput, maxChars: number): ToolResult {
   const kept = text.length <= maxChars ? text : text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, "");
   return { text: kept.toWellFormed(), documents };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { zod } from "../base/on-first-use.ts";
-import type { Document } from "../text/observation.ts";
+import type { TitledText } from "../text/observation.ts";
 
 /** A JSON schema, as plain data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -12,7 +12,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** What a tool found: the text that the model reads, and the documents in it where it has any. */
 export interface ToolOutput {
   readonly text: string;
-  readonly documents?: readonly Document[];
+  readonly documents?: readonly TitledText[];
 }
 
 /** What a running tool is given besides its input. */

@@ -5,7 +5,7 @@ import { checkOptions } from "../base/check-options.ts";
 import { defined } from "../base/defined.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { digestOf } from "../base/files/digests.ts";
-import { mixSeed } from "../base/seed.ts";
+import { mixSeed } from "../base/random.ts";
 import { checkQuestions } from "../data/question.ts";
 import { nextKlCoef } from "./algorithm/kl-target.ts";
 import { type Collapse, CollapseGuard } from "./collapse.ts";

@@ -1,6 +1,6 @@
 /** The rollouts of a step: every question's at once, with their rewards, and which of them to learn from. */
 import { SeekError } from "../base/errors.ts";
-import { mixSeed } from "../base/seed.ts";
+import { mixSeed } from "../base/random.ts";
 import type { Question } from "../data/question.ts";
 import { scoreGroup, scoreTrajectory, totalReward } from "../reward/score-trajectory.ts";
 import { runQuestions } from "../rollout/run-questions.ts";

@@ -1,7 +1,7 @@
 /** Reads pages of the web as text: robots.txt obeyed, addresses and sizes checked, each page cached for a while. */
 import type { z } from "zod";
 import { checkArgument, checkOptions, type OptionKinds, optionsOf } from "../base/check-options.ts";
-import { SeekError, throwIfAborted } from "../base/errors.ts";
+import { messageOf, SeekError, throwIfAborted } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { askSearch, type Search } from "../search/search.ts";
 import { DiskCache, type DiskCacheOptions, diskCacheKind } from "./disk-cache.ts";
@@ -135,7 +135,7 @@ class PageReader {
       if (kept === undefined) await this.#cache?.set(url, content);
       return { url, title: content.title, text: cut(content.text, this.#options.maxChars ?? 35_000) };
     } catch (error) {
-      return { url, failure: `${url}: ${error instanceof Error ? error.message : String(error)}` };
+      return { url, failure: `${url}: ${messageOf(error)}` };
     }
   }
 

@@ -2,15 +2,10 @@
 
 import { SeekError } from "../base/errors.ts";
 import { lazyPackage } from "../base/on-first-use.ts";
+import type { TitledText } from "../text/observation.ts";
 
 const readability = lazyPackage<typeof import("@mozilla/readability")>("@mozilla/readability");
 const linkedom = lazyPackage<typeof import("linkedom")>("linkedom");
-
-/** Title and text of a page; blocks stand on lines of their own. */
-export interface PageText {
-  readonly title: string;
-  readonly text: string;
-}
 
 /** Elements that begin and end a line. */
 const blocks = new Set([
@@ -73,7 +68,7 @@ interface DomNode {
  * const { title, text } = pageText("<title>Paris</title><p>A city.</p><p>In France.</p>");
  * assert.deepEqual({ title, text }, { title: "Paris", text: "A city.\nIn France." });
  */
-export function pageText(html: string): PageText {
+export function pageText(html: string): TitledText {
   const document = parseDocument(html);
   const whole = textOf(document.body);
   const fallbackTitle = (document.querySelector("title")?.textContent ?? "").trim();

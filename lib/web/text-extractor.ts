@@ -1,7 +1,7 @@
 /** Turns pages into text on a thread of its own, one at a time, each within a time. */
 import { Worker } from "node:worker_threads";
 import { SeekError } from "../base/errors.ts";
-import type { PageText } from "./page-text.ts";
+import type { TitledText } from "../text/observation.ts";
 import type { TextReply } from "./page-text-worker.ts";
 
 const timeoutMs = 20_000;
@@ -12,13 +12,13 @@ export class TextExtractor {
   #last: Promise<unknown> = Promise.resolve();
 
   /** @throws ERR_FORMAT for a page that cannot be read, or not in 20 seconds */
-  extract(html: string): Promise<PageText> {
+  extract(html: string): Promise<TitledText> {
     const result = this.#last.then(() => this.#run(html));
     this.#last = result.catch(() => {});
     return result;
   }
 
-  async #run(html: string): Promise<PageText> {
+  async #run(html: string): Promise<TitledText> {
     this.#worker ??= new Worker(new URL("page-text-worker.js", import.meta.url));
     const worker = this.#worker;
     worker.ref();

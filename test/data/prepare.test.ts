@@ -1,7 +1,7 @@
 /** Files become one list of questions: merged, sampled, and what is wrong with them named by its place. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mixSeed } from "../../lib/base/seed.ts";
+import { mixSeed } from "../../lib/base/random.ts";
 import { readCsvRows } from "../../lib/data/files/csv.ts";
 import { formatNames, formatOf } from "../../lib/data/formats.ts";
 import { prepareQuestions } from "../../lib/data/prepare.ts";

@@ -2,7 +2,7 @@
 import type { GeneratedSpan, GenerateRequest, TextCodec, TokenSequence } from "../../lib/rollout/seams.ts";
 import type { AgentEvent } from "../../lib/rollout/session/events.ts";
 import type { Hit, Search } from "../../lib/search/search.ts";
-import type { Document } from "../../lib/text/observation.ts";
+import type { TitledText } from "../../lib/text/observation.ts";
 
 /** One id per UTF-16 unit, so that every text of a test is its own ids. */
 export const characters: TextCodec = {
@@ -115,7 +115,7 @@ export function hitOf(title: string, text: string): Hit {
 }
 
 /** Keeps what the searches and calls of a rollout find, list by list, without ids and scores. */
-export function documentsInto(lists: Document[][]): (event: AgentEvent) => void {
+export function documentsInto(lists: TitledText[][]): (event: AgentEvent) => void {
   return (event) => {
     if (event.type !== "documents") return;
     lists.push(...event.documents.map((each) => each.map(({ title, text }) => ({ title, text }))));

@@ -10,7 +10,7 @@ import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-ag
 import type { GeneratedSpan } from "../../lib/rollout/seams.ts";
 import { turnMarksOf } from "../../lib/rollout/session/turn-marks.ts";
 import type { Hit } from "../../lib/search/search.ts";
-import type { Document } from "../../lib/text/observation.ts";
+import type { TitledText } from "../../lib/text/observation.ts";
 import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { parseBracketCall } from "../../lib/tools/bracket-calls.ts";
@@ -107,7 +107,7 @@ test("a turn that is cut off is ended before its results", async () => {
 test("a tool that hangs costs its deadline once, fails alone and is counted", async () => {
   const turn = `</think>${tagged(call("hang"), call("calculator", { expression: "1" }), "{", call("hang"))}<|im_end|>`;
   const { agent } = agentSaying([turn, "</think> \\boxed{Rome}<|im_end|>"]);
-  const heard: Document[][] = [];
+  const heard: TitledText[][] = [];
   const started = performance.now();
   const { answer, failures, failureReasons, segments } = await agent(question, {
     onEvent: documentsInto(heard),
@@ -139,7 +139,7 @@ test("documents that tools find are heard as they are, whatever the model reads 
     `</think>${tagged(call("search", { query: "a" }))}<|im_end|>`,
     "</think> \\boxed{Rome}<|im_end|>",
   ]);
-  const heard: Document[][] = [];
+  const heard: TitledText[][] = [];
   await agent(question, { onEvent: documentsInto(heard) });
   assert.deepEqual(heard, [[{ title: "Rome", text: "a city" }]]);
 });
@@ -158,7 +158,7 @@ test("the last turn is announced, and calling on it is no answer", async () => {
 
 test("calls in brackets run on the same tools, each with its own fate", async () => {
   const texts = ["[calculator] 6 * 7", "Rome", "[oracle] x", "[hang] {}"];
-  const heard: Document[][] = [];
+  const heard: TitledText[][] = [];
   const agent = ownAgent(
     { engine: { open: () => new ScriptedSequence() }, tokenizer, tools: box },
     async (rollout) => {

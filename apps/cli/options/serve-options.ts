@@ -1,5 +1,6 @@
 /** Where a service listens, and whom it answers. */
 import { z } from "zod";
+import { messageOf } from "../../../lib/base/errors.ts";
 import type { ServeOptions } from "../../../lib/serve/http/http-server.ts";
 import type { CommandIo } from "../command.ts";
 
@@ -26,7 +27,6 @@ export function servedAt(
 ): ServeOptions {
   return {
     ...{ host, port, open, apiKey: process.env[keyVariable] },
-    onFault: ({ requestId, route, error }) =>
-      log(`${route} ${requestId}: ${error instanceof Error ? error.message : error}`),
+    onFault: ({ requestId, route, error }) => log(`${route} ${requestId}: ${messageOf(error)}`),
   };
 }

@@ -1,6 +1,6 @@
 /** A search engine with gaps: some passages are found by one wording of a query only. */
 import type { Search } from "../../../lib/search/search.ts";
-import type { Document } from "../../../lib/text/observation.ts";
+import type { TitledText } from "../../../lib/text/observation.ts";
 
 /** Of all names: the share that only formal queries find, and as many that only plain ones do. */
 const kGapShare = 0.25;
@@ -56,8 +56,8 @@ export const kNothingFound = "Nothing found";
  */
 export function nameGaps(
   queries: readonly string[],
-  documents: readonly (readonly Document[])[],
-): readonly (readonly Document[])[] {
+  documents: readonly (readonly TitledText[])[],
+): readonly (readonly TitledText[])[] {
   return queries.map((query, i) => {
     const found = documents[i] ?? [];
     return found.length > 0 ? found : [{ title: kNothingFound, text: query }];

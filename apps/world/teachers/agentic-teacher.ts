@@ -1,7 +1,7 @@
 /** The teacher of agents with a memory stack: it plans, looks things up in two volumes, takes back what led nowhere, sums up. */
 
 import type { Dice } from "../../../lib/base/random.ts";
-import type { Document } from "../../../lib/text/observation.ts";
+import type { TitledText } from "../../../lib/text/observation.ts";
 import type { WorldPassage } from "../story/passages.ts";
 import type { WorldQuestion } from "../story/questions.ts";
 import { otherVolume, standsIn, type Volume, volumes } from "../story/volumes.ts";
@@ -19,7 +19,7 @@ import {
 /** The words around a memory-stack agent's turns that are not its own. */
 export interface MemorySpeech {
   readonly prompt: (question: string) => string;
-  readonly observation: (query: string, documents: readonly Document[]) => string;
+  readonly observation: (query: string, documents: readonly TitledText[]) => string;
 }
 
 /** What the teacher does about its memory. */

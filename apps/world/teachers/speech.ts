@@ -1,5 +1,5 @@
 /** How a demonstration is worded: the tags and observations of one kind of agent. */
-import { type Document, observationText, type QueryMode } from "../../../lib/text/observation.ts";
+import { observationText, type QueryMode, type TitledText } from "../../../lib/text/observation.ts";
 import { renderPrompt } from "../prompt.ts";
 
 /** The words around what the teacher thinks, asks, finds and answers. Thoughts begin with a space. */
@@ -8,7 +8,7 @@ export interface Speech {
   readonly search: (thought: string, queries: readonly string[]) => string;
   readonly observation: (
     queries: readonly string[],
-    documents: readonly (readonly Document[])[],
+    documents: readonly (readonly TitledText[])[],
     mode: QueryMode,
   ) => string;
   /** Ends with the mark that ends a turn. */

@@ -4,6 +4,7 @@ import type { Handle } from "./handle.ts";
 /** A tensor inside a safetensors file; `offset` counts from the beginning of the file. */
 export interface NativeStoredTensor {
   readonly name: string;
+  /** The format's spelling, for example `F32` or `BF16`. */
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly path: string;

@@ -1,5 +1,5 @@
 /** The reward of ReCall: the F1 of the boxed answer in a conversation of well-formed turns, and 0.1 for form alone. */
-import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
+import { checkOptions } from "../../base/check-options.ts";
 import type { Question } from "../../data/question.ts";
 import { blocksOf, tagsOf } from "../../rollout/grammars/blocks.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
@@ -7,29 +7,7 @@ import { boxedIn } from "../../text/boxed.ts";
 import { parseJsonCall } from "../../tools/json-calls.ts";
 import { f1 } from "../metrics/metrics.ts";
 import { countOf, type Spoken } from "../reading.ts";
-import type { Reasoned } from "./re-search.ts";
-
-/** Options of the reward. */
-export interface ReCallRewardOptions {
-  /**
-   * `code`: 0 for a malformed conversation, whatever its answer. `paper`: the answer's F1 in any form, and 0.1 for form
-   * when that is 0. @default "code"
-   */
-  readonly variant?: "code" | "paper";
-  /**
-   * Wants `endOfText` behind the last turn, and leaves an F1 below 0.1 below what a wrong answer gets, as the original
-   * does. @default false
-   */
-  readonly faithful?: boolean;
-  /** The text of the token that ends a turn; read when faithful. @default "<|im_end|>" */
-  readonly endOfText?: string;
-}
-
-const optionKinds: OptionKinds<ReCallRewardOptions> = {
-  variant: ["code", "paper"],
-  faithful: "boolean",
-  endOfText: "string",
-};
+import { type Reasoned, type ReSearchRewardOptions, reSearchRewardKinds } from "./re-search.ts";
 
 /** What a wrong answer in good form earns. */
 const formScore = 0.1;
@@ -51,9 +29,9 @@ const begun = "<think>";
 export function reCallScore(
   { segments, stop }: Spoken & Pick<Trajectory, "stop">,
   { answers }: Pick<Question, "answers">,
-  options: ReCallRewardOptions = {},
+  options: ReSearchRewardOptions = {},
 ): Reasoned {
-  checkOptions("reCallScore", options, optionKinds);
+  checkOptions("reCallScore", options, reSearchRewardKinds);
   const { variant = "code", faithful = false, endOfText = "<|im_end|>" } = options;
   const turns = segments.flatMap(({ kind, text }) => (kind === "policy" ? [begun + text] : []));
   const last = turns.at(-1) ?? "";
@@ -79,9 +57,9 @@ export function reCallScore(
  * assert.equal(reCallReward()({ segments: [said], stop: "answer" }, question), 0.1);
  */
 export function reCallReward(
-  options: ReCallRewardOptions = {},
+  options: ReSearchRewardOptions = {},
 ): (trajectory: Spoken & Pick<Trajectory, "stop">, question: Question) => number {
-  checkOptions("reCallReward", options, optionKinds);
+  checkOptions("reCallReward", options, reSearchRewardKinds);
   return (trajectory, question) => reCallScore(trajectory, question, options).score;
 }
 

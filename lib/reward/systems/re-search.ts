@@ -12,7 +12,7 @@ export interface Reasoned {
   readonly reason: string;
 }
 
-/** Options of the reward. */
+/** Options of the rewards of ReSearch and ReCall. */
 export interface ReSearchRewardOptions {
   /**
    * `code`: 0 for a malformed conversation, whatever its answer. `paper`: the answer's F1 in any form, and 0.1 for form
@@ -20,15 +20,16 @@ export interface ReSearchRewardOptions {
    */
   readonly variant?: "code" | "paper";
   /**
-   * Reads the whole text behind the mark of the model's turn, observations included, wants `endOfText` behind it, and
-   * leaves an F1 below 0.1 below what a wrong answer gets, as the original does. @default false
+   * As the originals do: wants `endOfText` behind the last turn, and leaves an F1 below 0.1 below what a wrong answer
+   * gets; ReSearch's also reads the observations behind the mark of the model's turn. @default false
    */
   readonly faithful?: boolean;
   /** The text of the token that ends a turn; read when faithful. @default "<|im_end|>" */
   readonly endOfText?: string;
 }
 
-const optionKinds: OptionKinds<ReSearchRewardOptions> = {
+/** What both rewards take. */
+export const reSearchRewardKinds: OptionKinds<ReSearchRewardOptions> = {
   variant: ["code", "paper"],
   faithful: "boolean",
   endOfText: "string",
@@ -55,7 +56,7 @@ export function reSearchScore(
   { answers }: Pick<Question, "answers">,
   options: ReSearchRewardOptions = {},
 ): Reasoned {
-  checkOptions("reSearchScore", options, optionKinds);
+  checkOptions("reSearchScore", options, reSearchRewardKinds);
   const { variant = "code", faithful = false, endOfText = "<|im_end|>" } = options;
   if (faithful) return scoreText(modelTurn(wholeText(trajectory)), answers, endOfText);
   const { text, fabricated } = sanitize(trajectory);
@@ -81,7 +82,7 @@ export function reSearchScore(
 export function reSearchReward(
   options: ReSearchRewardOptions = {},
 ): (trajectory: Spoken & Pick<Trajectory, "stop">, question: Question) => number {
-  checkOptions("reSearchReward", options, optionKinds);
+  checkOptions("reSearchReward", options, reSearchRewardKinds);
   return (trajectory, question) => reSearchScore(trajectory, question, options).score;
 }
 

@@ -9,7 +9,7 @@ import {
   wholeKind,
 } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
-import { mixSeed } from "../../base/seed.ts";
+import { mixSeed } from "../../base/random.ts";
 import { handledSteps } from "../../base/streamed.ts";
 import type { Question } from "../../data/question.ts";
 import { type Limits, limitKinds } from "../limits.ts";

@@ -1,5 +1,5 @@
 /** FLARE: a sentence that the model was unsure of is searched for and written again (Jiang et al., 2023). */
-import type { Document } from "../../text/observation.ts";
+import type { TitledText } from "../../text/observation.ts";
 import type { AgentFunction } from "../agents/agent.ts";
 import type { Rollout } from "../session/rollout.ts";
 import type { Turn } from "../session/session.ts";
@@ -20,7 +20,7 @@ const leastProbability = 0.2;
 /** Up to ten sentences, one a line; the query for a doubtful one is what is certain of it. */
 export const flare: AgentFunction = async (rollout, { question }) => {
   const how = `${say.byLines} ${say.example}`;
-  let known: Document[] = [];
+  let known: TitledText[] = [];
   let prefix = "";
   for (let step = 0; step < maxSentences && !rollout.isAborted; step++) {
     let turn = await nextSentence(rollout, question, { how, known, prefix });
@@ -39,7 +39,7 @@ export const flare: AgentFunction = async (rollout, { question }) => {
 
 interface Before {
   readonly how: string;
-  readonly known: readonly Document[];
+  readonly known: readonly TitledText[];
   readonly prefix: string;
 }
 

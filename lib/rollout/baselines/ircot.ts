@@ -1,5 +1,5 @@
 /** IRCoT: each thought is searched for before the next one (Trivedi et al., 2023). */
-import type { Document } from "../../text/observation.ts";
+import type { TitledText } from "../../text/observation.ts";
 import type { AgentFunction } from "../agents/agent.ts";
 import {
   answerEnds,
@@ -16,7 +16,7 @@ const maxThoughts = 5;
 /** Up to five thoughts: a search for the last one, then the next, until one holds the answer. */
 export const ircot: AgentFunction = async (rollout, { question }) => {
   const prompt = questionPrompt(`${say.documents}${say.byLines} ${say.example}`, question);
-  let known: Document[] | undefined;
+  let known: TitledText[] | undefined;
   let [thought, prefix] = ["", ""];
   for (let step = 0; step < maxThoughts && !rollout.isAborted; step++) {
     const query = thought || question;

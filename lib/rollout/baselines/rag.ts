@@ -1,6 +1,6 @@
 /** Reads before it answers: documents of one search, or those that stand with the question. */
 import { SeekError } from "../../base/errors.ts";
-import type { Document } from "../../text/observation.ts";
+import type { TitledText } from "../../text/observation.ts";
 import type { AgentFunction } from "../agents/agent.ts";
 import { asQuestion } from "../formats/format.ts";
 import { documentsHere, type Opening } from "../session/prompt.ts";
@@ -41,7 +41,7 @@ export const naiveRag: AgentFunction = async (rollout, { question }) => {
   return answered(rollout, { system, prompt: `Question: ${asQuestion(question)}\n`, documents });
 };
 
-function bracketed(documents: readonly Document[]): string {
+function bracketed(documents: readonly TitledText[]): string {
   return documents.map(({ title, text }, i) => `Doc ${i + 1}(Title: ${title}) ${text}`).join("\n");
 }
 

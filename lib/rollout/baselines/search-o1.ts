@@ -1,5 +1,5 @@
 /** Search-o1: reasoning that searches; each document is first read in a session of its own (Li et al., 2025). */
-import type { Document } from "../../text/observation.ts";
+import type { TitledText } from "../../text/observation.ts";
 import type { AgentFunction } from "../agents/agent.ts";
 import { firstBlock, tagsOf } from "../grammars/blocks.ts";
 import { parseTurn, turnEnds } from "../grammars/grammar.ts";
@@ -64,7 +64,7 @@ async function observe(rollout: Rollout, step: Step): Promise<string> {
 async function usefulPart(
   rollout: Rollout,
   { question, reasoning, query }: Step,
-  documents: readonly Document[],
+  documents: readonly TitledText[],
 ): Promise<string> {
   const prompt = `\
 Somebody reasons about a question and has searched for something. Read the documents and write down what helps to go on \

@@ -1,5 +1,5 @@
 /** What the prompts of baselines have in common, and how documents stand in them. */
-import { type Document, informationText, observationText } from "../../text/observation.ts";
+import { informationText, observationText, type TitledText } from "../../text/observation.ts";
 import { asQuestion, ragFormat } from "../formats/format.ts";
 import { firstBlock, tagsOf } from "../grammars/blocks.ts";
 import { documentsHere } from "../session/prompt.ts";
@@ -38,7 +38,7 @@ export function withoutTags(text: string): string {
 }
 
 /** Documents, each once: those given first stand first. */
-export function withoutRepeats(documents: readonly Document[]): Document[] {
+export function withoutRepeats(documents: readonly TitledText[]): TitledText[] {
   const byText = new Map(documents.map((each) => [`${each.title}\n${each.text}`, each]));
   return [...byText.values()];
 }
@@ -47,7 +47,7 @@ export function withoutRepeats(documents: readonly Document[]): Document[] {
 export function shownDocuments(
   rollout: Rollout,
   query: string,
-  documents: readonly Document[] | undefined,
+  documents: readonly TitledText[] | undefined,
 ): string {
   if (documents === undefined) return failedSearch;
   return observationText([query], [documents], "single", (text) => rollout.shorten(text));

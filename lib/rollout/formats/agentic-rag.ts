@@ -1,5 +1,5 @@
 /** The conversation of Agentic-RAG-R1: plan, reason, search with tools, backtrack, summarise, answer. */
-import { type Document, onOneLine } from "../../text/observation.ts";
+import { onOneLine, type TitledText } from "../../text/observation.ts";
 import { parseBracketCalls } from "../../tools/bracket-calls.ts";
 import { blocksOf, tagsOf } from "../grammars/blocks.ts";
 import type { Action, ParseTurn } from "../grammars/grammar.ts";
@@ -144,19 +144,14 @@ function parseFlat(turn: string): Action {
   return { kind: "search", queries: [content], dropped: 0, end: turn.length };
 }
 
-/**
- * Puts observation tags around a text.
- *
- * @example
- * assert.equal(agenticObservation("none"), "\n<observation>\nnone\n</observation>\n");
- */
+/** Puts observation tags around a text. */
 function agenticObservation(body: string): string {
   return `\n<observation>\n${body}\n</observation>\n`;
 }
 
 function foundText(
   queries: readonly string[],
-  found: readonly (readonly Document[])[],
+  found: readonly (readonly TitledText[])[],
   limit: (documents: string) => string,
   nothing: string,
 ): string {
@@ -168,7 +163,7 @@ function foundText(
   return agenticObservation(paths.join("\n"));
 }
 
-function documentsText(documents: readonly Document[]): string {
+function documentsText(documents: readonly TitledText[]): string {
   // What a tool says has no title, and lines of its own.
   return documents
     .map(({ title, text }) => (title === "" ? text : `- ${title}: ${onOneLine(text)}`))

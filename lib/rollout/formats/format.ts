@@ -1,7 +1,7 @@
 /** The texts around a rollout: the prompt, and what the environment answers. A recipe may replace any of them. */
 
 import { checkArgument, checkOptions } from "../../base/check-options.ts";
-import { type Document, informationText, observationText, type QueryMode } from "../../text/observation.ts";
+import { informationText, observationText, type QueryMode, type TitledText } from "../../text/observation.ts";
 import type { ToolCall } from "../../tools/tool-box.ts";
 import { type ParseTurn, parseTurn, turnEnds } from "../grammars/grammar.ts";
 import type { Memory } from "../memory.ts";
@@ -31,7 +31,7 @@ export interface Format {
   /** The answer to a search; `limit` shortens the documents of one query. */
   readonly observation: (
     queries: readonly string[],
-    documents: readonly (readonly Document[])[],
+    documents: readonly (readonly TitledText[])[],
     limit: (documents: string) => string,
   ) => string;
   /** The answer to a turn without an action. */

@@ -1,5 +1,5 @@
 /** The conversations of RAG-R1 and Search-R1 as their code has them, quirks included. */
-import { type Document, informationText, type QueryMode } from "../../text/observation.ts";
+import { informationText, type QueryMode, type TitledText } from "../../text/observation.ts";
 import { firstBlock, tagsOf } from "../grammars/blocks.ts";
 import { type Action, type ParseOptions, turnEnds } from "../grammars/grammar.ts";
 import { asQuestion, type Format } from "./format.ts";
@@ -79,12 +79,12 @@ function searchR1Information(documents: string): string {
   return `\n\n<information>${documents.trim()}</information>\n\n`;
 }
 
-function documentsText(documents: readonly Document[]): string {
+function documentsText(documents: readonly TitledText[]): string {
   return documents.map(({ title, text }, i) => `Doc ${i + 1}(Title: "${title}") ${text}\n`).join("");
 }
 
 /** The passages of RAG-R1's corpus hold their titles. */
-function kiltText(documents: readonly Document[]): string {
+function kiltText(documents: readonly TitledText[]): string {
   const contents = documents.map(({ title, text }) => (title === "" ? text : `${title}   ${text}`));
   return contents
     .map((content, i) => `Doc ${i + 1}: ${content}`)

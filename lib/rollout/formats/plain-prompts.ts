@@ -1,5 +1,5 @@
 /** Prompts without a search: from memory, and with documents that are given, as Search-R1's two comparisons have them. */
-import type { Document } from "../../text/observation.ts";
+import type { TitledText } from "../../text/observation.ts";
 import { asQuestion } from "./format.ts";
 
 const answerAlone =
@@ -22,7 +22,7 @@ export function memoryPrompt(question: string): string {
  * const text = documentsPrompt("who?", [{ title: "Ada", text: "She was." }]);
  * assert.ok(text.endsWith("Question: who?\nContext:\nDoc 1(Title: Ada) She was.\n"));
  */
-export function documentsPrompt(question: string, documents: readonly Document[]): string {
+export function documentsPrompt(question: string, documents: readonly TitledText[]): string {
   const context = documents.map(({ title, text }, i) => `Doc ${i + 1}(Title: ${title}) ${text}\n`).join("");
   return (
     "Answer the given question with the help of the documents below it, some of which may be of no use. " +

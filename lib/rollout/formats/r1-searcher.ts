@@ -1,5 +1,5 @@
 /** The conversation of R1-Searcher (arXiv 2503.05592): queries and documents inside of one thought, then the answer. */
-import { type Document, onOneLine } from "../../text/observation.ts";
+import { onOneLine, type TitledText } from "../../text/observation.ts";
 import { tagsOf } from "../grammars/blocks.ts";
 import { type Action, type ParseOptions, parseActions } from "../grammars/grammar.ts";
 import type { Format } from "./format.ts";
@@ -97,7 +97,7 @@ function documentsText(list: string): string {
 }
 
 /** The original's corpus has three spaces between a title and its passage. */
-function listText(found: readonly Document[], gap: string): string {
+function listText(found: readonly TitledText[], gap: string): string {
   if (found.length === 0) return "None";
   const lines = found.map(({ title, text }, i) => `(${i + 1})${title}${title && gap}${text}`);
   return lines.map((line) => `${onOneLine(line)}\n`).join("");

@@ -1,6 +1,6 @@
 /** The conversation of ReSearch (arXiv 2503.19470): think, search and result tags in one flow, the answer in a box. */
 import { boxedIn } from "../../text/boxed.ts";
-import type { Document } from "../../text/observation.ts";
+import type { TitledText } from "../../text/observation.ts";
 import { blocksOf, tagsOf } from "../grammars/blocks.ts";
 import { type Action, type ParseOptions, parseTurn, turnEnds } from "../grammars/grammar.ts";
 import type { Format } from "./format.ts";
@@ -77,7 +77,7 @@ function resultText(body: string): string {
   return ` <result>\n${body}\n</result>`;
 }
 
-function documentsText(documents: readonly Document[]): string {
+function documentsText(documents: readonly TitledText[]): string {
   return documents
     .map(({ title, text }) => `"${title}"\n${text}\n\n`)
     .join("")

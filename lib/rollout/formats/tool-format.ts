@@ -1,7 +1,7 @@
 /** The conversation of ReCall: think, call tools in JSON, read their results in the next message, answer in a box. */
 import { checkOptions } from "../../base/check-options.ts";
 import { boxedIn } from "../../text/boxed.ts";
-import type { Document } from "../../text/observation.ts";
+import type { TitledText } from "../../text/observation.ts";
 import { functionLines, parseJsonCall } from "../../tools/json-calls.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { blocksOf, tagsOf } from "../grammars/blocks.ts";
@@ -101,7 +101,7 @@ function inert(text: string): string {
 
 function responsesText(
   calls: readonly string[],
-  results: readonly (readonly Document[])[],
+  results: readonly (readonly TitledText[])[],
   limit: (documents: string) => string,
 ): string {
   return calls

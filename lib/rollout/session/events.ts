@@ -1,6 +1,6 @@
 /** Events of a rollout, as they happen. */
 import { streamed } from "../../base/streamed.ts";
-import type { Document } from "../../text/observation.ts";
+import type { TitledText } from "../../text/observation.ts";
 import type { GeneratedSpan } from "../seams.ts";
 import type { Trajectory } from "../trajectory.ts";
 
@@ -21,7 +21,7 @@ export type AgentEvent =
   | { readonly type: "text"; readonly text: string; readonly ids: Int32Array; readonly session: number }
   | { readonly type: "turn"; readonly text: string; readonly stop: TurnStop; readonly session: number }
   | { readonly type: "queries"; readonly queries: readonly string[] }
-  | { readonly type: "documents"; readonly documents: readonly (readonly Document[])[] }
+  | { readonly type: "documents"; readonly documents: readonly (readonly TitledText[])[] }
   | { readonly type: "failure"; readonly reason: string }
   | { readonly type: "answer"; readonly answer: string }
   | { readonly type: "done"; readonly trajectory: Trajectory };

@@ -1,11 +1,11 @@
 /** One question being answered: its sessions, searches and calls, each within its limits and recorded for the trajectory. */
 import { checkOptions } from "../../base/check-options.ts";
 import { beforeDeadline } from "../../base/deadline.ts";
-import { SeekError } from "../../base/errors.ts";
-import { mixSeed } from "../../base/seed.ts";
+import { messageOf, SeekError } from "../../base/errors.ts";
+import { mixSeed } from "../../base/random.ts";
 import type { Question } from "../../data/question.ts";
 import { askSearch, type Hit, type Search } from "../../search/search.ts";
-import type { Document } from "../../text/observation.ts";
+import type { TitledText } from "../../text/observation.ts";
 import type { ToolBox, ToolCall } from "../../tools/tool-box.ts";
 import { defaultLimits, type Limits } from "../limits.ts";
 import type { MemoryRecord } from "../memory.ts";
@@ -142,7 +142,7 @@ export class Rollout {
   async call(
     texts: readonly string[],
     read: (text: string) => ToolCall,
-  ): Promise<readonly (readonly Document[])[] | undefined> {
+  ): Promise<readonly (readonly TitledText[])[] | undefined> {
     const { tools } = this;
     const timeoutMs = this.limits.searchTimeoutMs;
     const results = await this.#attempt(texts, timeoutMs + toolSlackMs, async (signal) => {
@@ -268,5 +268,3 @@ function joined(sessions: readonly Session[]): readonly Segment[] {
     });
   });
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

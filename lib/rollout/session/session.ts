@@ -1,7 +1,7 @@
 /** One conversation with the model. What its sequence holds and what is recorded are the same ids at any time (law 1). */
 import { checkOptions, shownValue } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
-import { mixSeed } from "../../base/seed.ts";
+import { mixSeed } from "../../base/random.ts";
 import { Detokenizer } from "../../text/tokenizers/detokenizer.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { Limits } from "../limits.ts";

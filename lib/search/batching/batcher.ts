@@ -1,6 +1,6 @@
 /** Gathers what many callers ask for one by one into calls for many, each question succeeding or failing alone. */
 import type { OptionKinds } from "../../base/check-options.ts";
-import { SeekError } from "../../base/errors.ts";
+import { messageOf, SeekError } from "../../base/errors.ts";
 import { type Flight, Flights } from "./flights.ts";
 import { ResultCache } from "./result-cache.ts";
 
@@ -80,8 +80,7 @@ interface Pending<Result> {
 
 function asSeekError(cause: unknown): SeekError {
   if (cause instanceof SeekError) return cause;
-  const what = cause instanceof Error ? cause.message : String(cause);
-  return new SeekError("ERR_REMOTE", `search: ${what}`, { cause });
+  return new SeekError("ERR_REMOTE", `search: ${messageOf(cause)}`, { cause });
 }
 
 const aborted = (signal: AbortSignal): SeekError =>

@@ -1,5 +1,5 @@
 /** Orders that follow from a seed alone, so that a resumed run sees the data in the same order. */
-import { mixSeed } from "../../base/seed.ts";
+import { mixSeed } from "../../base/random.ts";
 
 /**
  * The numbers below `count` in an order that depends on nothing but the arguments.

@@ -4,7 +4,6 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { z } from "zod";
 import type { Command } from "../../../apps/cli/command.ts";
 import { commands } from "../../../apps/cli/commands.ts";
 import { fieldsOf } from "../../../apps/cli/fields.ts";
@@ -12,8 +11,6 @@ import { commandHelp, keyTable } from "../../../apps/cli/help.ts";
 import type { AgentOptions } from "../../../apps/cli/options/agent-options.ts";
 import { type TrainingOptions, trainedRecipe } from "../../../apps/cli/options/training-options.ts";
 import { readOptions } from "../../../apps/cli/options.ts";
-import { recipeChoices } from "../../../lib/recipes/choices.ts";
-import { namedRecipe } from "../../../lib/recipes/named-recipe.ts";
 import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
 import { projectRoot } from "../../project.ts";
 
@@ -132,15 +129,4 @@ test("help is grouped, names every option and key, and keeps to the width of the
   }
   const titles = commandHelp(commands.find(({ name }) => name === "train") as Command, 80).match(/^\S.*:$/gm);
   assert.ok(titles?.includes("Search:") && titles.includes("Agent:") && titles.includes("Run:"));
-});
-
-test("a recipe is made of its name and choices in a program too", () => {
-  const names = Object.keys(recipeChoices) as (keyof typeof recipeChoices)[];
-  for (const name of names)
-    assert.ok(namedRecipe({ name } as z.input<(typeof recipeChoices)["rag-r1"]>).format);
-  assert.equal(namedRecipe({ name: "search-r1", algorithm: "grpo" }).training.samples, 5);
-  assert.throws(() => namedRecipe({ name: "rag-r1", queries: "many" } as never), {
-    code: "ERR_ARGUMENT",
-    message: /^recipe: queries: /,
-  });
 });

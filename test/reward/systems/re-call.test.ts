@@ -1,7 +1,8 @@
 /** The reward of ReCall. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ReCallRewardOptions, reCallScore } from "../../../lib/reward/systems/re-call.ts";
+import { reCallScore } from "../../../lib/reward/systems/re-call.ts";
+import type { ReSearchRewardOptions } from "../../../lib/reward/systems/re-search.ts";
 import type { Segment, StopReason } from "../../../lib/rollout/trajectory.ts";
 
 const say = (text: string, kind: Segment["kind"] = "policy"): Segment => ({
@@ -12,7 +13,7 @@ const say = (text: string, kind: Segment["kind"] = "policy"): Segment => ({
 const call = '</think><tool_call>{"name": "a", "arguments": {}}</tool_call><|im_end|>';
 const answers = ["New York"];
 
-function score(turns: readonly string[], options: ReCallRewardOptions = {}, stop: StopReason = "answer") {
+function score(turns: readonly string[], options: ReSearchRewardOptions = {}, stop: StopReason = "answer") {
   const segments = turns.flatMap((turn) => [say("\\boxed{New York} </think>", "observation"), say(turn)]);
   return reCallScore({ segments, stop }, { answers }, options);
 }

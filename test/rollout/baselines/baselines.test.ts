@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type Baseline, baselineAgent, baselineNames } from "../../../lib/rollout/baselines/baselines.ts";
 import { defaultLimits } from "../../../lib/rollout/limits.ts";
 import type { Search } from "../../../lib/search/search.ts";
-import type { Document } from "../../../lib/text/observation.ts";
+import type { TitledText } from "../../../lib/text/observation.ts";
 import { characters, documentsInto, hitOf, recordedSearch, ScriptedSequence } from "../doubles.ts";
 
 const question = { id: "a", question: "capital of France?", answers: ["Paris"] };
@@ -36,7 +36,7 @@ test("direct answers and chains of thought never search, whatever the model writ
 
 test("standard RAG searches for the question once and reads before it answers", async () => {
   const { agent, prompts, asked, sequences } = scripted("rag", ["<answer> Paris </answer>"]);
-  const found: Document[][] = [];
+  const found: TitledText[][] = [];
   const { answer, rounds, queries, segments, timings } = await agent(question, {
     onEvent: documentsInto(found),
   });

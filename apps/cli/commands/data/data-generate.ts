@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { checkFilePlace } from "../../../../lib/base/files/files.ts";
 import { lockFile } from "../../../../lib/base/files/folder-lock.ts";
-import { type Attempts, attemptQuestions, type Outcome } from "../../../../lib/curate/attempts.ts";
+import { type AttemptedQuestion, type Attempts, attemptQuestions } from "../../../../lib/curate/attempts.ts";
 import { writeDemonstration } from "../../../../lib/curate/demonstration.ts";
 import { writeJsonLines } from "../../../../lib/data/files/jsonl.ts";
 import type { Question } from "../../../../lib/data/question.ts";
@@ -95,7 +95,10 @@ function settingsOf(options: Options): object {
   return { ...settings, judge: judgeSettings(judge) };
 }
 
-function* rightOnes(questions: readonly Question[], outcomes: readonly Outcome[]): Generator<object> {
+function* rightOnes(
+  questions: readonly Question[],
+  outcomes: readonly AttemptedQuestion[],
+): Generator<object> {
   const byId = new Map(questions.map((question) => [question.id, question]));
   for (const { id, attempts, demonstration } of outcomes) {
     if (demonstration) yield { ...byId.get(id), attempts, ...demonstration };

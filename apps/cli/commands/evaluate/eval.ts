@@ -3,8 +3,8 @@ import { statSync } from "node:fs";
 import { parse } from "node:path";
 import { z } from "zod";
 import { codeOf, SeekError } from "../../../../lib/base/errors.ts";
+import type { QuestionSet } from "../../../../lib/data/question.ts";
 import { evaluateSets } from "../../../../lib/evaluate/evaluate.ts";
-import type { EvaluationSet } from "../../../../lib/evaluate/options.ts";
 import { rulesNames } from "../../../../lib/reward/metrics/rules.ts";
 import type { Agent } from "../../../../lib/rollout/agents/agent.ts";
 import { searchAgent } from "../../../../lib/rollout/agents/search-agent.ts";
@@ -99,7 +99,7 @@ export const evalCommand = command({
 interface EvaluationContext {
   readonly options: Options;
   readonly io: CommandIo;
-  readonly sets: readonly EvaluationSet[];
+  readonly sets: readonly QuestionSet[];
   readonly environment: Environment;
   readonly judge: OpenedJudge | undefined;
   readonly isOneOfMany: boolean;

@@ -11,7 +11,7 @@ import {
   searchesFor,
 } from "../../../../lib/rollout/baselines/baselines.ts";
 import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
-import type { Document } from "../../../../lib/text/observation.ts";
+import type { TitledText } from "../../../../lib/text/observation.ts";
 import { librarySearch } from "../../../world/library.ts";
 import { createWorld } from "../../../world/world.ts";
 import { readWorldFile, type WorldSetting } from "../../../world/world-file.ts";
@@ -120,7 +120,7 @@ async function answer(
   return record;
 }
 
-function showFound(lists: readonly (readonly Document[])[], io: CommandIo): void {
+function showFound(lists: readonly (readonly TitledText[])[], io: CommandIo): void {
   for (const documents of lists) {
     const titles = documents.map(({ title, text }) => title || text.slice(0, 60)).join("; ");
     io.write(`  found: ${titles || "nothing"}\n`);

@@ -1,7 +1,7 @@
 /** One component of a tokenizer.json, and the check of its keys. */
 import type { z } from "zod";
-import { SeekError } from "../../../base/errors.ts";
 import { lazySchema } from "../../../base/on-first-use.ts";
+import { parsed } from "../../../base/parsed.ts";
 
 /** A component: its `type` and whatever belongs to it. */
 export type Component = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -13,11 +13,7 @@ export type Component = { readonly type: string } & Readonly<Record<string, unkn
  * @throws ERR_FORMAT naming the key that is wrong, missing or unknown
  */
 export function parseComponent<T>(part: string, schema: z.ZodType<T>, component: Component): T {
-  const result = schema.safeParse(component);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const key = issue === undefined || issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;
-  throw new SeekError("ERR_FORMAT", `${part} ${component.type}: ${key}${issue?.message}`);
+  return parsed(schema, component, `${part} ${component.type}`);
 }
 
 /** The components of a list. @throws ERR_FORMAT when one is none */
