@@ -112,7 +112,13 @@ function helpOf(field: Field): string {
   const repeat = isList ? (type === "number" ? " Separated by commas." : " May be repeated.") : "";
   const usual = head !== undefined && isValues(fallback) ? fallback[head] : fallback;
   const isTold = usual !== undefined && typeof usual !== "boolean" && !isValues(usual);
-  return `${help}${told}${repeat}${isTold ? ` (default: ${JSON.stringify(usual)})` : ""}`;
+  return `${sentence(help)}${told}${repeat}${isTold ? ` (default: ${JSON.stringify(usual)})` : ""}`;
+}
+
+/** With a capital letter, unless it begins with a name such as `cpu`, and a period. */
+function sentence(help: string): string {
+  const begun = /^[a-z]{2,} /.test(help) ? help.slice(0, 1).toUpperCase() + help.slice(1) : help;
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }
 
 /** A name and its help beside it, or below it where the name is long. */

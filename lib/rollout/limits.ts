@@ -1,5 +1,5 @@
 /** Bounds of one trajectory: turns, tokens, documents, time. */
-import { countKind, numberIn, type OptionKinds, wholeKind } from "../base/check-options.ts";
+import { countKind, numberIn, type OptionCheck, type OptionKinds, wholeKind } from "../base/check-options.ts";
 
 /** Bounds of one trajectory. */
 export interface Limits {
@@ -27,13 +27,15 @@ export const defaultLimits: Limits = {
   searchTimeoutMs: 30_000,
 };
 
+/** A limit may be infinite: then there is none. */
+const boundKind: OptionCheck = (name, value) => value === Number.POSITIVE_INFINITY || wholeKind(name, value);
+
 /** The type of each limit. */
 export const limitKinds: OptionKinds<Limits> = {
-  maxTurns: countKind,
-  maxResponseTokens: countKind,
-  maxObservationTokens: wholeKind,
-  // Without a bound where it is infinite: then the engine's holds.
-  maxTokens: (name, value) => value === Number.POSITIVE_INFINITY || countKind(name, value),
+  maxTurns: boundKind,
+  maxResponseTokens: boundKind,
+  maxObservationTokens: boundKind,
+  maxTokens: boundKind,
   topK: countKind,
   // A timer of more milliseconds fires at once.
   searchTimeoutMs: numberIn({ above: 0, below: 2 ** 31 }),

@@ -1,4 +1,5 @@
 /** The rollouts of a step: every question's at once, with their rewards, and which of them to learn from. */
+import { shownValue } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { mixSeed } from "../base/random.ts";
 import type { Question } from "../data/question.ts";
@@ -75,6 +76,11 @@ async function sampleGroup(
     task.rollout(question, { ...run, sampling: batch.sampling ?? { temperature: 1 } }),
     greedyReward(question, options, run),
   ]);
+  const isWhole = Array.isArray(trajectories) && trajectories.length === run.samples;
+  if (!isWhole && !run.signal.aborted) {
+    const got = Array.isArray(trajectories) ? trajectories.length : shownValue(trajectories);
+    throw new SeekError("ERR_ARGUMENT", `task.rollout: expected ${run.samples} trajectories, got ${got}`);
+  }
   const scored = await scoreGroup(task, { trajectories, question }, run);
   const members = scored.filter(({ reward }) => reward !== undefined).length;
   const isLearnt = isComparable(algorithm, members, baseline);

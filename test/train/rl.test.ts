@@ -289,6 +289,8 @@ test("an algorithm without what it needs is refused before the first rollout", a
     steps: 1,
     learningRate: { policy: () => 1e-3 },
   };
+  const few = { ...options, algorithm: algorithms.rloo, batch: { questions: 1, samples: 2 } };
+  await assert.rejects(rl(few), { message: "task.rollout: expected 2 trajectories, got 0" });
   await assert.rejects(rl({ ...options, algorithm: algorithms.ppo }), {
     code: "ERR_ARGUMENT",
     message: /critic/,

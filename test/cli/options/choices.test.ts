@@ -130,3 +130,17 @@ test("help is grouped, names every option and key, and keeps to the width of the
   const titles = commandHelp(commands.find(({ name }) => name === "train") as Command, 80).match(/^\S.*:$/gm);
   assert.ok(titles?.includes("Search:") && titles.includes("Agent:") && titles.includes("Run:"));
 });
+
+test("help is written in sentences", () => {
+  for (const command of commands) {
+    const text = commandHelp(command, 10_000);
+    for (const { key, help } of fieldsOf(command.options)) {
+      const line = text.split("\n").find((each) => each.includes(help.slice(1)));
+      assert.doesNotMatch(
+        line ?? "",
+        /[a-z})] (One of|May be repeated|Separated by)/,
+        `${command.name} ${key}`,
+      );
+    }
+  }
+});

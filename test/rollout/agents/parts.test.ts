@@ -19,7 +19,7 @@ test("an agent refuses parts that it does not know, lacks or cannot use", () => 
   assert.throws(made({ search: "bm25" }), refusal(/agent: search: expected a function, got "bm25"/));
   for (const limits of [
     { maxTokens: Number.NaN },
-    { maxTurns: 0 },
+    { maxTurns: -1 },
     { topK: 1.5 },
     { searchTimeoutMs: 2 ** 31 },
   ])

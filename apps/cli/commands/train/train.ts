@@ -138,7 +138,9 @@ async function lintLines(
   const { quickLint } = await import("../../../lint/lint.ts");
   const findings = quickLint({ parts, tokenizer, model, reward, question });
   return findings.flatMap(({ status, check, evidence }) =>
-    status === "fail" ? [`warning: not so: ${check}: ${evidence}. Remedy: see seekrl lint`] : [],
+    status === "fail"
+      ? [`warning: a check of lint fails: ${check}: ${evidence}. Remedy: see seekrl lint`]
+      : [],
   );
 }
 
