@@ -82,7 +82,7 @@ export const retrieverServeCommand = command({
     try {
       await server.ready;
       const { url, host, port } = server;
-      io.write(`${given.index ?? given.retriever ?? given.web} at ${url}\n`);
+      io.write(`${given.index?.folder ?? given.retriever?.url ?? given.web?.engine} at ${url}\n`);
       io.result({ url, host, port });
       if (!io.signal.aborted) await once(io.signal, "abort");
       io.log("stopping");

@@ -102,6 +102,16 @@ test("another server is served in every protocol, its answers kept", async () =>
   assert.equal(await stop(gateway.child, "SIGTERM"), 0);
 });
 
+test("people are told what is served and where", async () => {
+  const program = join(projectRoot, "bin", "seekrl.mjs");
+  const child = spawn(process.execPath, [program, "retriever", "serve", "--index", index, "--port", "0"]);
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const [what, url] = String(line).trimEnd().split(" at ");
+  assert.equal(what, index);
+  assert.match(url ?? "", /^http:\/\/127\.0\.0\.1:\d+$/);
+  assert.equal(await stop(child, "SIGTERM"), 0);
+});
+
 test("an index that is not there is a failure", async () => {
   const { code, stdout, stderr } = await runCli("retriever", "serve", "--index", "nowhere", "--port", "0");
   assert.deepEqual([code, stdout], [1, ""]);
