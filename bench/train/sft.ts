@@ -1,37 +1,46 @@
 /**
  * How many tokens a second does one SFT step train, against Hugging Face transformers on the same model and ids?
  *
- * `node dist/bench/train/sft.js [--threads 2] [--steps 12]`; the peer is bench/train/sft_peer.py with the same flags.
+ * `node dist/bench/train/sft.js [--shape world] [--dtype float32] [--threads 2] [--sequences 48] [--length 0] [--share 1]
+ * [--steps 12]`; the peer is bench/train/sft_peer.py with the same flags. Length 0: 250 to 440 tokens; share: of the
+ * tokens that the loss looks at, the last ones of each sequence.
  */
 import { parseArgs } from "node:util";
 import { native } from "../../lib/base/addon/native.ts";
 import { Model } from "../../lib/model/model.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
+import { shapeOf } from "../shapes.ts";
 
 const { values } = parseArgs({
   options: {
+    shape: { type: "string", default: "world" },
+    dtype: { type: "string", default: "float32" },
+    sequences: { type: "string", default: "48" },
+    length: { type: "string", default: "0" },
+    share: { type: "string", default: "1" },
     threads: { type: "string", default: "2" },
     steps: { type: "string", default: "12" },
     maxTokens: { type: "string", default: "4096" },
   },
 });
 
-// The built-in world's model; 48 sequences of 250 to 440 tokens, every token in the loss.
-const shape = { vocabSize: 1500, hiddenSize: 128, intermediateSize: 344, numLayers: 4, numHeads: 4 };
-const sequences = Array.from({ length: 48 }, (_, s) => {
-  const length = 250 + ((s * 37) % 200);
+const shape = shapeOf(values.shape);
+const dtype = values.dtype === "bfloat16" ? "bfloat16" : "float32";
+const sequences = Array.from({ length: Number(values.sequences) }, (_, s) => {
+  const length = Number(values.length) || 250 + ((s * 37) % 200);
   const tokens = Int32Array.from({ length }, (_, t) => (t * 31 + s * 7) % shape.vocabSize);
-  return { tokens, rows: Int32Array.from({ length: length - 1 }, (_, t) => t) };
+  const first = Math.floor((1 - Number(values.share)) * (length - 1));
+  return { tokens, rows: Int32Array.from({ length: length - 1 - first }, (_, t) => first + t) };
 });
 const numRows = sequences.reduce((sum, { rows }) => sum + rows.length, 0);
-const numTokens = numRows + sequences.length;
+const numTokens = sequences.reduce((sum, { tokens }) => sum + tokens.length, 0);
 const weighted = sequences.map((sequence) => ({
   ...sequence,
   weights: new Float32Array(sequence.rows.length).fill(1 / numRows),
 }));
 
 await native().setNumThreads(Number(values.threads));
-await using model = await Model.create({ ...shape, numKvHeads: 2, maxPosition: 2048, tieEmbeddings: true });
+await using model = await Model.create({ ...shape }, { dtype });
 await using trainer = await Trainer.open(model);
 const rates: number[] = [];
 const cpuRates: number[] = [];
@@ -53,5 +62,6 @@ const result = {
   tokensPerSecond: Math.round(median(rates)),
   best: Math.round(best),
   tokensPerCpuSecond: Math.round(median(cpuRates)),
+  peakGigabytes: Number((process.resourceUsage().maxRSS / 1e6).toFixed(2)),
 };
 process.stdout.write(`${JSON.stringify(result)}\n`);

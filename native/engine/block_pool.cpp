@@ -10,12 +10,6 @@ namespace seekrl::engine {
 
 namespace {
 
-// The kernel reads keys by channel in vectors of 16 tokens.
-BlockLayout choose_layout(int64_t block_tokens, at::ScalarType dtype, at::Device device) {
-  const bool has_kernel = device.is_cpu() && dtype == at::kFloat && block_tokens % 16 == 0;
-  return has_kernel ? BlockLayout::kByHead : BlockLayout::kByToken;
-}
-
 // Decoding walks all over the pool and would miss the address cache at each block of small pages. Advice only.
 void use_huge_pages(at::Tensor& storage) {
 #if defined(MADV_HUGEPAGE)
@@ -33,7 +27,7 @@ void use_huge_pages(at::Tensor& storage) {
 
 BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int64_t block_tokens, at::ScalarType dtype,
                      at::Device device)
-    : block_tokens_(block_tokens), layout_(choose_layout(block_tokens, dtype, device)), references_(num_blocks, 0) {
+    : block_tokens_(block_tokens), layout_(device.is_cpu() ? BlockLayout::kByHead : BlockLayout::kByToken), references_(num_blocks, 0) {
   const int64_t row = config.num_kv_heads * config.head_dim;
   storage_ = at::empty({config.num_layers * 2, num_blocks, block_tokens * row}, at::device(device).dtype(dtype));
   use_huge_pages(storage_);

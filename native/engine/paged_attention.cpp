@@ -1,13 +1,14 @@
-// The paged kernel on the CPU in f32; elsewhere ATen attends over gathered keys and values.
+// The paged kernel on the CPU; elsewhere ATen attends over gathered keys and values.
 #include "engine/paged_attention.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <type_traits>
 
 #include "kernels/attention.h"
+#include "kernels/bf16.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
 
@@ -32,6 +33,16 @@ std::optional<at::Tensor> causal_mask(int64_t num_queries, int64_t num_keys, at:
   return at::ones({num_queries, num_keys}, at::device(device).dtype(at::kBool)).tril(num_keys - num_queries);
 }
 
+// An element of keys or values as the pool keeps it.
+template <class Element>
+Element stored(float x) {
+  if constexpr (std::is_same_v<Element, float>) {
+    return x;
+  } else {
+    return kernels::to_bf16(x);
+  }
+}
+
 }  // namespace
 
 PagedAttention::PagedAttention(const model::DecoderConfig& config, const BlockPool& pool)
@@ -39,7 +50,7 @@ PagedAttention::PagedAttention(const model::DecoderConfig& config, const BlockPo
       num_heads_(config.num_heads),
       num_kv_heads_(config.num_kv_heads),
       head_dim_(config.head_dim),
-      runs_kernel_(pool.keys(0).device().is_cpu() && pool.keys(0).scalar_type() == at::kFloat) {}
+      runs_kernel_(pool.layout() == BlockLayout::kByHead) {}
 
 void PagedAttention::prepare(const std::vector<Row>& rows) {
   slots_T_.clear();
@@ -64,12 +75,18 @@ void PagedAttention::prepare(const std::vector<Row>& rows) {
 at::Tensor PagedAttention::attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC,
                                   const at::Tensor& value_TKC) {
   if (!runs_kernel_) {
-    pool_rows(pool_.keys(layer)).index_copy_(0, device_slots_T_, key_TKC);
-    pool_rows(pool_.values(layer)).index_copy_(0, device_slots_T_, value_TKC);
+    const at::ScalarType dtype = pool_.keys(layer).scalar_type();
+    pool_rows(pool_.keys(layer)).index_copy_(0, device_slots_T_, key_TKC.to(dtype));
+    pool_rows(pool_.values(layer)).index_copy_(0, device_slots_T_, value_TKC.to(dtype));
     return attend_gathered(layer, query_THC);
   }
-  write(layer, key_TKC.contiguous(), value_TKC.contiguous());
-  return attend_blocks(layer, query_THC.contiguous());
+  const at::Tensor key = key_TKC.contiguous(), value = value_TKC.contiguous(), query = query_THC.contiguous();
+  if (pool_.keys(layer).scalar_type() == at::kFloat) {
+    write<float>(layer, key, value);
+    return attend_blocks<float>(layer, query);
+  }
+  write<uint16_t>(layer, key, value);
+  return attend_blocks<uint16_t>(layer, query);
 }
 
 // Keys or values that lie by token as [num_blocks * block_tokens, K, C].
@@ -77,35 +94,33 @@ at::Tensor PagedAttention::pool_rows(const at::Tensor& blocks) const {
   return blocks.view({-1, num_kv_heads_, head_dim_});
 }
 
-PagedAttention::Strides PagedAttention::strides() const {
-  const int64_t size = pool_.block_tokens();
-  if (pool_.layout() == BlockLayout::kByToken)
-    return {head_dim_, num_kv_heads_ * head_dim_, 1, num_kv_heads_ * head_dim_};
-  return {size * head_dim_, 1, size, head_dim_};
-}
-
+template <class Element>
 void PagedAttention::write(int64_t layer, const at::Tensor& key_TKC, const at::Tensor& value_TKC) const {
-  const auto [head_stride, key_stride, channel_stride, value_stride] = strides();
   const float *key = key_TKC.const_data_ptr<float>(), *value = value_TKC.const_data_ptr<float>();
-  float* const keys = pool_.keys(layer).mutable_data_ptr<float>();
-  float* const values = pool_.values(layer).mutable_data_ptr<float>();
-  const int64_t size = pool_.block_tokens(), block_stride = size * num_kv_heads_ * head_dim_;
+  auto* const keys = static_cast<Element*>(pool_.keys(layer).mutable_data_ptr());
+  auto* const values = static_cast<Element*>(pool_.values(layer).mutable_data_ptr());
+  const int64_t size = pool_.block_tokens(), head_size = size * head_dim_;
   for (const int64_t slot : slots_T_) {
-    const int64_t block = slot / size * block_stride, place = slot % size;
+    const int64_t first = slot / size * num_kv_heads_ * head_size, place = slot % size;
     for (int64_t head = 0; head < num_kv_heads_; ++head, key += head_dim_, value += head_dim_) {
-      float* to_key = keys + block + head * head_stride + place * key_stride;
-      for (int64_t c = 0; c < head_dim_; ++c) to_key[c * channel_stride] = key[c];
-      std::memcpy(values + block + head * head_stride + place * value_stride, value, head_dim_ * sizeof(float));
+      Element* to_key = keys + first + head * head_size + place;
+      Element* to_value = values + first + head * head_size + place * head_dim_;
+      for (int64_t c = 0; c < head_dim_; ++c) {
+        to_key[c * size] = stored<Element>(key[c]);
+        to_value[c] = stored<Element>(value[c]);
+      }
     }
   }
 }
 
+template <class Element>
 at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_THC) const {
-  const int64_t group = num_heads_ / num_kv_heads_, head_stride = strides().head;
+  const int64_t group = num_heads_ / num_kv_heads_, head_size = pool_.block_tokens() * head_dim_;
   const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim_));
   at::Tensor out_THC = at::empty_like(query_THC);
-  const float *query = query_THC.const_data_ptr<float>(), *keys = pool_.keys(layer).const_data_ptr<float>(),
-              *values = pool_.values(layer).const_data_ptr<float>();
+  const float* query = query_THC.const_data_ptr<float>();
+  const auto* keys = static_cast<const Element*>(pool_.keys(layer).const_data_ptr());
+  const auto* values = static_cast<const Element*>(pool_.values(layer).const_data_ptr());
   float* out = out_THC.mutable_data_ptr<float>();
   const int64_t num_scratch = kernels::attend_scratch_floats(max_keys_, head_dim_);
   const auto attend_item = [&](int64_t item) {
@@ -119,14 +134,18 @@ at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_
                                   .position_stride = num_heads_ * head_dim_,
                                   .head_stride = head_dim_,
                                   .num_keys = piece.num_keys};
-    const kernels::KeyValues source{.keys = keys + head * head_stride,
-                                    .values = values + head * head_stride,
-                                    .block_table = piece.block_table,
-                                    .block_tokens = pool_.block_tokens(),
-                                    .block_stride = pool_.block_tokens() * num_kv_heads_ * head_dim_,
-                                    .token_stride = strides().value,
-                                    .keys_by_channel = pool_.layout() == BlockLayout::kByHead};
-    kernels::attend(rows, source, head_dim_, scale, nullptr, ops::scratch(num_scratch));
+    const kernels::KeyValuesOf<Element> source{.keys = keys + head * head_size,
+                                               .values = values + head * head_size,
+                                               .block_table = piece.block_table,
+                                               .block_tokens = pool_.block_tokens(),
+                                               .block_stride = num_kv_heads_ * head_size,
+                                               .token_stride = head_dim_,
+                                               .keys_by_channel = true};
+    if constexpr (std::is_same_v<Element, float>) {
+      kernels::attend(rows, source, head_dim_, scale, nullptr, ops::scratch(num_scratch));
+    } else {
+      kernels::attend_bf16(rows, source, head_dim_, scale, ops::scratch(num_scratch));
+    }
   };
   const auto num_items = static_cast<int64_t>(pieces_.size()) * num_kv_heads_;
   ops::claim_items(num_items, 2 * work_ * num_heads_ * head_dim_, attend_item);
@@ -138,8 +157,9 @@ at::Tensor PagedAttention::attend_gathered(int64_t layer, const at::Tensor& quer
   int64_t start = 0;
   for (const Context& context : contexts_) {
     const int64_t num_queries = context.num_queries;
-    const at::Tensor keys = pool_rows(pool_.keys(layer)).index_select(0, context.slots_N);
-    const at::Tensor values = pool_rows(pool_.values(layer)).index_select(0, context.slots_N);
+    const at::ScalarType dtype = query_THC.scalar_type();
+    const at::Tensor keys = pool_rows(pool_.keys(layer)).index_select(0, context.slots_N).to(dtype);
+    const at::Tensor values = pool_rows(pool_.values(layer)).index_select(0, context.slots_N).to(dtype);
     const at::Tensor out = at::scaled_dot_product_attention(
         heads_first(query_THC.narrow(0, start, num_queries)), heads_first(keys), heads_first(values),
         causal_mask(num_queries, keys.size(0), keys.device()), 0.0, false, std::nullopt, true);

@@ -12,7 +12,8 @@
 
 namespace seekrl::engine {
 
-// In f32 on the CPU it runs the kernel that training runs, so both give the same bits.
+// On the CPU it runs the kernel that training runs, over keys and values in the model's dtype, so that both give the
+// same bits.
 class PagedAttention : public model::Attention {
  public:
   PagedAttention(const model::DecoderConfig& config, const BlockPool& pool);
@@ -37,15 +38,10 @@ class PagedAttention : public model::Attention {
     at::Tensor slots_N;  // where the sequence's tokens live, up to and with the row's last
   };
 
-  // Steps inside a block, in floats: from head to head, from token to token of the keys, from channel to channel of
-  // the keys, from token to token of the values.
-  struct Strides {
-    int64_t head, key, channel, value;
-  };
-
-  Strides strides() const;
   at::Tensor pool_rows(const at::Tensor& blocks) const;
+  template <class Element>
   void write(int64_t layer, const at::Tensor& key_TKC, const at::Tensor& value_TKC) const;
+  template <class Element>
   at::Tensor attend_blocks(int64_t layer, const at::Tensor& query_THC) const;
   at::Tensor attend_gathered(int64_t layer, const at::Tensor& query_THC) const;
 

@@ -1,4 +1,5 @@
-// Attention of a few query rows over the keys and values of one key head, contiguous or in blocks; f32, CPU.
+// Attention of a few query rows over the keys and values of one key head, contiguous or in blocks; f32 on the CPU, over
+// keys and values of f32 or bf16.
 //
 // A row's result depends only on its query and its keys and values: not on where those lie, on the rows computed with
 // it, nor on the instruction set. Training and generation therefore agree bit for bit.
@@ -13,18 +14,21 @@ namespace seekrl::kernels {
 // Where token j's key and value of one key head lie, C floats each, at
 // base + block_table[j / block_tokens] * block_stride + (j % block_tokens) * token_stride.
 // Without a block table all tokens are in block 0.
-struct KeyValues {
-  const float* keys = nullptr;
-  const float* values = nullptr;
+template <class Element>
+struct KeyValuesOf {
+  const Element* keys = nullptr;
+  const Element* values = nullptr;
   const int32_t* block_table = nullptr;
   int64_t block_tokens = 0;  // read only with a block table
-  int64_t block_stride = 0;  // in floats
-  int64_t token_stride = 0;  // in floats
+  int64_t block_stride = 0;  // in elements
+  int64_t token_stride = 0;  // in elements
   // Keys with a block table may lie the other way round: channel c of token j is then at
   // keys + block_table[j / block_tokens] * block_stride + c * block_tokens + j % block_tokens. Decoding reads them
-  // without turning them. block_tokens is a multiple of 16; a block is read up to the next multiple of 16 tokens.
+  // without turning them, fastest where block_tokens is a multiple of 16.
   bool keys_by_channel = false;
 };
+using KeyValues = KeyValuesOf<float>;
+using Bf16KeyValues = KeyValuesOf<uint16_t>;  // the bits of bf16
 
 // The queries of `num_heads` heads that share one key head, at `num_positions` consecutive positions. Head h at
 // position p has its C floats at query + p * position_stride + h * head_stride, and its result at the same place of
@@ -51,6 +55,12 @@ void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, fl
             float* scratch);
 }
 SEEKRL_KERNEL(attend);
+
+// The same bits as attend over the widened keys and values; keys_by_channel alone.
+namespace reference {
+void attend_bf16(const QueryRows& rows, const Bf16KeyValues& source, int64_t head_dim, float scale, float* scratch);
+}
+SEEKRL_KERNEL(attend_bf16);
 
 // max_keys: the largest number of tokens any row attends over.
 int64_t attend_scratch_floats(int64_t max_keys, int64_t head_dim);

@@ -14,6 +14,9 @@ struct MatrixView {
   int64_t column_stride = 0;
 };
 
+// The panels of B that are laid out for a product are so wide.
+inline constexpr int64_t kPanelColumns = 64;
+
 // What the sum of each element of C starts from.
 enum class Start { kZero, kBias, kSelf };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/attention.h"
+#include "kernels/bf16.h"
 #include "kernels/logprob.h"
 #include "kernels/matmul.h"
 #include "kernels/packed.h"
@@ -11,11 +12,11 @@ namespace seekrl::kernels {
 
 // Every kernel, by its name in `reference` and in the namespace of each instruction set.
 #define SEEKRL_KERNELS(each)                                                                             \
-  each(attend) each(attend_backward) each(matmul) each(row_stats) each(row_backward) each(packed_matmul) \
-      each(add_layer_norm) each(gelu) each(rms_norm) each(rms_norm_backward) each(rope) each(silu_mul)   \
-          each(silu_mul_backward)
+  each(attend) each(attend_bf16) each(attend_backward) each(matmul) each(row_stats) each(row_backward)   \
+      each(packed_matmul) each(add_layer_norm) each(gelu) each(rms_norm) each(rms_norm_backward) each(rope) \
+          each(silu_mul) each(silu_mul_backward)
 // Those of bf16, for which there is one instruction set more.
-#define SEEKRL_BF16_KERNELS(each) each(packed_matmul_bf16) each(round_to_bf16)
+#define SEEKRL_BF16_KERNELS(each) each(dot_matmul) each(pair_matmul) each(round_to_bf16)
 
 #define SEEKRL_SLOT(name) decltype(&reference::name) name;
 struct KernelTable {

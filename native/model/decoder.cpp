@@ -9,9 +9,11 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "model/rope_frequencies.h"
+#include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
+#include "ops/round.h"
 #include "ops/silu_mul.h"
 
 namespace seekrl::model {
@@ -126,7 +128,7 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
   require(tokens_T.scalar_type() == at::kLong && positions_T.scalar_type() == at::kLong, ErrorCode::kDtype,
           "decoder: expected i64 tokens and positions");
   const RopeTable::Angles angles = rope_table_.at(positions_T);
-  at::Tensor x_TD = at::embedding(embedding_VD_, tokens_T);
+  at::Tensor x_TD = ops::embedding(embedding_VD_, tokens_T);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     const at::Tensor kept_R = i + 1 == layers_.size() ? rows_R : at::Tensor();
@@ -144,14 +146,20 @@ at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at:
   const int64_t num_tokens = x_TD.size(0), head_dim = config_.head_dim;
   at::Tensor query = ops::linear(x_TD, layer.q_weight, layer.q_bias).view({num_tokens, config_.num_heads, head_dim});
   at::Tensor key = ops::linear(x_TD, layer.k_weight, layer.k_bias).view({num_tokens, config_.num_kv_heads, head_dim});
-  const at::Tensor value =
+  at::Tensor value =
       ops::linear(x_TD, layer.v_weight, layer.v_bias).view({num_tokens, config_.num_kv_heads, head_dim});
   if (config_.qk_norm) {
     query = ops::rms_norm(query, layer.q_norm_C, config_.rms_norm_eps);
     key = ops::rms_norm(key, layer.k_norm_C, config_.rms_norm_eps);
   }
-  at::Tensor mixed = attention.attend(index, ops::rope(query, angles.cos_TF, angles.sin_TF),
-                                      ops::rope(key, angles.cos_TF, angles.sin_TF), value);
+  query = ops::rope(query, angles.cos_TF, angles.sin_TF);
+  key = ops::rope(key, angles.cos_TF, angles.sin_TF);
+  if (dtype_ == at::kBFloat16 && device_.is_cpu()) {
+    // As the engine keeps them.
+    key = ops::round_values(key);
+    value = ops::round_values(value);
+  }
+  at::Tensor mixed = attention.attend(index, query, key, value);
   if (rows_R.defined()) mixed = mixed.index_select(0, rows_R);
   return ops::linear(mixed.reshape({mixed.size(0), config_.num_heads * head_dim}), layer.o_weight, layer.o_bias);
 }

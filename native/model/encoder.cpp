@@ -9,9 +9,10 @@
 
 #include "base/error.h"
 #include "kernels/attention.h"
-#include "kernels/packed.h"
+#include "kernels/bf16.h"
 #include "kernels/rows.h"
 #include "ops/kernel_path.h"
+#include "ops/parallel.h"
 
 namespace seekrl::model {
 
@@ -83,7 +84,6 @@ struct Encoder::Work {
   int64_t num_tokens = 0;
   int num_helpers = 0;
   std::vector<float> x_TD, mixed_TD, query_key_value, inner_TI;
-  ops::PackedScratch scratch;
 
   void fit(const EncoderConfig& config, int64_t tokens) {
     num_tokens = tokens;
@@ -216,12 +216,12 @@ void Encoder::run_layer(const Layer& layer, const TextBatch& batch, Work& work) 
   using ops::Activation;
   const int64_t width = config_.hidden_size, inner = config_.intermediate_size, m = work.num_tokens;
   float *x = work.x_TD.data(), *mixed = work.mixed_TD.data(), *heads = work.query_key_value.data();
-  layer.query_key_value.apply(heads, 3 * width, x, width, m, Activation::kNone, work.num_helpers, work.scratch);
+  layer.query_key_value.apply(heads, 3 * width, x, width, m, Activation::kNone, work.num_helpers);
   attend(batch, work);
-  layer.attention_out.apply(mixed, width, heads, 3 * width, m, Activation::kNone, work.num_helpers, work.scratch);
+  layer.attention_out.apply(mixed, width, heads, 3 * width, m, Activation::kNone, work.num_helpers);
   add_norm(x, mixed, x, layer.attention_norm, work);
-  layer.inner.apply(work.inner_TI.data(), inner, x, width, m, Activation::kGelu, work.num_helpers, work.scratch);
-  layer.outer.apply(mixed, width, work.inner_TI.data(), inner, m, Activation::kNone, work.num_helpers, work.scratch);
+  layer.inner.apply(work.inner_TI.data(), inner, x, width, m, Activation::kGelu, work.num_helpers);
+  layer.outer.apply(mixed, width, work.inner_TI.data(), inner, m, Activation::kNone, work.num_helpers);
   add_norm(x, mixed, x, layer.out_norm, work);
 }
 
@@ -232,9 +232,9 @@ void Encoder::pool(const TextBatch& batch, Work& work, float* out) const {
     const int64_t length = batch.length(text);
     if (pooling_ == Pooling::kScore) {
       float* dense = work.mixed_TD.data();
-      classifier_dense_.apply(dense, width, first, width, 1, ops::Activation::kNone, 0, work.scratch);
+      classifier_dense_.apply(dense, width, first, width, 1, ops::Activation::kNone, 0);
       for (int64_t i = 0; i < width; ++i) dense[i] = std::tanh(dense[i]);
-      classifier_out_.apply(out + text, 1, dense, width, 1, ops::Activation::kNone, 0, work.scratch);
+      classifier_out_.apply(out + text, 1, dense, width, 1, ops::Activation::kNone, 0);
       continue;
     }
     pool_rows(out + text * width, first, length, width, pooling_);

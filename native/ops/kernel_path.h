@@ -13,6 +13,11 @@ bool is_cpu_f32(const Tensors&... tensors) {
   return ((!tensors.defined() || (tensors.device().is_cpu() && tensors.scalar_type() == at::kFloat)) && ...);
 }
 
+// Whether x is f32 and the weight bf16, both on the CPU: how a model of bf16 computes there.
+inline bool is_cpu_bf16(const at::Tensor& x, const at::Tensor& weight) {
+  return is_cpu_f32(x) && weight.device().is_cpu() && weight.scalar_type() == at::kBFloat16;
+}
+
 // Whether the result must remember how it was made.
 template <class... Tensors>
 bool needs_grad(const Tensors&... tensors) {

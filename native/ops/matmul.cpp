@@ -10,11 +10,11 @@ namespace seekrl::ops {
 
 namespace {
 
-constexpr int64_t kPanelColumns = 64;
+using kernels::kPanelColumns;
 
 int64_t block_rows(int64_t m, int64_t num_panels) {
   int64_t rows = 384;
-  while (rows > 96 && (m + rows - 1) / rows * num_panels < 4 * at::get_num_threads()) rows /= 2;
+  while (rows > 96 && (m + rows - 1) / rows * num_panels < 4 * (atens_helpers() + 1)) rows /= 2;
   return std::min(rows, m);
 }
 

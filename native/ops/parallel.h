@@ -1,29 +1,21 @@
-// Work items claimed one by one by as many threads as ATen may use.
+// Work items claimed one by one by several threads.
 #pragma once
 
-#include <ATen/Parallel.h>
-
-#include <algorithm>
 #include <cstdint>
-
-#include "base/claim_pool.h"
+#include <functional>
 
 namespace seekrl::ops {
 
-// Fewer multiply-adds than this are done sooner than a second thread wakes.
-inline constexpr int64_t kWorthAThread = int64_t{1} << 20;
+// Helpers of a caller that may use as many threads as ATen.
+int atens_helpers();
 
-// Runs body(item) for each item of [0, num_items) once, on as many threads as `work` (in multiply-adds, all items
-// together) is worth. The order of items among threads is not fixed.
-template <class Body>
-void claim_items(int64_t num_items, int64_t work, const Body& body) {
-  const int64_t worth = std::max<int64_t>(1, work / kWorthAThread);
-  const int64_t num_threads = std::min<int64_t>({num_items, worth, int64_t{at::get_num_threads()}});
-  if (num_threads <= 1) {
-    for (int64_t item = 0; item < num_items; ++item) body(item);
-    return;
-  }
-  ClaimPool::shared().run(num_items, static_cast<int>(num_threads - 1), body);
+// Runs body(item) once for each item of [0, num_items) on this thread and at most num_helpers of the process's claim
+// pool; on fewer when `work` (multiply-adds, all items together) is too little to share. The order of items among
+// threads is not fixed.
+void share_items(int64_t num_items, int num_helpers, int64_t work, const std::function<void(int64_t)>& body);
+
+inline void claim_items(int64_t num_items, int64_t work, const std::function<void(int64_t)>& body) {
+  share_items(num_items, atens_helpers(), work, body);
 }
 
 }  // namespace seekrl::ops

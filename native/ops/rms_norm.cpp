@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "kernels/rows.h"
+#include "ops/gradient.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
 
@@ -38,7 +39,8 @@ Normed forward_cpu(const at::Tensor& x, const at::Tensor& weight_D, double eps) 
   const int64_t d = weight_D.size(0), m = x.numel() / d;
   Normed normed = {at::empty_like(x), at::empty({m}, x.options())};
   float *y = normed.y.mutable_data_ptr<float>(), *scale = normed.scale_M.mutable_data_ptr<float>();
-  const float *from = x.const_data_ptr<float>(), *weight = weight_D.const_data_ptr<float>();
+  const at::Tensor wide_D = weight_D.to(at::kFloat);
+  const float *from = x.const_data_ptr<float>(), *weight = wide_D.const_data_ptr<float>();
   for_row_blocks(m, d, [&](int64_t first, int64_t count, int64_t) {
     kernels::rms_norm(y + first * d, scale + first, from + first * d, weight, count, d, static_cast<float>(eps));
   });
@@ -56,7 +58,7 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &x = saved[0], &weight_D = saved[1], &scale_M = saved[2];
-    const at::Tensor y_grad = grads[0].contiguous();
+    const at::Tensor y_grad = grads[0].contiguous(), wide_D = weight_D.to(at::kFloat);
     const int64_t d = weight_D.size(0), m = x.numel() / d;
     at::Tensor x_grad = at::empty_like(x);
     // Each block has its own sum, so that the total does not depend on the threads.
@@ -65,9 +67,11 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
     for_row_blocks(m, d, [&](int64_t first, int64_t count, int64_t block) {
       kernels::rms_norm_backward(to + first * d, weight_to + block * d, y_grad.const_data_ptr<float>() + first * d,
                                  x.const_data_ptr<float>() + first * d, scale_M.const_data_ptr<float>() + first,
-                                 weight_D.const_data_ptr<float>(), count, d);
+                                 wide_D.const_data_ptr<float>(), count, d);
     });
-    return {x_grad, weight_grads_BD.sum(0), at::Tensor()};
+    const at::Tensor target = gradient_target(weight_D);
+    target.add_(weight_grads_BD.sum(0));
+    return {x_grad, gradient_result(weight_D, target), at::Tensor()};
   }
 };
 
@@ -82,7 +86,7 @@ at::Tensor composition(const at::Tensor& x, const at::Tensor& weight_D, double e
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight_D, double eps) {
   require(weight_D.dim() == 1 && x.dim() > 0 && x.size(-1) == weight_D.size(0), ErrorCode::kShape,
           "rms_norm: expected x [..., D] and weight [D], got ", x.sizes(), " and ", weight_D.sizes());
-  if (!is_cpu_f32(x, weight_D)) return composition(x, weight_D, eps);
+  if (!is_cpu_f32(x, weight_D) && !is_cpu_bf16(x, weight_D)) return composition(x, weight_D, eps);
   const at::Tensor dense = x.contiguous();
   return needs_grad(x, weight_D) ? RmsNormFunction::apply(dense, weight_D, eps) : forward_cpu(dense, weight_D, eps).y;
 }

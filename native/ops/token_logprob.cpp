@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 #include "kernels/logprob.h"
+#include "ops/bf16_matmul.h"
+#include "ops/gradient.h"
 #include "ops/kernel_path.h"
 #include "ops/matmul.h"
 #include "ops/parallel.h"
@@ -25,7 +27,8 @@ using torch::autograd::variable_list;
 // What backward needs besides the inputs: the columns of stats_R4 are max, log_sum, entropy and log-probability.
 constexpr int64_t kNumStats = 4;
 
-int64_t chunk_rows(int64_t vocab_size) { return std::clamp<int64_t>((int64_t{1} << 22) / vocab_size, 64, 1024); }
+// Logits of 128 MB at once: each chunk reads and writes the head's whole gradient.
+int64_t chunk_rows(int64_t vocab_size) { return std::clamp<int64_t>((int64_t{1} << 25) / vocab_size, 64, 1024); }
 
 // Calls body(first row, rows of the chunk).
 template <class Body>
@@ -47,8 +50,15 @@ void for_rows(int64_t num_rows, int64_t vocab_size, const Body& body) {
 void logits_cpu(const at::Tensor& logits, const at::Tensor& hidden_RD, int64_t first, int64_t rows,
                 const at::Tensor& weight_VD) {
   const int64_t v = weight_VD.size(0), d = weight_VD.size(1);
-  parallel_matmul(logits.mutable_data_ptr<float>(), v, {hidden_RD.const_data_ptr<float>() + first * d, d, 1},
-                  {weight_VD.const_data_ptr<float>(), 1, d}, rows, v, d, kernels::Start::kZero, nullptr);
+  const float* hidden = hidden_RD.const_data_ptr<float>() + first * d;
+  float* to = logits.mutable_data_ptr<float>();
+  if (weight_VD.scalar_type() == at::kBFloat16) {
+    bf16_linear(to, v, round_rows(hidden, d, rows, d, atens_helpers()), bits_of(weight_VD), v, nullptr,
+                Activation::kNone, atens_helpers());
+    return;
+  }
+  parallel_matmul(to, v, {hidden, d, 1}, {weight_VD.const_data_ptr<float>(), 1, d}, rows, v, d, kernels::Start::kZero,
+                  nullptr);
 }
 
 at::Tensor forward_cpu(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
@@ -105,6 +115,29 @@ void logits_backward_cpu(const at::Tensor& logits, int64_t first, int64_t rows, 
   });
 }
 
+// What the chunk's logit gradients give to the hidden states (overwritten) and to the weight (added); either may be null.
+void head_backward_cpu(float* hidden_grad, float* weight_grad, const at::Tensor& logits_grad, const at::Tensor& hidden_RD,
+                       int64_t first, int64_t rows, const at::Tensor& weight_VD) {
+  const int64_t v = weight_VD.size(0), d = weight_VD.size(1);
+  const float *grad = logits_grad.const_data_ptr<float>(), *hidden = hidden_RD.const_data_ptr<float>() + first * d;
+  if (weight_VD.scalar_type() == at::kBFloat16) {
+    const Bf16Rows grad_rows = round_rows(grad, v, rows, v, atens_helpers());
+    if (hidden_grad != nullptr) {
+      bf16_input_grad(hidden_grad + first * d, grad_rows, bits_of(weight_VD), d, atens_helpers());
+    }
+    if (weight_grad == nullptr) return;
+    const at::Tensor rounded = rounded_rows(hidden_RD.narrow(0, first, rows));
+    return bf16_weight_grad(weight_grad, grad_rows, rows_of(rounded, d), atens_helpers());
+  }
+  if (hidden_grad != nullptr) {
+    parallel_matmul(hidden_grad + first * d, d, {grad, v, 1}, {weight_VD.const_data_ptr<float>(), d, 1}, rows, d, v,
+                    kernels::Start::kZero, nullptr);
+  }
+  if (weight_grad != nullptr) {
+    parallel_matmul(weight_grad, d, {grad, 1, v}, {hidden, d, 1}, v, d, rows, kernels::Start::kSelf, nullptr);
+  }
+}
+
 class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFunction> {
  public:
   static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD, const at::Tensor& weight_VD,
@@ -119,26 +152,20 @@ class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFuncti
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &hidden_RD = saved[0], &weight_VD = saved[1], &ids_R = saved[2], &stats_R4 = saved[3];
     const double temperature = context->saved_data["temperature"].toDouble();
-    const int64_t v = weight_VD.size(0), d = weight_VD.size(1), num_rows = hidden_RD.size(0);
+    const int64_t v = weight_VD.size(0), num_rows = hidden_RD.size(0);
     const ResultGradients result_grads(grads, num_rows, hidden_RD.options());
     at::Tensor logits = at::empty({std::min(num_rows, chunk_rows(v)), v}, hidden_RD.options());
     at::Tensor hidden_grad, weight_grad;
     if (context->needs_input_grad(0)) hidden_grad = at::empty_like(hidden_RD);
-    if (context->needs_input_grad(1)) weight_grad = at::zeros_like(weight_VD);
+    if (context->needs_input_grad(1)) weight_grad = gradient_target(weight_VD);
+    float* hidden_to = hidden_grad.defined() ? hidden_grad.mutable_data_ptr<float>() : nullptr;
+    float* weight_to = weight_grad.defined() ? weight_grad.mutable_data_ptr<float>() : nullptr;
     for_chunks(hidden_RD, weight_VD, [&](int64_t first, int64_t rows) {
       logits_cpu(logits, hidden_RD, first, rows, weight_VD);
       logits_backward_cpu(logits, first, rows, ids_R, stats_R4, result_grads, temperature);
-      const float* logits_grad = logits.const_data_ptr<float>();
-      if (hidden_grad.defined()) {
-        parallel_matmul(hidden_grad.mutable_data_ptr<float>() + first * d, d, {logits_grad, v, 1},
-                        {weight_VD.const_data_ptr<float>(), d, 1}, rows, d, v, kernels::Start::kZero, nullptr);
-      }
-      if (weight_grad.defined()) {
-        parallel_matmul(weight_grad.mutable_data_ptr<float>(), d, {logits_grad, 1, v},
-                        {hidden_RD.const_data_ptr<float>() + first * d, d, 1}, v, d, rows, kernels::Start::kSelf,
-                        nullptr);
-      }
+      head_backward_cpu(hidden_to, weight_to, logits, hidden_RD, first, rows, weight_VD);
     });
+    if (weight_grad.defined()) weight_grad = gradient_result(weight_VD, weight_grad);
     return {hidden_grad, weight_grad, at::Tensor(), at::Tensor()};
   }
 };
@@ -205,7 +232,7 @@ void check(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::T
 TokenLogprob token_logprob(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
                            double temperature) {
   check(hidden_RD, weight_VD, ids_R, temperature);
-  if (!is_cpu_f32(hidden_RD, weight_VD)) {
+  if (!is_cpu_f32(hidden_RD, weight_VD) && !is_cpu_bf16(hidden_RD, weight_VD)) {
     const variable_list results = ComposedFunction::apply(hidden_RD, weight_VD, ids_R, temperature);
     return {results[0], results[1]};
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "ops/norm.h"
 
 namespace seekrl::train {
 
@@ -60,8 +61,8 @@ AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options)
   for (size_t i = 0; i < parameters_.size(); ++i) {
     at::Tensor& value = parameters_[i].value;
     value.requires_grad_(true);
-    // With a gradient already in place, autograd adds to it: f32 gradients are summed in the arena itself.
-    if (is_f32(value)) value.mutable_grad() = gradients_[i];
+    // With a gradient already in place, autograd adds to it: gradients of every dtype are summed in the arena itself.
+    value.mutable_grad() = gradients_[i];
   }
 }
 
@@ -75,30 +76,13 @@ AdamW::~AdamW() {
 void AdamW::backward(const at::Tensor& loss) {
   try {
     loss.backward();
-    gather();
   } catch (...) {
     zero_gradients();
     throw;
   }
 }
 
-// Gradients of parameters that are not f32 go into the f32 sum.
-void AdamW::gather() {
-  at::NoGradGuard no_grad;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    at::Tensor& gradient = parameters_[i].value.mutable_grad();
-    if (is_f32(parameters_[i].value) || !gradient.defined()) continue;
-    gradients_[i].add_(gradient);
-    gradient.reset();
-  }
-}
-
-void AdamW::zero_gradients() {
-  gradient_arena_.zero_();
-  for (auto& parameter : parameters_) {
-    if (!is_f32(parameter.value)) parameter.value.mutable_grad().reset();
-  }
-}
+void AdamW::zero_gradients() { gradient_arena_.zero_(); }
 
 void AdamW::update(const Group& group, double learning_rate, const std::optional<at::Tensor>& gradient_divisor) const {
   if (group.masters.empty()) return;
@@ -111,7 +95,7 @@ void AdamW::update(const Group& group, double learning_rate, const std::optional
 
 double AdamW::step(double learning_rate) {
   at::NoGradGuard no_grad;
-  const double norm = at::linalg_vector_norm(gradient_arena_, 2, std::nullopt, false, at::kDouble).item<double>();
+  const double norm = ops::norm(gradient_arena_);
   if (!std::isfinite(norm)) {
     zero_gradients();
     fail(ErrorCode::kRange, "gradient norm: expected a finite number, got ", norm);

@@ -56,7 +56,6 @@ class AdamW {
     std::vector<at::Tensor> masters, gradients, first, second;
   };
 
-  void gather();
   void update(const Group& group, double learning_rate, const std::optional<at::Tensor>& gradient_divisor) const;
 
   std::vector<model::Parameter> parameters_;

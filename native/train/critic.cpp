@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "ops/linear.h"
 #include "train/hidden.h"
 
 namespace seekrl::train {
@@ -35,7 +36,7 @@ Critic::Critic(std::shared_ptr<model::Decoder> trunk, AdamWOptions options)
 
 at::Tensor Critic::predict(const Batch& batch) const {
   const at::Tensor states_RD = row_states(*trunk_, batch);
-  return (at::matmul(states_RD, head_[0].value.squeeze(0)) + head_[1].value).to(at::kFloat);
+  return ops::linear(states_RD, head_[0].value, head_[1].value).squeeze(1).to(at::kFloat);
 }
 
 std::vector<model::Parameter> Critic::state() const {

@@ -7,7 +7,15 @@ import { Model } from "../../lib/model/model.ts";
 const vocabSize = 97;
 
 /** A decoder small enough to run hundreds of steps a second; large weights make its distributions uneven. */
-export function tinyModel({ seed = 1, maxPosition = 512 } = {}): Promise<Model> {
+export function tinyModel({
+  seed = 1,
+  maxPosition = 512,
+  dtype = "float32",
+}: {
+  readonly seed?: number;
+  readonly maxPosition?: number;
+  readonly dtype?: "float32" | "bfloat16";
+} = {}): Promise<Model> {
   const shape = {
     vocabSize,
     hiddenSize: 32,
@@ -19,7 +27,7 @@ export function tinyModel({ seed = 1, maxPosition = 512 } = {}): Promise<Model> 
     qkvBias: true,
     tieEmbeddings: true,
   };
-  return Model.create(shape, { seed, std: 0.3 });
+  return Model.create(shape, { seed, std: 0.3, dtype });
 }
 
 /** Token i stands for the character 32 + i, the last one for the end of a text. */

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "check.h"
 #include "kernels/attention.h"
+#include "kernels/bf16.h"
 #include "kernels/cpu/exp.h"
 #include "kernels/isa.h"
 #include "kernels/logprob.h"
@@ -142,46 +143,77 @@ TEST("row-wise kernels have the same bits on every instruction set") {
 TEST("a packed product has the bits of the plain one on every instruction set") {
   for (const auto& [m, n, k] : {Product{1, 1, 2}, {7, 65, 18}, {6, 64, 256}, {13, 100, 300}, {3, 130, 514}}) {
     const Floats a = random_floats(m * k, 1), b = random_floats(n * k, 2), bias = random_floats(n, 3);
-    Floats expected(m * n), packed(num_packed_panels(n) * kPackedColumns * k);
+    Floats expected(m * n), packed(num_packed_panels(n) * kPanelColumns * k);
     reference::matmul(expected.data(), n, {a.data(), k, 1}, {b.data(), 1, k}, m, n, k, Start::kBias, bias.data(),
                       nullptr);
     pack_weight(packed.data(), b.data(), n, k);
     with_each_isa([&, m = m, n = n, k = k] {
       Floats c(m * n);
-      for (int64_t column = 0; column < n; column += kPackedColumns) {
+      for (int64_t column = 0; column < n; column += kPanelColumns) {
         packed_matmul(c.data() + column, n, a.data(), k, packed.data() + column * k, m,
-                      std::min(kPackedColumns, n - column), k, bias.data() + column);
+                      std::min(kPanelColumns, n - column), k, bias.data() + column);
       }
       EXPECT(same_bits(c, expected));
     });
   }
 }
 
-TEST("a product in bf16 is the exact one of its rounded factors up to f32 sums, the same for each row alone") {
-  for (const auto& [m, n, k] : {Product{1, 1, 2}, {7, 65, 18}, {6, 64, 256}, {13, 100, 300}}) {
-    const Floats a = random_floats(m * k, 1), b = random_floats(n * k, 2), bias = random_floats(n, 3);
-    std::vector<uint16_t> a_bf16(m * k), b_bf16(n * k), packed(num_packed_panels(n) * kPackedColumns * k);
+std::vector<uint16_t> rounded(const Floats& x) {
+  std::vector<uint16_t> result(x.size());
+  round_to_bf16(result.data(), x.data(), static_cast<int64_t>(x.size()));
+  return result;
+}
+
+// sum over i of a[i] b[i] in double.
+double exact_dot(const uint16_t* a, int64_t a_step, const uint16_t* b, int64_t b_step, int64_t k) {
+  double sum = 0;
+  for (int64_t i = 0; i < k; ++i) sum += static_cast<double>(from_bf16(a[i * a_step])) * from_bf16(b[i * b_step]);
+  return sum;
+}
+
+TEST("a product of bf16 rows is the exact one up to f32 sums, the same for each row alone and in any company") {
+  for (const auto& [m, n, k] :
+       {Product{1, 1, 1}, {2, 21, 2}, {3, 6, 33}, {7, 65, 18}, {6, 64, 256}, {13, 100, 300}, {1, 37, 64}}) {
+    const Floats bias = random_floats(n, 3);
     with_each_isa([&, m = m, n = n, k = k] {
-      round_to_bf16(a_bf16.data(), a.data(), m * k);
-      round_to_bf16(b_bf16.data(), b.data(), n * k);
-      pack_weight(packed.data(), b_bf16.data(), n, k);
+      const std::vector<uint16_t> a = rounded(random_floats(m * k, 1)), b = rounded(random_floats(n * k, 2));
       Floats c(m * n), alone(n);
-      for (int64_t column = 0; column < n; column += kPackedColumns) {
-        const int64_t columns = std::min(kPackedColumns, n - column);
-        packed_matmul_bf16(c.data() + column, n, a_bf16.data(), k, packed.data() + column * k, m, columns, k,
-                           bias.data() + column);
-        packed_matmul_bf16(alone.data() + column, n, a_bf16.data() + (m - 1) * k, k, packed.data() + column * k, 1,
-                           columns, k, bias.data() + column);
-      }
-      EXPECT(std::memcmp(alone.data(), c.data() + (m - 1) * n, n * sizeof(float)) == 0);
+      dot_matmul(c.data(), n, a.data(), k, b.data(), k, m, n, k, bias.data());
       for (int64_t row = 0; row < m; ++row) {
+        for (int64_t rows = 1; rows <= std::min<int64_t>(m - row, 3); ++rows) {
+          Floats few(rows * n);
+          dot_matmul(few.data(), n, a.data() + row * k, k, b.data(), k, rows, n, k, bias.data());
+          EXPECT(std::memcmp(few.data(), c.data() + row * n, rows * n * sizeof(float)) == 0);
+        }
         for (int64_t column = 0; column < n; ++column) {
-          double sum = bias[column];
-          for (int64_t i = 0; i < k; ++i) {
-            sum += static_cast<double>(from_bf16(a_bf16[row * k + i])) * from_bf16(b_bf16[column * k + i]);
-          }
+          const double sum = exact_dot(a.data() + row * k, 1, b.data() + column * k, 1, k) + bias[column];
           // k sums of terms of about one, each rounded to f32.
           EXPECT_NEAR(c[row * n + column], sum, 1e-6 * static_cast<double>(k) + 1e-6);
+        }
+      }
+      dot_matmul(alone.data(), n, a.data(), k, b.data(), k, 1, n, k, nullptr);
+      for (int64_t column = 0; column < n; ++column) EXPECT_NEAR(alone[column] + bias[column], c[column], 1e-6);
+    });
+  }
+}
+
+TEST("a product of pairs of rows is the exact one up to f32 sums, from zero and on top of what is there") {
+  for (const auto& [m, n, k] : {Product{1, 1, 1}, {7, 64, 18}, {6, 33, 257}, {13, 50, 300}}) {
+    with_each_isa([&, m = m, n = n, k = k] {
+      // C_MN = A_KM^T B_KN, as the gradient of a weight is made.
+      const std::vector<uint16_t> a = rounded(random_floats(k * m, 1)), b = rounded(random_floats(k * n, 2));
+      const int64_t depth = (k + 1) / 2 * 2;
+      std::vector<uint16_t> rows(depth * kPanelColumns, 1), panel(depth * kPanelColumns, 1);
+      pair_rows(rows.data(), a.data(), m, k, m);
+      pair_rows(panel.data(), b.data(), n, k, n);
+      for (const Start start : {Start::kZero, Start::kSelf}) {
+        Floats c(m * n, 0.5f);
+        pair_matmul(c.data(), n, {rows.data(), 2, 2 * kPanelColumns}, panel.data(), m, n, depth, start);
+        for (int64_t row = 0; row < m; ++row) {
+          for (int64_t column = 0; column < n; ++column) {
+            const double sum = exact_dot(a.data() + row, m, b.data() + column, n, k) + (start == Start::kSelf ? 0.5 : 0);
+            EXPECT_NEAR(c[row * n + column], sum, 1e-6 * static_cast<double>(k) + 1e-6);
+          }
         }
       }
     });

@@ -49,7 +49,8 @@ inline void gather_rows(float* to, const float* from, const QueryRows& rows, con
   }
 }
 
-inline int64_t token_offset(const KeyValues& source, int64_t token) {
+template <class Element>
+inline int64_t token_offset(const KeyValuesOf<Element>& source, int64_t token) {
   if (source.block_table == nullptr) return token * source.token_stride;
   const int64_t block = source.block_table[token / source.block_tokens];
   return block * source.block_stride + (token % source.block_tokens) * source.token_stride;
@@ -81,23 +82,25 @@ inline void dot_products(float* scores, const float* x, const float* base, const
 }
 
 // The same for keys that lie by channel, which are panels already.
-inline void dot_products_by_channel(float* scores, const float* x, const QueryRows& rows, const KeyValues& source,
-                                    const RowTile& tile, int64_t head_dim) {
+template <class Element>
+inline void dot_products_by_channel(float* scores, const float* x, const QueryRows& rows,
+                                    const KeyValuesOf<Element>& source, const RowTile& tile, int64_t head_dim) {
   for (int64_t first = 0; first < tile.most_keys; first += source.block_tokens) {
     const int64_t left = tile.most_keys - first;
     const int64_t count = left < source.block_tokens ? left : source.block_tokens;
     int64_t row = 0;
     while (keys_of(rows, tile.first + row) <= first) ++row;
-    const float* block = source.keys + source.block_table[first / source.block_tokens] * source.block_stride;
-    const int64_t columns = (count + kLanes - 1) / kLanes * kLanes;
+    const Element* block = source.keys + source.block_table[first / source.block_tokens] * source.block_stride;
     multiply(scores + row * tile.stride + first, tile.stride, nullptr, 0, {x + row * head_dim, head_dim, 1}, block,
-             source.block_tokens, tile.count - row, columns, head_dim);
+             source.block_tokens, tile.count - row, count, head_dim);
   }
 }
 
 // y_r += sum over tokens j in [first, end) in order of weights[r][j] base_j, for `count` rows.
-inline void add_weighted(float* y, const float* weights, int64_t stride, const float* base, const KeyValues& source,
-                         int64_t first, int64_t end, int64_t count, int64_t head_dim) {
+template <class Element>
+inline void add_weighted(float* y, const float* weights, int64_t stride, const Element* base,
+                         const KeyValuesOf<Element>& source, int64_t first, int64_t end, int64_t count,
+                         int64_t head_dim) {
   while (first < end) {
     int64_t run = end - first;
     if (source.block_table != nullptr) {
@@ -111,8 +114,9 @@ inline void add_weighted(float* y, const float* weights, int64_t stride, const f
 }
 
 // The weighted sums of a whole tile: the keys all rows see together, then each position's own.
-inline void weighted_sums(float* y, const float* weights, const float* base, const QueryRows& rows,
-                          const KeyValues& source, const RowTile& tile, int64_t head_dim) {
+template <class Element>
+inline void weighted_sums(float* y, const float* weights, const Element* base, const QueryRows& rows,
+                          const KeyValuesOf<Element>& source, const RowTile& tile, int64_t head_dim) {
   for (int64_t i = 0; i < tile.count * head_dim; ++i) y[i] = 0;
   add_weighted(y, weights, tile.stride, base, source, 0, tile.least_keys, tile.count, head_dim);
   for (int64_t row = 0; row < tile.count;) {
@@ -157,8 +161,9 @@ inline void scatter_rows(float* to, const float* from, const float* divisors, co
   }
 }
 
-inline void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, float scale, float* log_sum_exp,
-                   float* scratch) {
+template <class Element>
+inline void attend_over(const QueryRows& rows, const KeyValuesOf<Element>& source, int64_t head_dim, float scale,
+                        float* log_sum_exp, float* scratch) {
   const int64_t num_rows = rows.num_positions * rows.num_heads, max_keys = keys_of(rows, num_rows - 1);
   float* panel = scratch;
   float* query = panel + kPanelColumns * head_dim;
@@ -167,11 +172,10 @@ inline void attend(const QueryRows& rows, const KeyValues& source, int64_t head_
   for (int64_t first = 0; first < num_rows;) {
     const RowTile tile = row_tile(rows, first, max_keys, 1);
     gather_rows(query, rows.query, rows, tile, head_dim, scale);
-    if (source.keys_by_channel) {
-      dot_products_by_channel(scores, query, rows, source, tile, head_dim);
-    } else {
-      dot_products(scores, query, source.keys, rows, source, tile, head_dim, panel);
+    if constexpr (sizeof(Element) == sizeof(float)) {
+      if (!source.keys_by_channel) dot_products(scores, query, source.keys, rows, source, tile, head_dim, panel);
     }
+    if (source.keys_by_channel) dot_products_by_channel(scores, query, rows, source, tile, head_dim);
     float sums[kMostRows];
     for (int64_t r = 0; r < tile.count; ++r) {
       const SoftmaxSums softmax = exponentials(scores + r * tile.stride, keys_of(rows, first + r));
@@ -182,6 +186,16 @@ inline void attend(const QueryRows& rows, const KeyValues& source, int64_t head_
     scatter_rows(rows.out, mixed, sums, rows, tile, head_dim);
     first += tile.count;
   }
+}
+
+inline void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, float scale, float* log_sum_exp,
+                   float* scratch) {
+  attend_over(rows, source, head_dim, scale, log_sum_exp, scratch);
+}
+
+inline void attend_bf16(const QueryRows& rows, const Bf16KeyValues& source, int64_t head_dim, float scale,
+                        float* scratch) {
+  attend_over(rows, source, head_dim, scale, nullptr, scratch);
 }
 
 // Turns one row's scores into probabilities and its products into score gradients; zero beyond its keys.

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
+#include "kernels/bf16.h"
 #include "kernels/cpu/lanes.h"
-#include "kernels/packed.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
 
@@ -38,15 +38,15 @@ struct Pairs {
 };
 
 #if defined(__AVX512F__)
-inline Pairs widen(__m512i pairs) {
+inline Pairs widen_pairs(__m512i pairs) {
   return {{_mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16))},
           {_mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(static_cast<int>(0xffff0000u))))}};
 }
-inline Pairs load_pairs(const uint16_t* from) { return widen(_mm512_loadu_si512(from)); }
+inline Pairs load_pairs(const uint16_t* from) { return widen_pairs(_mm512_loadu_si512(from)); }
 inline Pairs broadcast_pair(const uint16_t* from) {
   int32_t pair;
   std::memcpy(&pair, from, sizeof(pair));
-  return widen(_mm512_set1_epi32(pair));
+  return widen_pairs(_mm512_set1_epi32(pair));
 }
 inline constexpr int kBf16Vectors = 2;
 #else
@@ -78,23 +78,144 @@ inline void round_lanes(uint16_t* to, const float* from) {
 
 #endif
 
+// Values that load_pairs reads.
+inline constexpr int64_t kPairLanes = 2 * kLanes;
+
+// totals[i] = the sum of the lanes of sums[i].
+#if defined(__AVX512F__)
+
+inline void add_lanes(float* totals, const Lanes (&sums)[16]) {
+  __m512 x[8];
+  for (int i = 0; i < 8; ++i) {
+    const __m512 a = sums[2 * i].all, b = sums[2 * i + 1].all;
+    x[i] = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+  }
+  for (int i = 0; i < 4; ++i) {
+    const __m512d a = _mm512_castps_pd(x[2 * i]), b = _mm512_castps_pd(x[2 * i + 1]);
+    x[i] = _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+  }
+  // Now each 128-bit part of x[i] has a quarter of the sums 4 i to 4 i + 3.
+  for (int i = 0; i < 2; ++i) {
+    const __m512 a = x[2 * i], b = x[2 * i + 1];
+    x[i] = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
+  }
+  const __m512 even = _mm512_shuffle_f32x4(x[0], x[1], 0x88), odd = _mm512_shuffle_f32x4(x[0], x[1], 0xdd);
+  _mm512_storeu_ps(totals, _mm512_add_ps(even, odd));
+}
+
+#else
+
+inline void add_lanes(float* totals, const Lanes (&sums)[16]) {
+  for (int i = 0; i < 16; ++i) totals[i] = sum_lanes(sums[i]);
+}
+
+#endif
+
+// Every sum of the tile has its share of 32 values of each row.
+template <int kRows, int kColumns>
+inline void add_dots(Lanes (&sums)[16], const uint16_t* a, int64_t a_stride, const uint16_t* b, int64_t b_stride) {
+  Pairs columns[kColumns];
+  for (int j = 0; j < kColumns; ++j) columns[j] = load_pairs(b + j * b_stride);
+  for (int r = 0; r < kRows; ++r) {
+    const Pairs row = load_pairs(a + r * a_stride);
+    for (int j = 0; j < kColumns; ++j) sums[r * kColumns + j] = add_products(sums[r * kColumns + j], row, columns[j]);
+  }
+}
+
+// kRows x kColumns elements of C, at most 16. Where `b` comes from memory, the rows after it are called for meanwhile.
+template <int kRows, int kColumns, bool kFetches>
+inline void dot_tile(float* c, int64_t c_stride, const uint16_t* a, int64_t a_stride, const uint16_t* b,
+                     int64_t b_stride, int64_t k, const float* bias) {
+  Lanes sums[16];
+  for (Lanes& sum : sums) sum = zeros();
+  int64_t i = 0;
+  for (; i + kPairLanes <= k; i += kPairLanes) {
+    if constexpr (kFetches) {
+      for (int j = 0; j < kColumns; ++j) {
+        _mm_prefetch(reinterpret_cast<const char*>(b + (kColumns + j) * b_stride + i), _MM_HINT_T0);
+      }
+    }
+    add_dots<kRows, kColumns>(sums, a + i, a_stride, b + i, b_stride);
+  }
+  if (i < k) {
+    uint16_t last_a[kRows * kPairLanes] = {}, last_b[kColumns * kPairLanes] = {};
+    const size_t size = static_cast<size_t>(k - i) * sizeof(uint16_t);
+    for (int r = 0; r < kRows; ++r) std::memcpy(last_a + r * kPairLanes, a + r * a_stride + i, size);
+    for (int j = 0; j < kColumns; ++j) std::memcpy(last_b + j * kPairLanes, b + j * b_stride + i, size);
+    add_dots<kRows, kColumns>(sums, last_a, kPairLanes, last_b, kPairLanes);
+  }
+  float totals[16];
+  add_lanes(totals, sums);
+  for (int r = 0; r < kRows; ++r) {
+    for (int j = 0; j < kColumns; ++j) {
+      const float total = totals[r * kColumns + j];
+      c[r * c_stride + j] = bias == nullptr ? total : total + bias[j];
+    }
+  }
+}
+
+#if defined(__AVX512F__)
+inline constexpr int kDotRows = 4, kDotColumns = 4, kLoneColumns = 16, kPairColumns = 8;
+#else
+inline constexpr int kDotRows = 2, kDotColumns = 2, kLoneColumns = 4, kPairColumns = 2;
+#endif
+
+// All rows of A with kColumns rows of B, which stay in the cache meanwhile; the last tile of rows is a smaller one.
+template <int kRows, int kColumns>
+inline void dot_columns(float* c, int64_t c_stride, const uint16_t* a, int64_t a_stride, const uint16_t* b,
+                        int64_t b_stride, int64_t m, int64_t k, const float* bias) {
+  if (m >= kRows) {
+    dot_tile<kRows, kColumns, true>(c, c_stride, a, a_stride, b, b_stride, k, bias);
+    int64_t row = kRows;
+    for (; row + kRows <= m; row += kRows) {
+      dot_tile<kRows, kColumns, false>(c + row * c_stride, c_stride, a + row * a_stride, a_stride, b, b_stride, k,
+                                       bias);
+    }
+    m -= row;
+    c += row * c_stride;
+    a += row * a_stride;
+  }
+  if constexpr (kRows > 1) {
+    if (m > 0) dot_columns<kRows - 1, kColumns>(c, c_stride, a, a_stride, b, b_stride, m, k, bias);
+  }
+}
+
+inline void dot_matmul(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_stride, const uint16_t* b_NK,
+                       int64_t b_stride, int64_t m, int64_t n, int64_t k, const float* bias_N) {
+  int64_t column = 0;
+  // As many columns as fit, with the widest tiles that leave a sum to each register.
+  const auto run = [&]<int kRows, int kColumns>() {
+    for (; column + kColumns <= n; column += kColumns) {
+      dot_columns<kRows, kColumns>(c_MN + column, c_stride, a_MK, a_stride, b_NK + column * b_stride, b_stride, m, k,
+                                   bias_N == nullptr ? nullptr : bias_N + column);
+    }
+  };
+  if (m == 1) run.template operator()<1, kLoneColumns>();
+  if (m == 2) run.template operator()<2, kPairColumns>();
+  run.template operator()<kDotRows, kDotColumns>();
+  run.template operator()<kDotRows, 1>();
+}
+
 // kRows x (kBf16Vectors * 16) elements of C: all of K in registers.
 template <int kRows>
-inline void multiply_pairs(float* c, int64_t c_stride, const uint16_t* a, int64_t a_stride, const uint16_t* panel,
-                           int64_t columns, int64_t k, const float* bias) {
+inline void multiply_pairs(float* c, int64_t c_stride, const PairRows& a, const uint16_t* panel, int64_t columns,
+                           int64_t k, Start start) {
   Lanes sums[kRows][kBf16Vectors];
   int64_t counts[kBf16Vectors];
   for (int v = 0; v < kBf16Vectors; ++v) {
     const int64_t left = columns - v * kLanes;
     counts[v] = left > kLanes ? kLanes : left < 0 ? 0 : left;
-    const Lanes start = bias == nullptr || counts[v] == 0 ? zeros() : load_first(bias + v * kLanes, counts[v]);
-    for (int r = 0; r < kRows; ++r) sums[r][v] = start;
-  }
-  for (int64_t i = 0; i < k; i += 2) {
-    Pairs b[kBf16Vectors];
-    for (int v = 0; v < kBf16Vectors; ++v) b[v] = load_pairs(panel + i * kPackedColumns + v * 2 * kLanes);
     for (int r = 0; r < kRows; ++r) {
-      const Pairs factor = broadcast_pair(a + r * a_stride + i);
+      const bool adds = start == Start::kSelf && counts[v] > 0;
+      sums[r][v] = adds ? load_first(c + r * c_stride + v * kLanes, counts[v]) : zeros();
+    }
+  }
+  const uint16_t* factors = a.data;
+  for (int64_t i = 0; i < k; i += 2, factors += a.pair_stride) {
+    Pairs b[kBf16Vectors];
+    for (int v = 0; v < kBf16Vectors; ++v) b[v] = load_pairs(panel + i * kPanelColumns + v * 2 * kLanes);
+    for (int r = 0; r < kRows; ++r) {
+      const Pairs factor = broadcast_pair(factors + r * a.row_stride);
       for (int v = 0; v < kBf16Vectors; ++v) sums[r][v] = add_products(sums[r][v], factor, b[v]);
     }
   }
@@ -104,24 +225,23 @@ inline void multiply_pairs(float* c, int64_t c_stride, const uint16_t* a, int64_
   }
 }
 
-inline void packed_matmul_bf16(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_stride,
-                               const uint16_t* panel, int64_t m, int64_t columns, int64_t k, const float* bias_N) {
+inline void pair_matmul(float* c_MN, int64_t c_stride, const PairRows& a_MK, const uint16_t* panel, int64_t m,
+                        int64_t columns, int64_t k, Start start) {
   constexpr int64_t kWidth = kBf16Vectors * kLanes;
   for (int64_t row = 0; row < m;) {
     const int64_t rows = m - row < 6 ? m - row : 6;
-    const uint16_t* a = a_MK + row * a_stride;
+    const PairRows a = {a_MK.data + row * a_MK.row_stride, a_MK.row_stride, a_MK.pair_stride};
     for (int64_t column = 0; column < columns; column += kWidth) {
       float* c = c_MN + row * c_stride + column;
       const uint16_t* b = panel + column * 2;
-      const float* bias = bias_N == nullptr ? nullptr : bias_N + column;
       const int64_t count = columns - column;
       switch (rows) {
-        case 1: multiply_pairs<1>(c, c_stride, a, a_stride, b, count, k, bias); break;
-        case 2: multiply_pairs<2>(c, c_stride, a, a_stride, b, count, k, bias); break;
-        case 3: multiply_pairs<3>(c, c_stride, a, a_stride, b, count, k, bias); break;
-        case 4: multiply_pairs<4>(c, c_stride, a, a_stride, b, count, k, bias); break;
-        case 5: multiply_pairs<5>(c, c_stride, a, a_stride, b, count, k, bias); break;
-        default: multiply_pairs<6>(c, c_stride, a, a_stride, b, count, k, bias); break;
+        case 1: multiply_pairs<1>(c, c_stride, a, b, count, k, start); break;
+        case 2: multiply_pairs<2>(c, c_stride, a, b, count, k, start); break;
+        case 3: multiply_pairs<3>(c, c_stride, a, b, count, k, start); break;
+        case 4: multiply_pairs<4>(c, c_stride, a, b, count, k, start); break;
+        case 5: multiply_pairs<5>(c, c_stride, a, b, count, k, start); break;
+        default: multiply_pairs<6>(c, c_stride, a, b, count, k, start); break;
       }
     }
     row += rows;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/attention.h"
+#include "kernels/bf16.h"
 #include "kernels/cpu/exp.h"
 #include "kernels/logprob.h"
 #include "kernels/matmul.h"
@@ -20,24 +21,30 @@ float sum_lanes(float (&lanes)[16]) {
   return lanes[0];
 }
 
-int64_t token_offset(const KeyValues& source, int64_t token) {
+template <class Element>
+int64_t token_offset(const KeyValuesOf<Element>& source, int64_t token) {
   if (source.block_table == nullptr) return token * source.token_stride;
   const int64_t block = source.block_table[token / source.block_tokens];
   return block * source.block_stride + (token % source.block_tokens) * source.token_stride;
 }
 
-int64_t key_offset(const KeyValues& source, int64_t token) {
+template <class Element>
+int64_t key_offset(const KeyValuesOf<Element>& source, int64_t token) {
   if (!source.keys_by_channel) return token_offset(source, token);
   return source.block_table[token / source.block_tokens] * source.block_stride + token % source.block_tokens;
 }
 
-void attend_row(float* out, const float* query, const KeyValues& source, int64_t num_keys, int64_t head_dim,
+float widened(float x) { return x; }
+float widened(uint16_t x) { return from_bf16(x); }
+
+template <class Element>
+void attend_row(float* out, const float* query, const KeyValuesOf<Element>& source, int64_t num_keys, int64_t head_dim,
                 float scale, float* log_sum_exp, float* scores) {
   const int64_t key_stride = source.keys_by_channel ? source.block_tokens : 1;
   for (int64_t j = 0; j < num_keys; ++j) {
-    const float* key = source.keys + key_offset(source, j);
+    const Element* key = source.keys + key_offset(source, j);
     float score = 0;
-    for (int64_t c = 0; c < head_dim; ++c) score = std::fma(query[c] * scale, key[c * key_stride], score);
+    for (int64_t c = 0; c < head_dim; ++c) score = std::fma(query[c] * scale, widened(key[c * key_stride]), score);
     scores[j] = score;
   }
   const float max = *std::max_element(scores, scores + num_keys);
@@ -50,17 +57,16 @@ void attend_row(float* out, const float* query, const KeyValues& source, int64_t
   for (int64_t c = 0; c < head_dim; ++c) {
     float mixed = 0;
     for (int64_t j = 0; j < num_keys; ++j) {
-      mixed = std::fma(scores[j], source.values[token_offset(source, j) + c], mixed);
+      mixed = std::fma(scores[j], widened(source.values[token_offset(source, j) + c]), mixed);
     }
     out[c] = mixed / sum;
   }
   if (log_sum_exp != nullptr) *log_sum_exp = max + std::log(sum);
 }
 
-}  // namespace
-
-void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, float scale, float* log_sum_exp,
-            float* scratch) {
+template <class Element>
+void attend_over(const QueryRows& rows, const KeyValuesOf<Element>& source, int64_t head_dim, float scale,
+                 float* log_sum_exp, float* scratch) {
   for (int64_t p = 0; p < rows.num_positions; ++p) {
     for (int64_t h = 0; h < rows.num_heads; ++h) {
       const int64_t offset = p * rows.position_stride + h * rows.head_stride;
@@ -69,6 +75,17 @@ void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, fl
                  head_dim, scale, row_log_sum_exp, scratch);
     }
   }
+}
+
+}  // namespace
+
+void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, float scale, float* log_sum_exp,
+            float* scratch) {
+  attend_over(rows, source, head_dim, scale, log_sum_exp, scratch);
+}
+
+void attend_bf16(const QueryRows& rows, const Bf16KeyValues& source, int64_t head_dim, float scale, float* scratch) {
+  attend_over(rows, source, head_dim, scale, nullptr, scratch);
 }
 
 void attend_backward(const QueryRows& rows, const KeyValues& source, const AttentionGradients& gradients,

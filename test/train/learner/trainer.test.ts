@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { native } from "../../../lib/base/addon/native.ts";
+import { Model } from "../../../lib/model/model.ts";
 import { packSequences, type TrainSequence } from "../../../lib/train/batch/packing.ts";
 import { type LossOptions, Trainer } from "../../../lib/train/learner/trainer.ts";
-import { filled, maxDifference, noise, tinyModel, tinySequence } from "../tiny.ts";
+import { filled, maxDifference, noise, tinyModel, tinySequence, tinyShape } from "../tiny.ts";
 
 const lengths = [17, 9, 31, 12, 24, 8];
 
@@ -47,6 +51,29 @@ test("loss and gradient do not depend on micro-batches or on the order of sequen
       assert.ok(Math.abs(cut.stats.loss - whole.stats.loss) < 1e-6);
       assert.ok(maxDifference(cut.gradient, whole.gradient) < 1e-6);
     }
+  }
+});
+
+test("gradients of bfloat16 weights are those of the same weights in float32, but for rounded factors", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+  try {
+    await using model = await Model.create(tinyShape, { seed: 1, std: 0.2, dtype: "bfloat16" });
+    await model.save(folder);
+    await using wide = await Model.load(folder, { dtype: "float32" });
+    await using trainer = await Trainer.open(model);
+    await using reference = await Trainer.open(wide);
+    const sequences = lengths.map((length, i) => withEverything(i, length));
+    // Twice: what is added to a gradient is added in float32.
+    for (let i = 0; i < 2; i += 1)
+      for (const each of [trainer, reference]) await each.accumulate(sequences, {});
+    for (const { name } of model.handle.tensors()) {
+      const [found, expected] = [await trainer.gradient(name), await reference.gradient(name)];
+      const size = Math.hypot(...expected);
+      const error = Math.hypot(...found.map((value, at) => value - expected[at]!));
+      assert.ok(error < 0.02 * size, `${name}: ${error / size} of its size`);
+    }
+  } finally {
+    await rm(folder, { recursive: true });
   }
 });
 

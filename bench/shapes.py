@@ -1,0 +1,19 @@
+"""Sizes of the models that benchmarks compare on, as shapes.ts has them, as configs of transformers."""
+
+SHAPES = {
+    "world": dict(vocab_size=1500, hidden_size=128, intermediate_size=384, num_hidden_layers=4, num_attention_heads=4,
+                  num_key_value_heads=2, max_position_embeddings=2048, tie_word_embeddings=True),
+    "qwen2.5-0.5b": dict(vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24,
+                         num_attention_heads=14, num_key_value_heads=2, max_position_embeddings=4096,
+                         tie_word_embeddings=True),
+}
+DTYPES = ("float32", "bfloat16")
+
+
+def model_of(shape, dtype):
+    """A Qwen2 model of that shape with random weights."""
+    import torch
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    torch.manual_seed(0)
+    return Qwen2ForCausalLM(Qwen2Config(**SHAPES[shape])).to(getattr(torch, dtype))

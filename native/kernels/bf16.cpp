@@ -1,0 +1,92 @@
+// Rounding to bf16, panels of pairs, and the products written plainly.
+#include "kernels/bf16.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace seekrl::kernels {
+
+uint16_t to_bf16(float x) {
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  if (std::isnan(x)) return static_cast<uint16_t>((bits >> 16) | 0x40u);
+  return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+float from_bf16(uint16_t x) { return std::bit_cast<float>(static_cast<uint32_t>(x) << 16); }
+
+void pair_rows(uint16_t* panel, const uint16_t* rows, int64_t stride, int64_t k, int64_t columns) {
+  for (int64_t i = 0; i < k; i += 2, panel += 2 * kPanelColumns) {
+    const uint16_t *even = rows + i * stride, *odd = even + stride;
+    if (columns < kPanelColumns || i + 1 == k) std::fill_n(panel, 2 * kPanelColumns, uint16_t{0});
+    if (i + 1 == k) {
+      for (int64_t column = 0; column < columns; ++column) panel[2 * column] = even[column];
+    } else if (columns == kPanelColumns) {
+      for (int64_t column = 0; column < kPanelColumns; ++column) {
+        panel[2 * column] = even[column];
+        panel[2 * column + 1] = odd[column];
+      }
+    } else {
+      for (int64_t column = 0; column < columns; ++column) {
+        panel[2 * column] = even[column];
+        panel[2 * column + 1] = odd[column];
+      }
+    }
+  }
+}
+
+namespace reference {
+
+namespace {
+
+// sum + a_0 b_0 + a_1 b_1, the odd product first.
+float add_pair(float sum, const uint16_t* a, const uint16_t* b) {
+  sum = std::fma(from_bf16(a[1]), from_bf16(b[1]), sum);
+  return std::fma(from_bf16(a[0]), from_bf16(b[0]), sum);
+}
+
+float dot(const uint16_t* a, const uint16_t* b, int64_t k) {
+  float sums[16] = {};
+  int64_t i = 0;
+  for (; i + 2 <= k; i += 2) sums[i / 2 % 16] = add_pair(sums[i / 2 % 16], a + i, b + i);
+  if (i < k) sums[i / 2 % 16] = std::fma(from_bf16(a[i]), from_bf16(b[i]), sums[i / 2 % 16]);
+  for (int width = 8; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) sums[lane] += sums[lane + width];
+  }
+  return sums[0];
+}
+
+}  // namespace
+
+void round_to_bf16(uint16_t* y, const float* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = to_bf16(x[i]);
+}
+
+void dot_matmul(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_stride, const uint16_t* b_NK,
+                int64_t b_stride, int64_t m, int64_t n, int64_t k, const float* bias_N) {
+  for (int64_t row = 0; row < m; ++row) {
+    for (int64_t column = 0; column < n; ++column) {
+      const float sum = dot(a_MK + row * a_stride, b_NK + column * b_stride, k);
+      c_MN[row * c_stride + column] = bias_N == nullptr ? sum : sum + bias_N[column];
+    }
+  }
+}
+
+void pair_matmul(float* c_MN, int64_t c_stride, const PairRows& a_MK, const uint16_t* panel, int64_t m, int64_t columns,
+                 int64_t k, Start start) {
+  for (int64_t row = 0; row < m; ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      float& c = c_MN[row * c_stride + column];
+      float sum = start == Start::kSelf ? c : 0.0f;
+      for (int64_t i = 0; i < k / 2; ++i) {
+        sum = add_pair(sum, a_MK.data + row * a_MK.row_stride + i * a_MK.pair_stride,
+                       panel + (i * kPanelColumns + column) * 2);
+      }
+      c = sum;
+    }
+  }
+}
+
+}  // namespace reference
+
+}  // namespace seekrl::kernels

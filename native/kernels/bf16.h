@@ -1,0 +1,52 @@
+// Products of bf16 matrices with f32 sums, and rounding to bf16; CPU. Factors are bits of bf16: the upper half of an f32.
+//
+// The order in which an element's products are added is fixed: it does not depend on M, N, on the tile that holds it nor
+// on the rows beside it. Between instruction sets the last bits of a sum differ.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/kernel.h"
+#include "kernels/matmul.h"
+
+namespace seekrl::kernels {
+
+// Rounded to the nearest, ties to even; not a number stays so.
+uint16_t to_bf16(float x);
+float from_bf16(uint16_t x);
+// Over n elements.
+namespace reference {
+void round_to_bf16(uint16_t* y, const float* x, int64_t n);
+}
+SEEKRL_KERNEL(round_to_bf16);
+
+// C_MN = A_MK B_NK^T + bias_N, rows of both along k, as activations and Hugging Face's weights lie: nothing is laid out
+// anew. Each element has 16 sums, of the pairs (2 i, 2 i + 1) by i mod 16, added in a fixed tree. bias_N may be null.
+// One thread; 2 M N K FLOP; reads B once for every 4 rows of A, from the cache where 4 rows of B stay there.
+namespace reference {
+void dot_matmul(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_stride, const uint16_t* b_NK,
+                int64_t b_stride, int64_t m, int64_t n, int64_t k, const float* bias_N);
+}
+SEEKRL_KERNEL(dot_matmul);
+
+// A matrix read by pairs along k: those of row r begin at data + r * row_stride, pair i at i * pair_stride from there.
+struct PairRows {
+  const uint16_t* data = nullptr;
+  int64_t row_stride = 0;
+  int64_t pair_stride = 2;
+};
+
+// The panel of `columns` (at most 64) columns of K rows, `stride` values apart: two rows side by side, value (i, column)
+// at panel[i / 2 * 128 + column * 2 + i % 2]. An odd last row is paired with zeros, columns beyond `columns` are zero.
+// Writes (K + 1) / 2 * 128 values.
+void pair_rows(uint16_t* panel, const uint16_t* rows, int64_t stride, int64_t k, int64_t columns);
+
+// C = start + A_MK panel for the panel's first `columns` columns: one chain over the pairs in order. kSelf adds to C,
+// kBias is not taken. K is even. One thread; 2 M 64 K FLOP.
+namespace reference {
+void pair_matmul(float* c_MN, int64_t c_stride, const PairRows& a_MK, const uint16_t* panel, int64_t m, int64_t columns,
+                 int64_t k, Start start);
+}
+SEEKRL_KERNEL(pair_matmul);
+
+}  // namespace seekrl::kernels

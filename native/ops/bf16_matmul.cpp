@@ -1,0 +1,136 @@
+// How the products are cut into items that threads claim, so that what an item reads again stays in its cache.
+#include "ops/bf16_matmul.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "kernels/bf16.h"
+#include "kernels/rows.h"
+#include "ops/parallel.h"
+
+namespace seekrl::ops {
+
+namespace {
+
+using kernels::kPanelColumns;
+
+// Values of bf16 that leave room for another operand in the second-level cache.
+constexpr int64_t kCachedValues = 196608;
+// Rows of a weight that one item multiplies: 128 KB take some microseconds to read, a claim takes a fraction of one.
+constexpr int64_t kItemValues = 65536;
+// Pairs of rows of a panel that is laid out and multiplied at once: 64 KB.
+constexpr int64_t kPanelRows = 512;
+
+int64_t even(int64_t k) { return (k + 1) / 2 * 2; }
+
+int64_t num_blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
+
+// This thread's memory for `size` values; `slot` tells apart what is in use at once.
+template <int slot>
+uint16_t* bf16_scratch(int64_t size) {
+  thread_local std::unique_ptr<uint16_t[]> memory;
+  thread_local int64_t most = 0;
+  if (size > most) {
+    memory.reset();
+    memory = std::make_unique_for_overwrite<uint16_t[]>(static_cast<size_t>(size));
+    most = size;
+  }
+  return memory.get();
+}
+
+void round_into(uint16_t* to, const float* x, int64_t x_stride, int64_t m, int64_t k, int num_helpers) {
+  constexpr int64_t kRows = 32;
+  const int64_t stride = even(k);
+  share_items(num_blocks(m, kRows), num_helpers, m * k, [&](int64_t block) {
+    for (int64_t row = block * kRows; row < std::min(m, (block + 1) * kRows); ++row) {
+      kernels::round_to_bf16(to + row * stride, x + row * x_stride, k);
+      if (stride > k) to[row * stride + k] = 0;
+    }
+  });
+}
+
+// All panels of `rows`: that of columns [64 p, 64 p + 64) begins at p * 64 * even(m).
+const uint16_t* panels_of(uint16_t* panels, const Bf16Rows& rows, int num_helpers) {
+  share_items(num_blocks(rows.k, kPanelColumns), num_helpers, rows.m * rows.k, [&](int64_t p) {
+    const int64_t column = p * kPanelColumns;
+    kernels::pair_rows(panels + column * even(rows.m), rows.data + column, rows.stride, rows.m,
+                       std::min(kPanelColumns, rows.k - column));
+  });
+  return panels;
+}
+
+}  // namespace
+
+at::Tensor rounded_rows(const at::Tensor& x_MK) {
+  const at::Tensor x = x_MK.contiguous();
+  const int64_t m = x.size(0), k = x.size(1);
+  at::Tensor rounded = at::empty({m, even(k)}, x.options().dtype(at::kBFloat16));
+  round_into(static_cast<uint16_t*>(rounded.mutable_data_ptr()), x.const_data_ptr<float>(), k, m, k, atens_helpers());
+  return rounded;
+}
+
+Bf16Rows rows_of(const at::Tensor& rounded, int64_t k) {
+  return {static_cast<const uint16_t*>(rounded.const_data_ptr()), rounded.size(0), k, rounded.size(1)};
+}
+
+Bf16Rows round_rows(const float* x, int64_t x_stride, int64_t m, int64_t k, int num_helpers) {
+  uint16_t* const to = bf16_scratch<0>(m * even(k));
+  round_into(to, x, x_stride, m, k, num_helpers);
+  return {to, m, k, even(k)};
+}
+
+void bf16_linear(float* y_MN, int64_t y_stride, const Bf16Rows& x_MK, const uint16_t* weight_NK, int64_t n,
+                 const float* bias_N, Activation activation, int num_helpers) {
+  const auto [x, m, k, stride] = x_MK;
+  if (m == 0) return;
+  const int64_t rows = std::clamp<int64_t>(kCachedValues / k / 4 * 4, 16, 256);
+  const int64_t columns = std::clamp<int64_t>(kItemValues / k / 16 * 16, 16, 256);
+  const int64_t num_columns = num_blocks(n, columns);
+  // Few rows are bound by reading the weight, which costs as much as about eight rows of arithmetic.
+  share_items(num_columns * num_blocks(m, rows), num_helpers, std::max<int64_t>(m, 8) * n * k, [&](int64_t item) {
+    const int64_t row = item / num_columns * rows, column = item % num_columns * columns;
+    const int64_t num_rows = std::min(rows, m - row), width = std::min(columns, n - column);
+    float* y = y_MN + row * y_stride + column;
+    kernels::dot_matmul(y, y_stride, x + row * stride, stride, weight_NK + column * k, k, num_rows, width, k,
+                        bias_N == nullptr ? nullptr : bias_N + column);
+    if (activation == Activation::kNone) return;
+    for (int64_t r = 0; r < num_rows; ++r) kernels::gelu(y + r * y_stride, y + r * y_stride, width);
+  });
+}
+
+void bf16_input_grad(float* x_grad_MK, const Bf16Rows& y_grad_MN, const uint16_t* weight_NK, int64_t k,
+                     int num_helpers) {
+  const auto [y_grad, m, n, stride] = y_grad_MN;
+  constexpr int64_t kRows = 512;
+  const int64_t num_panels = num_blocks(k, kPanelColumns);
+  share_items(num_panels * num_blocks(m, kRows), num_helpers, m * n * k, [&](int64_t item) {
+    const int64_t row = item / num_panels * kRows, column = item % num_panels * kPanelColumns;
+    const int64_t columns = std::min(kPanelColumns, k - column);
+    uint16_t* const panel = bf16_scratch<1>(kPanelRows * kPanelColumns);
+    for (int64_t first = 0; first < n; first += kPanelRows) {
+      const int64_t count = std::min(kPanelRows, n - first);
+      kernels::pair_rows(panel, weight_NK + first * k + column, k, count, columns);
+      kernels::pair_matmul(x_grad_MK + row * k + column, k, {y_grad + row * stride + first, stride, 2}, panel,
+                           std::min(kRows, m - row), columns, even(count),
+                           first == 0 ? kernels::Start::kZero : kernels::Start::kSelf);
+    }
+  });
+}
+
+void bf16_weight_grad(float* weight_grad_NK, const Bf16Rows& y_grad_MN, const Bf16Rows& x_MK, int num_helpers) {
+  const int64_t m = x_MK.m, n = y_grad_MN.k, k = x_MK.k, depth = even(m);
+  const int64_t num_rows = num_blocks(n, kPanelColumns), num_columns = num_blocks(k, kPanelColumns);
+  const uint16_t* const rows = panels_of(bf16_scratch<2>(num_rows * kPanelColumns * depth), y_grad_MN, num_helpers);
+  const uint16_t* const panels = panels_of(bf16_scratch<3>(num_columns * kPanelColumns * depth), x_MK, num_helpers);
+  share_items(num_rows * num_columns, num_helpers, m * n * k, [&](int64_t item) {
+    const int64_t row = item / num_columns * kPanelColumns, column = item % num_columns * kPanelColumns;
+    kernels::pair_matmul(weight_grad_NK + row * k + column, k, {rows + row * depth, 2, 2 * kPanelColumns},
+                         panels + column * depth, std::min(kPanelColumns, n - row), std::min(kPanelColumns, k - column),
+                         depth, kernels::Start::kSelf);
+  });
+}
+
+}  // namespace seekrl::ops

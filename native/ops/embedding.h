@@ -1,0 +1,11 @@
+// The rows of the embedding that tokens name.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace seekrl::ops {
+
+// weight_VD, tokens_T (i64) -> [T, D]: f32 on the CPU, the weight's dtype elsewhere. Differentiable in the weight.
+at::Tensor embedding(const at::Tensor& weight_VD, const at::Tensor& tokens_T);
+
+}  // namespace seekrl::ops
