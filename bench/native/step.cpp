@@ -13,7 +13,7 @@
 #include <string>
 
 #include "model/decoder.h"
-#include "ops/linear.h"
+#include "ops/products/linear.h"
 #include "ops/token_logprob.h"
 
 using namespace seekrl;

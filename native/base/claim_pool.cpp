@@ -21,8 +21,8 @@ ClaimPool& ClaimPool::shared() {
 
 namespace {
 
-// Sleeping and waking costs some microseconds each way, as long as a small job: whoever waits looks on for about so long
-// first (some 20 to 50 microseconds).
+// Sleeping and waking costs some microseconds each way, as long as a small job: whoever waits looks on for about so
+// long first (some 20 to 50 microseconds).
 constexpr int kLooks = 1000;
 
 void relax() {
@@ -79,7 +79,8 @@ void ClaimPool::run_shared(int64_t num_items, int num_helpers, const std::functi
   job->body = &body;
   publish(job);
   job->work();
-  for (int64_t done = job->num_done.load(); done < num_items; done = job->num_done.load()) wait_while(job->num_done, done);
+  for (int64_t done = job->num_done.load(); done < num_items; done = job->num_done.load())
+    wait_while(job->num_done, done);
   if (job->error != nullptr) std::rethrow_exception(job->error);
 }
 

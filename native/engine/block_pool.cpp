@@ -27,7 +27,9 @@ void use_huge_pages(at::Tensor& storage) {
 
 BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int64_t block_tokens, at::ScalarType dtype,
                      at::Device device)
-    : block_tokens_(block_tokens), layout_(device.is_cpu() ? BlockLayout::kByHead : BlockLayout::kByToken), references_(num_blocks, 0) {
+    : block_tokens_(block_tokens),
+      layout_(device.is_cpu() ? BlockLayout::kByHead : BlockLayout::kByToken),
+      references_(num_blocks, 0) {
   const int64_t row = config.num_kv_heads * config.head_dim;
   storage_ = at::empty({config.num_layers * 2, num_blocks, block_tokens * row}, at::device(device).dtype(dtype));
   use_huge_pages(storage_);

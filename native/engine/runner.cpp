@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include "ops/linear.h"
+#include "ops/products/linear.h"
 #include "ops/token_logprob.h"
 
 namespace seekrl::engine {

@@ -1,7 +1,8 @@
-// Products of bf16 matrices with f32 sums, and rounding to bf16; CPU. Factors are bits of bf16: the upper half of an f32.
+// Products of bf16 matrices with f32 sums, and rounding to bf16; CPU. Factors are bits of bf16: the upper half of an
+// f32.
 //
-// The order in which an element's products are added is fixed: it does not depend on M, N, on the tile that holds it nor
-// on the rows beside it. Between instruction sets the last bits of a sum differ.
+// The order in which an element's products are added is fixed: it does not depend on M, N, on the tile that holds it
+// nor on the rows beside it. Between instruction sets the last bits of a sum differ.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +37,9 @@ struct PairRows {
   int64_t pair_stride = 2;
 };
 
-// The panel of `columns` (at most 64) columns of K rows, `stride` values apart: two rows side by side, value (i, column)
-// at panel[i / 2 * 128 + column * 2 + i % 2]. An odd last row is paired with zeros, columns beyond `columns` are zero.
-// Writes (K + 1) / 2 * 128 values.
+// The panel of `columns` (at most 64) columns of K rows, `stride` values apart: two rows side by side, value (i,
+// column) at panel[i / 2 * 128 + column * 2 + i % 2]. An odd last row is paired with zeros, columns beyond `columns`
+// are zero. Writes (K + 1) / 2 * 128 values.
 void pair_rows(uint16_t* panel, const uint16_t* rows, int64_t stride, int64_t k, int64_t columns);
 
 // C = start + A_MK panel for the panel's first `columns` columns: one chain over the pairs in order. kSelf adds to C,

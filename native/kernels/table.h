@@ -11,8 +11,8 @@
 namespace seekrl::kernels {
 
 // Every kernel, by its name in `reference` and in the namespace of each instruction set.
-#define SEEKRL_KERNELS(each)                                                                             \
-  each(attend) each(attend_bf16) each(attend_backward) each(matmul) each(row_stats) each(row_backward)   \
+#define SEEKRL_KERNELS(each)                                                                                \
+  each(attend) each(attend_bf16) each(attend_backward) each(matmul) each(row_stats) each(row_backward)      \
       each(packed_matmul) each(add_layer_norm) each(gelu) each(rms_norm) each(rms_norm_backward) each(rope) \
           each(silu_mul) each(silu_mul_backward)
 // Those of bf16, for which there is one instruction set more.

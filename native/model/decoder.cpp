@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "model/rope_frequencies.h"
 #include "ops/embedding.h"
-#include "ops/linear.h"
+#include "ops/products/linear.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
 #include "ops/round.h"
@@ -146,8 +146,7 @@ at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at:
   const int64_t num_tokens = x_TD.size(0), head_dim = config_.head_dim;
   at::Tensor query = ops::linear(x_TD, layer.q_weight, layer.q_bias).view({num_tokens, config_.num_heads, head_dim});
   at::Tensor key = ops::linear(x_TD, layer.k_weight, layer.k_bias).view({num_tokens, config_.num_kv_heads, head_dim});
-  at::Tensor value =
-      ops::linear(x_TD, layer.v_weight, layer.v_bias).view({num_tokens, config_.num_kv_heads, head_dim});
+  at::Tensor value = ops::linear(x_TD, layer.v_weight, layer.v_bias).view({num_tokens, config_.num_kv_heads, head_dim});
   if (config_.qk_norm) {
     query = ops::rms_norm(query, layer.q_norm_C, config_.rms_norm_eps);
     key = ops::rms_norm(key, layer.k_norm_C, config_.rms_norm_eps);

@@ -9,7 +9,7 @@
 
 #include "model/text_encoder.h"
 #include "model/weights.h"
-#include "ops/packed_linear.h"
+#include "ops/products/packed_linear.h"
 
 namespace seekrl::model {
 

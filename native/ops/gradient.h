@@ -1,5 +1,5 @@
-// Where the gradient of a weight is summed: in the f32 tensor that its trainer attached as its gradient, so that none of
-// its own size is made for each product, and that of a bf16 weight is not rounded on its way.
+// Where the gradient of a weight is summed: in the f32 tensor that its trainer attached as its gradient, so that none
+// of its own size is made for each product, and that of a bf16 weight is not rounded on its way.
 #pragma once
 
 #include <ATen/core/Tensor.h>

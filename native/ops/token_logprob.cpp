@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "kernels/logprob.h"
-#include "ops/bf16_matmul.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
-#include "ops/matmul.h"
 #include "ops/parallel.h"
+#include "ops/products/bf16_matmul.h"
+#include "ops/products/matmul.h"
 
 namespace seekrl::ops {
 
@@ -115,9 +115,10 @@ void logits_backward_cpu(const at::Tensor& logits, int64_t first, int64_t rows, 
   });
 }
 
-// What the chunk's logit gradients give to the hidden states (overwritten) and to the weight (added); either may be null.
-void head_backward_cpu(float* hidden_grad, float* weight_grad, const at::Tensor& logits_grad, const at::Tensor& hidden_RD,
-                       int64_t first, int64_t rows, const at::Tensor& weight_VD) {
+// What the chunk's logit gradients give to the hidden states (overwritten) and to the weight (added); either may be
+// null.
+void head_backward_cpu(float* hidden_grad, float* weight_grad, const at::Tensor& logits_grad,
+                       const at::Tensor& hidden_RD, int64_t first, int64_t rows, const at::Tensor& weight_VD) {
   const int64_t v = weight_VD.size(0), d = weight_VD.size(1);
   const float *grad = logits_grad.const_data_ptr<float>(), *hidden = hidden_RD.const_data_ptr<float>() + first * d;
   if (weight_VD.scalar_type() == at::kBFloat16) {

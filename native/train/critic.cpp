@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "ops/linear.h"
+#include "ops/products/linear.h"
 #include "train/hidden.h"
 
 namespace seekrl::train {

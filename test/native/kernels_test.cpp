@@ -211,7 +211,8 @@ TEST("a product of pairs of rows is the exact one up to f32 sums, from zero and 
         pair_matmul(c.data(), n, {rows.data(), 2, 2 * kPanelColumns}, panel.data(), m, n, depth, start);
         for (int64_t row = 0; row < m; ++row) {
           for (int64_t column = 0; column < n; ++column) {
-            const double sum = exact_dot(a.data() + row, m, b.data() + column, n, k) + (start == Start::kSelf ? 0.5 : 0);
+            const double sum =
+                exact_dot(a.data() + row, m, b.data() + column, n, k) + (start == Start::kSelf ? 0.5 : 0);
             EXPECT_NEAR(c[row * n + column], sum, 1e-6 * static_cast<double>(k) + 1e-6);
           }
         }

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "check.h"
-#include "ops/linear.h"
+#include "ops/products/linear.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
 #include "ops/silu_mul.h"

@@ -102,16 +102,16 @@ inline void multiply(float* c, int64_t c_stride, const float* start, int64_t sta
     const int64_t vectors = (columns + kLanes - 1) / kLanes;
     for (int64_t row = 0; row < m; row += kTileRows) {
       const Tile<Element> tile = {c + row * c_stride + column,
-                         c_stride,
-                         start == nullptr ? nullptr : start + row * start_stride + column,
-                         start_stride,
-                         a.data + row * a.row_stride,
-                         a.row_stride,
-                         a.column_stride,
-                         b + column,
-                         b_stride,
-                         k,
-                         columns - (vectors - 1) * kLanes};
+                                  c_stride,
+                                  start == nullptr ? nullptr : start + row * start_stride + column,
+                                  start_stride,
+                                  a.data + row * a.row_stride,
+                                  a.row_stride,
+                                  a.column_stride,
+                                  b + column,
+                                  b_stride,
+                                  k,
+                                  columns - (vectors - 1) * kLanes};
       multiply_vectors(tile, m - row < kTileRows ? m - row : kTileRows, vectors);
     }
   }

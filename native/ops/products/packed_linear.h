@@ -8,15 +8,15 @@
 #include <memory>
 #include <vector>
 
-#include "ops/bf16_matmul.h"
+#include "ops/products/bf16_matmul.h"
 
 namespace seekrl::ops {
 
 class PackedLinear {
  public:
   PackedLinear() = default;
-  // weight_NK, f32 or bf16, decides the arithmetic: bf16 rounds x and multiplies bf16 with f32 sums. bias_N of any dtype
-  // is kept as f32; may be undefined.
+  // weight_NK, f32 or bf16, decides the arithmetic: bf16 rounds x and multiplies bf16 with f32 sums. bias_N of any
+  // dtype is kept as f32; may be undefined.
   PackedLinear(const at::Tensor& weight_NK, const at::Tensor& bias_N);
 
   // y: M rows of N floats, y_stride apart; x: M rows of K floats. A row's result does not depend on the others.

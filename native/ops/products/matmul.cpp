@@ -1,5 +1,5 @@
 // How a product is cut: panels of 64 columns, and blocks of rows long enough to repay packing the panel.
-#include "ops/matmul.h"
+#include "ops/products/matmul.h"
 
 #include <algorithm>
 

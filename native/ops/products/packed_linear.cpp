@@ -1,5 +1,5 @@
 // Panels of outputs are the items that threads claim; the activation follows while a panel's block is in the cache.
-#include "ops/packed_linear.h"
+#include "ops/products/packed_linear.h"
 
 #include <ATen/ATen.h>
 
@@ -39,8 +39,8 @@ void PackedLinear::apply(float* y, int64_t y_stride, const float* x, int64_t x_s
                          int num_helpers) const {
   const float* bias = bias_.empty() ? nullptr : bias_.data();
   if (packed_ == nullptr) {
-    return bf16_linear(y, y_stride, round_rows(x, x_stride, m, k_, num_helpers),
-                       bits_of(weight_NK_), n_, bias, activation, num_helpers);
+    return bf16_linear(y, y_stride, round_rows(x, x_stride, m, k_, num_helpers), bits_of(weight_NK_), n_, bias,
+                       activation, num_helpers);
   }
   const int64_t num_panels = kernels::num_packed_panels(n_), num_blocks = (m + kBlockRows - 1) / kBlockRows;
   // Few rows are bound by reading the weight, which costs as much as about eight rows of arithmetic.

@@ -1,5 +1,5 @@
 // How the products are cut into items that threads claim, so that what an item reads again stays in its cache.
-#include "ops/bf16_matmul.h"
+#include "ops/products/bf16_matmul.h"
 
 #include <ATen/ATen.h>
 

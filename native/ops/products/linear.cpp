@@ -1,5 +1,5 @@
 // The linear op: our kernels on the CPU, where a row's bits must not depend on its batch; ATen's elsewhere.
-#include "ops/linear.h"
+#include "ops/products/linear.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "base/error.h"
-#include "ops/bf16_matmul.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
-#include "ops/matmul.h"
 #include "ops/parallel.h"
+#include "ops/products/bf16_matmul.h"
+#include "ops/products/matmul.h"
 
 namespace seekrl::ops {
 
@@ -25,8 +25,8 @@ void check(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor
               (!bias_N.defined() || (bias_N.dim() == 1 && bias_N.size(0) == weight_NK.size(0))),
           ErrorCode::kShape, "linear: expected x [M, K], weight [N, K], bias [N], got ", x_MK.sizes(), ", ",
           weight_NK.sizes());
-  require(x_MK.scalar_type() == weight_NK.scalar_type() || is_cpu_bf16(x_MK, weight_NK), ErrorCode::kDtype, "linear: x is ", x_MK.scalar_type(),
-          ", weight is ", weight_NK.scalar_type());
+  require(x_MK.scalar_type() == weight_NK.scalar_type() || is_cpu_bf16(x_MK, weight_NK), ErrorCode::kDtype,
+          "linear: x is ", x_MK.scalar_type(), ", weight is ", weight_NK.scalar_type());
 }
 
 at::Tensor forward_cpu(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
