@@ -54,7 +54,7 @@ export function throwIfAborted(signal: AbortSignal | undefined, what: string): v
 }
 
 /**
- * The code of an error of SeekRL, whichever language threw it: native errors are plain errors with a code.
+ * The code of an error of SeekRL, of another copy of it in the same process too.
  *
  * @param error - whatever was caught
  * @returns undefined for anything else

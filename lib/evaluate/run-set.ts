@@ -1,6 +1,6 @@
 /** Asks the questions of one set: many at once, each written down, judged beside the asking, losses counted. */
 import { performance } from "node:perf_hooks";
-import { shownValue } from "../base/check-options.ts";
+import { checkArgument, shownValue } from "../base/check-options.ts";
 import { codeOf, SeekError, throwIfAborted } from "../base/errors.ts";
 import type { Question, QuestionSet } from "../data/question.ts";
 import { type Loss, runQuestions } from "../rollout/run-questions.ts";
@@ -107,6 +107,8 @@ async function answered(
     },
   });
   throwIfAborted(signal, "evaluation");
+  checkArgument("agent's trajectory", trajectory, "object");
+  checkArgument("agent's trajectory: queries", trajectory.queries, "list");
   const tells = hasTold || trajectory.rounds === trajectory.failures;
   return resultOf(question, trajectory, {
     ...{ set, index, rules, elapsedSeconds: elapsed() },

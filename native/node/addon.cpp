@@ -3,6 +3,7 @@
 #include <napi.h>
 #include <torch/version.h>
 
+#include "node/environment.h"
 #include "node/guard.h"
 #include "node/model/encoder_api.h"
 #include "node/model/engine_api.h"
@@ -26,6 +27,10 @@ Napi::Value set_num_threads(const Napi::CallbackInfo& info) {
   });
 }
 
+void set_error_class(const Napi::CallbackInfo& info) {
+  Environment::of(info.Env()).error_class = Napi::Persistent(info[0].As<Napi::Function>());
+}
+
 }  // namespace
 }  // namespace seekrl::node
 
@@ -35,6 +40,7 @@ static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   run_queues_for(env);
   exports["torchVersion"] = Napi::Function::New(env, torch_version);
   exports["setNumThreads"] = Napi::Function::New(env, set_num_threads);
+  exports["setErrorClass"] = Napi::Function::New(env, set_error_class);
   export_model(env, exports);
   export_engine(env, exports);
   export_train(env, exports);

@@ -9,14 +9,18 @@
 #include <thread>
 
 #include "base/error.h"
+#include "node/environment.h"
 
 namespace seekrl::node {
 
 namespace {
 
 Napi::Error coded(Napi::Env env, ErrorCode code, const std::string& message) {
+  const Napi::String name = Napi::String::New(env, code_name(code)), text = Napi::String::New(env, message);
+  const Napi::FunctionReference& error_class = Environment::of(env).error_class;
+  if (!error_class.IsEmpty()) return Napi::Error(env, error_class.New({name, text}));
   Napi::Error error = Napi::Error::New(env, message);
-  error.Set("code", Napi::String::New(env, code_name(code)));
+  error.Set("code", name);
   return error;
 }
 

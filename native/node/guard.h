@@ -12,7 +12,7 @@
 
 namespace seekrl::node {
 
-// The JavaScript error for whatever was thrown: `code` set, message kept.
+// The JavaScript error for whatever was thrown, of the class that setErrorClass named: `code` set, message kept.
 Napi::Error to_js_error(Napi::Env env, std::exception_ptr error);
 
 // Runs `body` and turns any C++ exception into a JavaScript one.

@@ -3,17 +3,10 @@
 
 #include <utility>
 
+#include "node/environment.h"
 #include "node/guard.h"
 
 namespace seekrl::node {
-
-namespace {
-
-struct InstanceData {
-  std::shared_ptr<Mailbox> mailbox;
-};
-
-}  // namespace
 
 Mailbox::Mailbox(Napi::Env env) {
   auto ignore = Napi::Function::New(env, [](const Napi::CallbackInfo&) {});
@@ -23,11 +16,11 @@ Mailbox::Mailbox(Napi::Env env) {
 
 void Mailbox::install(Napi::Env env) {
   auto mailbox = std::shared_ptr<Mailbox>(new Mailbox(env));
-  env.SetInstanceData(new InstanceData{mailbox});
+  env.SetInstanceData(new Environment{mailbox, {}});
   env.AddCleanupHook([mailbox] { mailbox->close(); });
 }
 
-std::shared_ptr<Mailbox> Mailbox::of(Napi::Env env) { return env.GetInstanceData<InstanceData>()->mailbox; }
+std::shared_ptr<Mailbox> Mailbox::of(Napi::Env env) { return Environment::of(env).mailbox; }
 
 void Mailbox::close() {
   std::lock_guard lock(mutex_);

@@ -57,3 +57,14 @@ test("so are another system's name, another mode of an index and another shape o
     message: /unknown key "numHead"/,
   });
 });
+
+test("an agent that gives no trajectory is named", async () => {
+  const questions = [{ id: "0", question: "Where?", answers: ["Rome"] }];
+  for (const given of [undefined, {}]) {
+    const agent = (async () => given) as unknown as EvaluateOptions["agent"];
+    await assert.rejects(evaluate({ questions, agent }), {
+      code: "ERR_ARGUMENT",
+      message: /^agent's trajectory/,
+    });
+  }
+});

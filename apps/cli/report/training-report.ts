@@ -41,7 +41,7 @@ export function settingsLines(
     `memory     ${bytesText(total)} and what a micro-batch needs: ${held.map(([name, bytes]) => `${name} ${bytesText(bytes)}`).join(", ")}`,
     `recipe     ${recipe}; ${algorithmText(algorithm)}`,
     `data       ${numberText(numQuestions)} questions; ${batchQuestions} x ${samples} rollouts a step at temperature ${sampling.temperature ?? 1}`,
-    `updates    ${steps} steps of ${epochs * miniBatches} (${epochs} epochs x ${miniBatches} mini-batches)`,
+    `updates    ${steps} steps of ${epochs * miniBatches} (epochs ${epochs} x mini-batches ${miniBatches})`,
     `rate       ${learningRate}, ${warmupText(warmupSteps, steps)}, then ${decay === "linear" ? "linearly to 0" : decay}`,
   ];
 }

@@ -1,4 +1,5 @@
 /** The face of the native addon, one file per area; nothing above `lib` ever sees these types. */
+import type { ErrorCode } from "../errors.ts";
 import type { NativeEngines } from "./engines.ts";
 import type { NativeEncoders, NativeModels } from "./models.ts";
 import type { NativeCorpus, NativeFolders, NativePassages } from "./passages.ts";
@@ -10,6 +11,8 @@ import type { NativeBm25, NativeHashedEmbedder, NativeLexicon } from "./words.ts
 interface NativeProcess {
   /** Version of the libtorch the addon was built against, for example `2.13.0`. */
   torchVersion(): string;
+  /** What errors are made of from here on: `new errorClass(code, message)`. */
+  setErrorClass(errorClass: new (code: ErrorCode, message: string) => Error): void;
   /** Bounds the threads of tensor work. */
   setNumThreads(numThreads: number): Promise<void>;
 }

@@ -24,7 +24,9 @@ function load(): Addon {
   const { folder } = JSON.parse(readFileSync(join(build, "libtorch.json"), "utf8")) as { folder: string };
   const preload = require(join(build, "cmake", "Release", "seekrl_preload.node")) as Preload;
   for (const path of libtorchLibraries(folder)) preload.openLibrary(path);
-  return require(addonPath) as Addon;
+  const addon = require(addonPath) as Addon;
+  addon.setErrorClass(SeekError);
+  return addon;
 }
 
 let loaded: Addon | undefined;
