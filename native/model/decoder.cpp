@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "model/rope_frequencies.h"
+#include "ops/add.h"
 #include "ops/embedding.h"
 #include "ops/products/linear.h"
 #include "ops/rms_norm.h"
@@ -134,8 +135,8 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
     const at::Tensor kept_R = i + 1 == layers_.size() ? rows_R : at::Tensor();
     const at::Tensor normed_TD = ops::rms_norm(x_TD, layer.input_norm_D, config_.rms_norm_eps);
     const at::Tensor mixed = attention_block(layer, static_cast<int64_t>(i), normed_TD, angles, attention, kept_R);
-    x_TD = (kept_R.defined() ? x_TD.index_select(0, kept_R) : x_TD) + mixed;
-    x_TD = x_TD + mlp_block(layer, ops::rms_norm(x_TD, layer.post_norm_D, config_.rms_norm_eps));
+    x_TD = ops::add(kept_R.defined() ? x_TD.index_select(0, kept_R) : x_TD, mixed);
+    x_TD = ops::add(x_TD, mlp_block(layer, ops::rms_norm(x_TD, layer.post_norm_D, config_.rms_norm_eps)));
   }
   return ops::rms_norm(x_TD, norm_D_, config_.rms_norm_eps);
 }

@@ -4,7 +4,11 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
+
+#include "kernels/bf16.h"
 #include "ops/kernel_path.h"
+#include "ops/parallel.h"
 
 namespace seekrl::ops {
 
@@ -13,7 +17,18 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-at::Tensor rounded(const at::Tensor& x) { return x.to(at::kBFloat16).to(at::kFloat); }
+at::Tensor rounded(const at::Tensor& x) {
+  constexpr int64_t kBlock = 16384;
+  at::Tensor y = at::empty_like(x);
+  float* to = y.mutable_data_ptr<float>();
+  const float* from = x.const_data_ptr<float>();
+  const int64_t size = x.numel();
+  claim_items((size + kBlock - 1) / kBlock, size * 4, [&](int64_t block) {
+    const int64_t end = std::min(size, (block + 1) * kBlock);
+    for (int64_t i = block * kBlock; i < end; ++i) to[i] = kernels::from_bf16(kernels::to_bf16(from[i]));
+  });
+  return y;
+}
 
 class RoundFunction : public torch::autograd::Function<RoundFunction> {
  public:
@@ -23,6 +38,9 @@ class RoundFunction : public torch::autograd::Function<RoundFunction> {
 
 }  // namespace
 
-at::Tensor round_values(const at::Tensor& x) { return needs_grad(x) ? RoundFunction::apply(x) : rounded(x); }
+at::Tensor round_values(const at::Tensor& x) {
+  const at::Tensor dense = x.contiguous();
+  return needs_grad(dense) ? RoundFunction::apply(dense) : rounded(dense);
+}
 
 }  // namespace seekrl::ops

@@ -52,11 +52,13 @@ test("REINFORCE learns from one rollout of each question", async () => {
 
 test("the engine's log-probabilities are the trainer's bit for bit, and every step reports the gap", async () => {
   for (const algorithm of [algorithms.ppo, algorithms.grpo]) {
-    const seen: RlMetrics[] = [];
-    await runBandit({ algorithm, steps: 3, onStep: (metrics) => seen.push(metrics) });
-    for (const metrics of seen) {
-      assert.equal(metrics["logprob_gap/max"], 0);
-      assert.equal(metrics["logprob_gap/mean"], 0);
+    for (const dtype of ["float32", "bfloat16"] as const) {
+      const seen: RlMetrics[] = [];
+      await runBandit({ algorithm, dtype, steps: 3, onStep: (metrics) => seen.push(metrics) });
+      for (const metrics of seen) {
+        assert.equal(metrics["logprob_gap/max"], 0);
+        assert.equal(metrics["logprob_gap/mean"], 0);
+      }
     }
   }
 });

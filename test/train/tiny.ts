@@ -18,9 +18,9 @@ export const tinyShape = {
 };
 
 /** Two layers, width 16. One thread: the tests of many files run at the same time. */
-export async function tinyModel(seed = 1): Promise<Model> {
+export async function tinyModel(seed = 1, dtype: Model["dtype"] = "float32"): Promise<Model> {
   await native().setNumThreads(1);
-  return await Model.create(tinyShape, { seed, std: 0.2 });
+  return await Model.create(tinyShape, { seed, std: 0.2, dtype });
 }
 
 /** Numbers in [0, 1) that depend on nothing but the arguments. */

@@ -1,6 +1,7 @@
 /** A small reinforcement-learning run; also a program of its own, so that a test can kill it: `node rl-run.js FOLDER`. */
 import { pathToFileURL } from "node:url";
 import { Engine } from "../../../lib/engine/engine.ts";
+import type { Model } from "../../../lib/model/model.ts";
 import type { Sampling } from "../../../lib/rollout/seams.ts";
 import type { Segment, Trajectory } from "../../../lib/rollout/trajectory.ts";
 import { type Algorithm, algorithms } from "../../../lib/train/algorithm/algorithm.ts";
@@ -55,6 +56,7 @@ export function shareOfWanted({ segments }: Trajectory): number {
 
 /** What a run of the bandit varies. */
 export interface BanditOptions {
+  readonly dtype?: Model["dtype"];
   readonly algorithm: Algorithm;
   readonly steps: number;
   readonly folder?: string;
@@ -75,6 +77,7 @@ export async function runBandit({
   steps,
   folder,
   samples = 8,
+  dtype,
   oldLogprobs = "trainer",
   rewardFactor = () => 1,
   collapse,
@@ -82,7 +85,7 @@ export async function runBandit({
   onStep,
   signal,
 }: BanditOptions): Promise<void> {
-  await using model = await tinyModel();
+  await using model = await tinyModel(1, dtype);
   await using reference = await model.clone();
   await using engine = await Engine.open(model, { numBlocks: 400, blockTokens: 4 });
   await using trainer = await Trainer.open(model, { weightDecay: 0 });
