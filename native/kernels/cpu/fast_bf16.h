@@ -81,10 +81,10 @@ inline void round_lanes(uint16_t* to, const float* from) {
 // Values that load_pairs reads.
 inline constexpr int64_t kPairLanes = 2 * kLanes;
 
-// totals[i] = the sum of the lanes of sums[i].
 #if defined(__AVX512F__)
 
-inline void add_lanes(float* totals, const Lanes (&sums)[16]) {
+// The sum of the lanes of sums[i] in lane i.
+inline Lanes lane_sums(const Lanes (&sums)[16]) {
   __m512 x[8];
   for (int i = 0; i < 8; ++i) {
     const __m512 a = sums[2 * i].all, b = sums[2 * i + 1].all;
@@ -99,17 +99,40 @@ inline void add_lanes(float* totals, const Lanes (&sums)[16]) {
     const __m512 a = x[2 * i], b = x[2 * i + 1];
     x[i] = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
   }
-  const __m512 even = _mm512_shuffle_f32x4(x[0], x[1], 0x88), odd = _mm512_shuffle_f32x4(x[0], x[1], 0xdd);
-  _mm512_storeu_ps(totals, _mm512_add_ps(even, odd));
+  return {_mm512_add_ps(_mm512_shuffle_f32x4(x[0], x[1], 0x88), _mm512_shuffle_f32x4(x[0], x[1], 0xdd))};
 }
 
 #else
 
-inline void add_lanes(float* totals, const Lanes (&sums)[16]) {
+inline Lanes lane_sums(const Lanes (&sums)[16]) {
+  float totals[16];
   for (int i = 0; i < 16; ++i) totals[i] = sum_lanes(sums[i]);
+  return load(totals);
 }
 
 #endif
+
+// C's kRows x kColumns elements: lane r kColumns + j of `totals` and the bias of column j.
+template <int kRows, int kColumns>
+inline void store_totals(float* c, int64_t c_stride, Lanes totals, const float* bias) {
+  float biases[kLanes] = {};
+  if (bias != nullptr) {
+    for (int r = 0; r < kRows; ++r) std::memcpy(biases + r * kColumns, bias, kColumns * sizeof(float));
+    totals = totals + load(biases);
+  }
+#if defined(__AVX512F__)
+  if constexpr (kRows == 4 && kColumns == 4) {
+    _mm_storeu_ps(c, _mm512_castps512_ps128(totals.all));
+    _mm_storeu_ps(c + c_stride, _mm512_extractf32x4_ps(totals.all, 1));
+    _mm_storeu_ps(c + 2 * c_stride, _mm512_extractf32x4_ps(totals.all, 2));
+    _mm_storeu_ps(c + 3 * c_stride, _mm512_extractf32x4_ps(totals.all, 3));
+    return;
+  }
+#endif
+  float elements[kLanes];
+  store(elements, totals);
+  for (int r = 0; r < kRows; ++r) std::memcpy(c + r * c_stride, elements + r * kColumns, kColumns * sizeof(float));
+}
 
 // Every sum of the tile has its share of 32 values of each row.
 template <int kRows, int kColumns>
@@ -122,10 +145,22 @@ inline void add_dots(Lanes (&sums)[16], const uint16_t* a, int64_t a_stride, con
   }
 }
 
+// The last k < 32 values of each row, with zeros behind.
+template <int kRows, int kColumns>
+inline void add_last_dots(Lanes (&sums)[16], const uint16_t* a, int64_t a_stride, const uint16_t* b, int64_t b_stride,
+                          int64_t k) {
+  uint16_t last_a[kRows * kPairLanes] = {}, last_b[kColumns * kPairLanes] = {};
+  const size_t size = static_cast<size_t>(k) * sizeof(uint16_t);
+  for (int r = 0; r < kRows; ++r) std::memcpy(last_a + r * kPairLanes, a + r * a_stride, size);
+  for (int j = 0; j < kColumns; ++j) std::memcpy(last_b + j * kPairLanes, b + j * b_stride, size);
+  add_dots<kRows, kColumns>(sums, last_a, kPairLanes, last_b, kPairLanes);
+}
+
 // kRows x kColumns elements of C, at most 16. Where `b` comes from memory, the rows after it are called for meanwhile.
-template <int kRows, int kColumns, bool kFetches>
-inline void dot_tile(float* c, int64_t c_stride, const uint16_t* a, int64_t a_stride, const uint16_t* b,
-                     int64_t b_stride, int64_t k, const float* bias) {
+// Without a last part of less than 32 values the sums never leave their registers.
+template <int kRows, int kColumns, bool kFetches, bool kHasLast>
+[[gnu::always_inline]] inline void dot_tile(float* c, int64_t c_stride, const uint16_t* a, int64_t a_stride,
+                                            const uint16_t* b, int64_t b_stride, int64_t k, const float* bias) {
   Lanes sums[16];
   for (Lanes& sum : sums) sum = zeros();
   int64_t i = 0;
@@ -137,21 +172,8 @@ inline void dot_tile(float* c, int64_t c_stride, const uint16_t* a, int64_t a_st
     }
     add_dots<kRows, kColumns>(sums, a + i, a_stride, b + i, b_stride);
   }
-  if (i < k) {
-    uint16_t last_a[kRows * kPairLanes] = {}, last_b[kColumns * kPairLanes] = {};
-    const size_t size = static_cast<size_t>(k - i) * sizeof(uint16_t);
-    for (int r = 0; r < kRows; ++r) std::memcpy(last_a + r * kPairLanes, a + r * a_stride + i, size);
-    for (int j = 0; j < kColumns; ++j) std::memcpy(last_b + j * kPairLanes, b + j * b_stride + i, size);
-    add_dots<kRows, kColumns>(sums, last_a, kPairLanes, last_b, kPairLanes);
-  }
-  float totals[16];
-  add_lanes(totals, sums);
-  for (int r = 0; r < kRows; ++r) {
-    for (int j = 0; j < kColumns; ++j) {
-      const float total = totals[r * kColumns + j];
-      c[r * c_stride + j] = bias == nullptr ? total : total + bias[j];
-    }
-  }
+  if constexpr (kHasLast) add_last_dots<kRows, kColumns>(sums, a + i, a_stride, b + i, b_stride, k - i);
+  store_totals<kRows, kColumns>(c, c_stride, lane_sums(sums), bias);
 }
 
 #if defined(__AVX512F__)
@@ -160,40 +182,53 @@ inline constexpr int kDotRows = 4, kDotColumns = 4, kLoneColumns = 16, kPairColu
 inline constexpr int kDotRows = 2, kDotColumns = 2, kLoneColumns = 4, kPairColumns = 2;
 #endif
 
-// All rows of A with kColumns rows of B, which stay in the cache meanwhile; the last tile of rows is a smaller one.
-template <int kRows, int kColumns>
-inline void dot_columns(float* c, int64_t c_stride, const uint16_t* a, int64_t a_stride, const uint16_t* b,
-                        int64_t b_stride, int64_t m, int64_t k, const float* bias) {
-  if (m >= kRows) {
-    dot_tile<kRows, kColumns, true>(c, c_stride, a, a_stride, b, b_stride, k, bias);
-    int64_t row = kRows;
-    for (; row + kRows <= m; row += kRows) {
-      dot_tile<kRows, kColumns, false>(c + row * c_stride, c_stride, a + row * a_stride, a_stride, b, b_stride, k,
-                                       bias);
-    }
-    m -= row;
-    c += row * c_stride;
-    a += row * a_stride;
+// The matrices of one product.
+struct DotMatrices {
+  float* c;
+  int64_t c_stride;
+  const uint16_t* a;
+  int64_t a_stride;
+  const uint16_t* b;
+  int64_t b_stride;
+  int64_t n, k;
+  const float* bias;
+};
+
+// kRows rows of A from `row` on with the columns from `column` on, kColumns at once; returns the first that is left.
+template <int kRows, int kColumns, bool kFetches, bool kHasLast>
+inline int64_t dot_rows(const DotMatrices& of, int64_t row, int64_t column) {
+  for (; column + kColumns <= of.n; column += kColumns) {
+    dot_tile<kRows, kColumns, kFetches, kHasLast>(of.c + row * of.c_stride + column, of.c_stride,
+                                                  of.a + row * of.a_stride, of.a_stride, of.b + column * of.b_stride,
+                                                  of.b_stride, of.k, of.bias == nullptr ? nullptr : of.bias + column);
   }
-  if constexpr (kRows > 1) {
-    if (m > 0) dot_columns<kRows - 1, kColumns>(c, c_stride, a, a_stride, b, b_stride, m, k, bias);
+  return column;
+}
+
+// Rows of A by the tile: its rows stay in the first-level cache while those of B come from the second, or, for the
+// first tile, from memory. Few rows take the widest tiles that leave each sum a register.
+template <int kRows, bool kHasLast>
+inline void dot_all(const DotMatrices& of, int64_t row, int64_t m) {
+  if constexpr (kRows > 0) {
+    for (; row + kRows <= m; row += kRows) {
+      int64_t column = 0;
+      if (row == 0) {
+        if constexpr (kRows == 1) column = dot_rows<1, kLoneColumns, true, kHasLast>(of, row, column);
+        if constexpr (kRows == 2) column = dot_rows<2, kPairColumns, true, kHasLast>(of, row, column);
+        column = dot_rows<kRows, kDotColumns, true, kHasLast>(of, row, column);
+      } else {
+        column = dot_rows<kRows, kDotColumns, false, kHasLast>(of, row, column);
+      }
+      dot_rows<kRows, 1, false, kHasLast>(of, row, column);
+    }
+    dot_all<kRows - 1, kHasLast>(of, row, m);
   }
 }
 
 inline void dot_matmul(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_stride, const uint16_t* b_NK,
                        int64_t b_stride, int64_t m, int64_t n, int64_t k, const float* bias_N) {
-  int64_t column = 0;
-  // As many columns as fit, with the widest tiles that leave a sum to each register.
-  const auto run = [&]<int kRows, int kColumns>() {
-    for (; column + kColumns <= n; column += kColumns) {
-      dot_columns<kRows, kColumns>(c_MN + column, c_stride, a_MK, a_stride, b_NK + column * b_stride, b_stride, m, k,
-                                   bias_N == nullptr ? nullptr : bias_N + column);
-    }
-  };
-  if (m == 1) run.template operator()<1, kLoneColumns>();
-  if (m == 2) run.template operator()<2, kPairColumns>();
-  run.template operator()<kDotRows, kDotColumns>();
-  run.template operator()<kDotRows, 1>();
+  const DotMatrices of = {c_MN, c_stride, a_MK, a_stride, b_NK, b_stride, n, k, bias_N};
+  return k % kPairLanes == 0 ? dot_all<kDotRows, false>(of, 0, m) : dot_all<kDotRows, true>(of, 0, m);
 }
 
 // kRows x (kBf16Vectors * 16) elements of C: all of K in registers.
