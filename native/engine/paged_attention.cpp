@@ -75,9 +75,8 @@ void PagedAttention::prepare(const std::vector<Row>& rows) {
 at::Tensor PagedAttention::attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC,
                                   const at::Tensor& value_TKC) {
   if (!runs_kernel_) {
-    const at::ScalarType dtype = pool_.keys(layer).scalar_type();
-    pool_rows(pool_.keys(layer)).index_copy_(0, device_slots_T_, key_TKC.to(dtype));
-    pool_rows(pool_.values(layer)).index_copy_(0, device_slots_T_, value_TKC.to(dtype));
+    pool_rows(pool_.keys(layer)).index_copy_(0, device_slots_T_, key_TKC);
+    pool_rows(pool_.values(layer)).index_copy_(0, device_slots_T_, value_TKC);
     return attend_gathered(layer, query_THC);
   }
   const at::Tensor key = key_TKC.contiguous(), value = value_TKC.contiguous(), query = query_THC.contiguous();
@@ -157,9 +156,8 @@ at::Tensor PagedAttention::attend_gathered(int64_t layer, const at::Tensor& quer
   int64_t start = 0;
   for (const Context& context : contexts_) {
     const int64_t num_queries = context.num_queries;
-    const at::ScalarType dtype = query_THC.scalar_type();
-    const at::Tensor keys = pool_rows(pool_.keys(layer)).index_select(0, context.slots_N).to(dtype);
-    const at::Tensor values = pool_rows(pool_.values(layer)).index_select(0, context.slots_N).to(dtype);
+    const at::Tensor keys = pool_rows(pool_.keys(layer)).index_select(0, context.slots_N);
+    const at::Tensor values = pool_rows(pool_.values(layer)).index_select(0, context.slots_N);
     const at::Tensor out = at::scaled_dot_product_attention(
         heads_first(query_THC.narrow(0, start, num_queries)), heads_first(keys), heads_first(values),
         causal_mask(num_queries, keys.size(0), keys.device()), 0.0, false, std::nullopt, true);

@@ -23,7 +23,7 @@ SEEKRL_KERNEL(round_to_bf16);
 
 // C_MN = A_MK B_NK^T + bias_N, rows of both along k, as activations and Hugging Face's weights lie: nothing is laid out
 // anew. Each element has 16 sums, of the pairs (2 i, 2 i + 1) by i mod 16, added in a fixed tree. bias_N may be null.
-// One thread; 2 M N K FLOP; reads B once for every 4 rows of A, from the cache where 4 rows of B stay there.
+// One thread; 2 M N K FLOP; reads B once for every 4 rows of A.
 namespace reference {
 void dot_matmul(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_stride, const uint16_t* b_NK,
                 int64_t b_stride, int64_t m, int64_t n, int64_t k, const float* bias_N);

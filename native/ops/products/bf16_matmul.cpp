@@ -4,11 +4,10 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <memory>
-#include <vector>
 
 #include "kernels/bf16.h"
 #include "kernels/rows.h"
+#include "ops/kernel_path.h"
 #include "ops/parallel.h"
 
 namespace seekrl::ops {
@@ -21,25 +20,12 @@ using kernels::kPanelColumns;
 constexpr int64_t kCachedValues = 196608;
 // Rows of a weight that one item multiplies: 128 KB take some microseconds to read, a claim takes a fraction of one.
 constexpr int64_t kItemValues = 65536;
-// Pairs of rows of a panel that is laid out and multiplied at once: 64 KB.
+// Rows of a panel that is laid out and multiplied at once: 64 KB.
 constexpr int64_t kPanelRows = 512;
 
 int64_t even(int64_t k) { return (k + 1) / 2 * 2; }
 
 int64_t num_blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
-
-// This thread's memory for `size` values; `slot` tells apart what is in use at once.
-template <int slot>
-uint16_t* bf16_scratch(int64_t size) {
-  thread_local std::unique_ptr<uint16_t[]> memory;
-  thread_local int64_t most = 0;
-  if (size > most) {
-    memory.reset();
-    memory = std::make_unique_for_overwrite<uint16_t[]>(static_cast<size_t>(size));
-    most = size;
-  }
-  return memory.get();
-}
 
 void round_into(uint16_t* to, const float* x, int64_t x_stride, int64_t m, int64_t k, int num_helpers) {
   constexpr int64_t kRows = 32;
@@ -77,7 +63,7 @@ Bf16Rows rows_of(const at::Tensor& rounded, int64_t k) {
 }
 
 Bf16Rows round_rows(const float* x, int64_t x_stride, int64_t m, int64_t k, int num_helpers) {
-  uint16_t* const to = bf16_scratch<0>(m * even(k));
+  uint16_t* const to = scratch<uint16_t, 0>(m * even(k));
   round_into(to, x, x_stride, m, k, num_helpers);
   return {to, m, k, even(k)};
 }
@@ -109,7 +95,7 @@ void bf16_input_grad(float* x_grad_MK, const Bf16Rows& y_grad_MN, const uint16_t
   share_items(num_panels * num_blocks(m, kRows), num_helpers, m * n * k, [&](int64_t item) {
     const int64_t row = item / num_panels * kRows, column = item % num_panels * kPanelColumns;
     const int64_t columns = std::min(kPanelColumns, k - column);
-    uint16_t* const panel = bf16_scratch<1>(kPanelRows * kPanelColumns);
+    uint16_t* const panel = scratch<uint16_t, 1>(kPanelRows * kPanelColumns);
     for (int64_t first = 0; first < n; first += kPanelRows) {
       const int64_t count = std::min(kPanelRows, n - first);
       kernels::pair_rows(panel, weight_NK + first * k + column, k, count, columns);
@@ -123,8 +109,10 @@ void bf16_input_grad(float* x_grad_MK, const Bf16Rows& y_grad_MN, const uint16_t
 void bf16_weight_grad(float* weight_grad_NK, const Bf16Rows& y_grad_MN, const Bf16Rows& x_MK, int num_helpers) {
   const int64_t m = x_MK.m, n = y_grad_MN.k, k = x_MK.k, depth = even(m);
   const int64_t num_rows = num_blocks(n, kPanelColumns), num_columns = num_blocks(k, kPanelColumns);
-  const uint16_t* const rows = panels_of(bf16_scratch<2>(num_rows * kPanelColumns * depth), y_grad_MN, num_helpers);
-  const uint16_t* const panels = panels_of(bf16_scratch<3>(num_columns * kPanelColumns * depth), x_MK, num_helpers);
+  const uint16_t* const rows =
+      panels_of(scratch<uint16_t, 2>(num_rows * kPanelColumns * depth), y_grad_MN, num_helpers);
+  const uint16_t* const panels =
+      panels_of(scratch<uint16_t, 3>(num_columns * kPanelColumns * depth), x_MK, num_helpers);
   share_items(num_rows * num_columns, num_helpers, m * n * k, [&](int64_t item) {
     const int64_t row = item / num_columns * kPanelColumns, column = item % num_columns * kPanelColumns;
     kernels::pair_matmul(weight_grad_NK + row * k + column, k, {rows + row * depth, 2, 2 * kPanelColumns},
