@@ -11,7 +11,6 @@
 #include "model/rope_frequencies.h"
 #include "ops/add.h"
 #include "ops/embedding.h"
-#include "ops/products/linear.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
 #include "ops/round.h"
@@ -80,32 +79,26 @@ Decoder::Layer Decoder::add_layer(int64_t index, const Expect& expect) {
   const std::string prefix = "model.layers." + std::to_string(index) + ".";
   const int64_t width = config_.hidden_size, inner = config_.intermediate_size;
   const int64_t query_width = config_.num_heads * config_.head_dim, key_width = config_.num_kv_heads * config_.head_dim;
-  const auto weight = [&](const char* name, int64_t rows, int64_t columns) {
-    return add(prefix + name + ".weight", {rows, columns}, expect);
-  };
   const auto vector = [&](const std::string& name, int64_t size, bool exists) {
     return exists ? add(prefix + name, {size}, expect) : at::Tensor();
+  };
+  const auto projection = [&](const std::string& name, int64_t rows, int64_t columns, bool has_bias) {
+    const at::Tensor weight_NK = add(prefix + name + ".weight", {rows, columns}, expect);
+    return Projection{weight_NK, vector(name + ".bias", rows, has_bias)};
   };
   const bool qkv_bias = config_.qkv_bias || config_.attention_bias;
   Layer layer;
   layer.input_norm_D = vector("input_layernorm.weight", width, true);
-  layer.q_weight = weight("self_attn.q_proj", query_width, width);
-  layer.q_bias = vector("self_attn.q_proj.bias", query_width, qkv_bias);
-  layer.k_weight = weight("self_attn.k_proj", key_width, width);
-  layer.k_bias = vector("self_attn.k_proj.bias", key_width, qkv_bias);
-  layer.v_weight = weight("self_attn.v_proj", key_width, width);
-  layer.v_bias = vector("self_attn.v_proj.bias", key_width, qkv_bias);
-  layer.o_weight = weight("self_attn.o_proj", width, query_width);
-  layer.o_bias = vector("self_attn.o_proj.bias", width, config_.attention_bias);
+  layer.q = projection("self_attn.q_proj", query_width, width, qkv_bias);
+  layer.k = projection("self_attn.k_proj", key_width, width, qkv_bias);
+  layer.v = projection("self_attn.v_proj", key_width, width, qkv_bias);
+  layer.o = projection("self_attn.o_proj", width, query_width, config_.attention_bias);
   layer.q_norm_C = vector("self_attn.q_norm.weight", config_.head_dim, config_.qk_norm);
   layer.k_norm_C = vector("self_attn.k_norm.weight", config_.head_dim, config_.qk_norm);
   layer.post_norm_D = vector("post_attention_layernorm.weight", width, true);
-  layer.gate_weight = weight("mlp.gate_proj", inner, width);
-  layer.gate_bias = vector("mlp.gate_proj.bias", inner, config_.mlp_bias);
-  layer.up_weight = weight("mlp.up_proj", inner, width);
-  layer.up_bias = vector("mlp.up_proj.bias", inner, config_.mlp_bias);
-  layer.down_weight = weight("mlp.down_proj", width, inner);
-  layer.down_bias = vector("mlp.down_proj.bias", width, config_.mlp_bias);
+  layer.gate = projection("mlp.gate_proj", inner, width, config_.mlp_bias);
+  layer.up = projection("mlp.up_proj", inner, width, config_.mlp_bias);
+  layer.down = projection("mlp.down_proj", width, inner, config_.mlp_bias);
   return layer;
 }
 
@@ -145,9 +138,9 @@ at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at:
                                     const RopeTable::Angles& angles, Attention& attention,
                                     const at::Tensor& rows_R) const {
   const int64_t num_tokens = x_TD.size(0), head_dim = config_.head_dim;
-  at::Tensor query = ops::linear(x_TD, layer.q_weight, layer.q_bias).view({num_tokens, config_.num_heads, head_dim});
-  at::Tensor key = ops::linear(x_TD, layer.k_weight, layer.k_bias).view({num_tokens, config_.num_kv_heads, head_dim});
-  at::Tensor value = ops::linear(x_TD, layer.v_weight, layer.v_bias).view({num_tokens, config_.num_kv_heads, head_dim});
+  at::Tensor query = layer.q.apply(x_TD).view({num_tokens, config_.num_heads, head_dim});
+  at::Tensor key = layer.k.apply(x_TD).view({num_tokens, config_.num_kv_heads, head_dim});
+  at::Tensor value = layer.v.apply(x_TD).view({num_tokens, config_.num_kv_heads, head_dim});
   if (config_.qk_norm) {
     query = ops::rms_norm(query, layer.q_norm_C, config_.rms_norm_eps);
     key = ops::rms_norm(key, layer.k_norm_C, config_.rms_norm_eps);
@@ -161,13 +154,13 @@ at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at:
   }
   at::Tensor mixed = attention.attend(index, query, key, value);
   if (rows_R.defined()) mixed = mixed.index_select(0, rows_R);
-  return ops::linear(mixed.reshape({mixed.size(0), config_.num_heads * head_dim}), layer.o_weight, layer.o_bias);
+  return layer.o.apply(mixed.reshape({mixed.size(0), config_.num_heads * head_dim}));
 }
 
 at::Tensor Decoder::mlp_block(const Layer& layer, const at::Tensor& x_TD) const {
-  const at::Tensor gate = ops::linear(x_TD, layer.gate_weight, layer.gate_bias);
-  const at::Tensor up = ops::linear(x_TD, layer.up_weight, layer.up_bias);
-  return ops::linear(ops::silu_mul(gate, up), layer.down_weight, layer.down_bias);
+  const at::Tensor gate = layer.gate.apply(x_TD);
+  const at::Tensor up = layer.up.apply(x_TD);
+  return layer.down.apply(ops::silu_mul(gate, up));
 }
 
 const at::Tensor& Decoder::head_VD() const { return head_VD_; }

@@ -11,6 +11,7 @@
 
 #include "model/attention.h"
 #include "model/config.h"
+#include "model/projection.h"
 #include "model/rope_table.h"
 
 namespace seekrl::model {
@@ -54,11 +55,8 @@ class Decoder {
  private:
   struct Layer {
     at::Tensor input_norm_D, post_norm_D;
-    at::Tensor q_weight, k_weight, v_weight, o_weight;
-    at::Tensor q_bias, k_bias, v_bias, o_bias;  // undefined without bias
-    at::Tensor q_norm_C, k_norm_C;              // undefined without qk_norm
-    at::Tensor gate_weight, up_weight, down_weight;
-    at::Tensor gate_bias, up_bias, down_bias;
+    at::Tensor q_norm_C, k_norm_C;  // undefined without qk_norm
+    Projection q, k, v, o, gate, up, down;
   };
 
   at::Tensor add(const std::string& name, at::IntArrayRef shape, const Expect& expect);
