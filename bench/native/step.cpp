@@ -74,7 +74,7 @@ void bench_step(int64_t num_tokens, int64_t span) {
   starts.push_back(num_tokens);
   double forward = 1e9;
   const double whole = best_seconds(4, [&] {
-    model::SpanAttention attention(starts);
+    model::SpanAttention attention({starts, {}});
     at::Tensor loss;
     forward = std::min(forward, best_seconds(1, [&] {
                          const at::Tensor hidden = decoder.forward(ids, positions, attention);
@@ -95,7 +95,7 @@ void bench_decode(int64_t batch) {
   const at::Tensor ids = at::randint(0, 1500, {batch}, at::kLong), positions = at::full({batch}, 200, at::kLong);
   std::vector<int64_t> starts(batch + 1);
   for (int64_t i = 0; i <= batch; ++i) starts[i] = i;
-  model::SpanAttention attention(starts);
+  model::SpanAttention attention({starts, {}});
   const double seconds = best_seconds(50, [&] {
     ops::linear(decoder.forward(ids, positions, attention), decoder.head_VD(), {});
   });

@@ -65,7 +65,7 @@ SEEKRL_KERNEL(attend_bf16);
 // max_keys: the largest number of tokens any row attends over.
 int64_t attend_scratch_floats(int64_t max_keys, int64_t head_dim);
 
-// Gradients of one span (rows.num_keys is 1) with contiguous keys and values, given the gradient of `rows.out`.
+// Gradients of causal rows over keys and values without a block table, given the gradient of `rows.out`.
 struct AttentionGradients {
   const float* out_grad = nullptr;     // laid out like rows.out
   const float* log_sum_exp = nullptr;  // from attend

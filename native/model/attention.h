@@ -5,11 +5,12 @@
 
 #include <cstdint>
 #include <utility>
-#include <vector>
+
+#include "ops/spans.h"
 
 namespace seekrl::model {
 
-// Training attends over the tokens of the same span (SpanAttention); the engine writes keys and values into
+// Training attends over a packed batch's spans (SpanAttention); the engine writes keys and values into
 // its block pool and attends over a sequence's blocks. The forward is the same code for both.
 class Attention {
  public:
@@ -20,16 +21,15 @@ class Attention {
                             const at::Tensor& value_TKC) = 0;
 };
 
-// Causal attention inside each span of a packed batch, with autograd and without a cache.
+// Causal attention over the spans of a packed batch, with autograd and without a cache.
 class SpanAttention : public Attention {
  public:
-  // span_starts: S + 1 offsets into T; span s is [span_starts[s], span_starts[s + 1]).
-  explicit SpanAttention(std::vector<int64_t> span_starts) : span_starts_(std::move(span_starts)) {}
+  explicit SpanAttention(ops::Spans spans) : spans_(std::move(spans)) {}
   at::Tensor attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC,
                     const at::Tensor& value_TKC) override;
 
  private:
-  std::vector<int64_t> span_starts_;
+  ops::Spans spans_;
 };
 
 }  // namespace seekrl::model

@@ -35,7 +35,8 @@ class Decoder {
   void initialise(uint64_t seed, double std);
 
   // tokens_T, positions_T: i64 [T]. Returns the hidden states after the final norm, [T, D]; with rows_R (i64 [R],
-  // increasing) those rows alone, [R, D]: of the last layer the others need their keys and values only.
+  // in any order, also more than once) those rows alone, [R, D]: of the last layer the others need their keys and
+  // values only.
   at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
                      const at::Tensor& rows_R = {}) const;
 

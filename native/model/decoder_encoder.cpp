@@ -4,8 +4,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <numeric>
-
 #include "base/error.h"
 
 namespace seekrl::model {
@@ -13,15 +11,6 @@ namespace seekrl::model {
 namespace {
 
 at::Tensor to_tensor(const std::vector<int64_t>& values) { return at::tensor(values, at::kLong); }
-
-// Positions of every token within its text.
-std::vector<int64_t> positions_of(const TextBatch& batch) {
-  std::vector<int64_t> positions(batch.ids.size());
-  for (int64_t text = 0; text < batch.num_texts(); ++text) {
-    std::iota(positions.begin() + batch.starts[text], positions.begin() + batch.starts[text + 1], 0);
-  }
-  return positions;
-}
 
 }  // namespace
 
@@ -44,12 +33,13 @@ void DecoderEncoder::encode(const TextBatch& batch, float* out, int /*num_helper
   for (int64_t text = 0; text < num_texts; ++text) {
     rows.push_back(pooling_ == Pooling::kLast ? batch.starts[text + 1] - 1 : batch.starts[text]);
   }
-  SpanAttention attention(batch.starts);
+  const ops::Spans spans = {batch.starts, {}};
+  SpanAttention attention(spans);
   const at::Device device = decoder_->device();
   const at::Tensor kept = pooling_ == Pooling::kMean ? at::Tensor() : to_tensor(rows).to(device);
   const std::lock_guard turn(turn_);
   const at::Tensor hidden =
-      decoder_->forward(to_tensor(batch.ids).to(device), to_tensor(positions_of(batch)).to(device), attention, kept)
+      decoder_->forward(to_tensor(batch.ids).to(device), to_tensor(ops::positions(spans)).to(device), attention, kept)
           .to(at::kCPU, at::kFloat)
           .contiguous();
   const float* from = hidden.const_data_ptr<float>();

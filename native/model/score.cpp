@@ -19,7 +19,7 @@ at::Tensor score_logprobs(const Decoder& decoder, const std::vector<int64_t>& id
   at::NoGradGuard no_grad;
   const at::Tensor ids_T = at::tensor(ids, at::kLong).to(decoder.device());
   const at::Tensor positions_T = at::arange(count - 1, ids_T.options());
-  SpanAttention attention({0, count - 1});
+  SpanAttention attention({{0, count - 1}, {}});
   const at::Tensor hidden_TD = decoder.forward(ids_T.slice(0, 0, count - 1), positions_T, attention);
   return ops::token_logprob(hidden_TD, decoder.head_VD(), ids_T.slice(0, 1), 1.0).logprob_R;
 }

@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "base/error.h"
 #include "kernels/attention.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
+#include "ops/span_paths.h"
 
 namespace seekrl::ops {
 
@@ -19,171 +22,210 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-void check(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
-           const std::vector<int64_t>& span_starts) {
+void check(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC, const Spans& spans) {
   require(query_THC.dim() == 3 && key_TKC.dim() == 3 && key_TKC.sizes() == value_TKC.sizes() &&
               query_THC.size(0) == key_TKC.size(0) && query_THC.size(2) == key_TKC.size(2) &&
               query_THC.size(1) % key_TKC.size(1) == 0,
           ErrorCode::kShape, "span_attention: expected query [T, H, C], key and value [T, K, C], got ",
           query_THC.sizes(), ", ", key_TKC.sizes(), ", ", value_TKC.sizes());
-  require(!span_starts.empty() && span_starts.front() == 0 && span_starts.back() == query_THC.size(0) &&
-              std::is_sorted(span_starts.begin(), span_starts.end()),
-          ErrorCode::kShape, "span_attention: expected ascending span starts from 0 to ", query_THC.size(0));
+  check(spans, query_THC.size(0));
 }
 
 // Consecutive positions of one span under one key head.
 struct Piece {
-  int64_t span_start, first, count, key_head;
+  int64_t span;
+  int64_t first;     // token of the batch
+  int64_t count;     // of positions
+  int64_t num_keys;  // of the first
+  int64_t key_head;
+
+  int64_t most_keys() const { return num_keys + count - 1; }
 };
 
 // Long pieces first, so that the last ones claimed are short. positions <= 0: whole spans.
-std::vector<Piece> cut(const std::vector<int64_t>& span_starts, int64_t num_key_heads, int64_t positions) {
+std::vector<Piece> cut(const Spans& spans, const Round& round, int64_t num_key_heads, int64_t positions) {
+  const std::vector<int64_t> before = depths(spans);
   std::vector<Piece> pieces;
-  for (size_t s = 0; s + 1 < span_starts.size(); ++s) {
-    const int64_t start = span_starts[s], length = span_starts[s + 1] - start;
+  for (int64_t span = round.first_span; span < round.end_span; ++span) {
+    const int64_t start = spans.starts[span], length = spans.length(span);
     const int64_t step = positions > 0 ? positions : std::max<int64_t>(length, 1);
     for (int64_t first = 0; first < length; first += step) {
+      const int64_t count = std::min(step, length - first);
       for (int64_t head = 0; head < num_key_heads; ++head) {
-        pieces.push_back({start, first, std::min(step, length - first), head});
+        pieces.push_back({span, start + first, count, before[span] + first + 1, head});
       }
     }
   }
-  std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
-    return (a.first + a.count) * a.count > (b.first + b.count) * b.count;
-  });
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const Piece& a, const Piece& b) { return a.most_keys() * a.count > b.most_keys() * b.count; });
   return pieces;
 }
 
-// Pointers and strides of one call.
-struct Layout {
-  int64_t num_tokens, num_heads, num_key_heads, head_dim, group;
-  const float *query, *keys, *values;
-  float* out;
-  float* log_sum_exp;  // [K, T, G]
+// Multiply-adds of all rows together.
+int64_t work_of(const std::vector<Piece>& pieces, int64_t row_width) {
+  int64_t scores = 0;
+  for (const Piece& piece : pieces) scores += piece.most_keys() * piece.count;
+  return scores * row_width * 2;
+}
 
-  Layout(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC, const at::Tensor& out_THC,
-         const at::Tensor& log_sum_exp_KTG)
-      : num_tokens(query_THC.size(0)),
-        num_heads(query_THC.size(1)),
-        num_key_heads(key_TKC.size(1)),
-        head_dim(query_THC.size(2)),
-        group(num_heads / num_key_heads),
-        query(query_THC.const_data_ptr<float>()),
-        keys(key_TKC.const_data_ptr<float>()),
-        values(value_TKC.const_data_ptr<float>()),
-        out(out_THC.mutable_data_ptr<float>()),
-        log_sum_exp(log_sum_exp_KTG.mutable_data_ptr<float>()) {}
+// The inputs and results of one call.
+struct Call {
+  const at::Tensor &query_THC, &key_TKC, &value_TKC;
+  const Spans& spans;
+  at::Tensor out_THC, log_sum_exp_KTG;
 
-  float scale() const { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_dim))); }
+  int64_t num_key_heads() const { return key_TKC.size(1); }
+  int64_t group() const { return query_THC.size(1) / key_TKC.size(1); }
+  int64_t head_dim() const { return query_THC.size(2); }
+  float scale() const { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_dim()))); }
+  int64_t key_row() const { return num_key_heads() * head_dim(); }
+
   int64_t query_offset(const Piece& piece) const {
-    return ((piece.span_start + piece.first) * num_heads + piece.key_head * group) * head_dim;
-  }
-  int64_t key_offset(const Piece& piece) const {
-    return (piece.span_start * num_key_heads + piece.key_head) * head_dim;
+    return (piece.first * query_THC.size(1) + piece.key_head * group()) * head_dim();
   }
   kernels::QueryRows rows(const Piece& piece) const {
     const int64_t offset = query_offset(piece);
-    return {out + offset, query + offset, piece.count, group, num_heads * head_dim, head_dim, piece.first + 1};
+    return {.out = out_THC.mutable_data_ptr<float>() + offset,
+            .query = query_THC.const_data_ptr<float>() + offset,
+            .num_positions = piece.count,
+            .num_heads = group(),
+            .position_stride = query_THC.size(1) * head_dim(),
+            .head_stride = head_dim(),
+            .num_keys = piece.num_keys};
+  }
+  float* log_sum_exp(const Piece& piece) const {
+    return log_sum_exp_KTG.mutable_data_ptr<float>() + (piece.key_head * query_THC.size(0) + piece.first) * group();
+  }
+};
+
+// The keys and values of one round's spans: the batch's own, and the copied paths of those that continue others.
+struct RoundKeys {
+  const Call& call;
+  const Round& round;
+  at::Tensor keys_NKC = copy_paths(call.key_TKC, call.spans, round);
+  at::Tensor values_NKC = copy_paths(call.value_TKC, call.spans, round);
+
+  // Where the first key of a piece lies, in a tensor like the batch's keys or one like the copies.
+  float* of(const Piece& piece, const at::Tensor& batch_TKC, const at::Tensor& paths_NKC) const {
+    const int64_t offset = round.offset(piece.span);
+    const at::Tensor& x = offset < 0 ? batch_TKC : paths_NKC;
+    const int64_t token = offset < 0 ? call.spans.starts[piece.span] : offset;
+    return x.mutable_data_ptr<float>() + token * call.key_row() + piece.key_head * call.head_dim();
   }
   kernels::KeyValues source(const Piece& piece) const {
-    const int64_t offset = key_offset(piece);
-    return {keys + offset, values + offset, nullptr, 0, 0, num_key_heads * head_dim};
-  }
-  float* piece_log_sum_exp(const Piece& piece) const {
-    return log_sum_exp + (piece.key_head * num_tokens + piece.span_start + piece.first) * group;
+    return {.keys = of(piece, call.key_TKC, keys_NKC),
+            .values = of(piece, call.value_TKC, values_NKC),
+            .token_stride = call.key_row()};
   }
 };
 
-// Multiply-adds of all rows together.
-int64_t work_of(const std::vector<Piece>& pieces, const Layout& layout) {
-  int64_t scores = 0;
-  for (const Piece& piece : pieces) scores += (piece.first + piece.count) * piece.count;
-  return scores * layout.group * layout.head_dim * 2;
+Call forward_cpu(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
+                 const Spans& spans) {
+  const int64_t num_key_heads = key_TKC.size(1), group = query_THC.size(1) / num_key_heads;
+  const Call call = {query_THC,
+                     key_TKC,
+                     value_TKC,
+                     spans,
+                     at::empty_like(query_THC),
+                     at::empty({num_key_heads, query_THC.size(0), group}, query_THC.options())};
+  for (const Round& round : rounds_of(spans)) {
+    const RoundKeys keys{call, round};
+    // A few tiles of 48 rows each.
+    const std::vector<Piece> pieces = cut(spans, round, num_key_heads, std::max<int64_t>(1, 192 / group));
+    claim_items(static_cast<int64_t>(pieces.size()), work_of(pieces, group * call.head_dim()), [&](int64_t item) {
+      const Piece& piece = pieces[item];
+      kernels::attend(call.rows(piece), keys.source(piece), call.head_dim(), call.scale(), call.log_sum_exp(piece),
+                      scratch(kernels::attend_scratch_floats(piece.most_keys(), call.head_dim())));
+    });
+  }
+  return call;
 }
 
-struct Attended {
-  at::Tensor out_THC, log_sum_exp_KTG;
+struct Gradients {
+  at::Tensor query_THC, key_TKC, value_TKC;
 };
 
-Attended forward_cpu(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
-                     const std::vector<int64_t>& span_starts) {
-  const int64_t num_key_heads = key_TKC.size(1), group = query_THC.size(1) / num_key_heads;
-  Attended attended = {at::empty_like(query_THC),
-                       at::empty({num_key_heads, query_THC.size(0), group}, query_THC.options())};
-  const Layout layout(query_THC, key_TKC, value_TKC, attended.out_THC, attended.log_sum_exp_KTG);
-  // A few tiles of 48 rows each.
-  const std::vector<Piece> pieces = cut(span_starts, num_key_heads, std::max<int64_t>(1, 192 / group));
-  claim_items(static_cast<int64_t>(pieces.size()), work_of(pieces, layout), [&](int64_t item) {
-    const Piece& piece = pieces[item];
-    kernels::attend(layout.rows(piece), layout.source(piece), layout.head_dim, layout.scale(),
-                    layout.piece_log_sum_exp(piece),
-                    scratch(kernels::attend_scratch_floats(piece.first + piece.count, layout.head_dim)));
-  });
-  return attended;
+Gradients backward_cpu(const Call& call, const at::Tensor& out_grad_THC) {
+  const Gradients to = {at::empty_like(call.query_THC), at::zeros_like(call.key_TKC), at::zeros_like(call.value_TKC)};
+  const int64_t head_dim = call.head_dim();
+  for (const Round& round : rounds_of(call.spans)) {
+    const RoundKeys keys{call, round};
+    const at::Tensor key_paths = round.num_copied > 0 ? at::zeros_like(keys.keys_NKC) : at::Tensor();
+    const at::Tensor value_paths = round.num_copied > 0 ? at::zeros_like(keys.values_NKC) : at::Tensor();
+    // One thread owns all of a span's key gradients under one key head.
+    const std::vector<Piece> pieces = cut(call.spans, round, call.num_key_heads(), 0);
+    claim_items(static_cast<int64_t>(pieces.size()), work_of(pieces, call.group() * head_dim) * 2, [&](int64_t item) {
+      const Piece& piece = pieces[item];
+      const int64_t offset = call.query_offset(piece);
+      const kernels::AttentionGradients gradients = {.out_grad = out_grad_THC.const_data_ptr<float>() + offset,
+                                                     .log_sum_exp = call.log_sum_exp(piece),
+                                                     .query_grad = to.query_THC.mutable_data_ptr<float>() + offset,
+                                                     .key_grad = keys.of(piece, to.key_TKC, key_paths),
+                                                     .value_grad = keys.of(piece, to.value_TKC, value_paths)};
+      kernels::attend_backward(call.rows(piece), keys.source(piece), gradients, head_dim, call.scale(),
+                               scratch(kernels::attend_backward_scratch_floats(piece.most_keys(), head_dim)));
+    });
+    add_paths(to.key_TKC, key_paths, call.spans, round);
+    add_paths(to.value_TKC, value_paths, call.spans, round);
+  }
+  return to;
 }
 
 class SpanAttentionFunction : public torch::autograd::Function<SpanAttentionFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& query_THC, const at::Tensor& key_TKC,
-                            const at::Tensor& value_TKC, const std::vector<int64_t>& span_starts) {
-    const Attended attended = forward_cpu(query_THC, key_TKC, value_TKC, span_starts);
-    context->save_for_backward({query_THC, key_TKC, value_TKC, attended.out_THC, attended.log_sum_exp_KTG});
-    context->saved_data["span_starts"] = span_starts;
-    return attended.out_THC;
+                            const at::Tensor& value_TKC, const Spans& spans) {
+    const Call call = forward_cpu(query_THC, key_TKC, value_TKC, spans);
+    context->save_for_backward({query_THC, key_TKC, value_TKC, call.out_THC, call.log_sum_exp_KTG});
+    context->saved_data["starts"] = spans.starts;
+    context->saved_data["parents"] = spans.parents;
+    return call.out_THC;
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
-    const std::vector<int64_t> span_starts = context->saved_data["span_starts"].toIntVector();
-    const at::Tensor out_grad = grads[0].contiguous();
-    at::Tensor query_grad = at::empty_like(saved[0]), key_grad = at::zeros_like(saved[1]),
-               value_grad = at::zeros_like(saved[2]);
-    const Layout layout(saved[0], saved[1], saved[2], saved[3], saved[4]);
-    // One thread owns all of a span's key gradients under one key head.
-    const std::vector<Piece> pieces = cut(span_starts, layout.num_key_heads, 0);
-    float *query_to = query_grad.mutable_data_ptr<float>(), *key_to = key_grad.mutable_data_ptr<float>(),
-          *value_to = value_grad.mutable_data_ptr<float>();
-    claim_items(static_cast<int64_t>(pieces.size()), work_of(pieces, layout) * 2, [&](int64_t item) {
-      const Piece& piece = pieces[item];
-      const int64_t query_offset = layout.query_offset(piece), key_offset = layout.key_offset(piece);
-      const kernels::AttentionGradients gradients = {out_grad.const_data_ptr<float>() + query_offset,
-                                                     layout.piece_log_sum_exp(piece), query_to + query_offset,
-                                                     key_to + key_offset, value_to + key_offset};
-      kernels::attend_backward(layout.rows(piece), layout.source(piece), gradients, layout.head_dim, layout.scale(),
-                               scratch(kernels::attend_backward_scratch_floats(piece.count, layout.head_dim)));
-    });
-    return {query_grad, key_grad, value_grad, at::Tensor()};
+    const Spans spans = {context->saved_data["starts"].toIntVector(), context->saved_data["parents"].toIntVector()};
+    const Gradients to = backward_cpu({saved[0], saved[1], saved[2], spans, saved[3], saved[4]}, grads[0].contiguous());
+    return {to.query_THC, to.key_TKC, to.value_TKC, at::Tensor()};
   }
 };
 
-// [T, H, C] rows of one span -> [1, H, S, C], the layout ATen attends over.
-at::Tensor heads_first(const at::Tensor& x_THC, int64_t start, int64_t length) {
-  return x_THC.narrow(0, start, length).transpose(0, 1).unsqueeze(0);
+// [T, H, C] rows of one span's path -> [1, H, N, C], the layout ATen attends over.
+at::Tensor heads_first(const at::Tensor& x_THC, const std::vector<Run>& path) {
+  std::vector<at::Tensor> runs;
+  for (const auto& [start, length] : path) runs.push_back(x_THC.narrow(0, start, length));
+  return at::cat(runs, 0).transpose(0, 1).unsqueeze(0);
 }
 
 at::Tensor composition(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
-                       const std::vector<int64_t>& span_starts) {
-  std::vector<at::Tensor> spans;
-  for (size_t s = 0; s + 1 < span_starts.size(); ++s) {
-    const int64_t start = span_starts[s], length = span_starts[s + 1] - start;
-    const at::Tensor out = at::scaled_dot_product_attention(
-        heads_first(query_THC, start, length), heads_first(key_TKC, start, length),
-        heads_first(value_TKC, start, length), {}, 0.0, /*is_causal=*/true, std::nullopt, /*enable_gqa=*/true);
-    spans.push_back(out.squeeze(0).transpose(0, 1));
+                       const Spans& spans) {
+  std::vector<at::Tensor> outs;
+  for (int64_t span = 0; span < spans.count(); ++span) {
+    const std::vector<Run> keys = path(spans, span);
+    const at::Tensor query = heads_first(query_THC, {keys.back()}), key = heads_first(key_TKC, keys),
+                     value = heads_first(value_TKC, keys);
+    const int64_t num_keys = key.size(2), num_queries = query.size(2);
+    std::optional<at::Tensor> mask;
+    if (num_keys > num_queries) {
+      mask = at::ones({num_queries, num_keys}, query.options().dtype(at::kBool)).tril(num_keys - num_queries);
+    }
+    const at::Tensor out = at::scaled_dot_product_attention(query, key, value, mask, 0.0, !mask.has_value(),
+                                                            std::nullopt, /*enable_gqa=*/true);
+    outs.push_back(out.squeeze(0).transpose(0, 1));
   }
-  return at::cat(spans, 0);
+  return at::cat(outs, 0);
 }
 
 }  // namespace
 
 at::Tensor span_attention(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
-                          const std::vector<int64_t>& span_starts) {
-  check(query_THC, key_TKC, value_TKC, span_starts);
+                          const Spans& spans) {
+  check(query_THC, key_TKC, value_TKC, spans);
   if (query_THC.size(0) == 0) return query_THC;
-  if (!is_cpu_f32(query_THC, key_TKC, value_TKC)) return composition(query_THC, key_TKC, value_TKC, span_starts);
+  if (!is_cpu_f32(query_THC, key_TKC, value_TKC)) return composition(query_THC, key_TKC, value_TKC, spans);
   const at::Tensor query = query_THC.contiguous(), key = key_TKC.contiguous(), value = value_TKC.contiguous();
-  if (needs_grad(query, key, value)) return SpanAttentionFunction::apply(query, key, value, span_starts);
-  return forward_cpu(query, key, value, span_starts).out_THC;
+  if (needs_grad(query, key, value)) return SpanAttentionFunction::apply(query, key, value, spans);
+  return forward_cpu(query, key, value, spans).out_THC;
 }
 
 }  // namespace seekrl::ops

@@ -1,4 +1,4 @@
-// A packed micro-batch: the tokens of many sequences laid end to end, and the rows the loss looks at.
+// A packed micro-batch: the tokens of many sequences as a tree of spans, and the rows the loss looks at.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -6,18 +6,21 @@
 #include <cstdint>
 #include <vector>
 
+#include "ops/spans.h"
+
 namespace seekrl::train {
 
-// Row r is a position whose next token is trained; everything that ends in _R has one entry per row. Each
-// `_R` float tensor is f32 and may be undefined when the loss does not use it.
+// Row r is a position and the token behind it that is trained; where sequences part, one position is the row of several
+// tokens. Everything that ends in _R has one entry per row. Each `_R` float tensor is f32 and may be undefined when the
+// loss does not use it.
 struct Batch {
-  at::Tensor tokens_T;               // i64
-  at::Tensor positions_T;            // i64, restarting at 0 with each span
-  std::vector<int64_t> span_starts;  // S + 1 offsets into T
-  at::Tensor rows_R;                 // i64, positions in T
-  at::Tensor targets_R;              // i64, the token after each row
-  at::Tensor sequences_R;            // i64, the sequence a row belongs to, counted from 0; for sequence-level ratios
-  at::Tensor weights_R;              // share of the row in the loss of the whole step
+  at::Tensor tokens_T;     // i64
+  at::Tensor positions_T;  // i64, of each token in its sequence
+  ops::Spans spans;
+  at::Tensor rows_R;       // i64, places in T
+  at::Tensor targets_R;    // i64, the token after each row
+  at::Tensor sequences_R;  // i64, the sequence a row belongs to, counted from 0; for sequence-level ratios
+  at::Tensor weights_R;    // share of the row in the loss of the whole step
   at::Tensor advantages_R;
   at::Tensor old_logprob_R;        // of the policy the update started from; the current one when undefined
   at::Tensor rollout_logprob_R;    // as the engine reported it; only for the gap (law 4)
@@ -28,7 +31,7 @@ struct Batch {
 
 // What JavaScript hands over, before any check.
 struct BatchArrays {
-  std::vector<int64_t> tokens, span_starts, rows, sequences;
+  std::vector<int64_t> tokens, span_starts, span_parents, rows, targets, sequences;
   std::vector<float> weights, advantages, old_logprob, rollout_logprob, reference_logprob, returns, old_values;
 };
 

@@ -4,7 +4,7 @@
 namespace seekrl::train {
 
 at::Tensor row_states(const model::Decoder& decoder, const Batch& batch) {
-  model::SpanAttention attention(batch.span_starts);
+  model::SpanAttention attention(batch.spans);
   return decoder.forward(batch.tokens_T, batch.positions_T, attention, batch.rows_R);
 }
 

@@ -76,9 +76,71 @@ TEST("span attention and its gradients match ATen in double, spans not seeing on
   at::manual_seed(3);
   for (const std::vector<int64_t>& starts : {std::vector<int64_t>{0, 1}, {0, 5, 6, 90}, {0, 130, 333}}) {
     const int64_t t = starts.back();
-    check_against_double([&](const Tensors& x) { return ops::span_attention(x[0], x[1], x[2], starts); },
+    check_against_double([&](const Tensors& x) { return ops::span_attention(x[0], x[1], x[2], {starts, {}}); },
                          {random({t, 6, 16}), random({t, 2, 16}), random({t, 2, 16})}, 2e-5);
   }
+}
+
+// A prompt with two answers, one of which was sampled on three times, and a text of its own.
+const ops::Spans kTree = {{0, 70, 75, 76, 200, 230, 290, 300}, {-1, 0, 0, 2, 2, 2, -1}};
+
+// Each path from the first token to the end of a span, alone.
+struct Unpacked {
+  std::vector<int64_t> starts = {0};
+  std::vector<int64_t> tokens;  // of the tree
+  std::vector<int64_t> own;     // places of the span's own tokens, so that each token of the tree is named once
+};
+
+Unpacked unpack(const ops::Spans& tree) {
+  Unpacked unpacked;
+  for (int64_t span = 0; span < tree.count(); ++span) {
+    for (const ops::Run& run : ops::path(tree, span)) {
+      for (int64_t i = 0; i < run.length; ++i) {
+        if (run.start == tree.starts[span]) unpacked.own.push_back(static_cast<int64_t>(unpacked.tokens.size()));
+        unpacked.tokens.push_back(run.start + i);
+      }
+    }
+    unpacked.starts.push_back(static_cast<int64_t>(unpacked.tokens.size()));
+  }
+  return unpacked;
+}
+
+TEST("texts that share their beginning have the bits of each alone, and the sums of their gradients") {
+  at::manual_seed(8);
+  const int64_t t = kTree.num_tokens();
+  const Unpacked unpacked = unpack(kTree);
+  const Tensor tokens = at::tensor(unpacked.tokens), own = at::tensor(unpacked.own);
+  const Op packed = [&](const Tensors& x) { return ops::span_attention(x[0], x[1], x[2], kTree); };
+  const Op alone = [&](const Tensors& x) {
+    const auto all = [&](int i) { return x[i].index_select(0, tokens); };
+    return ops::span_attention(all(0), all(1), all(2), {unpacked.starts, {}}).index_select(0, own);
+  };
+  const Tensors inputs = {random({t, 6, 16}), random({t, 2, 16}), random({t, 2, 16})};
+  check_against_double(packed, inputs, 2e-5);
+  const Tensors got = run(packed, inputs, at::kFloat), expected = run(alone, inputs, at::kFloat);
+  EXPECT(at::equal(got.back(), expected.back()));
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR((got[i] - expected[i]).abs().max().item<double>() / expected[i].abs().max().item<double>(), 0.0, 1e-5);
+  }
+}
+
+TEST("many short texts behind a long beginning are attended in rounds, with the same bits") {
+  at::manual_seed(9);
+  ops::Spans tree = {{0, 90}, {-1}};
+  for (int64_t i = 0; i < 40; ++i) {
+    tree.starts.push_back(tree.starts.back() + 1 + i % 3);
+    tree.parents.push_back(0);
+  }
+  const int64_t t = tree.num_tokens();
+  const Tensors x = {random({t, 2, 8}), random({t, 1, 8}), random({t, 1, 8})};
+  const Tensor together = ops::span_attention(x[0], x[1], x[2], tree);
+  for (int64_t span = 1; span <= 40; ++span) {
+    const int64_t start = tree.starts[span], length = tree.length(span);
+    const auto one = [&](int i) { return at::cat({x[i].narrow(0, 0, 90), x[i].narrow(0, start, length)}); };
+    const Tensor alone = ops::span_attention(one(0), one(1), one(2), {{0, 90 + length}, {}});
+    EXPECT(at::equal(together.narrow(0, start, length), alone.narrow(0, 90, length)));
+  }
+  check_against_double([&](const Tensors& y) { return ops::span_attention(y[0], y[1], y[2], tree); }, x, 2e-5);
 }
 
 TEST("token_logprob and its gradients match log_softmax in double") {

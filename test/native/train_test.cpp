@@ -36,6 +36,7 @@ train::Batch make_batch() {
   arrays.tokens = {1, 2, 3, 4, 5, 6};
   arrays.span_starts = {0, 6};
   arrays.rows = {1, 2, 3, 4};
+  arrays.targets = {3, 4, 5, 6};
   arrays.weights = {0.25f, 0.25f, 0.25f, 0.25f};
   return train::make_batch(arrays, 11, at::kCPU);
 }

@@ -44,7 +44,9 @@ train::BatchArrays to_batch_arrays(const Napi::Value& value) {
   train::BatchArrays arrays;
   arrays.tokens = ids(object, "tokens");
   arrays.span_starts = ids(object, "spanStarts");
+  arrays.span_parents = ids(object, "spanParents");
   arrays.rows = ids(object, "rows");
+  arrays.targets = ids(object, "targets");
   arrays.sequences = ids(object, "sequences");
   arrays.weights = floats(object, "weights");
   arrays.advantages = floats(object, "advantages");
