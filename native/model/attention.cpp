@@ -1,7 +1,7 @@
 // Attention without a cache.
 #include "model/attention.h"
 
-#include "ops/span_attention.h"
+#include "ops/attention/span_attention.h"
 
 namespace seekrl::model {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "ops/spans.h"
+#include "ops/attention/spans.h"
 
 namespace seekrl::model {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ops/spans.h"
+#include "ops/attention/spans.h"
 
 namespace seekrl::train {
 

@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "check.h"
+#include "ops/attention/span_attention.h"
 #include "ops/products/linear.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
 #include "ops/silu_mul.h"
-#include "ops/span_attention.h"
 #include "ops/token_logprob.h"
 
 using namespace seekrl;

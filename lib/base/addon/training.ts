@@ -1,14 +1,18 @@
 /** Batches, losses and optimisers: the exports of native/node/train. */
 import type { NativeModel, NativeStoredTensor } from "./models.ts";
 
-/** A packed micro-batch; every array but the first two has one entry per row, `[R]`. */
+/** A packed micro-batch (native/train/batch.h); every array but the first three has one entry per row, `[R]`. */
 export interface NativeBatch {
-  /** Ids of all sequences, end to end, `[T]`. */
+  /** Ids of all sequences, what they begin with alike once, `[T]`. */
   readonly tokens: Int32Array;
   /** `[S + 1]` offsets into the tokens, the last one `T`. */
   readonly spanStarts: Int32Array;
-  /** Positions whose next token is trained. */
+  /** The span before it that each continues, `[S]`, or -1. */
+  readonly spanParents: Int32Array;
+  /** Places among the tokens whose next token is trained; one place may be the row of several tokens. */
   readonly rows: Int32Array;
+  /** The token behind each row. */
+  readonly targets: Int32Array;
   /** The sequence of each row, counted from 0. */
   readonly sequences?: Int32Array;
   readonly weights?: Float32Array;

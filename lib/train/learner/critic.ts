@@ -4,13 +4,8 @@ import { native } from "../../base/addon/native.ts";
 import type { NativeCritic, ValueStats } from "../../base/addon/training.ts";
 import { checkOptions } from "../../base/check-options.ts";
 import type { Model } from "../../model/model.ts";
-import {
-  distribute,
-  emptyRows,
-  forEachMicroBatch,
-  type TrainSequence,
-  withoutArrays,
-} from "../batch/packing.ts";
+import { distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
+import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { type AdamWOptions, adamW, Learner } from "./learner.ts";
 import { defaultMaxTokens } from "./trainer.ts";
 

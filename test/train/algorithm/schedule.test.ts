@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countSchedule, schedule } from "../../../lib/train/algorithm/schedule.ts";
-import { microBatches } from "../../../lib/train/batch/packing.ts";
 
 test("a constant rate follows a linear warm-up", () => {
   const rate = schedule({ peak: 2, warmupSteps: 4 });
@@ -20,16 +19,4 @@ test("a number of rollouts falls from eight to four as in Agentic-RAG-R1", () =>
   // int(8 - 4 * progress), progress = step / 300
   const samples = countSchedule({ from: 8, to: 4, steps: 300 });
   assert.deepEqual([0, 1, 75, 76, 150, 225, 299, 300].map(samples), [8, 7, 7, 6, 6, 5, 4, 4]);
-});
-
-test("micro-batches hold every sequence once and stay within the budget", () => {
-  const lengths = Array.from({ length: 50 }, (_, i) => 5 + ((i * 37) % 60));
-  const batches = microBatches(lengths, 100);
-  assert.deepEqual(
-    batches.flat().sort((a, b) => a - b),
-    lengths.map((_, i) => i),
-  );
-  for (const batch of batches) assert.ok(batch.reduce((sum, i) => sum + lengths[i]!, 0) <= 100);
-  const total = lengths.reduce((a, b) => a + b);
-  assert.ok(batches.length <= Math.ceil(total / 100) + 2);
 });

@@ -6,7 +6,9 @@ import { test } from "node:test";
 import { native } from "../../../lib/base/addon/native.ts";
 import { Model } from "../../../lib/model/model.ts";
 import { packSequences, type TrainSequence } from "../../../lib/train/batch/packing.ts";
-import { type LossOptions, Trainer } from "../../../lib/train/learner/trainer.ts";
+import { Critic } from "../../../lib/train/learner/critic.ts";
+import type { Learner } from "../../../lib/train/learner/learner.ts";
+import { type LossOptions, scoreSequences, Trainer } from "../../../lib/train/learner/trainer.ts";
 import { filled, maxDifference, noise, tinyModel, tinySequence, tinyShape } from "../tiny.ts";
 
 const lengths = [17, 9, 31, 12, 24, 8];
@@ -51,6 +53,82 @@ test("loss and gradient do not depend on micro-batches or on the order of sequen
       assert.ok(Math.abs(cut.stats.loss - whole.stats.loss) < 1e-6);
       assert.ok(maxDifference(cut.gradient, whole.gradient) < 1e-6);
     }
+  }
+});
+
+/** Two questions with four samples each; some samples begin alike too, one is the beginning of another, two are the same. */
+function samples(): TrainSequence[] {
+  return Array.from({ length: 8 }, (_, i) => {
+    const prompt = tinySequence(i % 2, 30).tokens;
+    const shared = tinySequence(20 + (i >> 2), 9).tokens;
+    const own = tinySequence(30 + (i === 7 ? 5 : i), i === 0 ? 1 : 5 + i * 3).tokens;
+    const tokens = Int32Array.of(...prompt, ...shared, ...own, ...(i === 5 || i === 7 ? [3, 4] : []));
+    const rows = Int32Array.from({ length: tokens.length - 30 }, (_, t) => 29 + t).filter(
+      (row) => row % 7 !== 0,
+    );
+    const each = (seed: number, low: number): Float32Array =>
+      filled(rows.length, (t) => low + noise(seed + i, t));
+    return {
+      tokens,
+      rows,
+      weights: each(100, 0.01),
+      advantages: each(200, -0.5),
+      oldLogprobs: each(300, -4),
+      referenceLogprobs: each(400, -4),
+      returns: each(500, -0.5),
+      oldValues: each(600, -0.5),
+    };
+  });
+}
+
+for (const dtype of ["float32", "bfloat16"] as const) {
+  test(`samples that share their prompt have the log-probabilities and values of each alone, bit for bit, in ${dtype}`, async () => {
+    await using model = await tinyModel(1, dtype);
+    await using critic = await Critic.open(model);
+    await critic.accumulate(samples());
+    await critic.step({ learningRate: 1e-2 });
+    const scores = (sequences: readonly TrainSequence[]) =>
+      scoreSequences(model, sequences, { temperature: 0.8 });
+    const together = await scores(samples());
+    const values = await critic.values(samples());
+    for (const [i, sample] of samples().entries()) {
+      const alone = await scores([sample]);
+      assert.deepEqual(together.logprobs[i], alone.logprobs[0]);
+      assert.deepEqual(together.entropies[i], alone.entropies[0]);
+      assert.deepEqual(values[i], (await critic.values([sample]))[0]);
+    }
+  });
+}
+
+/** The largest difference of any gradient, in shares of the parameter's largest. */
+async function gradientGap(model: Model, one: Learner, other: Learner): Promise<number> {
+  let most = 0;
+  for (const { name } of model.handle.tensors()) {
+    const [found, expected] = [await one.gradient(name), await other.gradient(name)];
+    const largest = expected.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
+    most = Math.max(most, maxDifference(found, expected) / largest);
+  }
+  return most;
+}
+
+test("samples that share their prompt have the gradients of each alone, in every loss (law 3)", async () => {
+  await using model = await tinyModel();
+  await using copy = await model.clone();
+  await using packed = await Trainer.open(model);
+  await using apart = await Trainer.open(copy);
+  for (const options of Object.values(losses)) {
+    await packed.zeroGradients();
+    await apart.zeroGradients();
+    const stats = await packed.accumulate(samples(), options);
+    let loss = 0;
+    for (const sample of samples()) loss += (await apart.accumulate([sample], options)).loss;
+    assert.ok(Math.abs(stats.loss - loss) < 1e-5 * Math.abs(loss));
+    assert.equal(
+      stats.numRows,
+      samples().reduce((sum, { rows }) => sum + rows.length, 0),
+    );
+    const gap = await gradientGap(model, packed, apart);
+    assert.ok(gap < 1e-5, `${gap}`);
   }
 });
 
@@ -131,8 +209,10 @@ test("an array that the loss needs and a batch lacks is named", async () => {
   await assert.rejects(trainer.accumulate([{ tokens, rows }]), { code: "ERR_ARGUMENT", message: /^weights/ });
   const half: TrainSequence[] = [withEverything(1, 12), { tokens, rows }];
   assert.throws(() => packSequences(half), { code: "ERR_SHAPE", message: /weights of sequence 1/ });
-  const last = { tokens, rows: Int32Array.of(11), weights: Float32Array.of(1) };
-  await assert.rejects(trainer.accumulate([last]), { code: "ERR_RANGE", message: /^rows/ });
+  for (const rows of [[11], [12], [-1], [5, 5], [7, 3]]) {
+    const wrong = { tokens, rows: Int32Array.from(rows), weights: filled(rows.length, () => 1) };
+    await assert.rejects(trainer.accumulate([wrong]), { code: "ERR_RANGE", message: /^rows/ });
+  }
 });
 
 test("a gradient that is not finite changes no weight", async () => {

@@ -1,5 +1,5 @@
 // Checks and walks of a batch's spans.
-#include "ops/spans.h"
+#include "ops/attention/spans.h"
 
 #include <algorithm>
 #include <numeric>

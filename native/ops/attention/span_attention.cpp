@@ -1,5 +1,5 @@
 // Span attention: our kernels for f32 on the CPU, ATen's flash attention one span at a time elsewhere.
-#include "ops/span_attention.h"
+#include "ops/attention/span_attention.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "kernels/attention.h"
+#include "ops/attention/span_paths.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
-#include "ops/span_paths.h"
 
 namespace seekrl::ops {
 

@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "ops/spans.h"
+#include "ops/attention/spans.h"
 
 namespace seekrl::ops {
 

@@ -1,5 +1,5 @@
 // Copies of runs of rows, and their sums.
-#include "ops/span_paths.h"
+#include "ops/attention/span_paths.h"
 
 #include <ATen/ATen.h>
 
