@@ -15,6 +15,7 @@ const folders = {
   "native/kernels": "inner loops over raw pointers: what each computes, and which version a processor gets",
   "native/kernels/cpu": "a plain reference of each kernel, and fast versions by instruction set",
   "native/ops": "kernels as differentiable tensor operations",
+  "native/ops/attention": "attention over a packed batch: spans, the tree they form, forward and backward",
   "native/ops/products": "products with weights: cut for the threads, differentiable, or for reading only",
   "native/model": "the decoder and its attention seam",
   "native/search": "what the files of an index share",

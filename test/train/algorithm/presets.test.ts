@@ -1,14 +1,14 @@
 /** The published algorithms do what their papers and their code say. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Algorithm, algorithms } from "../../../lib/train/algorithm/algorithm.ts";
+import { type Algorithm, aggregate, algorithms } from "../../../lib/train/algorithm/algorithm.ts";
 import type { TrainSegment } from "../../../lib/train/batch/sequence.ts";
 import { toExperience } from "../../../lib/train/experience.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
 import type { Rewarded } from "../../../lib/train/step-rollouts.ts";
 import { lossOf, update } from "../../../lib/train/update.ts";
 import { goldenModel, goldenSequences } from "../learner/golden.ts";
-import { tinyModel } from "../tiny.ts";
+import { maxDifference, tinyModel } from "../tiny.ts";
 
 const matrix = "model.layers.0.self_attn.o_proj.weight";
 
@@ -67,6 +67,28 @@ const rewards = Array.from({ length: 32 }, (_, i) =>
     i >> 2,
   ),
 );
+
+test("a question whose samples all earn the same is not run, and the step is what it would be if it were", async () => {
+  const same = rewards.map((each, i) => (i < 12 ? each : { ...each, reward: 1 }));
+  const grpo: Algorithm = { advantage: "grpo" };
+  await using model = await tinyModel();
+  await using copy = await model.clone();
+  await using trainer = await Trainer.open(model, { weightDecay: 0 });
+  await using whole = await Trainer.open(copy, { weightDecay: 0 });
+  const numRun: number[] = [];
+  const accumulate = trainer.accumulate.bind(trainer);
+  trainer.accumulate = (sequences, options) => {
+    numRun.push(sequences.length);
+    return accumulate(sequences, options);
+  };
+  const experience = await toExperience(same, { trainer }, grpo, {});
+  const metrics = await update(experience, { trainer }, grpo, {}, { policy: 1e-2, critic: 0, seed: 1 });
+  assert.deepEqual(numRun, [12]);
+  const stats = await whole.accumulate(aggregate(experience.sequences), lossOf(grpo, 1));
+  await whole.step({ learningRate: 1e-2 });
+  assert.ok(Math.abs(metrics["policy/loss"] - stats.policy) < 1e-6);
+  assert.ok(maxDifference(await model.parameter(matrix), await copy.parameter(matrix)) < 1e-5);
+});
 
 for (const [name, steps] of [
   ["dapo", 16],
