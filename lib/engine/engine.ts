@@ -34,6 +34,11 @@ export interface EngineStats {
   readonly numGenerated: number;
   /** Tokens read without sampling: prompts, observations, and what was computed again. */
   readonly numPrefilled: number;
+  /**
+   * Tokens not read because a sequence that begins alike, open or closed, had left their keys and values: in whole
+   * blocks, under the same weights, as far as the cache has not needed the room. What forks share is not among them.
+   */
+  readonly numReused: number;
   /** Mean number of sequences in a step. */
   readonly meanBatch: number;
   /** Times a sequence lost its blocks because the cache was full. */

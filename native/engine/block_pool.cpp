@@ -29,7 +29,9 @@ BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int
                      at::Device device)
     : block_tokens_(block_tokens),
       layout_(device.is_cpu() ? BlockLayout::kByHead : BlockLayout::kByToken),
-      references_(num_blocks, 0) {
+      references_(num_blocks, 0),
+      idle_places_(num_blocks),
+      prefixes_(num_blocks, block_tokens) {
   const int64_t row = config.num_kv_heads * config.head_dim;
   storage_ = at::empty({config.num_layers * 2, num_blocks, block_tokens * row}, at::device(device).dtype(dtype));
   use_huge_pages(storage_);
@@ -41,6 +43,7 @@ BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int
 }
 
 int32_t BlockPool::allocate() {
+  if (free_.empty() && !idle_.empty()) forget(idle_.front());
   if (free_.empty()) return -1;
   const int32_t block = free_.back();
   free_.pop_back();
@@ -48,8 +51,30 @@ int32_t BlockPool::allocate() {
   return block;
 }
 
+void BlockPool::share(int32_t block) {
+  if (references_[block]++ == 0) idle_.erase(idle_places_[block]);
+}
+
 void BlockPool::release(int32_t block) {
-  if (--references_[block] == 0) free_.push_back(block);
+  if (--references_[block] > 0) return;
+  if (prefixes_.holds(block)) {
+    idle_places_[block] = idle_.insert(idle_.end(), block);
+  } else {
+    free_.push_back(block);
+  }
+}
+
+void BlockPool::forget(int32_t block) {
+  if (!prefixes_.holds(block)) return;
+  prefixes_.remove(block);
+  if (references_[block] > 0) return;
+  idle_.erase(idle_places_[block]);
+  free_.push_back(block);
+}
+
+void BlockPool::forget_all() {
+  prefixes_.clear();
+  for (; !idle_.empty(); idle_.pop_back()) free_.push_back(idle_.back());
 }
 
 void BlockPool::copy(int32_t from, int32_t to) { storage_.select(1, to).copy_(storage_.select(1, from)); }

@@ -4,8 +4,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <list>
 #include <vector>
 
+#include "engine/prefix_cache.h"
 #include "model/config.h"
 
 namespace seekrl::engine {
@@ -19,16 +21,28 @@ class BlockPool {
   BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int64_t block_tokens, at::ScalarType dtype,
             at::Device device);
 
-  // A block with one reference, or -1 when none is free.
+  // A block with one reference, or -1 when none is free. Blocks that hold nothing go first, then what has not been used
+  // for longest.
   int32_t allocate();
-  void share(int32_t block) { ++references_[block]; }
+  void share(int32_t block);
+  // Whoever releases several releases the last one first: what is then found again is a prefix from its beginning.
   void release(int32_t block);
   bool is_shared(int32_t block) const { return references_[block] > 1; }
+
+  // A block in it that nobody refers to keeps what it holds, though it is free, until it is allocated.
+  const PrefixCache& prefixes() const { return prefixes_; }
+  PrefixCache::Name add_prefix(PrefixCache::Name before, const int64_t* tokens, int32_t block) {
+    return prefixes_.add(before, tokens, block);
+  }
+  // The block's contents are about to change, or are not to be trusted.
+  void forget(int32_t block);
+  void forget_all();
+
   // Copies the keys and values of every layer.
   void copy(int32_t from, int32_t to);
 
   int64_t num_blocks() const { return static_cast<int64_t>(references_.size()); }
-  int64_t num_free() const { return static_cast<int64_t>(free_.size()); }
+  int64_t num_free() const { return static_cast<int64_t>(free_.size() + idle_.size()); }
   int64_t num_used() const { return num_blocks() - num_free(); }
   int64_t block_tokens() const { return block_tokens_; }
   // Blocks that hold so many tokens.
@@ -49,6 +63,9 @@ class BlockPool {
   BlockLayout layout_;
   std::vector<int32_t> references_;
   std::vector<int32_t> free_;
+  std::list<int32_t> idle_;  // free and in prefixes_, the longest unused first
+  std::vector<std::list<int32_t>::iterator> idle_places_;
+  PrefixCache prefixes_;
   at::Tensor storage_;  // [L * 2, num_blocks, block_tokens * K * C]
   std::vector<at::Tensor> keys_, values_;
 };

@@ -133,7 +133,7 @@ void Engine::fail(int32_t id, std::exception_ptr error, bool is_span) {
 // What it left in its blocks is not to be trusted.
 void Engine::fail_span(Sequence& sequence, std::exception_ptr error) {
   finish(sequence, {sequence.id, 0, Finish::kFailed, -1, 0, 0, error});
-  scheduler_.drop_cache(sequence);
+  scheduler_.forget(sequence);
 }
 
 // A row that does not generate is there for the sake of forks, which may be any: then all fail.
@@ -146,7 +146,7 @@ void Engine::fail_batch(std::exception_ptr error) {
     failed.clear();
     for (const auto& [id, sequence] : sequences_) {
       if (sequence->is_generating()) failed.push_back(sequence.get());
-      scheduler_.drop_cache(*sequence);
+      scheduler_.forget(*sequence);
     }
   }
   for (Sequence* sequence : failed) fail_span(*sequence, error);
@@ -180,6 +180,7 @@ void Engine::erase_closed() {
 void Engine::drop_stale_caches() {
   if (decoder_->weights_version() == weights_version_) return;
   weights_version_ = decoder_->weights_version();
+  pool_.forget_all();
   for (auto& [id, sequence] : sequences_) scheduler_.drop_cache(*sequence);
 }
 
@@ -203,6 +204,7 @@ void Engine::run_batch() {
   for (const Row& row : rows) stats_.num_prefilled += row.num_tokens - (row.samples ? 1 : 0);
   if (output.logits_RV.defined()) sample_rows(rows, output.logits_RV);
   if (output.logprob_N.defined()) take_scores(rows, output);
+  scheduler_.remember();
 }
 
 void Engine::sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_RV) {
@@ -309,6 +311,7 @@ void Engine::tell(Sequence& sequence, News news) {
 EngineStats Engine::stats() const {
   EngineStats stats = stats_;
   stats.num_preemptions = scheduler_.num_preemptions();
+  stats.num_reused = scheduler_.num_reused();
   stats.num_sequences = static_cast<int64_t>(sequences_.size() - closed_.size());
   stats.num_blocks = pool_.num_blocks();
   stats.num_used_blocks = pool_.num_used();

@@ -48,6 +48,7 @@ struct EngineStats {
   int64_t num_steps = 0;
   int64_t num_generated = 0;  // sampled tokens
   int64_t num_prefilled = 0;  // all other tokens that were run
+  int64_t num_reused = 0;     // tokens whose keys and values were found where sequences had left them
   int64_t num_rows = 0;       // summed over steps: num_rows / num_steps is the mean batch
   int64_t num_preemptions = 0;
   int64_t num_sequences = 0;

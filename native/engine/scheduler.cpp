@@ -14,6 +14,12 @@ bool must_copy_tail(const Sequence& sequence, const BlockPool& pool) {
   return tail < static_cast<int64_t>(sequence.blocks.size()) && pool.is_shared(sequence.blocks[tail]);
 }
 
+// No more of them than full blocks.
+void keep_prefixes(Sequence& sequence, const BlockPool& pool) {
+  const auto num_full = static_cast<size_t>(sequence.num_cached / pool.block_tokens());
+  if (sequence.prefixes.size() > num_full) sequence.prefixes.resize(num_full);
+}
+
 }  // namespace
 
 void Scheduler::activate(Sequence& sequence) {
@@ -56,6 +62,8 @@ void Scheduler::take_share(Sequence& sequence, int64_t num_tokens) {
   sequence.num_cached = num_tokens;
   sequence.blocks.assign(blocks.begin(), blocks.begin() + pool_.blocks_for(num_tokens));
   for (int32_t block : sequence.blocks) pool_.share(block);
+  sequence.prefixes = sequence.parent->prefixes;
+  keep_prefixes(sequence, pool_);
   leave_parent(sequence);
 }
 
@@ -81,6 +89,7 @@ void Scheduler::truncate(Sequence& sequence, int64_t length) {
   }
   sequence.tokens.resize(length);
   sequence.num_cached = std::min(sequence.num_cached, num_kept);
+  keep_prefixes(sequence, pool_);
   const auto num_blocks = static_cast<size_t>(pool_.blocks_for(sequence.num_cached));
   for (; sequence.blocks.size() > num_blocks; sequence.blocks.pop_back()) pool_.release(sequence.blocks.back());
 }
@@ -97,9 +106,54 @@ const std::vector<Row>& Scheduler::next() {
 }
 
 void Scheduler::drop_cache(Sequence& sequence) {
-  for (int32_t block : sequence.blocks) pool_.release(block);
-  sequence.blocks.clear();
+  for (; !sequence.blocks.empty(); sequence.blocks.pop_back()) pool_.release(sequence.blocks.back());
+  sequence.prefixes.clear();
   sequence.num_cached = 0;
+}
+
+void Scheduler::forget(Sequence& sequence) {
+  for (const int32_t block : sequence.blocks) pool_.forget(block);
+  drop_cache(sequence);
+}
+
+void Scheduler::remember() {
+  const int64_t size = pool_.block_tokens();
+  for (const Row& row : rows_) {
+    Sequence& sequence = *row.sequence;
+    auto& prefixes = sequence.prefixes;
+    for (auto i = static_cast<int64_t>(prefixes.size()); (i + 1) * size <= sequence.num_cached; ++i) {
+      const PrefixCache::Name before = i == 0 ? PrefixCache::kNothing : prefixes.back();
+      prefixes.push_back(pool_.add_prefix(before, sequence.tokens.data() + i * size, sequence.blocks[i]));
+    }
+  }
+}
+
+// Only in front of blocks that are its own already: those would have to move.
+void Scheduler::take_prefix(Sequence& sequence) {
+  const int64_t size = pool_.block_tokens();
+  auto& prefixes = sequence.prefixes;
+  while (static_cast<int64_t>(sequence.blocks.size()) * size == sequence.num_cached &&
+         sequence.num_cached + size <= sequence.num_reusable()) {
+    const PrefixCache::Name before = prefixes.empty() ? PrefixCache::kNothing : prefixes.back();
+    const auto found = pool_.prefixes().find(before, sequence.tokens.data() + sequence.num_cached);
+    if (!found) return;
+    pool_.share(found->block);
+    sequence.blocks.push_back(found->block);
+    prefixes.push_back(found->name);
+    sequence.num_cached += size;
+  }
+}
+
+// Blocks that are found are held for a sequence that can begin, not for one that waits for room.
+bool Scheduler::begin_prefill(Sequence& sequence, int64_t num_spare) {
+  const int64_t num_before = sequence.num_cached;
+  take_prefix(sequence);
+  if (!reserve(sequence, num_spare, rows_.empty())) {
+    if (num_before == 0) drop_cache(sequence);
+    return false;
+  }
+  num_reused_ += sequence.num_cached - num_before;
+  return true;
 }
 
 bool Scheduler::is_full() const {
@@ -107,6 +161,9 @@ bool Scheduler::is_full() const {
 }
 
 void Scheduler::add(Sequence& sequence, int64_t num_tokens) {
+  // Its tail was full once, when there was more of it.
+  const int64_t tail = sequence.num_cached / pool_.block_tokens();
+  if (sequence.num_cached % pool_.block_tokens() > 0) pool_.forget(sequence.blocks[tail]);
   const bool is_whole = sequence.is_generating() && num_tokens == sequence.num_pending();
   rows_.push_back({&sequence, num_tokens, is_whole && !sequence.is_scoring()});
   num_tokens_ += num_tokens;
@@ -130,7 +187,7 @@ void Scheduler::add_prefill() {
     if (is_full()) return;
     if (sequence->is_decoding() || sequence->num_pending() <= 0 || sequence->parent != nullptr) continue;
     const bool needs_blocks = num_missing_blocks(*sequence) > 0;
-    if (needs_blocks && (is_short_of_blocks || !reserve(*sequence, num_decoding, rows_.empty()))) {
+    if (needs_blocks && (is_short_of_blocks || !begin_prefill(*sequence, num_decoding))) {
       is_short_of_blocks = true;  // the younger ones must not overtake
       continue;
     }

@@ -49,16 +49,25 @@ class Scheduler {
   // that were to share more take what is cached.
   void truncate(Sequence& sequence, int64_t length);
 
+  // Names the blocks that the last step has filled, for others to find.
+  void remember();
+  // What its blocks hold is not to be trusted.
+  void forget(Sequence& sequence);
+
   // Gives a sequence's blocks back; its tokens are recomputed when they are needed again.
   void drop_cache(Sequence& sequence);
 
   // Times a sequence lost its blocks because the pool was full.
   int64_t num_preemptions() const { return num_preemptions_; }
+  // Tokens whose keys and values were found where sequences had left them.
+  int64_t num_reused() const { return num_reused_; }
 
  private:
   void leave_parent(Sequence& sequence);
   void take_share(Sequence& sequence, int64_t num_tokens);
   void hand_over();
+  bool begin_prefill(Sequence& sequence, int64_t num_spare);
+  void take_prefix(Sequence& sequence);
   void add_decoding();
   void add_prefill();
   void add(Sequence& sequence, int64_t num_tokens);
@@ -76,6 +85,7 @@ class Scheduler {
   int64_t num_tokens_ = 0;
   int64_t step_ = 0;
   int64_t num_preemptions_ = 0;
+  int64_t num_reused_ = 0;
 };
 
 }  // namespace seekrl::engine

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/prefix_cache.h"
 #include "engine/sampler.h"
 #include "engine/stop.h"
 
@@ -47,6 +48,7 @@ struct Sequence {
   SequenceState state = SequenceState::kWaiting;
   std::vector<int64_t> tokens;
   std::vector<int32_t> blocks;
+  std::vector<PrefixCache::Name> prefixes;  // of its first blocks, as far as they are full
   int64_t num_cached = 0;  // leading tokens whose keys and values are in the blocks; at most tokens.size() - 1
   int64_t last_step = -1;  // the scheduler's number of the last step it took part in
   Span span;
@@ -73,6 +75,12 @@ struct Sequence {
   // Leading tokens the next steps must cache: all of them to sample, all but the last to score, else what forks wait
   // for.
   int64_t num_needed() const { return is_generating() ? num_tokens() - (is_scoring() ? 1 : 0) : num_wanted; }
+  // Leading tokens that need not be run when their keys and values are found; fewer than are needed. The last one is
+  // run for its logits, as is each before one to score.
+  int64_t num_reusable() const {
+    if (!is_generating()) return num_wanted - 1;
+    return num_tokens() - 1 - (is_scoring() ? span.num_given - static_cast<int64_t>(span.logprobs.size()) : 0);
+  }
   int64_t num_pending() const { return num_needed() - num_cached; }
   bool is_decoding() const { return is_generating() && num_pending() == 1; }
 };

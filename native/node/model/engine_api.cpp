@@ -131,10 +131,15 @@ engine::GenerateOptions to_generate_options(const Napi::Object& object) {
 }
 
 Napi::Object to_js_stats(Napi::Env env, const engine::EngineStats& stats) {
-  const std::pair<const char*, int64_t> fields[] = {
-      {"numSteps", stats.num_steps},   {"numGenerated", stats.num_generated},     {"numPrefilled", stats.num_prefilled},
-      {"numRows", stats.num_rows},     {"numPreemptions", stats.num_preemptions}, {"numSequences", stats.num_sequences},
-      {"numBlocks", stats.num_blocks}, {"numUsedBlocks", stats.num_used_blocks}};
+  const std::pair<const char*, int64_t> fields[] = {{"numSteps", stats.num_steps},
+                                                    {"numGenerated", stats.num_generated},
+                                                    {"numPrefilled", stats.num_prefilled},
+                                                    {"numReused", stats.num_reused},
+                                                    {"numRows", stats.num_rows},
+                                                    {"numPreemptions", stats.num_preemptions},
+                                                    {"numSequences", stats.num_sequences},
+                                                    {"numBlocks", stats.num_blocks},
+                                                    {"numUsedBlocks", stats.num_used_blocks}};
   Napi::Object object = Napi::Object::New(env);
   for (const auto& [name, value] : fields) object[name] = Napi::Number::New(env, static_cast<double>(value));
   return object;

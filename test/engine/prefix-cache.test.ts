@@ -1,0 +1,128 @@
+/** Keys and values that sequences leave behind: found by those that begin alike, and never anything but what they say. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Engine } from "../../lib/engine/engine.ts";
+import type { Model } from "../../lib/model/model.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
+import { dice } from "../dice.ts";
+import { generateOnce, prompt, tinyModel } from "./models.ts";
+
+const blockTokens = 8;
+let model: Model;
+
+before(async () => {
+  model = await tinyModel();
+});
+
+after(() => model.close());
+
+/** What an engine without a past says. */
+async function fresh(of: Model, ids: Int32Array, seed: number, maxTokens: number) {
+  await using engine = await Engine.open(of, { blockTokens });
+  return await generateOnce(engine, ids, { seed, maxTokens, stopIds: [] });
+}
+
+test("a prompt that was read before is read from its last whole block on", async () => {
+  await using engine = await Engine.open(model, { blockTokens });
+  const options = { seed: 1, maxTokens: 5, stopIds: [] };
+  const first = await generateOnce(engine, prompt(83), options);
+  assert.equal((await engine.stats()).numReused, 0);
+  assert.deepEqual(await generateOnce(engine, prompt(83), options), first);
+  const { numPrefilled, numReused, numUsedBlocks } = await engine.stats();
+  assert.equal(numReused, 80);
+  assert.equal(numPrefilled, 82 + 2);
+  assert.equal(numUsedBlocks, 0);
+});
+
+test("a conversation that is sent again whole reads only what is new, its own answers included", async () => {
+  await using engine = await Engine.open(model, { blockTokens });
+  let tokens = prompt(40);
+  let numRead = 0;
+  for (let turn = 0; turn < 4; turn += 1) {
+    const { ids } = await generateOnce(engine, tokens, { seed: turn, maxTokens: 20, stopIds: [] });
+    const { numPrefilled } = await engine.stats();
+    // Of the last turn's answer one token was never run, and a block may be left unfilled.
+    if (turn > 0) assert.ok(numPrefilled - numRead <= 12 + 1 + blockTokens, `${numPrefilled - numRead}`);
+    numRead = numPrefilled;
+    tokens = Int32Array.of(...tokens, ...ids, ...prompt(12, turn));
+  }
+});
+
+test("a prompt whose length is a whole number of blocks still has its last token run", async () => {
+  await using engine = await Engine.open(model, { blockTokens });
+  for (let i = 0; i < 2; i += 1) {
+    const found = await generateOnce(engine, prompt(48), { seed: 3, maxTokens: 4, stopIds: [] });
+    assert.deepEqual(found, await fresh(model, prompt(48), 3, 4));
+  }
+  assert.equal((await engine.stats()).numReused, 40);
+});
+
+test("changed weights leave nothing to be found (law 6)", async () => {
+  await using own = await model.clone();
+  await using trainer = await Trainer.open(own);
+  await using engine = await Engine.open(own, { blockTokens });
+  await generateOnce(engine, prompt(50), { seed: 1, maxTokens: 5, stopIds: [] });
+  const rows = Int32Array.from({ length: 29 }, (_, i) => i);
+  await trainer.accumulate([{ tokens: prompt(30, 9), rows, weights: new Float32Array(29).fill(1) }]);
+  await trainer.step({ learningRate: 0.02 });
+  const after = await generateOnce(engine, prompt(50), { seed: 1, maxTokens: 5, stopIds: [] });
+  assert.equal((await engine.stats()).numReused, 0);
+  assert.deepEqual(after, { ...(await fresh(own, prompt(50), 1, 5)), weightsVersion: own.weightsVersion });
+});
+
+test("when room is needed, what was not used for longest goes first", async () => {
+  // Each prompt leaves 5 blocks; 3 prompts fit.
+  await using engine = await Engine.open(model, { blockTokens, numBlocks: 17 });
+  const ask = (salt: number) =>
+    generateOnce(engine, prompt(41, salt), { seed: 0, maxTokens: 1, stopIds: [] });
+  for (const salt of [1, 2, 3]) await ask(salt);
+  await ask(1);
+  await ask(4);
+  const { numReused } = await engine.stats();
+  assert.equal(numReused, 40);
+  await ask(1);
+  assert.equal((await engine.stats()).numReused, 80);
+  // The fourth took the ends of the second prompt, whose beginning is found.
+  await ask(2);
+  assert.equal((await engine.stats()).numReused, 88);
+});
+
+for (const dtype of ["float32", "bfloat16"] as const) {
+  test(`whatever was said, cut off, branched and scored before, every answer is that of an engine without a past, in ${dtype}`, async () => {
+    await using own = await tinyModel({ dtype });
+    const below = dice(dtype.length);
+    for (const numBlocks of [30, 200]) {
+      await using engine = await Engine.open(own, { blockTokens: 4, numBlocks, maxBatchTokens: 24 });
+      const check = async (round: number): Promise<void> => {
+        const sequence = engine.open(prompt(1 + below(50), below(2)), { seed: round });
+        const fork = below(2) === 0 ? sequence.fork({ seed: round }) : undefined;
+        for (let turn = 0; turn < 3; turn += 1) {
+          const { tokens } = sequence;
+          const maxTokens = 1 + below(12);
+          const span = await sequence.generate({ maxTokens, stopIds: [] });
+          assert.deepEqual(span, await fresh(own, tokens, round, maxTokens));
+          if (below(2) === 0) sequence.truncate(1 + below(sequence.length));
+          if (below(2) === 0) sequence.append(prompt(1 + below(9), below(2)));
+          const given = prompt(1 + below(20), below(2));
+          const { logprobs } = await sequence.score(given);
+          const whole = await own.scoreLogprobs(Int32Array.of(...sequence.tokens, ...given));
+          assert.deepEqual([...logprobs], [...whole.slice(-given.length)]);
+        }
+        if (fork !== undefined) {
+          const { tokens } = fork;
+          assert.deepEqual(
+            await fork.generate({ maxTokens: 6, stopIds: [] }),
+            await fresh(own, tokens, round, 6),
+          );
+          fork.close();
+        }
+        sequence.close();
+      };
+      for (let round = 0; round < 8; round += 1)
+        await Promise.all([0, 1, 2].map((each) => check(round * 3 + each)));
+      const { numReused, numUsedBlocks } = await engine.stats();
+      assert.ok(numReused > 300, `${numReused}`);
+      assert.equal(numUsedBlocks, 0);
+    }
+  });
+}
