@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/rows.h"
+
 namespace seekrl::kernels {
 
 uint16_t to_bf16(float x) {
@@ -33,6 +35,18 @@ void pair_rows(uint16_t* panel, const uint16_t* rows, int64_t stride, int64_t k,
       }
     }
   }
+}
+
+void pair_columns(uint16_t* panel, const ValueRows& rows, int64_t columns, int64_t k) {
+  if (columns < kPanelColumns) std::fill_n(panel, k * kPanelColumns, uint16_t{0});
+  // A pair of bf16 moves as one f32 would.
+  transpose(reinterpret_cast<float*>(panel), kPanelColumns, reinterpret_cast<const float*>(rows.data), rows.stride / 2,
+            columns, k / 2);
+}
+
+void unpair_columns(uint16_t* rows, int64_t stride, const uint16_t* panel, int64_t columns, int64_t k) {
+  transpose(reinterpret_cast<float*>(rows), stride / 2, reinterpret_cast<const float*>(panel), kPanelColumns, k / 2,
+            columns);
 }
 
 namespace reference {
@@ -72,15 +86,14 @@ void dot_matmul(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_s
   }
 }
 
-void pair_matmul(float* c_MN, int64_t c_stride, const PairRows& a_MK, const uint16_t* panel, int64_t m, int64_t columns,
-                 int64_t k, Start start) {
+void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const uint16_t* panel, int64_t m,
+                 int64_t columns, int64_t k, Start start) {
   for (int64_t row = 0; row < m; ++row) {
     for (int64_t column = 0; column < columns; ++column) {
       float& c = c_MN[row * c_stride + column];
       float sum = start == Start::kSelf ? c : 0.0f;
       for (int64_t i = 0; i < k / 2; ++i) {
-        sum = add_pair(sum, a_MK.data + row * a_MK.row_stride + i * a_MK.pair_stride,
-                       panel + (i * kPanelColumns + column) * 2);
+        sum = add_pair(sum, a_MK.data + row * a_MK.stride + 2 * i, panel + (i * kPanelColumns + column) * 2);
       }
       c = sum;
     }

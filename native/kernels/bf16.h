@@ -30,23 +30,32 @@ void dot_matmul(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_s
 }
 SEEKRL_KERNEL(dot_matmul);
 
-// A matrix read by pairs along k: those of row r begin at data + r * row_stride, pair i at i * pair_stride from there.
-struct PairRows {
+// Rows of values along k, `stride` values apart.
+struct ValueRows {
   const uint16_t* data = nullptr;
-  int64_t row_stride = 0;
-  int64_t pair_stride = 2;
+  int64_t stride = 0;
 };
 
-// The panel of `columns` (at most 64) columns of K rows, `stride` values apart: two rows side by side, value (i,
-// column) at panel[i / 2 * 128 + column * 2 + i % 2]. An odd last row is paired with zeros, columns beyond `columns`
-// are zero. Writes (K + 1) / 2 * 128 values.
+// A panel holds a matrix of K rows and at most 64 columns for pair_matmul: two rows side by side, value (i, column) at
+// panel[i / 2 * 128 + column * 2 + i % 2], even(K) * 64 values. An odd last row is paired with zeros; so is, in columns
+// beyond the matrix's, every row.
+inline constexpr int64_t even(int64_t k) { return (k + 1) / 2 * 2; }
+
+// The panel of `columns` columns of K rows, `stride` values apart.
 void pair_rows(uint16_t* panel, const uint16_t* rows, int64_t stride, int64_t k, int64_t columns);
 
-// C = start + A_MK panel for the panel's first `columns` columns: one chain over the pairs in order. kSelf adds to C,
-// kBias is not taken. K is even. One thread; 2 M 64 K FLOP.
+// The panel whose columns are `columns` rows of K values; K and the rows' stride are even.
+void pair_columns(uint16_t* panel, const ValueRows& rows, int64_t columns, int64_t k);
+
+// The columns of a panel as rows of even K values: what pair_columns makes of them is the panel.
+void unpair_columns(uint16_t* rows, int64_t stride, const uint16_t* panel, int64_t columns, int64_t k);
+
+// C = start + A_MK panel for the panel's first `columns` columns; kSelf adds to C, kBias is not taken. K is even. An
+// element's order is one chain over k, on AMX two, of even and odd k, joined after every 16 pairs. One thread;
+// 2 M 64 K FLOP.
 namespace reference {
-void pair_matmul(float* c_MN, int64_t c_stride, const PairRows& a_MK, const uint16_t* panel, int64_t m, int64_t columns,
-                 int64_t k, Start start);
+void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const uint16_t* panel, int64_t m,
+                 int64_t columns, int64_t k, Start start);
 }
 SEEKRL_KERNEL(pair_matmul);
 

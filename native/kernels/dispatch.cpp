@@ -1,7 +1,13 @@
 // Sends each kernel to the best instruction set of this processor.
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 
+#include "kernels/cpu/amx.h"
 #include "kernels/cpu/attention_tiles.h"
 #include "kernels/isa.h"
 #include "kernels/table.h"
@@ -19,6 +25,17 @@ Isa best_isa() {
   if (has_avx2) return has_avx512 ? Isa::kAvx512 : Isa::kAvx2;
 #endif
   return Isa::kPlain;
+}
+
+bool has_amx() {
+#if defined(__x86_64__) && defined(__linux__)
+  // ARCH_REQ_XCOMP_PERM for XTILEDATA, from the kernel's Documentation/arch/x86/xstate.rst.
+  static const bool is_usable = __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") &&
+                                __builtin_cpu_supports("avx512bf16") && syscall(SYS_arch_prctl, 0x1023, 18) == 0;
+  return is_usable;
+#else
+  return false;
+#endif
 }
 
 namespace {
@@ -44,6 +61,7 @@ constexpr Bf16Table kPlainBf16Table = {SEEKRL_BF16_KERNELS(SEEKRL_VERSION)};
 const Bf16Table& bf16_table() {
 #if defined(__x86_64__)
   static const bool has_products = __builtin_cpu_supports("avx512bf16");
+  if (has_tiles()) return kAmxBf16Table;
   if (isa() == Isa::kAvx512) return has_products ? kAvx512Bf16Table : kAvx512WidenedTable;
   if (isa() == Isa::kAvx2) return kAvx2Bf16Table;
 #endif
@@ -53,6 +71,8 @@ const Bf16Table& bf16_table() {
 }  // namespace
 
 Isa isa() { return chosen_isa().load(std::memory_order_relaxed); }
+
+bool has_tiles() { return isa() == Isa::kAvx512 && has_amx(); }
 
 void set_isa(Isa isa) { chosen_isa().store(isa); }
 

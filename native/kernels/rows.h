@@ -47,6 +47,13 @@ SEEKRL_KERNEL(gelu);
 inline constexpr float kErfScale = 0.3275911f * 0.70710678118654752f;
 inline constexpr float kErfPolynomial[] = {1.061405429f, -1.453152027f, 1.421413741f, -0.284496736f, 0.254829592f};
 
+// to[column * to_stride + row] = from[row * from_stride + column] for M rows of N columns. What stands in `to` behind
+// the M rows of a column, up to the next multiple of 16, becomes zero.
+namespace reference {
+void transpose(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t m, int64_t n);
+}
+SEEKRL_KERNEL(transpose);
+
 // y = gate / (1 + exp(-gate)) * up over n elements.
 namespace reference {
 void silu_mul(float* y, const float* gate, const float* up, int64_t n);

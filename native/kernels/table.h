@@ -14,7 +14,7 @@ namespace seekrl::kernels {
 #define SEEKRL_KERNELS(each)                                                                                \
   each(attend) each(attend_bf16) each(attend_backward) each(matmul) each(row_stats) each(row_backward)      \
       each(packed_matmul) each(add_layer_norm) each(gelu) each(rms_norm) each(rms_norm_backward) each(rope) \
-          each(silu_mul) each(silu_mul_backward)
+          each(silu_mul) each(silu_mul_backward) each(transpose)
 // Those of bf16, for which there is one instruction set more.
 #define SEEKRL_BF16_KERNELS(each) each(dot_matmul) each(pair_matmul) each(round_to_bf16)
 
@@ -32,6 +32,7 @@ extern const KernelTable kPlainTable;
 extern const Bf16Table kAvx2Bf16Table;
 extern const Bf16Table kAvx512WidenedTable;
 extern const Bf16Table kAvx512Bf16Table;
+extern const Bf16Table kAmxBf16Table;
 extern const KernelTable kAvx2Table;
 extern const KernelTable kAvx512Table;
 #endif

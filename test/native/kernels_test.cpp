@@ -8,9 +8,11 @@
 
 #include "base/random.h"
 #include "check.h"
+#include "emulated_unit.h"
 #include "kernels/attention.h"
 #include "kernels/bf16.h"
 #include "kernels/cpu/exp.h"
+#include "kernels/cpu/fast_tiles.h"
 #include "kernels/isa.h"
 #include "kernels/logprob.h"
 #include "kernels/matmul.h"
@@ -197,24 +199,64 @@ TEST("a product of bf16 rows is the exact one up to f32 sums, the same for each 
   }
 }
 
-TEST("a product of pairs of rows is the exact one up to f32 sums, from zero and on top of what is there") {
-  for (const auto& [m, n, k] : {Product{1, 1, 1}, {7, 64, 18}, {6, 33, 257}, {13, 50, 300}}) {
+TEST("a product with a panel is the exact one up to f32 sums, from zero and on top of what is there") {
+  for (const auto& [m, n, k] : {Product{1, 1, 2}, {7, 64, 18}, {6, 33, 258}, {13, 50, 300}}) {
     with_each_isa([&, m = m, n = n, k = k] {
-      // C_MN = A_KM^T B_KN, as the gradient of a weight is made.
-      const std::vector<uint16_t> a = rounded(random_floats(k * m, 1)), b = rounded(random_floats(k * n, 2));
-      const int64_t depth = (k + 1) / 2 * 2;
-      std::vector<uint16_t> rows(depth * kPanelColumns, 1), panel(depth * kPanelColumns, 1);
-      pair_rows(rows.data(), a.data(), m, k, m);
+      const std::vector<uint16_t> a = rounded(random_floats(m * k, 1)), b = rounded(random_floats(k * n, 2));
+      std::vector<uint16_t> panel(k * kPanelColumns, 1);
       pair_rows(panel.data(), b.data(), n, k, n);
       for (const Start start : {Start::kZero, Start::kSelf}) {
         Floats c(m * n, 0.5f);
-        pair_matmul(c.data(), n, {rows.data(), 2, 2 * kPanelColumns}, panel.data(), m, n, depth, start);
+        pair_matmul(c.data(), n, {a.data(), k}, panel.data(), m, n, k, start);
         for (int64_t row = 0; row < m; ++row) {
           for (int64_t column = 0; column < n; ++column) {
             const double sum =
-                exact_dot(a.data() + row, m, b.data() + column, n, k) + (start == Start::kSelf ? 0.5 : 0);
+                exact_dot(a.data() + row * k, 1, b.data() + column, n, k) + (start == Start::kSelf ? 0.5 : 0);
             EXPECT_NEAR(c[row * n + column], sum, 1e-6 * static_cast<double>(k) + 1e-6);
           }
+        }
+      }
+    });
+  }
+}
+
+TEST("a matrix unit's tiles give the exact product up to f32 sums, whatever part of a tile exists") {
+  for (const auto& [m, n, k] :
+       {Product{1, 1, 2}, {16, 16, 32}, {33, 17, 34}, {31, 64, 64}, {40, 48, 66}, {64, 33, 96}}) {
+    const std::vector<uint16_t> a = rounded(random_floats(m * k, 1)), b = rounded(random_floats(k * n, 2));
+    std::vector<uint16_t> panel(k * kPanelColumns, 1);
+    pair_rows(panel.data(), b.data(), n, k, n);
+    for (const Start start : {Start::kZero, Start::kSelf}) {
+      Floats c(m * n, 0.5f);
+      tile_matmul<test::EmulatedUnit>(c.data(), n, {a.data(), k}, panel.data(), m, n, k, start);
+      for (int64_t row = 0; row < m; ++row) {
+        for (int64_t column = 0; column < n; ++column) {
+          const double sum =
+              exact_dot(a.data() + row * k, 1, b.data() + column, n, k) + (start == Start::kSelf ? 0.5 : 0);
+          EXPECT_NEAR(c[row * n + column], sum, 1e-6 * static_cast<double>(k) + 1e-6);
+        }
+      }
+    }
+  }
+}
+
+TEST("rows become a panel's columns and back, and the panel is that of the transposed rows") {
+  for (const auto& [columns, k] : {std::pair<int64_t, int64_t>{1, 2}, {17, 34}, {64, 64}, {63, 100}}) {
+    with_each_isa([&, columns = columns, k = k] {
+      const int64_t stride = (k + 31) / 32 * 32;
+      const std::vector<uint16_t> rows = rounded(random_floats(columns * stride, 1));
+      std::vector<uint16_t> turned(k * columns), panel(k * kPanelColumns, 1), expected(k * kPanelColumns, 2);
+      for (int64_t i = 0; i < k; ++i) {
+        for (int64_t column = 0; column < columns; ++column) turned[i * columns + column] = rows[column * stride + i];
+      }
+      pair_columns(panel.data(), {rows.data(), stride}, columns, k);
+      pair_rows(expected.data(), turned.data(), columns, k, columns);
+      EXPECT(panel == expected);
+      std::vector<uint16_t> back(columns * stride, 1);
+      unpair_columns(back.data(), stride, panel.data(), columns, k);
+      for (int64_t column = 0; column < columns; ++column) {
+        for (int64_t i = 0; i < stride; ++i) {
+          EXPECT(back[column * stride + i] == (i < k ? rows[column * stride + i] : 0));
         }
       }
     });

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "check.h"
 #include "ops/attention/span_attention.h"
+#include "ops/products/bf16_matmul.h"
 #include "ops/products/linear.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
@@ -56,6 +57,45 @@ TEST("linear and its gradients match ATen in double") {
                          {random({m, k}), random({n, k}), random({n})});
     check_against_double([](const Tensors& x) { return ops::linear(x[0], x[1], {}); },
                          {random({m, k}), random({n, k})});
+  }
+}
+
+TEST("a bf16 linear and its gradients match double over the rounded values") {
+  at::manual_seed(6);
+  const auto rounded = [](at::IntArrayRef shape) { return random(shape).to(at::kBFloat16); };
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 3, 5}, {100, 70, 34}, {65, 130, 66}}) {
+    const Tensor x = rounded({m, k}).to(at::kFloat).requires_grad_(), y_grad = rounded({m, n}).to(at::kFloat);
+    const Tensor weight = rounded({n, k}).requires_grad_();
+    const Tensor y = ops::linear(x, weight, {});
+    const Tensors grads = torch::autograd::grad({y}, {x, weight}, {y_grad});
+    const Tensor wide_x = x.detach().to(at::kDouble), wide_weight = weight.detach().to(at::kDouble),
+                 wide_grad = y_grad.to(at::kDouble);
+    const auto gap = [](const Tensor& got, const Tensor& expected) {
+      return ((got.detach().to(at::kDouble) - expected).abs().max() / expected.abs().max()).item<double>();
+    };
+    EXPECT_NEAR(gap(y, wide_x.mm(wide_weight.t())), 0.0, 1e-5);
+    EXPECT_NEAR(gap(grads[0], wide_grad.mm(wide_weight)), 0.0, 1e-5);
+    // Rounded to bf16 on the way out, where no trainer has attached an f32 sum.
+    EXPECT_NEAR(gap(grads[1], wide_grad.t().mm(wide_x)), 0.0, 4e-3);
+  }
+}
+
+TEST("a product by panels is the product by rows up to f32 sums, and a row's bits are its own") {
+  at::manual_seed(7);
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 3, 6}, {70, 130, 66}, {129, 64, 40}}) {
+    const Tensor x = random({m, k}), weight = random({n, k}).to(at::kBFloat16), bias = random({n});
+    const Tensor rounded = ops::rounded_rows(x);
+    const Tensor by_rows = at::empty({m, n}), by_panels = at::empty({m, n}), alone = at::empty({1, n});
+    const auto multiply = [&, n = n, k = k](const auto& product, const Tensor& y, int64_t row, int64_t count) {
+      ops::Bf16Rows rows = ops::rows_of(rounded.narrow(0, row, count), k);
+      product(y.mutable_data_ptr<float>(), n, rows, ops::bits_of(weight), n, bias.const_data_ptr<float>(),
+              ops::Activation::kGelu, 1);
+    };
+    multiply(ops::bf16_linear, by_rows, 0, m);
+    multiply(ops::bf16_linear_by_panels, by_panels, 0, m);
+    EXPECT(at::allclose(by_rows, by_panels, 1e-5, 1e-5));
+    multiply(ops::bf16_linear_by_panels, alone, m - 1, 1);
+    EXPECT(at::equal(alone[0], by_panels[m - 1]));
   }
 }
 

@@ -1,8 +1,10 @@
-// The products of bf16 compiled for AVX512-BF16; CMakeLists.txt gives this file its instruction set.
+// The products of bf16 compiled for AVX512-BF16 and AMX; CMakeLists.txt gives this file its instruction set.
 #if defined(__x86_64__)
 
 #define SEEKRL_ISA avx512_bf16
+#include "kernels/cpu/amx.h"
 #include "kernels/cpu/fast_bf16.h"
+#include "kernels/cpu/fast_tiles.h"
 #include "kernels/table.h"
 
 #define SEEKRL_VERSION(name) SEEKRL_ISA::name,
@@ -10,6 +12,9 @@
 namespace seekrl::kernels {
 
 const Bf16Table kAvx512Bf16Table = {SEEKRL_BF16_KERNELS(SEEKRL_VERSION)};
+
+// The rest are as fast without the matrix unit.
+const Bf16Table kAmxBf16Table = {SEEKRL_ISA::dot_matmul, tile_matmul<AmxUnit>, SEEKRL_ISA::round_to_bf16};
 
 }  // namespace seekrl::kernels
 

@@ -237,7 +237,7 @@ inline void dot_matmul(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int6
 
 // kRows x (kBf16Vectors * 16) elements of C: all of K in registers.
 template <int kRows>
-inline void multiply_pairs(float* c, int64_t c_stride, const PairRows& a, const uint16_t* panel, int64_t columns,
+inline void multiply_pairs(float* c, int64_t c_stride, const ValueRows& a, const uint16_t* panel, int64_t columns,
                            int64_t k, Start start) {
   Lanes sums[kRows][kBf16Vectors];
   int64_t counts[kBf16Vectors];
@@ -249,12 +249,11 @@ inline void multiply_pairs(float* c, int64_t c_stride, const PairRows& a, const 
       sums[r][v] = adds ? load_first(c + r * c_stride + v * kLanes, counts[v]) : zeros();
     }
   }
-  const uint16_t* factors = a.data;
-  for (int64_t i = 0; i < k; i += 2, factors += a.pair_stride) {
+  for (int64_t i = 0; i < k; i += 2) {
     Pairs b[kBf16Vectors];
     for (int v = 0; v < kBf16Vectors; ++v) b[v] = load_pairs(panel + i * kPanelColumns + v * 2 * kLanes);
     for (int r = 0; r < kRows; ++r) {
-      const Pairs factor = broadcast_pair(factors + r * a.row_stride);
+      const Pairs factor = broadcast_pair(a.data + r * a.stride + i);
       for (int v = 0; v < kBf16Vectors; ++v) sums[r][v] = add_products(sums[r][v], factor, b[v]);
     }
   }
@@ -264,12 +263,12 @@ inline void multiply_pairs(float* c, int64_t c_stride, const PairRows& a, const 
   }
 }
 
-inline void pair_matmul(float* c_MN, int64_t c_stride, const PairRows& a_MK, const uint16_t* panel, int64_t m,
+inline void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const uint16_t* panel, int64_t m,
                         int64_t columns, int64_t k, Start start) {
   constexpr int64_t kWidth = kBf16Vectors * kLanes;
   for (int64_t row = 0; row < m;) {
     const int64_t rows = m - row < 6 ? m - row : 6;
-    const PairRows a = {a_MK.data + row * a_MK.row_stride, a_MK.row_stride, a_MK.pair_stride};
+    const ValueRows a = {a_MK.data + row * a_MK.stride, a_MK.stride};
     for (int64_t column = 0; column < columns; column += kWidth) {
       float* c = c_MN + row * c_stride + column;
       const uint16_t* b = panel + column * 2;

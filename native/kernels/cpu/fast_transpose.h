@@ -110,4 +110,12 @@ inline void transpose_rows(float* to, int64_t to_stride, const float* const* row
   }
 }
 
+inline void transpose(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t m, int64_t n) {
+  for (int64_t first = 0; first < m; first += kLanes) {
+    const float* rows[kLanes];
+    for (int64_t r = 0; r < kLanes; ++r) rows[r] = from + (first + r) * from_stride;
+    transpose_rows(to + first, to_stride, rows, m - first < kLanes ? m - first : kLanes, n);
+  }
+}
+
 }  // namespace seekrl::kernels::SEEKRL_ISA

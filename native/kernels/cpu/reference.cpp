@@ -230,6 +230,14 @@ void gelu(float* y, const float* x, int64_t n) {
   }
 }
 
+void transpose(float* to, int64_t to_stride, const float* from, int64_t from_stride, int64_t m, int64_t n) {
+  for (int64_t column = 0; column < n; ++column) {
+    float* row_of = to + column * to_stride;
+    for (int64_t row = 0; row < m; ++row) row_of[row] = from[row * from_stride + column];
+    for (int64_t row = m; row % 16 != 0; ++row) row_of[row] = 0;
+  }
+}
+
 void silu_mul(float* y, const float* gate, const float* up, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = gate[i] / (1.0f + exp_f32(-gate[i])) * up[i];
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/bf16.h"
+#include "kernels/isa.h"
 #include "kernels/rows.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
@@ -14,6 +15,7 @@ namespace seekrl::ops {
 
 namespace {
 
+using kernels::even;
 using kernels::kPanelColumns;
 
 // Values of bf16 that leave room for another operand in the second-level cache.
@@ -22,8 +24,6 @@ constexpr int64_t kCachedValues = 196608;
 constexpr int64_t kItemValues = 65536;
 // Rows of a panel that is laid out and multiplied at once: 64 KB.
 constexpr int64_t kPanelRows = 512;
-
-int64_t even(int64_t k) { return (k + 1) / 2 * 2; }
 
 int64_t num_blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
 
@@ -46,6 +46,47 @@ const uint16_t* panels_of(uint16_t* panels, const Bf16Rows& rows, int num_helper
                        std::min(kPanelColumns, rows.k - column));
   });
   return panels;
+}
+
+// Rows of x as the columns of panels, 64 each, k values apart.
+const uint16_t* column_panels_of(uint16_t* panels, const Bf16Rows& x, int num_helpers) {
+  share_items(num_blocks(x.m, kPanelColumns), num_helpers, x.m * x.k, [&](int64_t p) {
+    const int64_t row = p * kPanelColumns;
+    kernels::pair_columns(panels + row * x.k, {x.data + row * x.stride, x.stride}, std::min(kPanelColumns, x.m - row),
+                          x.k);
+  });
+  return panels;
+}
+
+// How many values stand between two rows that unpair_columns writes: it fills up groups of 16 pairs.
+int64_t row_stride(int64_t k) { return (k + 31) / 32 * 32; }
+
+// The columns of `rows` as rows.
+const uint16_t* columns_of(uint16_t* columns, const Bf16Rows& rows, int num_helpers) {
+  const int64_t stride = row_stride(rows.m);
+  share_items(num_blocks(rows.k, kPanelColumns), num_helpers, rows.m * rows.k, [&](int64_t p) {
+    const int64_t column = p * kPanelColumns, count = std::min(kPanelColumns, rows.k - column);
+    uint16_t* const panel = scratch<uint16_t, 1>(even(rows.m) * kPanelColumns);
+    kernels::pair_rows(panel, rows.data + column, rows.stride, rows.m, count);
+    kernels::unpair_columns(columns + column * stride, stride, panel, count, even(rows.m));
+  });
+  return columns;
+}
+
+// Rows of the weight times 64 rows of x: y^T, turned.
+void multiply_panel(float* y, int64_t y_stride, const uint16_t* panel, const uint16_t* weight, const float* bias,
+                    int64_t m, int64_t n, int64_t k, Activation activation) {
+  float* const turned = scratch<float, 1>(2 * kPanelColumns * kPanelColumns);
+  float* const block = turned + kPanelColumns * kPanelColumns;
+  for (int64_t column = 0; column < n; ++column) {
+    std::fill_n(turned + column * kPanelColumns, m, bias == nullptr ? 0.0f : bias[column]);
+  }
+  kernels::pair_matmul(turned, kPanelColumns, {weight, k}, panel, n, m, k, kernels::Start::kSelf);
+  kernels::transpose(block, kPanelColumns, turned, kPanelColumns, n, m);
+  for (int64_t row = 0; row < m; ++row) {
+    std::copy_n(block + row * kPanelColumns, n, y + row * y_stride);
+    if (activation == Activation::kGelu) kernels::gelu(y + row * y_stride, y + row * y_stride, n);
+  }
 }
 
 }  // namespace
@@ -72,6 +113,9 @@ void bf16_linear(float* y_MN, int64_t y_stride, const Bf16Rows& x_MK, const uint
                  const float* bias_N, Activation activation, int num_helpers) {
   const auto [x, m, k, stride] = x_MK;
   if (m == 0) return;
+  if (kernels::has_tiles() && k % 2 == 0) {
+    return bf16_linear_by_panels(y_MN, y_stride, x_MK, weight_NK, n, bias_N, activation, num_helpers);
+  }
   const int64_t rows = std::clamp<int64_t>(kCachedValues / k / 4 * 4, 16, 256);
   const int64_t columns = std::clamp<int64_t>(kItemValues / k / 16 * 16, 16, 256);
   const int64_t num_columns = num_blocks(n, columns);
@@ -87,6 +131,22 @@ void bf16_linear(float* y_MN, int64_t y_stride, const Bf16Rows& x_MK, const uint
   });
 }
 
+void bf16_linear_by_panels(float* y_MN, int64_t y_stride, const Bf16Rows& x_MK, const uint16_t* weight_NK, int64_t n,
+                           const float* bias_N, Activation activation, int num_helpers) {
+  const int64_t m = x_MK.m, k = x_MK.k, num_panels = num_blocks(m, kPanelColumns);
+  const uint16_t* const panels =
+      column_panels_of(scratch<uint16_t, 3>(num_panels * kPanelColumns * k), x_MK, num_helpers);
+  // An item's rows of the weight are read from memory once, for all panels.
+  share_items(num_blocks(n, kPanelColumns), num_helpers, std::max<int64_t>(m, 8) * n * k, [&](int64_t item) {
+    const int64_t column = item * kPanelColumns, width = std::min(kPanelColumns, n - column);
+    for (int64_t row = 0; row < m; row += kPanelColumns) {
+      multiply_panel(y_MN + row * y_stride + column, y_stride, panels + row * k, weight_NK + column * k,
+                     bias_N == nullptr ? nullptr : bias_N + column, std::min(kPanelColumns, m - row), width, k,
+                     activation);
+    }
+  });
+}
+
 void bf16_input_grad(float* x_grad_MK, const Bf16Rows& y_grad_MN, const uint16_t* weight_NK, int64_t k,
                      int num_helpers) {
   const auto [y_grad, m, n, stride] = y_grad_MN;
@@ -99,7 +159,7 @@ void bf16_input_grad(float* x_grad_MK, const Bf16Rows& y_grad_MN, const uint16_t
     for (int64_t first = 0; first < n; first += kPanelRows) {
       const int64_t count = std::min(kPanelRows, n - first);
       kernels::pair_rows(panel, weight_NK + first * k + column, k, count, columns);
-      kernels::pair_matmul(x_grad_MK + row * k + column, k, {y_grad + row * stride + first, stride, 2}, panel,
+      kernels::pair_matmul(x_grad_MK + row * k + column, k, {y_grad + row * stride + first, stride}, panel,
                            std::min(kRows, m - row), columns, even(count),
                            first == 0 ? kernels::Start::kZero : kernels::Start::kSelf);
     }
@@ -107,17 +167,16 @@ void bf16_input_grad(float* x_grad_MK, const Bf16Rows& y_grad_MN, const uint16_t
 }
 
 void bf16_weight_grad(float* weight_grad_NK, const Bf16Rows& y_grad_MN, const Bf16Rows& x_MK, int num_helpers) {
-  const int64_t m = x_MK.m, n = y_grad_MN.k, k = x_MK.k, depth = even(m);
+  const int64_t m = x_MK.m, n = y_grad_MN.k, k = x_MK.k, depth = even(m), stride = row_stride(m);
   const int64_t num_rows = num_blocks(n, kPanelColumns), num_columns = num_blocks(k, kPanelColumns);
-  const uint16_t* const rows =
-      panels_of(scratch<uint16_t, 2>(num_rows * kPanelColumns * depth), y_grad_MN, num_helpers);
+  const uint16_t* const rows = columns_of(scratch<uint16_t, 2>(n * stride), y_grad_MN, num_helpers);
   const uint16_t* const panels =
       panels_of(scratch<uint16_t, 3>(num_columns * kPanelColumns * depth), x_MK, num_helpers);
   share_items(num_rows * num_columns, num_helpers, m * n * k, [&](int64_t item) {
     const int64_t row = item / num_columns * kPanelColumns, column = item % num_columns * kPanelColumns;
-    kernels::pair_matmul(weight_grad_NK + row * k + column, k, {rows + row * depth, 2, 2 * kPanelColumns},
-                         panels + column * depth, std::min(kPanelColumns, n - row), std::min(kPanelColumns, k - column),
-                         depth, kernels::Start::kSelf);
+    kernels::pair_matmul(weight_grad_NK + row * k + column, k, {rows + row * stride, stride}, panels + column * depth,
+                         std::min(kPanelColumns, n - row), std::min(kPanelColumns, k - column), depth,
+                         kernels::Start::kSelf);
   });
 }
 
