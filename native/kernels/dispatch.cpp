@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "kernels/cpu/amx.h"
 #include "kernels/cpu/attention_tiles.h"
+#include "kernels/cpu/products/amx.h"
 #include "kernels/isa.h"
 #include "kernels/table.h"
 

@@ -12,7 +12,7 @@
 #include "kernels/attention.h"
 #include "kernels/bf16.h"
 #include "kernels/cpu/exp.h"
-#include "kernels/cpu/fast_tiles.h"
+#include "kernels/cpu/products/fast_tiles.h"
 #include "kernels/isa.h"
 #include "kernels/logprob.h"
 #include "kernels/matmul.h"

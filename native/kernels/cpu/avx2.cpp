@@ -3,9 +3,9 @@
 
 #define SEEKRL_ISA avx2
 #include "kernels/cpu/fast_attention.h"
-#include "kernels/cpu/fast_bf16.h"
-#include "kernels/cpu/fast_matmul.h"
 #include "kernels/cpu/fast_rows.h"
+#include "kernels/cpu/products/fast_bf16.h"
+#include "kernels/cpu/products/fast_matmul.h"
 #include "kernels/table.h"
 
 #define SEEKRL_VERSION(name) SEEKRL_ISA::name,

@@ -2,9 +2,9 @@
 #if defined(__x86_64__)
 
 #define SEEKRL_ISA avx512_bf16
-#include "kernels/cpu/amx.h"
-#include "kernels/cpu/fast_bf16.h"
-#include "kernels/cpu/fast_tiles.h"
+#include "kernels/cpu/products/amx.h"
+#include "kernels/cpu/products/fast_bf16.h"
+#include "kernels/cpu/products/fast_tiles.h"
 #include "kernels/table.h"
 
 #define SEEKRL_VERSION(name) SEEKRL_ISA::name,

@@ -3,7 +3,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/cpu/attention_tiles.h"
-#include "kernels/cpu/fast_matmul.h"
+#include "kernels/cpu/products/fast_matmul.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
 

@@ -1,7 +1,7 @@
 // The matrix product in register tiles: lanes along N, one broadcast of A for each row, k innermost and in order.
 #pragma once
 
-#include "kernels/cpu/fast_transpose.h"
+#include "kernels/cpu/products/fast_transpose.h"
 #include "kernels/matmul.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
