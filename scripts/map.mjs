@@ -14,6 +14,7 @@ const folders = {
   "native/base": "what every native folder needs; no torch, no JavaScript",
   "native/kernels": "inner loops over raw pointers: what each computes, and which version a processor gets",
   "native/kernels/cpu": "a plain reference of each kernel, and fast versions by instruction set",
+  "native/kernels/cpu/products": "their matrix products: register tiles, AMX tiles, transposition",
   "native/ops": "kernels as differentiable tensor operations",
   "native/ops/attention": "attention over a packed batch: spans, the tree they form, forward and backward",
   "native/ops/products": "products with weights: cut for the threads, differentiable, or for reading only",
