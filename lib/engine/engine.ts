@@ -4,9 +4,10 @@ import { native } from "../base/addon/native.ts";
 import { checkOptions, type OptionKinds, shownValue } from "../base/check-options.ts";
 import { type ErrorCode, SeekError } from "../base/errors.ts";
 import { Model } from "../model/model.ts";
+import { checkIds } from "./check-ids.ts";
 import { Sequence, type SequenceHome } from "./sequence.ts";
 import type { SequenceEvent } from "./sequence-event.ts";
-import { checkIds, checkSeed, checkSeedOptions } from "./span.ts";
+import { checkSeed, checkSeedOptions } from "./span.ts";
 import { checkTokenTable, packBytes, type TokenTable } from "./vocabulary.ts";
 
 /** Sizes of an engine. */

@@ -19,22 +19,21 @@ export function toSpan(
 ): Span {
   const ids = joinIds(chunks);
   const { cutBytes, weightsVersion } = event;
+  const { drawnFrom } = options;
   const stopText = event.finish === "stopString" ? options.stop[event.stopIndex] : undefined;
   return {
     ids,
     logprobs: join(chunks, "logprobs"),
     entropies: options.entropies ? join(chunks, "entropies") : undefined,
     stop: stopOf(event, eosIds.includes(ids[ids.length - 1] ?? -1)),
-    cutBytes,
-    weightsVersion,
-    stopText,
+    ...{ drawnFrom, cutBytes, weightsVersion, stopText },
   };
 }
 
 /** The span of a call that was aborted before it began. */
-export function emptySpan(weightsVersion: number): Span {
+export function emptySpan(weightsVersion: number, { drawnFrom }: FullOptions): Span {
   const [ids, logprobs] = [new Int32Array(), new Float32Array()];
-  return { ids, logprobs, stop: "aborted", cutBytes: 0, weightsVersion };
+  return { ids, logprobs, drawnFrom, stop: "aborted", cutBytes: 0, weightsVersion };
 }
 
 function stopOf({ finish }: SequenceEvent, isEos: boolean): SpanStop {

@@ -3,9 +3,9 @@ import type { NativeEngine } from "../base/addon/engines.ts";
 import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { handled, handledSteps, streamed } from "../base/streamed.ts";
+import { checkIds } from "./check-ids.ts";
 import { emptySpan, join, type SequenceEvent, toSpan } from "./sequence-event.ts";
 import {
-  checkIds,
   checkSeed,
   checkSeedOptions,
   fullOptions,
@@ -218,7 +218,7 @@ export class Sequence {
     const signal = isBoth
       ? AbortSignal.any([reader.leave, options.signal])
       : (reader?.leave ?? options.signal);
-    if (signal?.aborted) return emptySpan(this.#home.weightsVersion);
+    if (signal?.aborted) return emptySpan(this.#home.weightsVersion, full);
     const stopIds = Int32Array.from(full.stopIds);
     const cancel = (): void => this.#home.native.cancel(this.#id);
     signal?.addEventListener("abort", cancel, { once: true });

@@ -1,17 +1,14 @@
 /** What one generate call asks for and what it gives. */
-import { checkOptions, type OptionKinds, shownValue } from "../base/check-options.ts";
+import type { NativeSampling } from "../base/addon/engines.ts";
+import { checkOptions, countKind, type OptionKinds, shownValue, wholeKind } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
+import { checkIds } from "./check-ids.ts";
+import { drawsFromPolicy, nativeSampling, type SamplingOptions, samplingKinds } from "./sampling-options.ts";
 
 /** How tokens are drawn and when to stop. */
-export interface GenerateOptions {
+export interface GenerateOptions extends SamplingOptions {
   /** Most tokens to sample; at least 1. */
   readonly maxTokens: number;
-  /** Divides the logits: 0.001 to 1000, or 0 for the likeliest token. @default 1 */
-  readonly temperature?: number;
-  /** Draws among the fewest likeliest tokens whose share of the probability reaches this, 0 < topP <= 1. @default 1 */
-  readonly topP?: number;
-  /** Draws among this many likeliest tokens; 0 means all. @default 0 */
-  readonly topK?: number;
   /** Ends the span with the token that completes one of these strings; matched over bytes. @default [] */
   readonly stop?: readonly string[];
   /** Ends the span with one of these tokens. @default the tokenizer's eosIds */
@@ -33,13 +30,18 @@ export interface Span {
   /** i32 [T]; the last token is kept even when it goes on after the stop string. */
   readonly ids: Int32Array;
   /**
-   * f32 [T]: natural log of each token's probability under softmax(logits / temperature) over the whole vocabulary,
-   * before topK and topP; the temperature counts as 1 when it is 0.
+   * f32 [T]: natural log of each token's probability in the policy's distribution, softmax(logits / temperature) over the
+   * whole vocabulary before all that else shapes the draw; the temperature counts as 1 when it is 0. What training needs.
    */
   readonly logprobs: Float32Array;
   /**
+   * `policy` when the tokens were drawn from the distribution that `logprobs` belong to; `shaped` when a limit, penalty,
+   * bias or constraint was between, or temperature 0.
+   */
+  readonly drawnFrom: "policy" | "shaped";
+  /**
    * f32 [T], when asked for: the entropy of softmax(logits) over the whole vocabulary, in nats, where each token was
-   * drawn; whatever the temperature, topK and topP of the draw.
+   * drawn; whatever else shaped the draw.
    */
   readonly entropies?: Float32Array;
   readonly stop: SpanStop;
@@ -71,51 +73,29 @@ export interface Scores {
 /** Options with every default filled in. */
 export interface FullOptions {
   readonly maxTokens: number;
-  readonly temperature: number;
-  readonly topP: number;
-  readonly topK: number;
+  readonly sampling: NativeSampling;
+  readonly drawnFrom: Span["drawnFrom"];
   readonly stop: readonly string[];
   readonly stopIds: readonly number[];
   readonly entropies: boolean;
 }
 
 const generateKinds: OptionKinds<GenerateOptions> = {
-  maxTokens: "number",
-  temperature: "number",
-  topP: "number",
-  topK: "number",
+  ...samplingKinds,
+  maxTokens: countKind,
   stop: "list",
   stopIds: "list",
   entropies: "boolean",
   signal: "signal",
 };
 
-function check(name: string, value: number | undefined, isRight: boolean, expected: string): void {
-  if (!isRight) throw new SeekError("ERR_RANGE", `${name}: expected ${expected}, got ${value}`);
-}
-
 /** Checks the caller's options and fills in the defaults. @throws ERR_RANGE, ERR_ARGUMENT */
 export function fullOptions(
   options: GenerateOptions,
   vocabulary: { eosIds: readonly number[]; hasBytes: boolean; size: number },
 ): FullOptions {
-  checkOptions("generate", options, generateKinds);
-  const { maxTokens, temperature = 1, topP = 1, topK = 0, stop = [], entropies = false } = options;
-  const { stopIds = vocabulary.eosIds } = options;
-  check(
-    "maxTokens",
-    maxTokens,
-    Number.isSafeInteger(maxTokens) && maxTokens >= 1,
-    "a whole number from 1 on",
-  );
-  check(
-    "temperature",
-    temperature,
-    temperature === 0 || (temperature >= 1e-3 && temperature <= 1e3),
-    "0 or 0.001 to 1000",
-  );
-  check("topP", topP, topP > 0 && topP <= 1, "a number in (0, 1]");
-  check("topK", topK, Number.isSafeInteger(topK) && topK >= 0, "a whole number from 0 on");
+  checkOptions("generate", options, generateKinds, ["maxTokens"]);
+  const { maxTokens, stop = [], entropies = false, stopIds = vocabulary.eosIds } = options;
   const wrong = stop.find((text) => typeof text !== "string" || text.length === 0);
   if (wrong !== undefined) {
     throw new SeekError(
@@ -127,27 +107,11 @@ export function fullOptions(
   if (stop.length > 0 && !vocabulary.hasBytes) {
     throw new SeekError("ERR_ARGUMENT", "stop: strings need an engine that was opened with a tokenizer");
   }
-  return { maxTokens, temperature, topP, topK, stop, stopIds, entropies };
-}
-
-/** Copies ids into an Int32Array. @throws ERR_ARGUMENT for anything else; ERR_RANGE for one outside the vocabulary */
-export function checkIds(
-  ids: Int32Array | readonly number[],
-  vocabSize: number,
-  name: string = "ids",
-): Int32Array {
-  if (!(ids instanceof Int32Array || Array.isArray(ids))) {
-    const expected = "an Int32Array or a list of token ids, such as tokenizer.encode gives";
-    throw new SeekError("ERR_ARGUMENT", `${name}: expected ${expected}, got ${shownValue(ids)}`);
-  }
-  const wrong = ids.findIndex((id) => !(id >= 0 && id < vocabSize && Number.isInteger(id)));
-  if (wrong >= 0) {
-    throw new SeekError(
-      "ERR_RANGE",
-      `${name}: expected 0 to ${vocabSize - 1}, got ${shownValue(ids[wrong])} at ${wrong}`,
-    );
-  }
-  return Int32Array.from(ids);
+  return {
+    ...{ maxTokens, stop, stopIds, entropies },
+    drawnFrom: drawsFromPolicy(options) ? "policy" : "shaped",
+    sampling: nativeSampling(options, vocabulary.size),
+  };
 }
 
 /** The options of calls that only take a seed. @throws ERR_ARGUMENT, ERR_RANGE */
@@ -158,6 +122,6 @@ export function checkSeedOptions(name: string, options: { readonly seed?: number
 
 /** @throws ERR_RANGE for anything but a whole number from 0 on */
 export function checkSeed(seed: number): number {
-  check("seed", seed, Number.isSafeInteger(seed) && seed >= 0, "a whole number from 0 on");
+  wholeKind("seed", seed);
   return seed;
 }

@@ -49,9 +49,13 @@ export interface CompletionRequest {
   readonly prompt: string | readonly ChatMessage[];
   readonly maxTokens: number;
   readonly stop: readonly string[];
-  readonly temperature?: number;
-  readonly topP?: number;
-  readonly seed?: number;
+  readonly temperature?: number | undefined;
+  readonly topP?: number | undefined;
+  readonly presencePenalty?: number | undefined;
+  readonly frequencyPenalty?: number | undefined;
+  /** Added to the logits of these ids of the server's tokenizer. */
+  readonly logitBias?: Readonly<Record<number, number>> | undefined;
+  readonly seed?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -61,6 +65,9 @@ const requestKinds: OptionKinds<CompletionRequest> = {
   stop: "list",
   temperature: "number",
   topP: "number",
+  presencePenalty: "number",
+  frequencyPenalty: "number",
+  logitBias: "object",
   seed: "number",
   signal: "signal",
 };
@@ -149,12 +156,16 @@ export class Completions {
   async complete(request: CompletionRequest): Promise<Completion> {
     checkOptions("completions.complete", request, requestKinds, ["prompt", "maxTokens", "stop"]);
     const { prompt, maxTokens, stop, topP, seed, signal, temperature } = request;
+    const { presencePenalty, frequencyPenalty, logitBias } = request;
     const body = {
       model: this.#model,
       ...(typeof prompt === "string" ? { prompt } : { messages: prompt }),
       temperature,
       max_tokens: maxTokens,
       top_p: topP,
+      presence_penalty: presencePenalty,
+      frequency_penalty: frequencyPenalty,
+      logit_bias: logitBias,
       seed,
       stop: stop.length === 0 ? undefined : stop,
     };

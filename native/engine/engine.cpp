@@ -21,6 +21,20 @@ std::exception_ptr not_finite(float logprob) {
   return std::make_exception_ptr(Error(ErrorCode::kRange, message.str()));
 }
 
+std::exception_ptr nothing_allowed() {
+  return std::make_exception_ptr(
+      Error(ErrorCode::kRange,
+            "generate: expected a token that may follow, got a constraint, badWords or logitBias "
+            "that forbid all"));
+}
+
+// Its next token's.
+SampleRequest request_of(const Sequence& sequence) {
+  const Span& span = sequence.span;
+  return {&span.options.sampling,      sequence.seed, sequence.tokens, sequence.num_tokens() - span.num_tokens, nullptr,
+          span.options.wants_entropies};
+}
+
 }  // namespace
 
 Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions options, TokenBytes token_bytes)
@@ -44,6 +58,11 @@ void Engine::check_ids(const std::vector<int64_t>& tokens) const {
   for (const int64_t id : tokens) {
     require(id >= 0 && id < vocab_size, ErrorCode::kRange, "ids: expected 0 to ", vocab_size - 1, ", got ", id);
   }
+}
+
+void Engine::check_sampling(const SamplingOptions& options) const {
+  for (const std::vector<int64_t>& word : options.bad_words) check_ids(word);
+  for (const auto& [token, bias] : options.logit_bias) check_ids({token});
 }
 
 void Engine::open(int32_t id, std::vector<int64_t> tokens, uint64_t seed) {
@@ -83,6 +102,7 @@ void Engine::truncate(int32_t id, int64_t length, std::optional<uint64_t> seed) 
 void Engine::generate(int32_t id, GenerateOptions options) {
   Sequence& sequence = open_sequence(id);
   TORCH_INTERNAL_ASSERT(sequence.num_tokens() < options_.max_tokens);
+  check_sampling(options.sampling);
   Span span;
   span.options = std::move(options);
   start(sequence, std::move(span));
@@ -210,21 +230,19 @@ void Engine::run_batch() {
 void Engine::sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_RV) {
   std::vector<SampleRequest> requests;
   for (const Row& row : rows) {
-    const Sequence& sequence = *row.sequence;
-    const GenerateOptions& options = sequence.span.options;
-    if (row.samples) {
-      requests.push_back({options.sampling, sequence.seed, sequence.num_tokens(), options.wants_entropies});
-    }
+    if (row.samples) requests.push_back(request_of(*row.sequence));
   }
   const std::vector<Sample> samples = sample(logits_RV, requests);
   auto next = samples.begin();
   for (const Row& row : rows) {
     if (!row.samples) continue;
     const Sample& drawn = *next++;
-    if (std::isfinite(drawn.logprob)) {
-      accept(*row.sequence, drawn);
-    } else {
+    if (!std::isfinite(drawn.logprob)) {
       fail_span(*row.sequence, not_finite(drawn.logprob));
+    } else if (drawn.token < 0) {
+      fail_span(*row.sequence, nothing_allowed());
+    } else {
+      accept(*row.sequence, drawn);
     }
   }
 }

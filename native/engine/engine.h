@@ -11,6 +11,7 @@
 
 #include "engine/block_pool.h"
 #include "engine/runner.h"
+#include "engine/sampling/sampler.h"
 #include "engine/scheduler.h"
 #include "engine/sequence.h"
 #include "engine/stop.h"
@@ -88,6 +89,7 @@ class Engine {
  private:
   Sequence& open_sequence(int32_t id);
   void check_ids(const std::vector<int64_t>& tokens) const;
+  void check_sampling(const SamplingOptions& options) const;
   void drop_stale_caches();
   void run_batch();
   void fail_batch(std::exception_ptr error);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/prefix_cache.h"
-#include "engine/sampler.h"
+#include "engine/sampling/options.h"
 #include "engine/stop.h"
 
 namespace seekrl::engine {

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { native } from "../../lib/base/addon/native.ts";
 import { Engine } from "../../lib/engine/engine.ts";
+import { nativeSampling } from "../../lib/engine/sampling-options.ts";
 import { Model } from "../../lib/model/model.ts";
 import { prompt } from "./models.ts";
 
@@ -93,7 +94,8 @@ test("a command that cannot be carried out fails its own sequence and no other",
     for (const [i, id] of sequences.entries()) told.set(id, errors[i]?.code ?? `finish ${finishes[i]}`);
   });
   const sizes = { numBlocks: 20, blockTokens: 16, maxTokens: 200, maxBatchTokens: 64, maxBatchRows: 8 };
-  const options = { maxTokens: 30, temperature: 1, topP: 1, topK: 0, stop: [], entropies: false };
+  const sampling = nativeSampling({}, shape.vocabSize);
+  const options = { maxTokens: 30, sampling, stop: [], entropies: false };
   const span = { ...options, stopIds: new Int32Array(), isStreamed: false };
   await engine.start(model.handle, sizes, { bytes: new Uint8Array(), starts: Int32Array.of(0) });
   engine.open(0, prompt(5), 0);

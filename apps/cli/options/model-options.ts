@@ -21,11 +21,32 @@ export const engineOptions = inGroup("Model", {
 /** A list of token ids. */
 export const idsOption = z.array(z.int().min(0)).min(1);
 
+const penalty = z.number().min(-2).max(2).default(0);
+
 /** How tokens are drawn. */
 export const samplingOptions = inGroup("Sampling", {
   temperature: z.number().min(0).default(1).describe("Divides the logits; 0 takes the likeliest token."),
   topP: z.number().gt(0).max(1).default(1).describe("Draws among the likeliest tokens of this share."),
   topK: z.int().min(0).default(0).describe("Draws among this many likeliest tokens; 0 means all."),
+  minP: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe("Draws among tokens this share as likely as the likeliest."),
+  repetitionPenalty: z
+    .number()
+    .min(0.01)
+    .max(100)
+    .default(1)
+    .describe("Above 1 makes the tokens of prompt and text less likely."),
+  presencePenalty: penalty.describe("Taken from the logit of a token that the text has."),
+  frequencyPenalty: penalty.describe("Taken from a token's logit as often as the text has it."),
+  logitBias: z
+    .array(z.string().regex(/^\d+=-?(\d+(\.\d+)?|Infinity)$/, "expected <id>=<number>"))
+    .default([])
+    .describe("<id>=<number>: added to a token's logit; -Infinity forbids it."),
+  badWords: z.array(z.string().min(1)).default([]).describe("Words that are not written."),
 });
 
 /** Where a training run is kept, and how. */

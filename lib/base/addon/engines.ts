@@ -29,6 +29,21 @@ export interface NativeEngineSizes {
   readonly maxBatchRows: number;
 }
 
+/** How tokens are drawn, every default filled in. */
+export interface NativeSampling {
+  readonly temperature: number;
+  readonly topP: number;
+  readonly topK: number;
+  readonly minP: number;
+  readonly repetitionPenalty: number;
+  readonly presencePenalty: number;
+  readonly frequencyPenalty: number;
+  readonly biasedIds: Int32Array;
+  /** One for each of `biasedIds`. */
+  readonly biases: Float32Array;
+  readonly badWords: readonly Int32Array[];
+}
+
 /** An engine's native handle; commands return at once and their outcome comes as events. */
 export interface NativeEngine {
   start(
@@ -44,9 +59,7 @@ export interface NativeEngine {
     id: number,
     options: {
       maxTokens: number;
-      temperature: number;
-      topP: number;
-      topK: number;
+      sampling: NativeSampling;
       stop: readonly string[];
       stopIds: Int32Array;
       isStreamed: boolean;

@@ -4,6 +4,7 @@
 #include "kernels/cpu/lanes.h"
 #include "kernels/logprob.h"
 #include "kernels/rows.h"
+#include "kernels/sampling.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
 
@@ -129,12 +130,14 @@ inline void silu_mul_backward(float* gate_grad, float* up_grad, const float* y_g
   });
 }
 
-// Both sums over one block of at most 1,024 logits.
-inline void add_block(const float* logits, int64_t size, Lanes scale, Lanes minus_max, float& sum, float& weighted) {
+// Both sums over one block of at most 1,024 logits; their exponentials are stored where there is a place for them.
+inline void add_block(float* weights, const float* logits, int64_t size, Lanes scale, Lanes minus_max, float& sum,
+                      float& weighted) {
   Lanes sums = zeros(), weighted_sums = zeros();
   for_lanes(size, [&](int64_t v, int64_t count) {
     const Lanes shifted = fma(load_first(logits + v, count), scale, minus_max);
     const Lanes e = keep_first(exp_lanes(shifted), count);
+    if (weights != nullptr) store_first(weights + v, e, count);
     sums = sums + e;
     weighted_sums = fma(shifted, e, weighted_sums);
   });
@@ -142,7 +145,7 @@ inline void add_block(const float* logits, int64_t size, Lanes scale, Lanes minu
   weighted = sum_lanes(weighted_sums);
 }
 
-inline RowStats row_stats(const float* logits, int64_t size, float inverse_temperature) {
+inline RowStats row_weights(float* weights_V, const float* logits, int64_t size, float inverse_temperature) {
   const Lanes scale = broadcast(inverse_temperature);
   Lanes largest = broadcast(logits[0] * inverse_temperature);
   int64_t v = 0;
@@ -156,7 +159,9 @@ inline RowStats row_stats(const float* logits, int64_t size, float inverse_tempe
   double total = 0, weighted_total = 0;
   for (int64_t start = 0; start < size; start += 1024) {
     float sum = 0, weighted = 0;
-    add_block(logits + start, size - start < 1024 ? size - start : 1024, scale, broadcast(-stats.max), sum, weighted);
+    float* const weights = weights_V == nullptr ? nullptr : weights_V + start;
+    const int64_t count = size - start < 1024 ? size - start : 1024;
+    add_block(weights, logits + start, count, scale, broadcast(-stats.max), sum, weighted);
     total += sum;
     weighted_total += weighted;
   }
@@ -164,6 +169,32 @@ inline RowStats row_stats(const float* logits, int64_t size, float inverse_tempe
   stats.log_sum = static_cast<float>(log_total);
   stats.entropy = static_cast<float>(log_total - weighted_total / total);
   return stats;
+}
+
+inline RowStats row_stats(const float* logits, int64_t size, float inverse_temperature) {
+  return row_weights(nullptr, logits, size, inverse_temperature);
+}
+
+inline void kept_sums(float* sums_B, const float* weights_V, int64_t size, float bound) {
+  const Lanes least = broadcast(bound);
+  for (int64_t start = 0; start < size; start += kWeightBlock) {
+    const int64_t block_size = size - start < kWeightBlock ? size - start : kWeightBlock;
+    Lanes sums = zeros();
+    for_lanes(block_size, [&](int64_t v, int64_t count) {
+      const Lanes weights = load_first(weights_V + start + v, count);
+      sums = sums + zero_below(weights, weights, least);
+    });
+    sums_B[start / kWeightBlock] = sum_lanes(sums);
+  }
+}
+
+inline int64_t keep_between(float* kept, const float* weights_V, int64_t size, float low, float high) {
+  int64_t num_kept = 0, v = 0;
+  for (; v + kLanes <= size; v += kLanes) num_kept += keep_between(kept + num_kept, load(weights_V + v), low, high);
+  for (; v < size; ++v) {
+    if (weights_V[v] >= low && weights_V[v] < high) kept[num_kept++] = weights_V[v];
+  }
+  return num_kept;
 }
 
 inline void row_backward(float* logits, int64_t size, float inverse_temperature, const RowStats& stats,

@@ -61,6 +61,13 @@ inline Lanes zero_below(Lanes x, Lanes of, Lanes bound) {
 }
 // The first `count` lanes of x, zero behind.
 inline Lanes keep_first(Lanes x, int64_t count) { return {_mm512_maskz_mov_ps(first_lanes(count), x.all)}; }
+// Stores the lanes in [low, high) side by side, 16 floats in all; returns how many they are.
+inline int64_t keep_between(float* to, Lanes x, float low, float high) {
+  const __mmask16 kept = _mm512_cmp_ps_mask(x.all, _mm512_set1_ps(low), _CMP_GE_OQ) &
+                         _mm512_cmp_ps_mask(x.all, _mm512_set1_ps(high), _CMP_LT_OQ);
+  _mm512_storeu_ps(to, _mm512_maskz_compress_ps(kept, x.all));
+  return __builtin_popcount(kept);
+}
 
 #else
 
@@ -128,6 +135,23 @@ inline Lanes zero_below(Lanes x, Lanes of, Lanes bound) {
 inline Lanes keep_first(Lanes x, int64_t count) {
   return {_mm256_and_ps(x.low, _mm256_castsi256_ps(first_lanes(count))),
           _mm256_and_ps(x.high, _mm256_castsi256_ps(first_lanes(count - 8)))};
+}
+inline unsigned lanes_between(__m256 x, float low, float high) {
+  const __m256 is_kept = _mm256_and_ps(_mm256_cmp_ps(x, _mm256_set1_ps(low), _CMP_GE_OQ),
+                                       _mm256_cmp_ps(x, _mm256_set1_ps(high), _CMP_LT_OQ));
+  return static_cast<unsigned>(_mm256_movemask_ps(is_kept));
+}
+inline int64_t keep_between(float* to, Lanes x, float low, float high) {
+  const unsigned kept = lanes_between(x.low, low, high) | lanes_between(x.high, low, high) << 8;
+  if (kept == 0) return 0;
+  float lanes[kLanes];
+  store(lanes, x);
+  int64_t num_kept = 0;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    to[num_kept] = lanes[lane];
+    num_kept += kept >> lane & 1;
+  }
+  return num_kept;
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include "kernels/logprob.h"
 #include "kernels/matmul.h"
 #include "kernels/rows.h"
+#include "kernels/sampling.h"
 
 namespace seekrl::kernels::reference {
 
@@ -119,6 +120,10 @@ void attend_backward(const QueryRows& rows, const KeyValues& source, const Atten
 }
 
 RowStats row_stats(const float* logits, int64_t size, float inverse_temperature) {
+  return row_weights(nullptr, logits, size, inverse_temperature);
+}
+
+RowStats row_weights(float* weights_V, const float* logits, int64_t size, float inverse_temperature) {
   RowStats stats;
   stats.max = logits[0] * inverse_temperature;
   for (int64_t v = 1; v < size; ++v) stats.max = std::max(stats.max, logits[v] * inverse_temperature);
@@ -128,6 +133,7 @@ RowStats row_stats(const float* logits, int64_t size, float inverse_temperature)
     for (int64_t v = start; v < std::min(size, start + 1024); ++v) {
       const float shifted = std::fma(logits[v], inverse_temperature, -stats.max);
       const float e = exp_f32(shifted);
+      if (weights_V != nullptr) weights_V[v] = e;
       lanes[v % 16] += e;
       weighted_lanes[v % 16] = std::fma(shifted, e, weighted_lanes[v % 16]);
     }
@@ -137,6 +143,24 @@ RowStats row_stats(const float* logits, int64_t size, float inverse_temperature)
   stats.log_sum = static_cast<float>(std::log(total));
   stats.entropy = static_cast<float>(std::log(total) - weighted_total / total);
   return stats;
+}
+
+void kept_sums(float* sums_B, const float* weights_V, int64_t size, float bound) {
+  for (int64_t start = 0; start < size; start += kWeightBlock) {
+    float lanes[16] = {};
+    for (int64_t v = start; v < std::min(size, start + kWeightBlock); ++v) {
+      if (weights_V[v] >= bound) lanes[v % 16] += weights_V[v];
+    }
+    sums_B[start / kWeightBlock] = sum_lanes(lanes);
+  }
+}
+
+int64_t keep_between(float* kept, const float* weights_V, int64_t size, float low, float high) {
+  int64_t num_kept = 0;
+  for (int64_t v = 0; v < size; ++v) {
+    if (weights_V[v] >= low && weights_V[v] < high) kept[num_kept++] = weights_V[v];
+  }
+  return num_kept;
 }
 
 void row_backward(float* logits, int64_t size, float inverse_temperature, const RowStats& stats,

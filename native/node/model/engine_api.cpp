@@ -118,10 +118,29 @@ engine::TokenBytes to_token_bytes(const Napi::Object& object) {
   return {to_bytes(object.Get("bytes"), "bytes"), to_ids(object.Get("starts"), "starts")};
 }
 
+// {temperature, topP, topK, minP, repetitionPenalty, presencePenalty, frequencyPenalty, biasedIds, biases, badWords}
+engine::SamplingOptions to_sampling_options(const Napi::Object& object) {
+  engine::SamplingOptions options;
+  options.temperature = number_of(object, "temperature");
+  options.top_p = number_of(object, "topP");
+  options.top_k = integer_of(object, "topK");
+  options.min_p = number_of(object, "minP");
+  options.repetition_penalty = number_of(object, "repetitionPenalty");
+  options.presence_penalty = number_of(object, "presencePenalty");
+  options.frequency_penalty = number_of(object, "frequencyPenalty");
+  const std::vector<int64_t> ids = to_ids(object.Get("biasedIds"), "biasedIds");
+  const std::vector<float> biases = to_floats(object.Get("biases"), "biases");
+  require(ids.size() == biases.size(), ErrorCode::kShape, "biases: expected ", ids.size(), ", got ", biases.size());
+  for (size_t i = 0; i < ids.size(); ++i) options.logit_bias.emplace_back(ids[i], biases[i]);
+  const auto words = object.Get("badWords").As<Napi::Array>();
+  for (uint32_t i = 0; i < words.Length(); ++i) options.bad_words.push_back(to_ids(words.Get(i), "badWords"));
+  return options;
+}
+
 engine::GenerateOptions to_generate_options(const Napi::Object& object) {
   engine::GenerateOptions options;
   options.max_tokens = integer_of(object, "maxTokens");
-  options.sampling = {number_of(object, "temperature"), number_of(object, "topP"), integer_of(object, "topK")};
+  options.sampling = to_sampling_options(to_object(object.Get("sampling"), "sampling"));
   options.stop_ids = to_ids(object.Get("stopIds"), "stopIds");
   options.is_streamed = bool_of(object, "isStreamed");
   options.wants_entropies = bool_of(object, "entropies");

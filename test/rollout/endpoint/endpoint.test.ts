@@ -48,6 +48,23 @@ function agentOn(server: FaultServer, api: "chat" | "completions") {
   return searchAgent({ ...common, ...template, engine, tokenizer, search: recordedSearch() });
 }
 
+test("a server is given the sampling that its protocol has, and other options are refused by name", async () => {
+  await using server = await startFaultServer(reply());
+  const completions = new Completions({ url: `${server.url}/v1`, model: "m", api: "completions", transport });
+  const request = { prompt: "x", maxTokens: 1, stop: [] };
+  const sampling = { temperature: 0.5, topP: 0.9, presencePenalty: 1, frequencyPenalty: 0.5 };
+  await completions.complete({ ...request, ...sampling, logitBias: { 3: -100 }, seed: 4 });
+  assert.deepEqual(server.asked[0]?.body, {
+    ...{ model: "m", prompt: "x", max_tokens: 1, temperature: 0.5, top_p: 0.9, seed: 4 },
+    ...{ presence_penalty: 1, frequency_penalty: 0.5, logit_bias: { "3": -100 } },
+  });
+  const unknown = { ...request, minP: 0.1 };
+  await assert.rejects(completions.complete(unknown), {
+    code: "ERR_ARGUMENT",
+    message: /unknown key "minP"/,
+  });
+});
+
 test("an agent converses with a chat server in messages: its turns are the assistant's, documents the user's", async () => {
   await using server = await startFaultServer(reply());
   const { answer, rounds, stop, segments } = await agentOn(server, "chat")(question, { seed: 7 });

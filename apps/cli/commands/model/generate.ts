@@ -51,11 +51,12 @@ function encodePrompt({ prompt, ids, model }: Options, tokenizer: Tokenizer | un
 async function sample(
   engine: Engine,
   promptIds: Int32Array,
-  { samples, seed, maxTokens, temperature, topP, topK }: Options,
+  given: Options,
   io: CommandIo,
   tokenizer: Tokenizer | undefined,
 ): Promise<Span[]> {
-  const request = { maxTokens, temperature, topP, topK, signal: io.signal };
+  const { samples, seed } = given;
+  const request = { ...requestOf(given, tokenizer), signal: io.signal };
   const root = engine.open(promptIds, { seed });
   const others = Array.from({ length: samples - 1 }, (_, i) => root.fork({ seed: seed + i + 1 }));
   // One sample streams; several would write over one another, so each is shown when it is whole.
@@ -67,6 +68,20 @@ async function sample(
       return span;
     }),
   );
+}
+
+function requestOf(given: Options, tokenizer: Tokenizer | undefined): GenerateOptions {
+  const { maxTokens, temperature, topP, topK, minP, logitBias, badWords } = given;
+  const { repetitionPenalty, presencePenalty, frequencyPenalty } = given;
+  if (badWords.length > 0 && tokenizer === undefined) {
+    throw new UsageError(`--bad-words: ${given.model} has no tokenizer`);
+  }
+  return {
+    ...{ maxTokens, temperature, topP, topK, minP, repetitionPenalty, presencePenalty, frequencyPenalty },
+    logitBias: Object.fromEntries(logitBias.map((each) => each.split("=").map(Number))),
+    // A word is other tokens at the beginning of a text than behind a space.
+    badWords: badWords.flatMap((word) => [word, ` ${word}`].flatMap((each) => tokenizer?.encode(each) ?? [])),
+  };
 }
 
 async function stream(

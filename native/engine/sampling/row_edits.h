@@ -1,0 +1,16 @@
+// What changes single logits of a row before it is drawn from: mask, bias, bad words, penalties.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/sampling/sampler.h"
+
+namespace seekrl::engine {
+
+// Whether edit_logits would change anything.
+bool has_edits(const SampleRequest& request);
+
+// Applies them in the order of SamplingOptions; what is forbidden becomes -infinity. O(V / 32 + tokens before).
+void edit_logits(float* logits_V, int64_t vocab_size, const SampleRequest& request);
+
+}  // namespace seekrl::engine
