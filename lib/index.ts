@@ -3,7 +3,9 @@
 export type { LossStats, ValueStats } from "./base/addon/training.ts";
 export type { DeadlineLimits } from "./base/deadline.ts";
 export { type ErrorCode, SeekError } from "./base/errors.ts";
+export type { Constraint } from "./engine/constraint/constraint.ts";
 export { Engine, type EngineOptions, type EngineStats } from "./engine/engine.ts";
+export type { SamplingOptions } from "./engine/sampling-options.ts";
 export type { Sequence } from "./engine/sequence.ts";
 export type { GenerateOptions, Scores, Span, SpanChunk, SpanStop } from "./engine/span.ts";
 export type { TokenTable } from "./engine/vocabulary.ts";

@@ -5,6 +5,7 @@ import { checkOptions, type OptionKinds, shownValue } from "../base/check-option
 import { type ErrorCode, SeekError } from "../base/errors.ts";
 import { Model } from "../model/model.ts";
 import { checkIds } from "./check-ids.ts";
+import { Constraints } from "./constraint/constraints.ts";
 import { Sequence, type SequenceHome } from "./sequence.ts";
 import type { SequenceEvent } from "./sequence-event.ts";
 import { checkSeed, checkSeedOptions } from "./span.ts";
@@ -24,6 +25,11 @@ export interface EngineOptions {
   readonly numBlocks?: number;
   /** Tokens a block holds; multiples of 16 are fastest on the CPU. @default 64 */
   readonly blockTokens?: number;
+  /**
+   * Whether tokens that followed the last ones before are run ahead of their draws, on the CPU; the results are the same, and
+   * copied text comes several tokens a step. @default true
+   */
+  readonly promptLookup?: boolean;
   /** Seeds of sequences that are opened without one follow from this. @default 0 */
   readonly seed?: number;
 }
@@ -33,6 +39,9 @@ export interface EngineStats {
   readonly numSteps: number;
   /** Sampled tokens. */
   readonly numGenerated: number;
+  /** Tokens run ahead of their draws, and those of them that agreed with the draws. */
+  readonly numDrafted: number;
+  readonly numAccepted: number;
   /** Tokens read without sampling: prompts, observations, and what was computed again. */
   readonly numPrefilled: number;
   /**
@@ -57,6 +66,7 @@ const engineKinds: OptionKinds<EngineOptions> = {
   cacheBytes: "number",
   numBlocks: "number",
   blockTokens: "number",
+  promptLookup: "boolean",
   seed: "number",
 };
 
@@ -114,6 +124,7 @@ export class Engine {
         maxTokens,
         isBoundByCache: maxTokens < maxPosition,
         vocabulary: { eosIds: tokenizer?.eosIds ?? [], hasBytes: tokenizer !== undefined, size: vocabSize },
+        ...(tokenizer && { constraints: new Constraints(tokenizer, vocabSize) }),
         get weightsVersion() {
           return model.weightsVersion;
         },
@@ -194,7 +205,7 @@ export class Engine {
 
 /** @throws ERR_RANGE */
 function sizesOf(model: Model, options: EngineOptions): NativeEngineSizes {
-  const { maxBatchTokens = 2048, maxBatchSequences = 256, blockTokens = 64 } = options;
+  const { maxBatchTokens = 2048, maxBatchSequences = 256, blockTokens = 64, promptLookup = true } = options;
   const { numBlocks = defaultBlocks(model, { ...options, blockTokens, maxBatchSequences }) } = options;
   const given = { maxBatchTokens, maxBatchSequences, numBlocks, blockTokens };
   for (const [name, value] of Object.entries(given)) {
@@ -203,7 +214,7 @@ function sizesOf(model: Model, options: EngineOptions): NativeEngineSizes {
     }
   }
   const maxTokens = Math.min(model.config.maxPosition, numBlocks * blockTokens);
-  return { numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows: maxBatchSequences };
+  return { numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows: maxBatchSequences, promptLookup };
 }
 
 function defaultBlocks(

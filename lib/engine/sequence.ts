@@ -4,10 +4,13 @@ import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { handled, handledSteps, streamed } from "../base/streamed.ts";
 import { checkIds } from "./check-ids.ts";
+import type { Constraint } from "./constraint/constraint.ts";
+import type { Constraints, TextMatcher } from "./constraint/constraints.ts";
 import { emptySpan, join, type SequenceEvent, toSpan } from "./sequence-event.ts";
 import {
   checkSeed,
   checkSeedOptions,
+  type FullOptions,
   fullOptions,
   type GenerateOptions,
   type Scores,
@@ -23,6 +26,8 @@ export interface SequenceHome {
   readonly maxTokens: number;
   readonly isBoundByCache: boolean;
   readonly weightsVersion: number;
+  /** Where there is a tokenizer. */
+  readonly constraints?: Constraints;
   readonly vocabulary: {
     readonly eosIds: readonly number[];
     readonly hasBytes: boolean;
@@ -40,8 +45,17 @@ interface Pending {
   readonly hasEntropies: boolean;
   readonly chunks: SpanChunk[];
   readonly onChunk: ((chunk: SpanChunk) => void) | undefined;
+  /** Told of tokens that are not the last. */
+  readonly onMore: ((ids: Int32Array) => void) | undefined;
   resolve(event: SequenceEvent): void;
   reject(error: Error): void;
+}
+
+/** Who follows a span while it comes. */
+interface Followers {
+  readonly signal: AbortSignal | undefined;
+  readonly matcher: TextMatcher | undefined;
+  readonly onChunk: ((chunk: SpanChunk) => void) | undefined;
 }
 
 /** Who reads a span while it comes. */
@@ -67,6 +81,8 @@ export class Sequence {
   readonly #tokens: TokenList;
   #pending: Pending | undefined;
   #isClosed = false;
+  /** A constraint is compiled for a span that has not begun. */
+  #isOpening = false;
 
   /** Use {@link Engine.open} or {@link Sequence.fork}. @internal */
   constructor(home: SequenceHome, id: number, tokens: Int32Array) {
@@ -93,7 +109,7 @@ export class Sequence {
    * @returns the tokens, which are part of the sequence from then on
    * @throws ERR_STATE once closed, or while another span is being sampled; ERR_RANGE for a sequence of no tokens, one
    *   as long as the model allows, or an option out of range; ERR_MEMORY when the cache cannot hold the sequence;
-   *   ERR_ARGUMENT for stop strings without a tokenizer; ERR_ABORTED when the sequence is closed meanwhile
+   *   ERR_ARGUMENT for stop strings or a constraint without a tokenizer, and for a constraint that cannot be read; ERR_ABORTED when the sequence is closed meanwhile
    */
   generate(options: GenerateOptions): Promise<Span> {
     return handled(this.#start(options));
@@ -198,7 +214,10 @@ export class Sequence {
       pending.chunks.push(chunk);
       pending.onChunk?.(chunk);
     }
-    if (event.finish === undefined) return;
+    if (event.finish === undefined) {
+      pending.onMore?.(event.ids);
+      return;
+    }
     this.#pending = undefined;
     if (this.#isClosed) {
       this.#home.remove(this.#id);
@@ -214,22 +233,60 @@ export class Sequence {
     this.#requireIdle("generate");
     this.#requireRoom(1);
     const full = fullOptions(options, this.#home.vocabulary);
+    const matcher = options.constraint && (await this.#openMatcher(options.constraint, full.stopIds));
     const isBoth = reader !== undefined && options.signal !== undefined;
     const signal = isBoth
       ? AbortSignal.any([reader.leave, options.signal])
       : (reader?.leave ?? options.signal);
-    if (signal?.aborted) return emptySpan(this.#home.weightsVersion, full);
-    const stopIds = Int32Array.from(full.stopIds);
+    try {
+      if (signal?.aborted) return emptySpan(this.#home.weightsVersion, full);
+      return await this.#sample(full, { signal, matcher, onChunk: reader?.onChunk });
+    } finally {
+      matcher?.close();
+    }
+  }
+
+  async #sample(full: FullOptions, { signal, matcher, onChunk }: Followers): Promise<Span> {
     const cancel = (): void => this.#home.native.cancel(this.#id);
+    let fault: Error | undefined;
+    // Each mask is made while the token before it runs.
+    const sendMask = async (ids: Int32Array): Promise<void> => {
+      try {
+        if (matcher) this.#home.native.setMask(this.#id, await matcher.next(ids));
+      } catch (error) {
+        fault = error as Error;
+        cancel();
+      }
+    };
     signal?.addEventListener("abort", cancel, { once: true });
     try {
       // The span is pending once the engine has taken it, else a call that the addon refuses would jam the sequence.
-      this.#home.native.generate(this.#id, { ...full, stopIds, isStreamed: reader !== undefined });
+      this.#home.native.generate(this.#id, {
+        ...full,
+        stopIds: Int32Array.from(full.stopIds),
+        isStreamed: onChunk !== undefined || matcher !== undefined,
+        maskWords: matcher ? Math.ceil(this.#home.vocabulary.size / 32) : 0,
+      });
+      void sendMask(new Int32Array());
       const kind = { isSampled: true, hasEntropies: full.entropies };
-      const [chunks, event] = await this.#await(kind, reader?.onChunk);
+      const [chunks, event] = await this.#await(kind, onChunk, sendMask);
+      if (fault !== undefined) throw fault;
       return toSpan(chunks, full, event, this.#home.vocabulary.eosIds);
     } finally {
       signal?.removeEventListener("abort", cancel);
+    }
+  }
+
+  /** @throws ERR_ARGUMENT for a constraint that cannot be read; ERR_ABORTED when the sequence is closed meanwhile */
+  async #openMatcher(constraint: Constraint, stopIds: readonly number[]): Promise<TextMatcher | undefined> {
+    this.#isOpening = true;
+    try {
+      const matcher = await this.#home.constraints?.open(constraint, stopIds);
+      if (!this.#isClosed) return matcher;
+      matcher?.close();
+      throw new SeekError("ERR_ABORTED", "sequence: closed while its constraint was compiled");
+    } finally {
+      this.#isOpening = false;
     }
   }
 
@@ -261,17 +318,19 @@ export class Sequence {
   #await(
     kind: Pick<Pending, "isSampled" | "hasEntropies">,
     onChunk?: (chunk: SpanChunk) => void,
+    onMore?: (ids: Int32Array) => void,
   ): Promise<[SpanChunk[], SequenceEvent]> {
     const chunks: SpanChunk[] = [];
     return new Promise((resolve, reject) => {
       const done = (event: SequenceEvent): void => resolve([chunks, event]);
-      this.#pending = { ...kind, chunks, onChunk, resolve: done, reject };
+      this.#pending = { ...kind, chunks, onChunk, onMore, resolve: done, reject };
     });
   }
 
   #requireIdle(what: string): void {
     if (this.#isClosed) throw new SeekError("ERR_STATE", `sequence: ${what} after close`);
-    if (this.#pending !== undefined) throw new SeekError("ERR_STATE", `sequence: ${what} while it generates`);
+    if (this.#pending !== undefined || this.#isOpening)
+      throw new SeekError("ERR_STATE", `sequence: ${what} while it generates`);
   }
 
   #requireRoom(numMore: number): void {

@@ -3,6 +3,7 @@ import type { NativeSampling } from "../base/addon/engines.ts";
 import { checkOptions, countKind, type OptionKinds, shownValue, wholeKind } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { checkIds } from "./check-ids.ts";
+import { type Constraint, checkConstraint, constraintKind } from "./constraint/constraint.ts";
 import { drawsFromPolicy, nativeSampling, type SamplingOptions, samplingKinds } from "./sampling-options.ts";
 
 /** How tokens are drawn and when to stop. */
@@ -13,6 +14,8 @@ export interface GenerateOptions extends SamplingOptions {
   readonly stop?: readonly string[];
   /** Ends the span with one of these tokens. @default the tokenizer's eosIds */
   readonly stopIds?: readonly number[];
+  /** Holds the text to JSON of a schema, a regular expression or a grammar. @default none */
+  readonly constraint?: Constraint | undefined;
   /** Whether the span says how flat the distributions were that its tokens were drawn from. @default false */
   readonly entropies?: boolean;
   /** Ends the span early, with `stop: "aborted"` and the tokens sampled so far. */
@@ -83,6 +86,7 @@ export interface FullOptions {
 const generateKinds: OptionKinds<GenerateOptions> = {
   ...samplingKinds,
   maxTokens: countKind,
+  constraint: constraintKind,
   stop: "list",
   stopIds: "list",
   entropies: "boolean",
@@ -96,6 +100,7 @@ export function fullOptions(
 ): FullOptions {
   checkOptions("generate", options, generateKinds, ["maxTokens"]);
   const { maxTokens, stop = [], entropies = false, stopIds = vocabulary.eosIds } = options;
+  checkConstraint(options.constraint, vocabulary, stopIds);
   const wrong = stop.find((text) => typeof text !== "string" || text.length === 0);
   if (wrong !== undefined) {
     throw new SeekError(
@@ -109,7 +114,7 @@ export function fullOptions(
   }
   return {
     ...{ maxTokens, stop, stopIds, entropies },
-    drawnFrom: drawsFromPolicy(options) ? "policy" : "shaped",
+    drawnFrom: options.constraint === undefined && drawsFromPolicy(options) ? "policy" : "shaped",
     sampling: nativeSampling(options, vocabulary.size),
   };
 }

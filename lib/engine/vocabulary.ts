@@ -10,6 +10,8 @@ export interface TokenTable {
   readonly eosIds: readonly number[];
   /** The bytes a token stands for. */
   tokenBytes(id: number): Uint8Array;
+  /** Whether a token is a mark, such as the end of a turn, and no text. */
+  isSpecial(id: number): boolean;
 }
 
 /** The bytes of all tokens, one after another: token t is `bytes[starts[t]]` to before `bytes[starts[t + 1]]`. */
@@ -20,8 +22,9 @@ interface PackedBytes {
 
 /** @throws ERR_ARGUMENT for what lacks a part of a table */
 export function checkTokenTable(table: Partial<TokenTable>): void {
-  const { vocabSize, eosIds, tokenBytes } = table;
-  if (Number.isSafeInteger(vocabSize) && Array.isArray(eosIds) && typeof tokenBytes === "function") return;
+  const { vocabSize, eosIds, tokenBytes, isSpecial } = table;
+  const areFunctions = [tokenBytes, isSpecial].every((each) => typeof each === "function");
+  if (Number.isSafeInteger(vocabSize) && Array.isArray(eosIds) && areFunctions) return;
   throw new SeekError(
     "ERR_ARGUMENT",
     `Engine.open: tokenizer: expected a tokenizer, such as Tokenizer.load gives, got ${shownValue(table)}`,

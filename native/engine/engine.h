@@ -24,6 +24,7 @@ struct EngineOptions {
   int64_t block_tokens;
   int64_t max_tokens;  // longest sequence: what the model was made for and the pool can hold
   Limits limits;
+  bool drafts = true;  // prompt-lookup decoding
 };
 
 // News of one sequence: tokens of its span not yet told, and why the span ended, if it did.
@@ -48,6 +49,8 @@ struct Report {
 struct EngineStats {
   int64_t num_steps = 0;
   int64_t num_generated = 0;  // sampled tokens
+  int64_t num_drafted = 0;    // tokens run ahead of their draws
+  int64_t num_accepted = 0;   // those of them that agreed with the draws
   int64_t num_prefilled = 0;  // all other tokens that were run
   int64_t num_reused = 0;     // tokens whose keys and values were found where sequences had left them
   int64_t num_rows = 0;       // summed over steps: num_rows / num_steps is the mean batch
@@ -77,7 +80,8 @@ class Engine {
   void fail(int32_t id, std::exception_ptr error, bool is_span);
   void close(int32_t id);
 
-  bool has_work() const { return num_running_ > 0; }
+  // Not when all that run wait for their masks.
+  bool has_work() const;
   // Runs one batch. Weights never change during a step. A sequence whose numbers are not finite fails alone; when the
   // step as a whole throws, the sequences of its batch do.
   void step();
@@ -95,7 +99,12 @@ class Engine {
   void fail_batch(std::exception_ptr error);
   void fail_span(Sequence& sequence, std::exception_ptr error);
   void start(Sequence& sequence, Span span);
+  void sample_held();
+  bool must_hold(Sequence& sequence, const at::Tensor& logits_V);
   void sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_RV);
+  void take_samples(Sequence& sequence, const Sample* samples);
+  void take_sample(Sequence& sequence, const Sample& sample);
+  void allow_draft(Sequence& sequence);
   void take_scores(const std::vector<Row>& rows, const StepOutput& output);
   void accept(Sequence& sequence, const Sample& sample);
   void finish(Sequence& sequence, News news);
@@ -110,6 +119,7 @@ class Engine {
   Scheduler scheduler_;
   Runner runner_;
   std::vector<int32_t> closed_;  // closed ones that still serve forks
+  std::vector<int32_t> held_;    // those with held logits, or that had them
   int64_t num_running_ = 0;
   int64_t weights_version_;
   Report report_;

@@ -25,7 +25,7 @@ StepOutput Runner::run(const std::vector<Row>& rows) {
       tokens_T_.push_back(sequence.tokens[position]);
       positions_T_.push_back(position);
     }
-    if (row.samples) sampling_R_.push_back(static_cast<int64_t>(tokens_T_.size()) - 1);
+    for (int64_t i = row.num_samples; i > 0; --i) sampling_R_.push_back(static_cast<int64_t>(tokens_T_.size()) - i);
   }
   attention_.prepare(rows);
   const at::Device device = decoder_->device();

@@ -165,7 +165,7 @@ void Scheduler::add(Sequence& sequence, int64_t num_tokens) {
   const int64_t tail = sequence.num_cached / pool_.block_tokens();
   if (sequence.num_cached % pool_.block_tokens() > 0) pool_.forget(sequence.blocks[tail]);
   const bool is_whole = sequence.is_generating() && num_tokens == sequence.num_pending();
-  rows_.push_back({&sequence, num_tokens, is_whole && !sequence.is_scoring()});
+  rows_.push_back({&sequence, num_tokens, is_whole && !sequence.is_scoring() ? 1 + sequence.draft.num_tokens() : 0});
   num_tokens_ += num_tokens;
   sequence.last_step = step_;
 }
@@ -174,8 +174,17 @@ void Scheduler::add_decoding() {
   for (const auto& [id, sequence] : active_) {
     if (is_full()) return;
     if (!sequence->is_decoding() || sequence->parent != nullptr) continue;
-    if (reserve(*sequence, 0, true)) add(*sequence, 1);
+    draft(*sequence);
+    if (reserve(*sequence, 0, true)) add(*sequence, sequence->num_pending());
   }
+}
+
+// Only into what is free: no sequence gives way to another's draft, be it for blocks or for a place in the step.
+void Scheduler::draft(Sequence& sequence) {
+  sequence.draft.extend(sequence.tokens);
+  const auto num_others = static_cast<int64_t>(active_.size() - rows_.size());
+  const bool is_in_their_way = num_tokens_ + sequence.num_pending() + num_others > limits_.max_batch_tokens;
+  if (is_in_their_way || num_missing_blocks(sequence) > pool_.num_free()) sequence.draft.take_off(sequence.tokens);
 }
 
 // All blocks of a prefill are reserved when it begins, so that no two half-done ones wait for each other, and one
@@ -185,7 +194,8 @@ void Scheduler::add_prefill() {
   bool is_short_of_blocks = false;
   for (const auto& [id, sequence] : active_) {
     if (is_full()) return;
-    if (sequence->is_decoding() || sequence->num_pending() <= 0 || sequence->parent != nullptr) continue;
+    const bool has_row = sequence->last_step == step_;
+    if (has_row || sequence->is_decoding() || sequence->num_pending() <= 0 || sequence->parent != nullptr) continue;
     const bool needs_blocks = num_missing_blocks(*sequence) > 0;
     if (needs_blocks && (is_short_of_blocks || !begin_prefill(*sequence, num_decoding))) {
       is_short_of_blocks = true;  // the younger ones must not overtake

@@ -11,11 +11,12 @@
 
 namespace seekrl::engine {
 
-// The next `num_tokens` uncached tokens of a sequence; `samples` when a token is to be drawn after the last of them.
+// The next `num_tokens` uncached tokens of a sequence. A token is drawn after each of the last `num_samples`: one after
+// all there are, and one more for each drafted token.
 struct Row {
   Sequence* sequence;
   int64_t num_tokens;
-  bool samples;
+  int64_t num_samples;
 };
 
 struct Limits {
@@ -69,6 +70,7 @@ class Scheduler {
   bool begin_prefill(Sequence& sequence, int64_t num_spare);
   void take_prefix(Sequence& sequence);
   void add_decoding();
+  void draft(Sequence& sequence);
   void add_prefill();
   void add(Sequence& sequence, int64_t num_tokens);
   bool is_full() const;

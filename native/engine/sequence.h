@@ -1,13 +1,17 @@
 // One growing list of tokens, its cached keys and values, and the span that is being sampled.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <vector>
 
+#include "engine/draft.h"
 #include "engine/prefix_cache.h"
+#include "engine/sampling/mask_slot.h"
 #include "engine/sampling/options.h"
 #include "engine/stop.h"
 
@@ -27,6 +31,7 @@ struct GenerateOptions {
   std::shared_ptr<const StopStrings> stop_strings;  // null without
   bool is_streamed = false;                         // told of at each step, not only at the end
   bool wants_entropies = false;
+  std::shared_ptr<MaskSlot> masks;  // of a constrained span, one for each of its tokens; null without
 };
 
 // The tokens of one generate call; those already told of are gone from the lists. Or those of one score call, which
@@ -40,6 +45,8 @@ struct Span {
   std::vector<float> entropies;  // when they are wanted
   int64_t num_given = 0;         // tokens to score; none are sampled then
   int64_t weights_version = 0;   // of the first token
+  // Of a token whose mask was not there when they were made: it is drawn once the mask is. All tokens are cached then.
+  at::Tensor held_logits_V;
 };
 
 struct Sequence {
@@ -49,9 +56,10 @@ struct Sequence {
   std::vector<int64_t> tokens;
   std::vector<int32_t> blocks;
   std::vector<PrefixCache::Name> prefixes;  // of its first blocks, as far as they are full
-  int64_t num_cached = 0;  // leading tokens whose keys and values are in the blocks; at most tokens.size() - 1
+  int64_t num_cached = 0;  // leading tokens whose keys and values are in the blocks; fewer than there are between steps
   int64_t last_step = -1;  // the scheduler's number of the last step it took part in
   Span span;
+  Draft draft;               // its tokens stand at the end of `tokens` during a step, never between two
   std::exception_ptr error;  // of a command that was not carried out: the tokens are not what the caller takes them for
 
   // Fork: the first `num_shared` tokens are the parent's, taken from its blocks once it has cached them. Until then the

@@ -26,6 +26,7 @@ const shortened: readonly (readonly [RegExp, string])[] = [
 /** What a call must say besides ending well. */
 const expected: readonly (readonly [RegExp, RegExp])[] = [
   [/^generate .*temperature 0/, /<search> who directed Nightwinter <\/search>/],
+  [/^generate .*regex/, /^ [A-Z][a-z]{2,9} [A-Z][a-z]{2,9}/],
   [/^search --index index --query/, /who directed Nightwinter\n +\S+ +Nightwinter: /],
   [/^index info/, /passages/],
   [/^corpus check/, /100\.0 %/],

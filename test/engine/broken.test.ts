@@ -93,10 +93,17 @@ test("a command that cannot be carried out fails its own sequence and no other",
   const engine = new (native().EngineHandle)(({ sequences, finishes, errors }) => {
     for (const [i, id] of sequences.entries()) told.set(id, errors[i]?.code ?? `finish ${finishes[i]}`);
   });
-  const sizes = { numBlocks: 20, blockTokens: 16, maxTokens: 200, maxBatchTokens: 64, maxBatchRows: 8 };
+  const sizes = {
+    numBlocks: 20,
+    blockTokens: 16,
+    maxTokens: 200,
+    maxBatchTokens: 64,
+    maxBatchRows: 8,
+    promptLookup: true,
+  };
   const sampling = nativeSampling({}, shape.vocabSize);
   const options = { maxTokens: 30, sampling, stop: [], entropies: false };
-  const span = { ...options, stopIds: new Int32Array(), isStreamed: false };
+  const span = { ...options, stopIds: new Int32Array(), isStreamed: false, maskWords: 0 };
   await engine.start(model.handle, sizes, { bytes: new Uint8Array(), starts: Int32Array.of(0) });
   engine.open(0, prompt(5), 0);
   engine.generate(0, span);

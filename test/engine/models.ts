@@ -35,6 +35,7 @@ export const letters: TokenTable = {
   vocabSize,
   eosIds: [vocabSize - 1],
   tokenBytes: (id) => Uint8Array.of(id === vocabSize - 1 ? 0 : 32 + id),
+  isSpecial: (id) => id === vocabSize - 1,
 };
 
 /** What the letters spell. */

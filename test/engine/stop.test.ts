@@ -75,6 +75,7 @@ test("stop strings are matched over bytes, inside characters of several bytes to
     vocabSize: 97,
     eosIds: [],
     tokenBytes: (id) => Uint8Array.of(id % 2 === 0 ? 0xc3 : 0xa9),
+    isSpecial: () => false,
   };
   await using bytewise = await Engine.open(model, { tokenizer: halves });
   const { ids } = await freely();

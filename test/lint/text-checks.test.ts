@@ -183,6 +183,7 @@ test("an engine that stops at other bytes than the tokenizer's is noticed", asyn
     tokenizer: {
       ...{ vocabSize: tokenizer.vocabSize, eosIds: tokenizer.eosIds },
       tokenBytes: (id) => tokenizer.tokenBytes((id + 1) % tokenizer.vocabSize),
+      isSpecial: (id) => tokenizer.isSpecial(id),
     },
   });
   const failures = await failuresOf({ ...subject, parts: { ...subject.parts, engine } });

@@ -21,6 +21,7 @@ const tokenizer = {
   vocabSize: words.length,
   eosIds: [4],
   tokenBytes: (id: number) => bytes[id] ?? new Uint8Array(),
+  isSpecial: () => false,
   encode: (text: string) =>
     Int32Array.from({ length: Math.min(9, 1 + (text.length % 9)) }, (_, i) => 5 + (i % 3)),
   decode: (ids: Int32Array) => [...ids].map((id) => words[id]).join(""),

@@ -49,6 +49,13 @@ export const samplingOptions = inGroup("Sampling", {
   badWords: z.array(z.string().min(1)).default([]).describe("Words that are not written."),
 });
 
+/** What a text is held to. */
+export const constraintOptions = inGroup("Sampling", {
+  jsonSchema: z.string().optional().describe("A file with a JSON schema that the text is held to."),
+  regex: z.string().optional().describe("An expression that the whole text is held to."),
+  grammar: z.string().optional().describe("A file with a grammar (GBNF) that the text is held to."),
+});
+
 /** Where a training run is kept, and how. */
 export const runOptions = inGroup("Run", {
   out: z.string().describe("Folder of the run: logs, checkpoints, the final model; a run in it goes on."),

@@ -27,6 +27,7 @@ export interface NativeEngineSizes {
   readonly maxTokens: number;
   readonly maxBatchTokens: number;
   readonly maxBatchRows: number;
+  readonly promptLookup: boolean;
 }
 
 /** How tokens are drawn, every default filled in. */
@@ -64,10 +65,14 @@ export interface NativeEngine {
       stopIds: Int32Array;
       isStreamed: boolean;
       entropies: boolean;
+      /** Words of the mask that each token waits for; 0 when none does. */
+      maskWords: number;
     },
   ): void;
   score(id: number, ids: Int32Array): void;
   cancel(id: number): void;
+  /** Which tokens may be drawn next in a constrained span: bit v % 32 of word v / 32. */
+  setMask(id: number, mask: Int32Array): void;
   closeSequence(id: number): void;
   /** Counters by name, see lib/engine. */
   stats(): Promise<Record<string, number>>;

@@ -29,7 +29,12 @@ const charOfByte: readonly string[] = [...byteOfCharacter]
 
 /** The characters that stand for a text's bytes in UTF-8. */
 export function writeByteLevel(text: string): string {
+  return byteLevelOf(Buffer.from(text, "utf8"));
+}
+
+/** The characters that stand for bytes. */
+export function byteLevelOf(bytes: Uint8Array): string {
   let written = "";
-  for (const byte of Buffer.from(text, "utf8")) written += charOfByte[byte];
+  for (const byte of bytes) written += charOfByte[byte];
   return written;
 }

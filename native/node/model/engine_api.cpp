@@ -110,7 +110,8 @@ engine::EngineOptions to_options(const Napi::Object& object) {
   return {integer_of(object, "numBlocks"),
           integer_of(object, "blockTokens"),
           integer_of(object, "maxTokens"),
-          {integer_of(object, "maxBatchTokens"), integer_of(object, "maxBatchRows")}};
+          {integer_of(object, "maxBatchTokens"), integer_of(object, "maxBatchRows")},
+          bool_of(object, "promptLookup")};
 }
 
 // {bytes: Uint8Array, starts: Int32Array}
@@ -144,6 +145,9 @@ engine::GenerateOptions to_generate_options(const Napi::Object& object) {
   options.stop_ids = to_ids(object.Get("stopIds"), "stopIds");
   options.is_streamed = bool_of(object, "isStreamed");
   options.wants_entropies = bool_of(object, "entropies");
+  if (const int64_t words = integer_of(object, "maskWords"); words > 0) {
+    options.masks = std::make_shared<engine::MaskSlot>(words);
+  }
   std::vector<std::string> strings = to_texts(object.Get("stop"), "stop");
   if (!strings.empty()) options.stop_strings = std::make_shared<const engine::StopStrings>(std::move(strings));
   return options;
@@ -153,6 +157,8 @@ Napi::Object to_js_stats(Napi::Env env, const engine::EngineStats& stats) {
   const std::pair<const char*, int64_t> fields[] = {{"numSteps", stats.num_steps},
                                                     {"numGenerated", stats.num_generated},
                                                     {"numPrefilled", stats.num_prefilled},
+                                                    {"numDrafted", stats.num_drafted},
+                                                    {"numAccepted", stats.num_accepted},
                                                     {"numReused", stats.num_reused},
                                                     {"numRows", stats.num_rows},
                                                     {"numPreemptions", stats.num_preemptions},
@@ -213,6 +219,7 @@ Napi::Function EngineHandle::define(Napi::Env env) {
        InstanceMethod("fork", &EngineHandle::fork), InstanceMethod("append", &EngineHandle::append),
        InstanceMethod("truncate", &EngineHandle::truncate), InstanceMethod("generate", &EngineHandle::generate),
        InstanceMethod("score", &EngineHandle::score), InstanceMethod("cancel", &EngineHandle::cancel),
+       InstanceMethod("setMask", &EngineHandle::set_mask),
        InstanceMethod("closeSequence", &EngineHandle::close_sequence), InstanceMethod("stats", &EngineHandle::stats),
        InstanceMethod("close", &EngineHandle::close)});
 }
@@ -266,6 +273,8 @@ Napi::Value EngineHandle::generate(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const int32_t id = id_of(info[0]);
     auto options = to_generate_options(to_object(info[1], "options"));
+    masks_.erase(id);
+    if (options.masks != nullptr) masks_.emplace(id, options.masks);
     return host_->post_span(info.Env(), id, [id, options = std::move(options)](engine::Engine& engine) mutable {
       engine.generate(id, std::move(options));
     });
@@ -294,6 +303,18 @@ Napi::Value EngineHandle::score(const Napi::CallbackInfo& info) {
   });
 }
 
+// setMask(id, mask): that of the next token of a constrained span; of any other span it is ignored
+Napi::Value EngineHandle::set_mask(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    const int32_t id = id_of(info[0]);
+    const auto found = masks_.find(id);
+    if (found == masks_.end()) return info.Env().Undefined();
+    const std::vector<int64_t> words = to_ids(info[1], "mask");
+    found->second->put({words.begin(), words.end()});
+    return host_->post_command(info.Env(), id, [](engine::Engine&) {});  // wakes it, should it wait for this
+  });
+}
+
 // cancel(id)
 Napi::Value EngineHandle::cancel(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
@@ -307,6 +328,7 @@ Napi::Value EngineHandle::cancel(const Napi::CallbackInfo& info) {
 Napi::Value EngineHandle::close_sequence(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const int32_t id = id_of(info[0]);
+    masks_.erase(id);
     return host_->post_command(info.Env(), id, [id](engine::Engine& engine) { engine.close(id); });
   });
 }

@@ -3,7 +3,11 @@
 
 #include <napi.h>
 
+#include <cstdint>
+#include <map>
 #include <memory>
+
+#include "engine/sampling/mask_slot.h"
 
 namespace seekrl::node {
 
@@ -25,11 +29,14 @@ class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
   Napi::Value generate(const Napi::CallbackInfo& info);
   Napi::Value score(const Napi::CallbackInfo& info);
   Napi::Value cancel(const Napi::CallbackInfo& info);
+  Napi::Value set_mask(const Napi::CallbackInfo& info);
   Napi::Value close_sequence(const Napi::CallbackInfo& info);
   Napi::Value stats(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
 
   std::shared_ptr<EngineHost> host_;
+  // Of the sequences whose last span is constrained.
+  std::map<int32_t, std::shared_ptr<engine::MaskSlot>> masks_;
 };
 
 void export_engine(Napi::Env env, Napi::Object exports);

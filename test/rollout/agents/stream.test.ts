@@ -17,6 +17,7 @@ const tokenizer = {
   vocabSize: 128,
   eosIds: [],
   tokenBytes: (id: number) => Uint8Array.of(id),
+  isSpecial: () => false,
   ...characters,
 };
 const shape = {

@@ -22,6 +22,7 @@ const tokenizer = {
   vocabSize: words.length,
   eosIds: [],
   tokenBytes: (id: number) => bytes[id] ?? new Uint8Array(),
+  isSpecial: () => false,
   encode: (text: string) => Int32Array.from({ length: 1 + (text.length % 7) }, (_, i) => 12 + (i % 2)),
   decode: (ids: Int32Array) => [...ids].map((id) => words[id]).join(""),
 };

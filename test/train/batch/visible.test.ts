@@ -34,6 +34,7 @@ const tokenizer = {
   vocabSize: tinyVocab,
   eosIds: [],
   tokenBytes: (id: number) => new TextEncoder().encode(words[id]),
+  isSpecial: () => false,
   encode: (text: string) =>
     Int32Array.from({ length: 2 + (text.length % 3) }, (_, i) => 6 + ((text.length + i) % 30)),
   decode: (ids: Int32Array) => [...ids].map((id) => words[id]).join(""),

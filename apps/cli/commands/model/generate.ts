@@ -1,12 +1,15 @@
 /** `seekrl generate`: continues a prompt, streaming the text. */
+import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import { SeekError } from "../../../../lib/base/errors.ts";
+import type { Constraint } from "../../../../lib/engine/constraint/constraint.ts";
 import type { Engine } from "../../../../lib/engine/engine.ts";
 import type { Sequence } from "../../../../lib/engine/sequence.ts";
 import type { GenerateOptions, Span } from "../../../../lib/engine/span.ts";
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { findTokenizer, loadModel, openDetokenizer, openEngine } from "../../open/local-policy.ts";
-import { idsOption, modelOptions, samplingOptions } from "../../options/model-options.ts";
+import { constraintOptions, idsOption, modelOptions, samplingOptions } from "../../options/model-options.ts";
 
 const options = z.strictObject({
   ...modelOptions,
@@ -14,6 +17,7 @@ const options = z.strictObject({
   ids: idsOption.optional().describe("token ids to continue, instead of a prompt"),
   maxTokens: z.int().min(1).default(128).describe("most tokens of a sample"),
   ...samplingOptions,
+  ...constraintOptions,
   seed: z.int().min(0).default(0).describe("seed of the first sample; the next one's is one more"),
   samples: z.int().min(1).default(1).describe("number of continuations"),
 });
@@ -56,7 +60,8 @@ async function sample(
   tokenizer: Tokenizer | undefined,
 ): Promise<Span[]> {
   const { samples, seed } = given;
-  const request = { ...requestOf(given, tokenizer), signal: io.signal };
+  const constraint = await readConstraint(given);
+  const request = { ...requestOf(given, tokenizer), constraint, signal: io.signal };
   const root = engine.open(promptIds, { seed });
   const others = Array.from({ length: samples - 1 }, (_, i) => root.fork({ seed: seed + i + 1 }));
   // One sample streams; several would write over one another, so each is shown when it is whole.
@@ -68,6 +73,29 @@ async function sample(
       return span;
     }),
   );
+}
+
+async function readConstraint({ jsonSchema, regex, grammar }: Options): Promise<Constraint | undefined> {
+  const given = [jsonSchema, regex, grammar].filter((each) => each !== undefined);
+  if (given.length === 0) return undefined;
+  if (given.length > 1) throw new UsageError("expected one of --json-schema, --regex and --grammar");
+  if (regex !== undefined) return { regex };
+  if (grammar !== undefined) return { grammar: await readText(grammar) };
+  return { jsonSchema: asJson(await readText(jsonSchema as string), jsonSchema as string) };
+}
+
+async function readText(path: string): Promise<string> {
+  return readFile(path, "utf8").catch((cause: Error) => {
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
+  });
+}
+
+function asJson(text: string, path: string): object {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new SeekError("ERR_FORMAT", `${path}: expected JSON: ${(cause as Error).message}`, { cause });
+  }
 }
 
 function requestOf(given: Options, tokenizer: Tokenizer | undefined): GenerateOptions {

@@ -1,6 +1,6 @@
 /** tokenize, score and generate from outside, on a tiny random model. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -93,4 +93,24 @@ test("a reader that leaves, as head does, ends the command without a complaint",
   const args = await longGeneration();
   const { code, stderr } = await runAndDisturb((child) => child.stdout.destroy(), ...args);
   assert.deepEqual([code, stderr], [1, ""]);
+});
+
+test("generate takes every option of sampling and holds a text to a form", async () => {
+  const seeds = ["--samples", "8", "--temperature", "2"];
+  for (const { text } of await generate("--prompt", "ab", ...seeds, "--regex", "[xyz]{3}")) {
+    assert.match(text, /^[xyz]{3}/);
+  }
+  const schema = join(model, "schema.json");
+  await writeFile(schema, JSON.stringify({ enum: ["on", "off"] }));
+  for (const { text } of await generate("--prompt", "ab", ...seeds, "--json-schema", schema)) {
+    assert.match(text, /^"(on|off)"/);
+  }
+  const penalties = ["--repetition-penalty", "1.2", "--presence-penalty", "1", "--frequency-penalty", "0.5"];
+  const limits = ["--top-k", "50", "--top-p", "0.9", "--min-p", "0.01"];
+  const bias = ["--logit-bias", "113=1000", "--logit-bias", "114=1000", "--bad-words", "q"];
+  for (const { text } of await generate("--prompt", "ab", ...seeds, ...penalties, ...limits, ...bias)) {
+    assert.equal(text, "rrrrrr");
+  }
+  const both = await runCli("generate", "--model", model, "--prompt", "a", "--regex", "a", "--grammar", "b");
+  assert.match(both.stderr, /expected one of --json-schema, --regex and --grammar/);
 });

@@ -1,0 +1,65 @@
+/**
+ * What does prompt-lookup decoding save where text is copied, and what does it cost where none is?
+ *
+ * `node dist/bench/engine/copy.js [--shape qwen2.5-0.5b] [--dtype bfloat16] [--threads 2] [--batch 1] [--new 64]
+ * [--rounds 3]`. Greedy tokens of random weights soon repeat: text copied from the output, the best case. Draws at temperature 1
+ * repeat nothing: the worst. Both are decoded with and without drafts, in turns, and the tokens are compared.
+ */
+import assert from "node:assert/strict";
+import { parseArgs } from "node:util";
+import { native } from "../../lib/base/addon/native.ts";
+import { Engine } from "../../lib/engine/engine.ts";
+import { Model } from "../../lib/model/model.ts";
+import { shapeOf } from "../shapes.ts";
+
+const { values } = parseArgs({
+  options: {
+    shape: { type: "string", default: "qwen2.5-0.5b" },
+    dtype: { type: "string", default: "bfloat16" },
+    threads: { type: "string", default: "2" },
+    batch: { type: "string", default: "1" },
+    new: { type: "string", default: "64" },
+    rounds: { type: "string", default: "3" },
+  },
+});
+const shape = shapeOf(values.shape);
+const [batch, maxTokens] = [Number(values.batch), Number(values.new)];
+await native().setNumThreads(Number(values.threads));
+await using model = await Model.create({ ...shape }, { dtype: values.dtype as "float32" | "bfloat16" });
+
+/** Tokens, milliseconds and steps of all sequences' continuations. */
+async function decode(promptLookup: boolean, temperature: number, seed: number) {
+  await using engine = await Engine.open(model, { promptLookup });
+  const sequences = Array.from({ length: batch }, (_, s) =>
+    engine.open(
+      Int32Array.from({ length: 64 }, (_, t) => (t * 31 + s * 7 + seed) % shape.vocabSize),
+      { seed: s },
+    ),
+  );
+  await Promise.all(sequences.map((each) => each.generate({ maxTokens: 1, temperature })));
+  const before = await engine.stats();
+  const started = performance.now();
+  const spans = await Promise.all(sequences.map((each) => each.generate({ maxTokens, temperature })));
+  const ms = performance.now() - started;
+  const { numSteps, numDrafted, numAccepted } = await engine.stats();
+  return {
+    ids: spans.map(({ ids, logprobs }) => [ids, logprobs]),
+    told: { ms, numSteps: numSteps - before.numSteps, numDrafted, numAccepted },
+  };
+}
+
+for (const temperature of [0, 1]) {
+  const told: Record<"plain" | "drafted", { ms: number }[]> = { plain: [], drafted: [] };
+  for (let round = 0; round < Number(values.rounds); round += 1) {
+    const plain = await decode(false, temperature, round);
+    const drafted = await decode(true, temperature, round);
+    assert.deepEqual(drafted.ids, plain.ids);
+    told.plain.push(plain.told);
+    told.drafted.push(drafted.told);
+  }
+  const best = (list: { ms: number }[]): { ms: number } => list.sort((a, b) => a.ms - b.ms)[0]!;
+  const [plain, drafted] = [best(told.plain), best(told.drafted)];
+  process.stdout.write(
+    `${JSON.stringify({ temperature, batch, plain, drafted, ratio: plain.ms / drafted.ms })}\n`,
+  );
+}
