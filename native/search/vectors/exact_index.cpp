@@ -11,8 +11,10 @@ namespace seekrl::search {
 namespace {
 
 constexpr int64_t kBlockRows = 64;
+// Queries that are looked at together.
+constexpr int64_t kGroup = 32;
 
-// Whether a row enters the list of any query; almost none does, and this is the loop that says so.
+// Whether a row enters the list of any of these queries; almost none does, and this is the loop that says so.
 bool reaches_any(const float* products_Q, float row_scale, const float* scales_Q, const float* thresholds_Q,
                  int64_t num_queries) {
   int is_any = 0;
@@ -20,35 +22,51 @@ bool reaches_any(const float* products_Q, float row_scale, const float* scales_Q
   return is_any != 0;
 }
 
+// The queries of a scan.
+struct Asked {
+  Asked(const VectorFormat& format, const float* queries_QD, int64_t num_queries, const TopK* best_Q) {
+    for (int64_t q = 0; q < num_queries; ++q) stored.emplace_back(format, queries_QD + q * format.dim);
+    for (const StoredQuery& query : stored) pointers.push_back(query.data()), scales.push_back(query.scale);
+    for (int64_t q = 0; q < num_queries; ++q) thresholds.push_back(best_Q[q].threshold());
+  }
+
+  int64_t count() const { return static_cast<int64_t>(stored.size()); }
+
+  std::vector<StoredQuery> stored;
+  std::vector<const std::byte*> pointers;
+  std::vector<float> scales, thresholds;
+};
+
+// Offers a row to the queries whose lists it reaches.
+void offer_row(const float* products_Q, float row_scale, int32_t id, Asked& asked, TopK* best_Q) {
+  for (int64_t group = 0; group < asked.count(); group += kGroup) {
+    const int64_t end = std::min(asked.count(), group + kGroup);
+    float *scales = asked.scales.data(), *thresholds = asked.thresholds.data();
+    if (!reaches_any(products_Q + group, row_scale, scales + group, thresholds + group, end - group)) continue;
+    for (int64_t q = group; q < end; ++q) {
+      const float score = products_Q[q] * row_scale * scales[q];
+      if (!(score >= thresholds[q])) continue;
+      best_Q[q].offer({score, id});
+      thresholds[q] = best_Q[q].threshold();
+    }
+  }
+}
+
 }  // namespace
 
 void scan_rows(const VectorRows& rows, Dots dots, const float* queries_QD, int64_t num_queries, int64_t begin,
                int64_t end, const SearchOptions& options, TopK* best_Q) {
-  const VectorFormat& format = rows.format();
-  std::vector<StoredQuery> stored;
-  std::vector<const std::byte*> queries;
-  for (int64_t q = 0; q < num_queries; ++q) stored.emplace_back(format, queries_QD + q * format.dim);
-  std::vector<float> scales, thresholds;
-  for (const StoredQuery& query : stored) queries.push_back(query.data()), scales.push_back(query.scale);
-  for (int64_t q = 0; q < num_queries; ++q) thresholds.push_back(best_Q[q].threshold());
+  Asked asked(rows.format(), queries_QD, num_queries, best_Q);
   std::array<const std::byte*, kBlockRows> block;
   std::vector<float> products(static_cast<size_t>(kBlockRows * num_queries));
   for (int64_t first = begin; first < end; first += kBlockRows) {
     const int64_t num_block = std::min(kBlockRows, end - first);
     for (int64_t i = 0; i < num_block; ++i) block[static_cast<size_t>(i)] = rows.at(first + i);
-    dots(block.data(), num_block, queries.data(), num_queries, format.dim, products.data());
+    dots(block.data(), num_block, asked.pointers.data(), num_queries, rows.format().dim, products.data());
     for (int64_t i = 0; i < num_block; ++i) {
-      if (options.excluded != nullptr && options.excluded->has(first + i)) continue;
-      const float* row_products = products.data() + i * num_queries;
-      const float row_scale = rows.scale(first + i);
-      if (!reaches_any(row_products, row_scale, scales.data(), thresholds.data(), num_queries)) continue;
-      for (int64_t q = 0; q < num_queries; ++q) {
-        const auto at = static_cast<size_t>(q);
-        const float score = row_products[q] * row_scale * scales[at];
-        if (!(score >= thresholds[at])) continue;
-        best_Q[q].offer({score, static_cast<int32_t>(first + i)});
-        thresholds[at] = best_Q[q].threshold();
-      }
+      const int64_t row = first + i;
+      if (options.excluded != nullptr && options.excluded->has(row)) continue;
+      offer_row(products.data() + i * num_queries, rows.scale(row), static_cast<int32_t>(row), asked, best_Q);
     }
   }
 }

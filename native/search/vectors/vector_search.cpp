@@ -13,6 +13,8 @@ namespace {
 
 // Below this many rows a range is not worth a thread.
 constexpr int64_t kMinRangeRows = 4096;
+// Queries that share one pass over divided rows: at most about half of a second-level cache.
+constexpr int64_t kPassQueries = 256;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -32,7 +34,7 @@ VectorSearch::VectorSearch(std::shared_ptr<const VectorIndex> index, std::shared
   if (request_.excluded && removed_ != nullptr) request_.excluded->insert(*removed_);
   options_ = {num_candidates(), request_.expansion, request_.excluded ? &*request_.excluded : removed_.get()};
   const bool is_divisible = request_.is_exact || index_->is_divisible();
-  const int64_t most = is_divisible ? 32 : index_->queries_per_task();
+  const int64_t most = is_divisible ? kPassQueries : index_->queries_per_task();
   // Several tasks a thread: one that was interrupted does not hold up the rest. Where rows can be divided they are, and
   // queries share passes over them.
   const int64_t num_tasks = 4 * num_threads;
