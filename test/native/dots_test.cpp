@@ -2,10 +2,12 @@
 #include "search/vectors/dots/dots.h"
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "base/random.h"
 #include "check.h"
+#include "search/vectors/dots/row_block.h"
 #include "search/vectors/vector_codec.h"
 
 using namespace seekrl;
@@ -76,7 +78,46 @@ void check_all(Dots (*dots_of_scalar)(Scalar)) {
   }
 }
 
+void check_block(RowBlock& block, const VectorFormat& format, int64_t num_rows, int64_t num_queries) {
+  const auto rows = random_rows(format, num_rows, 1), queries = random_rows(format, num_queries, 2);
+  std::vector<std::byte> stored;
+  for (const std::byte* row : pointers(rows)) stored.insert(stored.end(), row, row + format.bytes());
+  std::vector<float> products(static_cast<size_t>(RowBlock::kRows * num_queries)), single(RowBlock::kRows);
+  const auto query_data = pointers(queries);
+  block.load(stored.data(), num_rows);
+  block.multiply(query_data.data(), num_queries, products.data());
+  double worst = 0;
+  bool is_same = true;
+  for (size_t q = 0; q < queries.size(); ++q) {
+    block.load(stored.data(), num_rows);
+    block.multiply(&query_data[q], 1, single.data());
+    for (size_t r = 0; r < rows.size(); ++r) {
+      const float product = products[q * RowBlock::kRows + r];
+      const double expected = expected_product(format, rows[r], queries[q]);
+      worst = std::max(worst, std::fabs(product - expected) / std::max(1.0, std::fabs(expected)));
+      is_same &= single[r] == product;
+    }
+  }
+  EXPECT_NEAR(worst, 0, 2e-4);
+  EXPECT(is_same);
+}
+
+void check_blocks(std::unique_ptr<RowBlock> (*make)(const VectorFormat&)) {
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kBf16, Scalar::kI8, Scalar::kB1}) {
+    for (const int64_t dim : {1, 7, 31, 64, 65, 130, 384, 1000}) {
+      const VectorFormat format = {dim, Metric::kCos, scalar};
+      const auto block = make(format);
+      for (const int64_t count : {1, 15, 64}) check_block(*block, format, count, 1 + count % 9);
+    }
+  }
+}
+
 }  // namespace
+
+TEST("a block's products are the sums of their components, whoever else is multiplied") {
+  check_blocks(pairs::make_row_block);
+  if (avx512::is_supported()) check_blocks(avx512::make_row_block);
+}
 
 TEST("products of pairs are the sums of their components, whatever the tile") { check_all(pairs::dots_of); }
 

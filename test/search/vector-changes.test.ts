@@ -281,6 +281,7 @@ test("many equal vectors do not hide the others", async () => {
     graph.search(queries, { topK }),
     flat.search(queries, { topK }),
   ]);
-  const numRight = found.scores.filter((score, i) => score >= (expected.scores[i] ?? 1)).length;
+  // A walk and a scan add up a product in different orders.
+  const numRight = found.scores.filter((score, i) => score >= (expected.scores[i] ?? 1) - 1e-6).length;
   assert.ok(numRight >= 0.95 * found.scores.length, `${numRight} of ${found.scores.length}`);
 });

@@ -5,14 +5,13 @@
 #include <optional>
 #include <string>
 
-#include "search/vectors/dots/dots.h"
 #include "search/vectors/vector_index.h"
 
 namespace seekrl::search {
 
-// Compares f32 queries_QD with the rows [begin, end) that `options` does not exclude; `dots` is of their scalar type.
-void scan_rows(const VectorRows& rows, Dots dots, const float* queries_QD, int64_t num_queries, int64_t begin,
-               int64_t end, const SearchOptions& options, TopK* best_Q);
+// Compares f32 queries_QD with the rows [begin, end) that `options` does not exclude.
+void scan_rows(const VectorRows& rows, const float* queries_QD, int64_t num_queries, int64_t begin, int64_t end,
+               const SearchOptions& options, TopK* best_Q);
 
 class ExactIndex : public VectorIndex {
  public:
@@ -33,8 +32,6 @@ class ExactIndex : public VectorIndex {
  private:
   ExactIndex(VectorRows rows, int64_t count, std::optional<Blob> blob);
   void link(int64_t) override {}
-
-  Dots dots_;
 };
 
 }  // namespace seekrl::search

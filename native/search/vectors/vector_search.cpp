@@ -27,7 +27,6 @@ VectorSearch::VectorSearch(std::shared_ptr<const VectorIndex> index, std::shared
       removed_(index_->removed()),
       queries_QD_(std::move(queries_QD)),
       request_(std::move(request)),
-      dots_(dots_of(index_->format().scalar)),
       rescore_dots_(rescore_ == nullptr ? nullptr : dots_of(rescore_->format().scalar)) {
   num_queries_ = static_cast<int64_t>(queries_QD_.size()) / index_->format().dim;
   num_rows_ = index_->count();
@@ -62,7 +61,7 @@ void VectorSearch::run(int64_t task) {
   std::vector<TopK> best(static_cast<size_t>(num_asked), TopK(options_.top_k));
   const float* queries = queries_QD_.data() + first * index_->format().dim;
   if (request_.is_exact)
-    scan_rows(index_->rows(), dots_, queries, num_asked, begin, end, options_, best.data());
+    scan_rows(index_->rows(), queries, num_asked, begin, end, options_, best.data());
   else
     index_->search(queries, num_asked, begin, end, options_, best.data());
   {

@@ -52,7 +52,7 @@ class VectorSearch {
   std::vector<float> queries_QD_;
   VectorRequest request_;
   SearchOptions options_;
-  Dots dots_, rescore_dots_;
+  Dots rescore_dots_;
   int64_t num_queries_, num_rows_, tile_queries_, num_tiles_, num_ranges_;
   std::vector<Tile> tiles_;
   std::vector<int32_t> ids_QK_;

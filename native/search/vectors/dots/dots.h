@@ -1,4 +1,4 @@
-// Products of stored vectors, the inner loop of every vector search.
+// Products of stored vectors that lie anywhere, the inner loop of walks over a graph.
 #pragma once
 
 #include <cstddef>

@@ -52,7 +52,7 @@ void HnswIndex::search_one(const float* query_D, int64_t num_left, const SearchO
   for (;; expansion *= 2) {
     // A step of a walk compares with about `connectivity` rows that it has not met.
     if (expansion * static_cast<double>(graph_->options().connectivity) >= static_cast<double>(num_left)) {
-      return scan_rows(rows_, dots_, query_D, 1, 0, count(), options, &best);
+      return scan_rows(rows_, query_D, 1, 0, count(), options, &best);
     }
     const auto found = graph_->walk(query, rows_, dots_, static_cast<int64_t>(expansion));
     int64_t num_found = 0;
