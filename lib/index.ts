@@ -27,6 +27,7 @@ export type { Architecture, DecoderConfig, DecoderShape } from "./model/config.t
 export { type CreateOptions, Model, type ModelOptions, type SaveOptions } from "./model/model.ts";
 export type { RopeScaling } from "./model/rope.ts";
 export type { StoredDtype } from "./model/save.ts";
+export type { QuantisedWeights } from "./model/weights-form.ts";
 export { Chat, type ChatOptions, type ChatRequest } from "./remote/chat.ts";
 export {
   type ChatMessage,

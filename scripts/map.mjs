@@ -18,6 +18,7 @@ const folders = {
   "native/ops": "kernels as differentiable tensor operations",
   "native/ops/attention": "attention over a packed batch: spans, the tree they form, forward and backward",
   "native/ops/products": "products with weights: cut for the threads, differentiable, or for reading only",
+  "native/ops/quant": "weights in few bits: how they are kept, and made of f32",
   "native/model": "the decoder and its attention seam",
   "native/search": "what the files of an index share",
   "native/search/passages": "the passage store, and what is counted over its texts",

@@ -1,8 +1,9 @@
 /**
  * How many tokens a second does the engine sample, against Hugging Face transformers on the same model and prompts?
  *
- * `node dist/bench/engine/generate.js [--shape world] [--dtype float32] [--threads 2] [--batch 128] [--prompt 64]
- * [--new 128] [--group 1] [--rounds 5]`; the peer is bench/engine/generate_peer.py. A group shares its prompt by forks.
+ * `node dist/bench/engine/generate.js [--shape world] [--dtype float32] [--weights int8] [--threads 2] [--batch 128] [--prompt 64]
+ * [--new 128] [--group 1] [--rounds 5]`; the peers are bench/engine/generate_peer.py and, for weights in fewer bits,
+ * llama.cpp through bench/engine/generate_llama.mjs. A group shares its prompt by forks.
  */
 import { parseArgs } from "node:util";
 import { native } from "../../lib/base/addon/native.ts";
@@ -14,6 +15,7 @@ const { values } = parseArgs({
   options: {
     shape: { type: "string", default: "world" },
     dtype: { type: "string", default: "float32" },
+    weights: { type: "string" },
     prompt: { type: "string", default: "64" },
     new: { type: "string", default: "128" },
     threads: { type: "string", default: "2" },
@@ -28,11 +30,12 @@ const group = Number(values.group);
 // Temperature 1. The first token of each comes with its prompt.
 const shape = shapeOf(values.shape);
 const dtype = values.dtype === "bfloat16" ? "bfloat16" : "float32";
+const weights = (["int8", "int4", "nf4"] as const).find((form) => form === values.weights);
 const numPromptTokens = Number(values.prompt);
 const maxTokens = Number(values.new);
 
 await native().setNumThreads(Number(values.threads));
-await using model = await Model.create({ ...shape }, { dtype });
+await using model = await Model.create({ ...shape }, { dtype, weights });
 await using engine = await Engine.open(model);
 
 /** Milliseconds until every sequence has its first token, and until all have all. */

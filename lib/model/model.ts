@@ -8,11 +8,17 @@ import { SeekError } from "../base/errors.ts";
 import { configFileOf, type DecoderConfig, type DecoderShape, decoderConfig, parseConfig } from "./config.ts";
 import { findWeights, readJson } from "./model-folder.ts";
 import { type StoredDtype, saveModel } from "./save.ts";
+import { chosenForm, type QuantisedWeights, quantisedForms, splitConfig } from "./weights-form.ts";
 
 /** Where weights live and in which form. */
 export interface ModelOptions {
   /** @default "float32" */
   readonly dtype?: "float32" | "bfloat16";
+  /**
+   * Keeps the projections in few bits, frozen, and the output head in int8; embeddings, norms and biases stay in `dtype`.
+   * CPU only. @default as the folder holds them
+   */
+  readonly weights?: QuantisedWeights | undefined;
   /** `cpu`, `cuda` or `cuda:<index>`. @default "cpu" */
   readonly device?: string;
 }
@@ -27,13 +33,13 @@ export interface CreateOptions extends ModelOptions {
 
 /** How a model is written. */
 export interface SaveOptions {
-  /** Stored form. @default the model's own */
+  /** Stored form; not of weights in few bits, which are written as they are. @default the model's own */
   readonly dtype?: StoredDtype;
   /** Most bytes of one weights file. @default 5e9 */
   readonly maxShardBytes?: number;
 }
 
-const modelKinds = { dtype: ["float32", "bfloat16"], device: "string" } as const;
+const modelKinds = { dtype: ["float32", "bfloat16"], weights: quantisedForms, device: "string" } as const;
 const createKinds = { ...modelKinds, seed: "number", std: "number" } as const;
 const saveKinds = { dtype: ["float32", "bfloat16", "float16"], maxShardBytes: "number" } as const;
 
@@ -42,6 +48,7 @@ interface Parts {
   readonly config: DecoderConfig;
   readonly file: Record<string, unknown>;
   readonly dtype: "float32" | "bfloat16";
+  readonly weights: QuantisedWeights | undefined;
 }
 
 /**
@@ -50,21 +57,25 @@ interface Parts {
  * @example
  * await using model = await Model.load("models/qwen2.5-0.5b", { dtype: "float32" });
  * const logprobs = await model.scoreLogprobs(Int32Array.of(40, 29, 31));
+ * await using small = await Model.load("models/qwen2.5-0.5b", { weights: "int4" });
  */
 export class Model {
   /** The shape. */
   readonly config: DecoderConfig;
   /** The form of the weights in memory. */
   readonly dtype: "float32" | "bfloat16";
+  /** The few bits in which projections and head are kept; undefined where they are in `dtype`. */
+  readonly weights: QuantisedWeights | undefined;
   /** What Engine and Trainer take; nothing else should. @internal */
   readonly handle: NativeModel;
   /** config.json as it was read or made, with the keys SeekRL does not use. */
   readonly #file: Record<string, unknown>;
 
-  private constructor({ handle, config, file, dtype }: Parts) {
+  private constructor({ handle, config, file, dtype, weights }: Parts) {
     this.handle = handle;
     this.config = config;
     this.dtype = dtype;
+    this.weights = weights;
     this.#file = file;
   }
 
@@ -72,7 +83,7 @@ export class Model {
    * Loads a Hugging Face model folder.
    *
    * @param folder holds config.json and model.safetensors, or shards with their index
-   * @param options dtype and device
+   * @param options dtype, form of the weights, device
    * @returns the model
    * @throws ERR_ARGUMENT for an unknown key or a value of another type; ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed, names something unsupported, or does
    *   not hold exactly the tensors of config.json; ERR_DEVICE when the device is not there
@@ -82,39 +93,42 @@ export class Model {
     checkOptions("Model.load", options, modelKinds);
     const { dtype = "float32", device = "cpu" } = options;
     const path = join(folder, "config.json");
-    const json = await readJson(path);
+    const { json, weights: stored } = splitConfig(await readJson(path), path);
+    const weights = chosenForm(stored, options.weights, folder);
     const config = parseConfig(json, path);
     const tensors = await findWeights(folder);
     const handle = new (native().ModelHandle)();
-    await handle.load(config, { dtype, device }, tensors);
-    return new Model({ handle, config, file: json as Record<string, unknown>, dtype });
+    await handle.load(config, { dtype, device, weights: weights ?? "plain" }, tensors);
+    return new Model({ handle, config, file: json as Record<string, unknown>, dtype, weights });
   }
 
   /**
    * Makes a model with random weights: normal matrices, norms at one, biases at zero.
    *
    * @param shape the sizes; see {@link decoderConfig} for what may be left out
-   * @param options seed, standard deviation, dtype, device
-   * @returns the model; the same seed gives the same weights
+   * @param options seed, standard deviation, dtype, form of the weights, device
+   * @returns the model; the same seed gives the same weights, which few bits then hold
    * @throws ERR_ARGUMENT for sizes that do not fit together, ERR_RANGE for a seed that is not a whole number
    */
   static async create(shape: DecoderShape, options: CreateOptions = {}): Promise<Model> {
     checkOptions("Model.create", options, createKinds);
-    const { dtype = "float32", device = "cpu", seed = 0, std = 0.02 } = options;
+    const { dtype = "float32", weights, device = "cpu", seed = 0, std = 0.02 } = options;
     if (!Number.isSafeInteger(seed) || seed < 0) {
       throw new SeekError("ERR_RANGE", `seed: expected a whole number, got ${seed}`);
     }
     const config = decoderConfig(shape);
     const handle = new (native().ModelHandle)();
-    await handle.create(config, { dtype, device, seed, std });
-    return new Model({ handle, config, file: {}, dtype });
+    await handle.create(config, { dtype, device, weights: weights ?? "plain", seed, std });
+    return new Model({ handle, config, file: {}, dtype, weights });
   }
 
   /** Number of weights; a tied head counts once. @throws ERR_STATE once closed */
   get numParameters(): number {
-    const sizes = this.handle
-      .tensors()
-      .map(({ shape }) => shape.reduce((product, size) => product * size, 1));
+    const isOwn = ({ name }: { name: string }): boolean =>
+      !(this.config.tieEmbeddings && name === "lm_head.weight");
+    const sizes = [...this.handle.tensors(), ...this.handle.quantised().filter(isOwn)].map(({ shape }) =>
+      shape.reduce((product, size) => product * size, 1),
+    );
     return sizes.reduce((sum, size) => sum + size, 0);
   }
 
@@ -127,7 +141,7 @@ export class Model {
    * Reads one weight.
    *
    * @param name Hugging Face's name, for example `model.embed_tokens.weight`
-   * @returns a copy, row-major
+   * @returns a copy, row-major; of a weight in few bits the numbers that its codes mean
    * @throws ERR_ARGUMENT when no weight has that name; ERR_STATE once closed
    */
   parameter(name: string): Promise<Float32Array> {
@@ -155,7 +169,8 @@ export class Model {
   async clone(): Promise<Model> {
     const handle = new (native().ModelHandle)();
     await handle.copyFrom(this.handle);
-    return new Model({ handle, config: this.config, file: this.#file, dtype: this.dtype });
+    const { config, dtype, weights } = this;
+    return new Model({ handle, config, file: this.#file, dtype, weights });
   }
 
   /**
@@ -164,15 +179,26 @@ export class Model {
    *
    * @param folder made when missing
    * @param options stored dtype and shard size
-   * @throws ERR_IO when the file system refuses; ERR_STATE once closed
+   * @throws ERR_IO when the file system refuses; ERR_STATE once closed; ERR_ARGUMENT for a `dtype` other than the model's
+   *   own where its weights are in few bits
    */
   async save(folder: string, options: SaveOptions = {}): Promise<void> {
     checkArgument("model.save: folder", folder, "string");
     checkOptions("model.save", options, saveKinds);
     const { dtype = this.dtype, maxShardBytes = 5e9 } = options;
+    if (this.weights !== undefined && dtype !== this.dtype) {
+      throw new SeekError(
+        "ERR_ARGUMENT",
+        `model.save: dtype: expected ${this.dtype}, the model's own: its weights are ${this.weights} and are written so; load the original folder to write another form`,
+      );
+    }
     // configFileOf writes base and scaling as rope_theta and rope_scaling.
     const { rope_parameters: _, original_max_position_embeddings: __, ...rest } = this.#file;
-    const config = { ...rest, ...configFileOf(this.config) };
+    const quantization =
+      this.weights === undefined
+        ? {}
+        : { quantization_config: { quant_method: "seekrl", weights: this.weights } };
+    const config = { ...rest, ...configFileOf(this.config), ...quantization };
     await saveModel(this.handle, folder, { config, dtype, maxShardBytes });
   }
 

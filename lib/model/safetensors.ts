@@ -173,10 +173,19 @@ export async function readSafetensorsHeader(path: string): Promise<NativeStoredT
   return placed.map(({ tensor }) => tensor);
 }
 
-/** A tensor to be written: its name and shape. */
+/** A tensor to be written: its name and shape, and its dtype where it is another one than its file's. */
 export interface NamedShape {
   readonly name: string;
   readonly shape: readonly number[];
+  readonly dtype?: StoredSpelling | undefined;
+}
+
+/** The format's spelling of the dtypes that are written. */
+export type StoredSpelling = "F32" | "BF16" | "F16" | "U8";
+
+/** Bytes of a tensor as it is stored. */
+export function storedBytes({ shape, dtype }: NamedShape, fileDtype: StoredSpelling): number {
+  return tensorBytes(shape, bitsOf[dtype ?? fileDtype] ?? 0);
 }
 
 /**
@@ -184,7 +193,7 @@ export interface NamedShape {
  * data begins at a multiple of 8.
  *
  * @param tensors in the order in which their bytes will follow
- * @param dtype of all of them: `F32`, `BF16` or `F16`
+ * @param dtype of those that name none: `F32`, `BF16` or `F16`
  * @returns length and header
  * @example
  * const start = safetensorsHeader([{ name: "a", shape: [2, 3] }], "F32"); // 24 bytes of data follow
@@ -192,9 +201,10 @@ export interface NamedShape {
 export function safetensorsHeader(tensors: readonly NamedShape[], dtype: "F32" | "BF16" | "F16"): Buffer {
   const entries: Record<string, unknown> = { __metadata__: { format: "pt" } };
   let offset = 0;
-  for (const { name, shape } of tensors) {
-    const end = offset + tensorBytes(shape, bitsOf[dtype] ?? 0);
-    entries[name] = { dtype, shape, data_offsets: [offset, end] };
+  for (const tensor of tensors) {
+    const end = offset + storedBytes(tensor, dtype);
+    const { name, shape } = tensor;
+    entries[name] = { dtype: tensor.dtype ?? dtype, shape, data_offsets: [offset, end] };
     offset = end;
   }
   const json = Buffer.from(JSON.stringify(entries));

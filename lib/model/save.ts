@@ -5,13 +5,12 @@ import type { NativeModel } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import { indexFile, weightsFile } from "./model-folder.ts";
-import { type NamedShape, safetensorsHeader } from "./safetensors.ts";
+import { type NamedShape, safetensorsHeader, storedBytes } from "./safetensors.ts";
 
 /** The stored form of weights. */
 export type StoredDtype = "float32" | "bfloat16" | "float16";
 
 const spelling = { float32: "F32", bfloat16: "BF16", float16: "F16" } as const;
-const bytesOf: Record<StoredDtype, number> = { float32: 4, bfloat16: 2, float16: 2 };
 
 interface Shard {
   readonly tensors: NamedShape[];
@@ -22,7 +21,7 @@ interface Shard {
 function cutIntoShards(tensors: readonly NamedShape[], dtype: StoredDtype, maxBytes: number): Shard[] {
   const shards: Shard[] = [];
   for (const tensor of tensors) {
-    const bytes = tensor.shape.reduce((product, size) => product * size, bytesOf[dtype]);
+    const bytes = storedBytes(tensor, spelling[dtype]);
     let shard = shards.at(-1);
     if (shard === undefined || shard.bytes + bytes > maxBytes) {
       shard = { tensors: [], bytes: 0 };
@@ -76,7 +75,8 @@ export async function saveModel(
   await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
     throw new SeekError("ERR_IO", `${folder}: cannot be made`, { cause });
   });
-  const shards = cutIntoShards(handle.tensors(), dtype, maxShardBytes);
+  const tensors = [...handle.tensors(), ...handle.quantised().flatMap(({ parts }) => parts)];
+  const shards = cutIntoShards(tensors, dtype, maxShardBytes);
   const names = shardNames(shards.length);
   for (const [i, { tensors }] of shards.entries()) {
     const header = safetensorsHeader(tensors, spelling[dtype]);

@@ -16,6 +16,9 @@ class MappedFile {
   const std::byte* data() const { return data_; }
   size_t size() const { return size_; }
 
+  // Gives back the memory of these bytes' pages, which are read again when touched.
+  void release(size_t offset, size_t num_bytes) const;
+
  private:
   const std::byte* data_ = nullptr;  // null for an empty file, which cannot be mapped
   size_t size_ = 0;

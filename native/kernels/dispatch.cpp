@@ -68,6 +68,17 @@ const Bf16Table& bf16_table() {
   return kPlainBf16Table;
 }
 
+constexpr QuantTable kPlainQuantTable = {SEEKRL_QUANT_KERNELS(SEEKRL_VERSION)};
+
+const QuantTable& quant_table() {
+#if defined(__x86_64__)
+  static const bool has_vnni = __builtin_cpu_supports("avx512vnni");
+  if (isa() == Isa::kAvx512 && has_vnni) return kAvx512VnniTable;
+  if (isa() != Isa::kPlain) return kAvx2QuantTable;
+#endif
+  return kPlainQuantTable;
+}
+
 }  // namespace
 
 Isa isa() { return chosen_isa().load(std::memory_order_relaxed); }
@@ -86,8 +97,14 @@ void set_isa(Isa isa) { chosen_isa().store(isa); }
   decltype(&reference::name) version<&reference::name>() { \
     return bf16_table().name;                              \
   }
+#define SEEKRL_FROM_QUANT_TABLE(name)                      \
+  template <>                                              \
+  decltype(&reference::name) version<&reference::name>() { \
+    return quant_table().name;                             \
+  }
 SEEKRL_KERNELS(SEEKRL_FROM_TABLE)
 SEEKRL_BF16_KERNELS(SEEKRL_FROM_BF16_TABLE)
+SEEKRL_QUANT_KERNELS(SEEKRL_FROM_QUANT_TABLE)
 
 int64_t attend_scratch_floats(int64_t max_keys, int64_t head_dim) {
   return (64 + 2 * kMostRows) * head_dim + scores_floats(max_keys, 1);

@@ -6,6 +6,7 @@
 #include "kernels/logprob.h"
 #include "kernels/matmul.h"
 #include "kernels/packed.h"
+#include "kernels/quant.h"
 #include "kernels/rows.h"
 #include "kernels/sampling.h"
 
@@ -18,6 +19,8 @@ namespace seekrl::kernels {
           each(rms_norm) each(rms_norm_backward) each(rope) each(silu_mul) each(silu_mul_backward) each(transpose)
 // Those of bf16, for which there is one instruction set more.
 #define SEEKRL_BF16_KERNELS(each) each(dot_matmul) each(pair_matmul) each(round_to_bf16)
+// Those of weights in few bits; AVX-512 serves them with VNNI only.
+#define SEEKRL_QUANT_KERNELS(each) each(quant_row) each(quant_matmul) each(codes_to_bf16) each(nf4_to_bf16)
 
 #define SEEKRL_SLOT(name) decltype(&reference::name) name;
 struct KernelTable {
@@ -25,6 +28,9 @@ struct KernelTable {
 };
 struct Bf16Table {
   SEEKRL_BF16_KERNELS(SEEKRL_SLOT)
+};
+struct QuantTable {
+  SEEKRL_QUANT_KERNELS(SEEKRL_SLOT)
 };
 #undef SEEKRL_SLOT
 
@@ -34,6 +40,8 @@ extern const Bf16Table kAvx2Bf16Table;
 extern const Bf16Table kAvx512WidenedTable;
 extern const Bf16Table kAvx512Bf16Table;
 extern const Bf16Table kAmxBf16Table;
+extern const QuantTable kAvx2QuantTable;
+extern const QuantTable kAvx512VnniTable;
 extern const KernelTable kAvx2Table;
 extern const KernelTable kAvx512Table;
 #endif

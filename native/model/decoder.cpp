@@ -58,14 +58,13 @@ at::Tensor normals(at::IntArrayRef shape, uint64_t seed, uint64_t stream) {
 
 }  // namespace
 
-Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, const Expect& expect)
-    : config_(std::move(config)), dtype_(dtype), device_(device) {
+Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, QuantOf quant_of, const Expect& expect)
+    : config_(std::move(config)), dtype_(dtype), device_(device), quant_of_(std::move(quant_of)) {
   check(config_);
   embedding_VD_ = add("model.embed_tokens.weight", {config_.vocab_size, config_.hidden_size}, expect);
   for (int64_t index = 0; index < config_.num_layers; ++index) layers_.push_back(add_layer(index, expect));
   norm_D_ = add("model.norm.weight", {config_.hidden_size}, expect);
-  head_VD_ =
-      config_.tie_embeddings ? embedding_VD_ : add("lm_head.weight", {config_.vocab_size, config_.hidden_size}, expect);
+  head_VD_ = add_head(expect);
   rope_table_ = RopeTable(rope_frequencies(config_), device_);
 }
 
@@ -73,6 +72,27 @@ at::Tensor Decoder::add(const std::string& name, at::IntArrayRef shape, const Ex
   if (expect) expect(name, shape);
   parameters_.push_back({name, at::zeros(shape, at::TensorOptions(device_).dtype(dtype_))});
   return parameters_.back().value;
+}
+
+ops::Weight Decoder::add_weight(const std::string& name, int64_t n, int64_t k, const Expect& expect) {
+  const auto kind = quant_of_ ? quant_of_(name) : std::nullopt;
+  if (!kind) return add(name, {n, k}, expect);
+  if (expect) expect(name, {n, k});
+  return add_quant(name, *kind, n, k);
+}
+
+ops::Weight Decoder::add_quant(const std::string& name, ops::QuantKind kind, int64_t n, int64_t k) {
+  require(device_.is_cpu(), ErrorCode::kDevice, "weights in few bits: expected the device cpu, got ", device_);
+  quantised_.push_back({name, ops::QuantWeight(kind, n, k), parameters_.size() + quantised_.size()});
+  return quantised_.back().value;
+}
+
+ops::Weight Decoder::add_head(const Expect& expect) {
+  const std::string name = "lm_head.weight";
+  const int64_t vocab_size = config_.vocab_size, width = config_.hidden_size;
+  if (!config_.tie_embeddings) return add_weight(name, vocab_size, width, expect);
+  const auto kind = quant_of_ ? quant_of_(name) : std::nullopt;
+  return kind ? add_quant(name, *kind, vocab_size, width) : embedding_VD_;
 }
 
 Decoder::Layer Decoder::add_layer(int64_t index, const Expect& expect) {
@@ -83,7 +103,7 @@ Decoder::Layer Decoder::add_layer(int64_t index, const Expect& expect) {
     return exists ? add(prefix + name, {size}, expect) : at::Tensor();
   };
   const auto projection = [&](const std::string& name, int64_t rows, int64_t columns, bool has_bias) {
-    const at::Tensor weight_NK = add(prefix + name + ".weight", {rows, columns}, expect);
+    const ops::Weight weight_NK = add_weight(prefix + name + ".weight", rows, columns, expect);
     return Projection{weight_NK, vector(name + ".bias", rows, has_bias)};
   };
   const bool qkv_bias = config_.qkv_bias || config_.attention_bias;
@@ -104,14 +124,26 @@ Decoder::Layer Decoder::add_layer(int64_t index, const Expect& expect) {
 
 void Decoder::initialise(uint64_t seed, double std) {
   at::NoGradGuard no_grad;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    auto& [name, value] = parameters_[i];
+  // A weight's stream is its place: in few bits or not, the same seed draws the same numbers.
+  size_t place = 0;
+  auto next_quant = quantised_.begin();
+  const auto draw_quantised = [&] {
+    for (; next_quant != quantised_.end() && next_quant->place == place; ++next_quant, ++place) {
+      const bool is_tied = config_.tie_embeddings && next_quant->name == "lm_head.weight";
+      ops::QuantWeight& value = next_quant->value;
+      ops::quantise(value, is_tied ? embedding_VD_ : normals({value.n(), value.k()}, seed, place).mul_(std));
+    }
+  };
+  for (auto& [name, value] : parameters_) {
+    draw_quantised();
     if (value.dim() == 2) {
-      value.copy_(normals(value.sizes(), seed, i).mul_(std));
+      value.copy_(normals(value.sizes(), seed, place).mul_(std));
     } else {
       value.fill_(ends_with(name, "norm.weight") ? 1.0 : 0.0);
     }
+    ++place;
   }
+  draw_quantised();
   weights_changed();
 }
 
@@ -163,13 +195,37 @@ at::Tensor Decoder::mlp_block(const Layer& layer, const at::Tensor& x_TD) const 
   return layer.down.apply(ops::silu_mul(gate, up));
 }
 
-const at::Tensor& Decoder::head_VD() const { return head_VD_; }
+void Decoder::share_quantised(const Decoder& from) {
+  quantised_ = from.quantised_;
+  if (from.head_VD_.is_quant()) head_VD_ = from.head_VD_;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    for (Projection Layer::* part :
+         {&Layer::q, &Layer::k, &Layer::v, &Layer::o, &Layer::gate, &Layer::up, &Layer::down}) {
+      const ops::Weight& weight_NK = (from.layers_[i].*part).weight_NK;
+      if (weight_NK.is_quant()) (layers_[i].*part).weight_NK = weight_NK;
+    }
+  }
+}
 
-const at::Tensor& Decoder::parameter(const std::string& name) const {
+at::Tensor Decoder::parameter(const std::string& name) const {
   for (const Parameter& parameter : parameters_) {
     if (parameter.name == name) return parameter.value;
   }
+  for (const QuantParameter& parameter : quantised_) {
+    if (parameter.name == name) return parameter.value.to_float();
+  }
   fail(ErrorCode::kArgument, "parameter: no weight is called ", name);
+}
+
+Decoder::QuantOf quant_all(std::optional<ops::QuantKind> kind) {
+  if (!kind) return {};
+  return [kind](const std::string& name) { return name == "lm_head.weight" ? ops::QuantKind::kInt8 : kind; };
+}
+
+const std::vector<Parameter>& trainable(const Decoder& decoder) {
+  require(decoder.quantised().empty(), ErrorCode::kState,
+          "training: the weights are in few bits and stay as they are; load the model without `weights`");
+  return decoder.parameters();
 }
 
 }  // namespace seekrl::model

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,14 +23,26 @@ struct Parameter {
   at::Tensor value;  // leaf; requires_grad once a trainer asks for it
 };
 
+// A frozen weight in few bits under its Hugging Face name.
+struct QuantParameter {
+  std::string name;
+  ops::QuantWeight value;
+  size_t place = 0;  // among all weights, in few bits or not
+};
+
 // One copy of the weights, shared by the engine and the trainer. Device thread only, save where said.
 class Decoder {
  public:
   // Told of each weight before it is allocated, and may throw.
   using Expect = std::function<void(const std::string& name, at::IntArrayRef shape)>;
 
-  // Parameters are allocated and zero; fill them with read_weights (weights.h) or initialise.
-  Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, const Expect& expect = {});
+  // In which few bits a projection or the head is kept, by its name; nothing where it is a parameter.
+  using QuantOf = std::function<std::optional<ops::QuantKind>(const std::string& name)>;
+
+  // Parameters are allocated and zero; fill them with read_weights (weights.h) or initialise. A tied head in few bits
+  // is a copy of its own; embeddings, norms and biases stay in `dtype`.
+  Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, QuantOf quant_of = {},
+          const Expect& expect = {});
 
   // Normal weights of standard deviation `std` (norms at one, biases at zero), drawn from a counter-based generator.
   void initialise(uint64_t seed, double std);
@@ -40,11 +53,17 @@ class Decoder {
   at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
                      const at::Tensor& rows_R = {}) const;
 
-  // The output head's weight, [V, D]: the embedding itself when tied.
-  const at::Tensor& head_VD() const;
+  // The output head's weight, [V, D]: the embedding itself when tied and not in few bits.
+  const ops::Weight& head_VD() const { return head_VD_; }
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
-  const at::Tensor& parameter(const std::string& name) const;
+  // Those in few bits, which are no parameters.
+  const std::vector<QuantParameter>& quantised() const { return quantised_; }
+  const QuantOf& quant_of() const { return quant_of_; }
+  // Takes those of another decoder of the same shape; both read the same memory.
+  void share_quantised(const Decoder& from);
+  // In few bits too, then as f32.
+  at::Tensor parameter(const std::string& name) const;
   const DecoderConfig& config() const { return config_; }
   at::ScalarType dtype() const { return dtype_; }
   at::Device device() const { return device_; }
@@ -61,6 +80,9 @@ class Decoder {
   };
 
   at::Tensor add(const std::string& name, at::IntArrayRef shape, const Expect& expect);
+  ops::Weight add_weight(const std::string& name, int64_t n, int64_t k, const Expect& expect);
+  ops::Weight add_quant(const std::string& name, ops::QuantKind kind, int64_t n, int64_t k);
+  ops::Weight add_head(const Expect& expect);
   Layer add_layer(int64_t index, const Expect& expect);
   at::Tensor attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const RopeTable::Angles& angles,
                              Attention& attention, const at::Tensor& rows_R) const;
@@ -71,9 +93,18 @@ class Decoder {
   at::Device device_;
   std::vector<Parameter> parameters_;
   std::vector<Layer> layers_;
-  at::Tensor embedding_VD_, norm_D_, head_VD_;
+  QuantOf quant_of_;
+  std::vector<QuantParameter> quantised_;
+  at::Tensor embedding_VD_, norm_D_;
+  ops::Weight head_VD_;
   mutable RopeTable rope_table_;  // grows with the positions seen
   std::atomic<int64_t> weights_version_{0};
 };
+
+// Every projection in the same few bits and the head in int8; nothing without a kind.
+Decoder::QuantOf quant_all(std::optional<ops::QuantKind> kind);
+
+// Every parameter; ERR_STATE when some weights are in few bits, which no step may change.
+const std::vector<Parameter>& trainable(const Decoder& decoder);
 
 }  // namespace seekrl::model

@@ -8,7 +8,8 @@
 namespace seekrl::model {
 
 struct Projection {
-  at::Tensor weight_NK, bias_N;  // the bias is undefined without one
+  ops::Weight weight_NK;
+  at::Tensor bias_N;  // undefined without one
 
   // x_MK -> [M, N], as ops::linear.
   at::Tensor apply(const at::Tensor& x_MK) const { return ops::linear(x_MK, weight_NK, bias_N); }

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -24,16 +25,28 @@ at::ScalarType scalar_type(const std::string& dtype, const std::string& name) {
   if (dtype == "F32") return at::kFloat;
   if (dtype == "F16") return at::kHalf;
   if (dtype == "BF16") return at::kBFloat16;
-  fail(ErrorCode::kFormat, name, ": dtype: expected F32, F16 or BF16, got ", dtype);
+  if (dtype == "U8") return at::kByte;
+  fail(ErrorCode::kFormat, name, ": dtype: expected F32, F16, BF16 or U8, got ", dtype);
 }
 
 void copy_from(const StoredTensor& stored, const MappedFile& file, at::Tensor& value) {
   // The bytes may lie at any address, so they are first copied to where their type may be read.
-  at::Tensor source = at::empty(value.sizes(), scalar_type(stored.dtype, stored.name));
+  const at::ScalarType dtype = scalar_type(stored.dtype, stored.name);
+  require((dtype == at::kByte) == (value.scalar_type() == at::kByte), ErrorCode::kFormat, stored.path, ": ",
+          stored.name, ": expected numbers of ", value.scalar_type(), ", got ", stored.dtype);
+  at::Tensor source = at::empty(value.sizes(), dtype);
   require(stored.offset <= file.size() && source.nbytes() <= file.size() - stored.offset, ErrorCode::kFormat,
           stored.path, ": ", stored.name, " ends beyond the file's ", file.size(), " bytes");
-  std::memcpy(source.mutable_data_ptr(), file.data() + stored.offset, source.nbytes());
-  value.copy_(source);
+  const bool is_same = value.scalar_type() == dtype && value.device().is_cpu() && value.is_contiguous();
+  auto* to = static_cast<std::byte*>(is_same ? value.mutable_data_ptr() : source.mutable_data_ptr());
+  // The file's memory is given back on the way, so that a tensor is there once.
+  constexpr size_t kPiece = size_t{1} << 24;
+  for (size_t done = 0; done < source.nbytes(); done += kPiece) {
+    const size_t size = std::min(kPiece, source.nbytes() - done), offset = stored.offset + done;
+    std::memcpy(to + done, file.data() + offset, size);
+    file.release(offset, size);
+  }
+  if (!is_same) value.copy_(source);
 }
 
 // What Hugging Face ignores as well: buffers of old releases, and the head's copy in a tied model.
@@ -86,6 +99,26 @@ void check_finite(const at::Tensor& value, const std::string& path, const std::s
   require(is_finite, ErrorCode::kRange, path, ": ", name, ": expected finite numbers; nothing was written");
 }
 
+// Reads rows of the stored tensor as f32, through the file's own memory.
+void quantise_stored(ops::QuantWeight& weight, const StoredTensor& stored) {
+  const at::ScalarType dtype = scalar_type(stored.dtype, stored.name);
+  require(at::isFloatingType(dtype), ErrorCode::kFormat, stored.path, ": ", stored.name,
+          ": expected F32, F16 or BF16, got ", stored.dtype);
+  const MappedFile file(stored.path);
+  const auto row_bytes = static_cast<size_t>(weight.k()) * at::elementSize(dtype);
+  const size_t num_bytes = static_cast<size_t>(weight.n()) * row_bytes;
+  require(stored.offset <= file.size() && num_bytes <= file.size() - stored.offset, ErrorCode::kFormat, stored.path,
+          ": ", stored.name, " ends beyond the file's ", file.size(), " bytes");
+  ops::quantise(weight, [&](float* rows, int64_t first, int64_t count) {
+    const size_t offset = stored.offset + static_cast<size_t>(first) * row_bytes;
+    const size_t size = static_cast<size_t>(count) * row_bytes;
+    at::Tensor source = at::empty({count, weight.k()}, dtype);
+    std::memcpy(source.mutable_data_ptr(), file.data() + offset, size);
+    at::from_blob(rows, {count, weight.k()}, at::kFloat).copy_(source);
+    file.release(offset, size);
+  });
+}
+
 void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, const IsIgnored& is_ignored) {
   at::NoGradGuard no_grad;
   const TensorsByName found = by_name(stored);
@@ -97,6 +130,12 @@ void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>
     at::Tensor value = parameter.value;
     copy_from(tensor, file, value);
   }
+}
+
+void write_tensor(NewFile& file, const Parameter& tensor, const std::string& path, const std::string& dtype) {
+  const at::Tensor value = tensor.value.to(at::kCPU, scalar_type(dtype, tensor.name)).contiguous();
+  check_finite(value, path, tensor.name);
+  file.write(value.const_data_ptr(), value.nbytes());
 }
 
 }  // namespace
@@ -120,16 +159,42 @@ const StoredTensor& find_tensor(const TensorsByName& tensors, const std::string&
 }
 
 std::shared_ptr<Decoder> load(const DecoderConfig& config, at::ScalarType dtype, at::Device device,
-                              const std::vector<StoredTensor>& stored) {
+                              const std::vector<StoredTensor>& stored, Decoder::QuantOf quant_of) {
   const TensorsByName found = by_name(stored);
-  auto decoder = std::make_shared<Decoder>(
-      config, dtype, device, [&](const std::string& name, at::IntArrayRef shape) { find_tensor(found, name, shape); });
+  auto decoder = std::make_shared<Decoder>(config, dtype, device, std::move(quant_of),
+                                           [&](const std::string& name, at::IntArrayRef shape) {
+                                             if (found.count(name + ".codes") == 0) find_tensor(found, name, shape);
+                                           });
   read_weights(*decoder, stored);
   return decoder;
 }
 
+std::vector<Parameter> stored_parts(const QuantParameter& parameter) {
+  std::vector<Parameter> parts;
+  for (const auto& [name, value] : parameter.value.parts()) parts.push_back({parameter.name + "." + name, value});
+  return parts;
+}
+
 void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored) {
-  fill(decoder.parameters(), stored, [&](const std::string& name) { return is_ignored(name, decoder.config()); });
+  const TensorsByName found = by_name(stored);
+  std::vector<Parameter> tensors = decoder.parameters();
+  std::vector<std::pair<ops::QuantWeight, const StoredTensor*>> plain;
+  for (const QuantParameter& parameter : decoder.quantised()) {
+    if (found.count(parameter.name + ".codes") > 0) {
+      for (Parameter& part : stored_parts(parameter)) tensors.push_back(std::move(part));
+      continue;
+    }
+    const bool is_tied = parameter.name == "lm_head.weight" && decoder.config().tie_embeddings;
+    const std::vector<int64_t> shape = {parameter.value.n(), parameter.value.k()};
+    const std::string& name = is_tied ? decoder.parameters().front().name : parameter.name;
+    plain.emplace_back(parameter.value, &find_tensor(found, name, shape));
+  }
+  const auto is_quantised = [&](const std::string& name) {
+    return std::any_of(plain.begin(), plain.end(), [&](const auto& each) { return each.second->name == name; });
+  };
+  fill(tensors, stored,
+       [&](const std::string& name) { return is_ignored(name, decoder.config()) || is_quantised(name); });
+  for (auto& [weight, from] : plain) quantise_stored(weight, *from);
   check_tied_head(decoder, stored);
   decoder.weights_changed();
 }
@@ -140,9 +205,22 @@ void read_tensors(const std::vector<Parameter>& tensors, const std::vector<Store
 
 void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,
                    const std::vector<std::string>& names, const std::string& dtype) {
-  std::vector<Parameter> tensors;
-  for (const std::string& name : names) tensors.push_back({name, decoder.parameter(name)});
-  write_tensors(tensors, path, header, dtype);
+  std::unordered_map<std::string, at::Tensor> parts;
+  for (const QuantParameter& parameter : decoder.quantised()) {
+    for (const auto& [name, value] : stored_parts(parameter)) parts.emplace(name, value);
+  }
+  at::NoGradGuard no_grad;
+  NewFile file(path);
+  file.write(header.data(), header.size());
+  for (const std::string& name : names) {
+    const auto part = parts.find(name);
+    if (part != parts.end()) {
+      file.write(part->second.const_data_ptr(), part->second.nbytes());
+      continue;
+    }
+    write_tensor(file, {name, decoder.parameter(name)}, path, dtype);
+  }
+  file.publish();
 }
 
 void write_tensors(const std::vector<Parameter>& tensors, const std::string& path, const std::string& header,
@@ -150,17 +228,14 @@ void write_tensors(const std::vector<Parameter>& tensors, const std::string& pat
   at::NoGradGuard no_grad;
   NewFile file(path);
   file.write(header.data(), header.size());
-  for (const Parameter& tensor : tensors) {
-    const at::Tensor value = tensor.value.to(at::kCPU, scalar_type(dtype, tensor.name)).contiguous();
-    check_finite(value, path, tensor.name);
-    file.write(value.const_data_ptr(), value.nbytes());
-  }
+  for (const Parameter& tensor : tensors) write_tensor(file, tensor, path, dtype);
   file.publish();
 }
 
 std::shared_ptr<Decoder> clone(const Decoder& decoder) {
   at::NoGradGuard no_grad;
-  auto copy = std::make_shared<Decoder>(decoder.config(), decoder.dtype(), decoder.device());
+  auto copy = std::make_shared<Decoder>(decoder.config(), decoder.dtype(), decoder.device(), decoder.quant_of());
+  copy->share_quantised(decoder);
   for (size_t i = 0; i < decoder.parameters().size(); ++i) {
     at::Tensor value = copy->parameters()[i].value;
     value.copy_(decoder.parameters()[i].value);

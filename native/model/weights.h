@@ -14,7 +14,7 @@ namespace seekrl::model {
 // One tensor of a safetensors file.
 struct StoredTensor {
   std::string name;
-  std::string dtype;  // safetensors' spelling: F32, F16, BF16
+  std::string dtype;  // safetensors' spelling: F32, F16, BF16; U8 for codes
   std::vector<int64_t> shape;
   std::string path;
   uint64_t offset = 0;  // of the first byte, from the file's beginning
@@ -28,17 +28,22 @@ TensorsByName by_name(const std::vector<StoredTensor>& stored);
 // ERR_FORMAT when there is none of this name and shape.
 const StoredTensor& find_tensor(const TensorsByName& tensors, const std::string& name, at::IntArrayRef shape);
 
-// A decoder with the stored weights; all are looked for before any memory is taken. Throws as read_weights.
+// A decoder with the stored weights; all are looked for before any memory is taken. Throws as read_weights. Those in
+// few bits may be stored as they are kept, or are quantised a few rows at a time.
 std::shared_ptr<Decoder> load(const DecoderConfig& config, at::ScalarType dtype, at::Device device,
-                              const std::vector<StoredTensor>& stored);
+                              const std::vector<StoredTensor>& stored, Decoder::QuantOf quant_of = {});
+
+// The tensors that hold a weight in few bits: <name>.codes and what scales them (ops/quant/quant_weight.h).
+std::vector<Parameter> stored_parts(const QuantParameter& parameter);
 
 // Fills every parameter from the tensor of its name, converted to the decoder's dtype. Each parameter must be there in
 // its shape, and nothing else may be (ERR_FORMAT), save what older programs wrote too: rotary frequencies, and the head
 // of a tied model where it equals the embeddings.
 void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored);
 
-// Writes `header`, then the named parameters in order as `dtype` (F32, BF16 or F16), to a temporary file beside `path`
-// that replaces `path` once it is on the disk. Throws ERR_RANGE when a number of them is not finite.
+// Writes `header`, then the named parameters in order as `dtype` (F32, BF16 or F16), parts of weights in few bits as
+// they are, to a temporary file beside `path` that replaces `path` once it is on the disk. Throws ERR_RANGE when a
+// number of them is not finite.
 void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,
                    const std::vector<std::string>& names, const std::string& dtype);
 

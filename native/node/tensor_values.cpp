@@ -18,6 +18,15 @@ std::vector<int64_t> to_sizes(const Napi::Value& value) {
   return sizes;
 }
 
+Napi::Object named_shape(Napi::Env env, const std::string& name, at::IntArrayRef sizes) {
+  Napi::Array shape = Napi::Array::New(env);
+  for (const int64_t size : sizes) shape[shape.Length()] = static_cast<double>(size);
+  Napi::Object entry = Napi::Object::New(env);
+  entry["name"] = name;
+  entry["shape"] = shape;
+  return entry;
+}
+
 }  // namespace
 
 std::vector<model::StoredTensor> to_stored_tensors(const Napi::Value& value) {
@@ -35,11 +44,22 @@ std::vector<model::StoredTensor> to_stored_tensors(const Napi::Value& value) {
 Napi::Value to_js(Napi::Env env, const std::vector<model::Parameter>& tensors) {
   Napi::Array list = Napi::Array::New(env);
   for (const auto& tensor : tensors) {
-    Napi::Array shape = Napi::Array::New(env);
-    for (const int64_t size : tensor.value.sizes()) shape[shape.Length()] = static_cast<double>(size);
-    Napi::Object entry = Napi::Object::New(env);
-    entry["name"] = tensor.name;
-    entry["shape"] = shape;
+    list[list.Length()] = named_shape(env, tensor.name, tensor.value.sizes());
+  }
+  return list;
+}
+
+Napi::Value to_js(Napi::Env env, const std::vector<model::QuantParameter>& tensors) {
+  Napi::Array list = Napi::Array::New(env);
+  for (const auto& tensor : tensors) {
+    Napi::Object entry = named_shape(env, tensor.name, {tensor.value.n(), tensor.value.k()});
+    Napi::Array parts = Napi::Array::New(env);
+    for (const auto& [name, value] : model::stored_parts(tensor)) {
+      Napi::Object part = named_shape(env, name, value.sizes());
+      part["dtype"] = value.scalar_type() == at::kByte ? "U8" : value.scalar_type() == at::kHalf ? "F16" : "F32";
+      parts[parts.Length()] = part;
+    }
+    entry["parts"] = parts;
     list[list.Length()] = entry;
   }
   return list;

@@ -15,6 +15,9 @@ std::vector<model::StoredTensor> to_stored_tensors(const Napi::Value& value);
 // [{name, shape}], in order. Names and shapes never change, so any thread may read them.
 Napi::Value to_js(Napi::Env env, const std::vector<model::Parameter>& tensors);
 
+// [{name, shape, parts: {name, shape, dtype}[]}] of weights in few bits, with what a file holds of each.
+Napi::Value to_js(Napi::Env env, const std::vector<model::QuantParameter>& tensors);
+
 // Device thread: the tensor's numbers in row-major order.
 std::vector<float> to_floats(const at::Tensor& tensor);
 

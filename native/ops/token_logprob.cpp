@@ -7,6 +7,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "kernels/logprob.h"
@@ -15,6 +16,7 @@
 #include "ops/parallel.h"
 #include "ops/products/bf16_matmul.h"
 #include "ops/products/matmul.h"
+#include "ops/products/quant_linear.h"
 
 namespace seekrl::ops {
 
@@ -32,8 +34,8 @@ int64_t chunk_rows(int64_t vocab_size) { return std::clamp<int64_t>((int64_t{1} 
 
 // Calls body(first row, rows of the chunk).
 template <class Body>
-void for_chunks(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const Body& body) {
-  const int64_t num_rows = hidden_RD.size(0), rows = chunk_rows(weight_VD.size(0));
+void for_chunks(const at::Tensor& hidden_RD, int64_t vocab_size, const Body& body) {
+  const int64_t num_rows = hidden_RD.size(0), rows = chunk_rows(vocab_size);
   for (int64_t first = 0; first < num_rows; first += rows) body(first, std::min(rows, num_rows - first));
 }
 
@@ -48,10 +50,12 @@ void for_rows(int64_t num_rows, int64_t vocab_size, const Body& body) {
 }
 
 void logits_cpu(const at::Tensor& logits, const at::Tensor& hidden_RD, int64_t first, int64_t rows,
-                const at::Tensor& weight_VD) {
-  const int64_t v = weight_VD.size(0), d = weight_VD.size(1);
+                const Weight& head_VD) {
+  const int64_t v = head_VD.n(), d = head_VD.k();
   const float* hidden = hidden_RD.const_data_ptr<float>() + first * d;
   float* to = logits.mutable_data_ptr<float>();
+  if (head_VD.is_quant()) return quant_product(to, hidden, rows, head_VD.quant, nullptr);
+  const at::Tensor& weight_VD = head_VD.plain_NK;
   if (weight_VD.scalar_type() == at::kBFloat16) {
     bf16_linear(to, v, round_rows(hidden, d, rows, d, atens_helpers()), bits_of(weight_VD), v, nullptr,
                 Activation::kNone, atens_helpers());
@@ -61,9 +65,9 @@ void logits_cpu(const at::Tensor& logits, const at::Tensor& hidden_RD, int64_t f
                   nullptr);
 }
 
-at::Tensor forward_cpu(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
+at::Tensor forward_cpu(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
                        double temperature) {
-  const int64_t v = weight_VD.size(0), num_rows = hidden_RD.size(0);
+  const int64_t v = weight_VD.n(), num_rows = hidden_RD.size(0);
   const auto inverse = static_cast<float>(1.0 / temperature);
   at::Tensor stats_R4 = at::empty({num_rows, kNumStats}, hidden_RD.options());
   at::Tensor logits = at::empty({std::min(num_rows, chunk_rows(v)), v}, hidden_RD.options());
@@ -73,7 +77,7 @@ at::Tensor forward_cpu(const at::Tensor& hidden_RD, const at::Tensor& weight_VD,
     require(ids[row] >= 0 && ids[row] < v, ErrorCode::kRange, "token_logprob: id: expected 0 to ", v - 1, ", got ",
             ids[row]);
   }
-  for_chunks(hidden_RD, weight_VD, [&](int64_t first, int64_t rows) {
+  for_chunks(hidden_RD, v, [&](int64_t first, int64_t rows) {
     logits_cpu(logits, hidden_RD, first, rows, weight_VD);
     const float* data = logits.const_data_ptr<float>();
     for_rows(rows, v, [&](int64_t row) {
@@ -118,9 +122,14 @@ void logits_backward_cpu(const at::Tensor& logits, int64_t first, int64_t rows, 
 // What the chunk's logit gradients give to the hidden states (overwritten) and to the weight (added); either may be
 // null.
 void head_backward_cpu(float* hidden_grad, float* weight_grad, const at::Tensor& logits_grad,
-                       const at::Tensor& hidden_RD, int64_t first, int64_t rows, const at::Tensor& weight_VD) {
-  const int64_t v = weight_VD.size(0), d = weight_VD.size(1);
+                       const at::Tensor& hidden_RD, int64_t first, int64_t rows, const Weight& head_VD) {
+  const int64_t v = head_VD.n(), d = head_VD.k();
   const float *grad = logits_grad.const_data_ptr<float>(), *hidden = hidden_RD.const_data_ptr<float>() + first * d;
+  if (head_VD.is_quant()) {
+    if (hidden_grad != nullptr) quant_input_grad(hidden_grad + first * d, grad, rows, head_VD.quant);
+    return;
+  }
+  const at::Tensor& weight_VD = head_VD.plain_NK;
   if (weight_VD.scalar_type() == at::kBFloat16) {
     const Bf16Rows grad_rows = round_rows(grad, v, rows, v, atens_helpers());
     if (hidden_grad != nullptr) {
@@ -141,33 +150,38 @@ void head_backward_cpu(float* hidden_grad, float* weight_grad, const at::Tensor&
 
 class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFunction> {
  public:
-  static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD, const at::Tensor& weight_VD,
+  // The weight's tensor, undefined for one in few bits, is an argument of its own, that autograd sees it.
+  static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD,
+                               const std::optional<at::Tensor>& plain_VD, const QuantWeight& quant,
                                const at::Tensor& ids_R, double temperature) {
+    const Weight weight_VD = plain_VD.has_value() ? Weight(*plain_VD) : Weight(quant);
     const at::Tensor stats_R4 = forward_cpu(hidden_RD, weight_VD, ids_R, temperature);
-    context->save_for_backward({hidden_RD, weight_VD, ids_R, stats_R4});
+    context->save_for_backward({hidden_RD, weight_VD.plain_NK, ids_R, stats_R4});
+    hold_weight(context, quant);
     context->saved_data["temperature"] = temperature;
     return {stats_R4.select(1, 3).contiguous(), stats_R4.select(1, 2).contiguous()};
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
-    const at::Tensor &hidden_RD = saved[0], &weight_VD = saved[1], &ids_R = saved[2], &stats_R4 = saved[3];
+    const at::Tensor &hidden_RD = saved[0], &ids_R = saved[2], &stats_R4 = saved[3];
+    const Weight weight_VD = saved[1].defined() ? Weight(saved[1]) : Weight(held_weight(context));
     const double temperature = context->saved_data["temperature"].toDouble();
-    const int64_t v = weight_VD.size(0), num_rows = hidden_RD.size(0);
+    const int64_t v = weight_VD.n(), num_rows = hidden_RD.size(0);
     const ResultGradients result_grads(grads, num_rows, hidden_RD.options());
     at::Tensor logits = at::empty({std::min(num_rows, chunk_rows(v)), v}, hidden_RD.options());
     at::Tensor hidden_grad, weight_grad;
     if (context->needs_input_grad(0)) hidden_grad = at::empty_like(hidden_RD);
-    if (context->needs_input_grad(1)) weight_grad = gradient_target(weight_VD);
+    if (context->needs_input_grad(1)) weight_grad = gradient_target(weight_VD.plain_NK);
     float* hidden_to = hidden_grad.defined() ? hidden_grad.mutable_data_ptr<float>() : nullptr;
     float* weight_to = weight_grad.defined() ? weight_grad.mutable_data_ptr<float>() : nullptr;
-    for_chunks(hidden_RD, weight_VD, [&](int64_t first, int64_t rows) {
+    for_chunks(hidden_RD, v, [&](int64_t first, int64_t rows) {
       logits_cpu(logits, hidden_RD, first, rows, weight_VD);
       logits_backward_cpu(logits, first, rows, ids_R, stats_R4, result_grads, temperature);
       head_backward_cpu(hidden_to, weight_to, logits, hidden_RD, first, rows, weight_VD);
     });
-    if (weight_grad.defined()) weight_grad = gradient_result(weight_VD, weight_grad);
-    return {hidden_grad, weight_grad, at::Tensor(), at::Tensor()};
+    if (weight_grad.defined()) weight_grad = gradient_result(weight_VD.plain_NK, weight_grad);
+    return {hidden_grad, weight_grad, at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -184,7 +198,7 @@ class ComposedFunction : public torch::autograd::Function<ComposedFunction> {
                                const at::Tensor& ids_R, double temperature) {
     const auto options = hidden_RD.options().dtype(at::kFloat);
     at::Tensor logprob_R = at::empty({hidden_RD.size(0)}, options), entropy_R = at::empty({hidden_RD.size(0)}, options);
-    for_chunks(hidden_RD, weight_VD, [&](int64_t first, int64_t rows) {
+    for_chunks(hidden_RD, weight_VD.size(0), [&](int64_t first, int64_t rows) {
       const variable_list results =
           chunk(hidden_RD.narrow(0, first, rows), weight_VD, ids_R.narrow(0, first, rows), temperature);
       logprob_R.narrow(0, first, rows).copy_(results[0]);
@@ -200,7 +214,7 @@ class ComposedFunction : public torch::autograd::Function<ComposedFunction> {
     const at::Tensor hidden_RD = saved[0].detach(), weight_VD = saved[1].detach().requires_grad_();
     const double temperature = context->saved_data["temperature"].toDouble();
     at::Tensor hidden_grad = at::empty_like(hidden_RD), weight_grad = at::zeros_like(weight_VD);
-    for_chunks(hidden_RD, weight_VD, [&](int64_t first, int64_t rows) {
+    for_chunks(hidden_RD, weight_VD.size(0), [&](int64_t first, int64_t rows) {
       const c10::AutoGradMode with_grad(true);
       const at::Tensor hidden = hidden_RD.narrow(0, first, rows).detach().requires_grad_();
       const variable_list results = chunk(hidden, weight_VD, saved[2].narrow(0, first, rows), temperature);
@@ -218,11 +232,11 @@ class ComposedFunction : public torch::autograd::Function<ComposedFunction> {
   }
 };
 
-void check(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R, double temperature) {
-  require(hidden_RD.dim() == 2 && weight_VD.dim() == 2 && hidden_RD.size(1) == weight_VD.size(1) && ids_R.dim() == 1 &&
-              ids_R.size(0) == hidden_RD.size(0),
+void check(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R, double temperature) {
+  require(hidden_RD.dim() == 2 && (weight_VD.is_quant() || weight_VD.plain_NK.dim() == 2) &&
+              hidden_RD.size(1) == weight_VD.k() && ids_R.dim() == 1 && ids_R.size(0) == hidden_RD.size(0),
           ErrorCode::kShape, "token_logprob: expected hidden [R, D], weight [V, D], ids [R], got ", hidden_RD.sizes(),
-          ", ", weight_VD.sizes(), ", ", ids_R.sizes());
+          ", [", weight_VD.n(), ", ", weight_VD.k(), "], ", ids_R.sizes());
   require(ids_R.scalar_type() == at::kLong, ErrorCode::kDtype, "token_logprob: expected i64 ids, got ",
           ids_R.scalar_type());
   require(temperature > 0, ErrorCode::kRange, "token_logprob: temperature: expected > 0, got ", temperature);
@@ -230,19 +244,24 @@ void check(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::T
 
 }  // namespace
 
-TokenLogprob token_logprob(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
+TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
                            double temperature) {
   check(hidden_RD, weight_VD, ids_R, temperature);
-  if (!is_cpu_f32(hidden_RD, weight_VD) && !is_cpu_bf16(hidden_RD, weight_VD)) {
-    const variable_list results = ComposedFunction::apply(hidden_RD, weight_VD, ids_R, temperature);
+  const at::Tensor& plain_VD = weight_VD.plain_NK;
+  require(!weight_VD.is_quant() || is_cpu_f32(hidden_RD), ErrorCode::kDtype,
+          "token_logprob: a weight in few bits: expected hidden states in f32 on the CPU");
+  if (!weight_VD.is_quant() && !is_cpu_f32(hidden_RD, plain_VD) && !is_cpu_bf16(hidden_RD, plain_VD)) {
+    const variable_list results = ComposedFunction::apply(hidden_RD, plain_VD, ids_R, temperature);
     return {results[0], results[1]};
   }
-  const at::Tensor hidden = hidden_RD.contiguous(), weight = weight_VD.contiguous(), ids = ids_R.contiguous();
-  if (!needs_grad(hidden, weight)) {
+  const at::Tensor hidden = hidden_RD.contiguous(), ids = ids_R.contiguous();
+  const auto plain = weight_VD.is_quant() ? std::nullopt : std::optional<at::Tensor>(plain_VD.contiguous());
+  if (!needs_grad(hidden, plain_VD)) {
+    const Weight weight = plain.has_value() ? Weight(*plain) : weight_VD;
     const at::Tensor stats_R4 = forward_cpu(hidden, weight, ids, temperature);
     return {stats_R4.select(1, 3).contiguous(), stats_R4.select(1, 2).contiguous()};
   }
-  const variable_list results = TokenLogprobFunction::apply(hidden, weight, ids, temperature);
+  const variable_list results = TokenLogprobFunction::apply(hidden, plain, weight_VD.quant, ids, temperature);
   return {results[0], results[1]};
 }
 

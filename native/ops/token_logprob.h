@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "ops/products/weight.h"
+
 namespace seekrl::ops {
 
 struct TokenLogprob {
@@ -11,8 +13,9 @@ struct TokenLogprob {
 };
 
 // Logits are hidden_RD weight_VD^T / temperature, made for a few rows at a time and never stored for all: memory
-// grows with R x D and V. Differentiable in hidden and weight through both results.
-TokenLogprob token_logprob(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
+// grows with R x D and V. Differentiable in hidden and weight through both results; a weight in few bits takes no
+// gradient.
+TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
                            double temperature);
 
 }  // namespace seekrl::ops

@@ -22,7 +22,7 @@ std::vector<model::Parameter> zero_head(const model::Decoder& trunk) {
 // A tied or separate output head takes no part in the values; only the trunk and the value head are trained.
 std::vector<model::Parameter> trained(const model::Decoder& trunk, const std::vector<model::Parameter>& head) {
   std::vector<model::Parameter> result;
-  for (const auto& parameter : trunk.parameters()) {
+  for (const auto& parameter : model::trainable(trunk)) {
     if (parameter.name != "lm_head.weight") result.push_back(parameter);
   }
   result.insert(result.end(), head.begin(), head.end());

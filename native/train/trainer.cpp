@@ -19,7 +19,7 @@ TokenScores score_tokens(const model::Decoder& decoder, const Batch& batch, doub
 }
 
 Trainer::Trainer(std::shared_ptr<model::Decoder> decoder, AdamWOptions options)
-    : decoder_(std::move(decoder)), optimizer_(decoder_->parameters(), options) {}
+    : decoder_(std::move(decoder)), optimizer_(model::trainable(*decoder_), options) {}
 
 LossStats Trainer::accumulate(const Batch& batch, const LossOptions& options) {
   at::AutoGradMode with_grad(true);

@@ -5,13 +5,21 @@ import { Engine } from "../../lib/engine/engine.ts";
 import type { Model } from "../../lib/model/model.ts";
 import { generateOnce, prompt, tinyModel } from "./models.ts";
 
-for (const dtype of ["float32", "bfloat16"] as const)
-  suite(dtype, () => {
+const forms = [
+  { dtype: "float32" },
+  { dtype: "bfloat16" },
+  { dtype: "float32", weights: "int8" },
+  { dtype: "bfloat16", weights: "int4" },
+  { dtype: "bfloat16", weights: "nf4" },
+] as const;
+
+for (const form of forms)
+  suite(Object.values(form).join(" "), () => {
     let model: Model;
     let engine: Engine;
 
     before(async () => {
-      model = await tinyModel({ dtype });
+      model = await tinyModel(form);
       engine = await Engine.open(model);
     });
 

@@ -3,6 +3,7 @@ import type { Engine } from "../../lib/engine/engine.ts";
 import type { GenerateOptions, Span } from "../../lib/engine/span.ts";
 import type { TokenTable } from "../../lib/engine/vocabulary.ts";
 import { Model } from "../../lib/model/model.ts";
+import type { QuantisedWeights } from "../../lib/model/weights-form.ts";
 
 const vocabSize = 97;
 
@@ -11,10 +12,12 @@ export function tinyModel({
   seed = 1,
   maxPosition = 512,
   dtype = "float32",
+  weights,
 }: {
   readonly seed?: number;
   readonly maxPosition?: number;
   readonly dtype?: "float32" | "bfloat16";
+  readonly weights?: QuantisedWeights;
 } = {}): Promise<Model> {
   const shape = {
     vocabSize,
@@ -27,7 +30,7 @@ export function tinyModel({
     qkvBias: true,
     tieEmbeddings: true,
   };
-  return Model.create(shape, { seed, std: 0.3, dtype });
+  return Model.create(shape, { seed, std: 0.3, dtype, weights });
 }
 
 /** Token i stands for the character 32 + i, the last one for the end of a text. */

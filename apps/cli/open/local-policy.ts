@@ -27,9 +27,9 @@ export interface LocalPolicy extends AsyncDisposable {
 }
 
 /** Loads a model folder's weights. */
-export async function loadModel({ model, dtype, device }: ModelChoice): Promise<Model> {
+export async function loadModel({ model, dtype, weights, device }: ModelChoice): Promise<Model> {
   const { Model } = await import("../../../lib/model/model.ts");
-  return Model.load(model, { dtype, device });
+  return Model.load(model, { dtype, weights, device });
 }
 
 /** Loads a folder's tokenizer. */

@@ -6,6 +6,10 @@ import { inGroup } from "../fields.ts";
 export const modelOptions = inGroup("Model", {
   model: z.string().describe("Model folder: config.json, model.safetensors, tokenizer.json."),
   dtype: z.enum(["float32", "bfloat16"]).default("float32").describe("Form of the weights in memory."),
+  weights: z
+    .enum(["int8", "int4", "nf4"])
+    .optional()
+    .describe("Keeps projections and head in fewer bits, frozen; unless given, as the folder holds them."),
   device: z.string().default("cpu").describe("cpu, cuda or cuda:<index>."),
 });
 

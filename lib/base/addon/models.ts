@@ -15,17 +15,23 @@ export interface NativeStoredTensor {
 export interface NativeModel {
   load(
     config: object,
-    options: { dtype: string; device: string },
+    options: { dtype: string; device: string; weights: string },
     tensors: readonly NativeStoredTensor[],
   ): Promise<void>;
   create(
     config: object,
-    options: { dtype: string; device: string; seed: number; std: number },
+    options: { dtype: string; device: string; weights: string; seed: number; std: number },
   ): Promise<void>;
   copyFrom(source: NativeModel): Promise<void>;
   /** Writes header and tensors to a file that replaces `path` when complete; `dtype` is `F32`, `BF16` or `F16`. */
   write(path: string, header: Uint8Array, names: readonly string[], dtype: string): Promise<void>;
   tensors(): { name: string; shape: number[] }[];
+  /** Weights in few bits, and what a file holds of each. */
+  quantised(): {
+    name: string;
+    shape: number[];
+    parts: { name: string; shape: number[]; dtype: "U8" | "F16" | "F32" }[];
+  }[];
   weightsVersion(): number;
   parameter(name: string): Promise<Float32Array>;
   /** One number fewer than ids. */

@@ -6,6 +6,7 @@
 #include "kernels/cpu/fast_rows.h"
 #include "kernels/cpu/products/fast_bf16.h"
 #include "kernels/cpu/products/fast_matmul.h"
+#include "kernels/cpu/products/fast_quant.h"
 #include "kernels/table.h"
 
 #define SEEKRL_VERSION(name) SEEKRL_ISA::name,
@@ -15,6 +16,8 @@ namespace seekrl::kernels {
 const KernelTable kAvx2Table = {SEEKRL_KERNELS(SEEKRL_VERSION)};
 
 const Bf16Table kAvx2Bf16Table = {SEEKRL_BF16_KERNELS(SEEKRL_VERSION)};
+
+const QuantTable kAvx2QuantTable = {SEEKRL_QUANT_KERNELS(SEEKRL_VERSION)};
 
 }  // namespace seekrl::kernels
 

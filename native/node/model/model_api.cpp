@@ -22,6 +22,11 @@ model::RopeScaling rope_scaling(const std::string& kind) {
   return model::RopeScaling::kNone;
 }
 
+model::Decoder::QuantOf to_quant(const Napi::Object& options) {
+  const std::string weights = text_of(options, "weights");
+  return model::quant_all(weights == "plain" ? std::nullopt : std::optional(ops::to_quant_kind(weights)));
+}
+
 }  // namespace
 
 // The object is what lib/model's config.ts checked.
@@ -75,7 +80,7 @@ Napi::Function ModelHandle::define(Napi::Env env) {
       env, "ModelHandle",
       {InstanceMethod("load", &ModelHandle::load), InstanceMethod("create", &ModelHandle::create),
        InstanceMethod("copyFrom", &ModelHandle::copy_from), InstanceMethod("write", &ModelHandle::write),
-       InstanceMethod("tensors", &ModelHandle::tensors),
+       InstanceMethod("tensors", &ModelHandle::tensors), InstanceMethod("quantised", &ModelHandle::quantised),
        InstanceMethod("weightsVersion", &ModelHandle::weights_version),
        InstanceMethod("parameter", &ModelHandle::parameter),
        InstanceMethod("scoreLogprobs", &ModelHandle::score_logprobs), InstanceMethod("close", &ModelHandle::close)});
@@ -106,26 +111,26 @@ Napi::Value ModelHandle::fill(Napi::Env env, Make make) {
               });
 }
 
-// load(config, {dtype, device}, tensors)
+// load(config, {dtype, device, weights}, tensors)
 Napi::Value ModelHandle::load(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object options = to_object(info[1], "options");
     return fill(info.Env(),
                 [config = to_decoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
-                 device = to_device(text_of(options, "device")),
-                 stored = to_stored_tensors(info[2])] { return model::load(config, dtype, device, stored); });
+                 device = to_device(text_of(options, "device")), quant = to_quant(options),
+                 stored = to_stored_tensors(info[2])] { return model::load(config, dtype, device, stored, quant); });
   });
 }
 
-// create(config, {dtype, device, seed, std})
+// create(config, {dtype, device, weights, seed, std})
 Napi::Value ModelHandle::create(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object options = to_object(info[1], "options");
     return fill(info.Env(),
                 [config = to_decoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
-                 device = to_device(text_of(options, "device")),
+                 device = to_device(text_of(options, "device")), quant = to_quant(options),
                  seed = static_cast<uint64_t>(integer_of(options, "seed")), std = number_of(options, "std")] {
-                  auto decoder = std::make_shared<model::Decoder>(config, dtype, device);
+                  auto decoder = std::make_shared<model::Decoder>(config, dtype, device, quant);
                   decoder->initialise(seed, std);
                   return decoder;
                 });
@@ -151,6 +156,11 @@ Napi::Value ModelHandle::write(const Napi::CallbackInfo& info) {
 // tensors(): {name, shape}[], in the decoder's order
 Napi::Value ModelHandle::tensors(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] { return to_js(info.Env(), decoder()->parameters()); });
+}
+
+// quantised(): {name, parts: {name, shape, dtype}[], numWeights}[]
+Napi::Value ModelHandle::quantised(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] { return to_js(info.Env(), decoder()->quantised()); });
 }
 
 Napi::Value ModelHandle::weights_version(const Napi::CallbackInfo& info) {

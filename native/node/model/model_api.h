@@ -36,6 +36,7 @@ class ModelHandle : public Napi::ObjectWrap<ModelHandle> {
   Napi::Value copy_from(const Napi::CallbackInfo& info);
   Napi::Value write(const Napi::CallbackInfo& info);
   Napi::Value tensors(const Napi::CallbackInfo& info);
+  Napi::Value quantised(const Napi::CallbackInfo& info);
   Napi::Value weights_version(const Napi::CallbackInfo& info);
   Napi::Value parameter(const Napi::CallbackInfo& info);
   Napi::Value score_logprobs(const Napi::CallbackInfo& info);

@@ -12,6 +12,7 @@
 #include "ops/parallel.h"
 #include "ops/products/bf16_matmul.h"
 #include "ops/products/matmul.h"
+#include "ops/products/quant_linear.h"
 
 namespace seekrl::ops {
 
@@ -139,6 +140,10 @@ at::Tensor linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at:
   }
   if (!bias_N.defined()) return at::linear(x_MK, weight_NK);
   return at::linear(x_MK, weight_NK, bias_N);
+}
+
+at::Tensor linear(const at::Tensor& x_MK, const Weight& weight, const at::Tensor& bias_N) {
+  return weight.is_quant() ? quant_linear(x_MK, weight.quant, bias_N) : linear(x_MK, weight.plain_NK, bias_N);
 }
 
 }  // namespace seekrl::ops

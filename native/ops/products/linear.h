@@ -3,11 +3,16 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "ops/products/weight.h"
+
 namespace seekrl::ops {
 
 // x_MK, weight_NK (rows as Hugging Face stores them), bias_N (may be undefined) -> [M, N] in x's dtype, differentiable.
 // On the CPU x is f32 also where weight and bias are bf16: x is rounded to bf16, sums are f32, and the gradients of
 // weight and bias go into their f32 sums (gradient.h).
 at::Tensor linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N);
+
+// The same; a weight in few bits, and its bias, take no gradient (quant_linear.h).
+at::Tensor linear(const at::Tensor& x_MK, const Weight& weight, const at::Tensor& bias_N);
 
 }  // namespace seekrl::ops

@@ -165,7 +165,8 @@ function outputOf(out: string | undefined, name: string | undefined): string | u
 /** What decides the outcome; how fast it is reached does not belong to it, and the questions are compared one by one. */
 function outcomeSettings(options: Options): object {
   const { questions: _, numQuestions, concurrency, alone, out, resume, ...settings } = options;
-  const { model, dtype, device, endpoint, endpointModel, endpointApi, tokenizer, ...others } = settings;
+  const { model, dtype, weights, device, endpoint, endpointModel, endpointApi, tokenizer, ...others } =
+    settings;
   const { endpointKeyEnv, endpointConcurrency, judge, cacheGib, ...deciding } = others;
   return { ...deciding, judge: judgeSettings(judge) };
 }

@@ -1,0 +1,46 @@
+/** `seekrl quantize`: writes a model folder whose weights are in fewer bits. */
+import { existsSync } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
+import { command, UsageError } from "../../command.ts";
+import { loadModel } from "../../open/local-policy.ts";
+
+const options = z.strictObject({
+  model: z.string().describe("model folder to read"),
+  out: z.string().describe("folder to write, which loads like any other"),
+  weights: z
+    .enum(["int8", "int4", "nf4"])
+    .describe("int8: one scale an output; int4: one for 32 values; nf4: QLoRA's levels, an absmax for 64"),
+  dtype: z
+    .enum(["float32", "bfloat16"])
+    .default("bfloat16")
+    .describe("Form of what stays: embeddings, norms, biases."),
+});
+
+/** The command. */
+export const quantizeCommand = command({
+  name: "quantize",
+  summary: "writes a model folder with its weights in 8 or 4 bits",
+  options,
+  places: ["model", "out"],
+  run: async ({ model: from, out, weights, dtype }, io) => {
+    if (resolve(from) === resolve(out)) throw new UsageError("OUT: expected another folder than the model's");
+    if (existsSync(join(out, "config.json"))) throw new UsageError(`OUT: ${out} holds a model already`);
+    await using model = await loadModel({ model: from, dtype, weights });
+    await model.save(out);
+    await copyTokenizer(from, out);
+    const [before, after] = [await weightBytes(from), await weightBytes(out)];
+    io.write(`${out}: ${weights}, ${mebibytes(after)} MiB instead of ${mebibytes(before)}\n`);
+    io.result({ out, weights, bytes: after, bytesBefore: before });
+  },
+});
+
+const mebibytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
+
+async function weightBytes(folder: string): Promise<number> {
+  const files = (await readdir(folder)).filter((name) => name.endsWith(".safetensors"));
+  const sizes = await Promise.all(files.map(async (name) => (await stat(join(folder, name))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

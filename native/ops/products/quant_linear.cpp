@@ -1,0 +1,150 @@
+// Columns of outputs are the items that threads claim; NF4 becomes bf16 a few rows at a time, in the cache.
+#include "ops/products/quant_linear.h"
+
+#include <ATen/ATen.h>
+#include <torch/custom_class.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "ops/kernel_path.h"
+#include "ops/parallel.h"
+#include "ops/products/bf16_matmul.h"
+
+namespace seekrl::ops {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+int64_t num_items(int64_t size, int64_t each) { return (size + each - 1) / each; }
+
+// x rounded, in the calling thread's memory.
+kernels::QuantRows quantised(const float* x_MK, int64_t m, int64_t k) {
+  const int64_t blocks = kernels::num_quant_blocks(k);
+  const kernels::QuantRows rows = {scratch<int8_t, 0>(m * blocks * kernels::kQuantBlock), scratch<float, 5>(m * blocks),
+                                   scratch<int32_t, 0>(m * blocks), blocks};
+  constexpr int64_t kRows = 16;
+  share_items(num_items(m, kRows), atens_helpers(), m * k, [&](int64_t item) {
+    for (int64_t row = item * kRows; row < std::min(m, (item + 1) * kRows); ++row) {
+      kernels::quant_row(rows, row, x_MK + row * k, k);
+    }
+  });
+  return rows;
+}
+
+// Outputs of an item: 64 KB of codes take some microseconds to read, a claim takes a fraction of one.
+int64_t item_columns(int64_t row_bytes) { return std::clamp<int64_t>(65536 / row_bytes / 32 * 32, 32, 256); }
+
+void code_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& weight, const float* bias_N) {
+  constexpr int64_t kRows = 192;
+  const int64_t n = weight.n(), k = weight.k();
+  const kernels::QuantRows rows = quantised(x_MK, m, k);
+  const kernels::CodePanels panels = weight.panels();
+  const int64_t columns =
+      item_columns(panels.num_blocks * kernels::panel_block_bytes(panels.form) / kernels::kQuantLanes);
+  const int64_t num_columns = num_items(n, columns);
+  // Few rows are bound by reading the weight, which costs as much as about eight rows of arithmetic.
+  share_items(num_columns * num_items(m, kRows), atens_helpers(), std::max<int64_t>(m, 8) * n * k, [&](int64_t item) {
+    const int64_t row = item / num_columns * kRows, column = item % num_columns * columns;
+    kernels::quant_matmul(y_MN + row * n + column, n, rows, row, panels.at(column / kernels::kQuantLanes),
+                          std::min(kRows, m - row), std::min(columns, n - column),
+                          bias_N == nullptr ? nullptr : bias_N + column);
+  });
+}
+
+void nf4_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& weight, const float* bias_N) {
+  const int64_t n = weight.n(), k = weight.k();
+  const Bf16Rows x = round_rows(x_MK, k, m, k, atens_helpers());
+  const int64_t columns = std::clamp<int64_t>(65536 / k / 16 * 16, 16, 256);
+  share_items(num_items(n, columns), atens_helpers(), std::max<int64_t>(m, 8) * n * k, [&](int64_t item) {
+    const int64_t column = item * columns, width = std::min(columns, n - column);
+    uint16_t* const rows = scratch<uint16_t, 7>(columns * k);
+    weight.rows_to_bf16(rows, column, width);
+    bf16_linear(y_MN + column, n, x, rows, width, bias_N == nullptr ? nullptr : bias_N + column, Activation::kNone, 0);
+  });
+}
+
+// What autograd keeps of a weight.
+struct Held : torch::CustomClassHolder {
+  explicit Held(QuantWeight of) : weight(std::move(of)) {}
+  QuantWeight weight;
+};
+
+at::Tensor forward_of(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N) {
+  const at::Tensor x = x_MK.contiguous(), bias = bias_N.defined() ? bias_N.to(at::kFloat).contiguous() : at::Tensor();
+  at::Tensor y_MN = at::empty({x.size(0), weight.n()}, x.options());
+  quant_product(y_MN.mutable_data_ptr<float>(), x.const_data_ptr<float>(), x.size(0), weight,
+                bias.defined() ? bias.const_data_ptr<float>() : nullptr);
+  return y_MN;
+}
+
+class QuantLinearFunction : public torch::autograd::Function<QuantLinearFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x_MK, const QuantWeight& weight,
+                            const std::optional<at::Tensor>& bias_N) {
+    hold_weight(context, weight);
+    return forward_of(x_MK, weight, bias_N.value_or(at::Tensor()));
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const QuantWeight& weight = held_weight(context);
+    const at::Tensor y_grad = grads[0].contiguous();
+    at::Tensor x_grad = at::empty({y_grad.size(0), weight.k()}, y_grad.options());
+    quant_input_grad(x_grad.mutable_data_ptr<float>(), y_grad.const_data_ptr<float>(), y_grad.size(0), weight);
+    return {x_grad, at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+void quant_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& weight, const float* bias_N) {
+  if (m == 0) return;
+  if (weight.kind() == QuantKind::kNf4) return nf4_product(y_MN, x_MK, m, weight, bias_N);
+  code_product(y_MN, x_MK, m, weight, bias_N);
+}
+
+void quant_input_grad(float* x_grad_MK, const float* y_grad_MN, int64_t m, const QuantWeight& weight) {
+  const int64_t n = weight.n(), k = weight.k();
+  // 8 MB of bf16 at once.
+  const int64_t rows = std::clamp<int64_t>((int64_t{1} << 22) / k / 2 * 2, 2, n + 1);
+  uint16_t* const values = scratch<uint16_t, 6>(rows * k);
+  float* const part = n > rows ? scratch<float, 6>(m * k) : nullptr;
+  const Bf16Rows y_grad = round_rows(y_grad_MN, n, m, n, atens_helpers());
+  for (int64_t first = 0; first < n; first += rows) {
+    const int64_t count = std::min(rows, n - first);
+    constexpr int64_t kRows = 16;
+    claim_items(num_items(count, kRows), count * k, [&](int64_t item) {
+      const int64_t row = item * kRows;
+      weight.rows_to_bf16(values + row * k, first + row, std::min(kRows, count - row));
+    });
+    float* const to = first == 0 ? x_grad_MK : part;
+    bf16_input_grad(to, {y_grad.data + first, m, count, y_grad.stride}, values, k, atens_helpers());
+    if (first == 0) continue;
+    for (int64_t i = 0; i < m * k; ++i) x_grad_MK[i] += part[i];
+  }
+}
+
+void hold_weight(AutogradContext* context, const QuantWeight& weight) {
+  context->saved_data["weight"] = c10::IValue::make_capsule(c10::make_intrusive<Held>(weight));
+}
+
+const QuantWeight& held_weight(AutogradContext* context) {
+  return static_cast<const Held*>(context->saved_data["weight"].toCapsule().get())->weight;
+}
+
+at::Tensor quant_linear(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N) {
+  require(x_MK.dim() == 2 && x_MK.size(1) == weight.k() &&
+              (!bias_N.defined() || (bias_N.dim() == 1 && bias_N.size(0) == weight.n())),
+          ErrorCode::kShape, "linear: expected x [M, ", weight.k(), "], bias [", weight.n(), "], got ", x_MK.sizes());
+  require(is_cpu_f32(x_MK), ErrorCode::kDtype, "linear: weights in few bits: expected x in f32 on the CPU, got ",
+          x_MK.scalar_type(), " on ", x_MK.device());
+  require(!needs_grad(bias_N), ErrorCode::kState, "linear: a weight in few bits is frozen, and so is its bias");
+  if (!needs_grad(x_MK)) return forward_of(x_MK, weight, bias_N);
+  const auto bias = bias_N.defined() ? std::optional<at::Tensor>(bias_N) : std::nullopt;
+  return QuantLinearFunction::apply(x_MK, weight, bias);
+}
+
+}  // namespace seekrl::ops

@@ -1,0 +1,28 @@
+// y = x W^T + b with a weight in few bits, which takes no gradient; CPU.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <cstdint>
+
+#include "ops/quant/quant_weight.h"
+
+namespace seekrl::ops {
+
+// x: M rows of K floats, contiguous; y: M rows of N floats. bias_N may be null. A row's result depends on that row
+// alone. Codes of 8 and 4 bits: x is rounded to int8 in blocks of 32 (kernels/quant.h). NF4: bit for bit the product of
+// bf16 with rows_to_bf16.
+void quant_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& weight, const float* bias_N);
+
+// x_grad_MK = y_grad_MN W, both rounded to bf16; the rounding of x counts as the identity.
+void quant_input_grad(float* x_grad_MK, const float* y_grad_MN, int64_t m, const QuantWeight& weight);
+
+// x_MK, f32 -> [M, N], f32, differentiable in x. bias_N may be undefined and takes no gradient.
+at::Tensor quant_linear(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N);
+
+// What backward needs of a weight is kept in the context of its function.
+void hold_weight(torch::autograd::AutogradContext* context, const QuantWeight& weight);
+const QuantWeight& held_weight(torch::autograd::AutogradContext* context);
+
+}  // namespace seekrl::ops

@@ -1,0 +1,156 @@
+// The arrays of a weight in few bits.
+#include "ops/quant/quant_weight.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "kernels/bf16.h"
+#include "ops/kernel_path.h"
+#include "ops/parallel.h"
+
+namespace seekrl::ops {
+
+namespace {
+
+using kernels::CodeForm;
+
+// Absmaxes that share a scale.
+constexpr int64_t kAbsmaxBlock = 256;
+
+CodeForm form_of(QuantKind kind) {
+  if (kind == QuantKind::kInt8) return CodeForm::kByte;
+  if (kind == QuantKind::kInt8Blocks) return CodeForm::kByteBlock;
+  return kind == QuantKind::kInt4 ? CodeForm::kNibble : CodeForm::kNibbleLeast;
+}
+
+at::Tensor zeros(at::IntArrayRef shape, at::ScalarType dtype) {
+  return at::zeros(shape, at::device(at::kCPU).dtype(dtype));
+}
+
+// As torch.linspace and bitsandbytes' create_dynamic_map take them, in f32: seven decades, of 1, 2, 4 to 64 levels each
+// way.
+std::array<float, 256> absmax_levels() {
+  std::array<float, 256> levels = {0.0f, 1.0f};
+  size_t count = 2;
+  for (int decade = 0; decade < 7; ++decade) {
+    const int steps = 1 << decade;
+    const float step = 0.9f / static_cast<float>(steps);
+    const auto boundary = [&](int i) {
+      return i <= steps / 2 ? 0.1f + step * static_cast<float>(i) : 1.0f - step * static_cast<float>(steps - i);
+    };
+    const float power[] = {1e-6f, 1e-5f, 1e-4f, 1e-3f, 1e-2f, 1e-1f, 1.0f};
+    for (int i = 0; i < steps; ++i) {
+      const float level = power[decade] * ((boundary(i) + boundary(i + 1)) / 2.0f);
+      levels[count++] = level;
+      levels[count++] = -level;
+    }
+  }
+  std::sort(levels.begin(), levels.end());
+  return levels;
+}
+
+}  // namespace
+
+const float* nf4_absmax_levels() {
+  static const std::array<float, 256> levels = absmax_levels();
+  return levels.data();
+}
+
+QuantKind to_quant_kind(const std::string& name) {
+  if (name == "int8") return QuantKind::kInt8;
+  if (name == "int4") return QuantKind::kInt4;
+  if (name == "nf4") return QuantKind::kNf4;
+  fail(ErrorCode::kArgument, "weights: expected int8, int4 or nf4, got ", name);
+}
+
+QuantWeight::QuantWeight(QuantKind kind, int64_t n, int64_t k) : kind_(kind), n_(n), k_(k) {
+  if (kind == QuantKind::kNf4) {
+    const int64_t blocks = kernels::num_nf4_blocks(k);
+    parts_ = {{"codes", zeros({n, blocks * kernels::kNf4Block / 2}, at::kByte)},
+              {"absmax", zeros({n, blocks}, at::kByte)},
+              {"absmax_scales", zeros({(n * blocks + kAbsmaxBlock - 1) / kAbsmaxBlock}, at::kFloat)},
+              {"absmax_mean", zeros({1}, at::kFloat)}};
+    return;
+  }
+  const CodeForm form = form_of(kind);
+  const int64_t panels = kernels::num_quant_panels(n), blocks = kernels::num_quant_blocks(k);
+  parts_ = {{"codes", zeros({panels, blocks * kernels::panel_block_bytes(form)}, at::kByte)}};
+  if (form == CodeForm::kByte) {
+    parts_.push_back({"scales", zeros({panels * kernels::kQuantLanes}, at::kFloat)});
+    return;
+  }
+  parts_.push_back({"scales", zeros({panels, blocks, kernels::kQuantLanes}, at::kHalf)});
+  if (form == CodeForm::kNibbleLeast) parts_.push_back({"leasts", zeros(parts_[1].value.sizes(), at::kHalf)});
+}
+
+template <class Element>
+Element* QuantWeight::data(size_t part) const {
+  return static_cast<Element*>(parts_[part].value.mutable_data_ptr());
+}
+
+int64_t QuantWeight::num_bytes() const {
+  int64_t bytes = 0;
+  for (const Part& part : parts_) bytes += static_cast<int64_t>(part.value.nbytes());
+  return bytes;
+}
+
+kernels::CodePanels QuantWeight::panels() const {
+  kernels::CodePanels panels;
+  panels.form = form_of(kind_);
+  panels.codes = data<uint8_t>(0);
+  panels.num_blocks = kernels::num_quant_blocks(k_);
+  if (panels.form == CodeForm::kByte) {
+    panels.channel_scales = data<float>(1);
+  } else {
+    panels.scales = data<uint16_t>(1);
+  }
+  if (panels.form == CodeForm::kNibbleLeast) panels.leasts = data<uint16_t>(2);
+  return panels;
+}
+
+void QuantWeight::put_block(int64_t n, int64_t block, const uint8_t* codes, uint16_t scale, uint16_t least) {
+  const int64_t blocks = kernels::num_quant_blocks(k_);
+  const int64_t place = (n / kernels::kQuantLanes * blocks + block) * kernels::kQuantLanes + n % kernels::kQuantLanes;
+  kernels::put_block(data<uint8_t>(0), form_of(kind_), blocks, n, block, codes);
+  data<uint16_t>(1)[place] = scale;
+  if (kind_ == QuantKind::kInt4Leasts) data<uint16_t>(2)[place] = least;
+}
+
+void QuantWeight::rows_to_bf16(uint16_t* to, int64_t first, int64_t count) const {
+  if (kind_ != QuantKind::kNf4) {
+    const kernels::CodePanels from = panels();
+    for (int64_t row = 0; row < count; ++row) kernels::codes_to_bf16(to + row * k_, from, first + row, k_);
+    return;
+  }
+  const int64_t blocks = kernels::num_nf4_blocks(k_);
+  const uint8_t *codes = data<uint8_t>(0), *absmax = data<uint8_t>(1);
+  const float *scales = data<float>(2), *levels = nf4_absmax_levels(), mean = data<float>(3)[0];
+  float* const found = scratch<float, 8>(blocks);
+  for (int64_t row = first; row < first + count; ++row) {
+    for (int64_t i = row * blocks; i < (row + 1) * blocks; ++i) {
+      const float deviation = levels[absmax[i]] * scales[i / kAbsmaxBlock];
+      found[i - row * blocks] = deviation + mean;
+    }
+    kernels::nf4_to_bf16(to + (row - first) * k_, codes + row * blocks * kernels::kNf4Block / 2, found, k_);
+  }
+}
+
+at::Tensor QuantWeight::to_float() const {
+  at::Tensor weight_NK = at::empty({n_, k_}, at::device(at::kCPU).dtype(at::kFloat));
+  float* to = weight_NK.mutable_data_ptr<float>();
+  claim_items(n_, n_ * k_ * 4, [&](int64_t row) {
+    if (kind_ != QuantKind::kNf4) {
+      for (int64_t i = 0; i < k_; ++i) to[row * k_ + i] = kernels::code_value(panels(), row, i);
+      return;
+    }
+    uint16_t* const values = scratch<uint16_t, 9>(k_);
+    rows_to_bf16(values, row, 1);
+    for (int64_t i = 0; i < k_; ++i) to[row * k_ + i] = kernels::from_bf16(values[i]);
+  });
+  return weight_NK;
+}
+
+}  // namespace seekrl::ops
