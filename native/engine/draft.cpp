@@ -27,7 +27,7 @@ void Draft::extend(std::vector<int64_t>& tokens) {
   for (auto at = gram - 1; at >= tokens.begin(); --at) {
     if (*at != *gram || !std::equal(at, at + kGram, gram)) continue;
     const auto start = at + kGram - tokens.begin();
-    num_tokens_ = std::min(most_, kMostDrafted);
+    num_tokens_ = std::min(most_, length_);
     // What is appended is read again where the two places overlap.
     for (int64_t i = 0; i < num_tokens_; ++i) tokens.push_back(tokens[start + i]);
     return;
@@ -43,6 +43,8 @@ std::vector<int64_t> Draft::take_off(std::vector<int64_t>& tokens) {
 
 void Draft::learn(int64_t num_drafted, int64_t num_accepted) {
   if (num_drafted == 0) return;
+  const bool is_right = num_accepted == num_drafted;
+  length_ = is_right ? std::min(kMostDrafted, 2 * length_) : std::max<int64_t>(1, num_accepted);
   const double share = static_cast<double>(num_accepted) / static_cast<double>(num_drafted);
   share_accepted_ = kMemory * share_accepted_ + (1 - kMemory) * share;
   if (share_accepted_ >= kWorthwhile) return;

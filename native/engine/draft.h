@@ -25,9 +25,10 @@ class Draft {
 
  private:
   int64_t most_ = 0;
-  int64_t num_tokens_ = 0;     // appended
-  double share_accepted_ = 1;  // recent drafts count more
-  int64_t num_to_skip_ = 0;    // steps without a draft, after drafts that did not pay
+  int64_t num_tokens_ = 0;       // appended
+  int64_t length_ = 2;           // of the next draft: doubled by one that was right, else what was right of the last
+  double share_accepted_ = 0.5;  // recent drafts count more
+  int64_t num_to_skip_ = 0;      // steps without a draft, after drafts that did not pay
 };
 
 }  // namespace seekrl::engine
