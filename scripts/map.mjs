@@ -20,6 +20,7 @@ const folders = {
   "native/ops/products": "products with weights: cut for the threads, differentiable, or for reading only",
   "native/ops/quant": "weights in few bits: how they are kept, and made of f32",
   "native/model": "the decoder and its attention seam",
+  "native/model/adapters": "LoRA: numbers beside the weights, which rows go through which, merging",
   "native/search": "what the files of an index share",
   "native/search/passages": "the passage store, and what is counted over its texts",
   "native/search/vectors": "vectors on disk and in memory, and the search of the nearest",

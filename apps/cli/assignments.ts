@@ -20,7 +20,7 @@ export function parseAssignments(text: string, head?: string, where = "options")
   for (const [i, part] of text.split(",").entries()) {
     const [, key, value] = /^([A-Za-z][\w.]*)=(.*)$/s.exec(part) ?? [];
     if (key !== undefined && value !== undefined) values = merged(values, nested(key, scalarOf(value)));
-    else if (i === 0 && head !== undefined) values = { [head]: part };
+    else if (i === 0 && head !== undefined) values = { [head]: scalarOf(part) };
     else if (/^[A-Za-z][\w.]*$/.test(part)) values = merged(values, nested(part, true));
     else
       throw new UsageError(`${where}: expected key=value, separated by commas; got ${JSON.stringify(part)}`);

@@ -19,6 +19,7 @@ import { scoreAnswersCommand } from "./commands/evaluate/score-answers.ts";
 import { askCommand } from "./commands/model/ask.ts";
 import { generateCommand } from "./commands/model/generate.ts";
 import { lintCommand } from "./commands/model/lint.ts";
+import { mergeCommand } from "./commands/model/merge.ts";
 import { quantizeCommand } from "./commands/model/quantize.ts";
 import { scoreCommand } from "./commands/model/score.ts";
 import { tokenizeCommand } from "./commands/model/tokenize.ts";
@@ -37,6 +38,7 @@ export const commands: readonly Command[] = [
   quantizeCommand,
   scoreCommand,
   tokenizeCommand,
+  mergeCommand,
   dataPrepareCommand,
   corpusSplitCommand,
   indexBuildCommand,

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
 import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { packageRoot } from "../../lib/base/package-root.ts";
+import type { LoraOptions } from "../../lib/model/adapter.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
 import type { QueryMode } from "../../lib/text/observation.ts";
 import { kHastyHabits, kThoroughHabits } from "../world/recipes/patchy-teaching.ts";
@@ -29,6 +30,8 @@ export interface DemoOptions {
   readonly compare?: boolean;
   /** Trains the shipped start model anew, from nothing, in place of taking it. @default false */
   readonly fromScratch?: boolean;
+  /** Trains adapters in place of the weights. @default none */
+  readonly lora?: LoraOptions | undefined;
   /** Where tensors live: `cpu`, or `cuda` in a CUDA build. @default "cpu" */
   readonly device?: string;
   /** Progress, a line at a time. */
@@ -99,13 +102,14 @@ interface DemoRun extends ImitateOptions {
   readonly opened: OpenWorld;
   readonly sizes: typeof fullSizes;
   readonly compare: boolean;
+  readonly lora: LoraOptions | undefined;
   readonly recipes: Readonly<Record<QueryMode, Recipe>>;
   readonly numTest: number | undefined;
 }
 
 function planOf(options: DemoOptions, opened: OpenWorld): DemoRun {
   const { out, seed = 0, quick = false, fromScratch = false, compare = false, device = "cpu" } = options;
-  const { signal, onLine = () => {} } = options;
+  const { lora, signal, onLine = () => {} } = options;
   const recipeOf = (queries: QueryMode): Recipe => {
     const recipe = patchyWorldRecipe({ queries });
     return quick ? { ...recipe, training: { ...recipe.training, ...quickSizes.training } } : recipe;
@@ -113,7 +117,7 @@ function planOf(options: DemoOptions, opened: OpenWorld): DemoRun {
   // What was trained before a kill is not trained again; another seed, size or start has its own folders.
   const suffix = `seed-${seed}${quick ? "-quick" : ""}${fromScratch ? "-from-scratch" : ""}`;
   return {
-    ...{ out, suffix, seed, device, opened, compare, signal, onLine },
+    ...{ out, suffix, seed, device, opened, compare, lora, signal, onLine },
     recipes: { single: recipeOf("single"), multi: recipeOf("multi") },
     sizes: quick ? quickSizes : fullSizes,
     numTest: quick ? quickSizes.numTest : undefined,
@@ -149,10 +153,10 @@ async function baseModel(options: DemoOptions, { onLine }: DemoRun): Promise<str
 }
 
 async function trainMode(mode: QueryMode, start: string, run: DemoRun): Promise<ModeResult> {
-  const { opened, seed, device, numTest, signal, onLine } = run;
+  const { opened, seed, device, lora, numTest, signal, onLine } = run;
   const recipe = run.recipes[mode];
   const folder = modeFolder(mode, run);
-  await using policy = await openPolicy(start, { seed, device });
+  await using policy = await openPolicy(start, { seed, device, lora });
   return await reinforce(policy, {
     ...{ recipe, folder, seed, numTest, signal, world: opened.world, search: opened.search },
     worldSetting: { seed, queries: mode, search: "patchy" },
@@ -161,8 +165,8 @@ async function trainMode(mode: QueryMode, start: string, run: DemoRun): Promise<
   });
 }
 
-function modeFolder(mode: QueryMode, { out, suffix }: DemoRun): string {
-  return join(out, `${mode}-${suffix}`);
+function modeFolder(mode: QueryMode, { out, suffix, lora }: DemoRun): string {
+  return join(out, `${mode}-${suffix}${lora === undefined ? "" : "-lora"}`);
 }
 
 /** Models that differ from the start by imitation only. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
 import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { readJsonRows } from "../../lib/data/files/jsonl.ts";
+import type { LoraOptions } from "../../lib/model/adapter.ts";
 import { agentPartsOf } from "../../lib/recipes/plan.ts";
 import { type Recipe, recipeTotalReward } from "../../lib/recipes/recipe.ts";
 import { latestCheckpoint } from "../../lib/train/run/checkpoint.ts";
@@ -53,6 +54,8 @@ export interface RecipeDemoOptions {
   readonly seed?: number;
   /** Two steps of everything: shows that it works, not that it learns. @default false */
   readonly quick?: boolean;
+  /** Trains an adapter in place of the weights, once these know the tags. @default none */
+  readonly lora?: LoraOptions | undefined;
   /** @default "cpu" */
   readonly device?: string;
   readonly onLine?: (line: string) => void;
@@ -79,11 +82,14 @@ const evaluateEvery = 5;
  * @throws ERR_ABORTED when the signal fires; ERR_IO when the folder cannot be written
  */
 export async function runRecipeDemo(options: RecipeDemoOptions): Promise<RecipeDemoResult> {
-  const { out, seed = 0, device = "cpu", signal } = options;
+  const { out, seed = 0, lora, device = "cpu", signal } = options;
   using _lock = await lockFolder(out);
   using opened = await openWorld(out, { seed, signal });
-  await using policy = await openPolicy(worldCheckpoint, { seed, device });
-  await learnTags(policy, options);
+  await using start = await openPolicy(worldCheckpoint, { seed, device });
+  await learnTags(start, options);
+  // The weights that an adapter is put on are those of a folder, which it names.
+  await using adapted = lora && (await openPolicy(await formatFolder(options), { seed, device, lora }));
+  const policy = adapted ?? start;
   const stages: StageSummary[] = [];
   let [questions, samples] = [0, 0];
   for (const stage of options.stages) {
@@ -95,7 +101,8 @@ export async function runRecipeDemo(options: RecipeDemoOptions): Promise<RecipeD
   const summary = { seed, questions, stages, control: await runControl(samples, opened, options) };
   await writeFileAtomic(join(out, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
   const [{ question = "" } = {}] = opened.world.questions.test;
-  const model = folderOf(options.stages.at(-1)?.name ?? "format", options);
+  const { name } = options.stages.at(-1) ?? {};
+  const model = name === undefined ? folderOf("format", options) : stageFolder(name, options);
   return { summary, ask: `npx seekrl ask "${question}" --model ${model} --index ${join(out, "index")}` };
 }
 
@@ -120,9 +127,20 @@ async function learnTags(policy: Policy, options: RecipeDemoOptions): Promise<vo
   });
 }
 
+/** Of the model that knows the recipe's tags. */
+async function formatFolder(options: RecipeDemoOptions): Promise<string> {
+  const checkpoint = await latestCheckpoint(join(folderOf("format", options), "checkpoints"));
+  return checkpoint?.folder ?? worldCheckpoint;
+}
+
 /** Another seed or size has folders of its own. */
 function folderOf(name: string, { out, seed = 0, quick = false }: RecipeDemoOptions): string {
   return join(out, `${name}-seed-${seed}${quick ? "-quick" : ""}`);
+}
+
+/** So has what is trained. */
+function stageFolder(name: string, options: RecipeDemoOptions): string {
+  return `${folderOf(name, options)}${options.lora === undefined ? "" : "-lora"}`;
 }
 
 interface Around {
@@ -138,7 +156,7 @@ async function runStage({ name, recipe: own, sizes, untilSearchShare }: DemoStag
   const differences = differencesOf(own, fitted);
   for (const each of differences) onLine(`${name}: ${differenceLine(each)}`);
   const recipe = quick ? { ...fitted, training: { ...fitted.training, ...quickSizes.training } } : fitted;
-  const folder = folderOf(name, options);
+  const folder = stageFolder(name, options);
   const { before, after } = await reinforce(policy, {
     ...{ recipe, folder, seed, signal, world: opened.world, search: opened.search },
     worldSetting: settingOf(options),
@@ -166,8 +184,7 @@ async function runControl(
   const last = options.stages.at(-1);
   if (last === undefined) return undefined;
   const recipe = fitToWorld(last.recipe, last.sizes);
-  const format = await latestCheckpoint(join(folderOf("format", options), "checkpoints"));
-  await using policy = await openPolicy(format?.folder ?? worldCheckpoint, { seed, device });
+  await using policy = await openPolicy(await formatFolder(options), { seed, device });
   await learnFormat(policy, {
     ...{ seed, signal, carefulShare: 0, firstBatch: start.steps, peak: start.peak },
     ...{ steps: Math.ceil(samples / worldSft.batchSize), folder: folderOf("control", options) },

@@ -73,7 +73,7 @@ function evaluateWith(
 
 async function train(policy: Policy, parts: AgentParts, options: ReinforceOptions): Promise<void> {
   const { recipe, world, seed, endWhen, onStep, signal } = options;
-  await using opened = await openLearners(policy.model, recipe.algorithm, optimiserOf(recipe.training));
+  await using opened = await openLearners(policy.weights, recipe.algorithm, optimiserOf(recipe.training));
   await rl({
     ...trainingOf(recipe, parts, world.questions.train),
     ...{ learners: opened.learners, seed },

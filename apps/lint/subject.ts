@@ -1,7 +1,7 @@
 /** What is linted: an agent's real parts, the weights that are trained, and how trajectories become training rows. */
 import type { OptionKinds } from "../../lib/base/check-options.ts";
 import type { Question } from "../../lib/data/question.ts";
-import type { Model } from "../../lib/model/model.ts";
+import type { Policy } from "../../lib/model/policy.ts";
 import type { Reward } from "../../lib/reward/reward.ts";
 import type { RolloutOptions } from "../../lib/rollout/agents/agent.ts";
 import type { AgentParts } from "../../lib/rollout/agents/search-agent.ts";
@@ -31,7 +31,7 @@ export interface LintSubject {
   /** The vocabulary that `parts.tokenizer` encodes with. */
   readonly tokenizer: Tokenizer;
   /** The weights that are trained. */
-  readonly model: Model;
+  readonly model: Policy;
   readonly reward: Reward;
   readonly question: Question;
   /** Ids that end a text for the model: of generation_config.json, or of config.json. @default what the tokenizer says */

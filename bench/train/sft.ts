@@ -2,11 +2,13 @@
  * How many tokens a second does one SFT step train, against Hugging Face transformers on the same model and ids?
  *
  * `node dist/bench/train/sft.js [--shape world] [--dtype float32] [--threads 2] [--sequences 48] [--length 0] [--share 1]
- * [--steps 12]`; the peer is bench/train/sft_peer.py with the same flags. Length 0: 250 to 440 tokens; share: of the
- * tokens that the loss looks at, the last ones of each sequence.
+ * [--steps 12] [--lora 0]`; the peer is bench/train/sft_peer.py with the same flags. Length 0: 250 to 440 tokens; share: of
+ * the tokens that the loss looks at, the last ones of each sequence; lora: rank of an adapter on every projection, trained
+ * in place of the weights.
  */
 import { parseArgs } from "node:util";
 import { native } from "../../lib/base/addon/native.ts";
+import { Adapter } from "../../lib/model/adapter.ts";
 import { Model } from "../../lib/model/model.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { shapeOf } from "../shapes.ts";
@@ -20,6 +22,7 @@ const { values } = parseArgs({
     share: { type: "string", default: "1" },
     threads: { type: "string", default: "2" },
     steps: { type: "string", default: "12" },
+    lora: { type: "string", default: "0" },
     maxTokens: { type: "string", default: "4096" },
   },
 });
@@ -41,7 +44,9 @@ const weighted = sequences.map((sequence) => ({
 
 await native().setNumThreads(Number(values.threads));
 await using model = await Model.create({ ...shape }, { dtype });
-await using trainer = await Trainer.open(model);
+const rank = Number(values.lora);
+const policy = rank > 0 ? await Adapter.create(model, { rank }) : model;
+await using trainer = await Trainer.open(policy);
 const rates: number[] = [];
 const cpuRates: number[] = [];
 for (let step = 0; step < Number(values.steps) + 2; step += 1) {
@@ -58,6 +63,7 @@ const median = (sample: number[]): number => sample.sort((a, b) => a - b)[Math.f
 const best = Math.max(...rates);
 const result = {
   parameters: model.numParameters,
+  trained: policy.numParameters,
   tokensPerStep: numTokens,
   tokensPerSecond: Math.round(median(rates)),
   best: Math.round(best),

@@ -1,7 +1,7 @@
 """The peer of bench/train/sft.ts: the same SFT step with Hugging Face transformers and torch's fused AdamW.
 
 Run: python sft_peer.py [--shape world] [--dtype float32] [--autocast] [--threads 2] [--sequences 48] [--length 0]
-[--share 1] [--steps 12] [--batch 12]. Sequences are padded in sorted mini-batches, its best
+[--share 1] [--steps 12] [--batch 12] [--lora 0]. Lora: rank of peft's adapter on every projection. Sequences are padded in sorted mini-batches, its best
 setting; padding is not counted.
 """
 import argparse
@@ -26,6 +26,7 @@ parser.add_argument("--share", type=float, default=1)
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--steps", type=int, default=12)
 parser.add_argument("--batch", type=int, default=12)
+parser.add_argument("--lora", type=int, default=0)
 options = parser.parse_args()
 os.environ["OMP_NUM_THREADS"] = str(options.threads)
 
@@ -33,6 +34,12 @@ import torch  # noqa: E402
 
 torch.set_num_threads(options.threads)
 model = model_of(options.shape, options.dtype)
+if options.lora > 0:
+    from peft import LoraConfig, get_peft_model
+
+    model = get_peft_model(model, LoraConfig(r=options.lora, lora_alpha=2 * options.lora, target_modules="all-linear",
+                                             task_type="CAUSAL_LM"))
+trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
 vocab_size = SHAPES[options.shape]["vocab_size"]
 lengths = [options.length or 250 + (s * 37) % 200 for s in range(options.sequences)]
 sequences = sorted(([(t * 31 + s * 7) % vocab_size for t in range(length)] for s, length in enumerate(lengths)), key=len)
@@ -53,7 +60,7 @@ for start in range(0, len(sequences), options.batch):
     batches.append((ids, mask, labels))
 num_tokens = sum(map(len, sequences))
 num_rows = sum(int((labels != -100).sum()) for _, _, labels in batches)
-optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+optimiser = torch.optim.AdamW(trained, lr=1e-3, fused=True)
 rates, cpu_rates = [], []
 
 
@@ -68,7 +75,7 @@ for step in range(options.steps + 2):
         with torch.autocast("cpu", torch.bfloat16, enabled=options.autocast):
             loss = model(input_ids=ids, attention_mask=mask, labels=labels, num_items_in_batch=num_rows).loss
         loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    torch.nn.utils.clip_grad_norm_(trained, 1.0)
     optimiser.step()
     optimiser.zero_grad()
     if step >= 2:

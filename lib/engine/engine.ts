@@ -1,14 +1,16 @@
 /** Generates tokens for many sequences at once on a model's weights. */
 import type { NativeEngineEvent, NativeEngineSizes } from "../base/addon/engines.ts";
 import { native } from "../base/addon/native.ts";
-import { checkOptions, type OptionKinds, shownValue } from "../base/check-options.ts";
+import { checkArgument, checkOptions, type OptionKinds } from "../base/check-options.ts";
 import { type ErrorCode, SeekError } from "../base/errors.ts";
-import { Model } from "../model/model.ts";
+import type { Adapter } from "../model/adapter.ts";
+import type { Model } from "../model/model.ts";
+import { type Policy, policyParts } from "../model/policy.ts";
 import { checkIds } from "./check-ids.ts";
 import { Constraints } from "./constraint/constraints.ts";
 import { Sequence, type SequenceHome } from "./sequence.ts";
 import type { SequenceEvent } from "./sequence-event.ts";
-import { checkSeed, checkSeedOptions } from "./span.ts";
+import { checkSeed } from "./span.ts";
 import { checkTokenTable, packBytes, type TokenTable } from "./vocabulary.ts";
 
 /** Sizes of an engine. */
@@ -32,6 +34,23 @@ export interface EngineOptions {
   readonly promptLookup?: boolean;
   /** Seeds of sequences that are opened without one follow from this. @default 0 */
   readonly seed?: number;
+}
+
+/** How a sequence is opened. */
+export interface OpenOptions {
+  /**
+   * Of the sequence's draws: the same seed, tokens and options give the same result whatever else runs.
+   *
+   * @default the engine's next
+   */
+  readonly seed?: number | undefined;
+  /**
+   * What the sequence and its forks run through; false for the model alone. Its changes between steps take effect as those
+   * of the weights do.
+   *
+   * @default the adapter that the engine was opened with
+   */
+  readonly adapter?: Adapter | false | undefined;
 }
 
 /** What an engine has done so far and holds now. */
@@ -70,11 +89,24 @@ const engineKinds: OptionKinds<EngineOptions> = {
   seed: "number",
 };
 
+const openKinds: OptionKinds<OpenOptions> = {
+  seed: "number",
+  adapter: (name, value) => checkArgument(name, value, value === false ? [false] : "object"),
+};
+
+/** What the engine and its sequences share. */
+interface EngineHome extends SequenceHome {
+  readonly model: Model;
+  /** Of sequences that name none. */
+  readonly adapter: Adapter | undefined;
+}
+
 const finishes = [undefined, "length", "stopId", "stopString", "aborted", "failed"] as const;
 
 /**
- * Continuous batching over one model: whatever sequences wait for tokens run together, each step anew. The engine
- * shares the model's weights with the trainer; when they change, the next step recomputes what it needs.
+ * Continuous batching over one model: whatever sequences wait for tokens run together, each step anew, also those of
+ * different adapters. The engine shares the weights with the trainer; when they change, the next step recomputes what it
+ * needs.
  *
  * @example
  * await using engine = await Engine.open(model, { tokenizer });
@@ -84,11 +116,11 @@ const finishes = [undefined, "length", "stopId", "stopString", "aborted", "faile
  * );
  */
 export class Engine {
-  readonly #home: SequenceHome;
+  readonly #home: EngineHome;
   readonly #sequences: Map<number, Sequence>;
   #closing: Promise<void> | undefined;
 
-  private constructor(home: SequenceHome, sequences: Map<number, Sequence>) {
+  private constructor(home: EngineHome, sequences: Map<number, Sequence>) {
     this.#home = home;
     this.#sequences = sequences;
   }
@@ -96,17 +128,14 @@ export class Engine {
   /**
    * Opens an engine on a model, which it keeps alive.
    *
-   * @param model - the weights
+   * @param policy - the weights: a model, or an adapter on one, which sequences then use unless they say otherwise
    * @param options - see {@link EngineOptions}
    * @returns the engine, to be closed
    * @throws ERR_ARGUMENT for what is no model or no tokenizer; ERR_RANGE for sizes out of range; ERR_MEMORY when
    *   the cache cannot be allocated; ERR_STATE when the model is closed
    */
-  static async open(model: Model, options: EngineOptions = {}): Promise<Engine> {
-    if (!(model instanceof Model)) {
-      const expected = "a model, such as Model.load gives";
-      throw new SeekError("ERR_ARGUMENT", `Engine.open: expected ${expected}, got ${shownValue(model)}`);
-    }
+  static async open(policy: Policy, options: EngineOptions = {}): Promise<Engine> {
+    const { model, adapter } = policyParts(policy, "Engine.open");
     checkOptions("Engine.open", options, engineKinds);
     const { tokenizer, seed = 0 } = options;
     checkSeed(seed);
@@ -125,9 +154,8 @@ export class Engine {
         isBoundByCache: maxTokens < maxPosition,
         vocabulary: { eosIds: tokenizer?.eosIds ?? [], hasBytes: tokenizer !== undefined, size: vocabSize },
         ...(tokenizer && { constraints: new Constraints(tokenizer, vocabSize) }),
-        get weightsVersion() {
-          return model.weightsVersion;
-        },
+        model,
+        adapter,
         next: () => ({ id: numOpened, seed: seed + numOpened++ }),
         add: (id, sequence) => sequences.set(id, sequence),
         remove: (id) => sequences.delete(id),
@@ -145,21 +173,19 @@ export class Engine {
    * Begins a sequence.
    *
    * @param promptIds - i32 [T], may be empty when tokens are appended later
-   * @param options - `seed` of the sequence's draws: the same seed, tokens and options give the same result whatever
-   *   else runs; `@default` the engine's next
+   * @param options - see {@link OpenOptions}
    * @returns the sequence, to be closed
-   * @throws ERR_STATE once closed; ERR_ARGUMENT for what is no list of ids; ERR_RANGE for an id outside the vocabulary
+   * @throws ERR_STATE once closed, or when the adapter is; ERR_ARGUMENT for what is no list of ids, and for an adapter on
+   *   another model; ERR_RANGE for an id outside the vocabulary
    */
-  open(
-    promptIds: Int32Array | readonly number[],
-    options: { readonly seed?: number | undefined } = {},
-  ): Sequence {
+  open(promptIds: Int32Array | readonly number[], options: OpenOptions = {}): Sequence {
     this.#requireOpen();
     const ids = checkIds(promptIds, this.#home.vocabulary.size, "promptIds");
-    checkSeedOptions("open", options);
+    checkOptions("open", options, openKinds);
+    const adapter = this.#adapterOf(options.adapter);
     const { id, seed } = this.#home.next();
-    this.#home.native.open(id, ids, checkSeed(options.seed ?? seed));
-    return new Sequence(this.#home, id, ids);
+    this.#home.native.open(id, ids, checkSeed(options.seed ?? seed), adapter?.handle);
+    return new Sequence(this.#home, id, { tokens: ids, policy: adapter ?? this.#home.model });
   }
 
   /**
@@ -196,6 +222,14 @@ export class Engine {
   async #close(): Promise<void> {
     for (const sequence of [...this.#sequences.values()]) sequence.close();
     await this.#home.native.close();
+  }
+
+  #adapterOf(chosen: OpenOptions["adapter"]): Adapter | undefined {
+    const { model, adapter } = this.#home;
+    if (chosen === false || chosen === undefined) return chosen === false ? undefined : adapter;
+    const parts = policyParts(chosen, "open: adapter");
+    if (parts.adapter !== undefined && parts.model === model) return parts.adapter;
+    throw new SeekError("ERR_ARGUMENT", "open: adapter: expected false or an adapter on the engine's model");
   }
 
   #requireOpen(): void {

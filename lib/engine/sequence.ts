@@ -3,6 +3,7 @@ import type { NativeEngine } from "../base/addon/engines.ts";
 import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { handled, handledSteps, streamed } from "../base/streamed.ts";
+import type { Policy } from "../model/policy.ts";
 import { checkIds } from "./check-ids.ts";
 import type { Constraint } from "./constraint/constraint.ts";
 import type { Constraints, TextMatcher } from "./constraint/constraints.ts";
@@ -25,7 +26,6 @@ export interface SequenceHome {
   /** Longest sequence, and why. */
   readonly maxTokens: number;
   readonly isBoundByCache: boolean;
-  readonly weightsVersion: number;
   /** Where there is a tokenizer. */
   readonly constraints?: Constraints;
   readonly vocabulary: {
@@ -37,6 +37,13 @@ export interface SequenceHome {
   next(): { readonly id: number; readonly seed: number };
   add(id: number, sequence: Sequence): void;
   remove(id: number): void;
+}
+
+/** What a sequence begins with. */
+interface SequenceStart {
+  readonly tokens: Int32Array;
+  /** What it runs through. */
+  readonly policy: Policy;
 }
 
 interface Pending {
@@ -78,6 +85,7 @@ interface SpanReader {
 export class Sequence {
   readonly #home: SequenceHome;
   readonly #id: number;
+  readonly #policy: Policy;
   readonly #tokens: TokenList;
   #pending: Pending | undefined;
   #isClosed = false;
@@ -85,9 +93,10 @@ export class Sequence {
   #isOpening = false;
 
   /** Use {@link Engine.open} or {@link Sequence.fork}. @internal */
-  constructor(home: SequenceHome, id: number, tokens: Int32Array) {
+  constructor(home: SequenceHome, id: number, { tokens, policy }: SequenceStart) {
     this.#home = home;
     this.#id = id;
+    this.#policy = policy;
     this.#tokens = new TokenList(tokens);
     home.add(id, this);
   }
@@ -151,7 +160,7 @@ export class Sequence {
     checkSeedOptions("fork", options);
     const { id, seed } = this.#home.next();
     this.#home.native.fork(this.#id, id, checkSeed(options.seed ?? seed));
-    return new Sequence(this.#home, id, this.tokens);
+    return new Sequence(this.#home, id, { tokens: this.tokens, policy: this.#policy });
   }
 
   /**
@@ -239,7 +248,7 @@ export class Sequence {
       ? AbortSignal.any([reader.leave, options.signal])
       : (reader?.leave ?? options.signal);
     try {
-      if (signal?.aborted) return emptySpan(this.#home.weightsVersion, full);
+      if (signal?.aborted) return emptySpan(this.#policy.weightsVersion, full);
       return await this.#sample(full, { signal, matcher, onChunk: reader?.onChunk });
     } finally {
       matcher?.close();

@@ -52,7 +52,7 @@ export interface Span {
   readonly stopText?: string;
   /** Bytes of the last token that come after the stop string. */
   readonly cutBytes: number;
-  /** Version of the weights that sampled the first token. */
+  /** Version of the weights that sampled the first token, those of the adapter included. */
   readonly weightsVersion: number;
 }
 

@@ -1,6 +1,6 @@
 /** A language model's weights in memory, shared by the engine that generates and the trainer that learns. */
 
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { NativeModel } from "../base/addon/models.ts";
 import { native } from "../base/addon/native.ts";
 import { checkArgument, checkOptions } from "../base/check-options.ts";
@@ -49,6 +49,7 @@ interface Parts {
   readonly file: Record<string, unknown>;
   readonly dtype: "float32" | "bfloat16";
   readonly weights: QuantisedWeights | undefined;
+  readonly folder: string | undefined;
 }
 
 /**
@@ -70,9 +71,11 @@ export class Model {
   readonly handle: NativeModel;
   /** config.json as it was read or made, with the keys SeekRL does not use. */
   readonly #file: Record<string, unknown>;
+  readonly #origin: { readonly folder: string | undefined; readonly version: number };
 
-  private constructor({ handle, config, file, dtype, weights }: Parts) {
+  private constructor({ handle, config, file, dtype, weights, folder }: Parts) {
     this.handle = handle;
+    this.#origin = { folder, version: handle.weightsVersion() };
     this.config = config;
     this.dtype = dtype;
     this.weights = weights;
@@ -99,7 +102,11 @@ export class Model {
     const tensors = await findWeights(folder);
     const handle = new (native().ModelHandle)();
     await handle.load(config, { dtype, device, weights: weights ?? "plain" }, tensors);
-    return new Model({ handle, config, file: json as Record<string, unknown>, dtype, weights });
+    return new Model({
+      ...{ handle, config, dtype, weights },
+      file: json as Record<string, unknown>,
+      folder: resolve(folder),
+    });
   }
 
   /**
@@ -119,7 +126,7 @@ export class Model {
     const config = decoderConfig(shape);
     const handle = new (native().ModelHandle)();
     await handle.create(config, { dtype, device, weights: weights ?? "plain", seed, std });
-    return new Model({ handle, config, file: {}, dtype, weights });
+    return new Model({ handle, config, file: {}, dtype, weights, folder: undefined });
   }
 
   /** Number of weights; a tied head counts once. @throws ERR_STATE once closed */
@@ -130,6 +137,12 @@ export class Model {
       shape.reduce((product, size) => product * size, 1),
     );
     return sizes.reduce((sum, size) => sum + size, 0);
+  }
+
+  /** Where the weights stand on the disk, from the root on; undefined where they were changed since, or made. @throws ERR_STATE once closed */
+  get folder(): string | undefined {
+    const { folder, version } = this.#origin;
+    return version === this.weightsVersion ? folder : undefined;
   }
 
   /** Moves by one with each change of the weights, between steps of the engine only (law 6). @throws ERR_STATE once closed */
@@ -157,7 +170,7 @@ export class Model {
    */
   async scoreLogprobs(ids: Int32Array): Promise<(number | null)[]> {
     if (ids.length === 0) return [];
-    return [null, ...(await this.handle.scoreLogprobs(ids))];
+    return [null, ...(await this.handle.scoreLogprobs(ids, undefined))];
   }
 
   /**
@@ -167,10 +180,10 @@ export class Model {
    * @throws ERR_STATE once closed
    */
   async clone(): Promise<Model> {
+    const { config, dtype, weights, folder } = this;
     const handle = new (native().ModelHandle)();
     await handle.copyFrom(this.handle);
-    const { config, dtype, weights } = this;
-    return new Model({ handle, config, file: this.#file, dtype, weights });
+    return new Model({ handle, config, file: this.#file, dtype, weights, folder });
   }
 
   /**

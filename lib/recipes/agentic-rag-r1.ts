@@ -106,6 +106,8 @@ export function agenticRagR1(options: AgenticOptions = {}): Recipe {
       criticWarmupSteps: 0,
       weightDecay: 0,
       maxGradNorm: faithful ? 0 : undefined,
+      // The original's dropout of 0.1 is left out: what is sampled is then what is trained.
+      lora: { rank: 4, alpha: 32, targets: ["q_proj", "v_proj"] },
     },
   };
 }

@@ -1,5 +1,6 @@
 /** What a recipe is: plain options that fit together. */
 import { defined } from "../base/defined.ts";
+import type { LoraOptions } from "../model/adapter.ts";
 import type { GroupReward } from "../reward/group.ts";
 import type { Reward, TokenReward } from "../reward/reward.ts";
 import type { Format } from "../rollout/formats/format.ts";
@@ -50,6 +51,8 @@ export interface Training {
   readonly beta2?: number;
   /** Bound on the gradient norm; 0 is none. @default 1 */
   readonly maxGradNorm?: number;
+  /** An adapter that is trained in place of the weights. @default none */
+  readonly lora?: LoraOptions | undefined;
 }
 
 /**

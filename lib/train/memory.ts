@@ -28,17 +28,23 @@ export interface MemoryPlan {
  */
 export function trainingMemory(sizes: {
   readonly parameters: number;
+  /** Of an adapter that is trained in place of the weights. @default the weights are trained */
+  readonly adapterParameters?: number | undefined;
   readonly dtype: "float32" | "bfloat16";
   readonly hasCritic: boolean;
   readonly hasReference: boolean;
   readonly cacheBytes: number;
 }): MemoryPlan {
-  const { parameters, dtype, cacheBytes: cache } = sizes;
-  const weights = parameters * (dtype === "float32" ? 4 : 2);
-  const gradients = parameters * 4;
-  const optimiser = parameters * (dtype === "float32" ? 8 : 12);
-  const critic = sizes.hasCritic ? weights + gradients + optimiser : 0;
-  const reference = sizes.hasReference ? weights : 0;
+  const { parameters, adapterParameters, dtype, cacheBytes: cache } = sizes;
+  const base = parameters * (dtype === "float32" ? 4 : 2);
+  // An adapter is f32; its reference is the model, and its critic another adapter.
+  const own = adapterParameters === undefined ? base : adapterParameters * 4;
+  const weights = adapterParameters === undefined ? base : base + own;
+  const trained = adapterParameters ?? parameters;
+  const gradients = trained * 4;
+  const optimiser = trained * (dtype === "float32" || adapterParameters !== undefined ? 8 : 12);
+  const critic = sizes.hasCritic ? own + gradients + optimiser : 0;
+  const reference = sizes.hasReference && adapterParameters === undefined ? base : 0;
   const total = weights + gradients + optimiser + critic + reference + cache;
   return { weights, gradients, optimiser, critic, reference, cache, total };
 }

@@ -1,5 +1,5 @@
 /** Opens what an algorithm trains with: a trainer, and the critic and the reference it asks for, closed together. */
-import type { Model } from "../model/model.ts";
+import { type Policy, policyParts } from "../model/policy.ts";
 import { type Algorithm, algorithmKind } from "./algorithm/algorithm.ts";
 import { Critic } from "./learner/critic.ts";
 import type { AdamWOptions } from "./learner/learner.ts";
@@ -12,9 +12,10 @@ export interface OpenLearners extends AsyncDisposable {
 }
 
 /**
- * Opens the learners of an algorithm: a critic for GAE, a frozen copy of the model for a KL term.
+ * Opens the learners of an algorithm: a critic for GAE, a reference for a KL term. The reference of a model is a frozen
+ * copy; that of an adapter is its model without it, which needs no copy.
  *
- * @param model - the policy; the copies are of its weights as they are now
+ * @param policy - what is trained; copies are of its weights as they are now
  * @param algorithm - what asks for critic and reference
  * @param options - AdamW's, of policy and critic
  * @returns the learners, to be closed
@@ -24,18 +25,20 @@ export interface OpenLearners extends AsyncDisposable {
  * assert.ok(opened.learners.critic && opened.learners.reference);
  */
 export async function openLearners(
-  model: Model,
+  policy: Policy,
   algorithm: Algorithm,
   options: AdamWOptions = {},
 ): Promise<OpenLearners> {
   algorithmKind("openLearners: algorithm", algorithm);
-  const trainer = await Trainer.open(model, options);
-  const critic = algorithm.advantage === "gae" ? await Critic.open(model, options) : undefined;
-  const reference = algorithm.kl === undefined ? undefined : await model.clone();
+  const { model, adapter } = policyParts(policy, "openLearners");
+  const trainer = await Trainer.open(policy, options);
+  const critic = algorithm.advantage === "gae" ? await Critic.open(policy, options) : undefined;
+  const copy = algorithm.kl !== undefined && adapter === undefined ? await model.clone() : undefined;
+  const reference = algorithm.kl === undefined ? undefined : (copy ?? model);
   return {
     learners: { trainer, critic, reference },
     [Symbol.asyncDispose]: async () => {
-      for (const part of [trainer, critic, reference]) part?.close();
+      for (const part of [trainer, critic, copy]) part?.close();
     },
   };
 }

@@ -8,7 +8,7 @@ import {
   wholeKind,
 } from "../base/check-options.ts";
 import type { Question } from "../data/question.ts";
-import type { Model } from "../model/model.ts";
+import type { Policy } from "../model/policy.ts";
 import type { TaskRewards } from "../reward/score-trajectory.ts";
 import { type Sampling, samplingKinds } from "../rollout/seams.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
@@ -23,9 +23,12 @@ import { type RunOptions, runKind } from "./run/run.ts";
 export interface Learners {
   readonly trainer: Trainer;
   /** For algorithms with `advantage: "gae"`. */
-  readonly critic?: Critic;
-  /** For algorithms with `kl`: usually the model as it was at the start (`model.clone()`). */
-  readonly reference?: Model;
+  readonly critic?: Critic | undefined;
+  /**
+   * For algorithms with `kl`: usually the model as it was at the start (`model.clone()`), or the model itself where an
+   * adapter is trained.
+   */
+  readonly reference?: Policy | undefined;
 }
 
 /**

@@ -100,8 +100,8 @@ async function rlStep(index: number, options: RlOptions, run: Run | undefined) {
 }
 
 /** What a version counts besides optimiser steps: it begins anew with every process, and a log does not. */
-function sinceStart({ trainer: { model, numSteps } }: RlOptions["learners"]): number {
-  return model.weightsVersion - numSteps;
+function sinceStart({ trainer: { policy, numSteps } }: RlOptions["learners"]): number {
+  return policy.weightsVersion - numSteps;
 }
 
 /** What decides the outcome, as far as it is data: functions are compared by what they are made of, in `run.settings`. */

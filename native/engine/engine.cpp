@@ -67,18 +67,20 @@ void Engine::check_sampling(const SamplingOptions& options) const {
   for (const auto& [token, bias] : options.logit_bias) check_ids({token});
 }
 
-void Engine::open(int32_t id, std::vector<int64_t> tokens, uint64_t seed) {
+void Engine::open(int32_t id, std::vector<int64_t> tokens, uint64_t seed,
+                  std::shared_ptr<const model::Adapter> adapter) {
   check_ids(tokens);
   auto sequence = std::make_shared<Sequence>();
   sequence->id = id;
   sequence->seed = seed;
   sequence->tokens = std::move(tokens);
+  sequence->adapter = std::move(adapter);
   sequences_.emplace(id, std::move(sequence));
 }
 
 void Engine::fork(int32_t id, int32_t child, uint64_t seed) {
   const Sequence& parent = open_sequence(id);
-  open(child, parent.tokens, seed);
+  open(child, parent.tokens, seed, parent.adapter);
   Sequence& forked = *sequences_.at(child);
   forked.num_shared = parent.num_tokens() - 1;
   if (forked.num_shared <= 0) return;
@@ -149,7 +151,8 @@ void Engine::fail(int32_t id, std::exception_ptr error, bool is_span) {
   const bool is_open = found != sequences_.end();
   if (is_open && found->second->is_generating()) return fail_span(*found->second, error);
   if (is_span) {
-    report_.news.push_back({id, 0, Finish::kFailed, -1, 0, weights_version_, error});
+    const int64_t version = is_open ? version_of(*found->second) : decoder_->weights_version();
+    report_.news.push_back({id, 0, Finish::kFailed, -1, 0, version, error});
   } else if (is_open) {
     found->second->error = error;
   }
@@ -201,12 +204,18 @@ void Engine::erase_closed() {
   }
 }
 
+// Both only grow, so that their sum moves whenever one does.
+int64_t Engine::version_of(const Sequence& sequence) const {
+  return decoder_->weights_version() + (sequence.adapter ? sequence.adapter->version() : 0);
+}
+
 // Keys and values made by other weights are worth nothing; each sequence recomputes its own when it runs again.
 void Engine::drop_stale_caches() {
-  if (decoder_->weights_version() == weights_version_) return;
-  weights_version_ = decoder_->weights_version();
-  pool_.forget_all();
-  for (auto& [id, sequence] : sequences_) scheduler_.drop_cache(*sequence);
+  if (std::exchange(weights_version_, decoder_->weights_version()) != decoder_->weights_version()) pool_.forget_all();
+  for (auto& [id, sequence] : sequences_) {
+    const int64_t version = version_of(*sequence);
+    if (std::exchange(sequence->weights_version, version) != version) scheduler_.drop_cache(*sequence);
+  }
 }
 
 bool Engine::has_work() const {
@@ -363,7 +372,7 @@ void Engine::take_scores(const std::vector<Row>& rows, const StepOutput& output)
 
 void Engine::accept(Sequence& sequence, const Sample& sample) {
   Span& span = sequence.span;
-  if (span.num_tokens++ == 0) span.weights_version = weights_version_;
+  if (span.num_tokens++ == 0) span.weights_version = sequence.weights_version;
   ++stats_.num_generated;
   sequence.tokens.push_back(sample.token);
   span.tokens.push_back(static_cast<int32_t>(sample.token));
@@ -397,7 +406,7 @@ void Engine::finish(Sequence& sequence, News news) {
     const auto given = sequence.tokens.end() - span.num_given;
     span.tokens.assign(given, given + static_cast<int64_t>(span.logprobs.size()));
     span.num_tokens = static_cast<int64_t>(span.tokens.size());
-    span.weights_version = weights_version_;
+    span.weights_version = sequence.weights_version;
     scheduler_.truncate(sequence, sequence.num_tokens() - span.num_given);
   }
   sequence.state = SequenceState::kWaiting;
@@ -409,7 +418,7 @@ void Engine::finish(Sequence& sequence, News news) {
 void Engine::tell(Sequence& sequence, News news) {
   Span& span = sequence.span;
   news.num_tokens = static_cast<int32_t>(span.tokens.size());
-  news.weights_version = span.num_tokens == 0 ? weights_version_ : span.weights_version;
+  news.weights_version = span.num_tokens == 0 ? version_of(sequence) : span.weights_version;
   report_.news.push_back(news);
   report_.tokens.insert(report_.tokens.end(), span.tokens.begin(), span.tokens.end());
   report_.logprobs.insert(report_.logprobs.end(), span.logprobs.begin(), span.logprobs.end());

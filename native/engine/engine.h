@@ -64,7 +64,9 @@ class Engine {
   Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions options, TokenBytes token_bytes);
 
   // Sequences are named by the caller, in ascending order: the smaller number goes first when resources are short.
-  void open(int32_t id, std::vector<int64_t> tokens, uint64_t seed);
+  // With an adapter it reads and samples through that one, whose changes between steps it follows.
+  void open(int32_t id, std::vector<int64_t> tokens, uint64_t seed,
+            std::shared_ptr<const model::Adapter> adapter = nullptr);
   void fork(int32_t id, int32_t child, uint64_t seed);
   void append(int32_t id, const std::vector<int64_t>& tokens);
   // All tokens but the first `length` go. With a seed, the draws from here on are its own.
@@ -95,6 +97,7 @@ class Engine {
   void check_ids(const std::vector<int64_t>& tokens) const;
   void check_sampling(const SamplingOptions& options) const;
   void drop_stale_caches();
+  int64_t version_of(const Sequence& sequence) const;
   void run_batch();
   void fail_batch(std::exception_ptr error);
   void fail_span(Sequence& sequence, std::exception_ptr error);
@@ -121,7 +124,7 @@ class Engine {
   std::vector<int32_t> closed_;  // closed ones that still serve forks
   std::vector<int32_t> held_;    // those with held logits, or that had them
   int64_t num_running_ = 0;
-  int64_t weights_version_;
+  int64_t weights_version_;  // of the model at the last step
   Report report_;
   EngineStats stats_;
 };

@@ -15,8 +15,8 @@ namespace seekrl::engine {
 class PrefixCache {
  public:
   using Name = int64_t;
-  // Before the first block. Keys and values that other weights than the model's own make, as an adapter's do, need a
-  // name of their own here.
+  // Before the first block. Below it are names for what else may stand there, an adapter that keys and values were made
+  // with.
   static constexpr Name kNothing = 0;
 
   struct Prefix {

@@ -18,6 +18,7 @@ at::Tensor to_device(std::vector<int64_t>& values, at::Device device) {
 
 StepOutput Runner::run(const std::vector<Row>& rows) {
   for (auto* list : {&tokens_T_, &positions_T_, &sampling_R_, &scored_N_, &targets_N_}) list->clear();
+  model::AdapterRows adapters;
   for (const Row& row : rows) {
     const Sequence& sequence = *row.sequence;
     if (sequence.is_scoring()) list_scored(row);
@@ -25,6 +26,7 @@ StepOutput Runner::run(const std::vector<Row>& rows) {
       tokens_T_.push_back(sequence.tokens[position]);
       positions_T_.push_back(position);
     }
+    adapters.add(sequence.adapter, row.num_tokens);
     for (int64_t i = row.num_samples; i > 0; --i) sampling_R_.push_back(static_cast<int64_t>(tokens_T_.size()) - i);
   }
   attention_.prepare(rows);
@@ -37,7 +39,7 @@ StepOutput Runner::run(const std::vector<Row>& rows) {
   // When nothing is wanted, any row will do: the step is for its keys and values.
   if (wanted.empty()) wanted.push_back(0);
   const at::Tensor hidden = decoder_->forward(to_device(tokens_T_, device), to_device(positions_T_, device), attention_,
-                                              needs_all ? at::Tensor() : to_device(wanted, device));
+                                              needs_all ? at::Tensor() : to_device(wanted, device), adapters);
   for (const Row& row : rows) row.sequence->num_cached += row.num_tokens;
   StepOutput output;
   if (num_sampling > 0) output.logits_RV = ops::linear(hidden.narrow(0, 0, num_sampling), decoder_->head_VD(), {});

@@ -60,6 +60,7 @@ void Scheduler::leave_parent(Sequence& sequence) {
 void Scheduler::take_share(Sequence& sequence, int64_t num_tokens) {
   const std::vector<int32_t>& blocks = sequence.parent->blocks;
   sequence.num_cached = num_tokens;
+  sequence.weights_version = sequence.parent->weights_version;
   sequence.blocks.assign(blocks.begin(), blocks.begin() + pool_.blocks_for(num_tokens));
   for (int32_t block : sequence.blocks) pool_.share(block);
   sequence.prefixes = sequence.parent->prefixes;
@@ -102,6 +103,10 @@ const std::vector<Row>& Scheduler::next() {
   ++step_;
   add_decoding();
   add_prefill();
+  // Neighbours of one adapter are one product.
+  const auto adapter_of = [](const Row& row) { return row.sequence->adapter ? row.sequence->adapter->id() : 0; };
+  std::stable_sort(rows_.begin(), rows_.end(),
+                   [&](const Row& a, const Row& b) { return adapter_of(a) < adapter_of(b); });
   return rows_;
 }
 
@@ -122,7 +127,7 @@ void Scheduler::remember() {
     Sequence& sequence = *row.sequence;
     auto& prefixes = sequence.prefixes;
     for (auto i = static_cast<int64_t>(prefixes.size()); (i + 1) * size <= sequence.num_cached; ++i) {
-      const PrefixCache::Name before = i == 0 ? PrefixCache::kNothing : prefixes.back();
+      const PrefixCache::Name before = i == 0 ? sequence.root() : prefixes.back();
       prefixes.push_back(pool_.add_prefix(before, sequence.tokens.data() + i * size, sequence.blocks[i]));
     }
   }
@@ -134,7 +139,7 @@ void Scheduler::take_prefix(Sequence& sequence) {
   auto& prefixes = sequence.prefixes;
   while (static_cast<int64_t>(sequence.blocks.size()) * size == sequence.num_cached &&
          sequence.num_cached + size <= sequence.num_reusable()) {
-    const PrefixCache::Name before = prefixes.empty() ? PrefixCache::kNothing : prefixes.back();
+    const PrefixCache::Name before = prefixes.empty() ? sequence.root() : prefixes.back();
     const auto found = pool_.prefixes().find(before, sequence.tokens.data() + sequence.num_cached);
     if (!found) return;
     pool_.share(found->block);

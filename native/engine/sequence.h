@@ -14,6 +14,7 @@
 #include "engine/sampling/mask_slot.h"
 #include "engine/sampling/options.h"
 #include "engine/stop.h"
+#include "model/adapters/adapter.h"
 
 namespace seekrl::engine {
 
@@ -57,7 +58,9 @@ struct Sequence {
   std::vector<int32_t> blocks;
   std::vector<PrefixCache::Name> prefixes;  // of its first blocks, as far as they are full
   int64_t num_cached = 0;  // leading tokens whose keys and values are in the blocks; fewer than there are between steps
-  int64_t last_step = -1;  // the scheduler's number of the last step it took part in
+  std::shared_ptr<const model::Adapter> adapter;  // null without one
+  int64_t weights_version = 0;                    // of model and adapter together, that the blocks were computed with
+  int64_t last_step = -1;                         // the scheduler's number of the last step it took part in
   Span span;
   Draft draft;               // its tokens stand at the end of `tokens` during a step, never between two
   std::exception_ptr error;  // of a command that was not carried out: the tokens are not what the caller takes them for
@@ -71,6 +74,12 @@ struct Sequence {
   int64_t num_waiting_forks = 0;  // of these, those that wait for it
   int64_t num_wanted = 0;         // leading tokens the waiting ones want cached
 
+  // What stands before its first block in the prefix cache: nothing, or an adapter as it is now.
+  PrefixCache::Name root() const {
+    if (adapter == nullptr) return PrefixCache::kNothing;
+    constexpr int64_t kVersions = int64_t{1} << 32;
+    return -(adapter->id() * kVersions + adapter->version());
+  }
   int64_t num_tokens() const { return static_cast<int64_t>(tokens.size()); }
   bool is_generating() const { return state == SequenceState::kRunning; }
   bool is_scoring() const { return is_generating() && span.num_given > 0; }

@@ -104,7 +104,8 @@ Decoder::Layer Decoder::add_layer(int64_t index, const Expect& expect) {
   };
   const auto projection = [&](const std::string& name, int64_t rows, int64_t columns, bool has_bias) {
     const ops::Weight weight_NK = add_weight(prefix + name + ".weight", rows, columns, expect);
-    return Projection{weight_NK, vector(name + ".bias", rows, has_bias)};
+    projections_.push_back({prefix + name, rows, columns});
+    return Projection{weight_NK, vector(name + ".bias", rows, has_bias), static_cast<int64_t>(projections_.size()) - 1};
   };
   const bool qkv_bias = config_.qkv_bias || config_.attention_bias;
   Layer layer;
@@ -148,7 +149,7 @@ void Decoder::initialise(uint64_t seed, double std) {
 }
 
 at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
-                            const at::Tensor& rows_R) const {
+                            const at::Tensor& rows_R, const AdapterRows& adapters) const {
   require(tokens_T.dim() == 1 && tokens_T.sizes() == positions_T.sizes(), ErrorCode::kShape,
           "decoder: expected tokens and positions [T], got ", tokens_T.sizes(), " and ", positions_T.sizes());
   require(tokens_T.scalar_type() == at::kLong && positions_T.scalar_type() == at::kLong, ErrorCode::kDtype,
@@ -159,20 +160,22 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
     const Layer& layer = layers_[i];
     const at::Tensor kept_R = i + 1 == layers_.size() ? rows_R : at::Tensor();
     const at::Tensor normed_TD = ops::rms_norm(x_TD, layer.input_norm_D, config_.rms_norm_eps);
-    const at::Tensor mixed = attention_block(layer, static_cast<int64_t>(i), normed_TD, angles, attention, kept_R);
+    const at::Tensor mixed =
+        attention_block(layer, static_cast<int64_t>(i), normed_TD, angles, attention, kept_R, adapters);
     x_TD = ops::add(kept_R.defined() ? x_TD.index_select(0, kept_R) : x_TD, mixed);
-    x_TD = ops::add(x_TD, mlp_block(layer, ops::rms_norm(x_TD, layer.post_norm_D, config_.rms_norm_eps)));
+    x_TD = ops::add(
+        x_TD, mlp_block(layer, ops::rms_norm(x_TD, layer.post_norm_D, config_.rms_norm_eps), adapters.select(kept_R)));
   }
   return ops::rms_norm(x_TD, norm_D_, config_.rms_norm_eps);
 }
 
 at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD,
-                                    const RopeTable::Angles& angles, Attention& attention,
-                                    const at::Tensor& rows_R) const {
+                                    const RopeTable::Angles& angles, Attention& attention, const at::Tensor& rows_R,
+                                    const AdapterRows& adapters) const {
   const int64_t num_tokens = x_TD.size(0), head_dim = config_.head_dim;
-  at::Tensor query = layer.q.apply(x_TD).view({num_tokens, config_.num_heads, head_dim});
-  at::Tensor key = layer.k.apply(x_TD).view({num_tokens, config_.num_kv_heads, head_dim});
-  at::Tensor value = layer.v.apply(x_TD).view({num_tokens, config_.num_kv_heads, head_dim});
+  at::Tensor query = layer.q.apply(x_TD, adapters).view({num_tokens, config_.num_heads, head_dim});
+  at::Tensor key = layer.k.apply(x_TD, adapters).view({num_tokens, config_.num_kv_heads, head_dim});
+  at::Tensor value = layer.v.apply(x_TD, adapters).view({num_tokens, config_.num_kv_heads, head_dim});
   if (config_.qk_norm) {
     query = ops::rms_norm(query, layer.q_norm_C, config_.rms_norm_eps);
     key = ops::rms_norm(key, layer.k_norm_C, config_.rms_norm_eps);
@@ -186,13 +189,13 @@ at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at:
   }
   at::Tensor mixed = attention.attend(index, query, key, value);
   if (rows_R.defined()) mixed = mixed.index_select(0, rows_R);
-  return layer.o.apply(mixed.reshape({mixed.size(0), config_.num_heads * head_dim}));
+  return layer.o.apply(mixed.reshape({mixed.size(0), config_.num_heads * head_dim}), adapters.select(rows_R));
 }
 
-at::Tensor Decoder::mlp_block(const Layer& layer, const at::Tensor& x_TD) const {
-  const at::Tensor gate = layer.gate.apply(x_TD);
-  const at::Tensor up = layer.up.apply(x_TD);
-  return layer.down.apply(ops::silu_mul(gate, up));
+at::Tensor Decoder::mlp_block(const Layer& layer, const at::Tensor& x_TD, const AdapterRows& adapters) const {
+  const at::Tensor gate = layer.gate.apply(x_TD, adapters);
+  const at::Tensor up = layer.up.apply(x_TD, adapters);
+  return layer.down.apply(ops::silu_mul(gate, up), adapters);
 }
 
 void Decoder::share_quantised(const Decoder& from) {

@@ -6,22 +6,20 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "model/adapters/adapter.h"
+#include "model/adapters/adapter_rows.h"
 #include "model/attention.h"
 #include "model/config.h"
+#include "model/parameter.h"
 #include "model/projection.h"
 #include "model/rope_table.h"
 
 namespace seekrl::model {
-
-// A weight under its Hugging Face name, for example "model.layers.0.self_attn.q_proj.weight".
-struct Parameter {
-  std::string name;
-  at::Tensor value;  // leaf; requires_grad once a trainer asks for it
-};
 
 // A frozen weight in few bits under its Hugging Face name.
 struct QuantParameter {
@@ -49,9 +47,9 @@ class Decoder {
 
   // tokens_T, positions_T: i64 [T]. Returns the hidden states after the final norm, [T, D]; with rows_R (i64 [R],
   // in any order, also more than once) those rows alone, [R, D]: of the last layer the others need their keys and
-  // values only.
+  // values only. `adapters`: of the T rows.
   at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
-                     const at::Tensor& rows_R = {}) const;
+                     const at::Tensor& rows_R = {}, const AdapterRows& adapters = {}) const;
 
   // The output head's weight, [V, D]: the embedding itself when tied and not in few bits.
   const ops::Weight& head_VD() const { return head_VD_; }
@@ -64,6 +62,8 @@ class Decoder {
   void share_quantised(const Decoder& from);
   // In few bits too, then as f32.
   at::Tensor parameter(const std::string& name) const;
+  // What adapters can be put on, layer by layer.
+  const std::vector<ProjectionShape>& projections() const { return projections_; }
   const DecoderConfig& config() const { return config_; }
   at::ScalarType dtype() const { return dtype_; }
   at::Device device() const { return device_; }
@@ -85,13 +85,14 @@ class Decoder {
   ops::Weight add_head(const Expect& expect);
   Layer add_layer(int64_t index, const Expect& expect);
   at::Tensor attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const RopeTable::Angles& angles,
-                             Attention& attention, const at::Tensor& rows_R) const;
-  at::Tensor mlp_block(const Layer& layer, const at::Tensor& x_TD) const;
+                             Attention& attention, const at::Tensor& rows_R, const AdapterRows& adapters) const;
+  at::Tensor mlp_block(const Layer& layer, const at::Tensor& x_TD, const AdapterRows& adapters) const;
 
   DecoderConfig config_;
   at::ScalarType dtype_;
   at::Device device_;
   std::vector<Parameter> parameters_;
+  std::vector<ProjectionShape> projections_;
   std::vector<Layer> layers_;
   QuantOf quant_of_;
   std::vector<QuantParameter> quantised_;
@@ -106,5 +107,16 @@ Decoder::QuantOf quant_all(std::optional<ops::QuantKind> kind);
 
 // Every parameter; ERR_STATE when some weights are in few bits, which no step may change.
 const std::vector<Parameter>& trainable(const Decoder& decoder);
+
+// A decoder as it is, or with an adapter on it: what generates and what is trained.
+struct Policy {
+  std::shared_ptr<Decoder> decoder;
+  std::shared_ptr<Adapter> adapter;  // null without one
+
+  // What training changes: the adapter's numbers alone where there is one.
+  const std::vector<Parameter>& parameters() const { return adapter ? adapter->parameters() : trainable(*decoder); }
+  AdapterRows rows() const { return AdapterRows(adapter); }
+  void changed() const { adapter ? adapter->changed() : decoder->weights_changed(); }
+};
 
 }  // namespace seekrl::model

@@ -9,7 +9,8 @@
 
 namespace seekrl::model {
 
-at::Tensor score_logprobs(const Decoder& decoder, const std::vector<int64_t>& ids) {
+at::Tensor score_logprobs(const Policy& policy, const std::vector<int64_t>& ids) {
+  const Decoder& decoder = *policy.decoder;
   const auto count = static_cast<int64_t>(ids.size());
   for (const int64_t id : ids) {
     require(id >= 0 && id < decoder.config().vocab_size, ErrorCode::kRange, "id: expected 0 to ",
@@ -20,7 +21,7 @@ at::Tensor score_logprobs(const Decoder& decoder, const std::vector<int64_t>& id
   const at::Tensor ids_T = at::tensor(ids, at::kLong).to(decoder.device());
   const at::Tensor positions_T = at::arange(count - 1, ids_T.options());
   SpanAttention attention({{0, count - 1}, {}});
-  const at::Tensor hidden_TD = decoder.forward(ids_T.slice(0, 0, count - 1), positions_T, attention);
+  const at::Tensor hidden_TD = decoder.forward(ids_T.slice(0, 0, count - 1), positions_T, attention, {}, policy.rows());
   return ops::token_logprob(hidden_TD, decoder.head_VD(), ids_T.slice(0, 1), 1.0).logprob_R;
 }
 

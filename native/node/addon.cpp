@@ -5,6 +5,7 @@
 
 #include "node/environment.h"
 #include "node/guard.h"
+#include "node/model/adapter_api.h"
 #include "node/model/encoder_api.h"
 #include "node/model/engine_api.h"
 #include "node/model/model_api.h"
@@ -42,6 +43,7 @@ static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   exports["setNumThreads"] = Napi::Function::New(env, set_num_threads);
   exports["setErrorClass"] = Napi::Function::New(env, set_error_class);
   export_model(env, exports);
+  export_adapter(env, exports);
   export_engine(env, exports);
   export_train(env, exports);
   export_vectors(env, exports);

@@ -69,6 +69,7 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
                                  x.const_data_ptr<float>() + first * d, scale_M.const_data_ptr<float>() + first,
                                  wide_D.const_data_ptr<float>(), count, d);
     });
+    if (!context->needs_input_grad(1)) return {x_grad, at::Tensor(), at::Tensor()};
     const at::Tensor target = gradient_target(weight_D);
     target.add_(weight_grads_BD.sum(0));
     return {x_grad, gradient_result(weight_D, target), at::Tensor()};

@@ -211,9 +211,11 @@ class ComposedFunction : public torch::autograd::Function<ComposedFunction> {
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
-    const at::Tensor hidden_RD = saved[0].detach(), weight_VD = saved[1].detach().requires_grad_();
+    const bool is_trained = context->needs_input_grad(1);
+    const at::Tensor hidden_RD = saved[0].detach(), weight_VD = saved[1].detach().requires_grad_(is_trained);
     const double temperature = context->saved_data["temperature"].toDouble();
-    at::Tensor hidden_grad = at::empty_like(hidden_RD), weight_grad = at::zeros_like(weight_VD);
+    at::Tensor hidden_grad = at::empty_like(hidden_RD);
+    at::Tensor weight_grad = is_trained ? at::zeros_like(weight_VD) : at::Tensor();
     for_chunks(hidden_RD, weight_VD.size(0), [&](int64_t first, int64_t rows) {
       const c10::AutoGradMode with_grad(true);
       const at::Tensor hidden = hidden_RD.narrow(0, first, rows).detach().requires_grad_();
@@ -224,9 +226,11 @@ class ComposedFunction : public torch::autograd::Function<ComposedFunction> {
         wanted.push_back(results[i]);
         wanted_grads.push_back(grads[i].narrow(0, first, rows));
       }
-      const variable_list found = torch::autograd::grad(wanted, {hidden, weight_VD}, wanted_grads);
+      variable_list trained = {hidden};
+      if (is_trained) trained.push_back(weight_VD);
+      const variable_list found = torch::autograd::grad(wanted, trained, wanted_grads);
       hidden_grad.narrow(0, first, rows).copy_(found[0]);
-      weight_grad.add_(found[1]);
+      if (is_trained) weight_grad.add_(found[1]);
     });
     return {hidden_grad, weight_grad, at::Tensor(), at::Tensor()};
   }

@@ -20,9 +20,9 @@ std::vector<model::Parameter> zero_head(const model::Decoder& trunk) {
 }
 
 // A tied or separate output head takes no part in the values; only the trunk and the value head are trained.
-std::vector<model::Parameter> trained(const model::Decoder& trunk, const std::vector<model::Parameter>& head) {
+std::vector<model::Parameter> trained(const model::Policy& trunk, const std::vector<model::Parameter>& head) {
   std::vector<model::Parameter> result;
-  for (const auto& parameter : model::trainable(trunk)) {
+  for (const auto& parameter : trunk.parameters()) {
     if (parameter.name != "lm_head.weight") result.push_back(parameter);
   }
   result.insert(result.end(), head.begin(), head.end());
@@ -31,11 +31,11 @@ std::vector<model::Parameter> trained(const model::Decoder& trunk, const std::ve
 
 }  // namespace
 
-Critic::Critic(std::shared_ptr<model::Decoder> trunk, AdamWOptions options)
-    : trunk_(std::move(trunk)), head_(zero_head(*trunk_)), optimizer_(trained(*trunk_, head_), options) {}
+Critic::Critic(model::Policy trunk, AdamWOptions options)
+    : trunk_(std::move(trunk)), head_(zero_head(decoder())), optimizer_(trained(trunk_, head_), options) {}
 
 at::Tensor Critic::predict(const Batch& batch) const {
-  const at::Tensor states_RD = row_states(*trunk_, batch);
+  const at::Tensor states_RD = row_states(trunk_, batch);
   return ops::linear(states_RD, head_[0].value, head_[1].value).squeeze(1).to(at::kFloat);
 }
 
@@ -51,6 +51,7 @@ at::Tensor Critic::values(const Batch& batch) const {
 }
 
 ValueStats Critic::accumulate(const Batch& batch, double clip) {
+  check_frozen(trunk_);
   at::AutoGradMode with_grad(true);
   const ValueLoss loss = value_loss(predict(batch), batch, clip);
   optimizer_.backward(loss.value);
@@ -59,7 +60,7 @@ ValueStats Critic::accumulate(const Batch& batch, double clip) {
 
 double Critic::step(double learning_rate) {
   const double norm = optimizer_.step(learning_rate);
-  trunk_->weights_changed();
+  trunk_.changed();
   return norm;
 }
 

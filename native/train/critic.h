@@ -1,4 +1,4 @@
-// A decoder of its own with a value head: predicts the return before each policy token.
+// A decoder or an adapter of its own with a value head: predicts the return before each policy token.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,9 @@ namespace seekrl::train {
 
 class Critic {
  public:
-  // `trunk` belongs to the critic alone. The head starts at zero, so every first value is zero.
-  Critic(std::shared_ptr<model::Decoder> trunk, AdamWOptions options);
+  // `trunk` belongs to the critic alone: the adapter where there is one, else the decoder. The head starts at zero, so
+  // every first value is zero.
+  Critic(model::Policy trunk, AdamWOptions options);
 
   // Values at the batch's rows, f32 [R], without gradients.
   at::Tensor values(const Batch& batch) const;
@@ -27,12 +28,12 @@ class Critic {
   std::vector<model::Parameter> state() const;
 
   AdamW& optimizer() { return optimizer_; }
-  const model::Decoder& trunk() const { return *trunk_; }
+  const model::Decoder& decoder() const { return *trunk_.decoder; }
 
  private:
   at::Tensor predict(const Batch& batch) const;
 
-  std::shared_ptr<model::Decoder> trunk_;
+  model::Policy trunk_;
   std::vector<model::Parameter> head_;
   AdamW optimizer_;
 };

@@ -7,6 +7,9 @@
 namespace seekrl::train {
 
 // [R, D], after the final norm; with gradients when the mode is on.
-at::Tensor row_states(const model::Decoder& decoder, const Batch& batch);
+at::Tensor row_states(const model::Policy& policy, const Batch& batch);
+
+// ERR_STATE when the weights under an adapter have a trainer of their own: their gradients would be wrong.
+void check_frozen(const model::Policy& policy);
 
 }  // namespace seekrl::train

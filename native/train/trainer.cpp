@@ -6,25 +6,26 @@
 
 #include <utility>
 
-#include "base/error.h"
 #include "ops/token_logprob.h"
 #include "train/hidden.h"
 
 namespace seekrl::train {
 
-TokenScores score_tokens(const model::Decoder& decoder, const Batch& batch, double temperature) {
+TokenScores score_tokens(const model::Policy& policy, const Batch& batch, double temperature) {
   at::NoGradGuard no_grad;
-  const auto scores = ops::token_logprob(row_states(decoder, batch), decoder.head_VD(), batch.targets_R, temperature);
+  const auto scores =
+      ops::token_logprob(row_states(policy, batch), policy.decoder->head_VD(), batch.targets_R, temperature);
   return {scores.logprob_R, scores.entropy_R};
 }
 
-Trainer::Trainer(std::shared_ptr<model::Decoder> decoder, AdamWOptions options)
-    : decoder_(std::move(decoder)), optimizer_(model::trainable(*decoder_), options) {}
+Trainer::Trainer(model::Policy policy, AdamWOptions options)
+    : policy_(std::move(policy)), optimizer_(policy_.parameters(), options) {}
 
 LossStats Trainer::accumulate(const Batch& batch, const LossOptions& options) {
+  check_frozen(policy_);
   at::AutoGradMode with_grad(true);
   const auto scores =
-      ops::token_logprob(row_states(*decoder_, batch), decoder_->head_VD(), batch.targets_R, options.temperature);
+      ops::token_logprob(row_states(policy_, batch), decoder().head_VD(), batch.targets_R, options.temperature);
   const Loss loss = policy_loss(scores.logprob_R, scores.entropy_R, batch, options);
   optimizer_.backward(loss.value);
   return loss.stats;
@@ -32,7 +33,7 @@ LossStats Trainer::accumulate(const Batch& batch, const LossOptions& options) {
 
 double Trainer::step(double learning_rate) {
   const double norm = optimizer_.step(learning_rate);
-  decoder_->weights_changed();
+  policy_.changed();
   return norm;
 }
 

@@ -16,27 +16,28 @@ struct TokenScores {
   at::Tensor logprob_R;  // f32
   at::Tensor entropy_R;  // f32
 };
-TokenScores score_tokens(const model::Decoder& decoder, const Batch& batch, double temperature);
+TokenScores score_tokens(const model::Policy& policy, const Batch& batch, double temperature);
 
-// Trains the decoder in place: the engine that shares it sees each update. Device thread only.
+// Trains a decoder in place, or an adapter on one, whose own weights then get no gradients: the engine that shares them
+// sees each update. Device thread only.
 class Trainer {
  public:
-  Trainer(std::shared_ptr<model::Decoder> decoder, AdamWOptions options);
+  Trainer(model::Policy policy, AdamWOptions options);
 
-  // Adds the micro-batch's gradients to the step's.
+  // Adds the micro-batch's gradients to the step's. ERR_STATE when the decoder under the adapter is trained too.
   LossStats accumulate(const Batch& batch, const LossOptions& options);
 
-  // Applies them; the weights' version moves by one. Returns the gradient norm before clipping.
+  // Applies them; the version of what is trained moves by one. Returns the gradient norm before clipping.
   double step(double learning_rate);
 
-  // What a checkpoint holds besides the decoder's weights.
+  // What a checkpoint holds besides the weights.
   std::vector<model::Parameter> state() const { return optimizer_.state(); }
 
   AdamW& optimizer() { return optimizer_; }
-  const model::Decoder& decoder() const { return *decoder_; }
+  const model::Decoder& decoder() const { return *policy_.decoder; }
 
  private:
-  std::shared_ptr<model::Decoder> decoder_;
+  model::Policy policy_;
   AdamW optimizer_;
 };
 

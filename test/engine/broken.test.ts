@@ -105,7 +105,7 @@ test("a command that cannot be carried out fails its own sequence and no other",
   const options = { maxTokens: 30, sampling, stop: [], entropies: false };
   const span = { ...options, stopIds: new Int32Array(), isStreamed: false, maskWords: 0 };
   await engine.start(model.handle, sizes, { bytes: new Uint8Array(), starts: Int32Array.of(0) });
-  engine.open(0, prompt(5), 0);
+  engine.open(0, prompt(5), 0, undefined);
   engine.generate(0, span);
   engine.append(7, prompt(3));
   engine.fork(7, 8, 0);

@@ -182,9 +182,9 @@ test("a mask that is late holds up its own sequence only, and costs no steps", a
     Int32Array.from({ length: words }, (_, word) => (id >> 5 === word ? 1 << (id & 31) : 0));
   const options = { stop: [], stopIds: Int32Array.of(end), isStreamed: true, entropies: false };
   const span = { ...options, sampling: nativeSampling({}, letters.vocabSize) };
-  engine.open(0, start, 0);
+  engine.open(0, start, 0, undefined);
   engine.generate(0, { ...span, maxTokens: 3, maskWords: words });
-  engine.open(1, start, 0);
+  engine.open(1, start, 0, undefined);
   engine.generate(1, { ...span, maxTokens: 20, stopIds: new Int32Array(), maskWords: 0 });
   await until(() => finished.has(1));
   assert.deepEqual([told.get(0), told.get(1)?.length], [undefined, 20]);

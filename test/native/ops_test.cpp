@@ -10,6 +10,7 @@
 #include "ops/attention/span_attention.h"
 #include "ops/products/bf16_matmul.h"
 #include "ops/products/linear.h"
+#include "ops/products/low_rank.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
 #include "ops/silu_mul.h"
@@ -96,6 +97,24 @@ TEST("a product by panels is the product by rows up to f32 sums, and a row's bit
     EXPECT(at::allclose(by_rows, by_panels, 1e-5, 1e-5));
     multiply(ops::bf16_linear_by_panels, alone, m - 1, 1);
     EXPECT(at::equal(alone[0], by_panels[m - 1]));
+  }
+}
+
+TEST("what an adapter adds and its gradients match ATen in double; a row's bits are those it has alone") {
+  at::manual_seed(6);
+  const auto added = [](const Tensors& x) {
+    if (x[0].scalar_type() == at::kFloat) return ops::add_low_rank(x[0].clone(), x[1], x[2], x[3], 0.7);
+    return x[0] + 0.7 * at::linear(at::linear(x[1], x[2]), x[3]);
+  };
+  for (const auto& [m, n, k, r] : {std::array<int64_t, 4>{1, 3, 5, 1}, {100, 70, 33, 4}, {700, 130, 65, 16}}) {
+    const Tensors inputs = {random({m, n}), random({m, k}), random({r, k}), random({n, r})};
+    check_against_double(added, inputs);
+    const at::NoGradGuard no_grad;
+    const Tensor all = added(inputs);
+    for (const int64_t row : {int64_t{0}, m / 2, m - 1}) {
+      const Tensor alone = added({inputs[0].narrow(0, row, 1), inputs[1].narrow(0, row, 1), inputs[2], inputs[3]});
+      EXPECT(alone.equal(all.narrow(0, row, 1)));
+    }
   }
 }
 

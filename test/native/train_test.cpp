@@ -44,7 +44,7 @@ train::Batch make_batch() {
 // Every gradient after one micro-batch, with the backward of another interrupted before when `interrupt` is set.
 std::vector<at::Tensor> gradients(at::ScalarType dtype, bool interrupt) {
   auto decoder = make_decoder(dtype);
-  train::Trainer trainer(decoder, {});
+  train::Trainer trainer({decoder, nullptr}, {});
   const train::Batch batch = make_batch();
   if (interrupt) {
     // The embedding's gradient is the last to be made, so that all others have theirs already.
@@ -111,7 +111,7 @@ TEST("memory that ends while an optimiser is made leaves the model as it was") {
       failing.num_left = num_allowed;
       c10::SetCPUAllocator(&failing, 100);
       try {
-        trainer = std::make_unique<train::Trainer>(decoder, train::AdamWOptions{});
+        trainer = std::make_unique<train::Trainer>(model::Policy{decoder, nullptr}, train::AdamWOptions{});
       } catch (const std::exception&) {
         ++num_refused;
       }

@@ -1,5 +1,5 @@
 /** Opens what training needs; native code is loaded here, on demand. */
-import type { Model } from "../../../lib/model/model.ts";
+import type { Policy } from "../../../lib/model/policy.ts";
 import type { Algorithm } from "../../../lib/train/algorithm/algorithm.ts";
 import type { TrainSequence } from "../../../lib/train/batch/packing.ts";
 import type { AdamWOptions } from "../../../lib/train/learner/learner.ts";
@@ -9,20 +9,20 @@ import type { StepProbe } from "../../../lib/train/probe.ts";
 import type { RlOptions } from "../../../lib/train/rl-options.ts";
 import type { SftOptions } from "../../../lib/train/sft.ts";
 
-/** Opens a trainer of a model. */
-export async function openTrainer(model: Model, weightDecay: number): Promise<Trainer> {
+/** Opens a trainer of a policy. */
+export async function openTrainer(policy: Policy, weightDecay: number): Promise<Trainer> {
   const { Trainer } = await import("../../../lib/train/learner/trainer.ts");
-  return Trainer.open(model, { weightDecay });
+  return Trainer.open(policy, { weightDecay });
 }
 
 /** Opens the learners of an algorithm. */
 export async function openLearners(
-  model: Model,
+  policy: Policy,
   algorithm: Algorithm,
   optimiser: AdamWOptions,
 ): Promise<OpenLearners> {
   const { openLearners: open } = await import("../../../lib/train/open-learners.ts");
-  return open(model, algorithm, optimiser);
+  return open(policy, algorithm, optimiser);
 }
 
 /** Batches and number of steps for a fixed list of sequences. */

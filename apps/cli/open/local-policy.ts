@@ -1,35 +1,95 @@
 /** Opens what commands need. Everything native is loaded here, on demand: help and usage errors work without it. */
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { SeekError } from "../../../lib/base/errors.ts";
 import type { Engine, EngineOptions } from "../../../lib/engine/engine.ts";
+import type { LoraOptions } from "../../../lib/model/adapter.ts";
 import type { Model, ModelOptions } from "../../../lib/model/model.ts";
+import type { Policy } from "../../../lib/model/policy.ts";
 import type { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import type { Detokenizer } from "../../../lib/text/tokenizers/detokenizer.ts";
 import type { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 
-/** A model folder and how to load it. */
-interface ModelChoice extends ModelOptions {
+/** The folders of a policy. */
+interface PolicyFolders {
   readonly model: string;
+  /** Of an adapter on the model. */
+  readonly adapter?: string | undefined;
 }
 
-/** A model folder, how to load it, and how much its engine may hold. */
-interface PolicyFolder extends ModelChoice {
+/** The folders of a policy, and how to load it. */
+interface PolicyChoice extends PolicyFolders, ModelOptions {
+  /** Puts a new adapter on the model. */
+  readonly lora?: LoraOptions | undefined;
+  /** Of the new adapter. @default 0 */
+  readonly seed?: number | undefined;
+}
+
+/** A policy's folders, how to load it, and how much its engine may hold. */
+interface EngineChoice extends PolicyChoice {
   /** For keys and values. @default 1 */
   readonly cacheGib?: number;
 }
 
-/** A policy of this machine: a model with its engine and tokenizer, closed together. */
-export interface LocalPolicy extends AsyncDisposable {
+/** A model, and an adapter on it where one was asked for, closed together. */
+export interface LoadedPolicy extends AsyncDisposable {
+  readonly policy: Policy;
   readonly model: Model;
+}
+
+/** A policy of this machine with its engine and tokenizer, closed together. */
+export interface LocalPolicy extends LoadedPolicy {
   readonly engine: Engine;
   readonly tokenizer: Tokenizer;
   /** Missing when the folder has none. */
   readonly chatTemplate?: ChatTemplate;
 }
 
-/** Loads a model folder's weights. */
-export async function loadModel({ model, dtype, weights, device }: ModelChoice): Promise<Model> {
+/**
+ * The folders of a policy, of which an adapter's own may stand for both.
+ *
+ * @throws ERR_IO when the model that the adapter names is not there
+ */
+export async function policyFolders({ model, adapter }: PolicyFolders): Promise<PolicyFolders> {
+  const isAdapter = existsSync(join(model, "adapter_config.json")) && !existsSync(join(model, "config.json"));
+  if (adapter !== undefined || !isAdapter) return { model, adapter };
+  const { readPeftConfig } = await import("../../../lib/model/peft-config.ts");
+  const { base = "" } = await readPeftConfig(model);
+  if (existsSync(join(base, "config.json"))) return { model: base, adapter: model };
+  const remedy = `Remedy: --model with the model's folder and --adapter ${model}`;
+  throw new SeekError("ERR_IO", `${model}: the model of this adapter is not there: ${base}. ${remedy}`);
+}
+
+/** Loads a model's weights, and an adapter on it. */
+export async function loadPolicy({
+  dtype,
+  weights,
+  device,
+  lora,
+  seed,
+  ...given
+}: PolicyChoice): Promise<LoadedPolicy> {
+  const folders = await policyFolders(given);
   const { Model } = await import("../../../lib/model/model.ts");
-  return Model.load(model, { dtype, weights, device });
+  const { Adapter } = await import("../../../lib/model/adapter.ts");
+  const model = await Model.load(folders.model, { dtype, weights, device });
+  try {
+    const adapter =
+      folders.adapter !== undefined
+        ? await Adapter.load(model, folders.adapter)
+        : lora && (await Adapter.create(model, { ...lora, seed }));
+    return {
+      ...{ model, policy: adapter ?? model },
+      [Symbol.asyncDispose]: async () => {
+        adapter?.close();
+        model.close();
+      },
+    };
+  } catch (error) {
+    model.close();
+    throw error;
+  }
 }
 
 /** Loads a folder's tokenizer. */
@@ -51,10 +111,10 @@ export async function findTokenizer(folder: string): Promise<Tokenizer | undefin
   return hasOne ? loadTokenizer(folder) : undefined;
 }
 
-/** Opens an engine on a model. */
-export async function openEngine(model: Model, options: EngineOptions): Promise<Engine> {
+/** Opens an engine on a policy. */
+export async function openEngine(policy: Policy, options: EngineOptions): Promise<Engine> {
   const { Engine } = await import("../../../lib/engine/engine.ts");
-  return Engine.open(model, options);
+  return Engine.open(policy, options);
 }
 
 /** Text from ids as they come. */
@@ -63,20 +123,18 @@ export async function openDetokenizer(tokenizer: Tokenizer): Promise<Detokenizer
   return new Detokenizer(tokenizer);
 }
 
-/** Opens a model with its engine, tokenizer and chat template. */
-export async function openLocalPolicy({ cacheGib = 1, ...choice }: PolicyFolder): Promise<LocalPolicy> {
+/** Opens a policy with its engine, tokenizer and chat template. */
+export async function openLocalPolicy({ cacheGib = 1, ...given }: EngineChoice): Promise<LocalPolicy> {
+  const choice = { ...given, ...(await policyFolders(given)) };
   const tokenizer = await loadTokenizer(choice.model);
   const chatTemplate = await loadChatTemplate(choice.model);
-  const model = await loadModel(choice);
-  const engine = await openEngine(model, { tokenizer, cacheBytes: cacheGib * 2 ** 30 });
+  const loaded = await loadPolicy(choice);
+  const engine = await openEngine(loaded.policy, { tokenizer, cacheBytes: cacheGib * 2 ** 30 });
   return {
-    model,
-    engine,
-    tokenizer,
-    chatTemplate,
+    ...{ model: loaded.model, policy: loaded.policy, engine, tokenizer, chatTemplate },
     [Symbol.asyncDispose]: async () => {
       await engine.close();
-      model.close();
+      await loaded[Symbol.asyncDispose]();
     },
   };
 }

@@ -72,12 +72,12 @@ export function policiesOf(choice: PolicyChoice): Policy[] {
   }
   const folders = (model ?? []).flatMap(checkpointsOf);
   const names = shortNames(folders);
-  const { dtype, weights, device, cacheGib } = choice;
+  const { adapter, dtype, weights, device, cacheGib } = choice;
   return folders.map((folder, i) => ({
     name: names[i] ?? folder,
-    settings: { model: folder, dtype, weights, device },
-    folder,
-    open: () => openLocalPolicy({ model: folder, dtype, weights, device, cacheGib }),
+    settings: { model: folder, adapter, dtype, weights, device },
+    folder: adapter ?? folder,
+    open: () => openLocalPolicy({ model: folder, adapter, dtype, weights, device, cacheGib }),
   }));
 }
 

@@ -20,7 +20,7 @@ const freeOptions: ReadonlySet<string> = new Set([
 
 /** Options that name files or folders: their content is compared, wherever they stand. */
 const contentOptions: ReadonlySet<string> = new Set([
-  ...["model", "data", "questions", "index.folder", "index.encoder", "reranker.folder", "tools"],
+  ...["model", "adapter", "data", "questions", "index.folder", "index.encoder", "reranker.folder", "tools"],
   ...["recipe.promptFile", "judge.prompt", "judge.relevancePrompt"],
 ]);
 

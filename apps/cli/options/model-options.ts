@@ -4,7 +4,12 @@ import { inGroup } from "../fields.ts";
 
 /** Which model, where its weights live, in which form. */
 export const modelOptions = inGroup("Model", {
-  model: z.string().describe("Model folder: config.json, model.safetensors, tokenizer.json."),
+  model: z
+    .string()
+    .describe(
+      "Model folder: config.json, model.safetensors, tokenizer.json; or an adapter's, which names its model.",
+    ),
+  adapter: z.string().optional().describe("Folder of a LoRA adapter on the model, as peft writes it."),
   dtype: z.enum(["float32", "bfloat16"]).default("float32").describe("Form of the weights in memory."),
   weights: z
     .enum(["int8", "int4", "nf4"])

@@ -13,6 +13,7 @@ import {
 import { UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 import { type AgentOptions, recipeOf } from "./agent-options.ts";
+import { loraChoiceOf, loraOf, loraOptions } from "./lora-options.ts";
 
 const optimizer = z.strictObject({
   decay: z
@@ -56,6 +57,7 @@ export const trainingOptions = inGroup("Training; what is not given is the recip
     .describe("Steps of the policy's linear warm-up (the recipe's share of the steps)."),
   optimizer: optimizer.optional().describe("AdamW's settings."),
   critic: critic.optional().describe("Rates of the critic, where the algorithm has one."),
+  ...loraOptions,
 });
 
 const schema = z.object(trainingOptions);
@@ -79,7 +81,10 @@ export function trainedRecipe(given: TrainingOptions & AgentOptions, parts: Reci
   return {
     ...recipe,
     algorithm: given.algorithm === undefined ? recipe.algorithm : choose(given.algorithm, recipe.algorithm),
-    training: resizedTraining(recipe.training, { ...sizes, ...rates, ...given.optimizer }),
+    training: {
+      ...resizedTraining(recipe.training, { ...sizes, ...rates, ...given.optimizer }),
+      lora: given.lora === undefined ? recipe.training.lora : loraOf(given.lora),
+    },
     sampling: { ...recipe.sampling, ...defined({ temperature }) },
   };
 }
@@ -104,7 +109,7 @@ export function resolvedOptions<Options extends TrainingOptions & AgentOptions>(
   { algorithm, training, sampling, limits }: Recipe,
 ): Options {
   const { steps, batchQuestions, samples, learningRate, warmupSteps } = training;
-  const { decay, weightDecay, beta1, beta2, maxGradNorm } = training;
+  const { decay, weightDecay, beta1, beta2, maxGradNorm, lora } = training;
   const critic = { learningRate: training.criticLearningRate, warmupSteps: training.criticWarmupSteps };
   return {
     ...{ ...given, steps, batchQuestions, samples, learningRate, warmupSteps },
@@ -112,6 +117,7 @@ export function resolvedOptions<Options extends TrainingOptions & AgentOptions>(
     temperature: sampling.temperature ?? given.temperature,
     optimizer: defined({ decay, weightDecay, beta1, beta2, maxGradNorm }),
     critic: algorithm.advantage === "gae" ? critic : given.critic,
+    lora: lora === undefined ? given.lora : loraChoiceOf(lora),
     limits,
   };
 }

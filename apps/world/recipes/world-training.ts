@@ -44,7 +44,8 @@ export const worldSizes = {
     // By the mean over trajectories a right guess in few words teaches several times as much a word as a right answer that
     // was looked up, and the policy unlearns to search.
     algorithm: { epochs: 1, aggregation: "token-mean" },
-    training: { ...quick, steps: 60, batchQuestions: 32, learningRate: 4e-4 },
+    // An adapter is trained where the demo is asked for one.
+    training: { ...quick, steps: 60, batchQuestions: 32, learningRate: 4e-4, lora: undefined },
   },
   "r1-searcher 1": { limits, training: { ...quick, steps: 30, decay: "constant", learningRate: 1.5e-4 } },
   "r1-searcher 2": {

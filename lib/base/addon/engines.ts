@@ -1,5 +1,5 @@
 /** Engines, and the events they send. */
-import type { NativeModel } from "./models.ts";
+import type { NativeAdapter, NativeModel } from "./models.ts";
 
 /** Events of an engine's step: one entry per sequence that it changed, their tokens one after another. */
 export interface NativeEngineEvent {
@@ -52,7 +52,7 @@ export interface NativeEngine {
     sizes: NativeEngineSizes,
     vocabulary: { bytes: Uint8Array; starts: Int32Array },
   ): Promise<void>;
-  open(id: number, ids: Int32Array, seed: number): void;
+  open(id: number, ids: Int32Array, seed: number, adapter: NativeAdapter | undefined): void;
   fork(id: number, child: number, seed: number): void;
   append(id: number, ids: Int32Array): void;
   truncate(id: number, length: number, seed: number | undefined): void;

@@ -35,13 +35,39 @@ export interface NativeModel {
   weightsVersion(): number;
   parameter(name: string): Promise<Float32Array>;
   /** One number fewer than ids. */
-  scoreLogprobs(ids: Int32Array): Promise<Float32Array>;
+  scoreLogprobs(ids: Int32Array, adapter: NativeAdapter | undefined): Promise<Float32Array>;
   close(): void;
 }
 
-/** Models, the exports of native/node/model/model_api.cpp. */
+/** An adapter's native handle: empty until `create` or `copyFrom`, and after `close`. */
+export interface NativeAdapter {
+  create(
+    model: NativeModel,
+    options: {
+      rank: number;
+      alpha: number;
+      rankStabilised: boolean;
+      /** Last parts of projections' names, or `all-linear` alone. */
+      targets: readonly string[];
+      seed: number;
+    },
+  ): Promise<void>;
+  copyFrom(model: NativeModel, source: NativeAdapter): Promise<void>;
+  /** Replaces its numbers in place. */
+  read(tensors: readonly NativeStoredTensor[]): Promise<void>;
+  /** Writes header and tensors, as F32, to a file that replaces `path` when complete. */
+  write(path: string, header: Uint8Array): Promise<void>;
+  mergeInto(model: NativeModel): Promise<void>;
+  tensors(): { name: string; shape: number[] }[];
+  version(): number;
+  parameter(name: string): Promise<Float32Array>;
+  close(): void;
+}
+
+/** Models, the exports of native/node/model/model_api.cpp and adapter_api.cpp. */
 export interface NativeModels {
   readonly ModelHandle: new () => NativeModel;
+  readonly AdapterHandle: new () => NativeAdapter;
 }
 
 /** Encoders, the exports of native/node/model/encoder_api.cpp. */

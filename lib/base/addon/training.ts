@@ -1,5 +1,5 @@
 /** Batches, losses and optimisers: the exports of native/node/train. */
-import type { NativeModel, NativeStoredTensor } from "./models.ts";
+import type { NativeAdapter, NativeModel, NativeStoredTensor } from "./models.ts";
 
 /** A packed micro-batch (native/train/batch.h); every array but the first three has one entry per row, `[R]`. */
 export interface NativeBatch {
@@ -70,7 +70,8 @@ export interface ValueStats {
 
 /** What the handles of policy and critic share. */
 export interface NativeLearner {
-  open(model: NativeModel, optimiser: NativeAdamW): Promise<void>;
+  /** With an adapter it alone is trained. */
+  open(model: NativeModel, adapter: NativeAdapter | undefined, optimiser: NativeAdamW): Promise<void>;
   /** The global gradient norm before clipping. */
   step(learningRate: number): Promise<number>;
   zeroGradients(): Promise<void>;
@@ -101,6 +102,7 @@ export interface NativeTraining {
   /** Log-probability of each row's next token and the entropy of its distribution. */
   tokenLogprobs(
     model: NativeModel,
+    adapter: NativeAdapter | undefined,
     batch: NativeBatch,
     temperature: number,
   ): Promise<{ logprobs: Float32Array; entropies: Float32Array }>;

@@ -1,9 +1,9 @@
-/** A critic: a decoder of its own with a value head, which predicts the return before each policy token. */
+/** A critic: a decoder or an adapter of its own with a value head, which predicts the return before each policy token. */
 
 import { native } from "../../base/addon/native.ts";
 import type { NativeCritic, ValueStats } from "../../base/addon/training.ts";
 import { checkOptions } from "../../base/check-options.ts";
-import type { Model } from "../../model/model.ts";
+import { type Policy, policyParts } from "../../model/policy.ts";
 import { distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { type AdamWOptions, adamW, Learner } from "./learner.ts";
@@ -12,7 +12,7 @@ import { defaultMaxTokens } from "./trainer.ts";
 export type { ValueStats } from "../../base/addon/training.ts";
 
 /**
- * Predicts values; its head starts at zero, its trunk as a copy of a model.
+ * Predicts values; its head starts at zero, its trunk as a copy of a model, or of an adapter on the same model.
  *
  * @example
  * await using critic = await Critic.open(policy);
@@ -21,26 +21,28 @@ export type { ValueStats } from "../../base/addon/training.ts";
 export class Critic extends Learner {
   /** @internal */
   declare protected readonly handle: NativeCritic;
-  /** The decoder under the head; the critic's own. */
-  readonly trunk: Model;
+  /** What stands under the head; the critic's own. */
+  readonly trunk: Policy;
 
-  private constructor(handle: NativeCritic, trunk: Model) {
+  private constructor(handle: NativeCritic, trunk: Policy) {
     super(handle);
     this.trunk = trunk;
   }
 
   /**
-   * Copies a model and puts a value head on it.
+   * Copies a model, or an adapter alone, and puts a value head on it.
    *
-   * @param model - where the trunk's weights come from; it is not changed
+   * @param policy - where the trunk's weights come from; it is not changed
    * @param optimiser - AdamW's settings
    * @returns the critic, to be closed
-   * @throws ERR_MEMORY when the copy does not fit; ERR_STATE when the model is closed
+   * @throws ERR_MEMORY when the copy does not fit; ERR_STATE when the policy is closed; ERR_ARGUMENT for
+   *   an adapter with dropout
    */
-  static async open(model: Model, optimiser: AdamWOptions = {}): Promise<Critic> {
-    const trunk = await model.clone();
+  static async open(policy: Policy, optimiser: AdamWOptions = {}): Promise<Critic> {
+    policyParts(policy, "Critic.open").adapter?.checkTrainable();
+    const trunk = await policy.clone();
     const handle = new (native().CriticHandle)();
-    await handle.open(trunk.handle, adamW(optimiser));
+    await handle.open(...policyParts(trunk, "critic").handles, adamW(optimiser));
     return new Critic(handle, trunk);
   }
 

@@ -4,6 +4,7 @@ import { native } from "../../base/addon/native.ts";
 import type { LossStats, NativeLossOptions, NativeTrainer } from "../../base/addon/training.ts";
 import { checkOptions, type OptionKinds, optionsOf } from "../../base/check-options.ts";
 import type { Model } from "../../model/model.ts";
+import { type Policy, policyParts } from "../../model/policy.ts";
 import { distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { type AdamWOptions, adamW, Learner } from "./learner.ts";
@@ -95,21 +96,22 @@ interface SequenceScores {
  * Scores every row of every sequence under a model, without gradients: the reference policy, or the policy itself
  * before an update.
  *
- * @param model - any model
+ * @param policy - any model, or an adapter on one
  * @param sequences - what to score
  * @param options - `temperature` divides the logits; `maxTokens` bounds one forward
  * @returns natural logs and nats, one array per sequence, one entry per row
  * @throws ERR_RANGE for an id outside the vocabulary
  */
 export async function scoreSequences(
-  model: Model,
+  policy: Policy,
   sequences: readonly TrainSequence[],
   options: { readonly temperature?: number; readonly maxTokens?: number } = {},
 ): Promise<SequenceScores> {
   const { temperature = 1, maxTokens = defaultMaxTokens } = options;
+  const { handles } = policyParts(policy, "scoreSequences");
   const [logprobs, entropies] = [emptyRows(sequences), emptyRows(sequences)];
   await forEachMicroBatch(sequences.map(withoutArrays), { maxTokens }, async (batch, pieces) => {
-    const scores = await native().tokenLogprobs(model.handle, batch, temperature);
+    const scores = await native().tokenLogprobs(...handles, batch, temperature);
     distribute(scores.logprobs, pieces, logprobs);
     distribute(scores.entropies, pieces, entropies);
   });
@@ -117,7 +119,8 @@ export async function scoreSequences(
 }
 
 /**
- * Trains a model in place; an engine that shares it samples from the new weights at once.
+ * Trains a model in place, or an adapter on one, whose weights then stay as they are and take no memory for gradients; an
+ * engine that shares them samples from the new weights at once.
  *
  * @example
  * await using trainer = await Trainer.open(model, { weightDecay: 0 });
@@ -127,26 +130,34 @@ export async function scoreSequences(
 export class Trainer extends Learner {
   /** @internal */
   declare protected readonly handle: NativeTrainer;
-  /** The policy. */
-  readonly model: Model;
+  /** What is trained. */
+  readonly policy: Policy;
 
-  private constructor(handle: NativeTrainer, model: Model) {
+  private constructor(handle: NativeTrainer, policy: Policy) {
     super(handle);
-    this.model = model;
+    this.policy = policy;
+  }
+
+  /** The policy's model; that under the adapter where an adapter is trained. */
+  get model(): Model {
+    return policyParts(this.policy, "trainer").model;
   }
 
   /**
-   * Allocates gradients and moments for a model.
+   * Allocates gradients and moments for a model or an adapter.
    *
-   * @param model - the policy; it stays the caller's to close
+   * @param policy - what is trained; it stays the caller's to close
    * @param optimiser - AdamW's settings
    * @returns the trainer, to be closed
-   * @throws ERR_MEMORY when they do not fit; ERR_STATE when the model is closed or has another trainer
+   * @throws ERR_MEMORY when they do not fit; ERR_STATE when the policy is closed or has another trainer; ERR_ARGUMENT for
+   *   an adapter with dropout
    */
-  static async open(model: Model, optimiser: AdamWOptions = {}): Promise<Trainer> {
+  static async open(policy: Policy, optimiser: AdamWOptions = {}): Promise<Trainer> {
+    const { handles, adapter } = policyParts(policy, "Trainer.open");
+    adapter?.checkTrainable();
     const handle = new (native().TrainerHandle)();
-    await handle.open(model.handle, adamW(optimiser));
-    return new Trainer(handle, model);
+    await handle.open(...handles, adamW(optimiser));
+    return new Trainer(handle, policy);
   }
 
   /**
@@ -177,7 +188,7 @@ export class Trainer extends Learner {
   }
 
   /**
-   * Log-probabilities of the rows under the policy; {@link scoreSequences} gives entropies and takes any model.
+   * Log-probabilities of the rows under the policy; {@link scoreSequences} gives entropies and takes any policy.
    *
    * @param sequences - what to score
    * @param options - `temperature` divides the logits; `maxTokens` bounds one forward
@@ -189,6 +200,6 @@ export class Trainer extends Learner {
     options: { readonly temperature?: number; readonly maxTokens?: number } = {},
   ): Promise<Float32Array[]> {
     checkOptions("trainer.logprobs", options, { temperature: "number", maxTokens: "number" });
-    return (await scoreSequences(this.model, sequences, options)).logprobs;
+    return (await scoreSequences(this.policy, sequences, options)).logprobs;
   }
 }

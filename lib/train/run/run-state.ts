@@ -4,8 +4,9 @@ import type { z } from "zod";
 import { native } from "../../base/addon/native.ts";
 import { SeekError } from "../../base/errors.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
-import type { Model } from "../../model/model.ts";
+import { Adapter } from "../../model/adapter.ts";
 import { findWeights } from "../../model/model-folder.ts";
+import type { Policy } from "../../model/policy.ts";
 import type { Critic } from "../learner/critic.ts";
 import type { Trainer } from "../learner/trainer.ts";
 import type { Checkpoint } from "./checkpoint.ts";
@@ -52,8 +53,9 @@ export type SavedState = z.infer<ReturnType<typeof savedState>>;
 const policyState = "trainer.safetensors";
 const criticFolder = "critic";
 
-async function readInto(model: Model, folder: string): Promise<void> {
-  await native().readWeights(model.handle, await findWeights(folder));
+async function readInto(policy: Policy, folder: string): Promise<void> {
+  if (policy instanceof Adapter) return policy.read(folder);
+  await native().readWeights(policy.handle, await findWeights(folder));
 }
 
 /** Sets weights and optimisers back to a checkpoint. @throws ERR_STATE when it is another run's; ERR_FORMAT; ERR_IO */
@@ -72,7 +74,7 @@ export async function restore(
     throw new SeekError("ERR_STATE", `${folder}: ${what}. Give more, or choose another folder`);
   }
   const { trainer, critic } = subject;
-  await readInto(trainer.model, folder);
+  await readInto(trainer.policy, folder);
   await trainer.loadState(join(folder, policyState), saved.policySteps);
   if (critic !== undefined) {
     const trunk = join(folder, criticFolder);
@@ -84,7 +86,7 @@ export async function restore(
 
 /** Writes weights and optimisers. @throws ERR_IO; ERR_RANGE when a weight is not finite */
 export async function writeWeights(folder: string, { trainer, critic }: RunSubject): Promise<void> {
-  await trainer.model.save(folder);
+  await trainer.policy.save(folder);
   await trainer.saveState(join(folder, policyState));
   if (critic !== undefined) {
     await critic.trunk.save(join(folder, criticFolder));

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { countKind, optionsOf, wholeKind } from "../../base/check-options.ts";
 import { removeTemporaries, writeFileAtomic } from "../../base/files/files.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
+import { Adapter } from "../../model/adapter.ts";
 import { latestCheckpoint, readCheckpoint, removeLeftovers, writeCheckpoint } from "./checkpoint.ts";
 import { explainNonFinite } from "./non-finite.ts";
 import { RunLogs } from "./run-logs.ts";
@@ -55,8 +56,13 @@ export const runKind = optionsOf<RunOptions>(
 
 const modelFolder = "model";
 
-function settingsOf({ kind, seed, critic, settings }: RunSubject, { settings: given }: RunOptions): Settings {
-  return { ...given, ...settings, kind, seed, critic: critic !== undefined };
+function settingsOf(
+  { kind, seed, trainer, critic, settings }: RunSubject,
+  { settings: given }: RunOptions,
+): Settings {
+  const { policy } = trainer;
+  const lora = policy instanceof Adapter ? policy.shape : undefined;
+  return { ...given, ...settings, kind, seed, lora, critic: critic !== undefined };
 }
 
 /** What killed processes left: who holds the folder's lock knows that nobody is writing it. */
@@ -184,7 +190,7 @@ export class Run {
   /** Writes the model that the run ends with. @returns its folder @throws ERR_IO; ERR_RANGE when a weight is not finite */
   async saveModel(): Promise<string> {
     const folder = join(this.#options.folder, modelFolder);
-    await this.#subject.trainer.model.save(folder);
+    await this.#subject.trainer.policy.save(folder);
     await this.#options.onCheckpoint?.(folder);
     return folder;
   }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "engine/engine.h"
 #include "node/guard.h"
+#include "node/model/adapter_api.h"
 #include "node/model/model_api.h"
 #include "node/values.h"
 
@@ -237,14 +238,14 @@ Napi::Value EngineHandle::start(const Napi::CallbackInfo& info) {
   });
 }
 
-// open(id, ids, seed)
+// open(id, ids, seed, adapter or undefined)
 Napi::Value EngineHandle::open(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const int32_t id = id_of(info[0]);
     return host_->post_command(
-        info.Env(), id, [id, ids = to_ids(info[1], "ids"), seed = seed_of(info[2])](engine::Engine& engine) mutable {
-          engine.open(id, std::move(ids), seed);
-        });
+        info.Env(), id,
+        [id, ids = to_ids(info[1], "ids"), seed = seed_of(info[2]), adapter = AdapterHandle::adapter_of(info[3])](
+            engine::Engine& engine) mutable { engine.open(id, std::move(ids), seed, std::move(adapter)); });
   });
 }
 

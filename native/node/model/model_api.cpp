@@ -7,6 +7,7 @@
 #include "model/score.h"
 #include "model/weights.h"
 #include "node/guard.h"
+#include "node/model/adapter_api.h"
 #include "node/tensor_values.h"
 #include "node/values.h"
 
@@ -179,13 +180,13 @@ Napi::Value ModelHandle::parameter(const Napi::CallbackInfo& info) {
   });
 }
 
-// scoreLogprobs(ids): Float32Array of one fewer
+// scoreLogprobs(ids, adapter or undefined): Float32Array of one fewer
 Napi::Value ModelHandle::score_logprobs(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(
         info.Env(), device_queue(),
-        [decoder = decoder(), tokens = to_ids(info[0], "ids")] {
-          return to_floats(model::score_logprobs(*decoder, tokens));
+        [policy = model::Policy{decoder(), AdapterHandle::adapter_of(info[1])}, tokens = to_ids(info[0], "ids")] {
+          return to_floats(model::score_logprobs(policy, tokens));
         },
         to_float32_array);
   });

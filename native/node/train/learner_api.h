@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "node/guard.h"
-#include "node/model/model_api.h"
+#include "node/model/adapter_api.h"
 #include "node/tensor_values.h"
 #include "node/train/train_values.h"
 #include "node/values.h"
@@ -43,7 +43,8 @@ class LearnerSlot {
 };
 
 // The handle of a train::Trainer or train::Critic; every call is a task on the device queue. `new Handle()` is empty
-// until open(model, optimiserOptions) resolves. A Handle has a kName, for its errors, and an `accumulate` of its own.
+// until open(model, adapter or undefined, optimiserOptions)
+// resolves. A Handle has a kName, for its errors, and an `accumulate` of its own.
 template <class Handle, class Learner>
 class LearnerHandle : public Napi::ObjectWrap<Handle> {
  public:
@@ -75,8 +76,8 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
     return guard(info.Env(), [&] {
       return post(
           info.Env(), device_queue(),
-          [decoder = ModelHandle::decoder_of(info[0]), options = to_adamw_options(info[1])] {
-            return std::make_shared<Learner>(decoder, options);
+          [policy = policy_of(info[0], info[1]), options = to_adamw_options(info[2])] {
+            return std::make_shared<Learner>(policy, options);
           },
           [slot = slot_](Napi::Env env, const std::shared_ptr<Learner>& learner) -> Napi::Value {
             slot->fill(learner);

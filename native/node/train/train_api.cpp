@@ -1,11 +1,13 @@
 // The policy's trainer for JavaScript: every call is a task on the device queue.
 #include "node/train/train_api.h"
 
+#include "node/model/model_api.h"
+
 namespace seekrl::node {
 
 namespace {
 
-// tokenLogprobs(model, batch, temperature): {logprobs, entropies}, one per row.
+// tokenLogprobs(model, adapter or undefined, batch, temperature): {logprobs, entropies}, one per row.
 Napi::Value token_logprobs(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     struct Scores {
@@ -13,10 +15,10 @@ Napi::Value token_logprobs(const Napi::CallbackInfo& info) {
     };
     return post(
         info.Env(), device_queue(),
-        [decoder = ModelHandle::decoder_of(info[0]), arrays = to_batch_arrays(info[1]),
-         temperature = to_number(info[2], "temperature")] {
-          const auto batch = train::make_batch(arrays, decoder->config().vocab_size, decoder->device());
-          const auto scores = train::score_tokens(*decoder, batch, temperature);
+        [policy = policy_of(info[0], info[1]), arrays = to_batch_arrays(info[2]),
+         temperature = to_number(info[3], "temperature")] {
+          const auto batch = train::make_batch(arrays, policy.decoder->config().vocab_size, policy.decoder->device());
+          const auto scores = train::score_tokens(policy, batch, temperature);
           return Scores{to_floats(scores.logprob_R), to_floats(scores.entropy_R)};
         },
         [](Napi::Env env, const Scores& scores) -> Napi::Value {

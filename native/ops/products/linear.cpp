@@ -49,27 +49,33 @@ at::Tensor bias_gradient(const at::Tensor& bias_N, const at::Tensor& y_grad_MN) 
   return gradient_result(bias_N, target);
 }
 
+// What backward reads of x: nothing when the weight is frozen.
+at::Tensor kept_for(const at::Tensor& weight_NK, const at::Tensor& x) {
+  return weight_NK.requires_grad() ? x : at::Tensor();
+}
+
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x_MK, const at::Tensor& weight_NK,
                             const std::optional<at::Tensor>& bias_N) {
     const at::Tensor bias = bias_N.value_or(at::Tensor());
-    context->save_for_backward({x_MK, weight_NK, bias});
+    context->save_for_backward({kept_for(weight_NK, x_MK), weight_NK, bias});
     return forward_cpu(x_MK, weight_NK, bias);
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
-    const at::Tensor x = saved[0].contiguous(), weight = saved[1].contiguous(), y_grad = grads[0].contiguous();
-    const int64_t m = x.size(0), n = weight.size(0), k = x.size(1);
+    const at::Tensor weight = saved[1].contiguous(), y_grad = grads[0].contiguous();
+    const int64_t m = y_grad.size(0), n = weight.size(0), k = weight.size(1);
     const float* y_grad_data = y_grad.const_data_ptr<float>();
     at::Tensor x_grad, weight_grad;
     if (context->needs_input_grad(0)) {
-      x_grad = at::empty({m, k}, x.options());
+      x_grad = at::empty({m, k}, y_grad.options());
       parallel_matmul(x_grad.mutable_data_ptr<float>(), k, {y_grad_data, n, 1}, {weight.const_data_ptr<float>(), k, 1},
                       m, k, n, kernels::Start::kZero, nullptr);
     }
     if (context->needs_input_grad(1)) {
+      const at::Tensor x = saved[0].contiguous();
       weight_grad = gradient_target(weight);
       parallel_matmul(weight_grad.mutable_data_ptr<float>(), k, {y_grad_data, 1, n}, {x.const_data_ptr<float>(), k, 1},
                       n, k, m, kernels::Start::kSelf, nullptr);
@@ -95,7 +101,7 @@ class Bf16LinearFunction : public torch::autograd::Function<Bf16LinearFunction> 
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x_MK, const at::Tensor& weight_NK,
                             const std::optional<at::Tensor>& bias_N) {
     const at::Tensor rounded = rounded_rows(x_MK), bias = bias_N.value_or(at::Tensor());
-    context->save_for_backward({rounded, weight_NK, bias});
+    context->save_for_backward({kept_for(weight_NK, rounded), weight_NK, bias});
     return forward_bf16(rows_of(rounded, x_MK.size(1)), weight_NK, bias);
   }
 

@@ -112,6 +112,8 @@ test("the documentation's tables are those of the schema", async () => {
     assert.ok(form);
     assert.ok(training.includes(`${keyTable(form)}\n`), `docs/training.md should hold:\n${keyTable(form)}`);
   }
+  const [lora] = field("lora")?.forms ?? [];
+  assert.ok(lora && (await page("lora.md")).includes(`${keyTable(lora)}\n`), lora && keyTable(lora));
 });
 
 test("help is grouped, names every option and key, and keeps to the width of the terminal", () => {

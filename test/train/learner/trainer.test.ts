@@ -247,7 +247,7 @@ test("a handle that is closed before it has opened lets go of the model", async 
     maxGradNorm: 1,
   };
   for (const handle of [new (native().TrainerHandle)(), new (native().CriticHandle)()]) {
-    const opened = handle.open(model.handle, optimiser);
+    const opened = handle.open(model.handle, undefined, optimiser);
     handle.close();
     await opened;
     assert.throws(() => handle.stateTensors(), { code: "ERR_STATE" });

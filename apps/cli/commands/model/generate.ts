@@ -8,7 +8,13 @@ import type { Sequence } from "../../../../lib/engine/sequence.ts";
 import type { GenerateOptions, Span } from "../../../../lib/engine/span.ts";
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
-import { findTokenizer, loadModel, openDetokenizer, openEngine } from "../../open/local-policy.ts";
+import {
+  findTokenizer,
+  loadPolicy,
+  openDetokenizer,
+  openEngine,
+  policyFolders,
+} from "../../open/local-policy.ts";
 import { constraintOptions, idsOption, modelOptions, samplingOptions } from "../../options/model-options.ts";
 
 const options = z.strictObject({
@@ -33,10 +39,11 @@ export const generateCommand = command({
     if ((given.prompt === undefined) === (given.ids === undefined)) {
       throw new UsageError("expected either --prompt or --ids");
     }
-    const tokenizer = await findTokenizer(given.model);
+    const folders = await policyFolders(given);
+    const tokenizer = await findTokenizer(folders.model);
     const promptIds = encodePrompt(given, tokenizer);
-    await using model = await loadModel(given);
-    await using engine = await openEngine(model, tokenizer ? { tokenizer } : {});
+    await using loaded = await loadPolicy({ ...given, ...folders });
+    await using engine = await openEngine(loaded.policy, tokenizer ? { tokenizer } : {});
     const spans = await sample(engine, promptIds, given, io, tokenizer);
     io.result({
       samples: spans.map(({ ids, logprobs, stop }) => {

@@ -9,7 +9,7 @@ import { spansText } from "../../../lint/render.ts";
 import type { LintSubject } from "../../../lint/subject.ts";
 import { worldSearch } from "../../../lint/world-search.ts";
 import { type CommandIo, command } from "../../command.ts";
-import { openLocalPolicy } from "../../open/local-policy.ts";
+import { openLocalPolicy, policyFolders } from "../../open/local-policy.ts";
 import { agentOptions, openEnvironment, recipeOf } from "../../options/agent-options.ts";
 import { modelOptions } from "../../options/model-options.ts";
 import { tableOf } from "../../report/table.ts";
@@ -29,11 +29,12 @@ export const lintCommand = command({
     const world = worldSearch();
     await using environment = await openEnvironment(options, world.search);
     const recipe = recipeOf(options, { tools: environment.tools });
-    await using policy = await openLocalPolicy(options);
-    const { ids } = await readTokenizerConfig(options.model);
+    const folders = await policyFolders(options);
+    await using policy = await openLocalPolicy({ ...options, ...folders });
+    const { ids } = await readTokenizerConfig(folders.model);
     const report = await runLint({
       ...{ parts: agentPartsOf(policy, recipe, environment.search), reward: recipe.reward },
-      ...{ tokenizer: policy.tokenizer, model: policy.model },
+      ...{ tokenizer: policy.tokenizer, model: policy.policy },
       signal: io.signal,
       question: { id: "lint", question: options.question ?? world.question, answers: [] },
       endIds: ids.eos_token_id ?? undefined,

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { z } from "zod";
 import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
 import { command, UsageError } from "../../command.ts";
-import { loadModel } from "../../open/local-policy.ts";
+import { loadPolicy } from "../../open/local-policy.ts";
 
 const options = z.strictObject({
   model: z.string().describe("model folder to read"),
@@ -28,7 +28,8 @@ export const quantizeCommand = command({
   run: async ({ model: from, out, weights, dtype }, io) => {
     if (resolve(from) === resolve(out)) throw new UsageError("OUT: expected another folder than the model's");
     if (existsSync(join(out, "config.json"))) throw new UsageError(`OUT: ${out} holds a model already`);
-    await using model = await loadModel({ model: from, dtype, weights });
+    await using loaded = await loadPolicy({ model: from, dtype, weights });
+    const { model } = loaded;
     await model.save(out);
     await copyTokenizer(from, out);
     const [before, after] = [await weightBytes(from), await weightBytes(out)];

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { RecipeFigures, RecipeSummary } from "../../../demo/recipe-report.ts";
 import { formatLearning } from "../../../world/recipes/world-training.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
+import { loraOf, loraOption } from "../../options/lora-options.ts";
 import { modelOptions } from "../../options/model-options.ts";
 import { type RecipeChoice, recipeSchema } from "../../options/recipe-options.ts";
 import { stagesOnWorld } from "../../options/world-stages.ts";
@@ -21,6 +22,7 @@ const options = z.strictObject({
     .describe("sets a thorough teacher's demonstrations beside RL; without --recipe"),
   fromScratch: z.boolean().default(false).describe("trains the start model too, by SFT; without --recipe"),
   seed: z.int().min(0).default(0).describe("of the world, the questions' order and every sampled token"),
+  lora: loraOption,
   device: modelOptions.device,
   out: z
     .string()
@@ -49,6 +51,7 @@ async function showBothModes(given: Options, io: CommandIo): Promise<void> {
   const { seed, quick, compare, fromScratch, device, out = "runs/demo" } = given;
   const { summary, table, curves, traces, ask } = await runDemo({
     ...{ seed, quick, compare, fromScratch, device, out },
+    lora: loraOf(given.lora),
     ...{ onLine: io.log, signal: io.signal },
   });
   for (const [title, trace] of traces) io.write(`\n--- ${title}\n${trace}\n`);
@@ -66,6 +69,7 @@ async function trainRecipe(given: Given, io: CommandIo): Promise<void> {
   const { seed, quick, device, recipe, out = join("runs/demo", folderName(recipe)) } = given;
   const { summary, ask } = await runRecipeDemo({
     ...{ out, seed, quick, device, stages, choice: recipe, start: formatLearning[recipe.name] },
+    lora: loraOf(given.lora),
     ...{ onLine: io.log, signal: io.signal },
   });
   io.write(`\n${summary.questions} held-out questions, greedily\n${summaryTable(summary)}`);

@@ -11,10 +11,11 @@ import type { TrainSequence } from "../../../../lib/train/batch/packing.ts";
 import { normaliseWeights, sftSequence } from "../../../../lib/train/batch/sequence.ts";
 import type { Trainer } from "../../../../lib/train/learner/trainer.ts";
 import type { SftOptions } from "../../../../lib/train/sft.ts";
-import { command } from "../../command.ts";
+import { command, UsageError } from "../../command.ts";
 import { openTrainer, planEpochs, runSft } from "../../open/learners.ts";
-import { loadChatTemplate, loadModel, loadTokenizer } from "../../open/local-policy.ts";
+import { loadChatTemplate, loadPolicy, loadTokenizer, policyFolders } from "../../open/local-policy.ts";
 import { doneIn, runFolderOf } from "../../open/run-folder.ts";
+import { loraOf, loraOption, oneAdapter } from "../../options/lora-options.ts";
 import { modelOptions, runOptions } from "../../options/model-options.ts";
 import { Pace } from "../../report/pace.ts";
 import { sftStepLine } from "../../report/training-report.ts";
@@ -40,6 +41,7 @@ const schema = z.strictObject({
   warmupSteps: z.int().min(0).default(0).describe("steps of linear warm-up"),
   decay: z.enum(["constant", "linear", "cosine"]).default("cosine").describe("what follows the warm-up"),
   weightDecay: z.number().min(0).default(0.01).describe("AdamW's"),
+  lora: loraOption,
   otherWeight: z.number().min(0).default(0).describe("weight of prompt and observation tokens"),
 });
 
@@ -49,17 +51,23 @@ export const sftCommand = command({
   summary: "fine-tunes a model on written conversations; the loss sees the policy's tokens only",
   goesOn: "from the last finished step",
   options: schema,
-  run: async (options, io) => {
+  run: async (given, io) => {
+    const options = { ...given, ...(await policyFolders(given)) };
+    const lora = loraOf(options.lora);
+    if (lora !== undefined && options.adapter !== undefined) throw new UsageError(oneAdapter);
     const { model: start, data, validation, seed, otherWeight, microBatchTokens: maxTokens } = options;
     const parts = { tokenizer: await loadTokenizer(start), chatTemplate: await loadChatTemplate(start) };
     const planned = await planEpochs(await readSequences(data, parts, otherWeight), options);
     const held = validation === undefined ? [] : await readSequences(validation, parts, otherWeight);
-    await using model = await loadModel(options);
-    await using trainer = await openTrainer(model, options.weightDecay);
+    await using loaded = await loadPolicy({ ...options, lora });
+    const { policy, model } = loaded;
+    await using trainer = await openTrainer(policy, options.weightDecay);
     const pace = new Pace();
     const { steps } = planned;
     const [parameters, rate] = [model.numParameters.toLocaleString("en-US"), options.learningRate];
     io.log(`model      ${start}: ${parameters} parameters, ${model.dtype} on ${options.device}`);
+    if (policy !== model)
+      io.log(`adapter    ${policy.numParameters.toLocaleString("en-US")} parameters are trained`);
     io.log(`updates    ${steps} steps of ${options.batchSize} conversations, rate ${rate}`);
     let loss = Number.NaN;
     await runSft({

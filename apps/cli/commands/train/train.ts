@@ -10,11 +10,12 @@ import { trainingMemory } from "../../../../lib/train/memory.ts";
 import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { openLearners, probe, runRl } from "../../open/learners.ts";
-import { type LocalPolicy, openLocalPolicy } from "../../open/local-policy.ts";
+import { type LocalPolicy, openLocalPolicy, policyFolders } from "../../open/local-policy.ts";
 import { doneIn } from "../../open/run-folder.ts";
 import { type PlanContext, planTraining, type TrainOptions, trainOptions } from "../../open/training-plan.ts";
 import { type Environment, noSearch, openEnvironment } from "../../options/agent-options.ts";
 import { openJudgeRewards } from "../../options/judge-rewards.ts";
+import { oneAdapter } from "../../options/lora-options.ts";
 import { trainedRecipe } from "../../options/training-options.ts";
 import { durationText } from "../../report/pace.ts";
 import { settingsLines, type TrainingSettings } from "../../report/training-report.ts";
@@ -25,7 +26,8 @@ export const trainCommand = command({
   summary: "improves a search agent by reinforcement learning",
   goesOn: "from the last finished step",
   options: trainOptions,
-  run: async (given, io) => {
+  run: async (options, io) => {
+    const given = { ...options, ...(await policyFolders(options)) };
     const { baseline, tools } = given;
     if (baseline !== undefined && (tools !== undefined || stageOf(given) === "auto")) {
       throw new UsageError("--baseline: expected without --tools and stage=auto, which are a recipe's");
@@ -38,8 +40,9 @@ export const trainCommand = command({
     await using rewards = await openJudgeRewards(given.judge);
     const parts = { tools: environment.tools, judge: rewards.judge };
     // What does not go together is refused before a model is read.
-    trainedRecipe(given, parts);
-    await using policy = await openLocalPolicy(given);
+    const { lora } = trainedRecipe(given, parts).training;
+    if (given.lora !== undefined && given.adapter !== undefined) throw new UsageError(oneAdapter);
+    await using policy = await openLocalPolicy({ ...given, lora });
     const last: { metrics?: RlMetrics } = {};
     const stages = stagesOf(given);
     for (const stage of stages) await trainStage(stage, { policy, environment, parts, io, last });
@@ -89,7 +92,7 @@ async function trainStage(
   { policy, environment, parts: recipeParts, ...rest }: StageParts & Omit<PlanContext, "opened">,
 ): Promise<void> {
   const recipe = trainedRecipe(given, recipeParts);
-  await using opened = await openLearners(policy.model, recipe.algorithm, optimiserOf(recipe.training));
+  await using opened = await openLearners(policy.policy, recipe.algorithm, optimiserOf(recipe.training));
   const parts = agentPartsOf(policy, recipe, environment.search);
   const planned = await planTraining(given, recipe, parts, { ...rest, opened });
   const { io } = rest;
@@ -107,11 +110,12 @@ async function trainStage(
 
 function settingsOf(
   given: TrainOptions,
-  { model }: LocalPolicy,
+  { model, policy }: LocalPolicy,
   { learners, task }: RlOptions,
 ): TrainingSettings {
   const { critic, reference } = learners;
   const parameters = model.numParameters;
+  const adapterParameters = policy === model ? undefined : policy.numParameters;
   return {
     ...{
       model: given.model,
@@ -122,7 +126,7 @@ function settingsOf(
     },
     numQuestions: task.questions.length,
     memory: trainingMemory({
-      ...{ parameters, dtype: model.dtype, hasCritic: critic !== undefined },
+      ...{ parameters, adapterParameters, dtype: model.dtype, hasCritic: critic !== undefined },
       hasReference: reference !== undefined,
       cacheBytes: given.cacheGib * 2 ** 30,
     }),
@@ -131,7 +135,7 @@ function settingsOf(
 
 /** What lint's quick checks found wrong. */
 async function lintLines(
-  { model, tokenizer }: LocalPolicy,
+  { policy: model, tokenizer }: LocalPolicy,
   { reward }: Recipe,
   { parts, question }: { readonly parts: AgentParts; readonly question: Question },
 ): Promise<string[]> {

@@ -29,6 +29,7 @@ const trainings = [
   ["--recipe", "r1-searcher,stage=zero"],
   ["--recipe", "agentic-rag-r1"],
   ["--recipe", "agentic-rag-r1,form=points,faithful"],
+  ["--recipe", "search-r1", "--lora", "4"],
 ];
 
 for (const args of trainings) {

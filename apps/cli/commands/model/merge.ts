@@ -1,0 +1,32 @@
+/** `seekrl merge`: makes an adapter part of its model's weights. */
+import { z } from "zod";
+import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
+import { command, UsageError } from "../../command.ts";
+import { loadPolicy, policyFolders } from "../../open/local-policy.ts";
+import { modelOptions } from "../../options/model-options.ts";
+
+/** The command. */
+export const mergeCommand = command({
+  name: "merge",
+  summary: "writes a plain model folder of a model and a LoRA adapter on it",
+  options: z.strictObject({
+    ...modelOptions,
+    out: z.string().describe("folder to write"),
+    storedDtype: z
+      .enum(["float32", "bfloat16", "float16"])
+      .optional()
+      .describe("form of the weights on the disk (--dtype)"),
+  }),
+  run: async ({ out, storedDtype, ...given }, io) => {
+    const folders = await policyFolders(given);
+    if (folders.adapter === undefined)
+      throw new UsageError("--adapter: required, or an adapter's folder as --model");
+    await using loaded = await loadPolicy({ ...given, ...folders });
+    const { model, policy } = loaded;
+    if ("merge" in policy) await policy.merge();
+    await model.save(out, storedDtype && { dtype: storedDtype });
+    await copyTokenizer(folders.model, out);
+    io.write(`${folders.adapter} is part of ${out}\n`);
+    io.result({ model: out });
+  },
+});

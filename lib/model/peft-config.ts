@@ -1,0 +1,104 @@
+/** `adapter_config.json`, as Hugging Face's peft writes it for LoRA (peft/tuners/lora/config.py). */
+import { join } from "node:path";
+import { shownValue } from "../base/check-options.ts";
+import { SeekError } from "../base/errors.ts";
+import { lazySchema } from "../base/on-first-use.ts";
+import { parsed } from "../base/parsed.ts";
+import { readJson } from "./model-folder.ts";
+
+/** The name of an adapter folder's configuration. */
+export const adapterConfigFile = "adapter_config.json";
+/** The name of its tensors. */
+export const adapterFile = "adapter_model.safetensors";
+
+/** What a configuration says of the adapter. */
+export interface PeftConfig {
+  readonly rank: number;
+  readonly alpha: number;
+  readonly targets: readonly string[] | "all-linear";
+  readonly rankStabilised: boolean;
+  /** Of training alone. */
+  readonly dropout: number;
+  /** Folder or name of the model that it belongs to. */
+  readonly base: string | undefined;
+}
+
+const shape = lazySchema((z) =>
+  z.looseObject({
+    peft_type: z.literal("LORA"),
+    task_type: z.enum(["CAUSAL_LM"]).nullish(),
+    r: z.int().min(1),
+    lora_alpha: z.number(),
+    lora_dropout: z.number().default(0),
+    target_modules: z.union([z.literal("all-linear"), z.array(z.string()).min(1)]),
+    bias: z.literal("none").default("none"),
+    use_rslora: z.boolean().default(false),
+    // The others change the base model's weights as well.
+    init_lora_weights: z.union([z.boolean(), z.enum(["gaussian", "orthogonal"])]).nullish(),
+    base_model_name_or_path: z.string().nullish(),
+  }),
+);
+
+/** Keys that say nothing of what the adapter computes. */
+const harmless = new Set([
+  ...["auto_mapping", "inference_mode", "peft_version", "revision", "runtime_config"],
+  // Of features that other keys turn on.
+  ...["megatron_core", "qalora_group_size"],
+]);
+
+function isOff(value: unknown): boolean {
+  return value == null || value === false || (typeof value === "object" && Object.keys(value).length === 0);
+}
+
+/**
+ * Reads an adapter folder's configuration.
+ *
+ * @param folder - holds adapter_config.json
+ * @returns what it says
+ * @throws ERR_IO when it cannot be read; ERR_FORMAT naming what is not supported, such as DoRA or a rank of its own for
+ *   some layers
+ */
+export async function readPeftConfig(folder: string): Promise<PeftConfig> {
+  const path = join(folder, adapterConfigFile);
+  const json = parsed(shape(), await readJson(path), path);
+  for (const [key, value] of Object.entries(json)) {
+    if (Object.hasOwn(shape().shape, key) || harmless.has(key) || isOff(value)) continue;
+    const problem = `is not supported; expected false or none, got ${shownValue(value)}`;
+    throw new SeekError("ERR_FORMAT", `${path}: ${key}: ${problem}`);
+  }
+  return {
+    rank: json.r,
+    alpha: json.lora_alpha,
+    targets: json.target_modules,
+    rankStabilised: json.use_rslora,
+    dropout: json.lora_dropout,
+    base: json.base_model_name_or_path ?? undefined,
+  };
+}
+
+/** The text of an adapter folder's configuration, with the keys that peft writes. */
+export function peftConfigText({ rank, alpha, targets, rankStabilised, base }: PeftConfig): string {
+  const config = {
+    alpha_pattern: {},
+    auto_mapping: null,
+    base_model_name_or_path: base ?? null,
+    bias: "none",
+    fan_in_fan_out: false,
+    inference_mode: true,
+    init_lora_weights: true,
+    layers_pattern: null,
+    layers_to_transform: null,
+    lora_alpha: alpha,
+    lora_dropout: 0,
+    modules_to_save: null,
+    peft_type: "LORA",
+    r: rank,
+    rank_pattern: {},
+    revision: null,
+    target_modules: targets,
+    task_type: "CAUSAL_LM",
+    use_dora: false,
+    use_rslora: rankStabilised,
+  };
+  return `${JSON.stringify(config, null, 2)}\n`;
+}

@@ -1,0 +1,102 @@
+// Where an adapter's numbers come from, and which projection they belong to.
+#include "model/adapters/adapter.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace seekrl::model {
+
+namespace {
+
+// As PEFT understands it: the name, or what stands behind one of its dots.
+bool is_named(const std::string& projection, const std::string& target) {
+  if (target == "all-linear" || projection == target) return true;
+  const std::string end = "." + target;
+  return projection.size() > end.size() && projection.compare(projection.size() - end.size(), end.size(), end) == 0;
+}
+
+bool is_target(const std::vector<std::string>& targets, const std::string& projection) {
+  return std::any_of(targets.begin(), targets.end(),
+                     [&](const std::string& target) { return is_named(projection, target); });
+}
+
+void check(const std::vector<ProjectionShape>& projections, const AdapterOptions& options) {
+  require(options.rank >= 1, ErrorCode::kArgument, "adapter: rank: expected at least 1, got ", options.rank);
+  require(!options.targets.empty(), ErrorCode::kArgument, "adapter: targets: expected at least one");
+  for (const std::string& target : options.targets) {
+    const bool exists = std::any_of(projections.begin(), projections.end(), [&](const ProjectionShape& projection) {
+      return is_named(projection.name, target);
+    });
+    require(exists, ErrorCode::kArgument, "adapter: targets: the model has no projection called ", target);
+  }
+}
+
+// kaiming_uniform_ with a = sqrt(5), which is torch's and PEFT's way: uniform in +-1/sqrt(K).
+at::Tensor drawn_RK(int64_t rank, int64_t columns, uint64_t seed, uint64_t stream) {
+  at::Tensor drawn = at::empty({rank, columns}, at::kFloat);
+  float* values = drawn.mutable_data_ptr<float>();
+  const double bound = 1.0 / std::sqrt(static_cast<double>(columns));
+  for (int64_t i = 0; i < drawn.numel(); ++i) {
+    values[i] = static_cast<float>(bound * (2.0 * uniform(seed, stream, static_cast<uint64_t>(i)) - 1.0));
+  }
+  return drawn;
+}
+
+int64_t next_id() {
+  static std::atomic<int64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+Adapter::Adapter(const std::vector<ProjectionShape>& projections, AdapterOptions options, at::Device device,
+                 uint64_t seed)
+    : options_(std::move(options)), id_(next_id()), pairs_(projections.size()) {
+  check(projections, options_);
+  at::NoGradGuard no_grad;
+  for (size_t i = 0; i < projections.size(); ++i) {
+    const auto& [name, rows, columns] = projections[i];
+    if (!is_target(options_.targets, name)) continue;
+    pairs_[i] = {drawn_RK(options_.rank, columns, seed, i).to(device),
+                 at::zeros({rows, options_.rank}, at::TensorOptions(device).dtype(at::kFloat))};
+    parameters_.push_back({"base_model.model." + name + ".lora_A.weight", pairs_[i].down_RK});
+    parameters_.push_back({"base_model.model." + name + ".lora_B.weight", pairs_[i].up_NR});
+  }
+}
+
+const at::Tensor& Adapter::parameter(const std::string& name) const {
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.name == name) return parameter.value;
+  }
+  fail(ErrorCode::kArgument, "parameter: no tensor of the adapter is called ", name);
+}
+
+const Adapter::LowRank* Adapter::at(int64_t projection) const {
+  const LowRank& pair = pairs_.at(static_cast<size_t>(projection));
+  return pair.down_RK.defined() ? &pair : nullptr;
+}
+
+double Adapter::scale() const {
+  const auto rank = static_cast<double>(options_.rank);
+  return options_.alpha / (options_.is_rank_stabilised ? std::sqrt(rank) : rank);
+}
+
+std::shared_ptr<Adapter> clone(const Adapter& adapter, const std::vector<ProjectionShape>& projections) {
+  at::NoGradGuard no_grad;
+  const at::Device device = adapter.parameters().front().value.device();
+  auto copy = std::make_shared<Adapter>(projections, adapter.options(), device, 0);
+  for (size_t i = 0; i < adapter.parameters().size(); ++i) {
+    at::Tensor value = copy->parameters()[i].value;
+    value.copy_(adapter.parameters()[i].value);
+  }
+  return copy;
+}
+
+}  // namespace seekrl::model

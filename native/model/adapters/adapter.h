@@ -1,0 +1,69 @@
+// Low-rank adapters (LoRA, arXiv 2106.09685) on the projections of one decoder, whose weights stay as they are.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/parameter.h"
+
+namespace seekrl::model {
+
+// A linear map of a decoder: "model.layers.0.self_attn.q_proj", [N, K].
+struct ProjectionShape {
+  std::string name;
+  int64_t rows, columns;
+};
+
+struct AdapterOptions {
+  int64_t rank = 0;
+  double alpha = 0.0;
+  bool is_rank_stabilised = false;  // the scale is alpha / sqrt(rank) (arXiv 2312.03732), else alpha / rank
+  // Projections' names or what stands behind one of their dots, such as "q_proj"; "all-linear" is all of them.
+  std::vector<std::string> targets;
+};
+
+// Device thread only, save where said.
+class Adapter {
+ public:
+  // What is added to a projection's product: scale (x A^T) B^T.
+  struct LowRank {
+    at::Tensor down_RK, up_NR;  // A and B, f32
+  };
+
+  // A is drawn as PEFT does, uniform in +-1/sqrt(K), by a counter-based generator; B is zero, so nothing is added yet.
+  // `projections`: the decoder's, in its order.
+  Adapter(const std::vector<ProjectionShape>& projections, AdapterOptions options, at::Device device, uint64_t seed);
+
+  // Under PEFT's names, "base_model.model.<projection>.lora_A.weight" and "...lora_B.weight".
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const at::Tensor& parameter(const std::string& name) const;
+
+  // Of the decoder's projection of that place; null when it is no target.
+  const LowRank* at(int64_t projection) const;
+  double scale() const;
+  const AdapterOptions& options() const { return options_; }
+
+  // Moves by one with each change of the numbers. From any thread.
+  int64_t version() const { return version_; }
+  void changed() { ++version_; }
+
+  // Another one for each adapter of the process.
+  int64_t id() const { return id_; }
+
+ private:
+  AdapterOptions options_;
+  int64_t id_;
+  std::vector<LowRank> pairs_;  // by projection; undefined where it is no target
+  std::vector<Parameter> parameters_;
+  std::atomic<int64_t> version_{0};
+};
+
+// An adapter of its own with the same numbers.
+std::shared_ptr<Adapter> clone(const Adapter& adapter, const std::vector<ProjectionShape>& projections);
+
+}  // namespace seekrl::model

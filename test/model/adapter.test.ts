@@ -1,0 +1,167 @@
+/** LoRA adapters as files and numbers: what peft computes, what peft writes, and what is refused. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Adapter } from "../../lib/model/adapter.ts";
+import { Model } from "../../lib/model/model.ts";
+import { scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
+import { projectRoot } from "../project.ts";
+import { goldenModel, goldenSequences, readTensors } from "../train/learner/golden.ts";
+import { withFolder } from "../train/run/kill.ts";
+import { maxDifference, tinyModel } from "../train/tiny.ts";
+
+const lora = join(projectRoot, "test", "golden", "lora");
+
+interface Expected {
+  readonly loss: number;
+  readonly logprobs: readonly number[][];
+  readonly merged: readonly number[][];
+}
+
+const expected = JSON.parse(readFileSync(join(lora, "expected.json"), "utf8")) as Record<string, Expected>;
+
+function assertClose(ours: readonly Float32Array[], theirs: readonly number[][], bound: number): void {
+  for (const [i, logprobs] of theirs.entries()) {
+    const difference = maxDifference(ours[i]!, Float32Array.from(logprobs));
+    assert.ok(difference < bound, `sequence ${i}: differs by ${difference}`);
+  }
+}
+
+for (const [name, golden] of Object.entries(expected)) {
+  test(`log-probabilities, loss and gradients of peft's ${name} adapter are peft's`, async () => {
+    await using model = await goldenModel("qwen2");
+    await using adapter = await Adapter.load(model, join(lora, name));
+    const { logprobs } = await scoreSequences(adapter, goldenSequences, { maxTokens: 18 });
+    assertClose(logprobs, golden.logprobs, 1e-5);
+    await using trainer = await Trainer.open(adapter);
+    const stats = await trainer.accumulate(goldenSequences, { maxTokens: 18 });
+    assert.ok(Math.abs(stats.loss - golden.loss) < 1e-5 * Math.abs(golden.loss));
+    const gradients = await readTensors(join(lora, name, "gradients.safetensors"));
+    for (const [key, values] of gradients) {
+      const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      const difference = maxDifference(await trainer.gradient(key), values);
+      assert.ok(difference < 1e-4 * largest + 1e-6, `${key}: differs by ${difference} of ${largest}`);
+    }
+  });
+
+  test(`a model into which the ${name} adapter was merged gives what peft's does, and what the adapter gave`, async () => {
+    await using model = await goldenModel("qwen2");
+    await using adapter = await Adapter.load(model, join(lora, name));
+    const before = await scoreSequences(adapter, goldenSequences);
+    const version = model.weightsVersion;
+    await adapter.merge();
+    assert.equal(model.weightsVersion, version + 1);
+    const { logprobs } = await scoreSequences(model, goldenSequences);
+    assertClose(logprobs, golden.merged, 1e-5);
+    for (const [i, values] of logprobs.entries()) {
+      assert.ok(maxDifference(values, before.logprobs[i]!) < 1e-5);
+    }
+  });
+}
+
+test("an adapter that was saved is the same when loaded, and its configuration is one that peft wrote", async () => {
+  await withFolder(async (folder) => {
+    await using model = await goldenModel("qwen2");
+    await using adapter = await Adapter.load(model, join(lora, "linear"));
+    await adapter.save(folder);
+    assert.deepEqual((await readdir(folder)).sort(), ["adapter_config.json", "adapter_model.safetensors"]);
+    const theirs = await readTensors(join(lora, "linear", "adapter_model.safetensors"));
+    const ours = await readTensors(join(folder, "adapter_model.safetensors"));
+    assert.deepEqual([...ours.keys()].sort(), [...theirs.keys()].sort());
+    for (const [name, values] of theirs) assert.deepEqual(ours.get(name), values);
+    const [written, read] = await Promise.all(
+      [folder, join(lora, "linear")].map(async (each) =>
+        JSON.parse(await readFile(join(each, "adapter_config.json"), "utf8")),
+      ),
+    );
+    const { base_model_name_or_path: base, ...rest } = written;
+    assert.equal(base, model.folder);
+    for (const [key, value] of Object.entries(rest)) assert.deepEqual(value, read[key], key);
+    await using again = await Adapter.load(model, folder);
+    assert.deepEqual(again.shape, adapter.shape);
+    assert.deepEqual(
+      (await scoreSequences(again, goldenSequences)).logprobs,
+      (await scoreSequences(adapter, goldenSequences)).logprobs,
+    );
+  });
+});
+
+test("a new adapter changes nothing; A is uniform in the bounds of peft, and follows from the seed", async () => {
+  await using model = await tinyModel();
+  await using adapter = await Adapter.create(model, { rank: 4, targets: ["q_proj", "down_proj"], seed: 3 });
+  assert.equal(adapter.numParameters, 2 * (4 * (16 + 16) + 4 * (24 + 16)));
+  const ids = Int32Array.of(3, 1, 4, 1, 5, 9, 2, 6);
+  assert.deepEqual(await adapter.scoreLogprobs(ids), await model.scoreLogprobs(ids));
+  const name = "base_model.model.model.layers.1.mlp.down_proj.lora_A.weight";
+  const values = await adapter.parameter(name);
+  const bound = 1 / Math.sqrt(24);
+  assert.ok(values.every((value) => Math.abs(value) <= bound));
+  const spread = Math.hypot(...values) / Math.sqrt(values.length);
+  assert.ok(Math.abs(spread / (bound / Math.sqrt(3)) - 1) < 0.2, `root mean square ${spread}`);
+  await using same = await Adapter.create(model, { rank: 4, targets: ["q_proj", "down_proj"], seed: 3 });
+  await using other = await Adapter.create(model, { rank: 4, targets: ["q_proj", "down_proj"], seed: 4 });
+  assert.deepEqual(await same.parameter(name), values);
+  assert.notDeepEqual(await other.parameter(name), values);
+});
+
+const refused: readonly (readonly [string, unknown])[] = [
+  ["use_dora", true],
+  ["modules_to_save", ["lm_head"]],
+  ["rank_pattern", { q_proj: 8 }],
+  ["alpha_pattern", { q_proj: 8 }],
+  ["layers_to_transform", [0]],
+  ["bias", "all"],
+  ["init_lora_weights", "pissa"],
+  ["peft_type", "IA3"],
+  ["target_modules", ".*q_proj"],
+  ["something_new", 3],
+];
+
+test("what is not plain LoRA is refused by the name of its key", async () => {
+  await using model = await goldenModel("qwen2");
+  await withFolder(async (folder) => {
+    await cp(join(lora, "attention"), folder, { recursive: true });
+    const path = join(folder, "adapter_config.json");
+    const config = JSON.parse(await readFile(path, "utf8"));
+    for (const [key, value] of refused) {
+      await writeFile(path, JSON.stringify({ ...config, [key]: value }));
+      await assert.rejects(Adapter.load(model, folder), { code: "ERR_FORMAT", message: new RegExp(key) });
+    }
+    await writeFile(path, JSON.stringify({ ...config, target_modules: ["q_proj", "lm_head"] }));
+    await assert.rejects(Adapter.load(model, folder), { code: "ERR_ARGUMENT", message: /called lm_head/ });
+    await writeFile(path, JSON.stringify({ ...config, r: 5 }));
+    await assert.rejects(Adapter.load(model, folder), { code: "ERR_FORMAT", message: /expected shape/ });
+    await writeFile(path, JSON.stringify({ ...config, lora_dropout: 0.1 }));
+    await using trained = await Adapter.load(model, folder);
+    await assert.rejects(Trainer.open(trained), { code: "ERR_ARGUMENT", message: /lora_dropout 0.1/ });
+  });
+});
+
+test("options that cannot be, and adapters of other models, are refused", async () => {
+  await using model = await goldenModel("qwen2");
+  await using small = await tinyModel();
+  await assert.rejects(Adapter.create(model, { rank: 0 }), { code: "ERR_RANGE" });
+  await assert.rejects(Adapter.create(model, { targets: "all" as "all-linear" }), { code: "ERR_ARGUMENT" });
+  await assert.rejects(Adapter.create(model, { targets: ["embed_tokens"] }), { code: "ERR_ARGUMENT" });
+  await assert.rejects(Adapter.create(model, { r: 4 } as object), { code: "ERR_ARGUMENT", message: /"r"/ });
+  await assert.rejects(Adapter.load(small, join(lora, "linear")), { code: "ERR_FORMAT" });
+  const adapter = await Adapter.create(model, { rank: 2 });
+  adapter.close();
+  assert.throws(() => adapter.weightsVersion, { code: "ERR_STATE" });
+  await using held = await Adapter.create(model, { rank: 2 });
+  await using _trainer = await Trainer.open(model);
+  await assert.rejects(held.merge(), { code: "ERR_STATE", message: /is trained/ });
+});
+
+test("a merged model is saved as a plain folder", async () => {
+  await withFolder(async (folder) => {
+    await using model = await goldenModel("qwen2");
+    await using adapter = await Adapter.load(model, join(lora, "linear"));
+    await adapter.merge();
+    await model.save(folder);
+    await using plain = await Model.load(folder);
+    assertClose((await scoreSequences(plain, goldenSequences)).logprobs, expected.linear!.merged, 1e-5);
+  });
+});
