@@ -10,7 +10,12 @@ import { scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
 import { withFolder } from "../train/run/kill.ts";
 import { prompt, tinyModel } from "./models.ts";
 
-const dtypes = ["float32", "bfloat16"] as const;
+const forms = [
+  { dtype: "float32" },
+  { dtype: "bfloat16" },
+  { dtype: "bfloat16", weights: "int4" },
+  { dtype: "bfloat16", weights: "nf4" },
+] as const;
 
 async function train(adapter: Adapter, salt: number): Promise<void> {
   await using trainer = await Trainer.open(adapter);
@@ -42,9 +47,11 @@ async function alone(model: Model, adapter: Adapter | false, i: number): Promise
   return await engine.open(prompt(9 + 5 * i, i), { seed: i, adapter }).generate(request);
 }
 
-for (const dtype of dtypes) {
-  test(`a batch of adapters and none gives each sequence the bits it has alone, in ${dtype}`, async () => {
-    await using model = await tinyModel({ dtype });
+for (const form of forms) {
+  const name = Object.values(form).join(" ");
+
+  test(`a batch of adapters and none gives each sequence the bits it has alone, in ${name}`, async () => {
+    await using model = await tinyModel(form);
     const [one, other] = await twoAdapters(model);
     const chosen = [one, false, other, one, false, other, other] as const;
     await using engine = await Engine.open(model, { maxBatchTokens: 40 });
@@ -61,8 +68,8 @@ for (const dtype of dtypes) {
     other.close();
   });
 
-  test(`log-probabilities while generating are those of training, bit for bit, in ${dtype}`, async () => {
-    await using model = await tinyModel({ dtype });
+  test(`log-probabilities while generating are those of training, bit for bit, in ${name}`, async () => {
+    await using model = await tinyModel(form);
     const [one, other] = await twoAdapters(model);
     await using engine = await Engine.open(one, { maxBatchTokens: 24 });
     const opened = [one, other, undefined].flatMap((adapter, i) =>
