@@ -24,10 +24,17 @@ export { calibrateSigma, type JudgedAnswer } from "./evaluate/statistics/calibra
 export { type Attempt, meanPassAtK, passAtK } from "./evaluate/statistics/pass-at-k.ts";
 export type { SignTest } from "./evaluate/statistics/sign-test.ts";
 export { Adapter, type AdapterShape, type LoraOptions } from "./model/adapter.ts";
-export type { Architecture, DecoderConfig, DecoderShape } from "./model/config.ts";
-export { type CreateOptions, Model, type ModelOptions, type SaveOptions } from "./model/model.ts";
+export type { DecoderConfig, DecoderShape } from "./model/config/config.ts";
+export type { Architecture, LayerType } from "./model/config/families.ts";
+export type { RopeScaling } from "./model/config/rope.ts";
+export {
+  type CreateOptions,
+  type LoadOptions,
+  Model,
+  type ModelOptions,
+  type SaveOptions,
+} from "./model/model.ts";
 export type { Policy } from "./model/policy.ts";
-export type { RopeScaling } from "./model/rope.ts";
 export type { StoredDtype } from "./model/save.ts";
 export type { QuantisedWeights } from "./model/weights-form.ts";
 export { Chat, type ChatOptions, type ChatRequest } from "./remote/chat.ts";

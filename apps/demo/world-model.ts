@@ -1,6 +1,6 @@
 /** Makes the built-in world's model from nothing: SFT on demonstrations of a fallible teacher. */
 import { mkdir } from "node:fs/promises";
-import { parseConfig } from "../../lib/model/config.ts";
+import { parseConfig } from "../../lib/model/config/parse-config.ts";
 import { Model } from "../../lib/model/model.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { schedule } from "../../lib/train/algorithm/schedule.ts";

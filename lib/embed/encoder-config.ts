@@ -3,8 +3,9 @@ import type { NativeStoredTensor } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { parsed } from "../base/parsed.ts";
-import { type DecoderConfig, parseConfig, sizeKeys } from "../model/config.ts";
-import { checkKeys } from "../model/config-keys.ts";
+import type { DecoderConfig } from "../model/config/config.ts";
+import { checkKeys } from "../model/config/config-keys.ts";
+import { parseConfig, sizeKeys } from "../model/config/parse-config.ts";
 
 /** The shape of a BERT or XLM-RoBERTa (native/model/encoder.h). */
 interface EncoderConfig {
@@ -146,7 +147,7 @@ export function parseEncoderConfig(
       tie_word_embeddings: true,
     };
     const config = parseConfig(whole, from);
-    return { family, config, maxTokens: config.maxPosition };
+    return { family, config, maxTokens: config.contextTokens };
   }
   const config = parseEncoder(json, from, family, hasClassifier);
   return { family, config, maxTokens: config.numPositions - config.positionOffset };

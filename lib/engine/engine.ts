@@ -142,7 +142,7 @@ export class Engine {
     if (tokenizer !== undefined) checkTokenTable(tokenizer);
     const sizes = sizesOf(model, options);
     const { maxTokens } = sizes;
-    const { maxPosition, vocabSize } = model.config;
+    const { contextTokens, vocabSize } = model.config;
     const sequences = new Map<number, Sequence>();
     const handle = new (native().EngineHandle)((event) => deliver(event, sequences));
     await handle.start(model.handle, sizes, packBytes(tokenizer));
@@ -151,7 +151,7 @@ export class Engine {
       {
         native: handle,
         maxTokens,
-        isBoundByCache: maxTokens < maxPosition,
+        isBoundByCache: maxTokens < contextTokens,
         vocabulary: { eosIds: tokenizer?.eosIds ?? [], hasBytes: tokenizer !== undefined, size: vocabSize },
         ...(tokenizer && { constraints: new Constraints(tokenizer, vocabSize) }),
         model,
@@ -247,7 +247,7 @@ function sizesOf(model: Model, options: EngineOptions): NativeEngineSizes {
       throw new SeekError("ERR_RANGE", `${name}: expected a whole number from 1 on, got ${value}`);
     }
   }
-  const maxTokens = Math.min(model.config.maxPosition, numBlocks * blockTokens);
+  const maxTokens = Math.min(model.config.contextTokens, numBlocks * blockTokens);
   return { numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows: maxBatchSequences, promptLookup };
 }
 
@@ -256,10 +256,10 @@ function defaultBlocks(
   sizes: EngineOptions & { readonly blockTokens: number; readonly maxBatchSequences: number },
 ): number {
   const { cacheBytes = 2 ** 30, blockTokens, maxBatchSequences } = sizes;
-  const { numLayers, numKvHeads, headDim, maxPosition } = config;
+  const { numLayers, numKvHeads, headDim, contextTokens } = config;
   const tokenBytes = 2 * numLayers * numKvHeads * headDim * (dtype === "float32" ? 4 : 2);
   const fitting = Math.floor(cacheBytes / (tokenBytes * blockTokens));
-  const useful = Math.ceil(maxPosition / blockTokens) * maxBatchSequences;
+  const useful = Math.ceil(contextTokens / blockTokens) * maxBatchSequences;
   return Math.max(1, Math.min(fitting, useful));
 }
 

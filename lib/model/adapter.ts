@@ -13,7 +13,7 @@ import {
 } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
-import type { DecoderConfig } from "./config.ts";
+import type { DecoderConfig } from "./config/config.ts";
 import type { Model } from "./model.ts";
 import {
   adapterConfigFile,

@@ -1,10 +1,12 @@
-/** A Hugging Face model folder: config.json and the safetensors files beside it. */
+/** What a model is read from: a Hugging Face folder of config.json and safetensors files, or a GGUF file. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { NativeStoredTensor } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
+import { isGguf } from "../base/gguf/gguf.ts";
 import { lazySchema } from "../base/on-first-use.ts";
+import { readGgufModel } from "./gguf/gguf-model.ts";
 import { readSafetensorsHeader } from "./safetensors.ts";
 
 /** The name of a folder's only weights file. */
@@ -70,4 +72,28 @@ export async function findWeights(folder: string): Promise<NativeStoredTensor[]>
   if (existsSync(single)) return readSafetensorsHeader(single);
   if (existsSync(join(folder, indexFile))) return readShards(folder);
   throw new SeekError("ERR_IO", `${folder}: holds neither ${weightsFile} nor ${indexFile}`);
+}
+
+/** A configuration, where it stands, and the stored tensors. */
+export interface ModelFiles {
+  /** Named in errors. */
+  readonly path: string;
+  /** config.json's content. */
+  readonly json: unknown;
+  readonly stored: readonly NativeStoredTensor[];
+}
+
+/**
+ * Reads a model's configuration and finds its tensors.
+ *
+ * @param folder the model folder, or a GGUF file
+ * @throws ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed
+ */
+export async function readModel(folder: string): Promise<ModelFiles> {
+  if (isGguf(folder)) {
+    const { config, tensors } = await readGgufModel(folder);
+    return { path: folder, json: config, stored: tensors };
+  }
+  const path = join(folder, "config.json");
+  return { path, json: await readJson(path), stored: await findWeights(folder) };
 }

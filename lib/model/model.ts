@@ -1,12 +1,16 @@
 /** A language model's weights in memory, shared by the engine that generates and the trainer that learns. */
 
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { NativeModel } from "../base/addon/models.ts";
 import { native } from "../base/addon/native.ts";
-import { checkArgument, checkOptions } from "../base/check-options.ts";
+import { checkArgument, checkOptions, countKind } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
-import { configFileOf, type DecoderConfig, type DecoderShape, decoderConfig, parseConfig } from "./config.ts";
-import { findWeights, readJson } from "./model-folder.ts";
+import { type DecoderConfig, type DecoderShape, decoderConfig } from "./config/config.ts";
+import { configFileOf } from "./config/config-file.ts";
+import { parseConfig } from "./config/parse-config.ts";
+import { longestContext } from "./config/rope.ts";
+import { joinFused, splitFused } from "./fused.ts";
+import { readModel } from "./model-folder.ts";
 import { type StoredDtype, saveModel } from "./save.ts";
 import { chosenForm, type QuantisedWeights, quantisedForms, splitConfig } from "./weights-form.ts";
 
@@ -21,6 +25,17 @@ export interface ModelOptions {
   readonly weights?: QuantisedWeights | undefined;
   /** `cpu`, `cuda` or `cuda:<index>`. @default "cpu" */
   readonly device?: string;
+}
+
+/** How a model's folder is read. */
+export interface LoadOptions extends ModelOptions {
+  /**
+   * Longest sequence that will be run, in tokens. It decides how rotary positions of kind `dynamic` and `longrope` are
+   * stretched, for sequences of every length alike, so that generation and training agree; with `yarn` it may go beyond
+   * the context of config.json, up to the stretched one.
+   * @default the context of config.json; with `longrope` the original one
+   */
+  readonly contextTokens?: number | undefined;
 }
 
 /** How a new model's weights are drawn. */
@@ -40,6 +55,7 @@ export interface SaveOptions {
 }
 
 const modelKinds = { dtype: ["float32", "bfloat16"], weights: quantisedForms, device: "string" } as const;
+const loadKinds = { ...modelKinds, contextTokens: countKind } as const;
 const createKinds = { ...modelKinds, seed: "number", std: "number" } as const;
 const saveKinds = { dtype: ["float32", "bfloat16", "float16"], maxShardBytes: "number" } as const;
 
@@ -52,8 +68,17 @@ interface Parts {
   readonly folder: string | undefined;
 }
 
+function withContext(config: DecoderConfig, contextTokens = config.contextTokens): DecoderConfig {
+  const most = longestContext(config.ropeScaling, config.maxPosition);
+  if (contextTokens <= most) return { ...config, contextTokens };
+  throw new SeekError(
+    "ERR_RANGE",
+    `contextTokens: expected up to ${most} for this model, got ${contextTokens}`,
+  );
+}
+
 /**
- * A decoder-only transformer of the Llama and Qwen families.
+ * A decoder-only transformer of the families in docs/models.md.
  *
  * @example
  * await using model = await Model.load("models/qwen2.5-0.5b", { dtype: "float32" });
@@ -83,25 +108,25 @@ export class Model {
   }
 
   /**
-   * Loads a Hugging Face model folder.
+   * Loads a Hugging Face model folder, or a GGUF file, whose quantised weights are widened to `dtype`.
    *
-   * @param folder holds config.json and model.safetensors, or shards with their index
-   * @param options dtype, form of the weights, device
+   * @param folder holds config.json and model.safetensors, or shards with their index; or the path of a GGUF file
+   * @param options dtype, form of the weights, device, longest sequence. Weights stored in f16 are widened exactly, or rounded where `dtype` says
+   *   `bfloat16`
    * @returns the model
-   * @throws ERR_ARGUMENT for an unknown key or a value of another type; ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed, names something unsupported, or does
+   * @throws ERR_ARGUMENT for an unknown key or a value of another type; ERR_RANGE for a context beyond the model's; ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed, names something unsupported, or does
    *   not hold exactly the tensors of config.json; ERR_DEVICE when the device is not there
    */
-  static async load(folder: string, options: ModelOptions = {}): Promise<Model> {
+  static async load(folder: string, options: LoadOptions = {}): Promise<Model> {
     checkArgument("Model.load: folder", folder, "string");
-    checkOptions("Model.load", options, modelKinds);
+    checkOptions("Model.load", options, loadKinds);
     const { dtype = "float32", device = "cpu" } = options;
-    const path = join(folder, "config.json");
-    const { json, weights: stored } = splitConfig(await readJson(path), path);
-    const weights = chosenForm(stored, options.weights, folder);
-    const config = parseConfig(json, path);
-    const tensors = await findWeights(folder);
+    const { path, json: file, stored } = await readModel(folder);
+    const { json, weights: own } = splitConfig(file, path);
+    const weights = chosenForm(own, options.weights, folder);
+    const config = withContext(parseConfig(json, path), options.contextTokens);
     const handle = new (native().ModelHandle)();
-    await handle.load(config, { dtype, device, weights: weights ?? "plain" }, tensors);
+    await handle.load(config, { dtype, device, weights: weights ?? "plain" }, splitFused(stored, config));
     return new Model({
       ...{ handle, config, dtype, weights },
       file: json as Record<string, unknown>,
@@ -212,7 +237,9 @@ export class Model {
         ? {}
         : { quantization_config: { quant_method: "seekrl", weights: this.weights } };
     const config = { ...rest, ...configFileOf(this.config), ...quantization };
-    await saveModel(this.handle, folder, { config, dtype, maxShardBytes });
+    const quantised = this.handle.quantised().flatMap(({ parts }) => parts);
+    const tensors = joinFused([...this.handle.tensors(), ...quantised], this.config);
+    await saveModel(this.handle, folder, { config, tensors, dtype, maxShardBytes });
   }
 
   /** Releases the weights once the work under way is done; idempotent. */

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import type { NativeModel } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
+import type { StoredEntry } from "./fused.ts";
 import { indexFile, weightsFile } from "./model-folder.ts";
-import { type NamedShape, safetensorsHeader, storedBytes } from "./safetensors.ts";
+import { safetensorsHeader, storedBytes } from "./safetensors.ts";
 
 /** The stored form of weights. */
 export type StoredDtype = "float32" | "bfloat16" | "float16";
@@ -13,12 +14,12 @@ export type StoredDtype = "float32" | "bfloat16" | "float16";
 const spelling = { float32: "F32", bfloat16: "BF16", float16: "F16" } as const;
 
 interface Shard {
-  readonly tensors: NamedShape[];
+  readonly tensors: StoredEntry[];
   bytes: number;
 }
 
 /** Consecutive tensors, each shard at most `maxBytes` unless one tensor alone is more. */
-function cutIntoShards(tensors: readonly NamedShape[], dtype: StoredDtype, maxBytes: number): Shard[] {
+function cutIntoShards(tensors: readonly StoredEntry[], dtype: StoredDtype, maxBytes: number): Shard[] {
   const shards: Shard[] = [];
   for (const tensor of tensors) {
     const bytes = storedBytes(tensor, spelling[dtype]);
@@ -62,26 +63,30 @@ async function removeOthers(folder: string, kept: readonly string[]): Promise<vo
  *
  * @param handle the native model
  * @param folder made when missing; weights of an earlier save in it are replaced
- * @param options what to write: `config` is config.json's content, `dtype` the stored form, `maxShardBytes` the most
- *   bytes of one weights file
+ * @param options what to write: `config` is config.json's content, `tensors` the weights as they are stored, `dtype`
+ *   their form, `maxShardBytes` the most bytes of one weights file
  * @throws ERR_IO when the file system refuses
  */
 export async function saveModel(
   handle: NativeModel,
   folder: string,
-  options: { config: Record<string, unknown>; dtype: StoredDtype; maxShardBytes: number },
+  options: {
+    config: Record<string, unknown>;
+    tensors: readonly StoredEntry[];
+    dtype: StoredDtype;
+    maxShardBytes: number;
+  },
 ): Promise<void> {
   const { config, dtype, maxShardBytes } = options;
   await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
     throw new SeekError("ERR_IO", `${folder}: cannot be made`, { cause });
   });
-  const tensors = [...handle.tensors(), ...handle.quantised().flatMap(({ parts }) => parts)];
-  const shards = cutIntoShards(tensors, dtype, maxShardBytes);
+  const shards = cutIntoShards(options.tensors, dtype, maxShardBytes);
   const names = shardNames(shards.length);
   for (const [i, { tensors }] of shards.entries()) {
     const header = safetensorsHeader(tensors, spelling[dtype]);
     const path = join(folder, names[i] ?? "");
-    const tensorNames = tensors.map(({ name }) => name);
+    const tensorNames = tensors.flatMap(({ parts }) => parts);
     await handle.write(path, header, tensorNames, spelling[dtype]);
   }
   if (shards.length > 1) await writeIndex(folder, shards, names);

@@ -4,11 +4,11 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cmath>
 #include <type_traits>
 
 #include "kernels/attention.h"
 #include "kernels/bf16.h"
+#include "ops/attention/span_attention.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
 
@@ -23,14 +23,6 @@ at::Tensor slots_of(const Sequence& sequence, int64_t num_tokens, const BlockPoo
   int64_t* slots = slots_N.mutable_data_ptr<int64_t>();
   for (int64_t i = 0; i < num_tokens; ++i) slots[i] = pool.slot(sequence.blocks, i);
   return slots_N;
-}
-
-at::Tensor heads_first(const at::Tensor& x_NHC) { return x_NHC.transpose(0, 1).unsqueeze(0); }
-
-// Query i of the last `num_queries` of `num_keys` tokens sees the tokens up to itself; null for a single query.
-std::optional<at::Tensor> causal_mask(int64_t num_queries, int64_t num_keys, at::Device device) {
-  if (num_queries == 1) return std::nullopt;
-  return at::ones({num_queries, num_keys}, at::device(device).dtype(at::kBool)).tril(num_keys - num_queries);
 }
 
 // An element of keys or values as the pool keeps it.
@@ -73,19 +65,19 @@ void PagedAttention::prepare(const std::vector<Row>& rows) {
 }
 
 at::Tensor PagedAttention::attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC,
-                                  const at::Tensor& value_TKC) {
+                                  const at::Tensor& value_TKC, const kernels::ScoreRule& rule) {
   if (!runs_kernel_) {
     pool_rows(pool_.keys(layer)).index_copy_(0, device_slots_T_, key_TKC);
     pool_rows(pool_.values(layer)).index_copy_(0, device_slots_T_, value_TKC);
-    return attend_gathered(layer, query_THC);
+    return attend_gathered(layer, query_THC, rule);
   }
   const at::Tensor key = key_TKC.contiguous(), value = value_TKC.contiguous(), query = query_THC.contiguous();
   if (pool_.keys(layer).scalar_type() == at::kFloat) {
     write<float>(layer, key, value);
-    return attend_blocks<float>(layer, query);
+    return attend_blocks<float>(layer, query, rule);
   }
   write<uint16_t>(layer, key, value);
-  return attend_blocks<uint16_t>(layer, query);
+  return attend_blocks<uint16_t>(layer, query, rule);
 }
 
 // Keys or values that lie by token as [num_blocks * block_tokens, K, C].
@@ -113,9 +105,9 @@ void PagedAttention::write(int64_t layer, const at::Tensor& key_TKC, const at::T
 }
 
 template <class Element>
-at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_THC) const {
+at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_THC,
+                                         const kernels::ScoreRule& rule) const {
   const int64_t group = num_heads_ / num_kv_heads_, head_size = pool_.block_tokens() * head_dim_;
-  const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim_));
   at::Tensor out_THC = at::empty_like(query_THC);
   const float* query = query_THC.const_data_ptr<float>();
   const auto* keys = static_cast<const Element*>(pool_.keys(layer).const_data_ptr());
@@ -141,9 +133,9 @@ at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_
                                                .token_stride = head_dim_,
                                                .keys_by_channel = true};
     if constexpr (std::is_same_v<Element, float>) {
-      kernels::attend(rows, source, head_dim_, scale, nullptr, ops::scratch(num_scratch));
+      kernels::attend(rows, source, head_dim_, rule, nullptr, ops::scratch(num_scratch));
     } else {
-      kernels::attend_bf16(rows, source, head_dim_, scale, ops::scratch(num_scratch));
+      kernels::attend_bf16(rows, source, head_dim_, rule, ops::scratch(num_scratch));
     }
   };
   const auto num_items = static_cast<int64_t>(pieces_.size()) * num_kv_heads_;
@@ -151,17 +143,16 @@ at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_
   return out_THC;
 }
 
-at::Tensor PagedAttention::attend_gathered(int64_t layer, const at::Tensor& query_THC) const {
+at::Tensor PagedAttention::attend_gathered(int64_t layer, const at::Tensor& query_THC,
+                                           const kernels::ScoreRule& rule) const {
   at::Tensor out_THC = at::empty_like(query_THC);
   int64_t start = 0;
   for (const Context& context : contexts_) {
     const int64_t num_queries = context.num_queries;
     const at::Tensor keys = pool_rows(pool_.keys(layer)).index_select(0, context.slots_N);
     const at::Tensor values = pool_rows(pool_.values(layer)).index_select(0, context.slots_N);
-    const at::Tensor out = at::scaled_dot_product_attention(
-        heads_first(query_THC.narrow(0, start, num_queries)), heads_first(keys), heads_first(values),
-        causal_mask(num_queries, keys.size(0), keys.device()), 0.0, false, std::nullopt, true);
-    out_THC.narrow(0, start, num_queries).copy_(out.squeeze(0).transpose(0, 1));
+    const at::Tensor query_QHC = query_THC.narrow(0, start, num_queries);
+    out_THC.narrow(0, start, num_queries).copy_(ops::composed_attention(query_QHC, keys, values, rule));
     start += num_queries;
   }
   return out_THC;

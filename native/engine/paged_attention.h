@@ -21,8 +21,8 @@ class PagedAttention : public model::Attention {
   // Once per step: where the rows' tokens go and which blocks they read.
   void prepare(const std::vector<Row>& rows);
 
-  at::Tensor attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC,
-                    const at::Tensor& value_TKC) override;
+  at::Tensor attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
+                    const kernels::ScoreRule& rule) override;
 
  private:
   // Consecutive positions of one sequence, few enough to share among threads.
@@ -42,8 +42,8 @@ class PagedAttention : public model::Attention {
   template <class Element>
   void write(int64_t layer, const at::Tensor& key_TKC, const at::Tensor& value_TKC) const;
   template <class Element>
-  at::Tensor attend_blocks(int64_t layer, const at::Tensor& query_THC) const;
-  at::Tensor attend_gathered(int64_t layer, const at::Tensor& query_THC) const;
+  at::Tensor attend_blocks(int64_t layer, const at::Tensor& query_THC, const kernels::ScoreRule& rule) const;
+  at::Tensor attend_gathered(int64_t layer, const at::Tensor& query_THC, const kernels::ScoreRule& rule) const;
 
   const BlockPool& pool_;
   const int64_t num_heads_, num_kv_heads_, head_dim_;

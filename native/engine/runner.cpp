@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "ops/products/linear.h"
+#include "ops/softcap.h"
 #include "ops/token_logprob.h"
 
 namespace seekrl::engine {
@@ -42,10 +43,14 @@ StepOutput Runner::run(const std::vector<Row>& rows) {
                                               needs_all ? at::Tensor() : to_device(wanted, device), adapters);
   for (const Row& row : rows) row.sequence->num_cached += row.num_tokens;
   StepOutput output;
-  if (num_sampling > 0) output.logits_RV = ops::linear(hidden.narrow(0, 0, num_sampling), decoder_->head_VD(), {});
+  const double softcap = decoder_->config().logit_softcap;
+  if (num_sampling > 0) {
+    output.logits_RV = ops::linear(hidden.narrow(0, 0, num_sampling), decoder_->head_VD(), {});
+    if (softcap > 0) ops::softcap_(output.logits_RV, softcap);
+  }
   if (num_scored == 0) return output;
   const auto scores = ops::token_logprob(hidden.narrow(0, num_sampling, num_scored), decoder_->head_VD(),
-                                         to_device(targets_N_, device), 1.0);
+                                         to_device(targets_N_, device), 1.0, softcap);
   output.logprob_N = scores.logprob_R.to(at::kCPU);
   output.entropy_N = scores.entropy_R.to(at::kCPU);
   return output;

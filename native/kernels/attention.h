@@ -45,20 +45,34 @@ struct QueryRows {
   bool is_causal = true;
 };
 
-// s_j = sum over c in order of (q_c scale) k_jc; m = max s_j; e_j = exp(s_j - m); l = sum of e_j, 16 sums by j mod 16
-// added in a fixed tree; out_c = (sum over j in order of e_j v_jc) / l. Multiply-adds are fused.
+// What becomes of a row's scores before the softmax.
+struct ScoreRule {
+  float scale = 1;     // of q . k
+  float softcap = 0;   // s becomes softcap tanh(s / softcap); 0: s stays
+  int64_t window = 0;  // a row attends over the last `window` of its tokens; 0: over all
+};
+
+// The first token that a row with `num_keys` tokens attends over.
+inline int64_t first_key(const ScoreRule& rule, int64_t num_keys) {
+  return rule.window > 0 && num_keys > rule.window ? num_keys - rule.window : 0;
+}
+
+// Over the row's tokens j from its first f: s_j = sum over c in order of (q_c scale) k_jc, capped; m = max s_j;
+// e_j = exp(s_j - m); l = sum of e_j, 16 sums by (j - f) mod 16 added in a fixed tree; out_c = (sum over j in order of
+// e_j v_jc) / l. Multiply-adds are fused. Values before f must be finite.
 // log_sum_exp: m + log l per row, [num_positions, num_heads]; may be null. Any number of positions: rows are handled a
 // few at a time. `scratch`: attend_scratch_floats floats. One thread; reads (num_keys + num_positions) 2 C floats per
 // tile of rows.
 namespace reference {
-void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, float scale, float* log_sum_exp,
+void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, const ScoreRule& rule, float* log_sum_exp,
             float* scratch);
 }
 SEEKRL_KERNEL(attend);
 
 // The same bits as attend over the widened keys and values; keys_by_channel alone.
 namespace reference {
-void attend_bf16(const QueryRows& rows, const Bf16KeyValues& source, int64_t head_dim, float scale, float* scratch);
+void attend_bf16(const QueryRows& rows, const Bf16KeyValues& source, int64_t head_dim, const ScoreRule& rule,
+                 float* scratch);
 }
 SEEKRL_KERNEL(attend_bf16);
 
@@ -75,11 +89,12 @@ struct AttentionGradients {
 };
 
 // With p the row's probabilities, made again from log_sum_exp, and d = sum_c out_grad_c out_c:
-// value_grad_j += p_j out_grad; g_j = p_j (out_grad . v_j - d); query_grad = scale sum_j g_j k_j;
-// key_grad_j += g_j scale q. `scratch`: attend_backward_scratch_floats floats. One thread.
+// value_grad_j += p_j out_grad; g_j = p_j (out_grad . v_j - d) (1 - (s_j / softcap)^2), the last factor where capped;
+// query_grad = scale sum_j g_j k_j; key_grad_j += g_j scale q. `scratch`: attend_backward_scratch_floats floats. One
+// thread.
 namespace reference {
 void attend_backward(const QueryRows& rows, const KeyValues& source, const AttentionGradients& gradients,
-                     int64_t head_dim, float scale, float* scratch);
+                     int64_t head_dim, const ScoreRule& rule, float* scratch);
 }
 SEEKRL_KERNEL(attend_backward);
 

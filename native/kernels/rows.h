@@ -21,11 +21,11 @@ void rms_norm_backward(float* x_grad_MD, float* weight_grad_D, const float* y_gr
 }
 SEEKRL_KERNEL(rms_norm_backward);
 
-// Rotates pairs (f, f + C / 2) of each of the T x H vectors by the position's angle: see ops/rope.h. A backward pass
-// turns the other way: `sign` is 1 or -1 and multiplies the sine. y may be x.
+// Rotates pairs (f, f + F) of each of the T x H vectors by the position's angle, and copies what stands behind 2 F: see
+// ops/rope.h. A backward pass turns the other way: `sign` is 1 or -1 and multiplies the sine. y may be x.
 namespace reference {
 void rope(float* y_THC, const float* x_THC, const float* cos_TF, const float* sin_TF, int64_t t, int64_t h, int64_t c,
-          float sign);
+          int64_t num_frequencies, float sign);
 }
 SEEKRL_KERNEL(rope);
 
@@ -66,5 +66,28 @@ void silu_mul_backward(float* gate_grad, float* up_grad, const float* y_grad, co
                        int64_t n);
 }
 SEEKRL_KERNEL(silu_mul_backward);
+
+// y = gelu(gate) * up over n elements, gelu in its form with tanh: x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))).
+namespace reference {
+void gelu_mul(float* y, const float* gate, const float* up, int64_t n);
+}
+SEEKRL_KERNEL(gelu_mul);
+
+inline constexpr float kGeluLinear = 2.0f * 0.797884560802865356f;
+inline constexpr float kGeluCubic = kGeluLinear * 0.044715f;
+
+// With v = gate (linear + cubic gate^2) and s = 1 / (1 + exp(-v)): gate_grad = y_grad up s (1 + gate v' (1 - s)),
+// up_grad = y_grad gate s.
+namespace reference {
+void gelu_mul_backward(float* gate_grad, float* up_grad, const float* y_grad, const float* gate, const float* up,
+                       int64_t n);
+}
+SEEKRL_KERNEL(gelu_mul_backward);
+
+// x becomes cap tanh(x / cap), over n elements.
+namespace reference {
+void softcap(float* x, int64_t n, float cap);
+}
+SEEKRL_KERNEL(softcap);
 
 }  // namespace seekrl::kernels

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "kernels/attention.h"
 #include "ops/attention/spans.h"
 
 namespace seekrl::model {
@@ -18,15 +19,15 @@ class Attention {
 
   // query_THC is rotated and normalised already, as is key_TKC. Returns [T, H, C]. Causal.
   virtual at::Tensor attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC,
-                            const at::Tensor& value_TKC) = 0;
+                            const at::Tensor& value_TKC, const kernels::ScoreRule& rule) = 0;
 };
 
 // Causal attention over the spans of a packed batch, with autograd and without a cache.
 class SpanAttention : public Attention {
  public:
   explicit SpanAttention(ops::Spans spans) : spans_(std::move(spans)) {}
-  at::Tensor attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC,
-                    const at::Tensor& value_TKC) override;
+  at::Tensor attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
+                    const kernels::ScoreRule& rule) override;
 
  private:
   ops::Spans spans_;

@@ -1,4 +1,4 @@
-// The forward pass of the Llama and Qwen families, and the list of their weights.
+// The forward pass of every family, and the list of its weights.
 #include "model/decoder.h"
 
 #include <ATen/ATen.h>
@@ -8,13 +8,11 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "model/rope_frequencies.h"
 #include "ops/add.h"
 #include "ops/embedding.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
 #include "ops/round.h"
-#include "ops/silu_mul.h"
 
 namespace seekrl::model {
 
@@ -37,10 +35,28 @@ void check(const DecoderConfig& config) {
           " key heads do not divide ", config.num_heads, " query heads");
   require(config.head_dim > 0 && config.head_dim % 2 == 0, ErrorCode::kArgument,
           "decoder: head width: expected an even number, got ", config.head_dim);
+  require(config.num_experts == 0 || (config.num_chosen_experts > 0 && config.num_chosen_experts <= config.num_experts),
+          ErrorCode::kArgument, "decoder: expected 1 to ", config.num_experts, " experts for a token, got ",
+          config.num_chosen_experts);
+  const bool has_types =
+      config.layer_types.empty() || config.layer_types.size() == static_cast<size_t>(config.num_layers);
+  require(has_types, ErrorCode::kArgument, "decoder: expected ", config.num_layers, " layer types, got ",
+          config.layer_types.size());
 }
 
 bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+kernels::ScoreRule score_rule(const DecoderConfig& config, LayerType type) {
+  const double scale =
+      config.attention_scale > 0 ? config.attention_scale : 1.0 / std::sqrt(static_cast<double>(config.head_dim));
+  return {static_cast<float>(scale), static_cast<float>(config.attention_softcap),
+          type == LayerType::kSliding ? config.sliding_window : 0};
+}
+
+double rounded(double value, at::ScalarType dtype) {
+  return at::scalar_tensor(value, at::kFloat).to(dtype).item<double>();
 }
 
 // Standard normals of the generator's stream `stream`, f32.
@@ -65,7 +81,8 @@ Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, 
   for (int64_t index = 0; index < config_.num_layers; ++index) layers_.push_back(add_layer(index, expect));
   norm_D_ = add("model.norm.weight", {config_.hidden_size}, expect);
   head_VD_ = add_head(expect);
-  rope_table_ = RopeTable(rope_frequencies(config_), device_);
+  rope_table_ = RopeTable(config_.rope, config_.head_dim, device_);
+  if (config_.sliding_rope) sliding_rope_table_ = RopeTable(*config_.sliding_rope, config_.head_dim, device_);
 }
 
 at::Tensor Decoder::add(const std::string& name, at::IntArrayRef shape, const Expect& expect) {
@@ -109,18 +126,51 @@ Decoder::Layer Decoder::add_layer(int64_t index, const Expect& expect) {
   };
   const bool qkv_bias = config_.qkv_bias || config_.attention_bias;
   Layer layer;
-  layer.input_norm_D = vector("input_layernorm.weight", width, true);
+  if (!config_.layer_types.empty()) layer.type = config_.layer_types[index];
+  layer.rule = score_rule(config_, layer.type);
+  layer.attention_norm_D = vector("input_layernorm.weight", width, true);
   layer.q = projection("self_attn.q_proj", query_width, width, qkv_bias);
   layer.k = projection("self_attn.k_proj", key_width, width, qkv_bias);
   layer.v = projection("self_attn.v_proj", key_width, width, qkv_bias);
   layer.o = projection("self_attn.o_proj", width, query_width, config_.attention_bias);
   layer.q_norm_C = vector("self_attn.q_norm.weight", config_.head_dim, config_.qk_norm);
   layer.k_norm_C = vector("self_attn.k_norm.weight", config_.head_dim, config_.qk_norm);
-  layer.post_norm_D = vector("post_attention_layernorm.weight", width, true);
-  layer.gate = projection("mlp.gate_proj", inner, width, config_.mlp_bias);
-  layer.up = projection("mlp.up_proj", inner, width, config_.mlp_bias);
-  layer.down = projection("mlp.down_proj", width, inner, config_.mlp_bias);
+  layer.attention_post_norm_D = vector("post_attention_layernorm.weight", width, config_.post_norms);
+  layer.mlp_norm_D =
+      vector(config_.post_norms ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight", width, true);
+  layer.mlp_post_norm_D = vector("post_feedforward_layernorm.weight", width, config_.post_norms);
+  if (config_.num_experts > 0) {
+    layer.experts = add_experts(prefix, expect);
+    return layer;
+  }
+  layer.feed_forward.gate = projection("mlp.gate_proj", inner, width, config_.mlp_bias);
+  layer.feed_forward.up = projection("mlp.up_proj", inner, width, config_.mlp_bias);
+  layer.feed_forward.down = projection("mlp.down_proj", width, inner, config_.mlp_bias);
   return layer;
+}
+
+Experts Decoder::add_experts(const std::string& prefix, const Expect& expect) {
+  const int64_t width = config_.hidden_size, inner = config_.intermediate_size;
+  const bool is_mixtral = config_.has_mixtral_names;
+  const std::string block = prefix + (is_mixtral ? "block_sparse_moe." : "mlp.");
+  const auto matrix = [&](const std::string& name, int64_t rows, int64_t columns) {
+    const ops::Weight weight_NK = add_weight(block + name + ".weight", rows, columns, expect);
+    projections_.push_back({block + name, rows, columns});
+    return Projection{weight_NK, {}, static_cast<int64_t>(projections_.size()) - 1};
+  };
+  // Never in few bits: which experts are chosen hangs on it.
+  Experts experts{.router = {add(block + "gate.weight", {config_.num_experts, width}, expect), {}},
+                  .num_chosen = config_.num_chosen_experts,
+                  .is_normalised = config_.has_normalised_experts};
+  for (int64_t e = 0; e < config_.num_experts; ++e) {
+    const std::string expert = "experts." + std::to_string(e) + ".";
+    FeedForward network;
+    network.gate = matrix(expert + (is_mixtral ? "w1" : "gate_proj"), inner, width);
+    network.up = matrix(expert + (is_mixtral ? "w3" : "up_proj"), inner, width);
+    network.down = matrix(expert + (is_mixtral ? "w2" : "down_proj"), width, inner);
+    experts.all.push_back(std::move(network));
+  }
+  return experts;
 }
 
 void Decoder::initialise(uint64_t seed, double std) {
@@ -140,7 +190,7 @@ void Decoder::initialise(uint64_t seed, double std) {
     if (value.dim() == 2) {
       value.copy_(normals(value.sizes(), seed, place).mul_(std));
     } else {
-      value.fill_(ends_with(name, "norm.weight") ? 1.0 : 0.0);
+      value.fill_(ends_with(name, "norm.weight") ? 1.0 - config_.norm_offset : 0.0);
     }
     ++place;
   }
@@ -155,57 +205,77 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
   require(tokens_T.scalar_type() == at::kLong && positions_T.scalar_type() == at::kLong, ErrorCode::kDtype,
           "decoder: expected i64 tokens and positions");
   const RopeTable::Angles angles = rope_table_.at(positions_T);
+  const RopeTable::Angles sliding_angles = config_.sliding_rope ? sliding_rope_table_.at(positions_T) : angles;
   at::Tensor x_TD = ops::embedding(embedding_VD_, tokens_T);
+  if (config_.embedding_scale != 1.0) x_TD = x_TD * rounded(config_.embedding_scale, dtype_);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     const at::Tensor kept_R = i + 1 == layers_.size() ? rows_R : at::Tensor();
-    const at::Tensor normed_TD = ops::rms_norm(x_TD, layer.input_norm_D, config_.rms_norm_eps);
+    const RopeTable::Angles& own_angles = layer.type == LayerType::kSliding ? sliding_angles : angles;
     const at::Tensor mixed =
-        attention_block(layer, static_cast<int64_t>(i), normed_TD, angles, attention, kept_R, adapters);
-    x_TD = ops::add(kept_R.defined() ? x_TD.index_select(0, kept_R) : x_TD, mixed);
-    x_TD = ops::add(
-        x_TD, mlp_block(layer, ops::rms_norm(x_TD, layer.post_norm_D, config_.rms_norm_eps), adapters.select(kept_R)));
+        attention_block(layer, static_cast<int64_t>(i), normed(x_TD, layer.attention_norm_D),
+                        layer.type == LayerType::kNoRope ? nullptr : &own_angles, attention, kept_R, adapters);
+    x_TD = ops::add(kept_R.defined() ? x_TD.index_select(0, kept_R) : x_TD, normed(mixed, layer.attention_post_norm_D));
+    const at::Tensor fed = mlp_block(layer, normed(x_TD, layer.mlp_norm_D), adapters.select(kept_R));
+    x_TD = ops::add(x_TD, normed(fed, layer.mlp_post_norm_D));
   }
-  return ops::rms_norm(x_TD, norm_D_, config_.rms_norm_eps);
+  return normed(x_TD, norm_D_);
+}
+
+// x itself where the model has no such norm.
+at::Tensor Decoder::normed(const at::Tensor& x, const at::Tensor& weight_D) const {
+  return weight_D.defined() ? ops::rms_norm(x, weight_D, config_.rms_norm_eps, config_.norm_offset) : x;
 }
 
 at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD,
-                                    const RopeTable::Angles& angles, Attention& attention, const at::Tensor& rows_R,
+                                    const RopeTable::Angles* angles, Attention& attention, const at::Tensor& rows_R,
                                     const AdapterRows& adapters) const {
   const int64_t num_tokens = x_TD.size(0), head_dim = config_.head_dim;
   at::Tensor query = layer.q.apply(x_TD, adapters).view({num_tokens, config_.num_heads, head_dim});
   at::Tensor key = layer.k.apply(x_TD, adapters).view({num_tokens, config_.num_kv_heads, head_dim});
   at::Tensor value = layer.v.apply(x_TD, adapters).view({num_tokens, config_.num_kv_heads, head_dim});
   if (config_.qk_norm) {
-    query = ops::rms_norm(query, layer.q_norm_C, config_.rms_norm_eps);
-    key = ops::rms_norm(key, layer.k_norm_C, config_.rms_norm_eps);
+    query = normed(query, layer.q_norm_C);
+    key = normed(key, layer.k_norm_C);
   }
-  query = ops::rope(query, angles.cos_TF, angles.sin_TF);
-  key = ops::rope(key, angles.cos_TF, angles.sin_TF);
+  if (angles != nullptr) {
+    query = ops::rope(query, angles->cos_TF, angles->sin_TF);
+    key = ops::rope(key, angles->cos_TF, angles->sin_TF);
+  }
   if (dtype_ == at::kBFloat16 && device_.is_cpu()) {
     // As the engine keeps them.
     key = ops::round_values(key);
     value = ops::round_values(value);
   }
-  at::Tensor mixed = attention.attend(index, query, key, value);
+  at::Tensor mixed = attention.attend(index, query, key, value, layer.rule);
   if (rows_R.defined()) mixed = mixed.index_select(0, rows_R);
   return layer.o.apply(mixed.reshape({mixed.size(0), config_.num_heads * head_dim}), adapters.select(rows_R));
 }
 
 at::Tensor Decoder::mlp_block(const Layer& layer, const at::Tensor& x_TD, const AdapterRows& adapters) const {
-  const at::Tensor gate = layer.gate.apply(x_TD, adapters);
-  const at::Tensor up = layer.up.apply(x_TD, adapters);
-  return layer.down.apply(ops::silu_mul(gate, up), adapters);
+  return config_.num_experts > 0 ? layer.experts.apply(x_TD, config_.gate, adapters)
+                                 : layer.feed_forward.apply(x_TD, config_.gate, adapters);
+}
+
+template <class AnyLayer>
+auto Decoder::projections_of(AnyLayer& layer) {
+  std::vector<decltype(&layer.q)> all = {&layer.q, &layer.k, &layer.v, &layer.o};
+  const auto add_network = [&](auto& network) {
+    for (auto* part : {&network.gate, &network.up, &network.down}) all.push_back(part);
+  };
+  if (layer.experts.all.empty()) add_network(layer.feed_forward);
+  for (auto& expert : layer.experts.all) add_network(expert);
+  return all;
 }
 
 void Decoder::share_quantised(const Decoder& from) {
   quantised_ = from.quantised_;
   if (from.head_VD_.is_quant()) head_VD_ = from.head_VD_;
   for (size_t i = 0; i < layers_.size(); ++i) {
-    for (Projection Layer::* part :
-         {&Layer::q, &Layer::k, &Layer::v, &Layer::o, &Layer::gate, &Layer::up, &Layer::down}) {
-      const ops::Weight& weight_NK = (from.layers_[i].*part).weight_NK;
-      if (weight_NK.is_quant()) (layers_[i].*part).weight_NK = weight_NK;
+    const std::vector<Projection*> to = projections_of(layers_[i]);
+    const std::vector<const Projection*> parts = projections_of(from.layers_[i]);
+    for (size_t p = 0; p < parts.size(); ++p) {
+      if (parts[p]->weight_NK.is_quant()) to[p]->weight_NK = parts[p]->weight_NK;
     }
   }
 }

@@ -1,4 +1,5 @@
-// A decoder-only transformer of the Llama and Qwen families over a packed batch of tokens.
+// A decoder-only transformer over a packed batch of tokens: Llama, Qwen and the families that differ from them by an
+// option of DecoderConfig.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,9 +16,10 @@
 #include "model/adapters/adapter_rows.h"
 #include "model/attention.h"
 #include "model/config.h"
+#include "model/experts.h"
 #include "model/parameter.h"
 #include "model/projection.h"
-#include "model/rope_table.h"
+#include "model/rope/rope_table.h"
 
 namespace seekrl::model {
 
@@ -74,9 +76,14 @@ class Decoder {
 
  private:
   struct Layer {
-    at::Tensor input_norm_D, post_norm_D;
-    at::Tensor q_norm_C, k_norm_C;  // undefined without qk_norm
-    Projection q, k, v, o, gate, up, down;
+    at::Tensor attention_norm_D, mlp_norm_D;
+    at::Tensor attention_post_norm_D, mlp_post_norm_D;  // undefined without post_norms
+    at::Tensor q_norm_C, k_norm_C;                      // undefined without qk_norm
+    Projection q, k, v, o;
+    FeedForward feed_forward;  // without experts
+    Experts experts;
+    LayerType type = LayerType::kFull;
+    kernels::ScoreRule rule;
   };
 
   at::Tensor add(const std::string& name, at::IntArrayRef shape, const Expect& expect);
@@ -84,8 +91,12 @@ class Decoder {
   ops::Weight add_quant(const std::string& name, ops::QuantKind kind, int64_t n, int64_t k);
   ops::Weight add_head(const Expect& expect);
   Layer add_layer(int64_t index, const Expect& expect);
-  at::Tensor attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const RopeTable::Angles& angles,
+  at::Tensor normed(const at::Tensor& x, const at::Tensor& weight_D) const;
+  at::Tensor attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const RopeTable::Angles* angles,
                              Attention& attention, const at::Tensor& rows_R, const AdapterRows& adapters) const;
+  template <class AnyLayer>
+  static auto projections_of(AnyLayer& layer);
+  Experts add_experts(const std::string& prefix, const Expect& expect);
   at::Tensor mlp_block(const Layer& layer, const at::Tensor& x_TD, const AdapterRows& adapters) const;
 
   DecoderConfig config_;
@@ -98,7 +109,7 @@ class Decoder {
   std::vector<QuantParameter> quantised_;
   at::Tensor embedding_VD_, norm_D_;
   ops::Weight head_VD_;
-  mutable RopeTable rope_table_;  // grows with the positions seen
+  mutable RopeTable rope_table_, sliding_rope_table_;  // grow with the positions seen
   std::atomic<int64_t> weights_version_{0};
 };
 

@@ -207,7 +207,7 @@ void Encoder::attend(const TextBatch& batch, Work& work) const {
     float* query = work.query_key_value.data() + batch.starts[text] * stride + head * head_dim;
     kernels::QueryRows rows = {query, query, length, 1, stride, head_dim, length, /*is_causal=*/false};
     kernels::KeyValues source = {query + width, query + 2 * width, nullptr, 0, 0, stride};
-    kernels::attend(rows, source, head_dim, scale, nullptr,
+    kernels::attend(rows, source, head_dim, {scale}, nullptr,
                     ops::scratch(kernels::attend_scratch_floats(length, head_dim)));
   });
 }

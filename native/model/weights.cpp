@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/new_file.h"
+#include "model/gguf/stored_rows.h"
 
 namespace seekrl::model {
 
@@ -30,6 +31,7 @@ at::ScalarType scalar_type(const std::string& dtype, const std::string& name) {
 }
 
 void copy_from(const StoredTensor& stored, const MappedFile& file, at::Tensor& value) {
+  if (needs_rows(stored)) return copy_rows(stored, file, value);
   // The bytes may lie at any address, so they are first copied to where their type may be read.
   const at::ScalarType dtype = scalar_type(stored.dtype, stored.name);
   require((dtype == at::kByte) == (value.scalar_type() == at::kByte), ErrorCode::kFormat, stored.path, ": ",
@@ -101,6 +103,13 @@ void check_finite(const at::Tensor& value, const std::string& path, const std::s
 
 // Reads rows of the stored tensor as f32, through the file's own memory.
 void quantise_stored(ops::QuantWeight& weight, const StoredTensor& stored) {
+  if (needs_rows(stored)) {
+    const MappedFile file(stored.path);
+    const StoredRows stored_rows(stored, file);
+    return ops::quantise(weight, [&](float* rows, int64_t first, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) stored_rows.read(first + i, rows + i * stored_rows.columns());
+    });
+  }
   const at::ScalarType dtype = scalar_type(stored.dtype, stored.name);
   require(at::isFloatingType(dtype), ErrorCode::kFormat, stored.path, ": ", stored.name,
           ": expected F32, F16 or BF16, got ", stored.dtype);

@@ -37,6 +37,8 @@ std::vector<model::StoredTensor> to_stored_tensors(const Napi::Value& value) {
     const Napi::Object entry = to_object(list.Get(i), "tensors");
     stored.push_back({text_of(entry, "name"), text_of(entry, "dtype"), to_sizes(entry.Get("shape")),
                       text_of(entry, "path"), static_cast<uint64_t>(integer_of(entry, "offset"))});
+    const Napi::Value heads = entry.Get("pairedHeads");
+    if (!heads.IsUndefined()) stored.back().num_paired_heads = to_integer(heads, "pairedHeads");
   }
   return stored;
 }

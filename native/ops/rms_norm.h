@@ -5,8 +5,8 @@
 
 namespace seekrl::ops {
 
-// x [..., D], weight_D -> x / sqrt(mean(x^2) + eps) * weight in x's dtype, the mean in f32; differentiable. On the
-// CPU the weight may be bf16 where x is f32.
-at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight_D, double eps);
+// x [..., D], weight_D -> x / sqrt(mean(x^2) + eps) * (weight + offset) in x's dtype, the mean in f32; differentiable.
+// On the CPU the weight may be bf16 where x is f32.
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight_D, double eps, double offset = 0);
 
 }  // namespace seekrl::ops

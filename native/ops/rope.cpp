@@ -20,14 +20,14 @@ using torch::autograd::variable_list;
 
 at::Tensor rotate_cpu(const at::Tensor& x_THC, const at::Tensor& cos_TF, const at::Tensor& sin_TF, float sign) {
   constexpr int64_t kBlockTokens = 64;
-  const int64_t t = x_THC.size(0), h = x_THC.size(1), c = x_THC.size(2);
+  const int64_t t = x_THC.size(0), h = x_THC.size(1), c = x_THC.size(2), f = cos_TF.size(1);
   at::Tensor y_THC = at::empty_like(x_THC);
   float* y = y_THC.mutable_data_ptr<float>();
   const float *x = x_THC.const_data_ptr<float>(), *cos = cos_TF.const_data_ptr<float>(),
               *sin = sin_TF.const_data_ptr<float>();
   claim_items((t + kBlockTokens - 1) / kBlockTokens, x_THC.numel() * 4, [&](int64_t block) {
     const int64_t first = block * kBlockTokens, count = std::min(kBlockTokens, t - first);
-    kernels::rope(y + first * h * c, x + first * h * c, cos + first * c / 2, sin + first * c / 2, count, h, c, sign);
+    kernels::rope(y + first * h * c, x + first * h * c, cos + first * f, sin + first * f, count, h, c, f, sign);
   });
   return y_THC;
 }
@@ -47,18 +47,19 @@ class RopeFunction : public torch::autograd::Function<RopeFunction> {
 };
 
 at::Tensor composition(const at::Tensor& x_THC, const at::Tensor& cos_TF, const at::Tensor& sin_TF) {
-  const int64_t half = x_THC.size(2) / 2;
+  const int64_t half = cos_TF.size(1);
   const at::Tensor cos = cos_TF.unsqueeze(1), sin = sin_TF.unsqueeze(1);
-  const at::Tensor low = x_THC.narrow(2, 0, half), high = x_THC.narrow(2, half, half);
-  return at::cat({low * cos - high * sin, high * cos + low * sin}, 2).to(x_THC.scalar_type());
+  const at::Tensor low = x_THC.narrow(2, 0, half), high = x_THC.narrow(2, half, half),
+                   rest = x_THC.narrow(2, 2 * half, x_THC.size(2) - 2 * half);
+  return at::cat({low * cos - high * sin, high * cos + low * sin, rest}, 2).to(x_THC.scalar_type());
 }
 
 }  // namespace
 
 at::Tensor rope(const at::Tensor& x_THC, const at::Tensor& cos_TF, const at::Tensor& sin_TF) {
   require(x_THC.dim() == 3 && cos_TF.dim() == 2 && cos_TF.size(0) == x_THC.size(0) &&
-              2 * cos_TF.size(1) == x_THC.size(2) && sin_TF.sizes() == cos_TF.sizes(),
-          ErrorCode::kShape, "rope: expected x [T, H, C], cos and sin [T, C / 2], got ", x_THC.sizes(), ", ",
+              2 * cos_TF.size(1) <= x_THC.size(2) && sin_TF.sizes() == cos_TF.sizes(),
+          ErrorCode::kShape, "rope: expected x [T, H, C], cos and sin [T, F], F up to C / 2, got ", x_THC.sizes(), ", ",
           cos_TF.sizes(), ", ", sin_TF.sizes());
   if (!is_cpu_f32(x_THC, cos_TF, sin_TF)) return composition(x_THC, cos_TF, sin_TF);
   const at::Tensor x = x_THC.contiguous(), cos = cos_TF.contiguous(), sin = sin_TF.contiguous();

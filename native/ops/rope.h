@@ -5,8 +5,8 @@
 
 namespace seekrl::ops {
 
-// x_THC with C even; cos_TF and sin_TF of the position's angles, F = C / 2, f32. Element f pairs with f + F:
-// y[f] = x[f] cos - x[f + F] sin, y[f + F] = x[f + F] cos + x[f] sin. Differentiable in x.
+// x_THC; cos_TF and sin_TF of the position's angles, f32, F at most C / 2. Element f pairs with f + F:
+// y[f] = x[f] cos - x[f + F] sin, y[f + F] = x[f + F] cos + x[f] sin; elements from 2 F on stay. Differentiable in x.
 at::Tensor rope(const at::Tensor& x_THC, const at::Tensor& cos_TF, const at::Tensor& sin_TF);
 
 }  // namespace seekrl::ops

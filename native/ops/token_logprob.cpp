@@ -17,6 +17,7 @@
 #include "ops/products/bf16_matmul.h"
 #include "ops/products/matmul.h"
 #include "ops/products/quant_linear.h"
+#include "ops/softcap.h"
 
 namespace seekrl::ops {
 
@@ -49,8 +50,8 @@ void for_rows(int64_t num_rows, int64_t vocab_size, const Body& body) {
   });
 }
 
-void logits_cpu(const at::Tensor& logits, const at::Tensor& hidden_RD, int64_t first, int64_t rows,
-                const Weight& head_VD) {
+void products_cpu(const at::Tensor& logits, const at::Tensor& hidden_RD, int64_t first, int64_t rows,
+                  const Weight& head_VD) {
   const int64_t v = head_VD.n(), d = head_VD.k();
   const float* hidden = hidden_RD.const_data_ptr<float>() + first * d;
   float* to = logits.mutable_data_ptr<float>();
@@ -65,8 +66,14 @@ void logits_cpu(const at::Tensor& logits, const at::Tensor& hidden_RD, int64_t f
                   nullptr);
 }
 
+void logits_cpu(const at::Tensor& logits, const at::Tensor& hidden_RD, int64_t first, int64_t rows,
+                const Weight& weight_VD, double softcap) {
+  products_cpu(logits, hidden_RD, first, rows, weight_VD);
+  if (softcap > 0) softcap_(logits.narrow(0, 0, rows), softcap);
+}
+
 at::Tensor forward_cpu(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
-                       double temperature) {
+                       double temperature, double softcap) {
   const int64_t v = weight_VD.n(), num_rows = hidden_RD.size(0);
   const auto inverse = static_cast<float>(1.0 / temperature);
   at::Tensor stats_R4 = at::empty({num_rows, kNumStats}, hidden_RD.options());
@@ -78,7 +85,7 @@ at::Tensor forward_cpu(const at::Tensor& hidden_RD, const Weight& weight_VD, con
             ids[row]);
   }
   for_chunks(hidden_RD, v, [&](int64_t first, int64_t rows) {
-    logits_cpu(logits, hidden_RD, first, rows, weight_VD);
+    logits_cpu(logits, hidden_RD, first, rows, weight_VD, softcap);
     const float* data = logits.const_data_ptr<float>();
     for_rows(rows, v, [&](int64_t row) {
       const RowStats found = kernels::row_stats(data + row * v, v, inverse);
@@ -105,17 +112,23 @@ struct ResultGradients {
   }
 };
 
-// Replaces the chunk's logits by their gradients.
+// Replaces the chunk's logits by the gradients of what they were before the bound.
 void logits_backward_cpu(const at::Tensor& logits, int64_t first, int64_t rows, const at::Tensor& ids_R,
-                         const at::Tensor& stats_R4, const ResultGradients& grads, double temperature) {
+                         const at::Tensor& stats_R4, const ResultGradients& grads, double temperature, double softcap) {
   const int64_t v = logits.size(1);
+  const auto inverse_cap = static_cast<float>(softcap > 0 ? 1.0 / softcap : 0.0);
   float* data = logits.mutable_data_ptr<float>();
   const float* stats = stats_R4.const_data_ptr<float>() + first * kNumStats;
   const int64_t* ids = ids_R.const_data_ptr<int64_t>() + first;
   for_rows(rows, v, [&](int64_t row) {
     const float* from = stats + row * kNumStats;
-    kernels::row_backward(data + row * v, v, static_cast<float>(1.0 / temperature), {from[0], from[1], from[2]},
+    float* const row_data = data + row * v;
+    float* const capped = softcap > 0 ? scratch(v) : nullptr;
+    if (capped != nullptr) std::copy_n(row_data, v, capped);
+    kernels::row_backward(row_data, v, static_cast<float>(1.0 / temperature), {from[0], from[1], from[2]},
                           grads.row(first + row, ids[row]));
+    if (capped == nullptr) return;
+    for (int64_t i = 0; i < v; ++i) row_data[i] *= 1.0f - (capped[i] * inverse_cap) * (capped[i] * inverse_cap);
   });
 }
 
@@ -153,9 +166,10 @@ class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFuncti
   // The weight's tensor, undefined for one in few bits, is an argument of its own, that autograd sees it.
   static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD,
                                const std::optional<at::Tensor>& plain_VD, const QuantWeight& quant,
-                               const at::Tensor& ids_R, double temperature) {
+                               const at::Tensor& ids_R, double temperature, double softcap) {
     const Weight weight_VD = plain_VD.has_value() ? Weight(*plain_VD) : Weight(quant);
-    const at::Tensor stats_R4 = forward_cpu(hidden_RD, weight_VD, ids_R, temperature);
+    const at::Tensor stats_R4 = forward_cpu(hidden_RD, weight_VD, ids_R, temperature, softcap);
+    context->saved_data["softcap"] = softcap;
     context->save_for_backward({hidden_RD, weight_VD.plain_NK, ids_R, stats_R4});
     hold_weight(context, quant);
     context->saved_data["temperature"] = temperature;
@@ -167,6 +181,7 @@ class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFuncti
     const at::Tensor &hidden_RD = saved[0], &ids_R = saved[2], &stats_R4 = saved[3];
     const Weight weight_VD = saved[1].defined() ? Weight(saved[1]) : Weight(held_weight(context));
     const double temperature = context->saved_data["temperature"].toDouble();
+    const double softcap = context->saved_data["softcap"].toDouble();
     const int64_t v = weight_VD.n(), num_rows = hidden_RD.size(0);
     const ResultGradients result_grads(grads, num_rows, hidden_RD.options());
     at::Tensor logits = at::empty({std::min(num_rows, chunk_rows(v)), v}, hidden_RD.options());
@@ -176,12 +191,12 @@ class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFuncti
     float* hidden_to = hidden_grad.defined() ? hidden_grad.mutable_data_ptr<float>() : nullptr;
     float* weight_to = weight_grad.defined() ? weight_grad.mutable_data_ptr<float>() : nullptr;
     for_chunks(hidden_RD, v, [&](int64_t first, int64_t rows) {
-      logits_cpu(logits, hidden_RD, first, rows, weight_VD);
-      logits_backward_cpu(logits, first, rows, ids_R, stats_R4, result_grads, temperature);
+      logits_cpu(logits, hidden_RD, first, rows, weight_VD, softcap);
+      logits_backward_cpu(logits, first, rows, ids_R, stats_R4, result_grads, temperature, softcap);
       head_backward_cpu(hidden_to, weight_to, logits, hidden_RD, first, rows, weight_VD);
     });
     if (weight_grad.defined()) weight_grad = gradient_result(weight_VD.plain_NK, weight_grad);
-    return {hidden_grad, weight_grad, at::Tensor(), at::Tensor(), at::Tensor()};
+    return {hidden_grad, weight_grad, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -189,23 +204,26 @@ class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFuncti
 class ComposedFunction : public torch::autograd::Function<ComposedFunction> {
  public:
   static variable_list chunk(const at::Tensor& hidden, const at::Tensor& weight_VD, const at::Tensor& ids,
-                             double temperature) {
-    const at::Tensor all = at::log_softmax(at::linear(hidden, weight_VD).to(at::kFloat) / temperature, 1);
+                             double temperature, double softcap) {
+    at::Tensor logits = at::linear(hidden, weight_VD).to(at::kFloat);
+    if (softcap > 0) logits = at::tanh(logits / softcap) * softcap;
+    const at::Tensor all = at::log_softmax(logits / temperature, 1);
     return {all.gather(1, ids.unsqueeze(1)).squeeze(1), (all.exp() * all).sum(1).neg()};
   }
 
   static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD, const at::Tensor& weight_VD,
-                               const at::Tensor& ids_R, double temperature) {
+                               const at::Tensor& ids_R, double temperature, double softcap) {
     const auto options = hidden_RD.options().dtype(at::kFloat);
     at::Tensor logprob_R = at::empty({hidden_RD.size(0)}, options), entropy_R = at::empty({hidden_RD.size(0)}, options);
     for_chunks(hidden_RD, weight_VD.size(0), [&](int64_t first, int64_t rows) {
       const variable_list results =
-          chunk(hidden_RD.narrow(0, first, rows), weight_VD, ids_R.narrow(0, first, rows), temperature);
+          chunk(hidden_RD.narrow(0, first, rows), weight_VD, ids_R.narrow(0, first, rows), temperature, softcap);
       logprob_R.narrow(0, first, rows).copy_(results[0]);
       entropy_R.narrow(0, first, rows).copy_(results[1]);
     });
     context->save_for_backward({hidden_RD, weight_VD, ids_R});
     context->saved_data["temperature"] = temperature;
+    context->saved_data["softcap"] = softcap;
     return {logprob_R, entropy_R};
   }
 
@@ -214,12 +232,13 @@ class ComposedFunction : public torch::autograd::Function<ComposedFunction> {
     const bool is_trained = context->needs_input_grad(1);
     const at::Tensor hidden_RD = saved[0].detach(), weight_VD = saved[1].detach().requires_grad_(is_trained);
     const double temperature = context->saved_data["temperature"].toDouble();
+    const double softcap = context->saved_data["softcap"].toDouble();
     at::Tensor hidden_grad = at::empty_like(hidden_RD);
     at::Tensor weight_grad = is_trained ? at::zeros_like(weight_VD) : at::Tensor();
     for_chunks(hidden_RD, weight_VD.size(0), [&](int64_t first, int64_t rows) {
       const c10::AutoGradMode with_grad(true);
       const at::Tensor hidden = hidden_RD.narrow(0, first, rows).detach().requires_grad_();
-      const variable_list results = chunk(hidden, weight_VD, saved[2].narrow(0, first, rows), temperature);
+      const variable_list results = chunk(hidden, weight_VD, saved[2].narrow(0, first, rows), temperature, softcap);
       variable_list wanted, wanted_grads;
       for (size_t i = 0; i < 2; ++i) {
         if (!grads[i].defined()) continue;
@@ -232,7 +251,7 @@ class ComposedFunction : public torch::autograd::Function<ComposedFunction> {
       hidden_grad.narrow(0, first, rows).copy_(found[0]);
       if (is_trained) weight_grad.add_(found[1]);
     });
-    return {hidden_grad, weight_grad, at::Tensor(), at::Tensor()};
+    return {hidden_grad, weight_grad, at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -249,23 +268,24 @@ void check(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tenso
 }  // namespace
 
 TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
-                           double temperature) {
+                           double temperature, double logit_softcap) {
   check(hidden_RD, weight_VD, ids_R, temperature);
   const at::Tensor& plain_VD = weight_VD.plain_NK;
   require(!weight_VD.is_quant() || is_cpu_f32(hidden_RD), ErrorCode::kDtype,
           "token_logprob: a weight in few bits: expected hidden states in f32 on the CPU");
   if (!weight_VD.is_quant() && !is_cpu_f32(hidden_RD, plain_VD) && !is_cpu_bf16(hidden_RD, plain_VD)) {
-    const variable_list results = ComposedFunction::apply(hidden_RD, plain_VD, ids_R, temperature);
+    const variable_list results = ComposedFunction::apply(hidden_RD, plain_VD, ids_R, temperature, logit_softcap);
     return {results[0], results[1]};
   }
   const at::Tensor hidden = hidden_RD.contiguous(), ids = ids_R.contiguous();
   const auto plain = weight_VD.is_quant() ? std::nullopt : std::optional<at::Tensor>(plain_VD.contiguous());
   if (!needs_grad(hidden, plain_VD)) {
     const Weight weight = plain.has_value() ? Weight(*plain) : weight_VD;
-    const at::Tensor stats_R4 = forward_cpu(hidden, weight, ids, temperature);
+    const at::Tensor stats_R4 = forward_cpu(hidden, weight, ids, temperature, logit_softcap);
     return {stats_R4.select(1, 3).contiguous(), stats_R4.select(1, 2).contiguous()};
   }
-  const variable_list results = TokenLogprobFunction::apply(hidden, plain, weight_VD.quant, ids, temperature);
+  const variable_list results =
+      TokenLogprobFunction::apply(hidden, plain, weight_VD.quant, ids, temperature, logit_softcap);
   return {results[0], results[1]};
 }
 

@@ -13,8 +13,9 @@ namespace seekrl::train {
 
 TokenScores score_tokens(const model::Policy& policy, const Batch& batch, double temperature) {
   at::NoGradGuard no_grad;
-  const auto scores =
-      ops::token_logprob(row_states(policy, batch), policy.decoder->head_VD(), batch.targets_R, temperature);
+  const auto& decoder = *policy.decoder;
+  const auto scores = ops::token_logprob(row_states(policy, batch), decoder.head_VD(), batch.targets_R, temperature,
+                                         decoder.config().logit_softcap);
   return {scores.logprob_R, scores.entropy_R};
 }
 
@@ -24,8 +25,8 @@ Trainer::Trainer(model::Policy policy, AdamWOptions options)
 LossStats Trainer::accumulate(const Batch& batch, const LossOptions& options) {
   check_frozen(policy_);
   at::AutoGradMode with_grad(true);
-  const auto scores =
-      ops::token_logprob(row_states(policy_, batch), decoder().head_VD(), batch.targets_R, options.temperature);
+  const auto scores = ops::token_logprob(row_states(policy_, batch), decoder().head_VD(), batch.targets_R,
+                                         options.temperature, decoder().config().logit_softcap);
   const Loss loss = policy_loss(scores.logprob_R, scores.entropy_R, batch, options);
   optimizer_.backward(loss.value);
   return loss.stats;

@@ -1,7 +1,10 @@
 /** config.json in the spellings that are met in the wild. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { configFileOf, decoderConfig, parseConfig } from "../../lib/model/config.ts";
+import { decoderConfig } from "../../lib/model/config/config.ts";
+import { configFileOf } from "../../lib/model/config/config-file.ts";
+import { type Architecture, families } from "../../lib/model/config/families.ts";
+import { parseConfig } from "../../lib/model/config/parse-config.ts";
 
 const base = {
   architectures: ["LlamaForCausalLM"],
@@ -60,7 +63,19 @@ const refused: [string, Record<string, unknown>][] = [
   ["vocab_size", { vocab_size: undefined }],
   ["hidden_size", { hidden_size: -1 }],
   ["hidden_act", { hidden_act: "gelu" }],
-  ["rope scaling", { rope_scaling: { rope_type: "yarn", factor: 2 } }],
+  ["rope scaling", { rope_scaling: { rope_type: "proportional", factor: 2 } }],
+  ["factor", { rope_scaling: { rope_type: "yarn" } }],
+  ["long_factor", { rope_scaling: { rope_type: "longrope", short_factor: [1, 1, 1, 1, 1, 1, 1, 1] } }],
+  [
+    "short_factor",
+    {
+      rope_scaling: { rope_type: "longrope", short_factor: [1], long_factor: [1] },
+      max_position_embeddings: 9,
+    },
+  ],
+  ["query_pre_attn_scalar", { query_pre_attn_scalar: 20 }],
+  ["hidden_activation", { hidden_activation: "gelu" }],
+  ["hidden_act", { architectures: ["Gemma2ForCausalLM"], hidden_act: "silu" }],
   ["low_freq_factor", { rope_scaling: { rope_type: "llama3", factor: 2 } }],
   ["use_sliding_window", { use_sliding_window: true }],
   ["layer_types", { layer_types: ["full_attention", "sliding_attention"] }],
@@ -93,7 +108,7 @@ for (const [name, changes] of refused) {
 }
 
 test("a shape that is written is read back", () => {
-  for (const architecture of ["LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"] as const) {
+  for (const architecture of Object.keys(families) as Architecture[]) {
     const config = decoderConfig({
       architecture,
       vocabSize: 100,
@@ -103,6 +118,7 @@ test("a shape that is written is read back", () => {
       numHeads: 4,
       numKvHeads: 2,
       ropeScaling: { kind: "linear", factor: 3 },
+      ...(/Moe|Mixtral/.test(architecture) && { numExperts: 4, numChosenExperts: 2 }),
     });
     assert.deepEqual(parseConfig(configFileOf(config), "config.json"), config);
   }

@@ -5,7 +5,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { configFileOf, type DecoderShape, decoderConfig } from "../../lib/model/config.ts";
+import { type DecoderShape, decoderConfig } from "../../lib/model/config/config.ts";
+import { configFileOf } from "../../lib/model/config/config-file.ts";
 import { Model } from "../../lib/model/model.ts";
 import { safetensorsHeader } from "../../lib/model/safetensors.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";

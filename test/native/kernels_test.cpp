@@ -126,18 +126,30 @@ TEST("row-wise kernels have the same bits on every instruction set") {
     reference::rms_norm(expected.data(), scales.data(), x.data(), weight.data(), m, d, 1e-6f);
     reference::rms_norm_backward(grad.data(), weight_grad.data(), y.data(), x.data(), scales.data(), weight.data(), m,
                                  d);
-    reference::rope(rotated.data(), x.data(), angles.data(), angles.data(), m, 1, d, -1.0f);
+    const int64_t frequencies = d / 2 - d / 8;
+    reference::rope(rotated.data(), x.data(), angles.data(), angles.data(), m, 1, d, frequencies, -1.0f);
     reference::silu_mul_backward(gate.data(), up.data(), y.data(), x.data(), y.data(), m * d);
+    Floats gelu_gate(m * d), gelu_up(m * d), gated(m * d), capped = x;
+    reference::gelu_mul(gated.data(), x.data(), y.data(), m * d);
+    reference::gelu_mul_backward(gelu_gate.data(), gelu_up.data(), y.data(), x.data(), y.data(), m * d);
+    reference::softcap(capped.data(), m * d, 1.5f);
     with_each_isa([&] {
       Floats out(m * d), out2(m * d), out_weight(d, 1.0f), out_scales(m);
       rms_norm(out.data(), out_scales.data(), x.data(), weight.data(), m, d, 1e-6f);
       EXPECT(same_bits(out, expected) && same_bits(out_scales, scales));
       rms_norm_backward(out.data(), out_weight.data(), y.data(), x.data(), scales.data(), weight.data(), m, d);
       EXPECT(same_bits(out, grad) && same_bits(out_weight, weight_grad));
-      rope(out.data(), x.data(), angles.data(), angles.data(), m, 1, d, -1.0f);
+      rope(out.data(), x.data(), angles.data(), angles.data(), m, 1, d, frequencies, -1.0f);
       EXPECT(same_bits(out, rotated));
       silu_mul_backward(out.data(), out2.data(), y.data(), x.data(), y.data(), m * d);
       EXPECT(same_bits(out, gate) && same_bits(out2, up));
+      gelu_mul(out.data(), x.data(), y.data(), m * d);
+      EXPECT(same_bits(out, gated));
+      gelu_mul_backward(out.data(), out2.data(), y.data(), x.data(), y.data(), m * d);
+      EXPECT(same_bits(out, gelu_gate) && same_bits(out2, gelu_up));
+      Floats bounded = x;
+      softcap(bounded.data(), m * d, 1.5f);
+      EXPECT(same_bits(bounded, capped));
     });
   }
 }

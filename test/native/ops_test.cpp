@@ -8,12 +8,12 @@
 #include "base/error.h"
 #include "check.h"
 #include "ops/attention/span_attention.h"
+#include "ops/gate_mul.h"
 #include "ops/products/bf16_matmul.h"
 #include "ops/products/linear.h"
 #include "ops/products/low_rank.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
-#include "ops/silu_mul.h"
 #include "ops/token_logprob.h"
 
 using namespace seekrl;
@@ -118,16 +118,22 @@ TEST("what an adapter adds and its gradients match ATen in double; a row's bits 
   }
 }
 
-TEST("rms_norm, rope and silu_mul and their gradients match ATen in double") {
+TEST("rms_norm, rope and the gates and their gradients match ATen in double") {
   at::manual_seed(2);
   const Tensor angles = at::rand({300, 8}) * 6;
   check_against_double([](const Tensors& x) { return ops::rms_norm(x[0], x[1], 1e-6); },
                        {random({300, 50}), random({50})});
   check_against_double([](const Tensors& x) { return ops::rms_norm(x[0], x[1], 1e-6); },
                        {random({30, 3, 8}), random({8})});
+  check_against_double([](const Tensors& x) { return ops::rms_norm(x[0], x[1], 1e-6, 1.0); },
+                       {random({30, 3, 8}), random({8})});
   check_against_double([&](const Tensors& x) { return ops::rope(x[0], angles.cos(), angles.sin()); },
                        {random({300, 3, 16})});
+  check_against_double([&](const Tensors& x) { return ops::rope(x[0], angles.cos(), angles.sin()); },
+                       {random({300, 3, 22})});
   check_against_double([](const Tensors& x) { return ops::silu_mul(x[0], x[1]); },
+                       {random({90, 70}), random({90, 70})});
+  check_against_double([](const Tensors& x) { return ops::gelu_mul(x[0], x[1]); },
                        {random({90, 70}), random({90, 70})});
 }
 
@@ -135,8 +141,10 @@ TEST("span attention and its gradients match ATen in double, spans not seeing on
   at::manual_seed(3);
   for (const std::vector<int64_t>& starts : {std::vector<int64_t>{0, 1}, {0, 5, 6, 90}, {0, 130, 333}}) {
     const int64_t t = starts.back();
-    check_against_double([&](const Tensors& x) { return ops::span_attention(x[0], x[1], x[2], {starts, {}}); },
-                         {random({t, 6, 16}), random({t, 2, 16}), random({t, 2, 16})}, 2e-5);
+    for (const ops::ScoreRule& rule : {ops::ScoreRule{0.25f}, {0.3f, 2.0f}, {0.25f, 0.0f, 3}, {0.3f, 1.5f, 70}}) {
+      check_against_double([&](const Tensors& x) { return ops::span_attention(x[0], x[1], x[2], {starts, {}}, rule); },
+                           {random({t, 6, 16}), random({t, 2, 16}), random({t, 2, 16})}, 2e-5);
+    }
   }
 }
 
@@ -169,17 +177,20 @@ TEST("texts that share their beginning have the bits of each alone, and the sums
   const int64_t t = kTree.num_tokens();
   const Unpacked unpacked = unpack(kTree);
   const Tensor tokens = at::tensor(unpacked.tokens), own = at::tensor(unpacked.own);
-  const Op packed = [&](const Tensors& x) { return ops::span_attention(x[0], x[1], x[2], kTree); };
-  const Op alone = [&](const Tensors& x) {
-    const auto all = [&](int i) { return x[i].index_select(0, tokens); };
-    return ops::span_attention(all(0), all(1), all(2), {unpacked.starts, {}}).index_select(0, own);
-  };
-  const Tensors inputs = {random({t, 6, 16}), random({t, 2, 16}), random({t, 2, 16})};
-  check_against_double(packed, inputs, 2e-5);
-  const Tensors got = run(packed, inputs, at::kFloat), expected = run(alone, inputs, at::kFloat);
-  EXPECT(at::equal(got.back(), expected.back()));
-  for (size_t i = 0; i < 3; ++i) {
-    EXPECT_NEAR((got[i] - expected[i]).abs().max().item<double>() / expected[i].abs().max().item<double>(), 0.0, 1e-5);
+  for (const ops::ScoreRule& rule : {ops::ScoreRule{0.25f}, {0.3f, 1.5f, 70}}) {
+    const Op packed = [&](const Tensors& x) { return ops::span_attention(x[0], x[1], x[2], kTree, rule); };
+    const Op alone = [&](const Tensors& x) {
+      const auto all = [&](int i) { return x[i].index_select(0, tokens); };
+      return ops::span_attention(all(0), all(1), all(2), {unpacked.starts, {}}, rule).index_select(0, own);
+    };
+    const Tensors inputs = {random({t, 6, 16}), random({t, 2, 16}), random({t, 2, 16})};
+    check_against_double(packed, inputs, 2e-5);
+    const Tensors got = run(packed, inputs, at::kFloat), expected = run(alone, inputs, at::kFloat);
+    EXPECT(at::equal(got.back(), expected.back()));
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_NEAR((got[i] - expected[i]).abs().max().item<double>() / expected[i].abs().max().item<double>(), 0.0,
+                  1e-5);
+    }
   }
 }
 
@@ -192,27 +203,30 @@ TEST("many short texts behind a long beginning are attended in rounds, with the 
   }
   const int64_t t = tree.num_tokens();
   const Tensors x = {random({t, 2, 8}), random({t, 1, 8}), random({t, 1, 8})};
-  const Tensor together = ops::span_attention(x[0], x[1], x[2], tree);
+  const ops::ScoreRule rule = {0.35f};
+  const Tensor together = ops::span_attention(x[0], x[1], x[2], tree, rule);
   for (int64_t span = 1; span <= 40; ++span) {
     const int64_t start = tree.starts[span], length = tree.length(span);
     const auto one = [&](int i) { return at::cat({x[i].narrow(0, 0, 90), x[i].narrow(0, start, length)}); };
-    const Tensor alone = ops::span_attention(one(0), one(1), one(2), {{0, 90 + length}, {}});
+    const Tensor alone = ops::span_attention(one(0), one(1), one(2), {{0, 90 + length}, {}}, rule);
     EXPECT(at::equal(together.narrow(0, start, length), alone.narrow(0, 90, length)));
   }
-  check_against_double([&](const Tensors& y) { return ops::span_attention(y[0], y[1], y[2], tree); }, x, 2e-5);
+  check_against_double([&](const Tensors& y) { return ops::span_attention(y[0], y[1], y[2], tree, rule); }, x, 2e-5);
 }
 
 TEST("token_logprob and its gradients match log_softmax in double") {
   at::manual_seed(4);
   for (const int64_t rows : {1, 7, 1100}) {
     const Tensor ids = at::randint(0, 301, {rows}, at::kLong);
-    for (const bool is_entropy : {false, true}) {
-      const Op ours = [&](const Tensors& x) {
-        const ops::TokenLogprob result = ops::token_logprob(x[0], x[1], ids, 0.7);
+    for (const auto& [is_entropy, softcap] : {std::pair{false, 0.0}, {true, 0.0}, {false, 2.0}, {true, 3.0}}) {
+      const Op ours = [&, softcap = softcap, is_entropy = is_entropy](const Tensors& x) {
+        const ops::TokenLogprob result = ops::token_logprob(x[0], x[1], ids, 0.7, softcap);
         return is_entropy ? result.entropy_R : result.logprob_R;
       };
-      const Op exact = [&](const Tensors& x) {
-        const Tensor all = at::log_softmax(at::linear(x[0], x[1]) / 0.7, 1);
+      const Op exact = [&, softcap = softcap, is_entropy = is_entropy](const Tensors& x) {
+        const Tensor logits = at::linear(x[0], x[1]);
+        const Tensor capped = softcap > 0 ? at::tanh(logits / softcap) * softcap : logits;
+        const Tensor all = at::log_softmax(capped / 0.7, 1);
         return is_entropy ? -(all.exp() * all).sum(1) : all.gather(1, ids.unsqueeze(1)).squeeze(1);
       };
       check_against_double([&](const Tensors& x) { return x[0].scalar_type() == at::kFloat ? ours(x) : exact(x); },

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { SeekError } from "../../../lib/base/errors.ts";
 import type { Engine, EngineOptions } from "../../../lib/engine/engine.ts";
 import type { LoraOptions } from "../../../lib/model/adapter.ts";
-import type { Model, ModelOptions } from "../../../lib/model/model.ts";
+import type { LoadOptions, Model } from "../../../lib/model/model.ts";
 import type { Policy } from "../../../lib/model/policy.ts";
 import type { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import type { Detokenizer } from "../../../lib/text/tokenizers/detokenizer.ts";
@@ -19,7 +19,7 @@ interface PolicyFolders {
 }
 
 /** The folders of a policy, and how to load it. */
-interface PolicyChoice extends PolicyFolders, ModelOptions {
+interface PolicyChoice extends PolicyFolders, LoadOptions {
   /** Puts a new adapter on the model. */
   readonly lora?: LoraOptions | undefined;
   /** Of the new adapter. @default 0 */
@@ -66,6 +66,7 @@ export async function loadPolicy({
   dtype,
   weights,
   device,
+  contextTokens,
   lora,
   seed,
   ...given
@@ -73,7 +74,7 @@ export async function loadPolicy({
   const folders = await policyFolders(given);
   const { Model } = await import("../../../lib/model/model.ts");
   const { Adapter } = await import("../../../lib/model/adapter.ts");
-  const model = await Model.load(folders.model, { dtype, weights, device });
+  const model = await Model.load(folders.model, { dtype, weights, device, contextTokens });
   try {
     const adapter =
       folders.adapter !== undefined
@@ -106,6 +107,7 @@ export async function loadChatTemplate(folder: string): Promise<ChatTemplate | u
 
 /** Loads a folder's tokenizer; undefined when there is none, for commands that work on ids. */
 export async function findTokenizer(folder: string): Promise<Tokenizer | undefined> {
+  // A file, such as one of GGUF, is no folder to look into.
   const files = await readdir(folder).catch(() => undefined);
   const hasOne = files?.some((file) => file === "tokenizer.json" || file.endsWith(".model")) ?? true;
   return hasOne ? loadTokenizer(folder) : undefined;

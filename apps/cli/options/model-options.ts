@@ -7,7 +7,7 @@ export const modelOptions = inGroup("Model", {
   model: z
     .string()
     .describe(
-      "Model folder: config.json, model.safetensors, tokenizer.json; or an adapter's, which names its model.",
+      "Model folder: config.json, model.safetensors, tokenizer.json; or a GGUF file; or an adapter's folder, which names its model.",
     ),
   adapter: z.string().optional().describe("Folder of a LoRA adapter on the model, as peft writes it."),
   dtype: z.enum(["float32", "bfloat16"]).default("float32").describe("Form of the weights in memory."),
@@ -16,6 +16,11 @@ export const modelOptions = inGroup("Model", {
     .optional()
     .describe("Keeps projections and head in fewer bits, frozen; unless given, as the folder holds them."),
   device: z.string().default("cpu").describe("cpu, cuda or cuda:<index>."),
+  contextTokens: z
+    .int()
+    .positive()
+    .optional()
+    .describe("Longest sequence that is run, which stretches dynamic, longrope and yarn positions."),
 });
 
 /** How much the engine may hold. */

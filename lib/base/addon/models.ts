@@ -1,14 +1,16 @@
 /** Decoders and encoders: the exports of native/node/model. */
 import type { Handle } from "./handle.ts";
 
-/** A tensor inside a safetensors file; `offset` counts from the beginning of the file. */
+/** A tensor inside a safetensors or GGUF file; `offset` counts from the beginning of the file. */
 export interface NativeStoredTensor {
   readonly name: string;
-  /** The format's spelling, for example `F32` or `BF16`. */
+  /** The format's spelling, for example `F32` or `Q8_0`. */
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly path: string;
   readonly offset: number;
+  /** Of how many heads the rows are, where those that turn together lie side by side (llama.cpp). */
+  readonly pairedHeads?: number | undefined;
 }
 
 /** A decoder's native handle: empty until `load`, `create` or `copyFrom`, and after `close`. */

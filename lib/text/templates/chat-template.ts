@@ -4,7 +4,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { checkArgument, checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
+import { isGguf } from "../../base/gguf/gguf.ts";
 import { lazySchema, zod } from "../../base/on-first-use.ts";
+import { readGgufTemplates } from "../tokenizers/gguf/gguf-tokenizer.ts";
 import { readJson, tokenText } from "../tokenizers/special-ids.ts";
 import { type JinjaTemplate, parseTemplate } from "./jinja.ts";
 import { formatTime } from "./strftime.ts";
@@ -105,14 +107,16 @@ export class ChatTemplate {
   }
 
   /**
-   * Loads chat_template.jinja, chat_templates/*.jinja, or the `chat_template` of tokenizer_config.json, in that order.
+   * Loads chat_template.jinja, chat_templates/*.jinja, or the `chat_template` of tokenizer_config.json, in that order; or
+   * what a GGUF file holds.
    *
-   * @param folder a model's folder
+   * @param folder a model's folder, or a GGUF file
    * @returns undefined when the model has no chat template
    * @throws ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed or is not Jinja
    */
   static async load(folder: string): Promise<ChatTemplate | undefined> {
     checkArgument("ChatTemplate.load: folder", folder, "string");
+    if (isGguf(folder)) return fromGguf(folder);
     const config = (await readJson(join(folder, "tokenizer_config.json"), configSchema())) ?? {};
     const specials = (await readJson(join(folder, "special_tokens_map.json"), zod().looseObject({}))) ?? {};
     const file = await readOptional(join(folder, "chat_template.jinja"));
@@ -168,4 +172,9 @@ export class ChatTemplate {
     if (chosen !== undefined) return chosen;
     throw new Error(`expected one named "default", got ${[...this.#templates.keys()].join(", ") || "none"}`);
   }
+}
+
+async function fromGguf(path: string): Promise<ChatTemplate | undefined> {
+  const { templates, variables } = await readGgufTemplates(path);
+  return Object.keys(templates).length === 0 ? undefined : new ChatTemplate(templates, variables);
 }

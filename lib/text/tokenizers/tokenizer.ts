@@ -4,7 +4,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { checkArgument, checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
+import { isGguf } from "../../base/gguf/gguf.ts";
 import type { Codec, Marks, PairMarks } from "./codec.ts";
+import { readGgufTokenizer } from "./gguf/gguf-tokenizer.ts";
 import { codecFromJson, tokenizerJsonSchema } from "./json/tokenizer-json.ts";
 import { newTextDecoder, PieceJoiner, type PieceTable } from "./pieces.ts";
 import { codecFromSentencePiece, sentencePieceIds } from "./sentencepiece/sentencepiece.ts";
@@ -74,14 +76,15 @@ export class Tokenizer {
 
   /**
    * Loads tokenizer.json, or else the SentencePiece model of the folder, with tokenizer_config.json,
-   * special_tokens_map.json, generation_config.json and config.json beside it where they exist.
+   * special_tokens_map.json, generation_config.json and config.json beside it where they exist; or what a GGUF file holds.
    *
-   * @param path a model's folder, or the tokenizer file itself
+   * @param path a model's folder, a GGUF file, or the tokenizer file itself
    * @returns the tokenizer; there is nothing to close
    * @throws ERR_IO when there is no tokenizer, ERR_FORMAT when a file is malformed or uses an unknown part
    */
   static async load(path: string): Promise<Tokenizer> {
     checkArgument("Tokenizer.load: path", path, "string");
+    if (isGguf(path)) return loadGguf(path);
     const file = await findTokenizer(path);
     const config = await readTokenizerConfig(dirname(file));
     return file.endsWith(".json") ? loadJson(file, config) : loadSentencePiece(file, config);
@@ -199,6 +202,11 @@ async function findTokenizer(path: string): Promise<string> {
   const found = known ?? (models.length === 1 ? models[0] : undefined);
   if (found !== undefined) return join(path, found);
   throw new SeekError("ERR_IO", `${path}: expected tokenizer.json or one *.model file, got ${models.length}`);
+}
+
+async function loadGguf(path: string): Promise<Tokenizer> {
+  const { codec, ids } = await readGgufTokenizer(path);
+  return new Tokenizer(codec, ids);
 }
 
 async function loadJson(file: string, config: TokenizerConfig): Promise<Tokenizer> {

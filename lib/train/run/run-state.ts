@@ -5,6 +5,7 @@ import { native } from "../../base/addon/native.ts";
 import { SeekError } from "../../base/errors.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
 import { Adapter } from "../../model/adapter.ts";
+import { splitFused } from "../../model/fused.ts";
 import { findWeights } from "../../model/model-folder.ts";
 import type { Policy } from "../../model/policy.ts";
 import type { Critic } from "../learner/critic.ts";
@@ -55,7 +56,7 @@ const criticFolder = "critic";
 
 async function readInto(policy: Policy, folder: string): Promise<void> {
   if (policy instanceof Adapter) return policy.read(folder);
-  await native().readWeights(policy.handle, await findWeights(folder));
+  await native().readWeights(policy.handle, splitFused(await findWeights(folder), policy.config));
 }
 
 /** Sets weights and optimisers back to a checkpoint. @throws ERR_STATE when it is another run's; ERR_FORMAT; ERR_IO */

@@ -29,4 +29,17 @@ inline float exp_f32(float x) {
   return fraction * std::bit_cast<float>((static_cast<int32_t>(power) + 127) << 23);
 }
 
+// tanh of x: an odd polynomial below 0.625 (coefficients: Cephes, tanhf), 1 - 2 / (exp(2 |x|) + 1) beyond.
+inline constexpr float kTanhPolynomial[] = {-5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f,
+                                            1.33314422036e-1f, -3.33332819422e-1f};
+inline constexpr float kTanhSmall = 0.625f;
+
+inline float tanh_f32(float x) {
+  const float size = std::fabs(x), square = size * size, sign = x < 0 ? -1.0f : 1.0f;
+  if (!(size < kTanhSmall)) return (1.0f - 2.0f / (exp_f32(size * 2.0f) + 1.0f)) * sign;
+  float sum = kTanhPolynomial[0];
+  for (int i = 1; i < 5; ++i) sum = std::fma(sum, square, kTanhPolynomial[i]);
+  return std::fma(sum * square, size, size) * sign;
+}
+
 }  // namespace seekrl::kernels

@@ -3,6 +3,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/cpu/attention_tiles.h"
+#include "kernels/cpu/fast_rows.h"
 #include "kernels/cpu/products/fast_matmul.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
@@ -11,6 +12,7 @@ namespace seekrl::kernels::SEEKRL_ISA {
 struct RowTile {
   int64_t first = 0;
   int64_t count = 0;
+  int64_t first_key = 0;   // that the first row, and so any, attends over
   int64_t least_keys = 0;  // of the first row
   int64_t most_keys = 0;   // of the last row
   int64_t stride = 0;      // floats between rows of scores
@@ -24,7 +26,8 @@ inline int64_t offset_of(const QueryRows& rows, int64_t row) {
   return row / rows.num_heads * rows.position_stride + row % rows.num_heads * rows.head_stride;
 }
 
-inline RowTile row_tile(const QueryRows& rows, int64_t first, int64_t max_keys, int64_t matrices) {
+inline RowTile row_tile(const QueryRows& rows, const ScoreRule& rule, int64_t first, int64_t max_keys,
+                        int64_t matrices) {
   const int64_t left = rows.num_positions * rows.num_heads - first;
   const int64_t reach = keys_of(rows, first) + kMostRows;
   const int64_t fitting = tile_rows(reach < max_keys ? reach : max_keys, matrices);
@@ -32,6 +35,7 @@ inline RowTile row_tile(const QueryRows& rows, int64_t first, int64_t max_keys, 
   tile.first = first;
   tile.count = left < fitting ? left : fitting;
   tile.least_keys = keys_of(rows, first);
+  tile.first_key = first_key(rule, tile.least_keys);
   tile.most_keys = keys_of(rows, first + tile.count - 1);
   tile.stride = round_up_to_panel(tile.most_keys);
   return tile;
@@ -67,10 +71,10 @@ inline void pack_tokens(float* panel, const float* base, const KeyValues& source
   }
 }
 
-// scores[r][j] = x_r . base_j for every key j that row r may see; what stands beyond is not to be read.
+// scores[r][j] = x_r . base_j for every key j that row r may see; what stands elsewhere is not to be read.
 inline void dot_products(float* scores, const float* x, const float* base, const QueryRows& rows,
                          const KeyValues& source, const RowTile& tile, int64_t head_dim, float* panel) {
-  for (int64_t first = 0; first < tile.most_keys; first += kPanelColumns) {
+  for (int64_t first = tile.first_key / kPanelColumns * kPanelColumns; first < tile.most_keys; first += kPanelColumns) {
     const int64_t count = tile.most_keys - first < kPanelColumns ? tile.most_keys - first : kPanelColumns;
     int64_t row = 0;
     while (keys_of(rows, tile.first + row) <= first) ++row;
@@ -85,14 +89,15 @@ inline void dot_products(float* scores, const float* x, const float* base, const
 template <class Element>
 inline void dot_products_by_channel(float* scores, const float* x, const QueryRows& rows,
                                     const KeyValuesOf<Element>& source, const RowTile& tile, int64_t head_dim) {
-  for (int64_t first = 0; first < tile.most_keys; first += source.block_tokens) {
+  const int64_t size = source.block_tokens;
+  for (int64_t first = tile.first_key / size * size; first < tile.most_keys; first += size) {
     const int64_t left = tile.most_keys - first;
-    const int64_t count = left < source.block_tokens ? left : source.block_tokens;
+    const int64_t count = left < size ? left : size;
     int64_t row = 0;
     while (keys_of(rows, tile.first + row) <= first) ++row;
-    const Element* block = source.keys + source.block_table[first / source.block_tokens] * source.block_stride;
+    const Element* block = source.keys + source.block_table[first / size] * source.block_stride;
     multiply(scores + row * tile.stride + first, tile.stride, nullptr, 0, {x + row * head_dim, head_dim, 1}, block,
-             source.block_tokens, tile.count - row, count, head_dim);
+             size, tile.count - row, count, head_dim);
   }
 }
 
@@ -113,12 +118,13 @@ inline void add_weighted(float* y, const float* weights, int64_t stride, const E
   }
 }
 
-// The weighted sums of a whole tile: the keys all rows see together, then each position's own.
+// The weighted sums of a whole tile: the keys before any row's last together, then each position's own. The weights of
+// keys before a row's first are zero, which leaves its sum as it is.
 template <class Element>
 inline void weighted_sums(float* y, const float* weights, const Element* base, const QueryRows& rows,
                           const KeyValuesOf<Element>& source, const RowTile& tile, int64_t head_dim) {
   for (int64_t i = 0; i < tile.count * head_dim; ++i) y[i] = 0;
-  add_weighted(y, weights, tile.stride, base, source, 0, tile.least_keys, tile.count, head_dim);
+  add_weighted(y, weights, tile.stride, base, source, tile.first_key, tile.least_keys, tile.count, head_dim);
   for (int64_t row = 0; row < tile.count;) {
     const int64_t keys = keys_of(rows, tile.first + row);
     int64_t end = row + 1;
@@ -127,6 +133,10 @@ inline void weighted_sums(float* y, const float* weights, const Element* base, c
                  end - row, head_dim);
     row = end;
   }
+}
+
+inline void zero(float* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] = 0;
 }
 
 // Replaces n scores by exp(score - max); returns their sum and maximum.
@@ -162,23 +172,27 @@ inline void scatter_rows(float* to, const float* from, const float* divisors, co
 }
 
 template <class Element>
-inline void attend_over(const QueryRows& rows, const KeyValuesOf<Element>& source, int64_t head_dim, float scale,
-                        float* log_sum_exp, float* scratch) {
+inline void attend_over(const QueryRows& rows, const KeyValuesOf<Element>& source, int64_t head_dim,
+                        const ScoreRule& rule, float* log_sum_exp, float* scratch) {
   const int64_t num_rows = rows.num_positions * rows.num_heads, max_keys = keys_of(rows, num_rows - 1);
   float* panel = scratch;
   float* query = panel + kPanelColumns * head_dim;
   float* mixed = query + kMostRows * head_dim;
   float* scores = mixed + kMostRows * head_dim;
   for (int64_t first = 0; first < num_rows;) {
-    const RowTile tile = row_tile(rows, first, max_keys, 1);
-    gather_rows(query, rows.query, rows, tile, head_dim, scale);
+    const RowTile tile = row_tile(rows, rule, first, max_keys, 1);
+    gather_rows(query, rows.query, rows, tile, head_dim, rule.scale);
     if constexpr (sizeof(Element) == sizeof(float)) {
       if (!source.keys_by_channel) dot_products(scores, query, source.keys, rows, source, tile, head_dim, panel);
     }
     if (source.keys_by_channel) dot_products_by_channel(scores, query, rows, source, tile, head_dim);
     float sums[kMostRows];
     for (int64_t r = 0; r < tile.count; ++r) {
-      const SoftmaxSums softmax = exponentials(scores + r * tile.stride, keys_of(rows, first + r));
+      const int64_t keys = keys_of(rows, first + r), from = first_key(rule, keys);
+      float* row = scores + r * tile.stride;
+      if (rule.softcap > 0) softcap(row + from, keys - from, rule.softcap);
+      const SoftmaxSums softmax = exponentials(row + from, keys - from);
+      zero(row + tile.first_key, from - tile.first_key);
       sums[r] = softmax.sum;
       if (log_sum_exp != nullptr) log_sum_exp[first + r] = softmax.max + __builtin_logf(softmax.sum);
     }
@@ -188,25 +202,32 @@ inline void attend_over(const QueryRows& rows, const KeyValuesOf<Element>& sourc
   }
 }
 
-inline void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, float scale, float* log_sum_exp,
-                   float* scratch) {
-  attend_over(rows, source, head_dim, scale, log_sum_exp, scratch);
+inline void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, const ScoreRule& rule,
+                   float* log_sum_exp, float* scratch) {
+  attend_over(rows, source, head_dim, rule, log_sum_exp, scratch);
 }
 
-inline void attend_bf16(const QueryRows& rows, const Bf16KeyValues& source, int64_t head_dim, float scale,
+inline void attend_bf16(const QueryRows& rows, const Bf16KeyValues& source, int64_t head_dim, const ScoreRule& rule,
                         float* scratch) {
-  attend_over(rows, source, head_dim, scale, nullptr, scratch);
+  attend_over(rows, source, head_dim, rule, nullptr, scratch);
 }
 
-// Turns one row's scores into probabilities and its products into score gradients; zero beyond its keys.
-inline void softmax_backward(float* scores, float* products, int64_t keys, int64_t stride, float log_sum_exp,
-                             float shared) {
-  for (int64_t j = 0; j < stride; j += kLanes) {
+// Turns one row's scores, capped already, into probabilities and its products into score gradients; zero beyond its
+// keys and, from the tile's first key on, before them.
+inline void softmax_backward(float* scores, float* products, int64_t keys, const RowTile& tile, const ScoreRule& rule,
+                             float log_sum_exp, float shared) {
+  const int64_t from = first_key(rule, keys);
+  const Lanes inverse_cap = broadcast(rule.softcap > 0 ? 1.0f / rule.softcap : 0.0f);
+  for (int64_t j = from / kLanes * kLanes; j < tile.stride; j += kLanes) {
     const int64_t count = keys - j < 0 ? 0 : keys - j < kLanes ? keys - j : kLanes;
-    const Lanes p = keep_first(exp_lanes(load(scores + j) - broadcast(log_sum_exp)), count);
+    const Lanes score = load(scores + j), capped = score * inverse_cap;
+    const Lanes p = keep_first(exp_lanes(score - broadcast(log_sum_exp)), count);
+    const Lanes slope = fma(-capped, capped, broadcast(1.0f));
     store(scores + j, p);
-    store(products + j, keep_first(p * (load(products + j) - broadcast(shared)), count));
+    store(products + j, keep_first(p * (load(products + j) - broadcast(shared)) * slope, count));
   }
+  zero(scores + tile.first_key, from - tile.first_key);
+  zero(products + tile.first_key, from - tile.first_key);
 }
 
 inline float row_product(const float* x, const float* y, int64_t size) {
@@ -219,7 +240,7 @@ inline float row_product(const float* x, const float* y, int64_t size) {
 }
 
 inline void attend_backward(const QueryRows& rows, const KeyValues& source, const AttentionGradients& gradients,
-                            int64_t head_dim, float scale, float* scratch) {
+                            int64_t head_dim, const ScoreRule& rule, float* scratch) {
   const int64_t num_rows = rows.num_positions * rows.num_heads, max_keys = keys_of(rows, num_rows - 1);
   float* panel = scratch;
   float* query = panel + kPanelColumns * head_dim;
@@ -227,25 +248,28 @@ inline void attend_backward(const QueryRows& rows, const KeyValues& source, cons
   float* query_grad = out_grad + kMostRows * head_dim;
   float* scores = query_grad + kMostRows * head_dim;
   for (int64_t first = 0; first < num_rows;) {
-    const RowTile tile = row_tile(rows, first, max_keys, 2);
+    const RowTile tile = row_tile(rows, rule, first, max_keys, 2);
     float* products = scores + tile.count * tile.stride;
-    gather_rows(query, rows.query, rows, tile, head_dim, scale);
+    gather_rows(query, rows.query, rows, tile, head_dim, rule.scale);
     gather_rows(out_grad, gradients.out_grad, rows, tile, head_dim, 1.0f);
     dot_products(scores, query, source.keys, rows, source, tile, head_dim, panel);
     dot_products(products, out_grad, source.values, rows, source, tile, head_dim, panel);
     for (int64_t r = 0; r < tile.count; ++r) {
       const float* out = rows.out + offset_of(rows, first + r);
-      softmax_backward(scores + r * tile.stride, products + r * tile.stride, keys_of(rows, first + r), tile.stride,
+      const int64_t keys = keys_of(rows, first + r), from = first_key(rule, keys);
+      if (rule.softcap > 0) softcap(scores + r * tile.stride + from, keys - from, rule.softcap);
+      softmax_backward(scores + r * tile.stride, products + r * tile.stride, keys, tile, rule,
                        gradients.log_sum_exp[first + r], row_product(out_grad + r * head_dim, out, head_dim));
     }
     weighted_sums(query_grad, products, source.keys, rows, source, tile, head_dim);
     float divisors[kMostRows];
-    for (float& divisor : divisors) divisor = 1.0f / scale;
+    for (float& divisor : divisors) divisor = 1.0f / rule.scale;
     scatter_rows(gradients.query_grad, query_grad, divisors, rows, tile, head_dim);
-    multiply(gradients.key_grad, source.token_stride, gradients.key_grad, source.token_stride,
-             {products, 1, tile.stride}, query, head_dim, tile.most_keys, head_dim, tile.count);
-    multiply(gradients.value_grad, source.token_stride, gradients.value_grad, source.token_stride,
-             {scores, 1, tile.stride}, out_grad, head_dim, tile.most_keys, head_dim, tile.count);
+    const int64_t to = tile.first_key * source.token_stride, num_keys = tile.most_keys - tile.first_key;
+    multiply(gradients.key_grad + to, source.token_stride, gradients.key_grad + to, source.token_stride,
+             {products + tile.first_key, 1, tile.stride}, query, head_dim, num_keys, head_dim, tile.count);
+    multiply(gradients.value_grad + to, source.token_stride, gradients.value_grad + to, source.token_stride,
+             {scores + tile.first_key, 1, tile.stride}, out_grad, head_dim, num_keys, head_dim, tile.count);
     first += tile.count;
   }
 }

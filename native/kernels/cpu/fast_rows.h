@@ -57,8 +57,8 @@ inline void rms_norm_backward(float* x_grad_MD, float* weight_grad_D, const floa
 }
 
 inline void rope(float* y_THC, const float* x_THC, const float* cos_TF, const float* sin_TF, int64_t t, int64_t h,
-                 int64_t c, float sign) {
-  const int64_t half = c / 2;
+                 int64_t c, int64_t num_frequencies, float sign) {
+  const int64_t half = num_frequencies;
   for (int64_t row = 0; row < t * h; ++row) {
     const float *cos = cos_TF + row / h * half, *sin = sin_TF + row / h * half;
     const float* x = x_THC + row * c;
@@ -69,6 +69,7 @@ inline void rope(float* y_THC, const float* x_THC, const float* cos_TF, const fl
       store_first(y + f, fma(low, keep, -(high * turn)), count);
       store_first(y + half + f, fma(high, keep, low * turn), count);
     });
+    for (int64_t i = 2 * half; i < c; ++i) y[i] = x[i];
   }
 }
 
@@ -127,6 +128,35 @@ inline void silu_mul_backward(float* gate_grad, float* up_grad, const float* y_g
     const Lanes open = one / (one + exp_lanes(-x));
     store_first(up_grad + i, grad * (x * open), count);
     store_first(gate_grad + i, grad * load_first(up + i, count) * (open * fma(x, one - open, one)), count);
+  });
+}
+
+inline void gelu_mul(float* y, const float* gate, const float* up, int64_t n) {
+  for_lanes(n, [&](int64_t i, int64_t count) {
+    const Lanes x = load_first(gate + i, count);
+    const Lanes slope = fma(x * x, broadcast(kGeluCubic), broadcast(kGeluLinear));
+    const Lanes shut = broadcast(1.0f) + exp_lanes(-(x * slope));
+    store_first(y + i, x / shut * load_first(up + i, count), count);
+  });
+}
+
+inline void gelu_mul_backward(float* gate_grad, float* up_grad, const float* y_grad, const float* gate, const float* up,
+                              int64_t n) {
+  const Lanes one = broadcast(1.0f), linear = broadcast(kGeluLinear);
+  for_lanes(n, [&](int64_t i, int64_t count) {
+    const Lanes x = load_first(gate + i, count), grad = load_first(y_grad + i, count), square = x * x;
+    const Lanes inner = x * fma(square, broadcast(kGeluCubic), linear);
+    const Lanes inner_slope = x * fma(square, broadcast(3.0f * kGeluCubic), linear);
+    const Lanes open = one / (one + exp_lanes(-inner));
+    store_first(up_grad + i, grad * (x * open), count);
+    store_first(gate_grad + i, grad * load_first(up + i, count) * (open * fma(inner_slope, one - open, one)), count);
+  });
+}
+
+inline void softcap(float* x, int64_t n, float cap) {
+  const Lanes most = broadcast(cap), inverse = broadcast(1.0f / cap);
+  for_lanes(n, [&](int64_t i, int64_t count) {
+    store_first(x + i, most * tanh_lanes(load_first(x + i, count) * inverse), count);
   });
 }
 

@@ -189,4 +189,17 @@ inline Lanes exp_lanes(Lanes x) {
   return zero_below(fraction * power_of_two(power), x, broadcast(kExpLowest));
 }
 
+// tanh_f32 of each lane.
+inline Lanes tanh_lanes(Lanes x) {
+  const Lanes size = max(x, -x), bound = broadcast(kTanhSmall), bounded = min(bound, size), square = bounded * bounded;
+  const Lanes large = broadcast(1.0f) - broadcast(2.0f) / (exp_lanes(size * broadcast(2.0f)) + broadcast(1.0f));
+  Lanes sum = broadcast(kTanhPolynomial[0]);
+  for (int i = 1; i < 5; ++i) sum = fma(sum, square, broadcast(kTanhPolynomial[i]));
+  const Lanes small = fma(sum * square, bounded, bounded);
+  // One of the two, the other being zero.
+  const Lanes chosen = zero_below(large, size, bound) + (small - zero_below(small, size, bound));
+  const Lanes sign = zero_below(broadcast(2.0f), x, zeros()) - broadcast(1.0f);
+  return chosen * sign;
+}
+
 }  // namespace seekrl::kernels::SEEKRL_ISA

@@ -40,24 +40,28 @@ float widened(uint16_t x) { return from_bf16(x); }
 
 template <class Element>
 void attend_row(float* out, const float* query, const KeyValuesOf<Element>& source, int64_t num_keys, int64_t head_dim,
-                float scale, float* log_sum_exp, float* scores) {
+                const ScoreRule& rule, float* log_sum_exp, float* scores) {
+  const int64_t first = first_key(rule, num_keys);
   const int64_t key_stride = source.keys_by_channel ? source.block_tokens : 1;
-  for (int64_t j = 0; j < num_keys; ++j) {
+  for (int64_t j = first; j < num_keys; ++j) {
     const Element* key = source.keys + key_offset(source, j);
     float score = 0;
-    for (int64_t c = 0; c < head_dim; ++c) score = std::fma(query[c] * scale, widened(key[c * key_stride]), score);
+    for (int64_t c = 0; c < head_dim; ++c) {
+      score = std::fma(query[c] * rule.scale, widened(key[c * key_stride]), score);
+    }
     scores[j] = score;
   }
-  const float max = *std::max_element(scores, scores + num_keys);
+  if (rule.softcap > 0) softcap(scores + first, num_keys - first, rule.softcap);
+  const float max = *std::max_element(scores + first, scores + num_keys);
   float lanes[16] = {};
-  for (int64_t j = 0; j < num_keys; ++j) {
+  for (int64_t j = first; j < num_keys; ++j) {
     scores[j] = exp_f32(scores[j] - max);
-    lanes[j % 16] += scores[j];
+    lanes[(j - first) % 16] += scores[j];
   }
   const float sum = sum_lanes(lanes);
   for (int64_t c = 0; c < head_dim; ++c) {
     float mixed = 0;
-    for (int64_t j = 0; j < num_keys; ++j) {
+    for (int64_t j = first; j < num_keys; ++j) {
       mixed = std::fma(scores[j], widened(source.values[token_offset(source, j) + c]), mixed);
     }
     out[c] = mixed / sum;
@@ -66,31 +70,33 @@ void attend_row(float* out, const float* query, const KeyValuesOf<Element>& sour
 }
 
 template <class Element>
-void attend_over(const QueryRows& rows, const KeyValuesOf<Element>& source, int64_t head_dim, float scale,
+void attend_over(const QueryRows& rows, const KeyValuesOf<Element>& source, int64_t head_dim, const ScoreRule& rule,
                  float* log_sum_exp, float* scratch) {
   for (int64_t p = 0; p < rows.num_positions; ++p) {
     for (int64_t h = 0; h < rows.num_heads; ++h) {
       const int64_t offset = p * rows.position_stride + h * rows.head_stride;
       float* row_log_sum_exp = log_sum_exp == nullptr ? nullptr : log_sum_exp + p * rows.num_heads + h;
       attend_row(rows.out + offset, rows.query + offset, source, rows.is_causal ? rows.num_keys + p : rows.num_keys,
-                 head_dim, scale, row_log_sum_exp, scratch);
+                 head_dim, rule, row_log_sum_exp, scratch);
     }
   }
 }
 
 }  // namespace
 
-void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, float scale, float* log_sum_exp,
+void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, const ScoreRule& rule, float* log_sum_exp,
             float* scratch) {
-  attend_over(rows, source, head_dim, scale, log_sum_exp, scratch);
+  attend_over(rows, source, head_dim, rule, log_sum_exp, scratch);
 }
 
-void attend_bf16(const QueryRows& rows, const Bf16KeyValues& source, int64_t head_dim, float scale, float* scratch) {
-  attend_over(rows, source, head_dim, scale, nullptr, scratch);
+void attend_bf16(const QueryRows& rows, const Bf16KeyValues& source, int64_t head_dim, const ScoreRule& rule,
+                 float* scratch) {
+  attend_over(rows, source, head_dim, rule, nullptr, scratch);
 }
 
 void attend_backward(const QueryRows& rows, const KeyValues& source, const AttentionGradients& gradients,
-                     int64_t head_dim, float scale, float* /*scratch*/) {
+                     int64_t head_dim, const ScoreRule& rule, float* /*scratch*/) {
+  const float inverse_cap = rule.softcap > 0 ? 1.0f / rule.softcap : 0.0f;
   for (int64_t row = 0; row < rows.num_positions * rows.num_heads; ++row) {
     const int64_t position = row / rows.num_heads;
     const int64_t offset = position * rows.position_stride + row % rows.num_heads * rows.head_stride;
@@ -101,15 +107,17 @@ void attend_backward(const QueryRows& rows, const KeyValues& source, const Atten
       shared += out_grad[c] * out[c];
       query_grad[c] = 0;
     }
-    for (int64_t j = 0; j < rows.num_keys + position; ++j) {
+    const int64_t num_keys = rows.num_keys + position;
+    for (int64_t j = first_key(rule, num_keys); j < num_keys; ++j) {
       const int64_t at = j * source.token_stride;
       float score = 0, product = 0;
       for (int64_t c = 0; c < head_dim; ++c) {
-        score = std::fma(query[c] * scale, source.keys[at + c], score);
+        score = std::fma(query[c] * rule.scale, source.keys[at + c], score);
         product = std::fma(out_grad[c], source.values[at + c], product);
       }
-      const float p = exp_f32(score - gradients.log_sum_exp[row]);
-      const float grad = p * (product - shared) * scale;
+      if (rule.softcap > 0) softcap(&score, 1, rule.softcap);
+      const float p = exp_f32(score - gradients.log_sum_exp[row]), capped = score * inverse_cap;
+      const float grad = p * (product - shared) * (1.0f - capped * capped) * rule.scale;
       for (int64_t c = 0; c < head_dim; ++c) {
         gradients.value_grad[at + c] += p * out_grad[c];
         gradients.key_grad[at + c] += grad * query[c];
@@ -215,8 +223,8 @@ void rms_norm_backward(float* x_grad_MD, float* weight_grad_D, const float* y_gr
 }
 
 void rope(float* y_THC, const float* x_THC, const float* cos_TF, const float* sin_TF, int64_t t, int64_t h, int64_t c,
-          float sign) {
-  const int64_t half = c / 2;
+          int64_t num_frequencies, float sign) {
+  const int64_t half = num_frequencies;
   for (int64_t row = 0; row < t * h; ++row) {
     const float *cos = cos_TF + row / h * half, *sin = sin_TF + row / h * half;
     for (int64_t f = 0; f < half; ++f) {
@@ -224,6 +232,7 @@ void rope(float* y_THC, const float* x_THC, const float* cos_TF, const float* si
       y_THC[row * c + f] = std::fma(low, cos[f], -(high * turn));
       y_THC[row * c + f + half] = std::fma(high, cos[f], low * turn);
     }
+    std::copy(x_THC + row * c + 2 * half, x_THC + (row + 1) * c, y_THC + row * c + 2 * half);
   }
 }
 
@@ -273,6 +282,30 @@ void silu_mul_backward(float* gate_grad, float* up_grad, const float* y_grad, co
     up_grad[i] = y_grad[i] * (gate[i] * open);
     gate_grad[i] = y_grad[i] * up[i] * (open * std::fma(gate[i], 1.0f - open, 1.0f));
   }
+}
+
+void gelu_mul(float* y, const float* gate, const float* up, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float slope = std::fma(gate[i] * gate[i], kGeluCubic, kGeluLinear);
+    y[i] = gate[i] / (1.0f + exp_f32(-(gate[i] * slope))) * up[i];
+  }
+}
+
+void gelu_mul_backward(float* gate_grad, float* up_grad, const float* y_grad, const float* gate, const float* up,
+                       int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float square = gate[i] * gate[i];
+    const float inner = gate[i] * std::fma(square, kGeluCubic, kGeluLinear);
+    const float inner_slope = gate[i] * std::fma(square, 3.0f * kGeluCubic, kGeluLinear);
+    const float open = 1.0f / (1.0f + exp_f32(-inner));
+    up_grad[i] = y_grad[i] * (gate[i] * open);
+    gate_grad[i] = y_grad[i] * up[i] * (open * std::fma(inner_slope, 1.0f - open, 1.0f));
+  }
+}
+
+void softcap(float* x, int64_t n, float cap) {
+  const float inverse = 1.0f / cap;
+  for (int64_t i = 0; i < n; ++i) x[i] = cap * tanh_f32(x[i] * inverse);
 }
 
 }  // namespace seekrl::kernels::reference

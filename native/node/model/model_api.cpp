@@ -19,13 +19,62 @@ constexpr napi_type_tag kModelTag = {0x6d6f64656c5f6831, 0x7365656b726c0001};
 
 model::RopeScaling rope_scaling(const std::string& kind) {
   if (kind == "linear") return model::RopeScaling::kLinear;
+  if (kind == "dynamic") return model::RopeScaling::kDynamic;
   if (kind == "llama3") return model::RopeScaling::kLlama3;
+  if (kind == "yarn") return model::RopeScaling::kYarn;
+  if (kind == "longrope") return model::RopeScaling::kLongRope;
   return model::RopeScaling::kNone;
 }
 
 model::Decoder::QuantOf to_quant(const Napi::Object& options) {
   const std::string weights = text_of(options, "weights");
   return model::quant_all(weights == "plain" ? std::nullopt : std::optional(ops::to_quant_kind(weights)));
+}
+
+std::vector<double> to_doubles(const Napi::Value& value) {
+  const auto list = value.As<Napi::Array>();
+  std::vector<double> values(list.Length());
+  for (uint32_t i = 0; i < list.Length(); ++i) values[i] = list.Get(i).ToNumber().DoubleValue();
+  return values;
+}
+
+// Base, width and scaling of a decoder's positions.
+model::RopeConfig to_rope_config(const Napi::Object& object) {
+  model::RopeConfig rope;
+  rope.theta = number_of(object, "ropeTheta");
+  rope.width = integer_of(object, "rotaryDim");
+  const Napi::Object scaling = to_object(object.Get("ropeScaling"), "ropeScaling");
+  rope.scaling = rope_scaling(text_of(scaling, "kind"));
+  const auto is = [&](model::RopeScaling kind) { return rope.scaling == kind; };
+  const bool has_original = !is(model::RopeScaling::kNone) && !is(model::RopeScaling::kLinear);
+  if (has_original) rope.original_max_position = integer_of(scaling, "originalMaxPosition");
+  if (!is(model::RopeScaling::kNone) && !is(model::RopeScaling::kLongRope)) rope.factor = number_of(scaling, "factor");
+  if (is(model::RopeScaling::kLlama3)) {
+    rope.low_freq_factor = number_of(scaling, "lowFreqFactor");
+    rope.high_freq_factor = number_of(scaling, "highFreqFactor");
+  }
+  if (is(model::RopeScaling::kYarn)) {
+    rope.beta_fast = number_of(scaling, "betaFast");
+    rope.beta_slow = number_of(scaling, "betaSlow");
+    rope.is_truncated = bool_of(scaling, "isTruncated");
+  }
+  if (is(model::RopeScaling::kYarn) || is(model::RopeScaling::kLongRope)) {
+    rope.attention_factor = number_of(scaling, "attentionFactor");
+  }
+  if (is(model::RopeScaling::kDynamic) || is(model::RopeScaling::kLongRope)) {
+    rope.most_positions = integer_of(object, "contextTokens");
+  }
+  if (is(model::RopeScaling::kLongRope)) {
+    const bool is_long = rope.most_positions > rope.original_max_position;
+    rope.divisors = to_doubles(scaling.Get(is_long ? "longFactors" : "shortFactors"));
+  }
+  return rope;
+}
+
+model::LayerType to_layer_type(const std::string& type) {
+  if (type == "sliding") return model::LayerType::kSliding;
+  if (type == "noRope") return model::LayerType::kNoRope;
+  return model::LayerType::kFull;
 }
 
 }  // namespace
@@ -41,21 +90,31 @@ model::DecoderConfig to_decoder_config(const Napi::Object& object) {
   config.num_kv_heads = integer_of(object, "numKvHeads");
   config.head_dim = integer_of(object, "headDim");
   config.rms_norm_eps = number_of(object, "rmsNormEps");
-  config.rope_theta = number_of(object, "ropeTheta");
   config.max_position = integer_of(object, "maxPosition");
   config.qkv_bias = bool_of(object, "qkvBias");
   config.qk_norm = bool_of(object, "qkNorm");
   config.attention_bias = bool_of(object, "attentionBias");
   config.mlp_bias = bool_of(object, "mlpBias");
   config.tie_embeddings = bool_of(object, "tieEmbeddings");
-  const Napi::Object scaling = to_object(object.Get("ropeScaling"), "ropeScaling");
-  config.rope_scaling = rope_scaling(text_of(scaling, "kind"));
-  if (config.rope_scaling != model::RopeScaling::kNone) config.rope_factor = number_of(scaling, "factor");
-  if (config.rope_scaling == model::RopeScaling::kLlama3) {
-    config.rope_low_freq_factor = number_of(scaling, "lowFreqFactor");
-    config.rope_high_freq_factor = number_of(scaling, "highFreqFactor");
-    config.rope_original_max_position = integer_of(scaling, "originalMaxPosition");
+  config.rope = to_rope_config(object);
+  if (object.Get("slidingRopeTheta").IsNumber()) {
+    config.sliding_rope = model::RopeConfig{.theta = number_of(object, "slidingRopeTheta"), .width = config.rope.width};
   }
+  for (const std::string& type : to_texts(object.Get("layerTypes"), "layerTypes")) {
+    config.layer_types.push_back(to_layer_type(type));
+  }
+  config.sliding_window = integer_of(object, "slidingWindow");
+  config.attention_scale = number_of(object, "attentionScale");
+  config.attention_softcap = number_of(object, "attentionSoftcap");
+  config.logit_softcap = number_of(object, "logitSoftcap");
+  config.embedding_scale = number_of(object, "embeddingScale");
+  config.norm_offset = number_of(object, "normOffset");
+  config.post_norms = bool_of(object, "postNorms");
+  config.num_experts = integer_of(object, "numExperts");
+  config.num_chosen_experts = integer_of(object, "numChosenExperts");
+  config.has_normalised_experts = bool_of(object, "hasNormalisedExperts");
+  config.has_mixtral_names = text_of(object, "architecture") == "MixtralForCausalLM";
+  config.gate = text_of(object, "activation") == "gelu" ? model::Gate::kGelu : model::Gate::kSilu;
   return config;
 }
 

@@ -1,4 +1,4 @@
-// Span attention: our kernels for f32 on the CPU, ATen's flash attention one span at a time elsewhere.
+// Span attention: our kernels for f32 on the CPU, ATen's ops one span at a time elsewhere.
 #include "ops/attention/span_attention.h"
 
 #include <ATen/ATen.h>
@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <vector>
 
 #include "base/error.h"
@@ -72,12 +71,12 @@ int64_t work_of(const std::vector<Piece>& pieces, int64_t row_width) {
 struct Call {
   const at::Tensor &query_THC, &key_TKC, &value_TKC;
   const Spans& spans;
+  const ScoreRule& rule;
   at::Tensor out_THC, log_sum_exp_KTG;
 
   int64_t num_key_heads() const { return key_TKC.size(1); }
   int64_t group() const { return query_THC.size(1) / key_TKC.size(1); }
   int64_t head_dim() const { return query_THC.size(2); }
-  float scale() const { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_dim()))); }
   int64_t key_row() const { return num_key_heads() * head_dim(); }
 
   int64_t query_offset(const Piece& piece) const {
@@ -120,12 +119,13 @@ struct RoundKeys {
 };
 
 Call forward_cpu(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
-                 const Spans& spans) {
+                 const Spans& spans, const ScoreRule& rule) {
   const int64_t num_key_heads = key_TKC.size(1), group = query_THC.size(1) / num_key_heads;
   const Call call = {query_THC,
                      key_TKC,
                      value_TKC,
                      spans,
+                     rule,
                      at::empty_like(query_THC),
                      at::empty({num_key_heads, query_THC.size(0), group}, query_THC.options())};
   for (const Round& round : rounds_of(spans)) {
@@ -134,7 +134,7 @@ Call forward_cpu(const at::Tensor& query_THC, const at::Tensor& key_TKC, const a
     const std::vector<Piece> pieces = cut(spans, round, num_key_heads, std::max<int64_t>(1, 192 / group));
     claim_items(static_cast<int64_t>(pieces.size()), work_of(pieces, group * call.head_dim()), [&](int64_t item) {
       const Piece& piece = pieces[item];
-      kernels::attend(call.rows(piece), keys.source(piece), call.head_dim(), call.scale(), call.log_sum_exp(piece),
+      kernels::attend(call.rows(piece), keys.source(piece), call.head_dim(), rule, call.log_sum_exp(piece),
                       scratch(kernels::attend_scratch_floats(piece.most_keys(), call.head_dim())));
     });
   }
@@ -162,7 +162,7 @@ Gradients backward_cpu(const Call& call, const at::Tensor& out_grad_THC) {
                                                      .query_grad = to.query_THC.mutable_data_ptr<float>() + offset,
                                                      .key_grad = keys.of(piece, to.key_TKC, key_paths),
                                                      .value_grad = keys.of(piece, to.value_TKC, value_paths)};
-      kernels::attend_backward(call.rows(piece), keys.source(piece), gradients, head_dim, call.scale(),
+      kernels::attend_backward(call.rows(piece), keys.source(piece), gradients, head_dim, call.rule,
                                scratch(kernels::attend_backward_scratch_floats(piece.most_keys(), head_dim)));
     });
     add_paths(to.key_TKC, key_paths, call.spans, round);
@@ -174,44 +174,51 @@ Gradients backward_cpu(const Call& call, const at::Tensor& out_grad_THC) {
 class SpanAttentionFunction : public torch::autograd::Function<SpanAttentionFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& query_THC, const at::Tensor& key_TKC,
-                            const at::Tensor& value_TKC, const Spans& spans) {
-    const Call call = forward_cpu(query_THC, key_TKC, value_TKC, spans);
+                            const at::Tensor& value_TKC, const Spans& spans, const ScoreRule& rule) {
+    const Call call = forward_cpu(query_THC, key_TKC, value_TKC, spans, rule);
     context->save_for_backward({query_THC, key_TKC, value_TKC, call.out_THC, call.log_sum_exp_KTG});
     context->saved_data["starts"] = spans.starts;
     context->saved_data["parents"] = spans.parents;
+    context->saved_data["scale"] = rule.scale;
+    context->saved_data["softcap"] = rule.softcap;
+    context->saved_data["window"] = rule.window;
     return call.out_THC;
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
     const Spans spans = {context->saved_data["starts"].toIntVector(), context->saved_data["parents"].toIntVector()};
-    const Gradients to = backward_cpu({saved[0], saved[1], saved[2], spans, saved[3], saved[4]}, grads[0].contiguous());
-    return {to.query_THC, to.key_TKC, to.value_TKC, at::Tensor()};
+    const ScoreRule rule = {static_cast<float>(context->saved_data["scale"].toDouble()),
+                            static_cast<float>(context->saved_data["softcap"].toDouble()),
+                            context->saved_data["window"].toInt()};
+    const Gradients to =
+        backward_cpu({saved[0], saved[1], saved[2], spans, rule, saved[3], saved[4]}, grads[0].contiguous());
+    return {to.query_THC, to.key_TKC, to.value_TKC, at::Tensor(), at::Tensor()};
   }
 };
 
-// [T, H, C] rows of one span's path -> [1, H, N, C], the layout ATen attends over.
-at::Tensor heads_first(const at::Tensor& x_THC, const std::vector<Run>& path) {
+at::Tensor heads_first(const at::Tensor& x_NHC) { return x_NHC.transpose(0, 1).unsqueeze(0); }
+
+// Which of N tokens each of the last Q sees, [Q, N].
+at::Tensor seen_by(int64_t num_queries, int64_t num_keys, int64_t window, at::Device device) {
+  const int64_t last = num_keys - num_queries;
+  const at::Tensor seen = at::ones({num_queries, num_keys}, at::device(device).dtype(at::kBool)).tril(last);
+  return window > 0 ? seen.triu(last - window + 1) : seen;
+}
+
+at::Tensor rows_of(const at::Tensor& x_TKC, const std::vector<Run>& path) {
   std::vector<at::Tensor> runs;
-  for (const auto& [start, length] : path) runs.push_back(x_THC.narrow(0, start, length));
-  return at::cat(runs, 0).transpose(0, 1).unsqueeze(0);
+  for (const auto& [start, length] : path) runs.push_back(x_TKC.narrow(0, start, length));
+  return at::cat(runs, 0);
 }
 
 at::Tensor composition(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
-                       const Spans& spans) {
+                       const Spans& spans, const ScoreRule& rule) {
   std::vector<at::Tensor> outs;
   for (int64_t span = 0; span < spans.count(); ++span) {
     const std::vector<Run> keys = path(spans, span);
-    const at::Tensor query = heads_first(query_THC, {keys.back()}), key = heads_first(key_TKC, keys),
-                     value = heads_first(value_TKC, keys);
-    const int64_t num_keys = key.size(2), num_queries = query.size(2);
-    std::optional<at::Tensor> mask;
-    if (num_keys > num_queries) {
-      mask = at::ones({num_queries, num_keys}, query.options().dtype(at::kBool)).tril(num_keys - num_queries);
-    }
-    const at::Tensor out = at::scaled_dot_product_attention(query, key, value, mask, 0.0, !mask.has_value(),
-                                                            std::nullopt, /*enable_gqa=*/true);
-    outs.push_back(out.squeeze(0).transpose(0, 1));
+    outs.push_back(
+        composed_attention(rows_of(query_THC, {keys.back()}), rows_of(key_TKC, keys), rows_of(value_TKC, keys), rule));
   }
   return at::cat(outs, 0);
 }
@@ -219,13 +226,30 @@ at::Tensor composition(const at::Tensor& query_THC, const at::Tensor& key_TKC, c
 }  // namespace
 
 at::Tensor span_attention(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
-                          const Spans& spans) {
+                          const Spans& spans, const ScoreRule& rule) {
   check(query_THC, key_TKC, value_TKC, spans);
   if (query_THC.size(0) == 0) return query_THC;
-  if (!is_cpu_f32(query_THC, key_TKC, value_TKC)) return composition(query_THC, key_TKC, value_TKC, spans);
+  if (!is_cpu_f32(query_THC, key_TKC, value_TKC)) return composition(query_THC, key_TKC, value_TKC, spans, rule);
   const at::Tensor query = query_THC.contiguous(), key = key_TKC.contiguous(), value = value_TKC.contiguous();
-  if (needs_grad(query, key, value)) return SpanAttentionFunction::apply(query, key, value, spans);
-  return forward_cpu(query, key, value, spans).out_THC;
+  if (needs_grad(query, key, value)) return SpanAttentionFunction::apply(query, key, value, spans, rule);
+  return forward_cpu(query, key, value, spans, rule).out_THC;
+}
+
+at::Tensor composed_attention(const at::Tensor& query_QHC, const at::Tensor& key_NKC, const at::Tensor& value_NKC,
+                              const ScoreRule& rule) {
+  const int64_t num_queries = query_QHC.size(0), num_keys = key_NKC.size(0);
+  const at::Tensor query = heads_first(query_QHC), key = heads_first(key_NKC), value = heads_first(value_NKC);
+  const at::Tensor seen_QN = seen_by(num_queries, num_keys, rule.window, query.device());
+  if (rule.softcap == 0) {
+    const at::Tensor out = at::scaled_dot_product_attention(query, key, value, seen_QN, 0.0, /*is_causal=*/false,
+                                                            rule.scale, /*enable_gqa=*/true);
+    return out.squeeze(0).transpose(0, 1);
+  }
+  const int64_t group = query.size(1) / key.size(1);
+  const at::Tensor scores = at::matmul(query, key.repeat_interleave(group, 1).transpose(2, 3)) * rule.scale;
+  const at::Tensor capped = at::tanh(scores / rule.softcap) * rule.softcap;
+  const at::Tensor weights = at::softmax(capped.masked_fill(seen_QN.logical_not(), -INFINITY), -1);
+  return at::matmul(weights, value.repeat_interleave(group, 1)).squeeze(0).transpose(0, 1);
 }
 
 }  // namespace seekrl::ops

@@ -3,13 +3,21 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "kernels/attention.h"
 #include "ops/attention/spans.h"
 
 namespace seekrl::ops {
 
-// query_THC, key_TKC, value_TKC -> [T, H, C]; head h reads key head h / (H / K); scores are scaled by 1 / sqrt(C).
+using kernels::ScoreRule;
+
+// query_THC, key_TKC, value_TKC -> [T, H, C]; head h reads key head h / (H / K).
 // A row has the bits that it has when its text stands alone. Memory grows with T, never with T x T. Differentiable.
 at::Tensor span_attention(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
-                          const Spans& spans);
+                          const Spans& spans, const ScoreRule& rule);
+
+// The same of one text whose last Q tokens alone have queries, by ATen's ops: query_QHC, key_NKC, value_NKC ->
+// [Q, H, C].
+at::Tensor composed_attention(const at::Tensor& query_QHC, const at::Tensor& key_NKC, const at::Tensor& value_NKC,
+                              const ScoreRule& rule);
 
 }  // namespace seekrl::ops

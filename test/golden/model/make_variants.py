@@ -1,7 +1,7 @@
 """Makes variants.json: what transformers computes when keys of a folder's config.json are changed.
 
 Run: python make_variants.py (torch 2.13, transformers 5.18), after make.py. Each entry: the folder, the changed keys (null
-as `"<removed>"` removes one), and the log-probability of every ninth id given those before it, in float64; `error` where
+as `"<removed>"` removes one), the `context` Model.load is told where it matters, and the log-probability of every ninth id given those before it, in float64; `error` where
 transformers refuses.
 """
 import json
@@ -14,6 +14,8 @@ from transformers import AutoModelForCausalLM
 
 HERE = pathlib.Path(__file__).parent
 REMOVED = "<removed>"
+YARN = dict(rope_type="yarn", factor=4.0, rope_theta=1e4, original_max_position_embeddings=32)
+LONGROPE = dict(rope_type="longrope", rope_theta=1e4, short_factor=[1.0, 1.1, 1.2, 1.3], long_factor=[1.0, 2.0, 3.0, 4.0])
 LLAMA3 = dict(rope_type="llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0)
 
 VARIANTS = [
@@ -47,6 +49,52 @@ VARIANTS = [
     ("llama", dict(rope_parameters=dict(**LLAMA3, rope_theta=1e4, original_max_position_embeddings=64), original_max_position_embeddings=64)),
     ("llama", dict(rope_parameters=dict(**LLAMA3, rope_theta=1e4, original_max_position_embeddings=64, attention_factor=2.0))),
     ("qwen2", dict(original_max_position_embeddings=16)),
+    # Stretched contexts; `context` is what Model.load is told.
+    ("qwen2", dict(rope_parameters=YARN)),
+    ("qwen2", dict(rope_parameters=dict(YARN, truncate=False, beta_fast=16, beta_slow=2, attention_factor=1.5))),
+    ("qwen2", dict(rope_parameters=dict(YARN, mscale=0.7, mscale_all_dim=1.3))),
+    ("qwen2", dict(rope_parameters=dict(rope_type="yarn", factor=4.0, rope_theta=1e4))),
+    ("qwen2", dict(rope_parameters=dict(YARN, low_freq_factor=1.0))),
+    ("qwen2", dict(rope_parameters=dict(rope_type="dynamic", factor=4.0, rope_theta=1e4)), dict(context=90)),
+    (
+        "qwen2",
+        dict(rope_parameters=dict(rope_type="dynamic", factor=4.0, rope_theta=1e4), max_position_embeddings=32),
+        dict(context=90),
+    ),
+    ("qwen2", dict(rope_parameters=dict(LONGROPE, original_max_position_embeddings=128))),
+    ("qwen2", dict(rope_parameters=dict(LONGROPE, original_max_position_embeddings=64)), dict(context=256)),
+    ("phi3", dict(original_max_position_embeddings=128)),
+    ("phi3", dict(sliding_window=20), dict(context=256)),
+    ("phi3", dict(rope_parameters=REMOVED, rope_scaling=None, rope_theta=300.0)),
+    # Windows.
+    ("qwen2", dict(sliding_window=24, use_sliding_window=True, max_window_layers=1)),
+    ("qwen2", dict(sliding_window=24, use_sliding_window=True, layer_types=["sliding_attention", "full_attention"])),
+    ("qwen3", dict(sliding_window=24, use_sliding_window=True, max_window_layers=0)),
+    ("mistral", dict(sliding_window=None)),
+    ("mistral", dict(sliding_window=REMOVED)),
+    ("mistral", dict(sliding_window=90)),
+    ("mistral", dict(sliding_window=1)),
+    # Gemma's options.
+    ("gemma2", dict(layer_types=REMOVED)),
+    ("gemma2", dict(attn_logit_softcapping=None)),
+    ("gemma2", dict(attn_logit_softcapping=REMOVED, final_logit_softcapping=REMOVED)),
+    ("gemma2", dict(final_logit_softcapping=None, sliding_window=REMOVED)),
+    ("gemma2", dict(query_pre_attn_scalar=REMOVED)),
+    ("gemma2", dict(hidden_activation="gelu")),
+    ("gemma2", dict(tie_word_embeddings=REMOVED)),
+    ("gemma3", dict(layer_types=REMOVED)),
+    ("gemma3", dict(layer_types=REMOVED, sliding_window_pattern=2)),
+    ("gemma3", dict(rope_parameters=REMOVED)),
+    ("gemma3", dict(rope_parameters=REMOVED, rope_theta=500.0, rope_local_base_freq=70.0)),
+    ("gemma3", dict(rope_parameters=REMOVED, rope_scaling=dict(rope_type="linear", factor=3.0))),
+    ("gemma3", dict(final_logit_softcapping=3.0)),
+    ("gemma3", dict(attn_logit_softcapping=3.0)),
+    ("gemma3", dict(use_bidirectional_attention=True)),
+    # Layers without rotary positions.
+    ("smollm3", dict(no_rope_layers=REMOVED, no_rope_layer_interval=2)),
+    ("smollm3", dict(no_rope_layers=[0, 0])),
+    ("smollm3", dict(no_rope_layers=REMOVED)),
+    ("smollm3", dict(rope_parameters=REMOVED)),
     # Other keys that are read, or ignored.
     ("qwen2", dict(head_dim=8)),
     ("qwen2", dict(head_dim=None)),
@@ -78,7 +126,7 @@ def logprobs(folder):
     return found.tolist()[8::9]
 
 
-def variant(name, changes):
+def variant(name, changes, asked={}):
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary) / name
         shutil.copytree(HERE / name, folder)
@@ -86,7 +134,7 @@ def variant(name, changes):
         config.update(changes)
         config = {key: value for key, value in config.items() if value != REMOVED}
         (folder / "config.json").write_text(json.dumps(config))
-        entry = dict(folder=name, changes=changes)
+        entry = dict(folder=name, changes=changes, **asked)
         try:
             return dict(**entry, logprobs=logprobs(folder))
         except Exception as error:
@@ -94,5 +142,5 @@ def variant(name, changes):
 
 
 (HERE / "variants.json").write_text(
-    "[\n" + ",\n".join(json.dumps(variant(name, changes)) for name, changes in VARIANTS) + "\n]\n"
+    "[\n" + ",\n".join(json.dumps(variant(*each)) for each in VARIANTS) + "\n]\n"
 )

@@ -1,5 +1,5 @@
 // The table is computed by the C library in double, one entry at a time.
-#include "model/rope_table.h"
+#include "model/rope/rope_table.h"
 
 #include <ATen/ATen.h>
 
@@ -7,11 +7,15 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "model/rope/rope_frequencies.h"
 
 namespace seekrl::model {
 
-RopeTable::RopeTable(std::vector<float> frequencies_F, at::Device device)
-    : frequencies_(std::move(frequencies_F)), frequencies_F_(at::tensor(frequencies_, at::kFloat).to(device)) {}
+RopeTable::RopeTable(const RopeConfig& rope, int64_t head_dim, at::Device device)
+    : frequencies_(rope_frequencies(rope, head_dim)),
+      scale_(rope.attention_factor),
+      most_positions_(rope.most_positions),
+      frequencies_F_(at::tensor(frequencies_, at::kFloat).to(device)) {}
 
 void RopeTable::grow(int64_t num_positions) {
   const int64_t known = cos_PF_.defined() ? cos_PF_.size(0) : 0;
@@ -23,21 +27,24 @@ void RopeTable::grow(int64_t num_positions) {
   for (int64_t i = 0; i < size * width; ++i) {
     // The angle is rounded to f32 first, as Hugging Face's models have it.
     const double angle = static_cast<float>(i / width) * frequencies_[i % width];
-    cos[i] = static_cast<float>(std::cos(angle));
-    sin[i] = static_cast<float>(std::sin(angle));
+    cos[i] = static_cast<float>(std::cos(angle) * scale_);
+    sin[i] = static_cast<float>(std::sin(angle) * scale_);
   }
 }
 
 RopeTable::Angles RopeTable::at(const at::Tensor& positions_T) {
   if (!positions_T.device().is_cpu()) {
     const at::Tensor angles_TF = positions_T.to(at::kFloat).unsqueeze(1) * frequencies_F_;
-    return {angles_TF.cos(), angles_TF.sin()};
+    return {angles_TF.cos() * scale_, angles_TF.sin() * scale_};
   }
   const at::Tensor positions = positions_T.contiguous();
   const int64_t* data = positions.const_data_ptr<int64_t>();
   const auto [least, most] = std::minmax_element(data, data + positions.numel());
   if (positions.numel() > 0) {
     require(*least >= 0, ErrorCode::kRange, "positions: expected 0 or more, got ", *least);
+    require(most_positions_ == 0 || *most < most_positions_, ErrorCode::kRange, "positions: expected less than ",
+            most_positions_, ", for which the model's rotary frequencies are stretched, got ", *most,
+            "; load it with a larger contextTokens");
     grow(*most + 1);
   } else {
     grow(1);

@@ -1,6 +1,6 @@
 /** The keys of config.json: which are read, which change nothing, and the refusal of every other by name. */
-import { shownValue } from "../base/check-options.ts";
-import { SeekError } from "../base/errors.ts";
+import { shownValue } from "../../base/check-options.ts";
+import { SeekError } from "../../base/errors.ts";
 
 /** What a config.json describes. */
 type ConfigKind = "decoder" | "encoder";
@@ -12,7 +12,7 @@ const decoderKeys = [
   ...["rope_theta", "rope_scaling", "rope_parameters", "original_max_position_embeddings", "hidden_act"],
   ...["tie_word_embeddings", "attention_bias", "mlp_bias", "use_sliding_window", "layer_types", "is_causal"],
   ...["partial_rotary_factor", "attention_dropout", "quantization_config"],
-  // Sliding windows count only where use_sliding_window is true, which is refused.
+  // Written by families that have no windows as well, where they count for nothing.
   ...["sliding_window", "max_window_layers"],
 ];
 
@@ -82,12 +82,19 @@ function isOff(value: unknown): boolean {
 /**
  * Refuses a key that may change what the model computes and that nothing here reads.
  *
+ * @param familyKeys those that only this model's family has
  * @throws ERR_FORMAT naming the first such key
  */
-export function checkKeys(kind: ConfigKind, file: object, from: string): void {
+export function checkKeys(
+  kind: ConfigKind,
+  file: object,
+  from: string,
+  familyKeys: readonly string[] = [],
+): void {
   for (const [key, value] of Object.entries(file)) {
     const isOptional = off[kind].has(key);
-    if (value === null || known[kind].has(key) || (isOptional && isOff(value))) continue;
+    const isKnown = known[kind].has(key) || familyKeys.includes(key);
+    if (value === null || isKnown || (isOptional && isOff(value))) continue;
     const problem = isOptional
       ? `is not supported; expected false or none, got ${shownValue(value)}`
       : "is unknown and could change what the model computes; remove it if it does not";

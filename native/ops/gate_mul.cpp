@@ -1,5 +1,5 @@
 // The gate: our kernel for f32 on the CPU, a composition of ATen ops elsewhere.
-#include "ops/silu_mul.h"
+#include "ops/gate_mul.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -26,21 +26,35 @@ void for_blocks(int64_t size, const Body& body) {
               [&](int64_t block) { body(block * kBlock, std::min(kBlock, size - block * kBlock)); });
 }
 
+struct Silu {
+  static constexpr auto forward = kernels::silu_mul;
+  static constexpr auto backward = kernels::silu_mul_backward;
+  static at::Tensor compose(const at::Tensor& gate) { return at::silu(gate); }
+};
+
+struct Gelu {
+  static constexpr auto forward = kernels::gelu_mul;
+  static constexpr auto backward = kernels::gelu_mul_backward;
+  static at::Tensor compose(const at::Tensor& gate) { return at::gelu(gate, "tanh"); }
+};
+
+template <class Curve>
 at::Tensor forward_cpu(const at::Tensor& gate, const at::Tensor& up) {
   at::Tensor y = at::empty_like(gate);
   float* to = y.mutable_data_ptr<float>();
   const float *gate_data = gate.const_data_ptr<float>(), *up_data = up.const_data_ptr<float>();
   for_blocks(gate.numel(), [&](int64_t first, int64_t count) {
-    kernels::silu_mul(to + first, gate_data + first, up_data + first, count);
+    Curve::forward(to + first, gate_data + first, up_data + first, count);
   });
   return y;
 }
 
-class SiluMulFunction : public torch::autograd::Function<SiluMulFunction> {
+template <class Curve>
+class GateFunction : public torch::autograd::Function<GateFunction<Curve>> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& gate, const at::Tensor& up) {
     context->save_for_backward({gate, up});
-    return forward_cpu(gate, up);
+    return forward_cpu<Curve>(gate, up);
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
@@ -51,20 +65,26 @@ class SiluMulFunction : public torch::autograd::Function<SiluMulFunction> {
     const float *grad = y_grad.const_data_ptr<float>(), *gate = saved[0].const_data_ptr<float>(),
                 *up = saved[1].const_data_ptr<float>();
     for_blocks(y_grad.numel(), [&](int64_t first, int64_t count) {
-      kernels::silu_mul_backward(gate_to + first, up_to + first, grad + first, gate + first, up + first, count);
+      Curve::backward(gate_to + first, up_to + first, grad + first, gate + first, up + first, count);
     });
     return {gate_grad, up_grad};
   }
 };
 
+template <class Curve>
+at::Tensor gate_mul(const at::Tensor& gate, const at::Tensor& up) {
+  require(gate.sizes() == up.sizes(), ErrorCode::kShape, "gate: expected equal shapes, got ", gate.sizes(), " and ",
+          up.sizes());
+  if (!is_cpu_f32(gate, up)) return Curve::compose(gate) * up;
+  const at::Tensor dense_gate = gate.contiguous(), dense_up = up.contiguous();
+  if (!needs_grad(gate, up)) return forward_cpu<Curve>(dense_gate, dense_up);
+  return GateFunction<Curve>::apply(dense_gate, dense_up);
+}
+
 }  // namespace
 
-at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up) {
-  require(gate.sizes() == up.sizes(), ErrorCode::kShape, "silu_mul: expected equal shapes, got ", gate.sizes(), " and ",
-          up.sizes());
-  if (!is_cpu_f32(gate, up)) return at::silu(gate) * up;
-  const at::Tensor dense_gate = gate.contiguous(), dense_up = up.contiguous();
-  return needs_grad(gate, up) ? SiluMulFunction::apply(dense_gate, dense_up) : forward_cpu(dense_gate, dense_up);
-}
+at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up) { return gate_mul<Silu>(gate, up); }
+
+at::Tensor gelu_mul(const at::Tensor& gate, const at::Tensor& up) { return gate_mul<Gelu>(gate, up); }
 
 }  // namespace seekrl::ops

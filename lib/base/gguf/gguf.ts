@@ -1,0 +1,133 @@
+/** The header of GGUF files: metadata and the places of tensors. Format: github.com/ggml-org/ggml, docs/gguf.md, version 3. */
+import { open } from "node:fs/promises";
+import { SeekError } from "../errors.ts";
+import { GgufCursor, type GgufValue, Truncated } from "./gguf-cursor.ts";
+
+/** A tensor of the file. */
+export interface GgufTensor {
+  readonly name: string;
+  /** ggml's name, for example `Q4_K`; `type <n>` for one without a name here. */
+  readonly type: string;
+  /** Row-major: the last counts neighbours in memory. */
+  readonly shape: readonly number[];
+  /** Of the first byte, from the file's beginning. */
+  readonly offset: number;
+}
+
+/** What stands before the tensors' bytes. */
+export interface GgufFile {
+  readonly path: string;
+  readonly metadata: ReadonlyMap<string, GgufValue>;
+  readonly tensors: readonly GgufTensor[];
+}
+
+/** Numbers a block holds and its bytes, of the types that are common. */
+const types: Readonly<Record<number, { name: string; size: number; bytes: number }>> = {
+  0: { name: "F32", size: 1, bytes: 4 },
+  1: { name: "F16", size: 1, bytes: 2 },
+  2: { name: "Q4_0", size: 32, bytes: 18 },
+  3: { name: "Q4_1", size: 32, bytes: 20 },
+  6: { name: "Q5_0", size: 32, bytes: 22 },
+  7: { name: "Q5_1", size: 32, bytes: 24 },
+  8: { name: "Q8_0", size: 32, bytes: 34 },
+  10: { name: "Q2_K", size: 256, bytes: 84 },
+  11: { name: "Q3_K", size: 256, bytes: 110 },
+  12: { name: "Q4_K", size: 256, bytes: 144 },
+  13: { name: "Q5_K", size: 256, bytes: 176 },
+  14: { name: "Q6_K", size: 256, bytes: 210 },
+  30: { name: "BF16", size: 1, bytes: 2 },
+};
+
+const magic = 0x46554747;
+/** Real headers hold a vocabulary of some megabytes. */
+const maxHeaderBytes = 2 ** 29;
+const maxTensors = 2 ** 20;
+
+function wrong(path: string, message: string): SeekError {
+  return new SeekError("ERR_FORMAT", `${path}: ${message}`);
+}
+
+/** Whether a path names a GGUF file. */
+export function isGguf(path: string): boolean {
+  return path.toLowerCase().endsWith(".gguf");
+}
+
+function readTensor(cursor: GgufCursor, path: string): GgufTensor {
+  const name = cursor.string();
+  const numSizes = cursor.u32();
+  if (numSizes > 4) throw wrong(path, `tensor ${name}: expected up to 4 sizes, got ${numSizes}`);
+  const shape = Array.from({ length: numSizes }, () => cursor.count()).reverse();
+  const type = cursor.u32();
+  return { name, type: types[type]?.name ?? `type ${type}`, shape, offset: cursor.count() };
+}
+
+function bytesOf({ name, type, shape }: GgufTensor, path: string): number {
+  const format = Object.values(types).find((each) => each.name === type);
+  if (format === undefined) return 0;
+  const count = shape.reduce((product, size) => product * size, 1);
+  if (!Number.isSafeInteger(count)) throw wrong(path, `tensor ${name}: its sizes are too large: ${shape}`);
+  if ((shape.at(-1) ?? 1) % format.size !== 0)
+    throw wrong(path, `tensor ${name}: ${type} needs rows of a multiple of ${format.size}, got ${shape}`);
+  return (count / format.size) * format.bytes;
+}
+
+/** Places of tensors count from the end of the header; here from the beginning of the file, and inside it. */
+function place(tensor: GgufTensor, start: number, path: string, fileBytes: number): GgufTensor {
+  const offset = start + tensor.offset;
+  if (offset + bytesOf(tensor, path) <= fileBytes) return { ...tensor, offset };
+  throw wrong(path, `tensor ${tensor.name} ends beyond the file's ${fileBytes} bytes`);
+}
+
+function parse(cursor: GgufCursor, path: string, fileBytes: number): GgufFile {
+  if (cursor.u32() !== magic) throw wrong(path, "expected a GGUF file, which begins with the letters GGUF");
+  const version = cursor.u32();
+  if (version !== 2 && version !== 3) throw wrong(path, `expected GGUF of version 2 or 3, got ${version}`);
+  const numTensors = cursor.count();
+  const numValues = cursor.count();
+  if (numTensors > maxTensors || numValues > maxTensors)
+    throw wrong(path, `expected up to ${maxTensors} tensors and values, got ${numTensors} and ${numValues}`);
+  const metadata = new Map<string, GgufValue>();
+  for (let i = 0; i < numValues; i++) {
+    const key = cursor.string();
+    if (metadata.has(key)) throw wrong(path, `${key} stands twice`);
+    metadata.set(key, cursor.value(cursor.u32(), `${path}: ${key}`));
+  }
+  const tensors = Array.from({ length: numTensors }, () => readTensor(cursor, path));
+  const names = new Set(tensors.map(({ name }) => name));
+  if (names.size !== tensors.length) throw wrong(path, "a tensor's name stands twice");
+  const alignment = metadata.get("general.alignment") ?? 32;
+  if (typeof alignment !== "number" || !Number.isSafeInteger(alignment) || alignment <= 0)
+    throw wrong(path, `general.alignment: expected a size, got ${alignment}`);
+  const start = Math.ceil(cursor.position / alignment) * alignment;
+  return { path, metadata, tensors: tensors.map((tensor) => place(tensor, start, path, fileBytes)) };
+}
+
+/**
+ * Reads the header of a GGUF file; the tensors' bytes are not read.
+ *
+ * @param path the file
+ * @returns metadata and tensors
+ * @throws ERR_IO when it cannot be read; ERR_FORMAT when it is no GGUF file, or ends too early
+ */
+export async function readGguf(path: string): Promise<GgufFile> {
+  const file = await open(path, "r").catch((cause: unknown) => {
+    throw new SeekError("ERR_IO", `${path}: cannot be opened: ${(cause as Error).message}`, { cause });
+  });
+  try {
+    const found = await file.stat();
+    if (found.isDirectory()) throw new SeekError("ERR_IO", `${path}: expected a file, got a folder`);
+    for (let bytes = 2 ** 20; ; bytes *= 8) {
+      const isWhole = bytes >= Math.min(found.size, maxHeaderBytes);
+      const head = Buffer.alloc(Math.min(bytes, found.size));
+      await file.read(head, 0, head.length, 0);
+      try {
+        return parse(new GgufCursor(head), path, found.size);
+      } catch (error) {
+        if (!(error instanceof Truncated)) throw error;
+        if (isWhole) throw wrong(path, `its header ends beyond the file's ${found.size} bytes`);
+      }
+    }
+  } finally {
+    await file.close();
+  }
+}

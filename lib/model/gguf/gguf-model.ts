@@ -1,0 +1,198 @@
+/** A GGUF file as a model folder: its metadata in the keys of config.json, its tensors under Hugging Face's names. */
+import { open } from "node:fs/promises";
+import type { NativeStoredTensor } from "../../base/addon/models.ts";
+import { SeekError } from "../../base/errors.ts";
+import { type GgufFile, type GgufTensor, readGguf } from "../../base/gguf/gguf.ts";
+
+/** What {@link readGgufModel} finds. */
+export interface GgufModel {
+  /** As in a config.json. */
+  readonly config: Record<string, unknown>;
+  readonly tensors: readonly NativeStoredTensor[];
+}
+
+interface Kind {
+  readonly architecture: string;
+  /** Whether rows that rotary positions turn together lie side by side. */
+  readonly isPaired: boolean;
+}
+
+/** By `general.architecture`. */
+const kinds: Readonly<Record<string, Kind>> = {
+  llama: { architecture: "LlamaForCausalLM", isPaired: true },
+  qwen2: { architecture: "Qwen2ForCausalLM", isPaired: false },
+  qwen3: { architecture: "Qwen3ForCausalLM", isPaired: false },
+};
+
+const layerNames: Readonly<Record<string, string>> = {
+  attn_norm: "input_layernorm",
+  attn_q: "self_attn.q_proj",
+  attn_k: "self_attn.k_proj",
+  attn_v: "self_attn.v_proj",
+  attn_output: "self_attn.o_proj",
+  attn_q_norm: "self_attn.q_norm",
+  attn_k_norm: "self_attn.k_norm",
+  ffn_norm: "post_attention_layernorm",
+  ffn_gate: "mlp.gate_proj",
+  ffn_up: "mlp.up_proj",
+  ffn_down: "mlp.down_proj",
+};
+const outerNames: Readonly<Record<string, string>> = {
+  "token_embd.weight": "model.embed_tokens.weight",
+  "output_norm.weight": "model.norm.weight",
+  "output.weight": "lm_head.weight",
+};
+/** Divisors of the rotary frequencies, which are no weight. */
+const frequencyFactors = "rope_freqs.weight";
+
+/** Keys below the architecture's name that are read, or change nothing. */
+const knownKeys = new Set([
+  ...["context_length", "embedding_length", "block_count", "feed_forward_length", "vocab_size"],
+  ...["attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length"],
+  ...["attention.layer_norm_rms_epsilon", "rope.freq_base", "rope.dimension_count", "rope.scaling.type"],
+  ...["rope.scaling.factor", "rope.scaling.original_context_length", "rope.scaling.finetuned"],
+  // Zero where there are none, and refused otherwise.
+  ...["expert_count", "expert_used_count"],
+]);
+
+function wrong(path: string, message: string): SeekError {
+  return new SeekError("ERR_FORMAT", `${path}: ${message}`);
+}
+
+function kindOf({ metadata, path }: GgufFile): { name: string; kind: Kind } {
+  const name = String(metadata.get("general.architecture"));
+  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  if (kind !== undefined) return { name, kind };
+  throw wrong(path, `general.architecture: expected ${Object.keys(kinds).join(", ")}, got ${name}`);
+}
+
+/** The architecture's own numbers and texts. */
+class Metadata {
+  readonly #file: GgufFile;
+  readonly #name: string;
+
+  constructor(file: GgufFile, name: string) {
+    this.#file = file;
+    this.#name = name;
+    const prefix = `${name}.`;
+    const unknown = [...file.metadata.keys()].find(
+      (key) => key.startsWith(prefix) && !knownKeys.has(key.slice(prefix.length)),
+    );
+    if (unknown !== undefined)
+      throw wrong(file.path, `${unknown}: is unknown and could change what the model computes`);
+  }
+
+  optional(key: string): number | undefined {
+    const value = this.#file.metadata.get(`${this.#name}.${key}`);
+    if (value === undefined || typeof value === "number") return value;
+    throw wrong(this.#file.path, `${this.#name}.${key}: expected a number`);
+  }
+
+  number(key: string): number {
+    const value = this.optional(key);
+    if (value === undefined) throw wrong(this.#file.path, `${this.#name}.${key}: is missing`);
+    return value;
+  }
+
+  text(key: string): string | undefined {
+    const value = this.#file.metadata.get(`${this.#name}.${key}`);
+    return value === undefined ? undefined : String(value);
+  }
+}
+
+async function readFactors(file: GgufFile, tensor: GgufTensor): Promise<number[]> {
+  if (tensor.type !== "F32" || tensor.shape.length !== 1)
+    throw wrong(file.path, `${tensor.name}: expected a vector of F32, got ${tensor.type} [${tensor.shape}]`);
+  const bytes = Buffer.alloc((tensor.shape[0] ?? 0) * 4);
+  const handle = await open(file.path, "r");
+  try {
+    await handle.read(bytes, 0, bytes.length, tensor.offset);
+  } finally {
+    await handle.close();
+  }
+  return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
+}
+
+/** The content of `rope_scaling`. Llama 3's stretching is stored as a divisor of each frequency. */
+async function ropeScaling(file: GgufFile, values: Metadata): Promise<Record<string, unknown> | null> {
+  const kind = values.text("rope.scaling.type") ?? "none";
+  const original_max_position_embeddings = values.optional("rope.scaling.original_context_length");
+  const factors = file.tensors.find(({ name }) => name === frequencyFactors);
+  if (factors !== undefined) {
+    if (kind !== "none")
+      throw wrong(file.path, `${frequencyFactors}: stands beside rope.scaling.type ${kind}`);
+    const divisors = await readFactors(file, factors);
+    return {
+      rope_type: "longrope",
+      ...{ short_factor: divisors, long_factor: divisors, attention_factor: 1 },
+      original_max_position_embeddings: values.number("context_length"),
+    };
+  }
+  if (kind === "none") return null;
+  const factor = values.number("rope.scaling.factor");
+  if (kind === "linear") return { rope_type: kind, factor };
+  if (kind === "yarn") return { rope_type: kind, factor, original_max_position_embeddings };
+  throw wrong(file.path, `rope.scaling.type: expected none, linear or yarn, got ${kind}`);
+}
+
+async function configOf(file: GgufFile, name: string, kind: Kind): Promise<Record<string, unknown>> {
+  const values = new Metadata(file, name);
+  const has = (tensor: string): boolean => file.tensors.some((each) => each.name === tensor);
+  const numHeads = values.number("attention.head_count");
+  const headDim = values.optional("attention.key_length") ?? values.number("embedding_length") / numHeads;
+  for (const key of ["attention.value_length", "rope.dimension_count"]) {
+    const size = values.optional(key) ?? headDim;
+    if (size !== headDim) throw wrong(file.path, `${name}.${key}: expected ${headDim}, got ${size}`);
+  }
+  if ((values.optional("expert_count") ?? 0) > 0)
+    throw wrong(file.path, `${name}.expert_count: experts are not supported in GGUF files`);
+  const embedding = file.tensors.find((tensor) => tensor.name === "token_embd.weight");
+  return {
+    architectures: [kind.architecture],
+    vocab_size: embedding?.shape[0] ?? values.number("vocab_size"),
+    hidden_size: values.number("embedding_length"),
+    intermediate_size: values.number("feed_forward_length"),
+    num_hidden_layers: values.number("block_count"),
+    num_attention_heads: numHeads,
+    num_key_value_heads: values.optional("attention.head_count_kv") ?? numHeads,
+    head_dim: headDim,
+    max_position_embeddings: values.number("context_length"),
+    rms_norm_eps: values.number("attention.layer_norm_rms_epsilon"),
+    rope_theta: values.optional("rope.freq_base") ?? 10_000,
+    rope_scaling: await ropeScaling(file, values),
+    tie_word_embeddings: !has("output.weight"),
+    ...(name !== "qwen2" && { attention_bias: has("blk.0.attn_output.bias") }),
+    ...(name === "llama" && { mlp_bias: has("blk.0.ffn_down.bias") }),
+  };
+}
+
+function hubName(name: string): string {
+  const [, layer, part = "", end] = /^blk\.(\d+)\.(\w+)\.(weight|bias)$/.exec(name) ?? [];
+  if (layer === undefined) return outerNames[name] ?? name;
+  return Object.hasOwn(layerNames, part) ? `model.layers.${layer}.${layerNames[part]}.${end}` : name;
+}
+
+/**
+ * Reads what a GGUF file says of its model, as a model folder would.
+ *
+ * @param path the file
+ * @returns config.json's content and the tensors
+ * @throws ERR_IO when it cannot be read; ERR_FORMAT when it is malformed, of another architecture, or says something that
+ *   could change what the model computes and is not known here
+ */
+export async function readGgufModel(path: string): Promise<GgufModel> {
+  const file = await readGguf(path);
+  const { name, kind } = kindOf(file);
+  const config = await configOf(file, name, kind);
+  const pairedHeads = (tensor: string): number | undefined => {
+    if (!kind.isPaired) return undefined;
+    if (/\.attn_q\./.test(tensor)) return Number(config.num_attention_heads);
+    return /\.attn_k\./.test(tensor) ? Number(config.num_key_value_heads) : undefined;
+  };
+  const tensors = file.tensors
+    .filter((tensor) => tensor.name !== frequencyFactors)
+    .map(({ name: ggufName, type: dtype, shape, offset }) => {
+      return { name: hubName(ggufName), dtype, shape, path, offset, pairedHeads: pairedHeads(ggufName) };
+    });
+  return { config, tensors };
+}

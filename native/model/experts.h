@@ -1,0 +1,32 @@
+// A feed-forward block of many experts, of which a router chooses a few for each token.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "model/config.h"
+#include "model/projection.h"
+
+namespace seekrl::model {
+
+struct FeedForward {
+  Projection gate, up, down;
+
+  // down(f(gate x) * up x), f silu or gelu.
+  at::Tensor apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters) const;
+};
+
+struct Experts {
+  Projection router;  // [E, D]; no adapter goes on it
+  std::vector<FeedForward> all;
+  int64_t num_chosen = 0;      // A
+  bool is_normalised = false;  // the chosen ones' weights add up to one
+
+  // sum over the A experts e of the largest p_e, from the largest on, of p_e expert_e(x); p = softmax(router x), f32.
+  // A token's result does not depend on the others. Differentiable.
+  at::Tensor apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters) const;
+};
+
+}  // namespace seekrl::model

@@ -1,0 +1,25 @@
+// The blocks in which GGUF files keep quantised weights. Layouts and formulas: ggml's ggml-common.h and ggml-quants.c.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace seekrl::model {
+
+// A row is a sequence of blocks, each of `size` numbers in `bytes` bytes; scales d and m are f16.
+//
+// Q8_0: 32 of q d, q i8.
+// Q4_0: 32 of (q - 8) d, q of 4 bits; a byte holds numbers j and j + 16.
+// Q4_K: 256 of q s d - n m, q of 4 bits; each 32 have a scale s and a minimum n of 6 bits.
+// Q6_K: 256 of (q - 32) s d, q of 6 bits in 4 and 2; each 16 have a scale s, i8.
+struct BlockFormat {
+  int64_t size;
+  size_t bytes;
+  void (*widen)(const uint8_t* block, float* numbers);
+};
+
+// Null for a dtype that is not of blocks.
+const BlockFormat* block_format(const std::string& dtype);
+
+}  // namespace seekrl::model

@@ -1,0 +1,38 @@
+// Tensors of GGUF files: rows of blocks, and llama.cpp's order of the rows that rotary positions turn.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "base/mapped_file.h"
+#include "model/gguf/ggml_blocks.h"
+#include "model/weights.h"
+
+namespace seekrl::model {
+
+// Whether the tensor's bytes are not simply its numbers in their order.
+bool needs_rows(const StoredTensor& stored);
+
+// The rows of such a tensor in the decoder's order, widened to f32 one at a time.
+class StoredRows {
+ public:
+  // ERR_FORMAT when its rows are no whole blocks or no whole heads, or it ends beyond the file.
+  StoredRows(const StoredTensor& stored, const MappedFile& file);
+
+  int64_t count() const { return count_; }
+  int64_t columns() const { return columns_; }
+  void read(int64_t row, float* to) const;
+
+ private:
+  BlockFormat format_;
+  int64_t count_, columns_;  // a vector has one column
+  int64_t head_rows_;        // of each head, 0 where rows lie in their order
+  size_t row_bytes_;
+  const uint8_t* bytes_;
+};
+
+// Copies such a tensor to a value of its shape, converted to the value's dtype.
+void copy_rows(const StoredTensor& stored, const MappedFile& file, at::Tensor& value);
+
+}  // namespace seekrl::model
