@@ -93,7 +93,7 @@ export type { TrainSequence } from "./train/batch/packing.ts";
 export { type LossOn, sftSequence } from "./train/batch/sequence.ts";
 export type { Collapse, CollapseOptions, WatchedMetric } from "./train/collapse.ts";
 export { Critic } from "./train/learner/critic.ts";
-export type { AdamWOptions, Learner } from "./train/learner/learner.ts";
+export type { AdamWOptions, Learner, LearnerOptions } from "./train/learner/learner.ts";
 export { type KlEstimator, type LossOptions, Trainer } from "./train/learner/trainer.ts";
 export { type OpenLearners, openLearners } from "./train/open-learners.ts";
 export { rl } from "./train/rl.ts";

@@ -2,9 +2,9 @@
  * How many tokens a second does one SFT step train, against Hugging Face transformers on the same model and ids?
  *
  * `node dist/bench/train/sft.js [--shape world] [--dtype float32] [--threads 2] [--sequences 48] [--length 0] [--share 1]
- * [--steps 12] [--lora 0]`; the peer is bench/train/sft_peer.py with the same flags. Length 0: 250 to 440 tokens; share: of
- * the tokens that the loss looks at, the last ones of each sequence; lora: rank of an adapter on every projection, trained
- * in place of the weights.
+ * [--steps 12] [--lora 0] [--moments 8-bit] [--stochastic] [--activationGib 1000]`; the peer is bench/train/sft_peer.py with
+ * the same flags. Length 0: 250 to 440 tokens; share: of the tokens that the loss looks at, the last ones of each
+ * sequence; lora: rank of an adapter on every projection, trained in place of the weights.
  */
 import { parseArgs } from "node:util";
 import { native } from "../../lib/base/addon/native.ts";
@@ -24,6 +24,9 @@ const { values } = parseArgs({
     steps: { type: "string", default: "12" },
     lora: { type: "string", default: "0" },
     maxTokens: { type: "string", default: "4096" },
+    moments: { type: "string", default: "float32" },
+    stochastic: { type: "boolean", default: false },
+    activationGib: { type: "string", default: "1000" },
   },
 });
 
@@ -46,7 +49,11 @@ await native().setNumThreads(Number(values.threads));
 await using model = await Model.create({ ...shape }, { dtype });
 const rank = Number(values.lora);
 const policy = rank > 0 ? await Adapter.create(model, { rank }) : model;
-await using trainer = await Trainer.open(policy);
+await using trainer = await Trainer.open(policy, {
+  moments: values.moments === "8-bit" ? "8-bit" : "float32",
+  masterWeights: !values.stochastic,
+  activationBytes: Number(values.activationGib) * 2 ** 30,
+});
 const rates: number[] = [];
 const cpuRates: number[] = [];
 for (let step = 0; step < Number(values.steps) + 2; step += 1) {

@@ -181,7 +181,7 @@ export interface NamedShape {
 }
 
 /** The format's spelling of the dtypes that are written. */
-export type StoredSpelling = "F32" | "BF16" | "F16" | "U8";
+export type StoredSpelling = "F32" | "BF16" | "F16" | "U8" | "I16";
 
 /** Bytes of a tensor as it is stored. */
 export function storedBytes({ shape, dtype }: NamedShape, fileDtype: StoredSpelling): number {
@@ -198,7 +198,10 @@ export function storedBytes({ shape, dtype }: NamedShape, fileDtype: StoredSpell
  * @example
  * const start = safetensorsHeader([{ name: "a", shape: [2, 3] }], "F32"); // 24 bytes of data follow
  */
-export function safetensorsHeader(tensors: readonly NamedShape[], dtype: "F32" | "BF16" | "F16"): Buffer {
+export function safetensorsHeader(
+  tensors: readonly NamedShape[],
+  dtype: "F32" | "BF16" | "F16" = "F32",
+): Buffer {
   const entries: Record<string, unknown> = { __metadata__: { format: "pt" } };
   let offset = 0;
   for (const tensor of tensors) {

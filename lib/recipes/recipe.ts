@@ -53,6 +53,10 @@ export interface Training {
   readonly maxGradNorm?: number;
   /** An adapter that is trained in place of the weights. @default none */
   readonly lora?: LoraOptions | undefined;
+  /** How AdamW keeps its moments. @default "float32" */
+  readonly moments?: "float32" | "8-bit";
+  /** Whether bfloat16 weights keep the bits below them. @default true */
+  readonly masterWeights?: boolean;
 }
 
 /**
@@ -89,8 +93,9 @@ export function resizedTraining(training: Training, changes: Partial<Training>):
  * await using opened = await openLearners(model, algorithm, optimiserOf(training));
  * assert.equal(optimiserOf(training).weightDecay, 0.01);
  */
-export function optimiserOf({ weightDecay, beta1, beta2, maxGradNorm }: Training): AdamWOptions {
-  return { weightDecay, beta1, beta2, maxGradNorm };
+export function optimiserOf(training: Training): AdamWOptions {
+  const { weightDecay, beta1, beta2, maxGradNorm, moments, masterWeights } = training;
+  return { weightDecay, beta1, beta2, maxGradNorm, moments, masterWeights };
 }
 
 /**

@@ -2,7 +2,7 @@
 import { type Policy, policyParts } from "../model/policy.ts";
 import { type Algorithm, algorithmKind } from "./algorithm/algorithm.ts";
 import { Critic } from "./learner/critic.ts";
-import type { AdamWOptions } from "./learner/learner.ts";
+import type { LearnerOptions } from "./learner/learner.ts";
 import { Trainer } from "./learner/trainer.ts";
 import type { Learners } from "./rl-options.ts";
 
@@ -17,7 +17,7 @@ export interface OpenLearners extends AsyncDisposable {
  *
  * @param policy - what is trained; copies are of its weights as they are now
  * @param algorithm - what asks for critic and reference
- * @param options - AdamW's, of policy and critic
+ * @param options - AdamW's and the memory of a backward pass, of policy and critic
  * @returns the learners, to be closed
  * @throws ERR_ARGUMENT for an unknown key; ERR_MEMORY when the copies do not fit
  * @example
@@ -27,7 +27,7 @@ export interface OpenLearners extends AsyncDisposable {
 export async function openLearners(
   policy: Policy,
   algorithm: Algorithm,
-  options: AdamWOptions = {},
+  options: LearnerOptions = {},
 ): Promise<OpenLearners> {
   algorithmKind("openLearners: algorithm", algorithm);
   const { model, adapter } = policyParts(policy, "openLearners");

@@ -2,21 +2,44 @@
 #include "base/pages.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstdint>
 #include <utility>
 
 #include "base/error.h"
 
 namespace seekrl {
 
+namespace {
+
+// madvise of the whole pages of `size` bytes inside.
+void advise(void* data, size_t num_bytes, size_t size, int advice) {
+  const auto start = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t first = (start + size - 1) / size * size, last = (start + num_bytes) / size * size;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, advice);
+}
+
+}  // namespace
+
+void use_huge_pages(void* data, size_t num_bytes) {
+#ifdef MADV_HUGEPAGE
+  advise(data, num_bytes, size_t{1} << 21, MADV_HUGEPAGE);
+#else
+  (void)data, (void)num_bytes;
+#endif
+}
+
+void release_pages(void* data, size_t num_bytes) {
+  advise(data, num_bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)), MADV_DONTNEED);
+}
+
 Pages::Pages(size_t num_bytes) : size_(num_bytes) {
   if (num_bytes == 0) return;
   void* mapped = mmap(nullptr, num_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   require(mapped != MAP_FAILED, ErrorCode::kMemory, "out of memory: ", num_bytes, " bytes");
   data_ = static_cast<std::byte*>(mapped);
-#ifdef MADV_HUGEPAGE
-  madvise(mapped, num_bytes, MADV_HUGEPAGE);
-#endif
+  use_huge_pages(mapped, num_bytes);
 }
 
 Pages::~Pages() {

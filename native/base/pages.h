@@ -26,4 +26,9 @@ class Pages {
   size_t size_ = 0;
 };
 
+// Asks for huge pages where [data, data + num_bytes) has whole ones, and gives its whole pages back: they are zero when
+// touched again. Advice only.
+void use_huge_pages(void* data, size_t num_bytes);
+void release_pages(void* data, size_t num_bytes);
+
 }  // namespace seekrl

@@ -2,28 +2,12 @@
 #include "engine/block_pool.h"
 
 #include <ATen/ATen.h>
-#include <sys/mman.h>
 
-#include "base/error.h"
+#include <cstddef>
+
+#include "base/pages.h"
 
 namespace seekrl::engine {
-
-namespace {
-
-// Decoding walks all over the pool and would miss the address cache at each block of small pages. Advice only.
-void use_huge_pages(at::Tensor& storage) {
-#if defined(MADV_HUGEPAGE)
-  if (!storage.device().is_cpu()) return;
-  constexpr uintptr_t kPage = uintptr_t{1} << 21;
-  const auto start = reinterpret_cast<uintptr_t>(storage.mutable_data_ptr());
-  const uintptr_t first = (start + kPage - 1) / kPage * kPage, last = (start + storage.nbytes()) / kPage * kPage;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-#else
-  (void)storage;
-#endif
-}
-
-}  // namespace
 
 BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int64_t block_tokens, at::ScalarType dtype,
                      at::Device device)
@@ -31,10 +15,12 @@ BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int
       layout_(device.is_cpu() ? BlockLayout::kByHead : BlockLayout::kByToken),
       references_(num_blocks, 0),
       idle_places_(num_blocks),
-      prefixes_(num_blocks, block_tokens) {
+      prefixes_(num_blocks, block_tokens),
+      idle_memory_(Work::kGenerate, [this] { release_free(); }) {
   const int64_t row = config.num_kv_heads * config.head_dim;
   storage_ = at::empty({config.num_layers * 2, num_blocks, block_tokens * row}, at::device(device).dtype(dtype));
-  use_huge_pages(storage_);
+  // Decoding walks all over the pool and would miss the address cache at each block of small pages.
+  if (device.is_cpu()) use_huge_pages(storage_.mutable_data_ptr(), storage_.nbytes());
   for (int64_t layer = 0; layer < config.num_layers; ++layer) {
     keys_.push_back(storage_[2 * layer]);
     values_.push_back(storage_[2 * layer + 1]);
@@ -48,11 +34,29 @@ int32_t BlockPool::allocate() {
   const int32_t block = free_.back();
   free_.pop_back();
   references_[block] = 1;
+  is_touched_ = true;
   return block;
 }
 
 void BlockPool::share(int32_t block) {
   if (references_[block]++ == 0) idle_.erase(idle_places_[block]);
+}
+
+void BlockPool::release_free() {
+  if (!is_touched_ || !storage_.is_cpu()) return;
+  is_touched_ = num_used() > 0;
+  while (!idle_.empty()) forget(idle_.front());
+  auto* const data = static_cast<std::byte*>(storage_.mutable_data_ptr());
+  const size_t block_bytes = storage_[0][0].nbytes();
+  for (int64_t first = 0; first < num_blocks();) {
+    int64_t end = first;
+    while (end < num_blocks() && references_[end] == 0) ++end;
+    for (int64_t plane = 0; plane < storage_.size(0) && end > first; ++plane) {
+      release_pages(data + static_cast<size_t>(plane * num_blocks() + first) * block_bytes,
+                    static_cast<size_t>(end - first) * block_bytes);
+    }
+    first = end + 1;
+  }
 }
 
 void BlockPool::release(int32_t block) {

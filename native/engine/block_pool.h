@@ -7,6 +7,7 @@
 #include <list>
 #include <vector>
 
+#include "base/idle_memory.h"
 #include "engine/prefix_cache.h"
 #include "model/config.h"
 
@@ -38,6 +39,9 @@ class BlockPool {
   void forget(int32_t block);
   void forget_all();
 
+  // Gives the memory of free blocks back to the system, until they are used again, and forgets the
+  // prefixes in them.
+  void release_free();
   // Copies the keys and values of every layer.
   void copy(int32_t from, int32_t to);
 
@@ -68,6 +72,8 @@ class BlockPool {
   PrefixCache prefixes_;
   at::Tensor storage_;  // [L * 2, num_blocks, block_tokens * K * C]
   std::vector<at::Tensor> keys_, values_;
+  bool is_touched_ = false;  // since the last release
+  IdleMemory idle_memory_;   // while the process trains
 };
 
 }  // namespace seekrl::engine

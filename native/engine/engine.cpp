@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/idle_memory.h"
 
 namespace seekrl::engine {
 
@@ -230,6 +231,7 @@ bool Engine::has_work() const {
 
 void Engine::step() {
   const at::NoGradGuard no_grad;
+  enter(Work::kGenerate);
   try {
     run_batch();
   } catch (...) {

@@ -1,6 +1,7 @@
 // The kernels of one instruction set.
 #pragma once
 
+#include "kernels/adamw.h"
 #include "kernels/attention.h"
 #include "kernels/bf16.h"
 #include "kernels/logprob.h"
@@ -17,7 +18,7 @@ namespace seekrl::kernels {
   each(attend) each(attend_bf16) each(attend_backward) each(matmul) each(row_stats) each(row_backward)            \
       each(row_weights) each(kept_sums) each(keep_between) each(packed_matmul) each(add_layer_norm) each(gelu)    \
           each(rms_norm) each(rms_norm_backward) each(rope) each(silu_mul) each(silu_mul_backward) each(gelu_mul) \
-              each(gelu_mul_backward) each(softcap) each(transpose)
+              each(gelu_mul_backward) each(softcap) each(transpose) each(adamw)
 // Those of bf16, for which there is one instruction set more.
 #define SEEKRL_BF16_KERNELS(each) each(dot_matmul) each(pair_matmul) each(round_to_bf16)
 // Those of weights in few bits; AVX-512 serves them with VNNI only.

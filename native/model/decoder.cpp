@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "model/recompute.h"
 #include "ops/add.h"
 #include "ops/embedding.h"
 #include "ops/rms_norm.h"
@@ -199,7 +200,7 @@ void Decoder::initialise(uint64_t seed, double std) {
 }
 
 at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
-                            const at::Tensor& rows_R, const AdapterRows& adapters) const {
+                            const at::Tensor& rows_R, const AdapterRows& adapters, int64_t num_recomputed) const {
   require(tokens_T.dim() == 1 && tokens_T.sizes() == positions_T.sizes(), ErrorCode::kShape,
           "decoder: expected tokens and positions [T], got ", tokens_T.sizes(), " and ", positions_T.sizes());
   require(tokens_T.scalar_type() == at::kLong && positions_T.scalar_type() == at::kLong, ErrorCode::kDtype,
@@ -208,16 +209,15 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
   const RopeTable::Angles sliding_angles = config_.sliding_rope ? sliding_rope_table_.at(positions_T) : angles;
   at::Tensor x_TD = ops::embedding(embedding_VD_, tokens_T);
   if (config_.embedding_scale != 1.0) x_TD = x_TD * rounded(config_.embedding_scale, dtype_);
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    const Layer& layer = layers_[i];
-    const at::Tensor kept_R = i + 1 == layers_.size() ? rows_R : at::Tensor();
-    const RopeTable::Angles& own_angles = layer.type == LayerType::kSliding ? sliding_angles : angles;
-    const at::Tensor mixed =
-        attention_block(layer, static_cast<int64_t>(i), normed(x_TD, layer.attention_norm_D),
-                        layer.type == LayerType::kNoRope ? nullptr : &own_angles, attention, kept_R, adapters);
-    x_TD = ops::add(kept_R.defined() ? x_TD.index_select(0, kept_R) : x_TD, normed(mixed, layer.attention_post_norm_D));
-    const at::Tensor fed = mlp_block(layer, normed(x_TD, layer.mlp_norm_D), adapters.select(kept_R));
-    x_TD = ops::add(x_TD, normed(fed, layer.mlp_post_norm_D));
+  const auto num_layers = static_cast<int64_t>(layers_.size());
+  for (int64_t i = 0; i < num_layers; ++i) {
+    const at::Tensor kept_R = i + 1 == num_layers ? rows_R : at::Tensor();
+    const bool is_sliding = layers_[static_cast<size_t>(i)].type == LayerType::kSliding;
+    const RopeTable::Angles own_angles = is_sliding ? sliding_angles : angles;
+    const Stage layer = [this, i, own_angles, &attention, kept_R, adapters](const at::Tensor& input_TD) {
+      return layer_block(i, input_TD, own_angles, attention, kept_R, adapters);
+    };
+    x_TD = i < num_recomputed ? recomputed(layer, x_TD) : layer(x_TD);
   }
   return normed(x_TD, norm_D_);
 }
@@ -225,6 +225,18 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
 // x itself where the model has no such norm.
 at::Tensor Decoder::normed(const at::Tensor& x, const at::Tensor& weight_D) const {
   return weight_D.defined() ? ops::rms_norm(x, weight_D, config_.rms_norm_eps, config_.norm_offset) : x;
+}
+
+at::Tensor Decoder::layer_block(int64_t index, const at::Tensor& x_TD, const RopeTable::Angles& angles,
+                                Attention& attention, const at::Tensor& rows_R, const AdapterRows& adapters) const {
+  const Layer& layer = layers_[static_cast<size_t>(index)];
+  const RopeTable::Angles* turned_by = layer.type == LayerType::kNoRope ? nullptr : &angles;
+  const at::Tensor mixed =
+      attention_block(layer, index, normed(x_TD, layer.attention_norm_D), turned_by, attention, rows_R, adapters);
+  const at::Tensor kept_TD = rows_R.defined() ? x_TD.index_select(0, rows_R) : x_TD;
+  const at::Tensor sum_TD = ops::add(kept_TD, normed(mixed, layer.attention_post_norm_D));
+  const at::Tensor fed = mlp_block(layer, normed(sum_TD, layer.mlp_norm_D), adapters.select(rows_R));
+  return ops::add(sum_TD, normed(fed, layer.mlp_post_norm_D));
 }
 
 at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD,

@@ -49,9 +49,10 @@ class Decoder {
 
   // tokens_T, positions_T: i64 [T]. Returns the hidden states after the final norm, [T, D]; with rows_R (i64 [R],
   // in any order, also more than once) those rows alone, [R, D]: of the last layer the others need their keys and
-  // values only. `adapters`: of the T rows.
+  // values only. `adapters`: of the T rows. With autograd the first num_recomputed layers keep their input alone, and
+  // `attention` lives until the backward pass.
   at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
-                     const at::Tensor& rows_R = {}, const AdapterRows& adapters = {}) const;
+                     const at::Tensor& rows_R = {}, const AdapterRows& adapters = {}, int64_t num_recomputed = 0) const;
 
   // The output head's weight, [V, D]: the embedding itself when tied and not in few bits.
   const ops::Weight& head_VD() const { return head_VD_; }
@@ -92,6 +93,8 @@ class Decoder {
   ops::Weight add_head(const Expect& expect);
   Layer add_layer(int64_t index, const Expect& expect);
   at::Tensor normed(const at::Tensor& x, const at::Tensor& weight_D) const;
+  at::Tensor layer_block(int64_t index, const at::Tensor& x_TD, const RopeTable::Angles& angles, Attention& attention,
+                         const at::Tensor& rows_R, const AdapterRows& adapters) const;
   at::Tensor attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const RopeTable::Angles* angles,
                              Attention& attention, const at::Tensor& rows_R, const AdapterRows& adapters) const;
   template <class AnyLayer>

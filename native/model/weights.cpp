@@ -27,28 +27,31 @@ at::ScalarType scalar_type(const std::string& dtype, const std::string& name) {
   if (dtype == "F16") return at::kHalf;
   if (dtype == "BF16") return at::kBFloat16;
   if (dtype == "U8") return at::kByte;
-  fail(ErrorCode::kFormat, name, ": dtype: expected F32, F16, BF16 or U8, got ", dtype);
+  if (dtype == "I16") return at::kShort;
+  fail(ErrorCode::kFormat, name, ": dtype: expected F32, F16, BF16, U8 or I16, got ", dtype);
 }
 
 void copy_from(const StoredTensor& stored, const MappedFile& file, at::Tensor& value) {
   if (needs_rows(stored)) return copy_rows(stored, file, value);
   // The bytes may lie at any address, so they are first copied to where their type may be read.
   const at::ScalarType dtype = scalar_type(stored.dtype, stored.name);
-  require((dtype == at::kByte) == (value.scalar_type() == at::kByte), ErrorCode::kFormat, stored.path, ": ",
-          stored.name, ": expected numbers of ", value.scalar_type(), ", got ", stored.dtype);
-  at::Tensor source = at::empty(value.sizes(), dtype);
-  require(stored.offset <= file.size() && source.nbytes() <= file.size() - stored.offset, ErrorCode::kFormat,
-          stored.path, ": ", stored.name, " ends beyond the file's ", file.size(), " bytes");
-  const bool is_same = value.scalar_type() == dtype && value.device().is_cpu() && value.is_contiguous();
-  auto* to = static_cast<std::byte*>(is_same ? value.mutable_data_ptr() : source.mutable_data_ptr());
-  // The file's memory is given back on the way, so that a tensor is there once.
-  constexpr size_t kPiece = size_t{1} << 24;
-  for (size_t done = 0; done < source.nbytes(); done += kPiece) {
-    const size_t size = std::min(kPiece, source.nbytes() - done), offset = stored.offset + done;
-    std::memcpy(to + done, file.data() + offset, size);
+  const bool is_number = at::isFloatingType(dtype) && at::isFloatingType(value.scalar_type());
+  require(is_number || dtype == value.scalar_type(), ErrorCode::kFormat, stored.path, ": ", stored.name,
+          ": expected numbers of ", value.scalar_type(), ", got ", stored.dtype);
+  const size_t element = at::elementSize(dtype), num_bytes = static_cast<size_t>(value.numel()) * element;
+  require(stored.offset <= file.size() && num_bytes <= file.size() - stored.offset, ErrorCode::kFormat, stored.path,
+          ": ", stored.name, " ends beyond the file's ", file.size(), " bytes");
+  // In pieces, the file's memory given back on the way, so that a tensor is there once.
+  constexpr int64_t kPiece = int64_t{1} << 20;
+  const at::Tensor flat = value.view({-1}), source = at::empty({std::min(kPiece, value.numel())}, dtype);
+  for (int64_t first = 0; first < value.numel(); first += kPiece) {
+    const int64_t count = std::min(kPiece, value.numel() - first);
+    const size_t offset = stored.offset + static_cast<size_t>(first) * element,
+                 size = static_cast<size_t>(count) * element;
+    std::memcpy(source.mutable_data_ptr(), file.data() + offset, size);
+    flat.narrow(0, first, count).copy_(source.narrow(0, 0, count));
     file.release(offset, size);
   }
-  if (!is_same) value.copy_(source);
 }
 
 // What Hugging Face ignores as well: buffers of old releases, and the head's copy in a tied model.
@@ -142,8 +145,10 @@ void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>
 }
 
 void write_tensor(NewFile& file, const Parameter& tensor, const std::string& path, const std::string& dtype) {
-  const at::Tensor value = tensor.value.to(at::kCPU, scalar_type(dtype, tensor.name)).contiguous();
-  check_finite(value, path, tensor.name);
+  const bool is_number = at::isFloatingType(tensor.value.scalar_type());
+  const at::ScalarType written = is_number ? scalar_type(dtype, tensor.name) : tensor.value.scalar_type();
+  const at::Tensor value = tensor.value.to(at::kCPU, written).contiguous();
+  if (is_number) check_finite(value, path, tensor.name);
   file.write(value.const_data_ptr(), value.nbytes());
 }
 

@@ -46,7 +46,10 @@ std::vector<model::StoredTensor> to_stored_tensors(const Napi::Value& value) {
 Napi::Value to_js(Napi::Env env, const std::vector<model::Parameter>& tensors) {
   Napi::Array list = Napi::Array::New(env);
   for (const auto& tensor : tensors) {
-    list[list.Length()] = named_shape(env, tensor.name, tensor.value.sizes());
+    Napi::Object entry = named_shape(env, tensor.name, tensor.value.sizes());
+    if (tensor.value.scalar_type() == at::kByte) entry["dtype"] = "U8";
+    if (tensor.value.scalar_type() == at::kShort) entry["dtype"] = "I16";
+    list[list.Length()] = entry;
   }
   return list;
 }

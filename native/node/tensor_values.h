@@ -12,7 +12,7 @@ namespace seekrl::node {
 
 std::vector<model::StoredTensor> to_stored_tensors(const Napi::Value& value);
 
-// [{name, shape}], in order. Names and shapes never change, so any thread may read them.
+// [{name, shape, dtype}], in order. They never change, so any thread may read them.
 Napi::Value to_js(Napi::Env env, const std::vector<model::Parameter>& tensors);
 
 // [{name, shape, parts: {name, shape, dtype}[]}] of weights in few bits, with what a file holds of each.

@@ -1,4 +1,5 @@
-// Forward keeps a few numbers per row; backward makes each chunk's logits once more and turns them into gradients.
+// Forward keeps a few numbers per row and the last chunk's logits; backward makes the others once more and turns them
+// into gradients.
 #include "ops/token_logprob.h"
 
 #include <ATen/ATen.h>
@@ -40,6 +41,15 @@ void for_chunks(const at::Tensor& hidden_RD, int64_t vocab_size, const Body& bod
   for (int64_t first = 0; first < num_rows; first += rows) body(first, std::min(rows, num_rows - first));
 }
 
+// The same chunks from the last to the first.
+template <class Body>
+void for_chunks_backward(const at::Tensor& hidden_RD, int64_t vocab_size, const Body& body) {
+  const int64_t num_rows = hidden_RD.size(0), rows = chunk_rows(vocab_size);
+  for (int64_t first = (num_rows - 1) / rows * rows; first >= 0; first -= rows) {
+    body(first, std::min(rows, num_rows - first));
+  }
+}
+
 // Row-wise work over logits of V floats a row; an exponential costs about as much as 16 multiply-adds.
 template <class Body>
 void for_rows(int64_t num_rows, int64_t vocab_size, const Body& body) {
@@ -72,8 +82,13 @@ void logits_cpu(const at::Tensor& logits, const at::Tensor& hidden_RD, int64_t f
   if (softcap > 0) softcap_(logits.narrow(0, 0, rows), softcap);
 }
 
-at::Tensor forward_cpu(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
-                       double temperature, double softcap) {
+struct Scored {
+  at::Tensor stats_R4;
+  at::Tensor logits;  // of the last chunk
+};
+
+Scored forward_cpu(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R, double temperature,
+                   double softcap) {
   const int64_t v = weight_VD.n(), num_rows = hidden_RD.size(0);
   const auto inverse = static_cast<float>(1.0 / temperature);
   at::Tensor stats_R4 = at::empty({num_rows, kNumStats}, hidden_RD.options());
@@ -96,7 +111,7 @@ at::Tensor forward_cpu(const at::Tensor& hidden_RD, const Weight& weight_VD, con
       to[3] = kernels::logprob(found, data[row * v + ids[first + row]], inverse);
     });
   });
-  return stats_R4;
+  return {stats_R4, logits};
 }
 
 // The gradients of all rows' results as two arrays, zero where autograd has none.
@@ -168,9 +183,9 @@ class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFuncti
                                const std::optional<at::Tensor>& plain_VD, const QuantWeight& quant,
                                const at::Tensor& ids_R, double temperature, double softcap) {
     const Weight weight_VD = plain_VD.has_value() ? Weight(*plain_VD) : Weight(quant);
-    const at::Tensor stats_R4 = forward_cpu(hidden_RD, weight_VD, ids_R, temperature, softcap);
+    const auto [stats_R4, logits] = forward_cpu(hidden_RD, weight_VD, ids_R, temperature, softcap);
     context->saved_data["softcap"] = softcap;
-    context->save_for_backward({hidden_RD, weight_VD.plain_NK, ids_R, stats_R4});
+    context->save_for_backward({hidden_RD, weight_VD.plain_NK, ids_R, stats_R4, logits});
     hold_weight(context, quant);
     context->saved_data["temperature"] = temperature;
     return {stats_R4.select(1, 3).contiguous(), stats_R4.select(1, 2).contiguous()};
@@ -184,14 +199,14 @@ class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFuncti
     const double softcap = context->saved_data["softcap"].toDouble();
     const int64_t v = weight_VD.n(), num_rows = hidden_RD.size(0);
     const ResultGradients result_grads(grads, num_rows, hidden_RD.options());
-    at::Tensor logits = at::empty({std::min(num_rows, chunk_rows(v)), v}, hidden_RD.options());
+    const at::Tensor& logits = saved[4];
     at::Tensor hidden_grad, weight_grad;
     if (context->needs_input_grad(0)) hidden_grad = at::empty_like(hidden_RD);
     if (context->needs_input_grad(1)) weight_grad = gradient_target(weight_VD.plain_NK);
     float* hidden_to = hidden_grad.defined() ? hidden_grad.mutable_data_ptr<float>() : nullptr;
     float* weight_to = weight_grad.defined() ? weight_grad.mutable_data_ptr<float>() : nullptr;
-    for_chunks(hidden_RD, v, [&](int64_t first, int64_t rows) {
-      logits_cpu(logits, hidden_RD, first, rows, weight_VD, softcap);
+    for_chunks_backward(hidden_RD, v, [&](int64_t first, int64_t rows) {
+      if (first + rows < num_rows) logits_cpu(logits, hidden_RD, first, rows, weight_VD, softcap);
       logits_backward_cpu(logits, first, rows, ids_R, stats_R4, result_grads, temperature, softcap);
       head_backward_cpu(hidden_to, weight_to, logits, hidden_RD, first, rows, weight_VD);
     });
@@ -281,7 +296,7 @@ TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD,
   const auto plain = weight_VD.is_quant() ? std::nullopt : std::optional<at::Tensor>(plain_VD.contiguous());
   if (!needs_grad(hidden, plain_VD)) {
     const Weight weight = plain.has_value() ? Weight(*plain) : weight_VD;
-    const at::Tensor stats_R4 = forward_cpu(hidden, weight, ids, temperature, logit_softcap);
+    const auto [stats_R4, logits] = forward_cpu(hidden, weight, ids, temperature, logit_softcap);
     return {stats_R4.select(1, 3).contiguous(), stats_R4.select(1, 2).contiguous()};
   }
   const variable_list results =

@@ -1,4 +1,4 @@
-// AdamW through libtorch's fused kernel, which passes over each parameter once on CPU and CUDA alike.
+// The norm over all gradients, then one pass over each parameter.
 #include "train/adamw.h"
 
 #include <ATen/ATen.h>
@@ -12,57 +12,50 @@
 
 namespace seekrl::train {
 
-namespace {
-
-// Views of `arena` with the parameters' shapes, one after another.
-std::vector<at::Tensor> slices(const at::Tensor& arena, const std::vector<model::Parameter>& parameters) {
-  std::vector<at::Tensor> result;
-  int64_t offset = 0;
-  for (const auto& parameter : parameters) {
-    const int64_t size = parameter.value.numel();
-    result.push_back(arena.narrow(0, offset, size).view(parameter.value.sizes()));
-    offset += size;
-  }
-  return result;
-}
-
-bool is_f32(const at::Tensor& tensor) { return tensor.scalar_type() == at::kFloat; }
-
-}  // namespace
-
 AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options)
     : parameters_(std::move(parameters)), options_(options) {
   at::NoGradGuard no_grad;
   require(!parameters_.empty(), ErrorCode::kArgument, "AdamW: expected at least one parameter");
   int64_t size = 0;
-  for (const auto& [name, value] : parameters_) {
-    require(!value.requires_grad(), ErrorCode::kState, name, ": is trained already; close its other trainer first");
-    size += value.numel();
+  for (const model::Parameter& parameter : parameters_) {
+    trained_.push_back(make_trained(parameter));
+    size += parameter.value.numel();
   }
-  const auto f32 = at::TensorOptions(at::kFloat).device(parameters_.front().value.device());
-  gradient_arena_ = at::zeros({size}, f32);
-  first_arena_ = at::zeros({size}, f32);
-  second_arena_ = at::zeros({size}, f32);
-  gradients_ = slices(gradient_arena_, parameters_);
-  first_ = slices(first_arena_, parameters_);
-  second_ = slices(second_arena_, parameters_);
-  groups_.resize(2);
-  groups_[0].weight_decay = options.weight_decay;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    const at::Tensor& value = parameters_[i].value;
-    masters_.push_back(is_f32(value) ? value.detach() : value.detach().to(at::kFloat));
-    Group& group = groups_[value.dim() < 2 && !options.decay_vectors ? 1 : 0];
-    group.masters.push_back(masters_[i]);
-    group.gradients.push_back(gradients_[i]);
-    group.first.push_back(first_[i]);
-    group.second.push_back(second_[i]);
+  gradient_arena_ = ops::zero_state({size}, parameters_.front().value.device(), at::kFloat);
+  attach_gradients();
+}
+
+ops::TrainedParameter AdamW::make_trained(const model::Parameter& parameter) const {
+  const auto& [name, value] = parameter;
+  require(!value.requires_grad(), ErrorCode::kState, name, ": is trained already; close its other trainer first");
+  const bool is_f32 = value.scalar_type() == at::kFloat;
+  require(is_f32 || value.scalar_type() == at::kBFloat16, ErrorCode::kDtype, name, ": expected f32 or bf16, got ",
+          value.scalar_type());
+  require(options_.has_master || !is_f32, ErrorCode::kArgument,
+          "masterWeights: false: expected a bfloat16 model; float32 weights are their own master");
+  ops::TrainedParameter trained;
+  trained.value = value;
+  trained.first = ops::zero_moment(value.sizes(), value.device(), options_.has_8_bit_moments);
+  trained.second = ops::zero_moment(value.sizes(), value.device(), options_.has_8_bit_moments);
+  if (!is_f32 && options_.has_master) {
+    trained.low = ops::zero_state(value.sizes(), value.device(), at::kShort);
   }
-  // Last, when all memory is there: a parameter that requires gradients is somebody's.
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    at::Tensor& value = parameters_[i].value;
-    value.requires_grad_(true);
+  trained.weight_decay = value.dim() < 2 && !options_.decay_vectors ? 0.0 : options_.weight_decay;
+  return trained;
+}
+
+// When all memory is there: a parameter that requires gradients is somebody's.
+void AdamW::attach_gradients() {
+  int64_t offset = 0;
+  for (ops::TrainedParameter& trained : trained_) {
+    const int64_t size = trained.value.numel();
+    trained.gradient = gradient_arena_.narrow(0, offset, size).view(trained.value.sizes());
+    offset += size;
+  }
+  for (ops::TrainedParameter& trained : trained_) {
+    trained.value.requires_grad_(true);
     // With a gradient already in place, autograd adds to it: gradients of every dtype are summed in the arena itself.
-    value.mutable_grad() = gradients_[i];
+    trained.value.mutable_grad() = trained.gradient;
   }
 }
 
@@ -84,15 +77,6 @@ void AdamW::backward(const at::Tensor& loss) {
 
 void AdamW::zero_gradients() { gradient_arena_.zero_(); }
 
-void AdamW::update(const Group& group, double learning_rate, const std::optional<at::Tensor>& gradient_divisor) const {
-  if (group.masters.empty()) return;
-  const auto f32 = gradient_arena_.options();
-  const at::Tensor step = at::full({}, static_cast<double>(num_steps_), f32);
-  const std::vector<at::Tensor> steps(group.masters.size(), step);
-  at::_fused_adamw_(group.masters, group.gradients, group.first, group.second, {}, steps, learning_rate, options_.beta1,
-                    options_.beta2, group.weight_decay, options_.epsilon, false, false, gradient_divisor);
-}
-
 double AdamW::step(double learning_rate) {
   at::NoGradGuard no_grad;
   const double norm = ops::norm(gradient_arena_);
@@ -100,33 +84,34 @@ double AdamW::step(double learning_rate) {
     zero_gradients();
     fail(ErrorCode::kRange, "gradient norm: expected a finite number, got ", norm);
   }
-  std::optional<at::Tensor> divisor;
-  if (options_.max_grad_norm > 0.0 && norm > options_.max_grad_norm) {
-    divisor = at::full({}, norm / options_.max_grad_norm, gradient_arena_.options());
-  }
-  ++num_steps_;
-  for (const auto& group : groups_) update(group, learning_rate, divisor);
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (!is_f32(parameters_[i].value)) parameters_[i].value.detach().copy_(masters_[i]);
-  }
-  zero_gradients();
+  const bool is_clipped = options_.max_grad_norm > 0.0 && norm > options_.max_grad_norm;
+  ops::AdamWRates rates{learning_rate, options_.beta1, options_.beta2, options_.epsilon, ++num_steps_};
+  if (is_clipped) rates.gradient_divisor = norm / options_.max_grad_norm;
+  ops::adamw(trained_, rates);
   return norm;
 }
 
 const at::Tensor& AdamW::gradient(const std::string& name) const {
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (parameters_[i].name == name) return gradients_[i];
+    if (parameters_[i].name == name) return trained_[i].gradient;
   }
   fail(ErrorCode::kArgument, "gradient: no parameter is called ", name);
 }
 
 std::vector<model::Parameter> AdamW::state() const {
   std::vector<model::Parameter> result;
+  const auto add = [&](const std::string& kind, const std::string& name, const ops::Moment& moment) {
+    const bool has_codes = moment.scales.defined();
+    const std::string prefix = "adamw." + kind + (has_codes ? "8." : ".") + name;
+    result.push_back({prefix, moment.values});
+    if (has_codes) result.push_back({prefix + ".scale", moment.scales});
+  };
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const std::string& name = parameters_[i].name;
-    result.push_back({"adamw.m." + name, first_[i]});
-    result.push_back({"adamw.v." + name, second_[i]});
-    if (!is_f32(parameters_[i].value)) result.push_back({"adamw.master." + name, masters_[i]});
+    const ops::TrainedParameter& trained = trained_[i];
+    add("m", name, trained.first);
+    add(trained.second.scales.defined() ? "root" : "v", name, trained.second);
+    if (trained.low.defined()) result.push_back({"adamw.low." + name, trained.low});
   }
   return result;
 }

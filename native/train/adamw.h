@@ -1,14 +1,14 @@
-// AdamW over a list of parameters, with its gradients and moments in one arena each.
+// AdamW over a list of parameters: their gradients' sums, their moments, and what bf16 weights lack of their f32.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/decoder.h"
+#include "ops/adamw.h"
 
 namespace seekrl::train {
 
@@ -19,13 +19,16 @@ struct AdamWOptions {
   double weight_decay = 0.01;
   bool decay_vectors = true;   // false: norms and biases (parameters of one axis) are not decayed
   double max_grad_norm = 1.0;  // global; <= 0 turns clipping off
+  bool has_8_bit_moments = false;
+  bool has_master = true;  // false: bf16 weights are rounded at random, with nothing kept below them
 };
 
 // Decoupled weight decay and bias correction as in Loshchilov and Hutter, arXiv 1711.05101. Gradients are summed in
-// f32 whatever the parameters' dtype, moments are f32, and a parameter that is not f32 has an f32 master copy.
+// f32 whatever the parameters' dtype: sums in bf16 would depend on how a batch was cut (law 3).
 class AdamW {
  public:
-  // The parameters require gradients from here until the end of this object; ERR_STATE when another trains them.
+  // The parameters require gradients from here until the end of this object; ERR_STATE when another trains them,
+  // ERR_ARGUMENT without a master for weights that are f32 themselves.
   AdamW(std::vector<model::Parameter> parameters, AdamWOptions options);
   ~AdamW();
   AdamW(const AdamW&) = delete;
@@ -43,26 +46,20 @@ class AdamW {
   const at::Tensor& gradient(const std::string& name) const;
   const std::vector<model::Parameter>& parameters() const { return parameters_; }
 
-  // Everything a resumed run needs besides the weights, as views: "adamw.m.<name>", "adamw.v.<name>" and, where
-  // there is one, "adamw.master.<name>".
+  // Everything a resumed run needs besides the weights: "adamw.m.<name>" and "adamw.v.<name>", or their codes
+  // "adamw.m8.<name>" and "adamw.root8.<name>" with ".scale", and "adamw.low.<name>" where there is a master.
   std::vector<model::Parameter> state() const;
   int64_t num_steps() const { return num_steps_; }
   void set_num_steps(int64_t num_steps) { num_steps_ = num_steps; }
 
  private:
-  // Parameters that share a weight decay, as the fused kernel wants them: parallel lists.
-  struct Group {
-    double weight_decay = 0.0;
-    std::vector<at::Tensor> masters, gradients, first, second;
-  };
-
-  void update(const Group& group, double learning_rate, const std::optional<at::Tensor>& gradient_divisor) const;
+  ops::TrainedParameter make_trained(const model::Parameter& parameter) const;
+  void attach_gradients();
 
   std::vector<model::Parameter> parameters_;
   AdamWOptions options_;
-  at::Tensor gradient_arena_, first_arena_, second_arena_;  // f32
-  std::vector<at::Tensor> masters_, gradients_, first_, second_;
-  std::vector<Group> groups_;
+  at::Tensor gradient_arena_;  // f32, all gradients one after another
+  std::vector<ops::TrainedParameter> trained_;
   int64_t num_steps_ = 0;
 };
 

@@ -6,7 +6,9 @@
 
 #include <utility>
 
+#include "base/idle_memory.h"
 #include "ops/products/linear.h"
+#include "train/activation_memory.h"
 #include "train/hidden.h"
 
 namespace seekrl::train {
@@ -34,8 +36,7 @@ std::vector<model::Parameter> trained(const model::Policy& trunk, const std::vec
 Critic::Critic(model::Policy trunk, AdamWOptions options)
     : trunk_(std::move(trunk)), head_(zero_head(decoder())), optimizer_(trained(trunk_, head_), options) {}
 
-at::Tensor Critic::predict(const Batch& batch) const {
-  const at::Tensor states_RD = row_states(trunk_, batch);
+at::Tensor Critic::predict(const at::Tensor& states_RD) const {
   return ops::linear(states_RD, head_[0].value, head_[1].value).squeeze(1).to(at::kFloat);
 }
 
@@ -47,13 +48,16 @@ std::vector<model::Parameter> Critic::state() const {
 
 at::Tensor Critic::values(const Batch& batch) const {
   at::NoGradGuard no_grad;
-  return predict(batch);
+  return predict(row_states(trunk_, batch).states_RD);
 }
 
-ValueStats Critic::accumulate(const Batch& batch, double clip) {
+ValueStats Critic::accumulate(const Batch& batch, double clip, int64_t num_recomputed) {
   check_frozen(trunk_);
+  enter(Work::kTrain);
+  const ActivationScope scope;
   at::AutoGradMode with_grad(true);
-  const ValueLoss loss = value_loss(predict(batch), batch, clip);
+  const RowStates rows = row_states(trunk_, batch, num_recomputed);
+  const ValueLoss loss = value_loss(predict(rows.states_RD), batch, clip);
   optimizer_.backward(loss.value);
   return loss.stats;
 }

@@ -20,7 +20,8 @@ class Critic {
   // Values at the batch's rows, f32 [R], without gradients.
   at::Tensor values(const Batch& batch) const;
 
-  ValueStats accumulate(const Batch& batch, double clip);
+  // num_recomputed: as Trainer::accumulate.
+  ValueStats accumulate(const Batch& batch, double clip, int64_t num_recomputed = 0);
   double step(double learning_rate);
 
   // What a checkpoint holds besides the trunk's weights: the optimiser's state and the head, "value_head.weight"
@@ -31,7 +32,7 @@ class Critic {
   const model::Decoder& decoder() const { return *trunk_.decoder; }
 
  private:
-  at::Tensor predict(const Batch& batch) const;
+  at::Tensor predict(const at::Tensor& states_RD) const;
 
   model::Policy trunk_;
   std::vector<model::Parameter> head_;

@@ -1,13 +1,17 @@
 // One packed forward without a cache.
 #include "train/hidden.h"
 
+#include <utility>
+
 #include "base/error.h"
 
 namespace seekrl::train {
 
-at::Tensor row_states(const model::Policy& policy, const Batch& batch) {
-  model::SpanAttention attention(batch.spans);
-  return policy.decoder->forward(batch.tokens_T, batch.positions_T, attention, batch.rows_R, policy.rows());
+RowStates row_states(const model::Policy& policy, const Batch& batch, int64_t num_recomputed) {
+  auto attention = std::make_unique<model::SpanAttention>(batch.spans);
+  const at::Tensor states_RD = policy.decoder->forward(batch.tokens_T, batch.positions_T, *attention, batch.rows_R,
+                                                       policy.rows(), num_recomputed);
+  return {states_RD, std::move(attention)};
 }
 
 void check_frozen(const model::Policy& policy) {

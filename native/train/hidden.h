@@ -1,13 +1,21 @@
 // The forward shared by policy and critic: hidden states of a batch's rows.
 #pragma once
 
+#include <memory>
+
 #include "model/decoder.h"
 #include "train/batch.h"
 
 namespace seekrl::train {
 
-// [R, D], after the final norm; with gradients when the mode is on.
-at::Tensor row_states(const model::Policy& policy, const Batch& batch);
+// The hidden states of a batch's rows, and what they need until their backward pass.
+struct RowStates {
+  at::Tensor states_RD;  // after the final norm; with gradients when the mode is on
+  std::unique_ptr<model::Attention> attention;
+};
+
+// With gradients the first num_recomputed layers make their activations again in the backward pass.
+RowStates row_states(const model::Policy& policy, const Batch& batch, int64_t num_recomputed = 0);
 
 // ERR_STATE when the weights under an adapter have a trainer of their own: their gradients would be wrong.
 void check_frozen(const model::Policy& policy);

@@ -6,7 +6,9 @@
 
 #include <utility>
 
+#include "base/idle_memory.h"
 #include "ops/token_logprob.h"
+#include "train/activation_memory.h"
 #include "train/hidden.h"
 
 namespace seekrl::train {
@@ -14,19 +16,22 @@ namespace seekrl::train {
 TokenScores score_tokens(const model::Policy& policy, const Batch& batch, double temperature) {
   at::NoGradGuard no_grad;
   const auto& decoder = *policy.decoder;
-  const auto scores = ops::token_logprob(row_states(policy, batch), decoder.head_VD(), batch.targets_R, temperature,
-                                         decoder.config().logit_softcap);
+  const auto scores = ops::token_logprob(row_states(policy, batch).states_RD, decoder.head_VD(), batch.targets_R,
+                                         temperature, decoder.config().logit_softcap);
   return {scores.logprob_R, scores.entropy_R};
 }
 
 Trainer::Trainer(model::Policy policy, AdamWOptions options)
     : policy_(std::move(policy)), optimizer_(policy_.parameters(), options) {}
 
-LossStats Trainer::accumulate(const Batch& batch, const LossOptions& options) {
+LossStats Trainer::accumulate(const Batch& batch, const LossOptions& options, int64_t num_recomputed) {
   check_frozen(policy_);
+  enter(Work::kTrain);
+  const ActivationScope scope;
   at::AutoGradMode with_grad(true);
-  const auto scores = ops::token_logprob(row_states(policy_, batch), decoder().head_VD(), batch.targets_R,
-                                         options.temperature, decoder().config().logit_softcap);
+  const RowStates rows = row_states(policy_, batch, num_recomputed);
+  const auto scores = ops::token_logprob(rows.states_RD, decoder().head_VD(), batch.targets_R, options.temperature,
+                                         decoder().config().logit_softcap);
   const Loss loss = policy_loss(scores.logprob_R, scores.entropy_R, batch, options);
   optimizer_.backward(loss.value);
   return loss.stats;

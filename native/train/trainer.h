@@ -24,8 +24,10 @@ class Trainer {
  public:
   Trainer(model::Policy policy, AdamWOptions options);
 
-  // Adds the micro-batch's gradients to the step's. ERR_STATE when the decoder under the adapter is trained too.
-  LossStats accumulate(const Batch& batch, const LossOptions& options);
+  // Adds the micro-batch's gradients to the step's. The first num_recomputed layers make their activations again in the
+  // backward pass, which changes memory and time but no bit of the gradients. ERR_STATE when the decoder under the
+  // adapter is trained too.
+  LossStats accumulate(const Batch& batch, const LossOptions& options, int64_t num_recomputed = 0);
 
   // Applies them; the version of what is trained moves by one. Returns the gradient norm before clipping.
   double step(double learning_rate);

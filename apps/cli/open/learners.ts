@@ -2,7 +2,7 @@
 import type { Policy } from "../../../lib/model/policy.ts";
 import type { Algorithm } from "../../../lib/train/algorithm/algorithm.ts";
 import type { TrainSequence } from "../../../lib/train/batch/packing.ts";
-import type { AdamWOptions } from "../../../lib/train/learner/learner.ts";
+import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
 import type { Trainer } from "../../../lib/train/learner/trainer.ts";
 import type { OpenLearners } from "../../../lib/train/open-learners.ts";
 import type { StepProbe } from "../../../lib/train/probe.ts";
@@ -10,19 +10,19 @@ import type { RlOptions } from "../../../lib/train/rl-options.ts";
 import type { SftOptions } from "../../../lib/train/sft.ts";
 
 /** Opens a trainer of a policy. */
-export async function openTrainer(policy: Policy, weightDecay: number): Promise<Trainer> {
+export async function openTrainer(policy: Policy, options: LearnerOptions): Promise<Trainer> {
   const { Trainer } = await import("../../../lib/train/learner/trainer.ts");
-  return Trainer.open(policy, { weightDecay });
+  return Trainer.open(policy, options);
 }
 
 /** Opens the learners of an algorithm. */
 export async function openLearners(
   policy: Policy,
   algorithm: Algorithm,
-  optimiser: AdamWOptions,
+  options: LearnerOptions,
 ): Promise<OpenLearners> {
   const { openLearners: open } = await import("../../../lib/train/open-learners.ts");
-  return open(policy, algorithm, optimiser);
+  return open(policy, algorithm, options);
 }
 
 /** Batches and number of steps for a fixed list of sequences. */

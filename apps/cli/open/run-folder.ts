@@ -12,7 +12,7 @@ import { flagName } from "../flags.ts";
 /** Options that a resumed run may have otherwise, because they do not decide what is learnt. */
 const freeOptions: ReadonlySet<string> = new Set([
   ...["out", "steps", "epochs", "checkpointEvery", "keep", "tensorboard", "onCollapse", "dryRun"],
-  ...["device", "cacheGib", "microBatchTokens"],
+  ...["device", "cacheGib", "microBatchTokens", "activationGib"],
   ...["evalQuestions", "evalEvery", "evalFirst", "validation"],
   ...["retriever.url", "retriever.keyEnv", "web.url", "web.cache", "rewardKeyEnv"],
   ...["judge.url", "judge.keyEnv", "judge.cache", "judge.concurrency"],

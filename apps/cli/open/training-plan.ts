@@ -19,7 +19,7 @@ import { type CommandIo, UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 import { agentOptions } from "../options/agent-options.ts";
 import { judgeRewardOptions } from "../options/judge-rewards.ts";
-import { engineOptions, modelOptions, runOptions } from "../options/model-options.ts";
+import { activationOptions, engineOptions, modelOptions, runOptions } from "../options/model-options.ts";
 import { resolvedOptions, trainingOptions, withoutSharedWarmups } from "../options/training-options.ts";
 import { Pace } from "../report/pace.ts";
 import { stepLine, TrainingWarnings } from "../report/training-report.ts";
@@ -38,6 +38,7 @@ export const trainOptions = z.strictObject({
   }),
   ...agentOptions,
   ...runOptions,
+  ...activationOptions,
   ...trainingOptions,
   ...judgeRewardOptions,
   ...inGroup("Agent", {

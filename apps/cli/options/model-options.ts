@@ -32,6 +32,38 @@ export const engineOptions = inGroup("Model", {
     .describe("GiB for keys and values of sequences under way; the rest wait."),
 });
 
+/** AdamW's settings, each the given one or AdamW's own. */
+export const adamWOptions = {
+  weightDecay: z.number().min(0).optional().describe("AdamW's (0.01)."),
+  beta1: z.number().min(0).lt(1).optional().describe("AdamW's first moment (0.9)."),
+  beta2: z.number().min(0).lt(1).optional().describe("AdamW's second moment (0.999)."),
+  maxGradNorm: z.number().min(0).optional().describe("Bound on the gradient's norm; 0 is none (1)."),
+  moments: z
+    .enum(["float32", "8-bit"])
+    .optional()
+    .describe('Both moments in 8 bytes a weight, or in 2 ("float32").'),
+  masterWeights: z
+    .boolean()
+    .optional()
+    .describe("Whether bfloat16 weights keep 2 bytes below them; false rounds updates at random (true)."),
+};
+
+/** What a backward pass may hold. */
+export const activationOptions = inGroup("Model", {
+  activationGib: z
+    .number()
+    .min(0)
+    .optional()
+    .describe(
+      "GiB that a micro-batch may keep for its backward pass; beyond, layers are run twice (half of what is free).",
+    ),
+});
+
+/** GiB as bytes. */
+export function bytesOf(gib: number | undefined): number | undefined {
+  return gib === undefined ? undefined : gib * 2 ** 30;
+}
+
 /** A list of token ids. */
 export const idsOption = z.array(z.int().min(0)).min(1);
 

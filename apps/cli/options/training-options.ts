@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defined } from "../../../lib/base/defined.ts";
 import { codeOf } from "../../../lib/base/errors.ts";
 import type { RecipeParts } from "../../../lib/recipes/named-recipe.ts";
-import { type Recipe, resizedTraining } from "../../../lib/recipes/recipe.ts";
+import { optimiserOf, type Recipe, resizedTraining } from "../../../lib/recipes/recipe.ts";
 import type { Algorithm } from "../../../lib/train/algorithm/algorithm.ts";
 import {
   type AlgorithmChoice,
@@ -14,16 +14,16 @@ import { UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 import { type AgentOptions, recipeOf } from "./agent-options.ts";
 import { loraChoiceOf, loraOf, loraOptions } from "./lora-options.ts";
+import { adamWOptions } from "./model-options.ts";
 
 const optimizer = z.strictObject({
   decay: z
     .enum(["constant", "linear"])
     .optional()
     .describe("What follows the warm-up of the policy's rate (the recipe's)."),
-  weightDecay: z.number().min(0).optional().describe("AdamW's, of policy and critic (the recipe's)."),
-  beta1: z.number().min(0).lt(1).optional().describe("AdamW's first moment (0.9)."),
-  beta2: z.number().min(0).lt(1).optional().describe("AdamW's second moment (0.999, or the recipe's)."),
-  maxGradNorm: z.number().min(0).optional().describe("Bound on the gradient's norm; 0 is none (1)."),
+  ...adamWOptions,
+  weightDecay: adamWOptions.weightDecay.describe("AdamW's, of policy and critic (the recipe's)."),
+  beta2: adamWOptions.beta2.describe("AdamW's second moment (0.999, or the recipe's)."),
 });
 
 const critic = z.strictObject({
@@ -109,13 +109,13 @@ export function resolvedOptions<Options extends TrainingOptions & AgentOptions>(
   { algorithm, training, sampling, limits }: Recipe,
 ): Options {
   const { steps, batchQuestions, samples, learningRate, warmupSteps } = training;
-  const { decay, weightDecay, beta1, beta2, maxGradNorm, lora } = training;
+  const { lora } = training;
   const critic = { learningRate: training.criticLearningRate, warmupSteps: training.criticWarmupSteps };
   return {
     ...{ ...given, steps, batchQuestions, samples, learningRate, warmupSteps },
     algorithm: choiceOf(algorithm, given.algorithm?.name),
     temperature: sampling.temperature ?? given.temperature,
-    optimizer: defined({ decay, weightDecay, beta1, beta2, maxGradNorm }),
+    optimizer: defined({ decay: training.decay, ...optimiserOf(training) }),
     critic: algorithm.advantage === "gae" ? critic : given.critic,
     lora: lora === undefined ? given.lora : loraChoiceOf(lora),
     limits,

@@ -2,7 +2,7 @@
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import type { Trajectory } from "../../../lib/rollout/trajectory.ts";
 import type { Algorithm } from "../../../lib/train/algorithm/algorithm.ts";
-import type { MemoryPlan } from "../../../lib/train/memory.ts";
+import type { MemoryPlan } from "../../../lib/train/memory/plan.ts";
 import type { RlMetrics } from "../../../lib/train/rl-options.ts";
 import type { SftMetrics } from "../../../lib/train/sft.ts";
 import { durationText } from "./pace.ts";
@@ -33,17 +33,22 @@ export function settingsLines(
 ): string[] {
   const { model, parameters, dtype, device, recipe, numQuestions, memory } = settings;
   const { steps, batchQuestions, samples, learningRate, warmupSteps, decay } = training;
-  const { total, ...parts } = memory;
-  const held = Object.entries(parts).filter(([, bytes]) => bytes > 0);
   const { epochs = 1, miniBatches = 1 } = algorithm;
   return [
     `model      ${model}: ${numberText(parameters)} parameters, ${dtype} on ${device}`,
-    `memory     ${bytesText(total)} and what a micro-batch needs: ${held.map(([name, bytes]) => `${name} ${bytesText(bytes)}`).join(", ")}`,
+    memoryLine(memory),
     `recipe     ${recipe}; ${algorithmText(algorithm)}`,
     `data       ${numberText(numQuestions)} questions; ${batchQuestions} x ${samples} rollouts a step at temperature ${sampling.temperature ?? 1}`,
     `updates    ${steps} steps of ${epochs * miniBatches} (epochs ${epochs} x mini-batches ${miniBatches})`,
     `rate       ${learningRate}, ${warmupText(warmupSteps, steps)}, then ${decay === "linear" ? "linearly to 0" : decay}`,
   ];
+}
+
+/** What a training takes at its peak, part by part. */
+export function memoryLine({ total, ...parts }: MemoryPlan): string {
+  const held = Object.entries(parts).filter(([, bytes]) => bytes > 0);
+  const list = held.map(([name, bytes]) => `${name} ${bytesText(bytes)}`).join(", ");
+  return `memory     ${bytesText(total)} at most: ${list}`;
 }
 
 function warmupText(warmupSteps: number, steps: number): string {

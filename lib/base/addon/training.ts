@@ -32,6 +32,8 @@ export interface NativeAdamW {
   readonly weightDecay: number;
   readonly decayVectors: boolean;
   readonly maxGradNorm: number;
+  readonly moments: string;
+  readonly masterWeights: boolean;
 }
 
 /** The policy loss's settings (native/train/loss.h). */
@@ -76,7 +78,8 @@ export interface NativeLearner {
   step(learningRate: number): Promise<number>;
   zeroGradients(): Promise<void>;
   gradient(name: string): Promise<Float32Array>;
-  stateTensors(): { name: string; shape: number[] }[];
+  /** `dtype`: of those that are no f32. */
+  stateTensors(): { name: string; shape: number[]; dtype?: "U8" | "I16" }[];
   writeState(path: string, header: Uint8Array): Promise<void>;
   readState(tensors: readonly NativeStoredTensor[], numSteps: number): Promise<void>;
   close(): void;
@@ -84,13 +87,13 @@ export interface NativeLearner {
 
 /** The policy's trainer. */
 export interface NativeTrainer extends NativeLearner {
-  accumulate(batch: NativeBatch, loss: NativeLossOptions): Promise<LossStats>;
+  accumulate(batch: NativeBatch, loss: NativeLossOptions, numRecomputed: number): Promise<LossStats>;
 }
 
 /** The critic. */
 export interface NativeCritic extends NativeLearner {
   values(batch: NativeBatch): Promise<Float32Array>;
-  accumulate(batch: NativeBatch, clip: number): Promise<ValueStats>;
+  accumulate(batch: NativeBatch, clip: number, numRecomputed: number): Promise<ValueStats>;
 }
 
 /** Training, the exports of native/node/train/train_api.cpp. */

@@ -6,7 +6,7 @@ import { checkOptions } from "../../base/check-options.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
-import { type AdamWOptions, adamW, Learner } from "./learner.ts";
+import { adamW, Learner, type LearnerOptions } from "./learner.ts";
 import { defaultMaxTokens } from "./trainer.ts";
 
 export type { ValueStats } from "../../base/addon/training.ts";
@@ -24,8 +24,8 @@ export class Critic extends Learner {
   /** What stands under the head; the critic's own. */
   readonly trunk: Policy;
 
-  private constructor(handle: NativeCritic, trunk: Policy) {
-    super(handle);
+  private constructor(handle: NativeCritic, trunk: Policy, options: LearnerOptions) {
+    super(handle, trunk, options);
     this.trunk = trunk;
   }
 
@@ -33,17 +33,17 @@ export class Critic extends Learner {
    * Copies a model, or an adapter alone, and puts a value head on it.
    *
    * @param policy - where the trunk's weights come from; it is not changed
-   * @param optimiser - AdamW's settings
+   * @param options - AdamW's settings, and `activationBytes` of a micro-batch
    * @returns the critic, to be closed
    * @throws ERR_MEMORY when the copy does not fit; ERR_STATE when the policy is closed; ERR_ARGUMENT for
    *   an adapter with dropout
    */
-  static async open(policy: Policy, optimiser: AdamWOptions = {}): Promise<Critic> {
+  static async open(policy: Policy, options: LearnerOptions = {}): Promise<Critic> {
     policyParts(policy, "Critic.open").adapter?.checkTrainable();
     const trunk = await policy.clone();
     const handle = new (native().CriticHandle)();
-    await handle.open(...policyParts(trunk, "critic").handles, adamW(optimiser));
-    return new Critic(handle, trunk);
+    await handle.open(...policyParts(trunk, "critic").handles, adamW(options));
+    return new Critic(handle, trunk, options);
   }
 
   /**
@@ -84,7 +84,7 @@ export class Critic extends Learner {
     const { clip = 0.5, maxTokens = defaultMaxTokens } = options;
     const sum = { loss: 0, numRows: 0, numClipped: 0, values: 0 };
     await forEachMicroBatch(sequences, { maxTokens }, async (batch) => {
-      const stats = await this.handle.accumulate(batch, clip);
+      const stats = await this.handle.accumulate(batch, clip, this.recomputedIn(batch));
       sum.loss += stats.loss;
       sum.numRows += stats.numRows;
       sum.numClipped += stats.numClipped;

@@ -1,8 +1,12 @@
 /** What the policy's trainer and the critic share: AdamW's options, updates and the optimiser's state on disk. */
 
-import type { NativeAdamW, NativeLearner } from "../../base/addon/training.ts";
+import type { NativeAdamW, NativeBatch, NativeLearner } from "../../base/addon/training.ts";
 import { checkOptions, numberIn, type OptionKinds } from "../../base/check-options.ts";
+import type { Model } from "../../model/model.ts";
+import { type Policy, policyParts } from "../../model/policy.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "../../model/safetensors.ts";
+import { type ModelSizes, numRecomputed } from "../memory/activations.ts";
+import { stateBytes } from "../memory/plan.ts";
 
 /** Settings of AdamW (Loshchilov and Hutter, arXiv 1711.05101). */
 export interface AdamWOptions {
@@ -18,15 +22,42 @@ export interface AdamWOptions {
   readonly decayVectors?: boolean;
   /** Bound on the global gradient norm; 0 turns clipping off. @default 1 */
   readonly maxGradNorm?: number;
+  /**
+   * How the two moments are kept: 4 bytes each, or 1 with a scale for every 256 (Dettmers et al., arXiv 2110.02861).
+   *
+   * @default "float32"
+   */
+  readonly moments?: "float32" | "8-bit";
+  /**
+   * Whether bfloat16 weights keep the 16 bits that they lack of float32. Without, each update is rounded at random, up
+   * with the probability of what is cut off (stochastic rounding); the draws follow from the step, so that a run resumes.
+   *
+   * @default true
+   */
+  readonly masterWeights?: boolean;
 }
 
-const optionKinds: OptionKinds<AdamWOptions> = {
+/** AdamW's settings, and the memory of a backward pass. */
+export interface LearnerOptions extends AdamWOptions {
+  /**
+   * Bytes that a micro-batch may keep for its backward pass. Where its layers would keep more, the first ones make their
+   * activations again, which takes time but changes no bit of the gradients.
+   *
+   * @default half of what the system has left when the learner is opened
+   */
+  readonly activationBytes?: number | undefined;
+}
+
+const optionKinds: OptionKinds<LearnerOptions> = {
   beta1: numberIn({ from: 0, below: 1 }),
   beta2: numberIn({ from: 0, below: 1 }),
   epsilon: numberIn({ from: 0 }),
   weightDecay: numberIn({ from: 0 }),
   decayVectors: "boolean",
   maxGradNorm: numberIn({ from: 0 }),
+  moments: ["float32", "8-bit"],
+  masterWeights: "boolean",
+  activationBytes: numberIn({ from: 0 }),
 };
 
 /**
@@ -36,11 +67,20 @@ const optionKinds: OptionKinds<AdamWOptions> = {
  * @returns every setting
  * @throws ERR_ARGUMENT for an unknown key or a value of another type; ERR_RANGE for a number that cannot be one
  */
-export function adamW(options: AdamWOptions = {}): NativeAdamW {
+export function adamW(options: LearnerOptions = {}): NativeAdamW {
   checkOptions("optimiser", options, optionKinds);
   const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
   const { weightDecay = 0.01, decayVectors = false, maxGradNorm = 1 } = options;
-  return { beta1, beta2, epsilon, weightDecay, decayVectors, maxGradNorm };
+  const { moments = "float32", masterWeights = true } = options;
+  return { beta1, beta2, epsilon, weightDecay, decayVectors, maxGradNorm, moments, masterWeights };
+}
+
+/** Half of what is left beyond gradients and optimiser, whose memory is taken when it is first touched. */
+function activationBudget(policy: Policy, model: Model, options: LearnerOptions): number {
+  if (options.activationBytes !== undefined) return options.activationBytes;
+  const dtype = policy === model ? model.dtype : "float32";
+  const states = stateBytes(policy.numParameters, dtype, options);
+  return Math.max(0, process.availableMemory() - states.gradients - states.optimiser) / 2;
 }
 
 const stepKinds = { learningRate: numberIn({ from: 0 }) };
@@ -50,10 +90,20 @@ export abstract class Learner {
   /** @internal */
   protected readonly handle: NativeLearner;
   #numSteps = 0;
+  readonly #sizes: ModelSizes;
+  readonly #activationBytes: number;
 
   /** @internal */
-  protected constructor(handle: NativeLearner) {
+  protected constructor(handle: NativeLearner, policy: Policy, options: LearnerOptions) {
     this.handle = handle;
+    const { model } = policyParts(policy, "learner");
+    this.#sizes = { config: model.config, dtype: model.dtype };
+    this.#activationBytes = activationBudget(policy, model, options);
+  }
+
+  /** Layers that make their activations again in a micro-batch's backward pass. @internal */
+  protected recomputedIn({ tokens, rows }: NativeBatch): number {
+    return numRecomputed(this.#sizes, { tokens: tokens.length, rows: rows.length }, this.#activationBytes);
   }
 
   /** Optimiser steps taken so far, those of a resumed run included. */
@@ -93,13 +143,13 @@ export abstract class Learner {
   }
 
   /**
-   * Writes the optimiser's state as a safetensors file: moments, and f32 weights where the model has other ones.
+   * Writes the optimiser's state as a safetensors file: moments, and what bfloat16 weights lack of float32.
    *
    * @param path - the file, written whole or not at all
    * @throws ERR_IO when the file system refuses; ERR_STATE once closed
    */
   async saveState(path: string): Promise<void> {
-    await this.handle.writeState(path, safetensorsHeader(this.handle.stateTensors(), "F32"));
+    await this.handle.writeState(path, safetensorsHeader(this.handle.stateTensors()));
   }
 
   /**

@@ -7,7 +7,7 @@ import type { Model } from "../../model/model.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
-import { type AdamWOptions, adamW, Learner } from "./learner.ts";
+import { adamW, Learner, type LearnerOptions } from "./learner.ts";
 
 export type { LossStats } from "../../base/addon/training.ts";
 
@@ -133,8 +133,8 @@ export class Trainer extends Learner {
   /** What is trained. */
   readonly policy: Policy;
 
-  private constructor(handle: NativeTrainer, policy: Policy) {
-    super(handle);
+  private constructor(handle: NativeTrainer, policy: Policy, options: LearnerOptions) {
+    super(handle, policy, options);
     this.policy = policy;
   }
 
@@ -147,17 +147,17 @@ export class Trainer extends Learner {
    * Allocates gradients and moments for a model or an adapter.
    *
    * @param policy - what is trained; it stays the caller's to close
-   * @param optimiser - AdamW's settings
+   * @param options - AdamW's settings, and `activationBytes` of a micro-batch
    * @returns the trainer, to be closed
    * @throws ERR_MEMORY when they do not fit; ERR_STATE when the policy is closed or has another trainer; ERR_ARGUMENT for
    *   an adapter with dropout
    */
-  static async open(policy: Policy, optimiser: AdamWOptions = {}): Promise<Trainer> {
+  static async open(policy: Policy, options: LearnerOptions = {}): Promise<Trainer> {
     const { handles, adapter } = policyParts(policy, "Trainer.open");
     adapter?.checkTrainable();
     const handle = new (native().TrainerHandle)();
-    await handle.open(...handles, adamW(optimiser));
-    return new Trainer(handle, policy);
+    await handle.open(...handles, adamW(options));
+    return new Trainer(handle, policy, options);
   }
 
   /**
@@ -182,7 +182,7 @@ export class Trainer extends Learner {
       isWhole: loss.objective === "clipped-sequence",
     };
     await forEachMicroBatch(sequences, cut, async (batch) => {
-      stats = addStats(stats, await this.handle.accumulate(batch, loss));
+      stats = addStats(stats, await this.handle.accumulate(batch, loss, this.recomputedIn(batch)));
     });
     return stats;
   }

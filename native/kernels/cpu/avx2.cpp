@@ -2,6 +2,7 @@
 #if defined(__x86_64__)
 
 #define SEEKRL_ISA avx2
+#include "kernels/cpu/adamw/fast_adamw.h"
 #include "kernels/cpu/fast_attention.h"
 #include "kernels/cpu/fast_rows.h"
 #include "kernels/cpu/products/fast_bf16.h"

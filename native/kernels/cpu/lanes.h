@@ -47,6 +47,7 @@ inline Lanes fma(Lanes a, Lanes b, Lanes c) { return {_mm512_fmadd_ps(a.all, b.a
 // The second where either is not a number, as the instruction has it.
 inline Lanes max(Lanes a, Lanes b) { return {_mm512_max_ps(a.all, b.all)}; }
 inline Lanes min(Lanes a, Lanes b) { return {_mm512_min_ps(a.all, b.all)}; }
+inline Lanes square_root(Lanes x) { return {_mm512_sqrt_ps(x.all)}; }
 inline Lanes nearest_integer(Lanes x) {
   return {_mm512_roundscale_ps(x.all, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
@@ -119,6 +120,7 @@ inline Lanes fma(Lanes a, Lanes b, Lanes c) {
 }
 inline Lanes max(Lanes a, Lanes b) { return {_mm256_max_ps(a.low, b.low), _mm256_max_ps(a.high, b.high)}; }
 inline Lanes min(Lanes a, Lanes b) { return {_mm256_min_ps(a.low, b.low), _mm256_min_ps(a.high, b.high)}; }
+inline Lanes square_root(Lanes x) { return {_mm256_sqrt_ps(x.low), _mm256_sqrt_ps(x.high)}; }
 inline Lanes nearest_integer(Lanes x) {
   constexpr int kRounding = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
   return {_mm256_round_ps(x.low, kRounding), _mm256_round_ps(x.high, kRounding)};

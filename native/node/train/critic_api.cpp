@@ -29,13 +29,14 @@ Napi::Value CriticHandle::values(const Napi::CallbackInfo& info) {
   });
 }
 
-// accumulate(batch, clip): statistics
+// accumulate(batch, clip, numRecomputed): statistics
 Napi::Value CriticHandle::accumulate(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(
         info.Env(), device_queue(),
-        [critic = learner(), arrays = to_batch_arrays(info[0]), clip = to_number(info[1], "clip")] {
-          return critic->accumulate(batch_for(*critic, arrays), clip);
+        [critic = learner(), arrays = to_batch_arrays(info[0]), clip = to_number(info[1], "clip"),
+         num_recomputed = to_integer(info[2], "numRecomputed")] {
+          return critic->accumulate(batch_for(*critic, arrays), clip, num_recomputed);
         },
         [](Napi::Env env, const train::ValueStats& stats) { return to_js(env, stats); });
   });

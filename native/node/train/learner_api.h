@@ -121,7 +121,7 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
     return guard(info.Env(), [&] { return to_js(info.Env(), learner()->state()); });
   }
 
-  // writeState(path, header): the state's tensors in the order of stateTensors(), as f32
+  // writeState(path, header): the state's tensors in the order of stateTensors(), numbers as f32
   Napi::Value write_state(const Napi::CallbackInfo& info) {
     return guard(info.Env(), [&] {
       return post(info.Env(), device_queue(),

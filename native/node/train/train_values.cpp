@@ -67,6 +67,8 @@ train::AdamWOptions to_adamw_options(const Napi::Value& value) {
   options.weight_decay = number_of(object, "weightDecay");
   options.decay_vectors = bool_of(object, "decayVectors");
   options.max_grad_norm = number_of(object, "maxGradNorm");
+  options.has_8_bit_moments = text_of(object, "moments") == "8-bit";
+  options.has_master = bool_of(object, "masterWeights");
   return options;
 }
 

@@ -108,7 +108,16 @@ test("R1-Searcher's first stage ends in the step in which the rollouts search of
   const completion = "<|begin_of_query|> a <|end_of_query|>";
   await writeFile(path("demonstration.jsonl"), lines([{ prompt, completion }]));
   const sft = ["sft", "--model", path("model"), "--data", path("demonstration.jsonl"), "--out", taught];
-  const rates = ["--epochs", "200", "--batch-size", "1", "--learning-rate", "0.01", "--weight-decay", "0"];
+  const rates = [
+    "--epochs",
+    "200",
+    "--batch-size",
+    "1",
+    "--learning-rate",
+    "0.01",
+    "--optimizer",
+    "weightDecay=0",
+  ];
   assert.equal((await runCli(...sft, ...rates)).code, 0);
   const model = [
     "--model",

@@ -245,6 +245,8 @@ test("a handle that is closed before it has opened lets go of the model", async 
     weightDecay: 0,
     decayVectors: true,
     maxGradNorm: 1,
+    moments: "float32",
+    masterWeights: true,
   };
   for (const handle of [new (native().TrainerHandle)(), new (native().CriticHandle)()]) {
     const opened = handle.open(model.handle, undefined, optimiser);

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { readDemonstrations, tokensOf } from "../../../../lib/curate/read-demonstrations.ts";
+import type { Model } from "../../../../lib/model/model.ts";
+import type { Policy } from "../../../../lib/model/policy.ts";
 import type { ChatTemplate } from "../../../../lib/text/templates/chat-template.ts";
 import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
@@ -10,15 +12,22 @@ import { type Schedule, schedule } from "../../../../lib/train/algorithm/schedul
 import type { TrainSequence } from "../../../../lib/train/batch/packing.ts";
 import { normaliseWeights, sftSequence } from "../../../../lib/train/batch/sequence.ts";
 import type { Trainer } from "../../../../lib/train/learner/trainer.ts";
+import { largestBatch, type MemoryPlan, trainingMemory } from "../../../../lib/train/memory/plan.ts";
 import type { SftOptions } from "../../../../lib/train/sft.ts";
 import { command, UsageError } from "../../command.ts";
 import { openTrainer, planEpochs, runSft } from "../../open/learners.ts";
 import { loadChatTemplate, loadPolicy, loadTokenizer, policyFolders } from "../../open/local-policy.ts";
 import { doneIn, runFolderOf } from "../../open/run-folder.ts";
 import { loraOf, loraOption, oneAdapter } from "../../options/lora-options.ts";
-import { modelOptions, runOptions } from "../../options/model-options.ts";
+import {
+  activationOptions,
+  adamWOptions,
+  bytesOf,
+  modelOptions,
+  runOptions,
+} from "../../options/model-options.ts";
 import { Pace } from "../../report/pace.ts";
-import { sftStepLine } from "../../report/training-report.ts";
+import { memoryLine, sftStepLine } from "../../report/training-report.ts";
 
 const schema = z.strictObject({
   ...modelOptions,
@@ -35,13 +44,15 @@ const schema = z.strictObject({
     ),
   evalEvery: z.int().min(1).default(50).describe("with --validation: steps between evaluations"),
   ...runOptions,
+  ...activationOptions,
   epochs: z.number().gt(0).default(1).describe("passes over the data"),
   batchSize: z.int().min(1).default(32).describe("conversations of one step"),
   learningRate: z.number().gt(0).default(1e-5).describe("the highest rate"),
   warmupSteps: z.int().min(0).default(0).describe("steps of linear warm-up"),
   decay: z.enum(["constant", "linear", "cosine"]).default("cosine").describe("what follows the warm-up"),
-  weightDecay: z.number().min(0).default(0.01).describe("AdamW's"),
+  optimizer: z.strictObject(adamWOptions).optional().describe("AdamW's settings"),
   lora: loraOption,
+  dryRun: z.boolean().default(false).describe("tells the plan and its memory; nothing is trained or written"),
   otherWeight: z.number().min(0).default(0).describe("weight of prompt and observation tokens"),
 });
 
@@ -57,18 +68,25 @@ export const sftCommand = command({
     if (lora !== undefined && options.adapter !== undefined) throw new UsageError(oneAdapter);
     const { model: start, data, validation, seed, otherWeight, microBatchTokens: maxTokens } = options;
     const parts = { tokenizer: await loadTokenizer(start), chatTemplate: await loadChatTemplate(start) };
-    const planned = await planEpochs(await readSequences(data, parts, otherWeight), options);
+    const sequences = await readSequences(data, parts, otherWeight);
+    const planned = await planEpochs(sequences, options);
     const held = validation === undefined ? [] : await readSequences(validation, parts, otherWeight);
     await using loaded = await loadPolicy({ ...options, lora });
     const { policy, model } = loaded;
-    await using trainer = await openTrainer(policy, options.weightDecay);
     const pace = new Pace();
     const { steps } = planned;
+    const memory = memoryOf(loaded, sequences, options);
     const [parameters, rate] = [model.numParameters.toLocaleString("en-US"), options.learningRate];
     io.log(`model      ${start}: ${parameters} parameters, ${model.dtype} on ${options.device}`);
     if (policy !== model)
       io.log(`adapter    ${policy.numParameters.toLocaleString("en-US")} parameters are trained`);
+    io.log(memoryLine(memory));
     io.log(`updates    ${steps} steps of ${options.batchSize} conversations, rate ${rate}`);
+    if (options.dryRun) return io.result({ steps, memory });
+    await using trainer = await openTrainer(policy, {
+      ...options.optimizer,
+      activationBytes: bytesOf(options.activationGib),
+    });
     let loss = Number.NaN;
     await runSft({
       ...{ ...planned, trainer, seed, maxTokens, signal: io.signal },
@@ -93,6 +111,20 @@ export const sftCommand = command({
 });
 
 type Options = z.output<typeof schema>;
+
+function memoryOf(
+  { policy, model }: { readonly policy: Policy; readonly model: Model },
+  sequences: readonly TrainSequence[],
+  { optimizer, activationGib, batchSize, microBatchTokens: maxTokens }: Options,
+): MemoryPlan {
+  const batch = largestBatch(sequences, { batchSize, maxTokens });
+  const adapterParameters = policy === model ? undefined : policy.numParameters;
+  const { config, dtype } = model;
+  return trainingMemory({
+    ...{ config, dtype, adapterParameters, ...optimizer, batch },
+    activationBytes: bytesOf(activationGib),
+  });
+}
 
 function rateOf({ learningRate: peak, warmupSteps, decay }: Options, steps: number): Schedule {
   return schedule({ peak, warmupSteps, decay, steps });

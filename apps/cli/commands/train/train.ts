@@ -6,7 +6,7 @@ import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
 import { optimiserOf, type Recipe } from "../../../../lib/recipes/recipe.ts";
 import type { AgentParts } from "../../../../lib/rollout/agents/search-agent.ts";
 import { searchesFor } from "../../../../lib/rollout/baselines/baselines.ts";
-import { trainingMemory } from "../../../../lib/train/memory.ts";
+import { trainingMemory } from "../../../../lib/train/memory/plan.ts";
 import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { openLearners, probe, runRl } from "../../open/learners.ts";
@@ -16,6 +16,7 @@ import { type PlanContext, planTraining, type TrainOptions, trainOptions } from 
 import { type Environment, noSearch, openEnvironment } from "../../options/agent-options.ts";
 import { openJudgeRewards } from "../../options/judge-rewards.ts";
 import { oneAdapter } from "../../options/lora-options.ts";
+import { bytesOf } from "../../options/model-options.ts";
 import { trainedRecipe } from "../../options/training-options.ts";
 import { durationText } from "../../report/pace.ts";
 import { settingsLines, type TrainingSettings } from "../../report/training-report.ts";
@@ -92,7 +93,10 @@ async function trainStage(
   { policy, environment, parts: recipeParts, ...rest }: StageParts & Omit<PlanContext, "opened">,
 ): Promise<void> {
   const recipe = trainedRecipe(given, recipeParts);
-  await using opened = await openLearners(policy.policy, recipe.algorithm, optimiserOf(recipe.training));
+  await using opened = await openLearners(policy.policy, recipe.algorithm, {
+    ...optimiserOf(recipe.training),
+    activationBytes: bytesOf(given.activationGib),
+  });
   const parts = agentPartsOf(policy, recipe, environment.search);
   const planned = await planTraining(given, recipe, parts, { ...rest, opened });
   const { io } = rest;
@@ -114,19 +118,21 @@ function settingsOf(
   { learners, task }: RlOptions,
 ): TrainingSettings {
   const { critic, reference } = learners;
-  const parameters = model.numParameters;
+  const { config, dtype } = model;
   const adapterParameters = policy === model ? undefined : policy.numParameters;
+  const tokens = given.microBatchTokens;
   return {
     ...{
       model: given.model,
-      parameters,
+      parameters: model.numParameters,
       dtype: model.dtype,
       device: given.device,
       recipe: given.recipe.name,
     },
     numQuestions: task.questions.length,
     memory: trainingMemory({
-      ...{ parameters, adapterParameters, dtype: model.dtype, hasCritic: critic !== undefined },
+      ...{ config, dtype, adapterParameters, ...given.optimizer, batch: { tokens, rows: tokens } },
+      ...{ activationBytes: bytesOf(given.activationGib), hasCritic: critic !== undefined },
       hasReference: reference !== undefined,
       cacheBytes: given.cacheGib * 2 ** 30,
     }),

@@ -116,9 +116,9 @@ test("resolved options are options, and those of the same training, for every re
 test("a resumed run is refused with the flag that differs and both values; more epochs are welcome", async () => {
   const run = (...args: string[]) => sft("--out", path("resumed"), ...args);
   assert.equal((await run("--data", path("data.jsonl"))).code, 0);
-  const rate = await run("--data", path("data.jsonl"), "--weight-decay", "0.5");
+  const rate = await run("--data", path("data.jsonl"), "--optimizer", "weightDecay=0.5");
   assert.deepEqual(
-    [rate.code, /--weight-decay: expected 0\.01, got 0\.5/.test(rate.stderr)],
+    [rate.code, /--optimizer weightDecay: expected none, got 0\.5/.test(rate.stderr)],
     [1, true],
     rate.stderr,
   );

@@ -1,0 +1,72 @@
+/** What a micro-batch keeps for its backward pass on the CPU, and how many layers make it again within a budget. */
+import type { DecoderConfig } from "../../model/config/config.ts";
+
+/** A model as the formulas know it. */
+export interface ModelSizes {
+  readonly config: DecoderConfig;
+  readonly dtype: "float32" | "bfloat16";
+}
+
+/** Tokens of a micro-batch, and the rows of it that the loss looks at. */
+export interface BatchSizes {
+  readonly tokens: number;
+  readonly rows: number;
+}
+
+/**
+ * Bytes that one layer keeps for each token. With D hidden_size, Q and K the widths of all query and of all key heads,
+ * I intermediate_size, H heads; activations are f32, products of bfloat16 weights keep their own copy of x in bfloat16.
+ *
+ * - both norms: their input, 4 D each;
+ * - products: x for q, k, v, then for gate and up (float32 4 D + 4 D shared; bfloat16 2 D each, 10 D), for o (the
+ *   attention's own output; 2 Q) and for down (4 I; 2 I);
+ * - attention: query, keys, values, output and one sum a head, 8 Q + 8 K + 4 H; with normalised queries and keys their
+ *   input too, 4 Q + 4 K;
+ * - the gate: both its inputs, 8 I.
+ */
+function layerBytes({ config, dtype }: ModelSizes): { attention: number; rest: number } {
+  const { hiddenSize: d, intermediateSize: i, numHeads: h, qkNorm } = config;
+  const [q, k] = [h * config.headDim, config.numKvHeads * config.headDim];
+  const isWide = dtype === "float32";
+  const attention = 4 * d + (isWide ? 4 * d : 6 * d) + 4 * q + 8 * k + (qkNorm ? 4 * (q + k) : 0);
+  // The last layer has these for its rows alone.
+  const rest = 4 * d + (isWide ? 4 * d : 4 * d) + (isWide ? 4 * q : 6 * q) + 4 * h + (isWide ? 12 : 10) * i;
+  return { attention, rest };
+}
+
+/**
+ * Bytes that a micro-batch keeps for its backward pass when the first `recomputed` layers keep their input alone.
+ *
+ * @param model - config and dtype
+ * @param batch - tokens and rows
+ * @param recomputed - layers; below the model's number of layers
+ * @returns bytes at most at once: the inputs, and the layers that keep all or the one that is made again
+ * @example
+ * const bytes = activationBytes(model, { tokens: 512, rows: 153 }, 0);
+ */
+export function activationBytes(model: ModelSizes, { tokens, rows }: BatchSizes, recomputed: number): number {
+  const { numLayers, hiddenSize } = model.config;
+  const { attention, rest } = layerBytes(model);
+  const [layer, last] = [tokens * (attention + rest), tokens * attention + rows * rest];
+  const kept = (numLayers - 1 - recomputed) * layer + last;
+  return recomputed * tokens * 4 * hiddenSize + (recomputed > 0 ? Math.max(kept, layer) : kept);
+}
+
+/**
+ * How many layers make their activations again so that a micro-batch keeps to a budget; the last layer always keeps
+ * its own, since its backward pass is the first.
+ *
+ * @param model - config and dtype
+ * @param batch - tokens and rows
+ * @param budget - bytes
+ * @returns the least number of layers; all but one where no number is enough
+ * @example
+ * assert.equal(numRecomputed(model, { tokens: 8, rows: 4 }, 1e12), 0);
+ * assert.equal(numRecomputed(model, { tokens: 8, rows: 4 }, 0), model.config.numLayers - 1);
+ */
+export function numRecomputed(model: ModelSizes, batch: BatchSizes, budget: number): number {
+  const most = model.config.numLayers - 1;
+  let count = 0;
+  while (count < most && activationBytes(model, batch, count) > budget) count += 1;
+  return count;
+}

@@ -1,0 +1,160 @@
+/** The memory that a training needs on the CPU, part by part, computed from sizes alone. */
+
+import type { DecoderConfig } from "../../model/config/config.ts";
+import type { TrainSequence } from "../batch/packing.ts";
+import { activationBytes, type BatchSizes, type ModelSizes, numRecomputed } from "./activations.ts";
+
+/** What is held. */
+export interface MemoryPlan {
+  /** Node.js and libtorch themselves. */
+  readonly process: number;
+  readonly weights: number;
+  /** f32 sums. */
+  readonly gradients: number;
+  /** AdamW's two moments, and what bf16 weights lack of f32. */
+  readonly optimiser: number;
+  /** A second model with gradients and optimiser; 0 without one. */
+  readonly critic: number;
+  /** A frozen copy of the weights; 0 without one. */
+  readonly reference: number;
+  /** What a micro-batch keeps for its backward pass, and what one layer works with. */
+  readonly activations: number;
+  /** Logits of the rows that the head takes at once, and its copies of them. */
+  readonly head: number;
+  /** Keys and values of the engine, at most; given back while activations and head are there. */
+  readonly cache: number;
+  /** At once, at most. */
+  readonly total: number;
+}
+
+/** How AdamW keeps what it keeps; see its options. */
+interface StateForm {
+  readonly moments?: "float32" | "8-bit" | undefined;
+  readonly masterWeights?: boolean | undefined;
+}
+
+/** What a training is made of. */
+export interface TrainingSizes extends ModelSizes, StateForm {
+  /** Of an adapter that is trained in place of the weights. @default the weights are trained */
+  readonly adapterParameters?: number | undefined;
+  /** The largest micro-batch. */
+  readonly batch: BatchSizes;
+  /** Bytes that it may keep for its backward pass. @default no bound */
+  readonly activationBytes?: number | undefined;
+  /** @default false */
+  readonly hasCritic?: boolean;
+  /** @default false */
+  readonly hasReference?: boolean;
+  /** Of an engine. @default 0 */
+  readonly cacheBytes?: number;
+}
+
+/** Node.js with the native core, before a model is there. */
+const processBytes = 180e6;
+
+/**
+ * Number of a decoder's weights.
+ *
+ * @param config - its shape
+ * @returns how many; a tied head counts once
+ * @example
+ * assert.equal(numParameters(model.config), model.numParameters);
+ */
+export function numParameters(config: DecoderConfig): number {
+  const { vocabSize, hiddenSize: d, intermediateSize: i, headDim, qkvBias, attentionBias } = config;
+  const [q, k] = [config.numHeads * headDim, config.numKvHeads * headDim];
+  const biases =
+    (qkvBias || attentionBias ? q + 2 * k : 0) + (attentionBias ? d : 0) + (config.mlpBias ? 2 * i + d : 0);
+  const norms = (config.postNorms ? 4 : 2) * d + (config.qkNorm ? 2 * headDim : 0);
+  // Of experts the router has D weights for each.
+  const network = config.numExperts > 0 ? config.numExperts * (3 * d * i + d) : 3 * d * i;
+  const layer = 2 * d * q + 2 * d * k + network + biases + norms;
+  return vocabSize * d * (config.tieEmbeddings ? 1 : 2) + config.numLayers * layer + d;
+}
+
+/**
+ * Bytes of what a learner holds besides the weights.
+ *
+ * @param parameters - number of weights
+ * @param dtype - of the weights
+ * @param options - how AdamW keeps its moments and masters
+ * @returns bytes of the f32 gradients, and of AdamW's state
+ * @example
+ * assert.deepEqual(stateBytes(1e6, "bfloat16"), { gradients: 4e6, optimiser: 10e6 });
+ */
+export function stateBytes(
+  parameters: number,
+  dtype: ModelSizes["dtype"],
+  { moments = "float32", masterWeights = true }: StateForm = {},
+): { gradients: number; optimiser: number } {
+  // A scale of 4 bytes for every 256 moments.
+  const moment = moments === "float32" ? 4 : 1 + 4 / 256;
+  const master = dtype === "bfloat16" && masterWeights ? 2 : 0;
+  return { gradients: parameters * 4, optimiser: parameters * (2 * moment + master) };
+}
+
+/**
+ * The largest micro-batch that sequences can make, for {@link trainingMemory}.
+ *
+ * @param sequences - all that are trained on
+ * @param options - `batchSize` sequences of one step, `maxTokens` of one micro-batch
+ * @returns its tokens, and the rows among them by the share of all
+ * @example
+ * const sequences = [{ tokens: new Int32Array(60), rows: new Int32Array(20) }];
+ * assert.deepEqual(largestBatch(sequences, { batchSize: 8, maxTokens: 4096 }), { tokens: 60, rows: 20 });
+ */
+export function largestBatch(
+  sequences: readonly Pick<TrainSequence, "tokens" | "rows">[],
+  { batchSize, maxTokens }: { readonly batchSize: number; readonly maxTokens: number },
+): BatchSizes {
+  const lengths = sequences.map(({ tokens }) => tokens.length).sort((a, b) => b - a);
+  const [longest = 0, step] = [lengths[0], lengths.slice(0, batchSize).reduce((sum, one) => sum + one, 0)];
+  const tokens = Math.max(longest, Math.min(maxTokens, step));
+  const all = lengths.reduce((sum, one) => sum + one, 0);
+  const rows = sequences.reduce((sum, one) => sum + one.rows.length, 0);
+  return { tokens, rows: all === 0 ? 0 : Math.ceil((tokens * rows) / all) };
+}
+
+/** Logits in f32; of bfloat16 weights their gradient in bfloat16 too, by rows and by columns. */
+function headBytes({ config, dtype }: ModelSizes, { rows }: BatchSizes): number {
+  // As chunk_rows in native/ops/token_logprob.cpp.
+  const chunk = Math.min(1024, Math.max(64, Math.floor(2 ** 25 / config.vocabSize)));
+  return Math.min(rows, chunk) * config.vocabSize * (dtype === "float32" ? 4 : 8);
+}
+
+/** Gradients of the widest activations while a layer goes backward: three of I, two of D, and roundings of them. */
+function workBytes({ config, dtype }: ModelSizes, { tokens }: BatchSizes): number {
+  const { hiddenSize: d, intermediateSize: i } = config;
+  return tokens * (12 * i + 8 * d + (dtype === "float32" ? 0 : 4 * i + 2 * d));
+}
+
+/**
+ * Bytes of a training at its peak.
+ *
+ * @param sizes - of model, optimiser and micro-batch, and what else there is
+ * @returns bytes, part by part
+ * @example
+ * const sizes = { config: model.config, dtype: "float32", batch: { tokens: 512, rows: 153 } } as const;
+ * assert.equal(trainingMemory(sizes).gradients, 4 * model.numParameters);
+ */
+export function trainingMemory(sizes: TrainingSizes): MemoryPlan {
+  const { config, dtype, adapterParameters, batch, cacheBytes: cache = 0 } = sizes;
+  const parameters = numParameters(config);
+  const base = parameters * (dtype === "float32" ? 4 : 2);
+  const isAdapter = adapterParameters !== undefined;
+  // An adapter is f32; its reference is the model, and its critic another adapter.
+  const own = isAdapter ? adapterParameters * 4 : base;
+  const weights = isAdapter ? base + own : base;
+  const { gradients, optimiser } = isAdapter
+    ? stateBytes(adapterParameters, "float32", sizes)
+    : stateBytes(parameters, dtype, sizes);
+  const critic = sizes.hasCritic === true ? own + gradients + optimiser : 0;
+  const reference = sizes.hasReference === true && !isAdapter ? base : 0;
+  const recomputed = numRecomputed(sizes, batch, sizes.activationBytes ?? Number.POSITIVE_INFINITY);
+  const activations = activationBytes(sizes, batch, recomputed) + workBytes(sizes, batch);
+  const head = headBytes(sizes, batch);
+  const held = processBytes + weights + gradients + optimiser + critic + reference;
+  const total = held + Math.max(activations + head, cache);
+  const states = { process: processBytes, weights, gradients, optimiser, critic, reference };
+  return { ...states, activations, head, cache, total };
+}

@@ -1,0 +1,47 @@
+// One step of AdamW (Loshchilov and Hutter, arXiv 1711.05101) over parameters, in every form in which they are kept.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace seekrl::ops {
+
+// A moment: f32 of the parameter's shape, or its codes (u8) and the scales (f32) of their blocks; see kernels/adamw.h.
+struct Moment {
+  at::Tensor values;
+  at::Tensor scales;  // undefined where values are f32
+};
+
+// Zeros that take memory when they are touched, in huge pages where there are any.
+at::Tensor zero_state(at::IntArrayRef shape, at::Device device, at::ScalarType dtype);
+
+// A moment of zeros for a parameter of this shape.
+Moment zero_moment(at::IntArrayRef shape, at::Device device, bool has_8_bits);
+
+// A parameter of f32 or bf16 with its f32 gradient; contiguous tensors of one shape.
+struct TrainedParameter {
+  at::Tensor value, gradient;
+  at::Tensor low;  // i16: the bits that bf16 weights lack of their f32; undefined for f32, and where they are rounded
+                   // at random
+  Moment first, second;
+  double weight_decay = 0;
+};
+
+struct AdamWRates {
+  double learning_rate = 0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  int64_t num_steps = 1;  // this one included
+  double gradient_divisor = 1;
+};
+
+// Updates values and moments, and zeroes the gradients. Random bits follow from num_steps and a parameter's place in
+// the list. Moments of 8 bits and rounding at random: on the CPU only.
+void adamw(const std::vector<TrainedParameter>& parameters, const AdamWRates& rates);
+
+// The same by libtorch's ops, on any device.
+namespace composition {
+void adamw(const std::vector<TrainedParameter>& parameters, const AdamWRates& rates);
+}
+
+}  // namespace seekrl::ops
