@@ -47,10 +47,13 @@ const loraKinds: OptionKinds<LoraOptions> = {
 };
 
 /** An adapter's shape, as it is stored and compared. */
-export type AdapterShape = Pick<PeftConfig, "rank" | "alpha" | "rankStabilised"> & {
+export interface AdapterShape {
+  readonly rank: number;
+  readonly alpha: number;
+  readonly rankStabilised: boolean;
   /** In order of their names. */
   readonly targets: readonly string[];
-};
+}
 
 interface Parts {
   readonly handle: NativeAdapter;

@@ -30,8 +30,8 @@ export async function openLearners(
   options: LearnerOptions = {},
 ): Promise<OpenLearners> {
   algorithmKind("openLearners: algorithm", algorithm);
-  const { model, adapter } = policyParts(policy, "openLearners");
   const trainer = await Trainer.open(policy, options);
+  const { model, adapter } = policyParts(policy, "openLearners");
   const critic = algorithm.advantage === "gae" ? await Critic.open(policy, options) : undefined;
   const copy = algorithm.kl !== undefined && adapter === undefined ? await model.clone() : undefined;
   const reference = algorithm.kl === undefined ? undefined : (copy ?? model);

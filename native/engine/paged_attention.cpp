@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "kernels/attention.h"
-#include "kernels/bf16.h"
+#include "kernels/products/bf16.h"
 #include "ops/attention/span_attention.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"

@@ -3,8 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include "ops/elementwise/softcap.h"
 #include "ops/products/linear.h"
-#include "ops/softcap.h"
 #include "ops/token_logprob.h"
 
 namespace seekrl::engine {

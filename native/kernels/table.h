@@ -3,11 +3,11 @@
 
 #include "kernels/adamw.h"
 #include "kernels/attention.h"
-#include "kernels/bf16.h"
 #include "kernels/logprob.h"
-#include "kernels/matmul.h"
-#include "kernels/packed.h"
-#include "kernels/quant.h"
+#include "kernels/products/bf16.h"
+#include "kernels/products/matmul.h"
+#include "kernels/products/packed.h"
+#include "kernels/products/quant.h"
 #include "kernels/rows.h"
 #include "kernels/sampling.h"
 

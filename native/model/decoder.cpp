@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "model/recompute.h"
-#include "ops/add.h"
+#include "ops/elementwise/add.h"
+#include "ops/elementwise/round.h"
 #include "ops/embedding.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
-#include "ops/round.h"
 
 namespace seekrl::model {
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "kernels/attention.h"
-#include "kernels/bf16.h"
+#include "kernels/products/bf16.h"
 #include "kernels/rows.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"

@@ -3,8 +3,8 @@
 
 #include <ATen/ATen.h>
 
-#include "ops/add.h"
-#include "ops/gate_mul.h"
+#include "ops/elementwise/add.h"
+#include "ops/elementwise/gate_mul.h"
 
 namespace seekrl::model {
 

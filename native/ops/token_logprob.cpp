@@ -12,13 +12,13 @@
 
 #include "base/error.h"
 #include "kernels/logprob.h"
+#include "ops/elementwise/softcap.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
 #include "ops/products/bf16_matmul.h"
 #include "ops/products/matmul.h"
 #include "ops/products/quant_linear.h"
-#include "ops/softcap.h"
 
 namespace seekrl::ops {
 

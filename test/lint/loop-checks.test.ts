@@ -87,7 +87,7 @@ test("a trajectory that is cut into rows which overlap is noticed", async () => 
 
 test("turns that may fill a conversation share its tokens, and still need room", async () => {
   const room = async (maxPosition: number, faithful: boolean) => {
-    const weights = await Model.create({ ...model.config, maxPosition });
+    const weights = await Model.create({ ...model.config, maxPosition, contextTokens: maxPosition });
     const { findings } = await lint(await subjectOf({ recipe: reSearch({ faithful }), weights }));
     return findings.find(({ check }) => check.includes("room"));
   };

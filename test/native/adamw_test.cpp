@@ -10,8 +10,8 @@
 
 #include "base/random.h"
 #include "check.h"
-#include "kernels/bf16.h"
 #include "kernels/isa.h"
+#include "kernels/products/bf16.h"
 
 using namespace seekrl;
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/bf16.h"
+#include "kernels/products/bf16.h"
 
 namespace seekrl::test {
 

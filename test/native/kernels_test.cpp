@@ -10,13 +10,13 @@
 #include "check.h"
 #include "emulated_unit.h"
 #include "kernels/attention.h"
-#include "kernels/bf16.h"
 #include "kernels/cpu/exp.h"
 #include "kernels/cpu/products/fast_tiles.h"
 #include "kernels/isa.h"
 #include "kernels/logprob.h"
-#include "kernels/matmul.h"
-#include "kernels/packed.h"
+#include "kernels/products/bf16.h"
+#include "kernels/products/matmul.h"
+#include "kernels/products/packed.h"
 #include "kernels/rows.h"
 
 using namespace seekrl;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "check.h"
 #include "ops/attention/span_attention.h"
-#include "ops/gate_mul.h"
+#include "ops/elementwise/gate_mul.h"
 #include "ops/products/bf16_matmul.h"
 #include "ops/products/linear.h"
 #include "ops/products/low_rank.h"

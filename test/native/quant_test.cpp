@@ -1,6 +1,6 @@
 // Products of few bits have one result: on every instruction set, for a row alone and in company; what codes mean is
 // what the formulas say.
-#include "kernels/quant.h"
+#include "kernels/products/quant.h"
 
 #include <ATen/ATen.h>
 
@@ -12,8 +12,8 @@
 
 #include "base/random.h"
 #include "check.h"
-#include "kernels/bf16.h"
 #include "kernels/isa.h"
+#include "kernels/products/bf16.h"
 #include "ops/products/bf16_matmul.h"
 #include "ops/products/linear.h"
 #include "ops/products/quant_linear.h"

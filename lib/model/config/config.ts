@@ -73,7 +73,7 @@ const shapeKinds: OptionKinds<DecoderShape> = {
   ...{ vocabSize: countKind, hiddenSize: countKind, intermediateSize: countKind, numLayers: countKind },
   ...{ numHeads: countKind, numKvHeads: countKind, headDim: countKind, maxPosition: countKind },
   ...{ rmsNormEps: numberIn({ above: 0 }), ropeTheta: numberIn({ above: 0 }), ropeScaling: "object" },
-  ...{ rotaryDim: countKind, slidingRopeTheta: numberIn({ above: 0 }), layerTypes: "object" },
+  ...{ rotaryDim: countKind, slidingRopeTheta: numberIn({ above: 0 }), layerTypes: "list" },
   ...{ slidingWindow: orZero, contextTokens: countKind },
   ...{ qkvBias: "boolean", qkNorm: "boolean", attentionBias: "boolean", mlpBias: "boolean" },
   ...{ tieEmbeddings: "boolean", activation: ["silu", "gelu"], attentionScale: numberIn({ above: 0 }) },

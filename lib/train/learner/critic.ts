@@ -39,10 +39,11 @@ export class Critic extends Learner {
    *   an adapter with dropout
    */
   static async open(policy: Policy, options: LearnerOptions = {}): Promise<Critic> {
+    const settings = adamW(options);
     policyParts(policy, "Critic.open").adapter?.checkTrainable();
     const trunk = await policy.clone();
     const handle = new (native().CriticHandle)();
-    await handle.open(...policyParts(trunk, "critic").handles, adamW(options));
+    await handle.open(...policyParts(trunk, "critic").handles, settings);
     return new Critic(handle, trunk, options);
   }
 

@@ -6,7 +6,7 @@ import type { Model } from "../../model/model.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "../../model/safetensors.ts";
 import { type ModelSizes, numRecomputed } from "../memory/activations.ts";
-import { stateBytes } from "../memory/plan.ts";
+import { numParameters, stateBytes } from "../memory/plan.ts";
 
 /** Settings of AdamW (Loshchilov and Hutter, arXiv 1711.05101). */
 export interface AdamWOptions {
@@ -78,8 +78,10 @@ export function adamW(options: LearnerOptions = {}): NativeAdamW {
 /** Half of what is left beyond gradients and optimiser, whose memory is taken when it is first touched. */
 function activationBudget(policy: Policy, model: Model, options: LearnerOptions): number {
   if (options.activationBytes !== undefined) return options.activationBytes;
-  const dtype = policy === model ? model.dtype : "float32";
-  const states = stateBytes(policy.numParameters, dtype, options);
+  const states =
+    policy === model
+      ? stateBytes(numParameters(model.config), model.dtype, options)
+      : stateBytes(policy.numParameters, "float32", options);
   return Math.max(0, process.availableMemory() - states.gradients - states.optimiser) / 2;
 }
 
@@ -101,7 +103,13 @@ export abstract class Learner {
     this.#activationBytes = activationBudget(policy, model, options);
   }
 
-  /** Layers that make their activations again in a micro-batch's backward pass. @internal */
+  /**
+   * Layers that make their activations again in a micro-batch's backward pass.
+   *
+   * @param batch - the micro-batch, packed
+   * @returns how many, from the first on
+   * @internal
+   */
   protected recomputedIn({ tokens, rows }: NativeBatch): number {
     return numRecomputed(this.#sizes, { tokens: tokens.length, rows: rows.length }, this.#activationBytes);
   }

@@ -153,10 +153,11 @@ export class Trainer extends Learner {
    *   an adapter with dropout
    */
   static async open(policy: Policy, options: LearnerOptions = {}): Promise<Trainer> {
+    const settings = adamW(options);
     const { handles, adapter } = policyParts(policy, "Trainer.open");
     adapter?.checkTrainable();
     const handle = new (native().TrainerHandle)();
-    await handle.open(...handles, adamW(options));
+    await handle.open(...handles, settings);
     return new Trainer(handle, policy, options);
   }
 

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "kernels/attention.h"
-#include "kernels/bf16.h"
 #include "kernels/cpu/exp.h"
 #include "kernels/logprob.h"
-#include "kernels/matmul.h"
+#include "kernels/products/bf16.h"
+#include "kernels/products/matmul.h"
 #include "kernels/rows.h"
 #include "kernels/sampling.h"
 

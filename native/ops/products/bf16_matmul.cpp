@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "kernels/bf16.h"
 #include "kernels/isa.h"
+#include "kernels/products/bf16.h"
 #include "kernels/rows.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/matmul.h"
+#include "kernels/products/matmul.h"
 
 namespace seekrl::ops {
 

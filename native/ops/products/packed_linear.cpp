@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "kernels/packed.h"
+#include "kernels/products/packed.h"
 #include "kernels/rows.h"
 #include "ops/parallel.h"
 

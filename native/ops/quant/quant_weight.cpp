@@ -7,7 +7,7 @@
 #include <array>
 
 #include "base/error.h"
-#include "kernels/bf16.h"
+#include "kernels/products/bf16.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
 

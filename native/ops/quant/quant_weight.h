@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/quant.h"
+#include "kernels/products/quant.h"
 
 namespace seekrl::ops {
 

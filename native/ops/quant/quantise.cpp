@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "kernels/bf16.h"
+#include "kernels/products/bf16.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
 #include "ops/quant/quant_weight.h"

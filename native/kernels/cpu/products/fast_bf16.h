@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "kernels/bf16.h"
 #include "kernels/cpu/lanes.h"
+#include "kernels/products/bf16.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "kernels/cpu/lanes.h"
-#include "kernels/quant.h"
+#include "kernels/products/quant.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
 

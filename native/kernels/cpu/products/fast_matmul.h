@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/products/fast_transpose.h"
-#include "kernels/matmul.h"
+#include "kernels/products/matmul.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
 

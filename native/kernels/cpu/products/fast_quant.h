@@ -5,10 +5,10 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/bf16.h"
 #include "kernels/cpu/lanes.h"
 #include "kernels/cpu/products/fast_codes.h"
-#include "kernels/quant.h"
+#include "kernels/products/bf16.h"
+#include "kernels/products/quant.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
 

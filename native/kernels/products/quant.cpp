@@ -1,12 +1,12 @@
 // Where codes lie, what they mean, and the products written plainly.
-#include "kernels/quant.h"
+#include "kernels/products/quant.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
-#include "kernels/bf16.h"
+#include "kernels/products/bf16.h"
 
 namespace seekrl::kernels {
 

@@ -1,5 +1,5 @@
 // Packing, and the product written plainly.
-#include "kernels/packed.h"
+#include "kernels/products/packed.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "kernels/kernel.h"
-#include "kernels/matmul.h"
+#include "kernels/products/matmul.h"
 
 namespace seekrl::kernels {
 

@@ -1,5 +1,5 @@
 // Our kernel for f32 on the CPU, ATen's ops elsewhere.
-#include "ops/softcap.h"
+#include "ops/elementwise/softcap.h"
 
 #include <ATen/ATen.h>
 

@@ -1,5 +1,5 @@
 // Rounding to bf16, panels of pairs, and the products written plainly.
-#include "kernels/bf16.h"
+#include "kernels/products/bf16.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // The gate: our kernel for f32 on the CPU, a composition of ATen ops elsewhere.
-#include "ops/gate_mul.h"
+#include "ops/elementwise/gate_mul.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>

@@ -1,5 +1,5 @@
 // On the CPU by the threads that run the kernels around it: ATen's own would wait for the next sum on their cores.
-#include "ops/add.h"
+#include "ops/elementwise/add.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>

@@ -1,12 +1,12 @@
 // The straight-through estimator (Bengio et al. 2013, arXiv 1308.3432): rounding counts as the identity.
-#include "ops/round.h"
+#include "ops/elementwise/round.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
-#include "kernels/bf16.h"
+#include "kernels/products/bf16.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
 
