@@ -39,7 +39,11 @@ test("loading a folder takes the weights' own size and a tenth", async () => {
   for (const dtype of ["float32", "bfloat16"] as const) {
     const weights = numParameters(config) * (dtype === "float32" ? 4 : 2);
     const { before: held, peak } = await measurePeak({ folder, dtype });
-    assert.ok(peak - held < 1.1 * weights, `${dtype}: ${(peak - held) / 1e6} MB for ${weights / 1e6} MB`);
+    // 4 MB of code and heap are touched for the first time, whatever the model.
+    assert.ok(
+      peak - held < 1.1 * weights + 4e6,
+      `${dtype}: ${(peak - held) / 1e6} MB for ${weights / 1e6} MB`,
+    );
   }
 });
 
