@@ -161,6 +161,7 @@ Experts Decoder::add_experts(const std::string& prefix, const Expect& expect) {
   };
   // Never in few bits: which experts are chosen hangs on it.
   Experts experts{.router = {add(block + "gate.weight", {config_.num_experts, width}, expect), {}},
+                  .all = {},
                   .num_chosen = config_.num_chosen_experts,
                   .is_normalised = config_.has_normalised_experts};
   for (int64_t e = 0; e < config_.num_experts; ++e) {

@@ -16,9 +16,9 @@ namespace seekrl::engine {
 struct SampleRequest {
   const SamplingOptions* options = nullptr;
   uint64_t seed = 0;
-  std::span<const int64_t> tokens;  // all before the one to be drawn; their number is its position
-  int64_t num_prompt = 0;           // of them, those that stood there before the span began
-  const int32_t* mask = nullptr;    // bit v % 32 of word v / 32: whether token v is allowed; null allows all
+  std::span<const int64_t> tokens = {};  // all before the one to be drawn; their number is its position
+  int64_t num_prompt = 0;                // of them, those that stood there before the span began
+  const int32_t* mask = nullptr;         // bit v % 32 of word v / 32: whether token v is allowed; null allows all
   bool wants_entropy = false;
 };
 

@@ -98,7 +98,9 @@ model::DecoderConfig to_decoder_config(const Napi::Object& object) {
   config.tie_embeddings = bool_of(object, "tieEmbeddings");
   config.rope = to_rope_config(object);
   if (object.Get("slidingRopeTheta").IsNumber()) {
-    config.sliding_rope = model::RopeConfig{.theta = number_of(object, "slidingRopeTheta"), .width = config.rope.width};
+    config.sliding_rope.emplace();
+    config.sliding_rope->theta = number_of(object, "slidingRopeTheta");
+    config.sliding_rope->width = config.rope.width;
   }
   for (const std::string& type : to_texts(object.Get("layerTypes"), "layerTypes")) {
     config.layer_types.push_back(to_layer_type(type));

@@ -11,8 +11,8 @@
 namespace seekrl::ops {
 
 // x: M rows of K floats, contiguous; y: M rows of N floats. bias_N may be null. A row's result depends on that row
-// alone. Codes of 8 and 4 bits: x is rounded to int8 in blocks of 32 (kernels/products/quant.h). NF4: bit for bit the product of
-// bf16 with rows_to_bf16.
+// alone. Codes of 8 and 4 bits: x is rounded to int8 in blocks of 32 (kernels/products/quant.h). NF4: bit for bit the
+// product of bf16 with rows_to_bf16.
 void quant_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& weight, const float* bias_N);
 
 // x_grad_MK = y_grad_MN W, both rounded to bf16; the rounding of x counts as the identity.
