@@ -10,10 +10,12 @@
 
 #include "base/random.h"
 #include "check.h"
+#include "each_isa.h"
 #include "kernels/isa.h"
 #include "kernels/products/bf16.h"
 
 using namespace seekrl;
+using test::with_each_isa;
 
 namespace {
 
@@ -69,17 +71,6 @@ ops::TrainedParameter trained(Form form, bool has_8_bits, Update update = ops::a
 }
 
 uint32_t bits_at(const at::Tensor& x, int64_t i) { return std::bit_cast<uint32_t>(x.const_data_ptr<float>()[i]); }
-
-template <class Body>
-void with_each_isa(const Body& body) {
-  using kernels::Isa;
-  for (const Isa isa : {Isa::kPlain, Isa::kAvx2, Isa::kAvx512}) {
-    if (isa > kernels::best_isa()) continue;
-    kernels::set_isa(isa);
-    body();
-  }
-  kernels::set_isa(kernels::best_isa());
-}
 
 bool same(const ops::TrainedParameter& a, const ops::TrainedParameter& b) {
   const auto equal = [](const at::Tensor& x, const at::Tensor& y) {

@@ -7,10 +7,13 @@
 
 #include "base/random.h"
 #include "check.h"
+#include "each_isa.h"
 #include "kernels/isa.h"
 
 using namespace seekrl;
 using namespace seekrl::kernels;
+using test::same_bits;
+using test::with_each_isa;
 
 namespace {
 
@@ -60,16 +63,6 @@ struct Rule {
   int64_t window;
 };
 constexpr Rule kRules[] = {{0, 0}, {0, 1}, {0, 37}, {2.0f, 0}, {2.0f, 70}};
-
-template <class Body>
-void with_each_isa(const Body& body) {
-  for (const Isa isa : {Isa::kPlain, Isa::kAvx2, Isa::kAvx512}) {
-    if (isa > best_isa()) continue;
-    set_isa(isa);
-    body();
-  }
-  set_isa(best_isa());
-}
 
 }  // namespace
 

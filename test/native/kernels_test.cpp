@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "check.h"
+#include "each_isa.h"
 #include "emulated_unit.h"
 #include "kernels/attention.h"
 #include "kernels/cpu/exp.h"
@@ -21,6 +22,8 @@
 
 using namespace seekrl;
 using namespace seekrl::kernels;
+using test::same_bits;
+using test::with_each_isa;
 
 namespace {
 
@@ -30,21 +33,6 @@ Floats random_floats(int64_t count, uint64_t stream) {
   Floats values(count);
   for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(normal_pair(7, stream, i).first);
   return values;
-}
-
-bool same_bits(const Floats& a, const Floats& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-// Runs `body` with each instruction set this processor has.
-template <class Body>
-void with_each_isa(const Body& body) {
-  for (const Isa isa : {Isa::kPlain, Isa::kAvx2, Isa::kAvx512}) {
-    if (isa > best_isa()) continue;
-    set_isa(isa);
-    body();
-  }
-  set_isa(best_isa());
 }
 
 struct Product {

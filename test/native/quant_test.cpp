@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "check.h"
+#include "each_isa.h"
 #include "kernels/isa.h"
 #include "kernels/products/bf16.h"
 #include "ops/products/bf16_matmul.h"
@@ -23,27 +24,15 @@ using namespace seekrl;
 using namespace seekrl::kernels;
 using ops::QuantKind;
 using ops::QuantWeight;
+using test::same_bits;
+using test::with_each_isa;
 
 namespace {
 
 using Floats = std::vector<float>;
 
-bool same_bits(const Floats& a, const Floats& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   return a.sizes() == b.sizes() && std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
-}
-
-template <class Body>
-void with_each_isa(const Body& body) {
-  for (const Isa isa : {Isa::kPlain, Isa::kAvx2, Isa::kAvx512}) {
-    if (isa > best_isa()) continue;
-    set_isa(isa);
-    body();
-  }
-  set_isa(best_isa());
 }
 
 // Random codes of any form.

@@ -12,12 +12,14 @@
 
 #include "base/random.h"
 #include "check.h"
+#include "each_isa.h"
 #include "engine/sampling/bound.h"
 #include "kernels/isa.h"
 #include "kernels/sampling.h"
 
 using namespace seekrl;
 using namespace seekrl::engine;
+using test::with_each_isa;
 
 namespace {
 
@@ -27,16 +29,6 @@ Floats random_row(int64_t size, uint64_t stream, double spread) {
   Floats values(size);
   for (int64_t i = 0; i < size; ++i) values[i] = static_cast<float>(spread * normal_pair(3, stream, i).first);
   return values;
-}
-
-template <class Body>
-void with_each_isa(const Body& body) {
-  for (const auto isa : {kernels::Isa::kPlain, kernels::Isa::kAvx2, kernels::Isa::kAvx512}) {
-    if (isa > kernels::best_isa()) continue;
-    kernels::set_isa(isa);
-    body();
-  }
-  kernels::set_isa(kernels::best_isa());
 }
 
 Floats weights_of(const Floats& logits, float inverse_temperature = 1) {
