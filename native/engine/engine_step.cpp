@@ -1,6 +1,7 @@
 // The step: choose rows, run them, sample, report.
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,10 @@
 // The paged kernel on the CPU; elsewhere ATen attends over gathered keys and values.
 #include "engine/paged_attention.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <type_traits>

@@ -1,7 +1,8 @@
 // One forward over the flat list of tokens; the head sees only the rows that need a token.
 #include "engine/runner.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
 
 #include "ops/elementwise/softcap.h"
 #include "ops/products/linear.h"

@@ -1,8 +1,9 @@
 // Spans of one packed forward; of the last layer only the rows that pooling reads.
 #include "model/decoder_encoder.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/tensor.h>
 
 #include "base/error.h"
 

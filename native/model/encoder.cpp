@@ -1,8 +1,10 @@
 // The forward pass over packed texts, kernel by kernel, and where its weights come from.
 #include "model/encoder.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <cmath>

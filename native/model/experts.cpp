@@ -1,7 +1,14 @@
 // Tokens are put in the order of their experts, each expert sees its own together, and the results go back in order.
 #include "model/experts.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/argsort.h>
+#include <ATen/ops/bincount.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/floor_divide.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/topk.h>
 
 #include "ops/elementwise/add.h"
 #include "ops/elementwise/gate_mul.h"

@@ -1,8 +1,11 @@
 // One forward over the ids as a single span.
 #include "model/score.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 
 #include "base/error.h"
 #include "ops/token_logprob.h"

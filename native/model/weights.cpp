@@ -1,8 +1,11 @@
 // Weights are copied out of the mapped file, since training changes them.
 #include "model/weights.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/from_blob.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // The lists that lib/model's safetensors reader makes, and the numbers of a tensor.
 #include "node/tensor_values.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include "base/error.h"
 #include "node/values.h"

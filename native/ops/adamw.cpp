@@ -1,7 +1,11 @@
 // Our kernel on the CPU, which passes over each parameter once; libtorch's fused kernel elsewhere.
 #include "ops/adamw.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>

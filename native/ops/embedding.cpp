@@ -1,7 +1,8 @@
 // Backward adds each row's gradient where it belongs, and makes no other of the vocabulary's size.
 #include "ops/embedding.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/embedding.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "ops/gradient.h"

@@ -1,7 +1,8 @@
 // A sum is attached when the weight has an f32 gradient already.
 #include "ops/gradient.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
 
 namespace seekrl::ops {
 

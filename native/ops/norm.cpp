@@ -1,7 +1,8 @@
 // Sums of blocks on the CPU, added in their order; ATen's reduction elsewhere.
 #include "ops/norm.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/linalg_vector_norm.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,13 @@
 // The norm: our kernel for f32 on the CPU, a composition of ATen ops elsewhere.
 #include "ops/rms_norm.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/promote_types.h>
+#include <ATen/ops/rsqrt.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>

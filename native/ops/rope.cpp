@@ -1,7 +1,10 @@
 // Rotation: our kernel for f32 on the CPU, a composition of ATen ops in f32 elsewhere.
 #include "ops/rope.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>

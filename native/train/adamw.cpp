@@ -1,7 +1,7 @@
 // The norm over all gradients, then one pass over each parameter.
 #include "train/adamw.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>

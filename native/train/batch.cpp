@@ -1,7 +1,8 @@
 // Checks of a packed batch and its way into tensors.
 #include "train/batch.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/tensor.h>
 
 #include "base/error.h"
 

@@ -1,8 +1,9 @@
 // The critic's forward, loss and update.
 #include "train/critic.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
 
 #include <utility>
 

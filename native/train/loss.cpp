@@ -1,7 +1,13 @@
 // Losses as a few operations over the rows of a micro-batch; autograd gives their gradients.
 #include "train/loss.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/max.h>
+#include <ATen/ops/min.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include "base/error.h"
 

@@ -1,7 +1,7 @@
 // One packed forward, the loss on its rows, the backward, and the update.
 #include "train/trainer.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
 #include <utility>

@@ -1,7 +1,13 @@
 // AdamW's kernel against libtorch's fused one, and every form of weights and moments against f32.
 #include "ops/adamw.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
 
 #include <bit>
 #include <cmath>

@@ -2,7 +2,11 @@
 // what the formulas say.
 #include "kernels/products/quant.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
 
 #include <algorithm>
 #include <cmath>

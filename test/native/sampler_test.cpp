@@ -1,7 +1,8 @@
 // The sampler against plain definitions in double, over a sorted row.
 #include "engine/sampling/sampler.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
 
 #include <algorithm>
 #include <cmath>

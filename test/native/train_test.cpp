@@ -1,5 +1,6 @@
 // Training that is interrupted: by a backward that fails, and by memory that ends while an optimiser is made.
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/equal.h>
 #include <c10/core/CPUAllocator.h>
 
 #include <memory>

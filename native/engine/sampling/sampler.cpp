@@ -1,7 +1,7 @@
 // One pass for the maximum, one for the weights, one for the sums of those kept; the draw then walks a single block.
 #include "engine/sampling/sampler.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include <algorithm>
 #include <cmath>

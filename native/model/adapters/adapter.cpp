@@ -1,8 +1,10 @@
 // Where an adapter's numbers come from, and which projection they belong to.
 #include "model/adapters/adapter.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Neighbours of one adapter are one product.
 #include "model/adapters/adapter_rows.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
 

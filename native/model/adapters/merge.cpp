@@ -1,7 +1,7 @@
 // One small product for each target.
 #include "model/adapters/merge.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
 #include "base/error.h"

@@ -1,7 +1,8 @@
 // Rows are widened to f32, and rounded once to a value's dtype.
 #include "model/gguf/stored_rows.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,10 @@
 // The table is computed by the C library in double, one entry at a time.
 #include "model/rope/rope_table.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,8 @@
 // Models for JavaScript: made, read and written on the device queue.
 #include "node/model/model_api.h"
 
-#include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
 
 #include "base/error.h"
 #include "model/score.h"

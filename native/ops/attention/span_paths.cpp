@@ -1,7 +1,8 @@
 // Copies of runs of rows, and their sums.
 #include "ops/attention/span_paths.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <cstring>

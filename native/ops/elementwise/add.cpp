@@ -1,7 +1,9 @@
 // On the CPU by the threads that run the kernels around it: ATen's own would wait for the next sum on their cores.
 #include "ops/elementwise/add.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>

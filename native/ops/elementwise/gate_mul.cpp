@@ -1,7 +1,11 @@
 // The gate: our kernel for f32 on the CPU, a composition of ATen ops elsewhere.
 #include "ops/elementwise/gate_mul.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/silu.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // The straight-through estimator (Bengio et al. 2013, arXiv 1308.3432): rounding counts as the identity.
 #include "ops/elementwise/round.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Our kernel for f32 on the CPU, ATen's ops elsewhere.
 #include "ops/elementwise/softcap.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include <algorithm>
 

@@ -1,7 +1,8 @@
 // How the products are cut into items that threads claim, so that what an item reads again stays in its cache.
 #include "ops/products/bf16_matmul.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 

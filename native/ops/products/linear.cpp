@@ -1,7 +1,9 @@
 // The linear op: our kernels on the CPU, where a row's bits must not depend on its batch; ATen's elsewhere.
 #include "ops/products/linear.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <optional>

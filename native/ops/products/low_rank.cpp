@@ -1,7 +1,10 @@
 // Our kernels on the CPU, where activations are f32 whatever the weights are; ATen's elsewhere.
 #include "ops/products/low_rank.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "base/error.h"

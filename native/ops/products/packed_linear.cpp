@@ -1,7 +1,7 @@
 // Panels of outputs are the items that threads claim; the activation follows while a panel's block is in the cache.
 #include "ops/products/packed_linear.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include <algorithm>
 

@@ -1,7 +1,8 @@
 // Columns of outputs are the items that threads claim; NF4 becomes bf16 a few rows at a time, in the cache.
 #include "ops/products/quant_linear.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 #include <torch/custom_class.h>
 
 #include <algorithm>

@@ -1,7 +1,9 @@
 // The arrays of a weight in few bits.
 #include "ops/quant/quant_weight.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <array>

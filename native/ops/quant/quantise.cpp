@@ -1,5 +1,5 @@
 // From f32 to few bits, rows at a time.
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include <algorithm>
 #include <array>
