@@ -8,8 +8,9 @@ import type { Model } from "../model/model.ts";
 import { type Policy, policyParts } from "../model/policy.ts";
 import { checkIds } from "./check-ids.ts";
 import { Constraints } from "./constraint/constraints.ts";
-import { Sequence, type SequenceHome } from "./sequence.ts";
+import { Sequence } from "./sequence.ts";
 import type { SequenceEvent } from "./sequence-event.ts";
+import type { OpenSequence, SequenceHome } from "./sequence-home.ts";
 import { checkSeed } from "./span.ts";
 import { checkTokenTable, packBytes, type TokenTable } from "./vocabulary.ts";
 
@@ -117,10 +118,10 @@ const finishes = [undefined, "length", "stopId", "stopString", "aborted", "faile
  */
 export class Engine {
   readonly #home: EngineHome;
-  readonly #sequences: Map<number, Sequence>;
+  readonly #sequences: Map<number, OpenSequence>;
   #closing: Promise<void> | undefined;
 
-  private constructor(home: EngineHome, sequences: Map<number, Sequence>) {
+  private constructor(home: EngineHome, sequences: Map<number, OpenSequence>) {
     this.#home = home;
     this.#sequences = sequences;
   }
@@ -143,7 +144,7 @@ export class Engine {
     const sizes = sizesOf(model, options);
     const { maxTokens } = sizes;
     const { contextTokens, vocabSize } = model.config;
-    const sequences = new Map<number, Sequence>();
+    const sequences = new Map<number, OpenSequence>();
     const handle = new (native().EngineHandle)((event) => deliver(event, sequences));
     await handle.start(model.handle, sizes, packBytes(tokenizer));
     let numOpened = 0;
@@ -263,7 +264,7 @@ function defaultBlocks(
   return Math.max(1, Math.min(fitting, useful));
 }
 
-function deliver(event: NativeEngineEvent, sequences: ReadonlyMap<number, Sequence>): void {
+function deliver(event: NativeEngineEvent, sequences: ReadonlyMap<number, OpenSequence>): void {
   let start = 0;
   for (const [i, id] of event.sequences.entries()) {
     const end = start + event.counts[i]!;

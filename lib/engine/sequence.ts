@@ -1,13 +1,14 @@
 /** A growing list of tokens that the engine continues, whose keys and values stay cached between calls. */
-import type { NativeEngine } from "../base/addon/engines.ts";
 import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { handled, handledSteps, streamed } from "../base/streamed.ts";
 import type { Policy } from "../model/policy.ts";
 import { checkIds } from "./check-ids.ts";
 import type { Constraint } from "./constraint/constraint.ts";
-import type { Constraints, TextMatcher } from "./constraint/constraints.ts";
+import type { TextMatcher } from "./constraint/constraints.ts";
+import { PendingSpan } from "./pending-span.ts";
 import { emptySpan, join, type SequenceEvent, toSpan } from "./sequence-event.ts";
+import { checkRoom, type SequenceHome } from "./sequence-home.ts";
 import {
   checkSeed,
   checkSeedOptions,
@@ -20,42 +21,11 @@ import {
 } from "./span.ts";
 import { TokenList } from "./token-list.ts";
 
-/** What a sequence needs of its engine. */
-export interface SequenceHome {
-  readonly native: NativeEngine;
-  /** Longest sequence, and why. */
-  readonly maxTokens: number;
-  readonly isBoundByCache: boolean;
-  /** Where there is a tokenizer. */
-  readonly constraints?: Constraints;
-  readonly vocabulary: {
-    readonly eosIds: readonly number[];
-    readonly hasBytes: boolean;
-    readonly size: number;
-  };
-  /** The number and the seed of the next sequence. */
-  next(): { readonly id: number; readonly seed: number };
-  add(id: number, sequence: Sequence): void;
-  remove(id: number): void;
-}
-
 /** What a sequence begins with. */
 interface SequenceStart {
   readonly tokens: Int32Array;
   /** What it runs through. */
   readonly policy: Policy;
-}
-
-interface Pending {
-  /** Whether the tokens are sampled, and so become the sequence's, rather than scored. */
-  readonly isSampled: boolean;
-  readonly hasEntropies: boolean;
-  readonly chunks: SpanChunk[];
-  readonly onChunk: ((chunk: SpanChunk) => void) | undefined;
-  /** Told of tokens that are not the last. */
-  readonly onMore: ((ids: Int32Array) => void) | undefined;
-  resolve(event: SequenceEvent): void;
-  reject(error: Error): void;
 }
 
 /** Who follows a span while it comes. */
@@ -87,7 +57,7 @@ export class Sequence {
   readonly #id: number;
   readonly #policy: Policy;
   readonly #tokens: TokenList;
-  #pending: Pending | undefined;
+  #pending: PendingSpan | undefined;
   #isClosed = false;
   /** A constraint is compiled for a span that has not begun. */
   #isOpening = false;
@@ -216,31 +186,17 @@ export class Sequence {
   receive(event: SequenceEvent): void {
     const pending = this.#pending;
     if (pending === undefined) return;
-    if (event.ids.length > 0) {
-      const { ids, logprobs, entropies } = event;
-      const chunk = { ids, logprobs, entropies: pending.hasEntropies ? entropies : undefined };
-      if (pending.isSampled) this.#tokens.add(ids);
-      pending.chunks.push(chunk);
-      pending.onChunk?.(chunk);
-    }
-    if (event.finish === undefined) {
-      pending.onMore?.(event.ids);
-      return;
-    }
+    if (pending.isSampled) this.#tokens.add(event.ids);
+    pending.take(event);
+    if (event.finish === undefined) return;
     this.#pending = undefined;
-    if (this.#isClosed) {
-      this.#home.remove(this.#id);
-      pending.reject(new SeekError("ERR_ABORTED", "sequence: closed while it generated"));
-    } else if (event.finish === "failed") {
-      pending.reject(event.error ?? new SeekError("ERR_INTERNAL", "engine: a step failed"));
-    } else {
-      pending.resolve(event);
-    }
+    if (this.#isClosed) this.#home.remove(this.#id);
+    pending.end(event, this.#isClosed);
   }
 
   async #start(options: GenerateOptions, reader?: SpanReader): Promise<Span> {
     this.#requireIdle("generate");
-    this.#requireRoom(1);
+    checkRoom(this.#home, this.#tokens.length, 1);
     const full = fullOptions(options, this.#home.vocabulary);
     const matcher = options.constraint && (await this.#openMatcher(options.constraint, full.stopIds));
     const isBoth = reader !== undefined && options.signal !== undefined;
@@ -277,8 +233,12 @@ export class Sequence {
         maskWords: matcher ? Math.ceil(this.#home.vocabulary.size / 32) : 0,
       });
       void sendMask(new Int32Array());
-      const kind = { isSampled: true, hasEntropies: full.entropies };
-      const [chunks, event] = await this.#await(kind, onChunk, sendMask);
+      const [chunks, event] = await this.#await({
+        isSampled: true,
+        hasEntropies: full.entropies,
+        onChunk,
+        onMore: sendMask,
+      });
       if (fault !== undefined) throw fault;
       return toSpan(chunks, full, event, this.#home.vocabulary.eosIds);
     } finally {
@@ -318,38 +278,20 @@ export class Sequence {
   }
 
   async #score(tokens: Int32Array): Promise<Scores> {
-    this.#requireRoom(tokens.length);
+    checkRoom(this.#home, this.#tokens.length, tokens.length);
     this.#home.native.score(this.#id, tokens);
     const [chunks] = await this.#await({ isSampled: false, hasEntropies: true });
     return { logprobs: join(chunks, "logprobs"), entropies: join(chunks, "entropies") };
   }
 
-  #await(
-    kind: Pick<Pending, "isSampled" | "hasEntropies">,
-    onChunk?: (chunk: SpanChunk) => void,
-    onMore?: (ids: Int32Array) => void,
-  ): Promise<[SpanChunk[], SequenceEvent]> {
-    const chunks: SpanChunk[] = [];
-    return new Promise((resolve, reject) => {
-      const done = (event: SequenceEvent): void => resolve([chunks, event]);
-      this.#pending = { ...kind, chunks, onChunk, onMore, resolve: done, reject };
-    });
+  #await(kind: ConstructorParameters<typeof PendingSpan>[0]): PendingSpan["done"] {
+    this.#pending = new PendingSpan(kind);
+    return this.#pending.done;
   }
 
   #requireIdle(what: string): void {
     if (this.#isClosed) throw new SeekError("ERR_STATE", `sequence: ${what} after close`);
     if (this.#pending !== undefined || this.#isOpening)
       throw new SeekError("ERR_STATE", `sequence: ${what} while it generates`);
-  }
-
-  #requireRoom(numMore: number): void {
-    const { maxTokens, isBoundByCache } = this.#home;
-    if (this.#tokens.length > 0 && this.#tokens.length + numMore <= maxTokens) return;
-    const code = isBoundByCache && this.#tokens.length > 0 ? "ERR_MEMORY" : "ERR_RANGE";
-    const bound = isBoundByCache ? "the cache's blocks" : "the model's longest context";
-    throw new SeekError(
-      code,
-      `sequence: expected 1 to ${maxTokens - numMore} tokens before ${numMore} more (${bound}), got ${this.#tokens.length}`,
-    );
   }
 }

@@ -1,0 +1,24 @@
+// The engine's options, counters and reports as JavaScript values.
+#pragma once
+
+#include <napi.h>
+
+#include "engine/engine.h"
+
+namespace seekrl::node {
+
+// {numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows, promptLookup}
+engine::EngineOptions to_engine_options(const Napi::Object& object);
+
+// {bytes: Uint8Array, starts: Int32Array}
+engine::TokenBytes to_token_bytes(const Napi::Object& object);
+
+// {maxTokens, sampling, stopIds, stop, isStreamed, entropies, maskWords}
+engine::GenerateOptions to_generate_options(const Napi::Object& object);
+
+// {sequences, counts, finishes, stopIndices, cutBytes, versions, tokens, logprobs, entropies, errors}
+Napi::Object from_report(Napi::Env env, const engine::Report& report);
+
+Napi::Object from_stats(Napi::Env env, const engine::EngineStats& stats);
+
+}  // namespace seekrl::node

@@ -1,0 +1,35 @@
+/**
+ * Runs the native tests under AddressSanitizer and UBSan: `node scripts/sanitize.mjs [test name part]...`.
+ *
+ * They are built in build/sanitize against the libtorch of the last `npm run build`; libtorch itself is not instrumented.
+ */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const folder = join(root, "build", "sanitize");
+
+function run(program, args, env = {}) {
+  const { status } = spawnSync(program, args, {
+    cwd: root,
+    stdio: "inherit",
+    env: { ...process.env, ...env },
+  });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+const libtorch = JSON.parse(readFileSync(join(root, "build", "libtorch.json"), "utf8")).folder;
+const jobs = process.env.SEEKRL_BUILD_JOBS ?? String(availableParallelism());
+run("cmake", [
+  ...["-S", root, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DSEEKRL_SANITIZE=ON"],
+  `-DSEEKRL_LIBTORCH=${libtorch}`,
+]);
+run("cmake", ["--build", folder, "--target", "seekrl_test", "--parallel", jobs]);
+// What libtorch keeps until the process ends is no leak of ours, and its vectors are not annotated.
+run(join(folder, "seekrl_test"), process.argv.slice(2), {
+  ASAN_OPTIONS: "detect_leaks=0:detect_container_overflow=0",
+  UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1",
+});
