@@ -6,7 +6,8 @@ import ts from "typescript";
 import { z } from "zod";
 import { HashedEmbedder } from "../lib/embed/hashed-embedder.ts";
 import { VectorIndex } from "../lib/search/vector-index.ts";
-import { writeTinyModel } from "./cli/tiny-folder.ts";
+import { byteAlphabet, writeTinyModel } from "./cli/tiny-folder.ts";
+import { writeGguf } from "./model/gguf/fixture.ts";
 import { projectRoot } from "./project.ts";
 import type { everything } from "./public.ts";
 import { retrieveReply, startFaultServer } from "./remote/fault-server.ts";
@@ -19,6 +20,14 @@ const passages = [
   { id: "2", title: "Prodigal Son", text: "Jesus told the story of the prodigal son." },
 ];
 const questions = [{ id: "a", question: "capital of France?", answers: ["Paris"] }];
+
+/** The tokenizer of `writeTinyModel` as a GGUF file has it. */
+const bytesAsGguf = {
+  "tokenizer.ggml.model": "gpt2",
+  "tokenizer.ggml.pre": "gpt-2",
+  "tokenizer.ggml.tokens": [...byteAlphabet(), "<|end|>"],
+  "tokenizer.ggml.eos_token_id": 256,
+};
 
 function jsonLines(rows: readonly object[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
@@ -36,6 +45,8 @@ export async function prepareExamples(
   await writeFile(join(folder, "passages.jsonl"), jsonLines(passages));
   await writeFile(join(folder, "questions.jsonl"), jsonLines(questions));
   await mkdir(join(folder, "runs"), { recursive: true });
+  await mkdir(join(folder, "documents"));
+  await writeFile(join(folder, "documents", "lamp.txt"), "The keeper buys oil. He lights the lamp.");
   await lib.buildIndex({ corpus: passages, out: join(folder, "index") });
   const model = await lib.Model.load(join(folder, "models", "qwen2.5-0.5b"));
   const tokenizer = await lib.Tokenizer.load(join(folder, "models", "qwen2.5-0.5b"));
@@ -56,6 +67,8 @@ export async function prepareExamples(
   const tokens = Int32Array.of(65, 66, 67, 68);
   const [rows, weights] = [Int32Array.of(1, 2), Float32Array.of(0.5, 0.5)];
   const sequences = [{ tokens, rows, weights }];
+  const gguf = join(folder, "models", "qwen2.5-0.5b-instruct-q8_0.gguf");
+  await writeGguf(gguf, model, { type: "F32", tokenizer: bytesAsGguf });
   const trainer = await lib.Trainer.open(await model.clone());
   const values = {
     model,
@@ -69,6 +82,9 @@ export async function prepareExamples(
     question,
     trajectory,
   };
+  const { format, sampling, reward } = recipe;
+  const own = { format, limits, sampling, reward, myAgent: agent, schema: z.object({ answer: z.string() }) };
+  const sequence = engine.open(tokenizer.encode("The answer:"));
   const training = { trainer, tokens, rows, weights, sequences, stream: [tokens] };
   return {
     assert,
@@ -78,6 +94,8 @@ export async function prepareExamples(
     process: { stdout: { write: () => {} } },
     ...values,
     ...training,
+    ...own,
+    sequence,
     ...{ embedder, index, servers: [retriever, database, elasticsearch, qdrant, site] },
     retrieverUrl: retriever.url,
     databaseUrl: database.url,

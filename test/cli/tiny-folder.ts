@@ -5,7 +5,7 @@ import { native } from "../../lib/base/addon/native.ts";
 import { Model } from "../../lib/model/model.ts";
 
 /** GPT-2's byte alphabet: every byte as one printable character. */
-function byteAlphabet(): string[] {
+export function byteAlphabet(): string[] {
   const isPrintable = (byte: number): boolean =>
     (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
   let next = 256;

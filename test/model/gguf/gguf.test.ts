@@ -8,6 +8,7 @@ import { readGguf } from "../../../lib/base/gguf/gguf.ts";
 import type { GgufValue } from "../../../lib/base/gguf/gguf-cursor.ts";
 import { Engine } from "../../../lib/engine/engine.ts";
 import { Model } from "../../../lib/model/model.ts";
+import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import { readSentencePieceModel } from "../../../lib/text/tokenizers/sentencepiece/sentencepiece-model.ts";
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { runCli } from "../../cli/run-cli.ts";
@@ -202,6 +203,8 @@ test("a BPE vocabulary is read with its merges, marks and template", async () =>
     "tokenizer.ggml.merges": ["h e", "l l", "he ll", "hell o", "\u0120 w"],
     "tokenizer.ggml.bos_token_id": id("<|bos|>"),
     "tokenizer.ggml.eos_token_id": id("<|end|>"),
+    "tokenizer.chat_template":
+      "{{ bos_token }}{% for message in messages %}{{ message.content }}{{ eos_token }}{% endfor %}",
   };
   await writeFile(path, ggufBytes(metadata, []));
   const tokenizer = await Tokenizer.load(path);
@@ -210,6 +213,8 @@ test("a BPE vocabulary is read with its merges, marks and template", async () =>
   assert.equal(tokenizer.decode(ids), "hello wo<|end|>");
   assert.deepEqual(tokenizer.eosIds, [id("<|end|>")]);
   assert.deepEqual([...tokenizer.encode("hello", { beginsText: true })], [id("<|bos|>"), id("hello")]);
+  const template = await ChatTemplate.load(path);
+  assert.equal(template?.render([{ role: "user", content: "hello" }]), "<|bos|>hello<|end|>");
   await writeFile(path, ggufBytes({ ...metadata, "tokenizer.ggml.pre": "tekken" }, []));
   await assert.rejects(Tokenizer.load(path), { code: "ERR_FORMAT", message: /tokenizer.ggml.pre.*tekken/ });
 });
