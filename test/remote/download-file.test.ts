@@ -63,7 +63,13 @@ test("what breaks off is resumed, in one call and in the next", async () => {
   const { path } = await fetch(hub);
   assert.deepEqual(await readFile(path), content);
   const ranges = hub.asked.filter(({ host }) => host === "store").map(({ headers }) => headers.range);
-  assert.deepEqual(ranges, [undefined, "bytes=100000-", "bytes=150000-"]);
+  // What had arrived when the connection broke may not have been read to its end.
+  const [first, ...offsets] = ranges.map((range) => range && Number(/^bytes=(\d+)-$/.exec(range)?.[1]));
+  const [resumed = 0, again = 0] = offsets as number[];
+  assert.equal(first, undefined);
+  assert.equal(offsets.length, 2);
+  assert.ok(resumed > 0 && resumed <= 100_000, String(resumed));
+  assert.ok(again > resumed && again <= resumed + 50_000, String(again));
 });
 
 test("a part that is whole already is asked for nothing more", async () => {
