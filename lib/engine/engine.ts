@@ -146,7 +146,8 @@ export class Engine {
     const { contextTokens, vocabSize } = model.config;
     const sequences = new Map<number, OpenSequence>();
     const handle = new (native().EngineHandle)((event) => deliver(event, sequences));
-    await handle.start(model.handle, sizes, packBytes(tokenizer));
+    const packed = packBytes(tokenizer);
+    await handle.start(model.handle, sizes, packed);
     let numOpened = 0;
     return new Engine(
       {
@@ -154,7 +155,7 @@ export class Engine {
         maxTokens,
         isBoundByCache: maxTokens < contextTokens,
         vocabulary: { eosIds: tokenizer?.eosIds ?? [], hasBytes: tokenizer !== undefined, size: vocabSize },
-        ...(tokenizer && { constraints: new Constraints(tokenizer, vocabSize) }),
+        ...(tokenizer && { constraints: new Constraints(tokenizer, packed, vocabSize) }),
         model,
         adapter,
         next: () => ({ id: numOpened, seed: seed + numOpened++ }),
@@ -223,6 +224,7 @@ export class Engine {
   async #close(): Promise<void> {
     for (const sequence of [...this.#sequences.values()]) sequence.close();
     await this.#home.native.close();
+    await this.#home.constraints?.close();
   }
 
   #adapterOf(chosen: OpenOptions["adapter"]): Adapter | undefined {

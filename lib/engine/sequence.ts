@@ -5,7 +5,7 @@ import { handled, handledSteps, streamed } from "../base/streamed.ts";
 import type { Policy } from "../model/policy.ts";
 import { checkIds } from "./check-ids.ts";
 import type { Constraint } from "./constraint/constraint.ts";
-import type { TextMatcher } from "./constraint/constraints.ts";
+import type { FollowedText } from "./constraint/grammars.ts";
 import { PendingSpan } from "./pending-span.ts";
 import { emptySpan, join, type SequenceEvent, toSpan } from "./sequence-event.ts";
 import { checkRoom, type SequenceHome } from "./sequence-home.ts";
@@ -31,7 +31,7 @@ interface SequenceStart {
 /** Who follows a span while it comes. */
 interface Followers {
   readonly signal: AbortSignal | undefined;
-  readonly matcher: TextMatcher | undefined;
+  readonly matcher: FollowedText | undefined;
   readonly onChunk: ((chunk: SpanChunk) => void) | undefined;
 }
 
@@ -247,7 +247,7 @@ export class Sequence {
   }
 
   /** @throws ERR_ARGUMENT for a constraint that cannot be read; ERR_ABORTED when the sequence is closed meanwhile */
-  async #openMatcher(constraint: Constraint, stopIds: readonly number[]): Promise<TextMatcher | undefined> {
+  async #openMatcher(constraint: Constraint, stopIds: readonly number[]): Promise<FollowedText | undefined> {
     this.#isOpening = true;
     try {
       const matcher = await this.#home.constraints?.open(constraint, stopIds);

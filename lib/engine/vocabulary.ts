@@ -15,7 +15,7 @@ export interface TokenTable {
 }
 
 /** The bytes of all tokens, one after another: token t is `bytes[starts[t]]` to before `bytes[starts[t + 1]]`. */
-interface PackedBytes {
+export interface PackedBytes {
   readonly bytes: Uint8Array;
   readonly starts: Int32Array;
 }

@@ -156,6 +156,14 @@ test("a sequence that is closed while its grammar compiles rejects as aborted", 
   await assert.rejects(span, { code: "ERR_ABORTED" });
 });
 
+test("an engine that is closed while its first grammar compiles ends the thread", async () => {
+  const fresh = await Engine.open(model, { tokenizer: letters });
+  const span = fresh.open(start).generate({ maxTokens: 1, constraint: { regex: "a" } });
+  const refused = assert.rejects(span, { code: "ERR_ABORTED" });
+  await fresh.close();
+  await refused;
+});
+
 test("a mask that is late holds up its own sequence only, and costs no steps", async () => {
   const told = new Map<number, number[]>();
   const finished = new Map<number, number>();

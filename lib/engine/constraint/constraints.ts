@@ -1,41 +1,30 @@
-/** Compiles constraints for a vocabulary and follows the texts that are held to them. */
-import type { CompiledGrammar, GrammarCompiler, GrammarMatcher } from "@mlc-ai/web-xgrammar";
+/** Constraints as an engine asks for them; the grammars behind them live on a thread of their own. */
+import { Worker } from "node:worker_threads";
 import { SeekError } from "../../base/errors.ts";
-import { byteLevelOf } from "../../text/tokenizers/byte-alphabet.ts";
-import type { TokenTable } from "../vocabulary.ts";
+import type { PackedBytes, TokenTable } from "../vocabulary.ts";
 import type { Constraint } from "./constraint.ts";
-import { checkReadable, openInstance } from "./xgrammar.ts";
+import type { GrammarReply, GrammarTask } from "./grammar-thread.ts";
+import type { FollowedText, GrammarVocabulary } from "./grammars.ts";
 
-/** White space between the parts of JSON: enough for a usual layout, too little for a model to lose itself in. */
-const mostSpaces = 16;
-
-/** Grammars that stay compiled, the latest used. */
-const mostCompiled = 32;
-
-/** A text so far. */
-export interface TextMatcher {
-  /** Goes on with ids that the mask allowed, and gives the next mask: bit id % 32 of word id / 32, i32 [V / 32]. */
-  next(ids: Int32Array): Promise<Int32Array>;
-  close(): void;
+interface Waiting {
+  resolve(mask: Int32Array): void;
+  reject(error: Error): void;
 }
 
-/** What an instance of the library holds for one vocabulary. */
-interface Library {
-  readonly matchers: typeof GrammarMatcher;
-  readonly compiler: GrammarCompiler;
-}
+const nothing = new Int32Array();
 
-/** The constraints of one engine. */
+/** The constraints of one engine. The thread starts with the first of them and keeps the process alive while it works. */
 export class Constraints {
-  readonly #table: TokenTable;
-  readonly #vocabSize: number;
-  readonly #compiled = new Map<string, Promise<CompiledGrammar>>();
-  #library: Promise<Library> | undefined;
+  readonly #vocabulary: GrammarVocabulary;
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker | undefined;
+  #numTasks = 0;
 
   /** `vocabSize` is the model's, which may be more than the tokenizer's. */
-  constructor(table: TokenTable, vocabSize: number) {
-    this.#table = table;
-    this.#vocabSize = vocabSize;
+  constructor(table: TokenTable, packed: PackedBytes, vocabSize: number) {
+    const ids = Array.from({ length: table.vocabSize }, (_, id) => id);
+    const markIds = ids.filter((id) => table.isSpecial(id));
+    this.#vocabulary = { ...packed, vocabSize, eosIds: [...table.eosIds], markIds };
   }
 
   /**
@@ -45,66 +34,52 @@ export class Constraints {
    * @param stopIds - end the text
    * @throws ERR_ARGUMENT for a constraint that cannot be read
    */
-  async open(constraint: Constraint, stopIds: readonly number[]): Promise<TextMatcher> {
-    this.#library ??= this.#open();
-    const { matchers, compiler } = await this.#library;
-    const followed = await matchers.createGrammarMatcher(await this.#compile(constraint, compiler), [
-      ...stopIds,
-    ]);
+  async open(constraint: Constraint, stopIds: readonly number[]): Promise<FollowedText> {
+    const text = this.#numTasks;
+    await this.#ask({ kind: "open", text, constraint: JSON.stringify(constraint), stopIds: [...stopIds] });
     return {
-      next: (ids) => {
-        const wrong = ids.find((id) => !followed.acceptToken(id));
-        if (wrong === undefined) return followed.getNextTokenBitmask();
-        throw new SeekError("ERR_INTERNAL", `constraint: id ${wrong} was drawn although it is masked`);
+      next: (ids) => this.#ask({ kind: "next", text, ids }),
+      close: () => {
+        if (this.#worker !== undefined) void this.#ask({ kind: "close", text }).catch(() => {});
       },
-      close: () => followed.dispose(),
     };
   }
 
-  #compile(constraint: Constraint, compiler: GrammarCompiler): Promise<CompiledGrammar> {
-    const key = JSON.stringify(constraint);
-    const known = this.#compiled.get(key) ?? compileAnew(constraint, compiler);
-    this.#compiled.delete(key);
-    this.#compiled.set(key, known);
-    known.catch(() => this.#compiled.delete(key));
-    const [oldest] = this.#compiled;
-    if (oldest !== undefined && this.#compiled.size > mostCompiled) {
-      this.#compiled.delete(oldest[0]);
-      oldest[1].then((grammar) => grammar.dispose()).catch(() => {});
-    }
-    return known;
+  /** Ends the thread; texts are not followed any more. */
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    worker?.ref();
+    this.#end(new SeekError("ERR_ABORTED", "constraint: the engine was closed"));
+    await worker?.terminate();
   }
 
-  // Marks have no text here, so that no constraint takes one for its spelling.
-  async #open(): Promise<Library> {
-    const { library } = openInstance();
-    const table = this.#table;
-    const pieces = Array.from({ length: table.vocabSize }, (_, id) => {
-      const isMark = table.eosIds.includes(id) || table.isSpecial(id);
-      return isMark ? "" : byteLevelOf(table.tokenBytes(id));
+  #ask(task: GrammarTask): Promise<Int32Array> {
+    this.#worker ??= this.#start();
+    const worker = this.#worker;
+    const number = this.#numTasks++;
+    worker.ref();
+    worker.postMessage({ number, task });
+    return new Promise((resolve, reject) => this.#waiting.set(number, { resolve, reject }));
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL("grammar-thread.js", import.meta.url), {
+      workerData: this.#vocabulary,
     });
-    const { TokenizerInfo, GrammarCompiler, GrammarMatcher } = library;
-    const info = await TokenizerInfo.createTokenizerInfo(pieces, "byte_level", false, this.#vocabSize, [
-      ...table.eosIds,
-    ]);
-    return { matchers: GrammarMatcher, compiler: await GrammarCompiler.createGrammarCompiler(info, false) };
+    worker.on("message", ({ task, mask, failure }: GrammarReply) => {
+      const waiting = this.#waiting.get(task);
+      this.#waiting.delete(task);
+      if (this.#waiting.size === 0) worker.unref();
+      if (failure === undefined) waiting?.resolve(mask ?? nothing);
+      else waiting?.reject(new SeekError(failure.code, failure.message));
+    });
+    worker.on("error", ({ message }) => this.#end(new SeekError("ERR_INTERNAL", `constraint: ${message}`)));
+    return worker;
   }
-}
 
-async function compileAnew(
-  { jsonSchema, regex, grammar = "" }: Constraint,
-  compiler: GrammarCompiler,
-): Promise<CompiledGrammar> {
-  if (jsonSchema !== undefined) {
-    const layout = [JSON.stringify(jsonSchema), true, undefined, undefined, true, mostSpaces] as const;
-    await checkReadable(({ Grammar }) => Grammar.fromJSONSchema(...layout));
-    return compiler.compileJSONSchema(...layout);
+  #end(error: SeekError): void {
+    this.#worker = undefined;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
   }
-  if (regex !== undefined) {
-    const tag = { type: "structural_tag", format: { type: "regex", pattern: regex } } as const;
-    await checkReadable(({ Grammar }) => Grammar.fromStructuralTag(tag));
-    return compiler.compileStructuralTag(tag);
-  }
-  await checkReadable(({ Grammar }) => Grammar.fromEBNF(grammar));
-  return compiler.compileGrammar(grammar);
 }
