@@ -41,8 +41,8 @@ export const generateCommand = command({
     }
     const folders = await policyFolders(given);
     const tokenizer = await findTokenizer(folders.model);
-    const promptIds = encodePrompt(given, tokenizer);
     await using loaded = await loadPolicy({ ...given, ...folders });
+    const promptIds = encodePrompt(given, tokenizer);
     await using engine = await openEngine(loaded.policy, tokenizer ? { tokenizer } : {});
     const spans = await sample(engine, promptIds, given, io, tokenizer);
     io.result({

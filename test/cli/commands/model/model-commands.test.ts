@@ -83,6 +83,16 @@ async function longGeneration(): Promise<string[]> {
   return ["generate", "--model", long, "--prompt", "ab", "--temperature", "0", "--max-tokens", "16000"];
 }
 
+test("a folder without a model is named as such, one without a tokenizer too", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+  const generateThere = () => runCli("generate", "--model", folder, "--prompt", "ab");
+  assert.match((await generateThere()).stderr, /^ERR_IO: .*config\.json: cannot be read/m);
+  await writeTinyModel(folder);
+  await rm(join(folder, "tokenizer.json"));
+  assert.match((await generateThere()).stderr, /has no tokenizer: expected --ids instead of --prompt/);
+  await rm(folder, { recursive: true });
+});
+
 test("Ctrl-C ends the command with exit code 1 and keeps what was written", async () => {
   const { code, stdout } = await runAndDisturb((child) => child.kill("SIGINT"), ...(await longGeneration()));
   assert.equal(code, 1);
