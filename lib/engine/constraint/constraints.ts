@@ -69,7 +69,8 @@ export class Constraints {
     worker.on("message", ({ task, mask, failure }: GrammarReply) => {
       const waiting = this.#waiting.get(task);
       this.#waiting.delete(task);
-      if (this.#waiting.size === 0) worker.unref();
+      // One that is being ended must be seen to its end.
+      if (this.#waiting.size === 0 && this.#worker === worker) worker.unref();
       if (failure === undefined) waiting?.resolve(mask ?? nothing);
       else waiting?.reject(new SeekError(failure.code, failure.message));
     });
