@@ -1,12 +1,12 @@
 /**
- * How many tokens a second does an encoder embed, and how long does one query take, against sentence-transformers and
- * transformers.js on the same texts?
+ * How many tokens a second does an encoder embed, of ragged texts and of 32 x 128, and how long does one query take,
+ * against sentence-transformers and transformers.js on the same texts?
  *
- * `node dist/bench/embed/embed.js MODEL_FOLDER TEXTS_JSON [--sample 1] [--rounds 3] [--queries 20] [--peers st,st-bf16,js]`; the
- * folder is what make_models.py writes. SEEKRL_PYTHON names a Python with sentence-transformers, SEEKRL_PEER_MODULES a
- * node_modules with @huggingface/transformers. One thread for all: run it under `taskset -c 0` with OMP_NUM_THREADS=1.
- * `--sample 4` takes every fourth batch of 32 in order of length, which leaves the peers' padding as it is with all.
- * Rounds are interleaved; the ratio of processor time is the one that other work on the machine leaves alone.
+ * `node dist/bench/embed/embed.js MODEL_FOLDER TEXTS_JSON [--sample 4] [--rounds 3] [--queries 12] [--only REGEX]`; the
+ * folder is what make_models.py writes, `--only` chooses among the names below. SEEKRL_PYTHON names a Python with
+ * sentence-transformers, SEEKRL_PEER_MODULES a node_modules with @huggingface/transformers. All use as many threads as
+ * there are processors. `--sample 4` takes every fourth batch of 32 in order of length, which leaves the peers' padding
+ * as it is with all. Contenders are asked in turns; other work on the machine leaves the ratio of processor time alone.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,25 +14,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { Encoder } from "../../lib/embed/encoder.ts";
+import { Encoder, type EncoderOptions } from "../../lib/embed/encoder.ts";
 import { textRow } from "../../lib/embed/token-batch.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    sample: { type: "string", default: "1" },
+    sample: { type: "string", default: "4" },
     rounds: { type: "string", default: "3" },
-    queries: { type: "string", default: "20" },
-    peers: { type: "string", default: "st,st-bf16,js" },
+    queries: { type: "string", default: "12" },
+    only: { type: "string", default: "seekrl|sentence" },
   },
 });
 const [folder = "", textsFile = ""] = positionals;
-const all = JSON.parse(readFileSync(textsFile, "utf8")) as { passages: string[]; queries: string[] };
+const all = JSON.parse(readFileSync(textsFile, "utf8")) as Record<"passages" | "even" | "queries", string[]>;
 const batchSize = 32;
 const byLength = [...all.passages].sort((a, b) => b.length - a.length);
 const texts = {
   queries: all.queries,
+  even: all.even,
   passages: byLength.filter((_, i) => Math.floor(i / batchSize) % Number(values.sample) === 0),
 };
 const scratch = mkdtempSync(join(tmpdir(), "seekrl-bench-"));
@@ -52,21 +53,21 @@ interface Contender {
   close(): void;
 }
 
-async function ours(dtype: "float32" | "bfloat16"): Promise<Contender> {
-  const encoder = await Encoder.open(folder, { dtype });
+async function ours(name: string, options: EncoderOptions): Promise<Contender> {
+  const encoder = await Encoder.open(folder, options);
   const run = async (line: string): Promise<Timing> => {
     const [what, index] = line.split(" ");
     const cpu = process.cpuUsage();
     const started = performance.now();
     const vectors =
-      what === "passages"
-        ? await encoder.embedPassages(texts.passages.slice(0, Number(index)))
-        : await encoder.embedQueries([texts.queries[Number(index)] ?? ""]);
+      what === "query"
+        ? await encoder.embedQueries([texts.queries[Number(index)] ?? ""])
+        : await encoder.embedPassages(texts[what as "passages" | "even"].slice(0, Number(index)));
     const seconds = (performance.now() - started) / 1000;
     const used = process.cpuUsage(cpu);
     return { seconds, cpu: (used.user + used.system) / 1e6, first: [...vectors.subarray(0, 4)] };
   };
-  return { name: `seekrl ${dtype}`, run, close: () => encoder.close() };
+  return { name, run, close: () => encoder.close() };
 }
 
 function peer(name: string, command: string, options: readonly string[]): Contender {
@@ -83,12 +84,16 @@ function peer(name: string, command: string, options: readonly string[]): Conten
 
 const here = join(process.cwd(), "bench", "embed");
 const python = process.env.SEEKRL_PYTHON ?? "python3";
-const makers: Readonly<Record<string, () => Contender>> = {
-  st: () => peer("sentence-transformers f32", python, [join(here, "peer.py"), folder, chosenFile, "float32"]),
-  "st-bf16": () =>
-    peer("sentence-transformers bf16", python, [join(here, "peer.py"), folder, chosenFile, "bfloat16"]),
-  js: () =>
-    peer("transformers.js f32", process.execPath, [
+const sentence = (dtype: string): Contender =>
+  peer(`sentence-transformers ${dtype}`, python, [join(here, "peer.py"), folder, chosenFile, dtype]);
+const makers: Readonly<Record<string, () => Contender | Promise<Contender>>> = {
+  "sentence-transformers bfloat16": () => sentence("bfloat16"),
+  "sentence-transformers float32": () => sentence("float32"),
+  "seekrl float32": () => ours("seekrl float32", {}),
+  "seekrl bfloat16": () => ours("seekrl bfloat16", { dtype: "bfloat16" }),
+  "seekrl int8": () => ours("seekrl int8", { dtype: "bfloat16", weights: "int8" }),
+  "transformers.js float32": () =>
+    peer("transformers.js float32", process.execPath, [
       join(here, "peer.mjs"),
       process.env.SEEKRL_PEER_MODULES ?? "node_modules",
       folder,
@@ -111,45 +116,51 @@ async function measure(
   return timings;
 }
 
-async function tokenCount(): Promise<number> {
-  const tokenizer = await Tokenizer.load(folder);
-  const started = performance.now();
-  const count = texts.passages.reduce((sum, text) => sum + textRow(tokenizer, text, 512).ids.length, 0);
-  const seconds = (performance.now() - started) / 1000;
-  process.stdout.write(
-    `${count} tokens; tokenized at ${Math.round(count / seconds / 1000)}k tokens/s in JavaScript\n`,
-  );
-  return count;
-}
+const tokenizer = await Tokenizer.load(folder);
+const tokensOf = (chosen: readonly string[]): number =>
+  chosen.reduce((sum, text) => sum + textRow(tokenizer, text, 512).ids.length, 0);
 
-const numTokens = await tokenCount();
-const contenders = [
-  await ours("float32"),
-  await ours("bfloat16"),
-  ...values.peers.split(",").flatMap((name) => (name === "" ? [] : [makers[name]?.()])),
-].filter((each) => each !== undefined);
-const passages = await measure(
-  contenders,
-  Array.from({ length: Number(values.rounds) }, () => `passages ${texts.passages.length}`),
-);
+const only = new RegExp(values.only);
+const contenders: Contender[] = [];
+for (const [name, make] of Object.entries(makers)) if (only.test(name)) contenders.push(await make());
+const rounds = (what: "passages" | "even"): string[] =>
+  Array.from({ length: Number(values.rounds) }, () => `${what} ${texts[what].length}`);
+const ragged = await measure(contenders, rounds("passages"));
+const even = await measure(contenders, rounds("even"));
 const queries = await measure(
   contenders,
   Array.from({ length: Number(values.queries) }, (_, i) => `query ${i % texts.queries.length}`),
 );
+
+/** Tokens a second of wall time and of processor time, and both to the first contender. */
+function rates(timings: Map<string, Timing[]>, name: string, numTokens: number): string[] {
+  const of = (key: "seconds" | "cpu", who: string): number =>
+    numTokens / median((timings.get(who) ?? []).map((timing) => timing[key]));
+  return (["seconds", "cpu"] as const).flatMap((key) => [
+    `${Math.round(of(key, name))}`,
+    (of(key, name) / of(key, contenders[0]?.name ?? "")).toFixed(2),
+  ]);
+}
+
+const counts = { passages: tokensOf(texts.passages), even: tokensOf(texts.even) };
+const print = (cells: readonly (string | number)[]): void =>
+  void process.stdout.write(`| ${cells.join(" | ")} |\n`);
 process.stdout.write(
-  "| | tokens/s | tokens/CPU s | query ms, median | query CPU ms | first values |\n|---|---|---|---|---|---|\n",
+  `ragged: ${texts.passages.length} texts, ${counts.passages} tokens; even: ${texts.even.length}, ${counts.even}\n\n`,
 );
+const pair = (of: string): string[] => [`${of}, tokens/s`, "to the first", "a CPU second", "to the first"];
+print(["", ...pair("ragged"), ...pair("32 x 128"), "query ms, median", "query CPU ms", "first values"]);
+print(Array.from({ length: 12 }, () => "---"));
 for (const { name } of contenders) {
-  const whole = passages.get(name) ?? [];
   const single = queries.get(name) ?? [];
-  const cells = [
-    Math.round(numTokens / median(whole.map(({ seconds }) => seconds))),
-    Math.round(numTokens / median(whole.map(({ cpu }) => cpu))),
+  print([
+    name,
+    ...rates(ragged, name, counts.passages),
+    ...rates(even, name, counts.even),
     (1000 * median(single.map(({ seconds }) => seconds))).toFixed(1),
     (1000 * median(single.map(({ cpu }) => cpu))).toFixed(1),
-    (whole[0]?.first ?? []).map((value) => value.toFixed(4)).join(" "),
-  ];
-  process.stdout.write(`| ${name} | ${cells.join(" | ")} |\n`);
+    (ragged.get(name)?.[0]?.first ?? []).map((value) => value.toFixed(4)).join(" "),
+  ]);
 }
 for (const contender of contenders) contender.close();
 rmSync(scratch, { recursive: true });

@@ -1,10 +1,12 @@
 """Makes the models and texts of bench/embed/embed.ts: random weights of true shapes, real word pieces.
 
 Run: python make_models.py TOKENIZER_JSON FOLDER   (TOKENIZER_JSON: a BERT tokenizer.json, such as MiniLM's)
-Writes FOLDER/minilm-l6 and FOLDER/bge-base, each a sentence-transformers folder with onnx/model.onnx for transformers.js,
-and FOLDER/texts.json: 512 passages of log-normal lengths (median 90 tokens, at most 512) and 64 queries.
+Writes FOLDER/minilm-l6 and FOLDER/bge-base, each a sentence-transformers folder, with onnx/model.onnx for transformers.js
+where Python has the onnx package, and FOLDER/texts.json: 512 passages of log-normal lengths (median 90 tokens, at most
+512), 128 `even` ones of 128 tokens each, and 64 queries.
 """
 
+import importlib.util
 import json
 import math
 import random
@@ -63,7 +65,8 @@ def texts(tokenizer):
         return " ".join(draw.choices(words, weights, k=length))
 
     lengths = [min(510, max(5, round(90 * math.exp(draw.gauss(0, 0.6))))) for _ in range(512)]
-    return {"passages": [text(length) for length in lengths], "queries": [text(draw.randint(6, 18)) for _ in range(64)]}
+    passages, queries = [text(length) for length in lengths], [text(draw.randint(6, 18)) for _ in range(64)]
+    return {"passages": passages, "queries": queries, "even": [text(126) for _ in range(128)]}
 
 
 def main():
@@ -77,7 +80,8 @@ def main():
         tokenizer.save_pretrained(plain)
         modules = [Transformer(str(plain)), Pooling(shape["hidden_size"], pooling_mode="mean"), Normalize()]
         SentenceTransformer(modules=modules, device="cpu").save(str(folder / name), create_model_card=False)
-        export(model, folder / name / "onnx" / "model.onnx")
+        if importlib.util.find_spec("onnx") is not None:
+            export(model, folder / name / "onnx" / "model.onnx")
     (folder / "texts.json").write_text(json.dumps(texts(tokenizer)))
 
 

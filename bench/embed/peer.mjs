@@ -1,5 +1,5 @@
 /**
- * The transformers.js peer of bench/embed/embed.ts (onnxruntime-node below it): reads `passages N` or `query I` lines,
+ * The transformers.js peer of bench/embed/embed.ts (onnxruntime-node below it): reads `passages N`, `even N` or `query I` lines,
  * answers with seconds. Run by the bench: node peer.mjs NODE_MODULES FOLDER TEXTS_JSON
  */
 import { readFileSync } from "node:fs";
@@ -37,8 +37,7 @@ async function embed(chosen) {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const [what, index] = line.split(" ");
-  const chosen =
-    what === "passages" ? texts.passages.slice(0, Number(index)) : [texts.queries[Number(index)]];
+  const chosen = what === "query" ? [texts.queries[Number(index)]] : texts[what].slice(0, Number(index));
   const started = performance.now();
   const cpu = process.cpuUsage();
   const rows = await embed(chosen);

@@ -1,4 +1,4 @@
-"""The sentence-transformers peer of bench/embed/embed.ts: reads `passages N` or `query I` lines, answers with seconds.
+"""The sentence-transformers peer of bench/embed/embed.ts: reads `passages N`, `even N` or `query I` lines, answers with seconds.
 
 Run by the bench: python peer.py FOLDER TEXTS_JSON float32|bfloat16
 """
@@ -23,7 +23,7 @@ def cpu_seconds():
 
 for line in sys.stdin:
     what, *rest = line.split()
-    chosen = texts["passages"][: int(rest[0])] if what == "passages" else [texts["queries"][int(rest[0])]]
+    chosen = [texts["queries"][int(rest[0])]] if what == "query" else texts[what][: int(rest[0])]
     started, cpu = time.perf_counter(), cpu_seconds()
     vectors = model.encode(chosen, batch_size=32, convert_to_tensor=True)
     answer = {"seconds": time.perf_counter() - started, "cpu": cpu_seconds() - cpu}

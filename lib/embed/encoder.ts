@@ -10,6 +10,11 @@ import { type TokenRow, textRow } from "./token-batch.ts";
 export interface EncoderOptions {
   /** Form of weights and products; sums stay f32. @default "float32" */
   readonly dtype?: "float32" | "bfloat16";
+  /**
+   * `int8`: the layers' weights with one scale an output, multiplied with activations in int8; about half the time and
+   * memory of bf16. `dtype` is then that of the rest.
+   */
+  readonly weights?: "int8" | undefined;
   /** `cpu`; decoders that embed also `cuda` or `cuda:<index>`. @default "cpu" */
   readonly device?: string;
   /** @default what the folder says; needed when it says nothing */
@@ -27,6 +32,7 @@ export interface EncoderOptions {
 /** What `Encoder.open` takes. */
 export const encoderKinds: OptionKinds<EncoderOptions> = {
   dtype: ["float32", "bfloat16"],
+  weights: ["int8"],
   device: "string",
   pooling: ["cls", "mean", "last"],
   normalise: "boolean",
@@ -87,13 +93,13 @@ export class Encoder implements Embedder {
   static async open(folder: string, options: EncoderOptions = {}): Promise<Encoder> {
     checkArgument("Encoder.open: folder", folder, "string");
     checkOptions("Encoder.open", options, encoderKinds);
-    const { dtype = "float32", device = "cpu" } = options;
+    const { dtype = "float32", weights, device = "cpu" } = options;
     const found = await readSentenceFolder(folder);
     const pooling = poolingOf(folder, options, found);
     const normalise = options.normalise ?? found.isNormalised;
     const encoder = await NativeEncoder.open(
       found.modelFolder,
-      { dtype, device, pooling, isNormalised: normalise },
+      { dtype, weights, device, pooling, isNormalised: normalise },
       (most) => options.maxTokens ?? Math.min(most, found.maxTokens ?? most),
     );
     return new Encoder(encoder, {

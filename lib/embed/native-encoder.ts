@@ -15,6 +15,7 @@ import { type TokenBatch, type TokenRow, tokenBatches } from "./token-batch.ts";
 /** How a model is loaded. */
 interface LoadOptions {
   readonly dtype: "float32" | "bfloat16";
+  readonly weights: "int8" | undefined;
   readonly device: string;
   readonly pooling: "cls" | "mean" | "last" | "score";
   readonly isNormalised: boolean;
@@ -28,14 +29,15 @@ const maxUnderWay = 2;
 async function openHandle(
   folder: string,
   kind: EncoderKind,
-  { dtype, device, pooling, isNormalised }: LoadOptions,
+  { device, ...given }: LoadOptions,
 ): Promise<Handle<"encoder">> {
+  const options = { ...given, weights: given.weights ?? "plain" };
   const tensors = namedWeights(kind, await findWeights(folder));
   if (kind.family === "decoder")
-    return native().encoderOpenDecoder(kind.config, { dtype, device, pooling, isNormalised }, tensors);
+    return native().encoderOpenDecoder(kind.config, { ...options, device }, tensors);
   if (device !== "cpu")
     throw new SeekError("ERR_DEVICE", `device: ${kind.family} encoders run on cpu, got ${device}`);
-  return native().encoderOpen(kind.config, { dtype, pooling, isNormalised }, tensors);
+  return native().encoderOpen(kind.config, options, tensors);
 }
 
 /** A loaded model. */

@@ -95,9 +95,9 @@ export async function encoderSettings({ path, ...options }: EncoderChoice): Prom
   await using encoder = await Encoder.open(path, options);
   const { pooling, normalise, queryPrefix, passagePrefix, maxTokens } = encoder.settings;
   const fingerprint = await encoder.fingerprint();
-  const { dtype = "float32" } = options;
+  const { dtype = "float32", weights } = options;
   return {
-    ...{ kind: "encoder", path: resolve(path), dim: encoder.dim, fingerprint, dtype },
+    ...{ kind: "encoder", path: resolve(path), dim: encoder.dim, fingerprint, dtype, weights },
     ...{ pooling, normalise, queryPrefix, passagePrefix, maxTokens },
   };
 }

@@ -34,6 +34,7 @@ const embedderSchema = lazySchema((z) =>
     z.strictObject({
       ...{ kind: z.literal("encoder"), path: z.string(), dim: z.int().positive(), fingerprint: z.string() },
       dtype: z.enum(["float32", "bfloat16"]),
+      weights: z.literal("int8").optional(),
       pooling: z.enum(["cls", "mean", "last"]),
       normalise: z.boolean(),
       queryPrefix: z.string(),

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 #include "base/error.h"
 #include "kernels/attention.h"
@@ -30,9 +31,10 @@ struct Affine {
 // Tensors by name while the weights are read.
 class Reader {
  public:
-  Reader(at::ScalarType dtype, const std::vector<StoredTensor>& stored)
-      : dtype_(dtype), stored_(stored), by_name_(by_name(stored)) {}
+  explicit Reader(const std::vector<StoredTensor>& stored) : stored_(stored), by_name_(by_name(stored)) {}
 
+  // Of what is added from here on.
+  void set_dtype(at::ScalarType dtype) { dtype_ = dtype; }
   // Looked for before memory is taken.
   at::Tensor add(const std::string& name, at::IntArrayRef shape) {
     find_tensor(by_name_, name, shape);
@@ -43,10 +45,14 @@ class Reader {
     return {add(name + ".weight", {n, k}), add(name + ".bias", {n})};
   }
   Affine norm(const std::string& name, int64_t d) { return {add(name + ".weight", {d}), add(name + ".bias", {d})}; }
-  void read() const { read_tensors(wanted_, stored_); }
+  // Tensors are then the caller's alone.
+  void read() {
+    read_tensors(wanted_, stored_);
+    wanted_.clear();
+  }
 
  private:
-  at::ScalarType dtype_;
+  at::ScalarType dtype_ = at::kFloat;
   const std::vector<StoredTensor>& stored_;
   TensorsByName by_name_;
   std::vector<Parameter> wanted_;
@@ -116,11 +122,16 @@ struct Encoder::StoredLayer {
         out_norm(reader.norm(name + "output.LayerNorm", width)) {}
 };
 
-Encoder::Layer Encoder::laid_out(const StoredLayer& stored) {
-  const auto linear = [](const Affine& affine) { return ops::PackedLinear(affine.weight, affine.bias); };
+Encoder::Layer Encoder::laid_out(const StoredLayer& stored, std::optional<ops::QuantKind> kind) {
+  const auto linear = [&](const Affine& affine) {
+    if (!kind) return ops::PackedLinear(affine.weight, affine.bias);
+    ops::QuantWeight weight(*kind, affine.weight.size(0), affine.weight.size(1));
+    ops::quantise(weight, affine.weight);
+    return ops::PackedLinear(weight, affine.bias);
+  };
   const auto norm = [](const Affine& affine) { return Norm{floats_of(affine.weight), floats_of(affine.bias)}; };
-  return {ops::PackedLinear(at::cat({stored.query.weight, stored.key.weight, stored.value.weight}),
-                            at::cat({stored.query.bias, stored.key.bias, stored.value.bias})),
+  return {linear({at::cat({stored.query.weight, stored.key.weight, stored.value.weight}),
+                  at::cat({stored.query.bias, stored.key.bias, stored.value.bias})}),
           linear(stored.attention_out),
           linear(stored.inner),
           linear(stored.outer),
@@ -128,21 +139,25 @@ Encoder::Layer Encoder::laid_out(const StoredLayer& stored) {
           norm(stored.out_norm)};
 }
 
-Encoder::Encoder(const EncoderConfig& config, at::ScalarType dtype, Pooling pooling, bool is_normalised,
-                 const std::vector<StoredTensor>& stored)
+Encoder::Encoder(const EncoderConfig& config, at::ScalarType dtype, std::optional<ops::QuantKind> kind, Pooling pooling,
+                 bool is_normalised, const std::vector<StoredTensor>& stored)
     : config_(config), pooling_(pooling), is_normalised_(is_normalised) {
   check(config);
   at::NoGradGuard no_grad;
   const int64_t width = config.hidden_size;
-  Reader reader(dtype, stored);
+  Reader reader(stored);
+  reader.set_dtype(dtype);
   words_VD_ = reader.add("embeddings.word_embeddings.weight", {config.vocab_size, width});
   positions_PD_ = reader.add("embeddings.position_embeddings.weight", {config.num_positions, width});
   types_YD_ = reader.add("embeddings.token_type_embeddings.weight", {config.num_types, width});
   const Affine norm = reader.norm("embeddings.LayerNorm", width);
-  std::vector<StoredLayer> layers;
+  // Codes are of the numbers as stored.
+  if (kind) reader.set_dtype(at::kFloat);
+  std::deque<StoredLayer> layers;
   for (int64_t i = 0; i < config.num_layers; ++i) {
     layers.emplace_back(reader, "encoder.layer." + std::to_string(i) + ".", width, config.intermediate_size);
   }
+  reader.set_dtype(dtype);
   Affine dense, out;
   if (config.has_classifier) {
     dense = reader.affine("classifier.dense", width, width);
@@ -150,7 +165,7 @@ Encoder::Encoder(const EncoderConfig& config, at::ScalarType dtype, Pooling pool
   }
   reader.read();
   embedding_norm_ = {floats_of(norm.weight), floats_of(norm.bias)};
-  for (const StoredLayer& layer : layers) layers_.push_back(laid_out(layer));
+  for (; !layers.empty(); layers.pop_front()) layers_.push_back(laid_out(layers.front(), kind));
   if (!config.has_classifier) return;
   classifier_dense_ = ops::PackedLinear(dense.weight, dense.bias);
   classifier_out_ = ops::PackedLinear(out.weight, out.bias);

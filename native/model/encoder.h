@@ -4,12 +4,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/text_encoder.h"
 #include "model/weights.h"
 #include "ops/products/packed_linear.h"
+#include "ops/quant/quant_weight.h"
 
 namespace seekrl::model {
 
@@ -30,9 +32,10 @@ struct EncoderConfig {
 class Encoder : public TextEncoder {
  public:
   // `stored` has the names of BertModel; the classifier's are classifier.dense and classifier.out, each .weight and
-  // .bias. dtype: f32, or bf16 for weights and products while sums, norms and attention stay f32.
-  Encoder(const EncoderConfig& config, at::ScalarType dtype, Pooling pooling, bool is_normalised,
-          const std::vector<StoredTensor>& stored);
+  // .bias. dtype: f32, or bf16 for weights and products while sums, norms and attention stay f32; kInt8 takes its place
+  // in the layers' products, the tables keep it.
+  Encoder(const EncoderConfig& config, at::ScalarType dtype, std::optional<ops::QuantKind> kind, Pooling pooling,
+          bool is_normalised, const std::vector<StoredTensor>& stored);
 
   int64_t dim() const override { return pooling_ == Pooling::kScore ? 1 : config_.hidden_size; }
   bool is_concurrent() const override { return true; }
@@ -49,7 +52,7 @@ class Encoder : public TextEncoder {
   struct StoredLayer;
   struct Work;
 
-  static Layer laid_out(const StoredLayer& stored);
+  static Layer laid_out(const StoredLayer& stored, std::optional<ops::QuantKind> kind);
   void embed(const TextBatch& batch, Work& work) const;
   void attend(const TextBatch& batch, Work& work) const;
   void run_layer(const Layer& layer, const TextBatch& batch, Work& work) const;

@@ -1,4 +1,4 @@
-/** Encoders against sentence-transformers (test/golden/embed), alone and in batches, in f32 and bf16. */
+/** Encoders against sentence-transformers (test/golden/embed), alone and in batches, in f32, bf16 and int8. */
 import assert from "node:assert/strict";
 import { cp, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -92,6 +92,17 @@ for (const [name, expected] of Object.entries(embedders)) {
       const got = vectors.subarray(i * encoder.dim, (i + 1) * encoder.dim);
       assert.ok(cosine(got, row) >= 0.999, `passage ${i}: ${cosine(got, row)}`);
     });
+  });
+
+  test(`${name}: int8 keeps a cosine of 0.995 to f32, and a text its bits in any company`, async () => {
+    await using encoder = await Encoder.open(join(golden, name), { weights: "int8" });
+    const vectors = await encoder.embedPassages(texts.passages);
+    for (const [i, row] of expected.passages.entries()) {
+      const got = vectors.subarray(i * encoder.dim, (i + 1) * encoder.dim);
+      assert.ok(cosine(got, row) >= 0.995, `passage ${i}: ${cosine(got, row)}`);
+      assert.deepEqual(await encoder.embedPassages([texts.passages[i] ?? ""]), got);
+    }
+    assert.notDeepEqual(vectors, Float32Array.from(expected.passages.flat()));
   });
 
   test(`${name}: a text has the same bits alone, in any order and in any company`, async () => {

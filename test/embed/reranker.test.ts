@@ -30,6 +30,15 @@ for (const [name, expected] of Object.entries(rankers)) {
   });
 }
 
+test("in int8 scores differ by at most a tenth of their spread", async () => {
+  await using reranker = await Reranker.open(join(golden, "bert-rank"), { weights: "int8" });
+  const expected = (rankers["bert-rank"] ?? []).slice(0, texts.passages.length);
+  const scores = await reranker.score(texts.queries[0] ?? "", texts.passages);
+  const spread = Math.max(...expected) - Math.min(...expected);
+  const worst = expected.reduce((most, score, i) => Math.max(most, Math.abs(score - (scores[i] ?? 0))), 0);
+  assert.ok(worst > 0 && worst < spread / 10, `off by ${worst} of ${spread}`);
+});
+
 test("a re-ranked search returns the candidates that the classifier scores best, best first", async () => {
   const scores = rankers["bert-rank"] ?? [];
   await using reranker = await Reranker.open(join(golden, "bert-rank"));

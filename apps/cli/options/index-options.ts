@@ -52,6 +52,7 @@ export const encoderOptions = {
   queryPrefix: z.string().optional().describe("encoder: put before queries; the folder's unless given"),
   passagePrefix: z.string().optional().describe("encoder: put before passages; the folder's unless given"),
   encoderDtype: z.enum(["float32", "bfloat16"]).default("float32").describe("encoder: form of its weights"),
+  encoderWeights: z.enum(["int8"]).optional().describe("encoder: keeps its layers' weights in fewer bits"),
   device: z.string().default("cpu").describe("encoder: cpu, cuda or cuda:<index>"),
 };
 
@@ -61,12 +62,13 @@ const encoderSchema = z.object({ embedder: z.string(), ...encoderOptions });
 export function embedderOf({
   embedder: path,
   encoderDtype: dtype,
+  encoderWeights: weights,
   ...options
 }: z.output<typeof encoderSchema>): "hashed" | EncoderChoice {
   if (path === "hashed") return "hashed";
   const { device, pooling, queryPrefix, passagePrefix } = options;
   return {
-    ...{ path, dtype, device },
+    ...{ path, dtype, weights, device },
     pooling,
     queryPrefix,
     passagePrefix,

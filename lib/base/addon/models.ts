@@ -76,12 +76,12 @@ export interface NativeModels {
 export interface NativeEncoders {
   encoderOpen(
     config: object,
-    options: { dtype: string; pooling: string; isNormalised: boolean },
+    options: { dtype: string; weights: string; pooling: string; isNormalised: boolean },
     tensors: readonly NativeStoredTensor[],
   ): Promise<Handle<"encoder">>;
   encoderOpenDecoder(
     config: object,
-    options: { dtype: string; device: string; pooling: string; isNormalised: boolean },
+    options: { dtype: string; weights: string; device: string; pooling: string; isNormalised: boolean },
     tensors: readonly NativeStoredTensor[],
   ): Promise<Handle<"encoder">>;
   /** One vector per text; text s has the ids from `starts[s]` to `starts[s + 1]`. */

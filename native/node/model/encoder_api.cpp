@@ -59,32 +59,33 @@ Napi::Value post_open(Napi::Env env, Make make) {
               [](Napi::Env js, const std::shared_ptr<TextEncoder>& encoder) { return wrap(js, encoder); });
 }
 
-// encoderOpen(config, {dtype, pooling, isNormalised}, tensors)
+// encoderOpen(config, {dtype, weights, pooling, isNormalised}, tensors)
 Napi::Value encoder_open(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object options = to_object(info[1], "options");
     return post_open(
         info.Env(),
         [config = to_encoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
-         pooling = to_pooling(text_of(options, "pooling")), is_normalised = bool_of(options, "isNormalised"),
+         kind = to_quant_kind(options), pooling = to_pooling(text_of(options, "pooling")),
+         is_normalised = bool_of(options, "isNormalised"),
          stored = to_stored_tensors(info[2])]() -> std::shared_ptr<TextEncoder> {
-          return std::make_shared<model::Encoder>(config, dtype, pooling, is_normalised, stored);
+          return std::make_shared<model::Encoder>(config, dtype, kind, pooling, is_normalised, stored);
         });
   });
 }
 
-// encoderOpenDecoder(config, {dtype, device, pooling, isNormalised}, tensors)
+// encoderOpenDecoder(config, {dtype, weights, device, pooling, isNormalised}, tensors)
 Napi::Value encoder_open_decoder(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object options = to_object(info[1], "options");
     return post_open(
         info.Env(),
         [config = to_decoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
-         device = to_device(text_of(options, "device")), pooling = to_pooling(text_of(options, "pooling")),
-         is_normalised = bool_of(options, "isNormalised"),
+         kind = to_quant_kind(options), device = to_device(text_of(options, "device")),
+         pooling = to_pooling(text_of(options, "pooling")), is_normalised = bool_of(options, "isNormalised"),
          stored = to_stored_tensors(info[2])]() -> std::shared_ptr<TextEncoder> {
-          return std::make_shared<model::DecoderEncoder>(model::load(config, dtype, device, stored), pooling,
-                                                         is_normalised);
+          return std::make_shared<model::DecoderEncoder>(
+              model::load(config, dtype, device, stored, model::quant_all(kind)), pooling, is_normalised);
         });
   });
 }

@@ -27,11 +27,6 @@ model::RopeScaling rope_scaling(const std::string& kind) {
   return model::RopeScaling::kNone;
 }
 
-model::Decoder::QuantOf to_quant(const Napi::Object& options) {
-  const std::string weights = text_of(options, "weights");
-  return model::quant_all(weights == "plain" ? std::nullopt : std::optional(ops::to_quant_kind(weights)));
-}
-
 std::vector<double> to_doubles(const Napi::Value& value) {
   const auto list = value.As<Napi::Array>();
   std::vector<double> values(list.Length());
@@ -121,6 +116,11 @@ model::DecoderConfig to_decoder_config(const Napi::Object& object) {
   return config;
 }
 
+std::optional<ops::QuantKind> to_quant_kind(const Napi::Object& options) {
+  const std::string weights = text_of(options, "weights");
+  return weights == "plain" ? std::nullopt : std::optional(ops::to_quant_kind(weights));
+}
+
 at::ScalarType to_dtype(const std::string& dtype) {
   if (dtype == "float32") return at::kFloat;
   if (dtype == "bfloat16") return at::kBFloat16;
@@ -180,7 +180,7 @@ Napi::Value ModelHandle::load(const Napi::CallbackInfo& info) {
     const Napi::Object options = to_object(info[1], "options");
     return fill(info.Env(),
                 [config = to_decoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
-                 device = to_device(text_of(options, "device")), quant = to_quant(options),
+                 device = to_device(text_of(options, "device")), quant = model::quant_all(to_quant_kind(options)),
                  stored = to_stored_tensors(info[2])] { return model::load(config, dtype, device, stored, quant); });
   });
 }
@@ -191,7 +191,7 @@ Napi::Value ModelHandle::create(const Napi::CallbackInfo& info) {
     const Napi::Object options = to_object(info[1], "options");
     return fill(info.Env(),
                 [config = to_decoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
-                 device = to_device(text_of(options, "device")), quant = to_quant(options),
+                 device = to_device(text_of(options, "device")), quant = model::quant_all(to_quant_kind(options)),
                  seed = static_cast<uint64_t>(integer_of(options, "seed")), std = number_of(options, "std")] {
                   auto decoder = std::make_shared<model::Decoder>(config, dtype, device, quant);
                   decoder->initialise(seed, std);

@@ -9,6 +9,7 @@
 #include "kernels/products/packed.h"
 #include "kernels/rows.h"
 #include "ops/parallel.h"
+#include "ops/products/quant_linear.h"
 
 namespace seekrl::ops {
 
@@ -18,14 +19,17 @@ constexpr int64_t kBlockRows = 192;
 
 }  // namespace
 
-PackedLinear::PackedLinear(const at::Tensor& weight_NK, const at::Tensor& bias_N) {
-  require(weight_NK.dim() == 2, ErrorCode::kShape, "linear: expected a weight [N, K], got ", weight_NK.sizes());
-  n_ = weight_NK.size(0);
-  k_ = weight_NK.size(1);
-  const at::Tensor weight = weight_NK.contiguous();
-  if (weight.scalar_type() == at::kBFloat16) {
-    weight_NK_ = weight;
+PackedLinear::PackedLinear(const Weight& weight_NK, const at::Tensor& bias_N) {
+  require(weight_NK.is_quant() || weight_NK.plain_NK.dim() == 2, ErrorCode::kShape,
+          "linear: expected a weight [N, K], got ", weight_NK.plain_NK.sizes());
+  n_ = weight_NK.n();
+  k_ = weight_NK.k();
+  if (weight_NK.is_quant()) {
+    weight_NK_ = weight_NK;
+  } else if (weight_NK.plain_NK.scalar_type() == at::kBFloat16) {
+    weight_NK_ = weight_NK.plain_NK.contiguous();
   } else {
+    const at::Tensor weight = weight_NK.plain_NK.contiguous();
     const int64_t size = kernels::num_packed_panels(n_) * kernels::kPanelColumns * k_;
     packed_ = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(size));
     kernels::pack_weight(packed_.get(), weight.const_data_ptr<float>(), n_, k_);
@@ -38,8 +42,12 @@ PackedLinear::PackedLinear(const at::Tensor& weight_NK, const at::Tensor& bias_N
 void PackedLinear::apply(float* y, int64_t y_stride, const float* x, int64_t x_stride, int64_t m, Activation activation,
                          int num_helpers) const {
   const float* bias = bias_.empty() ? nullptr : bias_.data();
+  if (weight_NK_.is_quant()) {
+    return code_linear(y, y_stride, quant_rows(x, x_stride, m, k_, num_helpers), m, weight_NK_.quant, bias, activation,
+                       num_helpers);
+  }
   if (packed_ == nullptr) {
-    return bf16_linear(y, y_stride, round_rows(x, x_stride, m, k_, num_helpers), bits_of(weight_NK_), n_, bias,
+    return bf16_linear(y, y_stride, round_rows(x, x_stride, m, k_, num_helpers), bits_of(weight_NK_.plain_NK), n_, bias,
                        activation, num_helpers);
   }
   const int64_t num_panels = kernels::num_packed_panels(n_), num_blocks = (m + kBlockRows - 1) / kBlockRows;

@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "base/error.h"
+#include "kernels/rows.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
-#include "ops/products/bf16_matmul.h"
 
 namespace seekrl::ops {
 
@@ -22,39 +22,8 @@ using torch::autograd::variable_list;
 
 int64_t num_items(int64_t size, int64_t each) { return (size + each - 1) / each; }
 
-// x rounded, in the calling thread's memory.
-kernels::QuantRows quantised(const float* x_MK, int64_t m, int64_t k) {
-  const int64_t blocks = kernels::num_quant_blocks(k);
-  const kernels::QuantRows rows = {scratch<int8_t, 0>(m * blocks * kernels::kQuantBlock), scratch<float, 5>(m * blocks),
-                                   scratch<int32_t, 0>(m * blocks), blocks};
-  constexpr int64_t kRows = 16;
-  share_items(num_items(m, kRows), atens_helpers(), m * k, [&](int64_t item) {
-    for (int64_t row = item * kRows; row < std::min(m, (item + 1) * kRows); ++row) {
-      kernels::quant_row(rows, row, x_MK + row * k, k);
-    }
-  });
-  return rows;
-}
-
 // Outputs of an item: 64 KB of codes take some microseconds to read, a claim takes a fraction of one.
 int64_t item_columns(int64_t row_bytes) { return std::clamp<int64_t>(65536 / row_bytes / 32 * 32, 32, 256); }
-
-void code_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& weight, const float* bias_N) {
-  constexpr int64_t kRows = 192;
-  const int64_t n = weight.n(), k = weight.k();
-  const kernels::QuantRows rows = quantised(x_MK, m, k);
-  const kernels::CodePanels panels = weight.panels();
-  const int64_t columns =
-      item_columns(panels.num_blocks * kernels::panel_block_bytes(panels.form) / kernels::kQuantLanes);
-  const int64_t num_columns = num_items(n, columns);
-  // Few rows are bound by reading the weight, which costs as much as about eight rows of arithmetic.
-  share_items(num_columns * num_items(m, kRows), atens_helpers(), std::max<int64_t>(m, 8) * n * k, [&](int64_t item) {
-    const int64_t row = item / num_columns * kRows, column = item % num_columns * columns;
-    kernels::quant_matmul(y_MN + row * n + column, n, rows, row, panels.at(column / kernels::kQuantLanes),
-                          std::min(kRows, m - row), std::min(columns, n - column),
-                          bias_N == nullptr ? nullptr : bias_N + column);
-  });
-}
 
 void nf4_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& weight, const float* bias_N) {
   const int64_t n = weight.n(), k = weight.k();
@@ -101,10 +70,45 @@ class QuantLinearFunction : public torch::autograd::Function<QuantLinearFunction
 
 }  // namespace
 
+kernels::QuantRows quant_rows(const float* x, int64_t x_stride, int64_t m, int64_t k, int num_helpers) {
+  const int64_t blocks = kernels::num_quant_blocks(k);
+  const kernels::QuantRows rows = {scratch<int8_t, 0>(m * blocks * kernels::kQuantBlock), scratch<float, 5>(m * blocks),
+                                   scratch<int32_t, 0>(m * blocks), blocks};
+  constexpr int64_t kRows = 16;
+  share_items(num_items(m, kRows), num_helpers, m * k, [&](int64_t item) {
+    for (int64_t row = item * kRows; row < std::min(m, (item + 1) * kRows); ++row) {
+      kernels::quant_row(rows, row, x + row * x_stride, k);
+    }
+  });
+  return rows;
+}
+
+void code_linear(float* y_MN, int64_t y_stride, const kernels::QuantRows& x_MK, int64_t m, const QuantWeight& weight,
+                 const float* bias_N, Activation activation, int num_helpers) {
+  constexpr int64_t kRows = 192;
+  const int64_t n = weight.n(), k = weight.k();
+  const kernels::CodePanels panels = weight.panels();
+  const int64_t columns =
+      item_columns(panels.num_blocks * kernels::panel_block_bytes(panels.form) / kernels::kQuantLanes);
+  const int64_t num_columns = num_items(n, columns);
+  // Few rows are bound by reading the weight, which costs as much as about eight rows of arithmetic.
+  share_items(num_columns * num_items(m, kRows), num_helpers, std::max<int64_t>(m, 8) * n * k, [&](int64_t item) {
+    const int64_t row = item / num_columns * kRows, column = item % num_columns * columns;
+    const int64_t num_rows = std::min(kRows, m - row), width = std::min(columns, n - column);
+    float* const y = y_MN + row * y_stride + column;
+    kernels::quant_matmul(y, y_stride, x_MK, row, panels.at(column / kernels::kQuantLanes), num_rows, width,
+                          bias_N == nullptr ? nullptr : bias_N + column);
+    if (activation == Activation::kNone) return;
+    for (int64_t r = 0; r < num_rows; ++r) kernels::gelu(y + r * y_stride, y + r * y_stride, width);
+  });
+}
+
 void quant_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& weight, const float* bias_N) {
   if (m == 0) return;
   if (weight.kind() == QuantKind::kNf4) return nf4_product(y_MN, x_MK, m, weight, bias_N);
-  code_product(y_MN, x_MK, m, weight, bias_N);
+  const int helpers = atens_helpers();
+  code_linear(y_MN, weight.n(), quant_rows(x_MK, weight.k(), m, weight.k(), helpers), m, weight, bias_N,
+              Activation::kNone, helpers);
 }
 
 void quant_input_grad(float* x_grad_MK, const float* y_grad_MN, int64_t m, const QuantWeight& weight) {

@@ -6,13 +6,23 @@
 
 #include <cstdint>
 
+#include "kernels/products/quant.h"
+#include "ops/products/bf16_matmul.h"
 #include "ops/quant/quant_weight.h"
 
 namespace seekrl::ops {
 
+// M rows of K floats, x_stride apart, rounded to int8 in blocks of 32 (kernels/products/quant.h); in this thread's
+// memory, valid until its next call.
+kernels::QuantRows quant_rows(const float* x, int64_t x_stride, int64_t m, int64_t k, int num_helpers);
+
+// y_MN = activation(x_MK weight_NK^T + bias_N) with a weight of any kind but kNf4; bias_N may be null, rows of y are
+// y_stride floats apart. A row's result depends on that row alone.
+void code_linear(float* y_MN, int64_t y_stride, const kernels::QuantRows& x_MK, int64_t m, const QuantWeight& weight,
+                 const float* bias_N, Activation activation, int num_helpers);
+
 // x: M rows of K floats, contiguous; y: M rows of N floats. bias_N may be null. A row's result depends on that row
-// alone. Codes of 8 and 4 bits: x is rounded to int8 in blocks of 32 (kernels/products/quant.h). NF4: bit for bit the
-// product of bf16 with rows_to_bf16.
+// alone. Codes of 8 and 4 bits: code_linear of quant_rows. NF4: bit for bit the product of bf16 with rows_to_bf16.
 void quant_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& weight, const float* bias_N);
 
 // x_grad_MK = y_grad_MN W, both rounded to bf16; the rounding of x counts as the identity.
