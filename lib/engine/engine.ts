@@ -26,7 +26,7 @@ export interface EngineOptions {
   readonly cacheBytes?: number;
   /** Blocks of the cache. @default what fits into `cacheBytes`, but no more than maxBatchSequences of the longest need */
   readonly numBlocks?: number;
-  /** Tokens a block holds; multiples of 16 are fastest on the CPU. @default 64 */
+  /** Tokens a block holds; a multiple of 16 for bfloat16 models on the CPU. @default 64 */
   readonly blockTokens?: number;
   /**
    * Whether tokens that followed the last ones before are run ahead of their draws, on the CPU; the results are the same, and

@@ -6,18 +6,32 @@
 
 #include <cstddef>
 
+#include "base/error.h"
 #include "base/pages.h"
+#include "kernels/attention.h"
 
 namespace seekrl::engine {
+
+namespace {
+
+BlockLayout layout_of(at::ScalarType dtype, at::Device device) {
+  if (!device.is_cpu()) return BlockLayout::kByToken;
+  return dtype == at::kBFloat16 ? BlockLayout::kPaired : BlockLayout::kByHead;
+}
+
+}  // namespace
 
 BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int64_t block_tokens, at::ScalarType dtype,
                      at::Device device)
     : block_tokens_(block_tokens),
-      layout_(device.is_cpu() ? BlockLayout::kByHead : BlockLayout::kByToken),
+      layout_(layout_of(dtype, device)),
       references_(num_blocks, 0),
       idle_places_(num_blocks),
       prefixes_(num_blocks, block_tokens),
       idle_memory_(Work::kGenerate, [this] { release_free(); }) {
+  require(layout_ != BlockLayout::kPaired || block_tokens % kernels::kPairedTokens == 0, ErrorCode::kArgument,
+          "blockTokens: expected a multiple of ", kernels::kPairedTokens, " for a bfloat16 model on the CPU, got ",
+          block_tokens);
   const int64_t row = config.num_kv_heads * config.head_dim;
   storage_ = at::empty({config.num_layers * 2, num_blocks, block_tokens * row}, at::device(device).dtype(dtype));
   // Decoding walks all over the pool and would miss the address cache at each block of small pages.

@@ -7,10 +7,8 @@
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
-#include <type_traits>
 
 #include "kernels/attention.h"
-#include "kernels/products/bf16.h"
 #include "ops/attention/span_attention.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
@@ -28,14 +26,17 @@ at::Tensor slots_of(const Sequence& sequence, int64_t num_tokens, const BlockPoo
   return slots_N;
 }
 
-// An element of keys or values as the pool keeps it.
-template <class Element>
-Element stored(float x) {
-  if constexpr (std::is_same_v<Element, float>) {
-    return x;
-  } else {
-    return kernels::to_bf16(x);
-  }
+// A token's key and value of C floats, to their place in the block's part of one key head: keys [C, block_tokens],
+// values [block_tokens, C].
+void put(float* keys, float* values, int64_t block_tokens, int64_t place, const float* key, const float* value,
+         int64_t head_dim) {
+  for (int64_t c = 0; c < head_dim; ++c) keys[c * block_tokens + place] = key[c];
+  std::copy_n(value, head_dim, values + place * head_dim);
+}
+
+void put(uint16_t* keys, uint16_t* values, int64_t block_tokens, int64_t place, const float* key, const float* value,
+         int64_t head_dim) {
+  kernels::put_paired(keys, values, block_tokens, place, key, value, head_dim);
 }
 
 }  // namespace
@@ -45,7 +46,8 @@ PagedAttention::PagedAttention(const model::DecoderConfig& config, const BlockPo
       num_heads_(config.num_heads),
       num_kv_heads_(config.num_kv_heads),
       head_dim_(config.head_dim),
-      runs_kernel_(pool.layout() == BlockLayout::kByHead) {}
+      runs_kernel_(pool.layout() != BlockLayout::kByToken),
+      is_paired_(pool.layout() == BlockLayout::kPaired) {}
 
 void PagedAttention::prepare(const std::vector<Row>& rows) {
   slots_T_.clear();
@@ -74,13 +76,8 @@ at::Tensor PagedAttention::attend(int64_t layer, const at::Tensor& query_THC, co
     pool_rows(pool_.values(layer)).index_copy_(0, device_slots_T_, value_TKC);
     return attend_gathered(layer, query_THC, rule);
   }
-  const at::Tensor key = key_TKC.contiguous(), value = value_TKC.contiguous(), query = query_THC.contiguous();
-  if (pool_.keys(layer).scalar_type() == at::kFloat) {
-    write<float>(layer, key, value);
-    return attend_blocks<float>(layer, query, rule);
-  }
-  write<uint16_t>(layer, key, value);
-  return attend_blocks<uint16_t>(layer, query, rule);
+  write(layer, key_TKC.contiguous(), value_TKC.contiguous());
+  return attend_blocks(layer, query_THC.contiguous(), rule);
 }
 
 // Keys or values that lie by token as [num_blocks * block_tokens, K, C].
@@ -88,38 +85,33 @@ at::Tensor PagedAttention::pool_rows(const at::Tensor& blocks) const {
   return blocks.view({-1, num_kv_heads_, head_dim_});
 }
 
-template <class Element>
 void PagedAttention::write(int64_t layer, const at::Tensor& key_TKC, const at::Tensor& value_TKC) const {
-  const float *key = key_TKC.const_data_ptr<float>(), *value = value_TKC.const_data_ptr<float>();
-  auto* const keys = static_cast<Element*>(pool_.keys(layer).mutable_data_ptr());
-  auto* const values = static_cast<Element*>(pool_.values(layer).mutable_data_ptr());
   const int64_t size = pool_.block_tokens(), head_size = size * head_dim_;
-  for (const int64_t slot : slots_T_) {
-    const int64_t first = slot / size * num_kv_heads_ * head_size, place = slot % size;
-    for (int64_t head = 0; head < num_kv_heads_; ++head, key += head_dim_, value += head_dim_) {
-      Element* to_key = keys + first + head * head_size + place;
-      Element* to_value = values + first + head * head_size + place * head_dim_;
-      for (int64_t c = 0; c < head_dim_; ++c) {
-        to_key[c * size] = stored<Element>(key[c]);
-        to_value[c] = stored<Element>(value[c]);
+  const auto write_to = [&](auto* keys, auto* values) {
+    const float *key = key_TKC.const_data_ptr<float>(), *value = value_TKC.const_data_ptr<float>();
+    for (const int64_t slot : slots_T_) {
+      int64_t at = slot / size * num_kv_heads_ * head_size;
+      for (int64_t head = 0; head < num_kv_heads_; ++head, at += head_size, key += head_dim_, value += head_dim_) {
+        put(keys + at, values + at, size, slot % size, key, value, head_dim_);
       }
     }
-  }
+  };
+  void *const keys = pool_.keys(layer).mutable_data_ptr(), *const values = pool_.values(layer).mutable_data_ptr();
+  if (is_paired_) return write_to(static_cast<uint16_t*>(keys), static_cast<uint16_t*>(values));
+  write_to(static_cast<float*>(keys), static_cast<float*>(values));
 }
 
-template <class Element>
 at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_THC,
                                          const kernels::ScoreRule& rule) const {
-  const int64_t group = num_heads_ / num_kv_heads_, head_size = pool_.block_tokens() * head_dim_;
+  const int64_t group = num_heads_ / num_kv_heads_, size = pool_.block_tokens(), head_size = size * head_dim_;
   at::Tensor out_THC = at::empty_like(query_THC);
   const float* query = query_THC.const_data_ptr<float>();
-  const auto* keys = static_cast<const Element*>(pool_.keys(layer).const_data_ptr());
-  const auto* values = static_cast<const Element*>(pool_.values(layer).const_data_ptr());
+  const void *const keys = pool_.keys(layer).const_data_ptr(), *const values = pool_.values(layer).const_data_ptr();
   float* out = out_THC.mutable_data_ptr<float>();
   const int64_t num_scratch = kernels::attend_scratch_floats(max_keys_, head_dim_);
   const auto attend_item = [&](int64_t item) {
     const Piece& piece = pieces_[item / num_kv_heads_];
-    const int64_t head = item % num_kv_heads_;
+    const int64_t head = item % num_kv_heads_, at = head * head_size;
     const int64_t first = (piece.first_token * num_heads_ + head * group) * head_dim_;
     const kernels::QueryRows rows{.out = out + first,
                                   .query = query + first,
@@ -128,18 +120,22 @@ at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_
                                   .position_stride = num_heads_ * head_dim_,
                                   .head_stride = head_dim_,
                                   .num_keys = piece.num_keys};
-    const kernels::KeyValuesOf<Element> source{.keys = keys + head * head_size,
-                                               .values = values + head * head_size,
-                                               .block_table = piece.block_table,
-                                               .block_tokens = pool_.block_tokens(),
-                                               .block_stride = num_kv_heads_ * head_size,
-                                               .token_stride = head_dim_,
-                                               .keys_by_channel = true};
-    if constexpr (std::is_same_v<Element, float>) {
-      kernels::attend(rows, source, head_dim_, rule, nullptr, ops::scratch(num_scratch));
-    } else {
-      kernels::attend_bf16(rows, source, head_dim_, rule, ops::scratch(num_scratch));
+    if (is_paired_) {
+      const kernels::PairedKeyValues source{.keys = static_cast<const uint16_t*>(keys) + at,
+                                            .values = static_cast<const uint16_t*>(values) + at,
+                                            .block_table = piece.block_table,
+                                            .block_tokens = size,
+                                            .block_stride = num_kv_heads_ * head_size};
+      return kernels::attend_bf16(rows, source, head_dim_, rule, nullptr, ops::scratch(num_scratch));
     }
+    const kernels::KeyValues source{.keys = static_cast<const float*>(keys) + at,
+                                    .values = static_cast<const float*>(values) + at,
+                                    .block_table = piece.block_table,
+                                    .block_tokens = size,
+                                    .block_stride = num_kv_heads_ * head_size,
+                                    .token_stride = head_dim_,
+                                    .keys_by_channel = true};
+    kernels::attend(rows, source, head_dim_, rule, nullptr, ops::scratch(num_scratch));
   };
   const auto num_items = static_cast<int64_t>(pieces_.size()) * num_kv_heads_;
   ops::claim_items(num_items, 2 * work_ * num_heads_ * head_dim_, attend_item);

@@ -39,15 +39,14 @@ class PagedAttention : public model::Attention {
   };
 
   at::Tensor pool_rows(const at::Tensor& blocks) const;
-  template <class Element>
   void write(int64_t layer, const at::Tensor& key_TKC, const at::Tensor& value_TKC) const;
-  template <class Element>
   at::Tensor attend_blocks(int64_t layer, const at::Tensor& query_THC, const kernels::ScoreRule& rule) const;
   at::Tensor attend_gathered(int64_t layer, const at::Tensor& query_THC, const kernels::ScoreRule& rule) const;
 
   const BlockPool& pool_;
   const int64_t num_heads_, num_kv_heads_, head_dim_;
   const bool runs_kernel_;        // else ATen attends over gathered keys and values
+  const bool is_paired_;          // the pool holds bf16 as attend_bf16 takes it
   std::vector<int64_t> slots_T_;  // row of the pool each token is written to
   std::vector<Piece> pieces_;
   int64_t work_ = 0;      // query-key pairs

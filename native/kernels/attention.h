@@ -1,8 +1,8 @@
-// Attention of a few query rows over the keys and values of one key head, contiguous or in blocks; f32 on the CPU, over
-// keys and values of f32 or bf16.
+// Attention of a few query rows over the keys and values of one key head, contiguous or in blocks; CPU, in f32 or with
+// factors rounded to bf16.
 //
-// A row's result depends only on its query and its keys and values: not on where those lie, on the rows computed with
-// it, nor on the instruction set. Training and generation therefore agree bit for bit.
+// A row's result depends only on its query and its keys and values: not on where those lie nor on the rows computed
+// with it; in f32 not on the instruction set either. Training and generation therefore agree bit for bit.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,37 @@ namespace seekrl::kernels {
 // Where token j's key and value of one key head lie, C floats each, at
 // base + block_table[j / block_tokens] * block_stride + (j % block_tokens) * token_stride.
 // Without a block table all tokens are in block 0.
-template <class Element>
-struct KeyValuesOf {
-  const Element* keys = nullptr;
-  const Element* values = nullptr;
+struct KeyValues {
+  const float* keys = nullptr;
+  const float* values = nullptr;
   const int32_t* block_table = nullptr;
   int64_t block_tokens = 0;  // read only with a block table
-  int64_t block_stride = 0;  // in elements
-  int64_t token_stride = 0;  // in elements
+  int64_t block_stride = 0;  // in floats
+  int64_t token_stride = 0;  // in floats
   // Keys with a block table may lie the other way round: channel c of token j is then at
   // keys + block_table[j / block_tokens] * block_stride + c * block_tokens + j % block_tokens. Decoding reads them
   // without turning them, fastest where block_tokens is a multiple of 16.
   bool keys_by_channel = false;
 };
-using KeyValues = KeyValuesOf<float>;
-using Bf16KeyValues = KeyValuesOf<uint16_t>;  // the bits of bf16
+
+// Keys and values of one key head in bits of bf16, in blocks as pair products take them. Token j is at place
+// p = j % block_tokens of block b = j / block_tokens, which begins at block_table[b] * block_stride, or at
+// b * block_stride without a block table. There channel c of its key is at keys + (c / 2 * block_tokens + p) * 2 + c %
+// 2 and channel c of its value at values + (p / 2 * C + c) * 2 + p % 2. C is even, block_tokens a multiple of
+// kPairedTokens.
+struct PairedKeyValues {
+  const uint16_t* keys = nullptr;
+  const uint16_t* values = nullptr;
+  const int32_t* block_table = nullptr;
+  int64_t block_tokens = 0;
+  int64_t block_stride = 0;  // in values
+};
+inline constexpr int64_t kPairedTokens = 16;
+
+// Writes one token's key and value, C floats each, rounded, to their place in the block that begins at `keys` and
+// `values`. The value at an even place gets zeros beside it: what stood there before must not be read as a number.
+void put_paired(uint16_t* keys, uint16_t* values, int64_t block_tokens, int64_t place, const float* key,
+                const float* value, int64_t head_dim);
 
 // The queries of `num_heads` heads that share one key head, at `num_positions` consecutive positions. Head h at
 // position p has its C floats at query + p * position_stride + h * head_stride, and its result at the same place of
@@ -69,14 +85,17 @@ void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, co
 }
 SEEKRL_KERNEL(attend);
 
-// The same bits as attend over the widened keys and values; keys_by_channel alone.
+// The same with factors of bf16 and sums of f32, as flash attention computes in that type: s_j = (q . k_j) scale with q
+// rounded, one chain over pairs of channels; e_j as above, l their sum by j mod 16; out_c = (sum over pairs of tokens
+// (2 i, 2 i + 1) in order of p_j v_jc) / l with p_j = e_j rounded, zero out of reach. Between instruction sets the last
+// bits differ. Values from the first token's pair to the last one's must be finite.
 namespace reference {
-void attend_bf16(const QueryRows& rows, const Bf16KeyValues& source, int64_t head_dim, const ScoreRule& rule,
-                 float* scratch);
+void attend_bf16(const QueryRows& rows, const PairedKeyValues& source, int64_t head_dim, const ScoreRule& rule,
+                 float* log_sum_exp, float* scratch);
 }
 SEEKRL_KERNEL(attend_bf16);
 
-// max_keys: the largest number of tokens any row attends over.
+// Of both. max_keys: the largest number of tokens any row attends over.
 int64_t attend_scratch_floats(int64_t max_keys, int64_t head_dim);
 
 // Gradients of causal rows over keys and values without a block table, given the gradient of `rows.out`.

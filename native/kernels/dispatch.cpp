@@ -107,7 +107,8 @@ SEEKRL_BF16_KERNELS(SEEKRL_FROM_BF16_TABLE)
 SEEKRL_QUANT_KERNELS(SEEKRL_FROM_QUANT_TABLE)
 
 int64_t attend_scratch_floats(int64_t max_keys, int64_t head_dim) {
-  return (64 + 2 * kMostRows) * head_dim + scores_floats(max_keys, 1);
+  const int64_t width = (head_dim + 15) / 16 * 16;
+  return (64 + 2 * kMostRows) * width + scores_floats(max_keys, 1);
 }
 
 int64_t attend_backward_scratch_floats(int64_t max_keys, int64_t head_dim) {

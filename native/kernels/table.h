@@ -14,13 +14,13 @@
 namespace seekrl::kernels {
 
 // Every kernel, by its name in `reference` and in the namespace of each instruction set.
-#define SEEKRL_KERNELS(each)                                                                                      \
-  each(attend) each(attend_bf16) each(attend_backward) each(matmul) each(row_stats) each(row_backward)            \
-      each(row_weights) each(kept_sums) each(keep_between) each(packed_matmul) each(add_layer_norm) each(gelu)    \
-          each(rms_norm) each(rms_norm_backward) each(rope) each(silu_mul) each(silu_mul_backward) each(gelu_mul) \
-              each(gelu_mul_backward) each(softcap) each(transpose) each(adamw)
+#define SEEKRL_KERNELS(each)                                                                                           \
+  each(attend) each(attend_backward) each(matmul) each(row_stats) each(row_backward) each(row_weights) each(kept_sums) \
+      each(keep_between) each(packed_matmul) each(add_layer_norm) each(gelu) each(rms_norm) each(rms_norm_backward)    \
+          each(rope) each(silu_mul) each(silu_mul_backward) each(gelu_mul) each(gelu_mul_backward) each(softcap)       \
+              each(transpose) each(adamw)
 // Those of bf16, for which there is one instruction set more.
-#define SEEKRL_BF16_KERNELS(each) each(dot_matmul) each(pair_matmul) each(round_to_bf16)
+#define SEEKRL_BF16_KERNELS(each) each(attend_bf16) each(dot_matmul) each(pair_matmul) each(round_to_bf16)
 // Those of weights in few bits; AVX-512 serves them with VNNI only.
 #define SEEKRL_QUANT_KERNELS(each) each(quant_row) each(quant_matmul) each(codes_to_bf16) each(nf4_to_bf16)
 

@@ -22,15 +22,16 @@ class Attention {
                             const at::Tensor& value_TKC, const kernels::ScoreRule& rule) = 0;
 };
 
-// Causal attention over the spans of a packed batch, with autograd and without a cache.
+// Causal attention over the spans of a packed batch, with autograd and without a cache. dtype: the decoder's.
 class SpanAttention : public Attention {
  public:
-  explicit SpanAttention(ops::Spans spans) : spans_(std::move(spans)) {}
+  SpanAttention(ops::Spans spans, at::ScalarType dtype) : spans_(std::move(spans)), dtype_(dtype) {}
   at::Tensor attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
                     const kernels::ScoreRule& rule) override;
 
  private:
   ops::Spans spans_;
+  at::ScalarType dtype_;
 };
 
 }  // namespace seekrl::model

@@ -14,7 +14,6 @@
 #include "base/random.h"
 #include "model/recompute.h"
 #include "ops/elementwise/add.h"
-#include "ops/elementwise/round.h"
 #include "ops/embedding.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
@@ -250,7 +249,7 @@ at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at:
   const int64_t num_tokens = x_TD.size(0), head_dim = config_.head_dim;
   at::Tensor query = layer.q.apply(x_TD, adapters).view({num_tokens, config_.num_heads, head_dim});
   at::Tensor key = layer.k.apply(x_TD, adapters).view({num_tokens, config_.num_kv_heads, head_dim});
-  at::Tensor value = layer.v.apply(x_TD, adapters).view({num_tokens, config_.num_kv_heads, head_dim});
+  const at::Tensor value = layer.v.apply(x_TD, adapters).view({num_tokens, config_.num_kv_heads, head_dim});
   if (config_.qk_norm) {
     query = normed(query, layer.q_norm_C);
     key = normed(key, layer.k_norm_C);
@@ -258,11 +257,6 @@ at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at:
   if (angles != nullptr) {
     query = ops::rope(query, angles->cos_TF, angles->sin_TF);
     key = ops::rope(key, angles->cos_TF, angles->sin_TF);
-  }
-  if (dtype_ == at::kBFloat16 && device_.is_cpu()) {
-    // As the engine keeps them.
-    key = ops::round_values(key);
-    value = ops::round_values(value);
   }
   at::Tensor mixed = attention.attend(index, query, key, value, layer.rule);
   if (rows_R.defined()) mixed = mixed.index_select(0, rows_R);

@@ -35,7 +35,7 @@ void DecoderEncoder::encode(const TextBatch& batch, float* out, int /*num_helper
     rows.push_back(pooling_ == Pooling::kLast ? batch.starts[text + 1] - 1 : batch.starts[text]);
   }
   const ops::Spans spans = {batch.starts, {}};
-  SpanAttention attention(spans);
+  SpanAttention attention(spans, decoder_->dtype());
   const at::Device device = decoder_->device();
   const at::Tensor kept = pooling_ == Pooling::kMean ? at::Tensor() : to_tensor(rows).to(device);
   const std::lock_guard turn(turn_);

@@ -23,7 +23,7 @@ at::Tensor score_logprobs(const Policy& policy, const std::vector<int64_t>& ids)
   at::NoGradGuard no_grad;
   const at::Tensor ids_T = at::tensor(ids, at::kLong).to(decoder.device());
   const at::Tensor positions_T = at::arange(count - 1, ids_T.options());
-  SpanAttention attention({{0, count - 1}, {}});
+  SpanAttention attention({{0, count - 1}, {}}, decoder.dtype());
   const at::Tensor hidden_TD = decoder.forward(ids_T.slice(0, 0, count - 1), positions_T, attention, {}, policy.rows());
   return ops::token_logprob(hidden_TD, decoder.head_VD(), ids_T.slice(0, 1), 1.0, decoder.config().logit_softcap)
       .logprob_R;

@@ -8,7 +8,7 @@
 namespace seekrl::train {
 
 RowStates row_states(const model::Policy& policy, const Batch& batch, int64_t num_recomputed) {
-  auto attention = std::make_unique<model::SpanAttention>(batch.spans);
+  auto attention = std::make_unique<model::SpanAttention>(batch.spans, policy.decoder->dtype());
   const at::Tensor states_RD = policy.decoder->forward(batch.tokens_T, batch.positions_T, *attention, batch.rows_R,
                                                        policy.rows(), num_recomputed);
   return {states_RD, std::move(attention)};

@@ -70,7 +70,7 @@ for (const form of forms)
       const options = { maxTokens: 10, seed: 2 };
       const whole = await generateOnce(engine, prompt(200), options);
       for (const maxBatchTokens of [1, 7, 64]) {
-        await using chunked = await Engine.open(model, { maxBatchTokens, blockTokens: 5 });
+        await using chunked = await Engine.open(model, { maxBatchTokens, blockTokens: 16 });
         assert.deepEqual(await generateOnce(chunked, prompt(200), options), whole);
       }
     });
@@ -82,7 +82,7 @@ for (const form of forms)
             generateOnce(on, prompt(10 + i, i), { maxTokens: 25, seed: i }),
           ),
         );
-      await using small = await Engine.open(model, { numBlocks: 24, blockTokens: 4, maxBatchTokens: 40 });
+      await using small = await Engine.open(model, { numBlocks: 6, blockTokens: 16, maxBatchTokens: 40 });
       assert.deepEqual(await spans(small), await spans(engine));
       const { numPreemptions, numUsedBlocks } = await small.stats();
       assert.ok(numPreemptions > 0);
@@ -100,7 +100,7 @@ for (const form of forms)
         for (const each of sequences) each.close();
         return spans;
       };
-      await using small = await Engine.open(model, { numBlocks: 20, blockTokens: 4 });
+      await using small = await Engine.open(model, { numBlocks: 5, blockTokens: 16 });
       assert.deepEqual(await turns(small), await turns(engine));
       assert.ok((await small.stats()).numPreemptions > 0);
     });

@@ -18,7 +18,7 @@ after(() => model.close());
 
 /** What an engine without a past says. */
 async function fresh(of: Model, ids: Int32Array, seed: number, maxTokens: number) {
-  await using engine = await Engine.open(of, { blockTokens });
+  await using engine = await Engine.open(of);
   return await generateOnce(engine, ids, { seed, maxTokens, stopIds: [] });
 }
 
@@ -87,12 +87,15 @@ test("when room is needed, what was not used for longest goes first", async () =
   assert.equal((await engine.stats()).numReused, 88);
 });
 
-for (const dtype of ["float32", "bfloat16"] as const) {
+for (const [dtype, size] of [
+  ["float32", 4],
+  ["bfloat16", 16],
+] as const) {
   test(`whatever was said, cut off, branched and scored before, every answer is that of an engine without a past, in ${dtype}`, async () => {
     await using own = await tinyModel({ dtype });
     const below = dice(dtype.length);
-    for (const numBlocks of [30, 200]) {
-      await using engine = await Engine.open(own, { blockTokens: 4, numBlocks, maxBatchTokens: 24 });
+    for (const numBlocks of [128 / size, 800 / size]) {
+      await using engine = await Engine.open(own, { blockTokens: size, numBlocks, maxBatchTokens: 24 });
       const check = async (round: number): Promise<void> => {
         const sequence = engine.open(prompt(1 + below(50), below(2)), { seed: round });
         const fork = below(2) === 0 ? sequence.fork({ seed: round }) : undefined;

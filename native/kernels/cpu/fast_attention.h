@@ -53,8 +53,7 @@ inline void gather_rows(float* to, const float* from, const QueryRows& rows, con
   }
 }
 
-template <class Element>
-inline int64_t token_offset(const KeyValuesOf<Element>& source, int64_t token) {
+inline int64_t token_offset(const KeyValues& source, int64_t token) {
   if (source.block_table == nullptr) return token * source.token_stride;
   const int64_t block = source.block_table[token / source.block_tokens];
   return block * source.block_stride + (token % source.block_tokens) * source.token_stride;
@@ -86,26 +85,23 @@ inline void dot_products(float* scores, const float* x, const float* base, const
 }
 
 // The same for keys that lie by channel, which are panels already.
-template <class Element>
-inline void dot_products_by_channel(float* scores, const float* x, const QueryRows& rows,
-                                    const KeyValuesOf<Element>& source, const RowTile& tile, int64_t head_dim) {
+inline void dot_products_by_channel(float* scores, const float* x, const QueryRows& rows, const KeyValues& source,
+                                    const RowTile& tile, int64_t head_dim) {
   const int64_t size = source.block_tokens;
   for (int64_t first = tile.first_key / size * size; first < tile.most_keys; first += size) {
     const int64_t left = tile.most_keys - first;
     const int64_t count = left < size ? left : size;
     int64_t row = 0;
     while (keys_of(rows, tile.first + row) <= first) ++row;
-    const Element* block = source.keys + source.block_table[first / size] * source.block_stride;
+    const float* block = source.keys + source.block_table[first / size] * source.block_stride;
     multiply(scores + row * tile.stride + first, tile.stride, nullptr, 0, {x + row * head_dim, head_dim, 1}, block,
              size, tile.count - row, count, head_dim);
   }
 }
 
 // y_r += sum over tokens j in [first, end) in order of weights[r][j] base_j, for `count` rows.
-template <class Element>
-inline void add_weighted(float* y, const float* weights, int64_t stride, const Element* base,
-                         const KeyValuesOf<Element>& source, int64_t first, int64_t end, int64_t count,
-                         int64_t head_dim) {
+inline void add_weighted(float* y, const float* weights, int64_t stride, const float* base, const KeyValues& source,
+                         int64_t first, int64_t end, int64_t count, int64_t head_dim) {
   while (first < end) {
     int64_t run = end - first;
     if (source.block_table != nullptr) {
@@ -120,9 +116,8 @@ inline void add_weighted(float* y, const float* weights, int64_t stride, const E
 
 // The weighted sums of a whole tile: the keys before any row's last together, then each position's own. The weights of
 // keys before a row's first are zero, which leaves its sum as it is.
-template <class Element>
-inline void weighted_sums(float* y, const float* weights, const Element* base, const QueryRows& rows,
-                          const KeyValuesOf<Element>& source, const RowTile& tile, int64_t head_dim) {
+inline void weighted_sums(float* y, const float* weights, const float* base, const QueryRows& rows,
+                          const KeyValues& source, const RowTile& tile, int64_t head_dim) {
   for (int64_t i = 0; i < tile.count * head_dim; ++i) y[i] = 0;
   add_weighted(y, weights, tile.stride, base, source, tile.first_key, tile.least_keys, tile.count, head_dim);
   for (int64_t row = 0; row < tile.count;) {
@@ -160,20 +155,20 @@ inline SoftmaxSums exponentials(float* scores, int64_t n) {
   return {top, sum_lanes(sums)};
 }
 
-inline void scatter_rows(float* to, const float* from, const float* divisors, const QueryRows& rows,
+// Copies rows of C floats, `stride` apart and each divided, to where the tile's vectors are in `to`.
+inline void scatter_rows(float* to, const float* from, int64_t stride, const float* divisors, const QueryRows& rows,
                          const RowTile& tile, int64_t head_dim) {
   for (int64_t r = 0; r < tile.count; ++r) {
     float* row = to + offset_of(rows, tile.first + r);
     for (int64_t c = 0; c < head_dim; c += kLanes) {
       const int64_t count = head_dim - c < kLanes ? head_dim - c : kLanes;
-      store_first(row + c, load_first(from + r * head_dim + c, count) / broadcast(divisors[r]), count);
+      store_first(row + c, load_first(from + r * stride + c, count) / broadcast(divisors[r]), count);
     }
   }
 }
 
-template <class Element>
-inline void attend_over(const QueryRows& rows, const KeyValuesOf<Element>& source, int64_t head_dim,
-                        const ScoreRule& rule, float* log_sum_exp, float* scratch) {
+inline void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, const ScoreRule& rule,
+                   float* log_sum_exp, float* scratch) {
   const int64_t num_rows = rows.num_positions * rows.num_heads, max_keys = keys_of(rows, num_rows - 1);
   float* panel = scratch;
   float* query = panel + kPanelColumns * head_dim;
@@ -182,10 +177,11 @@ inline void attend_over(const QueryRows& rows, const KeyValuesOf<Element>& sourc
   for (int64_t first = 0; first < num_rows;) {
     const RowTile tile = row_tile(rows, rule, first, max_keys, 1);
     gather_rows(query, rows.query, rows, tile, head_dim, rule.scale);
-    if constexpr (sizeof(Element) == sizeof(float)) {
-      if (!source.keys_by_channel) dot_products(scores, query, source.keys, rows, source, tile, head_dim, panel);
+    if (source.keys_by_channel) {
+      dot_products_by_channel(scores, query, rows, source, tile, head_dim);
+    } else {
+      dot_products(scores, query, source.keys, rows, source, tile, head_dim, panel);
     }
-    if (source.keys_by_channel) dot_products_by_channel(scores, query, rows, source, tile, head_dim);
     float sums[kMostRows];
     for (int64_t r = 0; r < tile.count; ++r) {
       const int64_t keys = keys_of(rows, first + r), from = first_key(rule, keys);
@@ -197,19 +193,9 @@ inline void attend_over(const QueryRows& rows, const KeyValuesOf<Element>& sourc
       if (log_sum_exp != nullptr) log_sum_exp[first + r] = softmax.max + __builtin_logf(softmax.sum);
     }
     weighted_sums(mixed, scores, source.values, rows, source, tile, head_dim);
-    scatter_rows(rows.out, mixed, sums, rows, tile, head_dim);
+    scatter_rows(rows.out, mixed, head_dim, sums, rows, tile, head_dim);
     first += tile.count;
   }
-}
-
-inline void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, const ScoreRule& rule,
-                   float* log_sum_exp, float* scratch) {
-  attend_over(rows, source, head_dim, rule, log_sum_exp, scratch);
-}
-
-inline void attend_bf16(const QueryRows& rows, const Bf16KeyValues& source, int64_t head_dim, const ScoreRule& rule,
-                        float* scratch) {
-  attend_over(rows, source, head_dim, rule, nullptr, scratch);
 }
 
 // Turns one row's scores, capped already, into probabilities and its products into score gradients; zero beyond its
@@ -264,7 +250,7 @@ inline void attend_backward(const QueryRows& rows, const KeyValues& source, cons
     weighted_sums(query_grad, products, source.keys, rows, source, tile, head_dim);
     float divisors[kMostRows];
     for (float& divisor : divisors) divisor = 1.0f / rule.scale;
-    scatter_rows(gradients.query_grad, query_grad, divisors, rows, tile, head_dim);
+    scatter_rows(gradients.query_grad, query_grad, head_dim, divisors, rows, tile, head_dim);
     const int64_t to = tile.first_key * source.token_stride, num_keys = tile.most_keys - tile.first_key;
     multiply(gradients.key_grad + to, source.token_stride, gradients.key_grad + to, source.token_stride,
              {products + tile.first_key, 1, tile.stride}, query, head_dim, num_keys, head_dim, tile.count);

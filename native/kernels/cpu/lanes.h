@@ -30,12 +30,6 @@ inline __mmask16 first_lanes(int64_t count) { return static_cast<__mmask16>((1u 
 inline Lanes broadcast(float x) { return {_mm512_set1_ps(x)}; }
 inline Lanes load(const float* from) { return {_mm512_loadu_ps(from)}; }
 inline Lanes load_first(const float* from, int64_t count) { return {_mm512_maskz_loadu_ps(first_lanes(count), from)}; }
-// The same of bits of bf16.
-inline Lanes widen(__m256i x) { return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16))}; }
-inline Lanes load(const uint16_t* from) { return widen(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))); }
-inline Lanes load_first(const uint16_t* from, int64_t count) {
-  return widen(_mm256_maskz_loadu_epi16(first_lanes(count), from));
-}
 inline void store(float* to, Lanes x) { _mm512_storeu_ps(to, x.all); }
 inline void store_first(float* to, Lanes x, int64_t count) { _mm512_mask_storeu_ps(to, first_lanes(count), x.all); }
 inline Lanes operator+(Lanes a, Lanes b) { return {_mm512_add_ps(a.all, b.all)}; }
@@ -89,18 +83,6 @@ inline Lanes load(const float* from) { return {_mm256_loadu_ps(from), _mm256_loa
 inline Lanes load_first(const float* from, int64_t count) {
   if (count == kLanes) return load(from);
   return {_mm256_maskload_ps(from, first_lanes(count)), _mm256_maskload_ps(from + 8, first_lanes(count - 8))};
-}
-// The same of bits of bf16.
-inline __m256 widen(__m128i x) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16)); }
-inline Lanes load(const uint16_t* from) {
-  return {widen(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))),
-          widen(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 8)))};
-}
-inline Lanes load_first(const uint16_t* from, int64_t count) {
-  if (count == kLanes) return load(from);
-  uint16_t first[kLanes] = {};
-  for (int64_t i = 0; i < count; ++i) first[i] = from[i];
-  return load(first);
 }
 inline void store(float* to, Lanes x) {
   _mm256_storeu_ps(to, x.low);

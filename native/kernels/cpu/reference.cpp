@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/attention.h"
 #include "kernels/cpu/exp.h"
 #include "kernels/logprob.h"
 #include "kernels/products/bf16.h"
@@ -22,110 +21,7 @@ float sum_lanes(float (&lanes)[16]) {
   return lanes[0];
 }
 
-template <class Element>
-int64_t token_offset(const KeyValuesOf<Element>& source, int64_t token) {
-  if (source.block_table == nullptr) return token * source.token_stride;
-  const int64_t block = source.block_table[token / source.block_tokens];
-  return block * source.block_stride + (token % source.block_tokens) * source.token_stride;
-}
-
-template <class Element>
-int64_t key_offset(const KeyValuesOf<Element>& source, int64_t token) {
-  if (!source.keys_by_channel) return token_offset(source, token);
-  return source.block_table[token / source.block_tokens] * source.block_stride + token % source.block_tokens;
-}
-
-float widened(float x) { return x; }
-float widened(uint16_t x) { return from_bf16(x); }
-
-template <class Element>
-void attend_row(float* out, const float* query, const KeyValuesOf<Element>& source, int64_t num_keys, int64_t head_dim,
-                const ScoreRule& rule, float* log_sum_exp, float* scores) {
-  const int64_t first = first_key(rule, num_keys);
-  const int64_t key_stride = source.keys_by_channel ? source.block_tokens : 1;
-  for (int64_t j = first; j < num_keys; ++j) {
-    const Element* key = source.keys + key_offset(source, j);
-    float score = 0;
-    for (int64_t c = 0; c < head_dim; ++c) {
-      score = std::fma(query[c] * rule.scale, widened(key[c * key_stride]), score);
-    }
-    scores[j] = score;
-  }
-  if (rule.softcap > 0) softcap(scores + first, num_keys - first, rule.softcap);
-  const float max = *std::max_element(scores + first, scores + num_keys);
-  float lanes[16] = {};
-  for (int64_t j = first; j < num_keys; ++j) {
-    scores[j] = exp_f32(scores[j] - max);
-    lanes[(j - first) % 16] += scores[j];
-  }
-  const float sum = sum_lanes(lanes);
-  for (int64_t c = 0; c < head_dim; ++c) {
-    float mixed = 0;
-    for (int64_t j = first; j < num_keys; ++j) {
-      mixed = std::fma(scores[j], widened(source.values[token_offset(source, j) + c]), mixed);
-    }
-    out[c] = mixed / sum;
-  }
-  if (log_sum_exp != nullptr) *log_sum_exp = max + std::log(sum);
-}
-
-template <class Element>
-void attend_over(const QueryRows& rows, const KeyValuesOf<Element>& source, int64_t head_dim, const ScoreRule& rule,
-                 float* log_sum_exp, float* scratch) {
-  for (int64_t p = 0; p < rows.num_positions; ++p) {
-    for (int64_t h = 0; h < rows.num_heads; ++h) {
-      const int64_t offset = p * rows.position_stride + h * rows.head_stride;
-      float* row_log_sum_exp = log_sum_exp == nullptr ? nullptr : log_sum_exp + p * rows.num_heads + h;
-      attend_row(rows.out + offset, rows.query + offset, source, rows.is_causal ? rows.num_keys + p : rows.num_keys,
-                 head_dim, rule, row_log_sum_exp, scratch);
-    }
-  }
-}
-
 }  // namespace
-
-void attend(const QueryRows& rows, const KeyValues& source, int64_t head_dim, const ScoreRule& rule, float* log_sum_exp,
-            float* scratch) {
-  attend_over(rows, source, head_dim, rule, log_sum_exp, scratch);
-}
-
-void attend_bf16(const QueryRows& rows, const Bf16KeyValues& source, int64_t head_dim, const ScoreRule& rule,
-                 float* scratch) {
-  attend_over(rows, source, head_dim, rule, nullptr, scratch);
-}
-
-void attend_backward(const QueryRows& rows, const KeyValues& source, const AttentionGradients& gradients,
-                     int64_t head_dim, const ScoreRule& rule, float* /*scratch*/) {
-  const float inverse_cap = rule.softcap > 0 ? 1.0f / rule.softcap : 0.0f;
-  for (int64_t row = 0; row < rows.num_positions * rows.num_heads; ++row) {
-    const int64_t position = row / rows.num_heads;
-    const int64_t offset = position * rows.position_stride + row % rows.num_heads * rows.head_stride;
-    const float *query = rows.query + offset, *out = rows.out + offset, *out_grad = gradients.out_grad + offset;
-    float* query_grad = gradients.query_grad + offset;
-    float shared = 0;
-    for (int64_t c = 0; c < head_dim; ++c) {
-      shared += out_grad[c] * out[c];
-      query_grad[c] = 0;
-    }
-    const int64_t num_keys = rows.num_keys + position;
-    for (int64_t j = first_key(rule, num_keys); j < num_keys; ++j) {
-      const int64_t at = j * source.token_stride;
-      float score = 0, product = 0;
-      for (int64_t c = 0; c < head_dim; ++c) {
-        score = std::fma(query[c] * rule.scale, source.keys[at + c], score);
-        product = std::fma(out_grad[c], source.values[at + c], product);
-      }
-      if (rule.softcap > 0) softcap(&score, 1, rule.softcap);
-      const float p = exp_f32(score - gradients.log_sum_exp[row]), capped = score * inverse_cap;
-      const float grad = p * (product - shared) * (1.0f - capped * capped) * rule.scale;
-      for (int64_t c = 0; c < head_dim; ++c) {
-        gradients.value_grad[at + c] += p * out_grad[c];
-        gradients.key_grad[at + c] += grad * query[c];
-        query_grad[c] += grad * source.keys[at + c];
-      }
-    }
-  }
-}
 
 RowStats row_stats(const float* logits, int64_t size, float inverse_temperature) {
   return row_weights(nullptr, logits, size, inverse_temperature);

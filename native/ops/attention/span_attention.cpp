@@ -1,4 +1,4 @@
-// Span attention: our kernels for f32 on the CPU, ATen's ops one span at a time elsewhere.
+// Span attention: our kernels over f32 tensors on the CPU, ATen's ops one span at a time elsewhere.
 #include "ops/attention/span_attention.h"
 
 #include <ATen/TensorOperators.h>
@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "kernels/attention.h"
+#include "ops/attention/span_pairs.h"
 #include "ops/attention/span_paths.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
@@ -128,8 +129,27 @@ struct RoundKeys {
   }
 };
 
+void attend_f32(const Call& call, const Round& round, const std::vector<Piece>& pieces, int64_t work) {
+  const RoundKeys keys{call, round};
+  claim_items(static_cast<int64_t>(pieces.size()), work, [&](int64_t item) {
+    const Piece& piece = pieces[item];
+    kernels::attend(call.rows(piece), keys.source(piece), call.head_dim(), call.rule, call.log_sum_exp(piece),
+                    scratch(kernels::attend_scratch_floats(piece.most_keys(), call.head_dim())));
+  });
+}
+
+void attend_bf16(const Call& call, const Round& round, const std::vector<Piece>& pieces, int64_t work) {
+  const PairedSpans keys = pair_spans(call.key_TKC, call.value_TKC, call.spans, round);
+  claim_items(static_cast<int64_t>(pieces.size()), work, [&](int64_t item) {
+    const Piece& piece = pieces[item];
+    kernels::attend_bf16(call.rows(piece), keys.source(piece.span, piece.key_head), call.head_dim(), call.rule,
+                         call.log_sum_exp(piece),
+                         scratch(kernels::attend_scratch_floats(piece.most_keys(), call.head_dim())));
+  });
+}
+
 Call forward_cpu(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
-                 const Spans& spans, const ScoreRule& rule) {
+                 const Spans& spans, const ScoreRule& rule, at::ScalarType dtype) {
   const int64_t num_key_heads = key_TKC.size(1), group = query_THC.size(1) / num_key_heads;
   const Call call = {query_THC,
                      key_TKC,
@@ -139,14 +159,10 @@ Call forward_cpu(const at::Tensor& query_THC, const at::Tensor& key_TKC, const a
                      at::empty_like(query_THC),
                      at::empty({num_key_heads, query_THC.size(0), group}, query_THC.options())};
   for (const Round& round : rounds_of(spans)) {
-    const RoundKeys keys{call, round};
     // A few tiles of 48 rows each.
     const std::vector<Piece> pieces = cut(spans, round, num_key_heads, std::max<int64_t>(1, 192 / group));
-    claim_items(static_cast<int64_t>(pieces.size()), work_of(pieces, group * call.head_dim()), [&](int64_t item) {
-      const Piece& piece = pieces[item];
-      kernels::attend(call.rows(piece), keys.source(piece), call.head_dim(), rule, call.log_sum_exp(piece),
-                      scratch(kernels::attend_scratch_floats(piece.most_keys(), call.head_dim())));
-    });
+    const int64_t work = work_of(pieces, group * call.head_dim());
+    (dtype == at::kBFloat16 ? attend_bf16 : attend_f32)(call, round, pieces, work);
   }
   return call;
 }
@@ -184,9 +200,11 @@ Gradients backward_cpu(const Call& call, const at::Tensor& out_grad_THC) {
 class SpanAttentionFunction : public torch::autograd::Function<SpanAttentionFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& query_THC, const at::Tensor& key_TKC,
-                            const at::Tensor& value_TKC, const Spans& spans, const ScoreRule& rule) {
-    const Call call = forward_cpu(query_THC, key_TKC, value_TKC, spans, rule);
-    context->save_for_backward({query_THC, key_TKC, value_TKC, call.out_THC, call.log_sum_exp_KTG});
+                            const at::Tensor& value_TKC, const Spans& spans, const ScoreRule& rule,
+                            at::ScalarType dtype) {
+    const Call call = forward_cpu(query_THC, key_TKC, value_TKC, spans, rule, dtype);
+    context->save_for_backward(
+        {query_THC.to(dtype), key_TKC.to(dtype), value_TKC.to(dtype), call.out_THC, call.log_sum_exp_KTG});
     context->saved_data["starts"] = spans.starts;
     context->saved_data["parents"] = spans.parents;
     context->saved_data["scale"] = rule.scale;
@@ -201,9 +219,9 @@ class SpanAttentionFunction : public torch::autograd::Function<SpanAttentionFunc
     const ScoreRule rule = {static_cast<float>(context->saved_data["scale"].toDouble()),
                             static_cast<float>(context->saved_data["softcap"].toDouble()),
                             context->saved_data["window"].toInt()};
-    const Gradients to =
-        backward_cpu({saved[0], saved[1], saved[2], spans, rule, saved[3], saved[4]}, grads[0].contiguous());
-    return {to.query_THC, to.key_TKC, to.value_TKC, at::Tensor(), at::Tensor()};
+    const at::Tensor query = saved[0].to(at::kFloat), key = saved[1].to(at::kFloat), value = saved[2].to(at::kFloat);
+    const Gradients to = backward_cpu({query, key, value, spans, rule, saved[3], saved[4]}, grads[0].contiguous());
+    return {to.query_THC, to.key_TKC, to.value_TKC, at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -236,13 +254,13 @@ at::Tensor composition(const at::Tensor& query_THC, const at::Tensor& key_TKC, c
 }  // namespace
 
 at::Tensor span_attention(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
-                          const Spans& spans, const ScoreRule& rule) {
+                          const Spans& spans, const ScoreRule& rule, at::ScalarType dtype) {
   check(query_THC, key_TKC, value_TKC, spans);
   if (query_THC.size(0) == 0) return query_THC;
   if (!is_cpu_f32(query_THC, key_TKC, value_TKC)) return composition(query_THC, key_TKC, value_TKC, spans, rule);
   const at::Tensor query = query_THC.contiguous(), key = key_TKC.contiguous(), value = value_TKC.contiguous();
-  if (needs_grad(query, key, value)) return SpanAttentionFunction::apply(query, key, value, spans, rule);
-  return forward_cpu(query, key, value, spans, rule).out_THC;
+  if (needs_grad(query, key, value)) return SpanAttentionFunction::apply(query, key, value, spans, rule, dtype);
+  return forward_cpu(query, key, value, spans, rule, dtype).out_THC;
 }
 
 at::Tensor composed_attention(const at::Tensor& query_QHC, const at::Tensor& key_NKC, const at::Tensor& value_NKC,

@@ -87,7 +87,7 @@ export async function runBandit({
 }: BanditOptions): Promise<void> {
   await using model = await tinyModel(1, dtype);
   await using reference = await model.clone();
-  await using engine = await Engine.open(model, { numBlocks: 400, blockTokens: 4 });
+  await using engine = await Engine.open(model, { numBlocks: 100, blockTokens: 16 });
   await using trainer = await Trainer.open(model, { weightDecay: 0 });
   const critic = algorithm.advantage === "gae" ? await Critic.open(model, { weightDecay: 0 }) : undefined;
   await rl({

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/cpu/lanes.h"
 #include "kernels/products/bf16.h"
@@ -24,8 +25,8 @@ inline Pairs broadcast_pair(const uint16_t* from) {
 inline Lanes add_products(Lanes sum, Pairs a, Pairs b) {
   return {_mm512_dpbf16_ps(sum.all, (__m512bh)a.all, (__m512bh)b.all)};
 }
-inline void round_lanes(uint16_t* to, const float* from) {
-  const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_loadu_ps(from));
+inline void store_rounded(uint16_t* to, Lanes x) {
+  const __m256bh rounded = _mm512_cvtneps_pbh(x.all);
   std::memcpy(to, &rounded, sizeof(rounded));
 }
 
@@ -48,6 +49,15 @@ inline Pairs broadcast_pair(const uint16_t* from) {
   std::memcpy(&pair, from, sizeof(pair));
   return widen_pairs(_mm512_set1_epi32(pair));
 }
+inline void store_rounded(uint16_t* to, Lanes x) {
+  const __m512i bits = _mm512_castps_si512(x.all), upper = _mm512_srli_epi32(bits, 16);
+  const __m512i last = _mm512_and_si512(upper, _mm512_set1_epi32(1));
+  const __m512i nearest = _mm512_add_epi32(bits, _mm512_add_epi32(last, _mm512_set1_epi32(0x7fff)));
+  const __mmask16 is_nan = _mm512_cmp_ps_mask(x.all, x.all, _CMP_UNORD_Q);
+  const __m512i quiet = _mm512_or_si512(upper, _mm512_set1_epi32(0x40));
+  const __m512i rounded = _mm512_mask_mov_epi32(_mm512_srli_epi32(nearest, 16), is_nan, quiet);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi32_epi16(rounded));
+}
 inline constexpr int kBf16Vectors = 2;
 #else
 inline Lanes even_of(__m256i low, __m256i high) {
@@ -68,18 +78,61 @@ inline Pairs broadcast_pair(const uint16_t* from) {
   const __m256i all = _mm256_set1_epi32(pair);
   return {even_of(all, all), odd_of(all, all)};
 }
+inline __m256i round_part(__m256 x) {
+  const __m256i bits = _mm256_castps_si256(x), upper = _mm256_srli_epi32(bits, 16);
+  const __m256i last = _mm256_and_si256(upper, _mm256_set1_epi32(1));
+  const __m256i nearest = _mm256_add_epi32(bits, _mm256_add_epi32(last, _mm256_set1_epi32(0x7fff)));
+  const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+  const __m256i quiet = _mm256_or_si256(upper, _mm256_set1_epi32(0x40));
+  return _mm256_blendv_epi8(_mm256_srli_epi32(nearest, 16), quiet, is_nan);
+}
+inline void store_rounded(uint16_t* to, Lanes x) {
+  const __m256i both = _mm256_packus_epi32(round_part(x.low), round_part(x.high));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permute4x64_epi64(both, 0xd8));
+}
 inline constexpr int kBf16Vectors = 1;
 #endif
 
 inline Lanes add_products(Lanes sum, Pairs a, Pairs b) { return fma(a.even, b.even, fma(a.odd, b.odd, sum)); }
-inline void round_lanes(uint16_t* to, const float* from) {
-  for (int64_t i = 0; i < kLanes; ++i) to[i] = kernels::to_bf16(from[i]);
-}
 
 #endif
 
 // Values that load_pairs reads.
 inline constexpr int64_t kPairLanes = 2 * kLanes;
+
+// The first `count` pairs, zeros behind.
+inline Pairs load_first_pairs(const uint16_t* from, int64_t count) {
+  if (count >= kLanes) return load_pairs(from);
+  uint16_t pairs[kPairLanes] = {};
+  std::memcpy(pairs, from, static_cast<size_t>(count) * 2 * sizeof(uint16_t));
+  return load_pairs(pairs);
+}
+
+// Rows of one register tile: with kBf16Vectors vectors of sums they leave registers for the factors.
+inline constexpr int64_t kPairRows = 6;
+
+// Calls body(std::integral_constant<int, rows>) for 1 to 6 rows.
+template <class Body>
+inline void with_rows(int64_t rows, const Body& body) {
+  switch (rows) {
+    case 1: return body(std::integral_constant<int, 1>());
+    case 2: return body(std::integral_constant<int, 2>());
+    case 3: return body(std::integral_constant<int, 3>());
+    case 4: return body(std::integral_constant<int, 4>());
+    case 5: return body(std::integral_constant<int, 5>());
+    default: return body(std::integral_constant<int, 6>());
+  }
+}
+
+// Calls body(first row, constant number of rows) for m rows in groups of at most six that differ by no more than one.
+template <class Body>
+inline void for_row_groups(int64_t m, const Body& body) {
+  for (int64_t left = (m + kPairRows - 1) / kPairRows, row = 0; left > 0; --left) {
+    const int64_t rows = (m - row + left - 1) / left;
+    with_rows(rows, [&](auto count) { body(row, count); });
+    row += rows;
+  }
+}
 
 #if defined(__AVX512F__)
 
@@ -266,29 +319,17 @@ inline void multiply_pairs(float* c, int64_t c_stride, const ValueRows& a, const
 inline void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const uint16_t* panel, int64_t m,
                         int64_t columns, int64_t k, Start start) {
   constexpr int64_t kWidth = kBf16Vectors * kLanes;
-  for (int64_t row = 0; row < m;) {
-    const int64_t rows = m - row < 6 ? m - row : 6;
+  for_row_groups(m, [&](int64_t row, auto rows) {
     const ValueRows a = {a_MK.data + row * a_MK.stride, a_MK.stride};
     for (int64_t column = 0; column < columns; column += kWidth) {
-      float* c = c_MN + row * c_stride + column;
-      const uint16_t* b = panel + column * 2;
-      const int64_t count = columns - column;
-      switch (rows) {
-        case 1: multiply_pairs<1>(c, c_stride, a, b, count, k, start); break;
-        case 2: multiply_pairs<2>(c, c_stride, a, b, count, k, start); break;
-        case 3: multiply_pairs<3>(c, c_stride, a, b, count, k, start); break;
-        case 4: multiply_pairs<4>(c, c_stride, a, b, count, k, start); break;
-        case 5: multiply_pairs<5>(c, c_stride, a, b, count, k, start); break;
-        default: multiply_pairs<6>(c, c_stride, a, b, count, k, start); break;
-      }
+      multiply_pairs<rows>(c_MN + row * c_stride + column, c_stride, a, panel + column * 2, columns - column, k, start);
     }
-    row += rows;
-  }
+  });
 }
 
 inline void round_to_bf16(uint16_t* y, const float* x, int64_t n) {
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) round_lanes(y + i, x + i);
+  for (; i + kLanes <= n; i += kLanes) store_rounded(y + i, load(x + i));
   for (; i < n; ++i) y[i] = kernels::to_bf16(x[i]);
 }
 

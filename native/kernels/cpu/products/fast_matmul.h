@@ -9,8 +9,7 @@ namespace seekrl::kernels::SEEKRL_ISA {
 inline constexpr int64_t kTileRows = 6;
 inline constexpr int64_t kPanelDepth = 128;  // 32 KB of B: stays in the first-level cache
 
-// What a tile works on; the pointers are at its first element. B is f32, or the bits of bf16.
-template <class Element>
+// What a tile works on; the pointers are at its first element.
 struct Tile {
   float* c;
   int64_t c_stride;
@@ -18,20 +17,20 @@ struct Tile {
   int64_t start_stride;
   const float* a;
   int64_t a_row_stride, a_column_stride;
-  const Element* b;
+  const float* b;
   int64_t b_stride;
   int64_t k;
   int64_t last;  // columns of the last vector, 1 to 16
 };
 
-template <bool kFull, class Element>
-inline Lanes load_last(const Element* from, int64_t count) {
+template <bool kFull>
+inline Lanes load_last(const float* from, int64_t count) {
   if constexpr (kFull) return load(from);
   return load_first(from, count);
 }
 
-template <int kRows, int kVectors, bool kFull, class Element>
-void multiply_tile(const Tile<Element>& tile) {
+template <int kRows, int kVectors, bool kFull>
+void multiply_tile(const Tile& tile) {
   Lanes sums[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) {
@@ -44,7 +43,7 @@ void multiply_tile(const Tile<Element>& tile) {
     }
   }
   for (int64_t i = 0; i < tile.k; ++i) {
-    const Element* b_row = tile.b + i * tile.b_stride;
+    const float* b_row = tile.b + i * tile.b_stride;
     Lanes b[kVectors];
     for (int v = 0; v + 1 < kVectors; ++v) b[v] = load(b_row + v * kLanes);
     b[kVectors - 1] = load_last<kFull>(b_row + (kVectors - 1) * kLanes, tile.last);
@@ -65,8 +64,8 @@ void multiply_tile(const Tile<Element>& tile) {
   }
 }
 
-template <int kVectors, bool kFull, class Element>
-void multiply_rows(const Tile<Element>& tile, int64_t rows) {
+template <int kVectors, bool kFull>
+void multiply_rows(const Tile& tile, int64_t rows) {
   switch (rows) {
     case 1: return multiply_tile<1, kVectors, kFull>(tile);
     case 2: return multiply_tile<2, kVectors, kFull>(tile);
@@ -77,8 +76,7 @@ void multiply_rows(const Tile<Element>& tile, int64_t rows) {
   }
 }
 
-template <class Element>
-inline void multiply_vectors(const Tile<Element>& tile, int64_t rows, int64_t vectors) {
+inline void multiply_vectors(const Tile& tile, int64_t rows, int64_t vectors) {
   const bool is_full = tile.last == kLanes;
 #if defined(__AVX512F__)
   switch (vectors) {
@@ -94,24 +92,23 @@ inline void multiply_vectors(const Tile<Element>& tile, int64_t rows, int64_t ve
 }
 
 // C = start + A B with B's rows contiguous, no packing. `start` null: zero.
-template <class Element>
 inline void multiply(float* c, int64_t c_stride, const float* start, int64_t start_stride, const MatrixView& a,
-                     const Element* b, int64_t b_stride, int64_t m, int64_t n, int64_t k) {
+                     const float* b, int64_t b_stride, int64_t m, int64_t n, int64_t k) {
   for (int64_t column = 0; column < n; column += kTileVectors * kLanes) {
     const int64_t columns = n - column < kTileVectors * kLanes ? n - column : kTileVectors * kLanes;
     const int64_t vectors = (columns + kLanes - 1) / kLanes;
     for (int64_t row = 0; row < m; row += kTileRows) {
-      const Tile<Element> tile = {c + row * c_stride + column,
-                                  c_stride,
-                                  start == nullptr ? nullptr : start + row * start_stride + column,
-                                  start_stride,
-                                  a.data + row * a.row_stride,
-                                  a.row_stride,
-                                  a.column_stride,
-                                  b + column,
-                                  b_stride,
-                                  k,
-                                  columns - (vectors - 1) * kLanes};
+      const Tile tile = {c + row * c_stride + column,
+                         c_stride,
+                         start == nullptr ? nullptr : start + row * start_stride + column,
+                         start_stride,
+                         a.data + row * a.row_stride,
+                         a.row_stride,
+                         a.column_stride,
+                         b + column,
+                         b_stride,
+                         k,
+                         columns - (vectors - 1) * kLanes};
       multiply_vectors(tile, m - row < kTileRows ? m - row : kTileRows, vectors);
     }
   }
