@@ -57,6 +57,8 @@ export interface Training {
   readonly moments?: "float32" | "8-bit";
   /** Whether bfloat16 weights keep the bits below them. @default true */
   readonly masterWeights?: boolean;
+  /** A folder whose files hold AdamW's states, mapped into memory. @default in memory */
+  readonly stateFolder?: string | undefined;
 }
 
 /**
@@ -94,8 +96,8 @@ export function resizedTraining(training: Training, changes: Partial<Training>):
  * assert.equal(optimiserOf(training).weightDecay, 0.01);
  */
 export function optimiserOf(training: Training): AdamWOptions {
-  const { weightDecay, beta1, beta2, maxGradNorm, moments, masterWeights } = training;
-  return { weightDecay, beta1, beta2, maxGradNorm, moments, masterWeights };
+  const { weightDecay, beta1, beta2, maxGradNorm, moments, masterWeights, stateFolder } = training;
+  return { weightDecay, beta1, beta2, maxGradNorm, moments, masterWeights, stateFolder };
 }
 
 /**

@@ -4,13 +4,16 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "base/error.h"
+#include "base/file_pages.h"
 #include "base/pages.h"
 #include "kernels/adamw.h"
 #include "ops/parallel.h"
@@ -110,17 +113,27 @@ void update_by_aten(const TrainedParameter& parameter, const AdamWRates& rates) 
   parameter.gradient.zero_();
 }
 
+at::Tensor state_in(const std::string& folder, at::IntArrayRef shape, at::Device device, at::ScalarType dtype) {
+  require(device.is_cpu(), ErrorCode::kDevice, "AdamW: states in a file: expected a model on the CPU, got one on ",
+          device);
+  const auto num_bytes = static_cast<size_t>(c10::multiply_integers(shape)) * c10::elementSize(dtype);
+  auto pages = std::make_shared<FilePages>(folder, num_bytes);
+  void* const data = pages->data();
+  return at::from_blob(data, shape, [pages](void*) {}, at::device(device).dtype(dtype));
+}
+
 }  // namespace
 
-at::Tensor zero_state(at::IntArrayRef shape, at::Device device, at::ScalarType dtype) {
+at::Tensor zero_state(at::IntArrayRef shape, at::Device device, at::ScalarType dtype, const std::string& folder) {
+  if (!folder.empty()) return state_in(folder, shape, device, dtype);
   at::Tensor state = at::zeros(shape, at::device(device).dtype(dtype));
   if (device.is_cpu()) use_huge_pages(state.mutable_data_ptr(), state.nbytes());
   return state;
 }
 
-Moment zero_moment(at::IntArrayRef shape, at::Device device, bool has_8_bits) {
-  if (!has_8_bits) return {zero_state(shape, device, at::kFloat), {}};
-  const at::Tensor codes = zero_state(shape, device, at::kByte);
+Moment zero_moment(at::IntArrayRef shape, at::Device device, bool has_8_bits, const std::string& folder) {
+  if (!has_8_bits) return {zero_state(shape, device, at::kFloat, folder), {}};
+  const at::Tensor codes = zero_state(shape, device, at::kByte, folder);
   return {codes, at::zeros({num_blocks(codes.numel())}, at::device(device).dtype(at::kFloat))};
 }
 

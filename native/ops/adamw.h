@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace seekrl::ops {
@@ -14,11 +15,12 @@ struct Moment {
   at::Tensor scales;  // undefined where values are f32
 };
 
-// Zeros that take memory when they are touched, in huge pages where there are any.
-at::Tensor zero_state(at::IntArrayRef shape, at::Device device, at::ScalarType dtype);
+// Zeros that take memory when they are touched, in huge pages where there are any; with a folder, which needs a device
+// of kind CPU, those of a file there (base/file_pages.h).
+at::Tensor zero_state(at::IntArrayRef shape, at::Device device, at::ScalarType dtype, const std::string& folder = "");
 
-// A moment of zeros for a parameter of this shape.
-Moment zero_moment(at::IntArrayRef shape, at::Device device, bool has_8_bits);
+// A moment of zeros for a parameter of this shape. Scales are always in memory.
+Moment zero_moment(at::IntArrayRef shape, at::Device device, bool has_8_bits, const std::string& folder = "");
 
 // A parameter of f32 or bf16 with its f32 gradient; contiguous tensors of one shape.
 struct TrainedParameter {

@@ -16,10 +16,13 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <optional>
 
 #include "base/error.h"
 #include "kernels/logprob.h"
+#include "kernels/products/bf16.h"
 #include "ops/elementwise/softcap.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
@@ -155,25 +158,53 @@ void logits_backward_cpu(const at::Tensor& logits, int64_t first, int64_t rows, 
   });
 }
 
-// What the chunk's logit gradients give to the hidden states (overwritten) and to the weight (added); either may be
-// null.
+// Rounds rows of V floats in place: each becomes V values of bf16 at its own beginning.
+Bf16Rows round_in_place(float* values, int64_t rows, int64_t v) {
+  constexpr int64_t kBlock = 4096;
+  claim_items(rows, rows * v, [&](int64_t row) {
+    uint16_t block[kBlock];
+    float* const from = values + row * v;
+    auto* const to = reinterpret_cast<std::byte*>(from);
+    // What is written ends before what is read next begins.
+    for (int64_t first = 0; first < v; first += kBlock) {
+      const int64_t count = std::min(kBlock, v - first);
+      kernels::round_to_bf16(block, from + first, count);
+      std::memcpy(to + first * 2, block, static_cast<size_t>(count) * 2);
+    }
+    if (v % 2 != 0) std::memset(to + v * 2, 0, 2);
+  });
+  return {reinterpret_cast<const uint16_t*>(values), rows, v, 2 * v};
+}
+
+// A few thousand of the head's outputs at once: what is laid out by columns of them takes 5 MB rather than 50.
+void head_weight_grad(float* weight_grad, const Bf16Rows& grad, const Bf16Rows& hidden) {
+  constexpr int64_t kOutputs = 16384;
+  for (int64_t first = 0; first < grad.k; first += kOutputs) {
+    const Bf16Rows part = {grad.data + first, grad.m, std::min(kOutputs, grad.k - first), grad.stride};
+    bf16_weight_grad(weight_grad + first * hidden.k, part, hidden, atens_helpers());
+  }
+}
+
+// What the chunk's logit gradients, which are overwritten, give to the hidden states (overwritten) and to the weight
+// (added); either may be null.
 void head_backward_cpu(float* hidden_grad, float* weight_grad, const at::Tensor& logits_grad,
                        const at::Tensor& hidden_RD, int64_t first, int64_t rows, const Weight& head_VD) {
   const int64_t v = head_VD.n(), d = head_VD.k();
-  const float *grad = logits_grad.const_data_ptr<float>(), *hidden = hidden_RD.const_data_ptr<float>() + first * d;
+  float* const grad = logits_grad.mutable_data_ptr<float>();
+  const float* const hidden = hidden_RD.const_data_ptr<float>() + first * d;
   if (head_VD.is_quant()) {
     if (hidden_grad != nullptr) quant_input_grad(hidden_grad + first * d, grad, rows, head_VD.quant);
     return;
   }
   const at::Tensor& weight_VD = head_VD.plain_NK;
   if (weight_VD.scalar_type() == at::kBFloat16) {
-    const Bf16Rows grad_rows = round_rows(grad, v, rows, v, atens_helpers());
+    const Bf16Rows grad_rows = round_in_place(grad, rows, v);
     if (hidden_grad != nullptr) {
       bf16_input_grad(hidden_grad + first * d, grad_rows, bits_of(weight_VD), d, atens_helpers());
     }
     if (weight_grad == nullptr) return;
     const at::Tensor rounded = rounded_rows(hidden_RD.narrow(0, first, rows));
-    return bf16_weight_grad(weight_grad, grad_rows, rows_of(rounded, d), atens_helpers());
+    return head_weight_grad(weight_grad, grad_rows, rows_of(rounded, d));
   }
   if (hidden_grad != nullptr) {
     parallel_matmul(hidden_grad + first * d, d, {grad, v, 1}, {weight_VD.const_data_ptr<float>(), d, 1}, rows, d, v,

@@ -35,10 +35,11 @@ ops::TrainedParameter AdamW::make_trained(const model::Parameter& parameter) con
           "masterWeights: false: expected a bfloat16 model; float32 weights are their own master");
   ops::TrainedParameter trained;
   trained.value = value;
-  trained.first = ops::zero_moment(value.sizes(), value.device(), options_.has_8_bit_moments);
-  trained.second = ops::zero_moment(value.sizes(), value.device(), options_.has_8_bit_moments);
+  const std::string& folder = options_.state_folder;
+  trained.first = ops::zero_moment(value.sizes(), value.device(), options_.has_8_bit_moments, folder);
+  trained.second = ops::zero_moment(value.sizes(), value.device(), options_.has_8_bit_moments, folder);
   if (!is_f32 && options_.has_master) {
-    trained.low = ops::zero_state(value.sizes(), value.device(), at::kShort);
+    trained.low = ops::zero_state(value.sizes(), value.device(), at::kShort, folder);
   }
   trained.weight_decay = value.dim() < 2 && !options_.decay_vectors ? 0.0 : options_.weight_decay;
   return trained;

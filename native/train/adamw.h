@@ -20,7 +20,8 @@ struct AdamWOptions {
   bool decay_vectors = true;   // false: norms and biases (parameters of one axis) are not decayed
   double max_grad_norm = 1.0;  // global; <= 0 turns clipping off
   bool has_8_bit_moments = false;
-  bool has_master = true;  // false: bf16 weights are rounded at random, with nothing kept below them
+  bool has_master = true;    // false: bf16 weights are rounded at random, with nothing kept below them
+  std::string state_folder;  // where a file holds moments and masters; in memory when empty
 };
 
 // Decoupled weight decay and bias correction as in Loshchilov and Hutter, arXiv 1711.05101. Gradients are summed in

@@ -12,7 +12,7 @@ import { flagName } from "../flags.ts";
 /** Options that a resumed run may have otherwise, because they do not decide what is learnt. */
 const freeOptions: ReadonlySet<string> = new Set([
   ...["out", "steps", "epochs", "checkpointEvery", "keep", "tensorboard", "onCollapse", "dryRun"],
-  ...["device", "cacheGib", "microBatchTokens", "activationGib"],
+  ...["device", "cacheGib", "microBatchTokens", "activationGib", "optimizer.stateFolder"],
   ...["evalQuestions", "evalEvery", "evalFirst", "validation"],
   ...["retriever.url", "retriever.keyEnv", "web.url", "web.cache", "rewardKeyEnv"],
   ...["judge.url", "judge.keyEnv", "judge.cache", "judge.concurrency"],
@@ -26,7 +26,7 @@ const contentOptions: ReadonlySet<string> = new Set([
 
 /** Files and folders whose content is not compared. */
 const otherPaths: ReadonlySet<string> = new Set([
-  ...["out", "evalQuestions", "validation", "web.cache", "judge.cache"],
+  ...["out", "evalQuestions", "validation", "web.cache", "judge.cache", "optimizer.stateFolder"],
 ]);
 
 /** Of a model folder: weights, configuration, tokenizer. */

@@ -46,6 +46,10 @@ export const adamWOptions = {
     .boolean()
     .optional()
     .describe("Whether bfloat16 weights keep 2 bytes below them; false rounds updates at random (true)."),
+  stateFolder: z
+    .string()
+    .optional()
+    .describe("Folder in which nameless files, mapped into memory, hold moments and masters (in memory)."),
 };
 
 /** What a backward pass may hold. */

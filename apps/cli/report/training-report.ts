@@ -15,15 +15,28 @@ function bytesText(bytes: number): string {
   return `${(bytes / size).toPrecision(3)} ${unit}`;
 }
 
-/** What a training is about to do. */
-export interface TrainingSettings {
+/** What is trained. */
+interface TrainedModel {
   readonly model: string;
   readonly parameters: number;
   readonly dtype: string;
   readonly device: string;
+  /** Of an adapter that is trained in place of the weights. */
+  readonly adapterParameters: number | undefined;
+}
+
+/** What a training is about to do. */
+export interface TrainingSettings extends TrainedModel {
   readonly recipe: string;
   readonly numQuestions: number;
   readonly memory: MemoryPlan;
+}
+
+/** The model of a training, and the adapter on it. */
+export function modelLines({ model, parameters, dtype, device, adapterParameters }: TrainedModel): string[] {
+  const line = `model      ${model}: ${numberText(parameters)} parameters, ${dtype} on ${device}`;
+  if (adapterParameters === undefined) return [line];
+  return [line, `adapter    ${numberText(adapterParameters)} parameters are trained`];
 }
 
 /** The settings of a training, a line each. */
@@ -31,11 +44,11 @@ export function settingsLines(
   settings: TrainingSettings,
   { algorithm, training, sampling }: Pick<Recipe, "algorithm" | "training" | "sampling">,
 ): string[] {
-  const { model, parameters, dtype, device, recipe, numQuestions, memory } = settings;
+  const { recipe, numQuestions, memory } = settings;
   const { steps, batchQuestions, samples, learningRate, warmupSteps, decay } = training;
   const { epochs = 1, miniBatches = 1 } = algorithm;
   return [
-    `model      ${model}: ${numberText(parameters)} parameters, ${dtype} on ${device}`,
+    ...modelLines(settings),
     memoryLine(memory),
     `recipe     ${recipe}; ${algorithmText(algorithm)}`,
     `data       ${numberText(numQuestions)} questions; ${batchQuestions} x ${samples} rollouts a step at temperature ${sampling.temperature ?? 1}`,

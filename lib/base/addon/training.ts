@@ -34,6 +34,8 @@ export interface NativeAdamW {
   readonly maxGradNorm: number;
   readonly moments: string;
   readonly masterWeights: boolean;
+  /** Empty for none. */
+  readonly stateFolder: string;
 }
 
 /** The policy loss's settings (native/train/loss.h). */

@@ -35,6 +35,13 @@ export interface AdamWOptions {
    * @default true
    */
   readonly masterWeights?: boolean;
+  /**
+   * A folder in which nameless files hold moments and masters, mapped into memory: the system writes out what it has no
+   * room for, at the disk's speed, and the files are gone with the learner. Not a bit differs. CPU only.
+   *
+   * @default in memory
+   */
+  readonly stateFolder?: string | undefined;
 }
 
 /** AdamW's settings, and the memory of a backward pass. */
@@ -57,6 +64,7 @@ const optionKinds: OptionKinds<LearnerOptions> = {
   maxGradNorm: numberIn({ from: 0 }),
   moments: ["float32", "8-bit"],
   masterWeights: "boolean",
+  stateFolder: "string",
   activationBytes: numberIn({ from: 0 }),
 };
 
@@ -71,8 +79,9 @@ export function adamW(options: LearnerOptions = {}): NativeAdamW {
   checkOptions("optimiser", options, optionKinds);
   const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
   const { weightDecay = 0.01, decayVectors = false, maxGradNorm = 1 } = options;
-  const { moments = "float32", masterWeights = true } = options;
-  return { beta1, beta2, epsilon, weightDecay, decayVectors, maxGradNorm, moments, masterWeights };
+  const { moments = "float32", masterWeights = true, stateFolder = "" } = options;
+  const form = { moments, masterWeights, stateFolder };
+  return { beta1, beta2, epsilon, weightDecay, decayVectors, maxGradNorm, ...form };
 }
 
 /** Half of what is left beyond gradients and optimiser, whose memory is taken when it is first touched. */
@@ -99,7 +108,7 @@ export abstract class Learner {
   protected constructor(handle: NativeLearner, policy: Policy, options: LearnerOptions) {
     this.handle = handle;
     const { model } = policyParts(policy, "learner");
-    this.#sizes = { config: model.config, dtype: model.dtype };
+    this.#sizes = { config: model.config, dtype: model.dtype, hasAdapter: policy !== model };
     this.#activationBytes = activationBudget(policy, model, options);
   }
 

@@ -5,6 +5,8 @@ import type { DecoderConfig } from "../../model/config/config.ts";
 export interface ModelSizes {
   readonly config: DecoderConfig;
   readonly dtype: "float32" | "bfloat16";
+  /** Whether an adapter is trained, which reads each product's x in f32, in place of the weights. @default false */
+  readonly hasAdapter?: boolean;
 }
 
 /** Tokens of a micro-batch, and the rows of it that the loss looks at. */
@@ -24,10 +26,10 @@ export interface BatchSizes {
  *   input too, 4 Q + 4 K;
  * - the gate: both its inputs, 8 I.
  */
-function layerBytes({ config, dtype }: ModelSizes): { attention: number; rest: number } {
+function layerBytes({ config, dtype, hasAdapter = false }: ModelSizes): { attention: number; rest: number } {
   const { hiddenSize: d, intermediateSize: i, numHeads: h, qkNorm } = config;
   const [q, k] = [h * config.headDim, config.numKvHeads * config.headDim];
-  const isWide = dtype === "float32";
+  const isWide = dtype === "float32" || hasAdapter;
   const attention = 4 * d + (isWide ? 4 * d : 6 * d) + 4 * q + 8 * k + (qkNorm ? 4 * (q + k) : 0);
   // The last layer has these for its rows alone.
   const rest = 4 * d + (isWide ? 4 * d : 4 * d) + (isWide ? 4 * q : 6 * q) + 4 * h + (isWide ? 12 : 10) * i;

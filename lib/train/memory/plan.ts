@@ -1,6 +1,7 @@
 /** The memory that a training needs on the CPU, part by part, computed from sizes alone. */
 
 import type { DecoderConfig } from "../../model/config/config.ts";
+import type { QuantisedWeights } from "../../model/weights-form.ts";
 import type { TrainSequence } from "../batch/packing.ts";
 import { activationBytes, type BatchSizes, type ModelSizes, numRecomputed } from "./activations.ts";
 
@@ -31,10 +32,13 @@ export interface MemoryPlan {
 interface StateForm {
   readonly moments?: "float32" | "8-bit" | undefined;
   readonly masterWeights?: boolean | undefined;
+  readonly stateFolder?: string | undefined;
 }
 
 /** What a training is made of. */
-export interface TrainingSizes extends ModelSizes, StateForm {
+export interface TrainingSizes extends Omit<ModelSizes, "hasAdapter">, StateForm {
+  /** The few bits in which the base of an adapter is kept. @default in `dtype` */
+  readonly weights?: QuantisedWeights | undefined;
   /** Of an adapter that is trained in place of the weights. @default the weights are trained */
   readonly adapterParameters?: number | undefined;
   /** The largest micro-batch. */
@@ -52,6 +56,13 @@ export interface TrainingSizes extends ModelSizes, StateForm {
 /** Node.js with the native core, before a model is there. */
 const processBytes = 180e6;
 
+function matrixSizes({ hiddenSize: d, intermediateSize: i, ...config }: DecoderConfig): number {
+  const [q, k] = [config.numHeads * config.headDim, config.numKvHeads * config.headDim];
+  // Of experts the router has D weights for each.
+  const network = config.numExperts > 0 ? config.numExperts * (3 * d * i + d) : 3 * d * i;
+  return config.numLayers * (2 * d * q + 2 * d * k + network);
+}
+
 /**
  * Number of a decoder's weights.
  *
@@ -66,10 +77,33 @@ export function numParameters(config: DecoderConfig): number {
   const biases =
     (qkvBias || attentionBias ? q + 2 * k : 0) + (attentionBias ? d : 0) + (config.mlpBias ? 2 * i + d : 0);
   const norms = (config.postNorms ? 4 : 2) * d + (config.qkNorm ? 2 * headDim : 0);
-  // Of experts the router has D weights for each.
-  const network = config.numExperts > 0 ? config.numExperts * (3 * d * i + d) : 3 * d * i;
-  const layer = 2 * d * q + 2 * d * k + network + biases + norms;
-  return vocabSize * d * (config.tieEmbeddings ? 1 : 2) + config.numLayers * layer + d;
+  const vectors = config.numLayers * (biases + norms) + d;
+  return vocabSize * d * (config.tieEmbeddings ? 1 : 2) + matrixSizes(config) + vectors;
+}
+
+/** Of a weight with what scales it; see native/ops/quant/quant_weight.h. */
+const quantisedBytes = { int8: 1, int4: 18 / 32, nf4: 1 / 2 + 1 / 64 + 4 / (64 * 256) } as const;
+
+/**
+ * Bytes of a decoder's weights.
+ *
+ * @param config - its shape
+ * @param dtype - of what is not in few bits
+ * @param weights - the few bits of its projections, whose head is in int8
+ * @returns bytes; a tied head in int8 is a copy of its own
+ * @example
+ * assert.equal(weightBytes(model.config, "bfloat16"), 2 * model.numParameters);
+ */
+export function weightBytes(
+  config: DecoderConfig,
+  dtype: ModelSizes["dtype"],
+  weights?: QuantisedWeights,
+): number {
+  const each = dtype === "float32" ? 4 : 2;
+  if (weights === undefined) return numParameters(config) * each;
+  const [matrices, head] = [matrixSizes(config), config.vocabSize * config.hiddenSize];
+  const plain = numParameters(config) - matrices - (config.tieEmbeddings ? 0 : head);
+  return plain * each + matrices * quantisedBytes[weights] + head * quantisedBytes.int8;
 }
 
 /**
@@ -77,7 +111,7 @@ export function numParameters(config: DecoderConfig): number {
  *
  * @param parameters - number of weights
  * @param dtype - of the weights
- * @param options - how AdamW keeps its moments and masters
+ * @param options - how AdamW keeps its moments and masters; in a file they count nothing
  * @returns bytes of the f32 gradients, and of AdamW's state
  * @example
  * assert.deepEqual(stateBytes(1e6, "bfloat16"), { gradients: 4e6, optimiser: 10e6 });
@@ -85,12 +119,13 @@ export function numParameters(config: DecoderConfig): number {
 export function stateBytes(
   parameters: number,
   dtype: ModelSizes["dtype"],
-  { moments = "float32", masterWeights = true }: StateForm = {},
+  { moments = "float32", masterWeights = true, stateFolder }: StateForm = {},
 ): { gradients: number; optimiser: number } {
   // A scale of 4 bytes for every 256 moments.
   const moment = moments === "float32" ? 4 : 1 + 4 / 256;
   const master = dtype === "bfloat16" && masterWeights ? 2 : 0;
-  return { gradients: parameters * 4, optimiser: parameters * (2 * moment + master) };
+  const optimiser = stateFolder === undefined ? parameters * (2 * moment + master) : 0;
+  return { gradients: parameters * 4, optimiser };
 }
 
 /**
@@ -115,11 +150,12 @@ export function largestBatch(
   return { tokens, rows: all === 0 ? 0 : Math.ceil((tokens * rows) / all) };
 }
 
-/** Logits in f32; of bfloat16 weights their gradient in bfloat16 too, by rows and by columns. */
-function headBytes({ config, dtype }: ModelSizes, { rows }: BatchSizes): number {
+/** Logits in f32, whose gradient takes their place; for a head in few bits it is rounded beside them. */
+function headBytes({ config, weights, batch }: TrainingSizes): number {
+  const each = weights === undefined ? 4 : 6;
   // As chunk_rows in native/ops/token_logprob.cpp.
   const chunk = Math.min(1024, Math.max(64, Math.floor(2 ** 25 / config.vocabSize)));
-  return Math.min(rows, chunk) * config.vocabSize * (dtype === "float32" ? 4 : 8);
+  return Math.min(batch.rows, chunk) * config.vocabSize * each;
 }
 
 /** Gradients of the widest activations while a layer goes backward: three of I, two of D, and roundings of them. */
@@ -140,8 +176,9 @@ function workBytes({ config, dtype }: ModelSizes, { tokens }: BatchSizes): numbe
 export function trainingMemory(sizes: TrainingSizes): MemoryPlan {
   const { config, dtype, adapterParameters, batch, cacheBytes: cache = 0 } = sizes;
   const parameters = numParameters(config);
-  const base = parameters * (dtype === "float32" ? 4 : 2);
+  const base = weightBytes(config, dtype, sizes.weights);
   const isAdapter = adapterParameters !== undefined;
+  const model = { config, dtype, hasAdapter: isAdapter };
   // An adapter is f32; its reference is the model, and its critic another adapter.
   const own = isAdapter ? adapterParameters * 4 : base;
   const weights = isAdapter ? base + own : base;
@@ -150,9 +187,9 @@ export function trainingMemory(sizes: TrainingSizes): MemoryPlan {
     : stateBytes(parameters, dtype, sizes);
   const critic = sizes.hasCritic === true ? own + gradients + optimiser : 0;
   const reference = sizes.hasReference === true && !isAdapter ? base : 0;
-  const recomputed = numRecomputed(sizes, batch, sizes.activationBytes ?? Number.POSITIVE_INFINITY);
-  const activations = activationBytes(sizes, batch, recomputed) + workBytes(sizes, batch);
-  const head = headBytes(sizes, batch);
+  const recomputed = numRecomputed(model, batch, sizes.activationBytes ?? Number.POSITIVE_INFINITY);
+  const activations = activationBytes(model, batch, recomputed) + workBytes(model, batch);
+  const head = headBytes(sizes);
   const held = processBytes + weights + gradients + optimiser + critic + reference;
   const total = held + Math.max(activations + head, cache);
   const states = { process: processBytes, weights, gradients, optimiser, critic, reference };

@@ -69,6 +69,7 @@ train::AdamWOptions to_adamw_options(const Napi::Value& value) {
   options.max_grad_norm = number_of(object, "maxGradNorm");
   options.has_8_bit_moments = text_of(object, "moments") == "8-bit";
   options.has_master = bool_of(object, "masterWeights");
+  options.state_folder = text_of(object, "stateFolder");
   return options;
 }
 

@@ -50,6 +50,19 @@ void add_outer(at::Tensor& y_MN, const at::Tensor& inner_MR, const at::Tensor& u
                   nullptr);
 }
 
+// up_grad += y_grad^T inner, made as inner^T y_grad: y_grad is read along its rows.
+void add_up_grad(const at::Tensor& up_grad_NR, const at::Tensor& y_grad_MN, const at::Tensor& inner_MR) {
+  const int64_t m = y_grad_MN.size(0), n = y_grad_MN.size(1), r = inner_MR.size(1);
+  const at::Tensor turned_RN = at::empty({r, n}, inner_MR.options());
+  parallel_matmul(turned_RN.mutable_data_ptr<float>(), n, {data(inner_MR), 1, r}, {data(y_grad_MN), n, 1}, r, n, m,
+                  Start::kZero, nullptr);
+  const float* const turned = data(turned_RN);
+  float* const to = up_grad_NR.mutable_data_ptr<float>();
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < r; ++j) to[i * r + j] += turned[j * n + i];
+  }
+}
+
 class LowRankFunction : public torch::autograd::Function<LowRankFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, at::Tensor y_MN, const at::Tensor& x_MK,
@@ -85,8 +98,7 @@ class LowRankFunction : public torch::autograd::Function<LowRankFunction> {
     }
     if (context->needs_input_grad(3)) {
       up_grad = gradient_target(up);
-      parallel_matmul(up_grad.mutable_data_ptr<float>(), r, {data(y_grad), 1, n}, {data(inner_MR), r, 1}, n, r, m,
-                      Start::kSelf, nullptr);
+      add_up_grad(up_grad, y_grad, inner_MR);
       up_grad = gradient_result(up, up_grad);
     }
     return {context->needs_input_grad(0) ? y_grad : at::Tensor(), x_grad, down_grad, up_grad, at::Tensor()};

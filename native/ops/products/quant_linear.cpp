@@ -128,7 +128,9 @@ void quant_input_grad(float* x_grad_MK, const float* y_grad_MN, int64_t m, const
     float* const to = first == 0 ? x_grad_MK : part;
     bf16_input_grad(to, {y_grad.data + first, m, count, y_grad.stride}, values, k, atens_helpers());
     if (first == 0) continue;
-    for (int64_t i = 0; i < m * k; ++i) x_grad_MK[i] += part[i];
+    claim_items(m, m * k, [&](int64_t row) {
+      for (int64_t i = row * k; i < (row + 1) * k; ++i) x_grad_MK[i] += part[i];
+    });
   }
 }
 

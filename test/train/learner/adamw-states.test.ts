@@ -1,6 +1,6 @@
 /** The forms in which AdamW keeps weights and moments: what they store, that they learn, that they resume. */
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Model } from "../../../lib/model/model.ts";
@@ -63,6 +63,32 @@ test("each form resumes bit for bit, and its file has its bytes a weight", async
       for (const tensor of model.handle.tensors()) {
         assert.deepEqual(await copy.parameter(tensor.name), await model.parameter(tensor.name), tensor.name);
       }
+    });
+  }
+});
+
+test("states in a mapped file have the bits of those in memory, and the folder holds nothing afterwards", async () => {
+  for (const { dtype, options } of forms) {
+    await withFolder(async (folder) => {
+      const states: Buffer[] = [];
+      const weights: Float32Array[] = [];
+      for (const stateFolder of [undefined, folder]) {
+        await using model = await tinyModel(1, dtype);
+        await using trainer = await Trainer.open(model, { ...options, stateFolder });
+        assert.deepEqual(await readdir(folder), [], "the files have no names");
+        await train(trainer, 0, 3);
+        await withFolder(async (other) => {
+          const path = join(other, "state.safetensors");
+          await trainer.saveState(path);
+          states.push(await readFile(path));
+        });
+        weights.push(await model.parameter(name));
+      }
+      assert.deepEqual(states[1], states[0]);
+      assert.deepEqual(weights[1], weights[0]);
+      await using model = await tinyModel(1, dtype);
+      const missing = Trainer.open(model, { ...options, stateFolder: join(folder, "missing") });
+      await assert.rejects(missing, { code: "ERR_IO", message: /missing.*: cannot be created/ });
     });
   }
 });

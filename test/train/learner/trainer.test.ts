@@ -247,6 +247,7 @@ test("a handle that is closed before it has opened lets go of the model", async 
     maxGradNorm: 1,
     moments: "float32",
     masterWeights: true,
+    stateFolder: "",
   };
   for (const handle of [new (native().TrainerHandle)(), new (native().CriticHandle)()]) {
     const opened = handle.open(model.handle, undefined, optimiser);

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { native } from "../../../lib/base/addon/native.ts";
+import { Adapter } from "../../../lib/model/adapter.ts";
 import { Model } from "../../../lib/model/model.ts";
 import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
@@ -18,6 +19,10 @@ export interface PeakTask {
   readonly folder: string;
   readonly dtype: Model["dtype"];
   readonly options?: LearnerOptions;
+  /** Few bits in which the weights are kept. */
+  readonly weights?: Model["weights"];
+  /** Rank of an adapter that is trained in their place. */
+  readonly rank?: number;
   readonly tokens?: number;
   readonly rows?: number;
 }
@@ -39,12 +44,13 @@ export async function measurePeak(task: PeakTask): Promise<Peak> {
 
 async function train(
   model: Model,
-  { options, tokens: length = 0, rows: numRows = 0 }: PeakTask,
+  { options, rank, tokens: length = 0, rows: numRows = 0 }: PeakTask,
 ): Promise<void> {
   const tokens = Int32Array.from({ length }, (_, t) => (t * 31) % model.config.vocabSize);
   const rows = Int32Array.from({ length: numRows }, (_, r) => length - 1 - numRows + r);
   const weights = new Float32Array(numRows).fill(1 / numRows);
-  await using trainer = await Trainer.open(model, options);
+  const policy = rank === undefined ? model : await Adapter.create(model, { rank });
+  await using trainer = await Trainer.open(policy, options);
   for (let step = 0; step < 2; step += 1) {
     await trainer.accumulate([{ tokens, rows, weights }]);
     await trainer.step({ learningRate: 1e-4 });
@@ -57,7 +63,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   // What a first load takes once, whatever the model.
   (await Model.load(join(projectRoot, "test", "golden", "model", "qwen2"))).close();
   const before = process.memoryUsage.rss();
-  await using model = await Model.load(task.folder, { dtype: task.dtype });
+  await using model = await Model.load(task.folder, { dtype: task.dtype, weights: task.weights });
   if (task.tokens !== undefined) await train(model, task);
   const peak = process.resourceUsage().maxRSS * 1024;
   process.stdout.write(JSON.stringify({ before, peak }));

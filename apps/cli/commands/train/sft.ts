@@ -27,7 +27,7 @@ import {
   runOptions,
 } from "../../options/model-options.ts";
 import { Pace } from "../../report/pace.ts";
-import { memoryLine, sftStepLine } from "../../report/training-report.ts";
+import { memoryLine, modelLines, sftStepLine } from "../../report/training-report.ts";
 
 const schema = z.strictObject({
   ...modelOptions,
@@ -76,12 +76,12 @@ export const sftCommand = command({
     const pace = new Pace();
     const { steps } = planned;
     const memory = memoryOf(loaded, sequences, options);
-    const [parameters, rate] = [model.numParameters.toLocaleString("en-US"), options.learningRate];
-    io.log(`model      ${start}: ${parameters} parameters, ${model.dtype} on ${options.device}`);
-    if (policy !== model)
-      io.log(`adapter    ${policy.numParameters.toLocaleString("en-US")} parameters are trained`);
-    io.log(memoryLine(memory));
-    io.log(`updates    ${steps} steps of ${options.batchSize} conversations, rate ${rate}`);
+    const { numParameters: parameters, dtype } = model;
+    const adapterParameters = policy === model ? undefined : policy.numParameters;
+    const { device, batchSize, learningRate } = options;
+    const told = modelLines({ model: start, parameters, dtype, device, adapterParameters });
+    for (const line of [...told, memoryLine(memory)]) io.log(line);
+    io.log(`updates    ${steps} steps of ${batchSize} conversations, rate ${learningRate}`);
     if (options.dryRun) return io.result({ steps, memory });
     await using trainer = await openTrainer(policy, {
       ...options.optimizer,
@@ -119,9 +119,9 @@ function memoryOf(
 ): MemoryPlan {
   const batch = largestBatch(sequences, { batchSize, maxTokens });
   const adapterParameters = policy === model ? undefined : policy.numParameters;
-  const { config, dtype } = model;
+  const { config, dtype, weights } = model;
   return trainingMemory({
-    ...{ config, dtype, adapterParameters, ...optimizer, batch },
+    ...{ config, dtype, weights, adapterParameters, ...optimizer, batch },
     activationBytes: bytesOf(activationGib),
   });
 }

@@ -118,7 +118,7 @@ function settingsOf(
   { learners, task }: RlOptions,
 ): TrainingSettings {
   const { critic, reference } = learners;
-  const { config, dtype } = model;
+  const { config, dtype, weights } = model;
   const adapterParameters = policy === model ? undefined : policy.numParameters;
   const tokens = given.microBatchTokens;
   return {
@@ -127,11 +127,12 @@ function settingsOf(
       parameters: model.numParameters,
       dtype: model.dtype,
       device: given.device,
+      adapterParameters,
       recipe: given.recipe.name,
     },
     numQuestions: task.questions.length,
     memory: trainingMemory({
-      ...{ config, dtype, adapterParameters, ...given.optimizer, batch: { tokens, rows: tokens } },
+      ...{ config, dtype, weights, adapterParameters, ...given.optimizer, batch: { tokens, rows: tokens } },
       ...{ activationBytes: bytesOf(given.activationGib), hasCritic: critic !== undefined },
       hasReference: reference !== undefined,
       cacheBytes: given.cacheGib * 2 ** 30,

@@ -53,6 +53,23 @@ test("sft trains an adapter, whose folder stands for its model; merge makes a pl
   assert.deepEqual((samples[0] as { ids: number[] }).ids, own.samples[0]?.ids);
 });
 
+test("an adapter is trained on weights in NF4, whose plan counts them so, and stands for them", async () => {
+  const out = join(folder, "qlora");
+  const asked = ["sft", "--model", model, ...rates, "--out", out, "--weights", "nf4", "--lora", "4"];
+  const planned = await runJson<{ memory: { weights: number } }>(...asked, "--dry-run");
+  const plain = await runJson<{ memory: { weights: number } }>(
+    ...["sft", "--model", model, ...rates, "--out", out, "--lora", "4", "--dry-run"],
+  );
+  assert.ok(planned.memory.weights < plain.memory.weights);
+  const { loss } = await runJson<{ loss: number }>(...asked);
+  assert.ok(Number.isFinite(loss));
+  const trained = ["--model", model, "--adapter", join(out, "model"), "--weights", "nf4"];
+  const [on, off] = [await score(...trained), await score("--model", model, "--weights", "nf4")];
+  const sum = (logprobs: readonly (number | null)[]) =>
+    logprobs.reduce<number>((all, each) => all + (each ?? 0), 0);
+  assert.ok(sum(on) > sum(off), "it has learnt what it was trained on");
+});
+
 test("training goes on with an adapter, and a run of one is refused under another", async () => {
   const further = join(folder, "further");
   await runJson("sft", "--model", join(run, "model"), ...rates, "--out", further);

@@ -114,6 +114,25 @@ test("train takes ReMax, an adaptive KL, dynamic sampling and a changing number 
   assert.match(wrong.stderr, /--algorithm: kl.adaptive: expected a KL in the reward/);
 });
 
+test("train --lora changes an adapter alone, which the next training goes on with", async () => {
+  await runJson("index", "build", "--corpus", corpus, "--out", index);
+  const sizes = ["--batch-questions", "2", "--samples", "2", "--limits", "maxTurns=1,maxResponseTokens=4"];
+  const given = ["train", "--model", model, "--index", index, "--questions", questions, ...sizes];
+  const grpo = ["--algorithm", "grpo,entropyCoef=0.1", "--learning-rate", "0.1", "--steps", "1"];
+  const out = join(folder, "rl-lora");
+  const first = await runJson(...given, ...grpo, "--lora", "4,targets=q_proj", "--out", out);
+  assert.equal(first.steps, 1);
+  const names = (await readdir(String(first.model))).sort();
+  assert.deepEqual(names.slice(0, 2), ["adapter_config.json", "adapter_model.safetensors"]);
+  const further = ["--adapter", String(first.model), "--out", join(folder, "rl-further")];
+  const { stderr } = await runCli(...given, ...grpo, ...further, "--dry-run");
+  assert.match(stderr, /^adapter .* parameters are trained$/m);
+  const second = await runJson(...given, ...grpo, ...further);
+  const stored = (from: unknown): Promise<Buffer> =>
+    readFile(join(String(from), "adapter_model.safetensors"));
+  assert.notDeepEqual(await stored(second.model), await stored(first.model));
+});
+
 test("train takes ways that do not search, or search once, and rewards from a server", async () => {
   await runJson("index", "build", "--corpus", corpus, "--out", index);
   const sizes = [
