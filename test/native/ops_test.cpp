@@ -272,6 +272,27 @@ TEST("token_logprob and its gradients match log_softmax in double") {
   }
 }
 
+TEST("the gradients of a wide bf16 head, taken some outputs at a time, match double over the rounded values") {
+  at::manual_seed(9);
+  constexpr int64_t kRows = 5, kOutputs = 40001, kWidth = 8;
+  const Tensor ids = at::randint(0, kOutputs, {kRows}, at::kLong);
+  const Tensor hidden = random({kRows, kWidth}).to(at::kBFloat16).to(at::kFloat).requires_grad_();
+  const Tensor weight = (4 * random({kOutputs, kWidth})).to(at::kBFloat16).requires_grad_();
+  const Tensor wide_hidden = hidden.detach().to(at::kDouble).requires_grad_();
+  const Tensor wide_weight = weight.detach().to(at::kDouble).requires_grad_();
+  const auto grads = [](const Tensor& loss, const Tensor& x, const Tensor& head) {
+    return torch::autograd::grad({loss.sum()}, {x, head});
+  };
+  const Tensors ours = grads(ops::token_logprob(hidden, weight, ids, 1.0).logprob_R, hidden, weight);
+  const Tensor all = at::log_softmax(at::linear(wide_hidden, wide_weight), 1);
+  const Tensors exact = grads(all.gather(1, ids.unsqueeze(1)), wide_hidden, wide_weight);
+  for (size_t i = 0; i < 2; ++i) {
+    // The gradient of the logits is rounded to bf16.
+    const Tensor gap = (ours[i].to(at::kDouble) - exact[i]).abs().max() / exact[i].abs().max();
+    EXPECT_NEAR(gap.item<double>(), 0.0, 8e-3);
+  }
+}
+
 TEST("the composition of token_logprob for other dtypes has the kernels' results and gradients") {
   at::manual_seed(6);
   const Tensor ids = at::randint(0, 90000, {70}, at::kLong);
