@@ -2,7 +2,8 @@
  * How long does a GRPO step take, rollout and update, and how much memory, against Hugging Face on the same model?
  *
  * `node dist/bench/train/grpo.js [--shape world] [--dtype float32] [--threads 2] [--questions 8] [--samples 8]
- * [--prompt 64] [--turns 1] [--new 64] [--observation 0] [--steps 5] [--lora 0] [--cacheGib 1]`; the peer is
+ * [--prompt 64] [--turns 1] [--new 64] [--observation 0] [--steps 5] [--lora 0] [--cacheGib 1]
+ * [--activationGib 1000]`; the peer is
  * bench/train/grpo_peer.py with the same flags. Every sample has `turns` spans of `new` tokens, with an observation between
  * two of them; no KL, one update on all of a step's samples; lora: rank of an adapter that is trained in place of the weights.
  */
@@ -32,6 +33,7 @@ const { values } = parseArgs({
     steps: { type: "string", default: "5" },
     lora: { type: "string", default: "0" },
     cacheGib: { type: "string", default: "1" },
+    activationGib: { type: "string", default: "1000" },
   },
 });
 const shape = shapeOf(values.shape);
@@ -46,7 +48,9 @@ await native().setNumThreads(Number(values.threads));
 await using model = await Model.create({ ...shape }, { dtype });
 const policy = rank > 0 ? await Adapter.create(model, { rank }) : model;
 await using engine = await Engine.open(policy, { cacheBytes: Number(values.cacheGib) * 2 ** 30 });
-await using trainer = await Trainer.open(policy);
+await using trainer = await Trainer.open(policy, {
+  activationBytes: Number(values.activationGib) * 2 ** 30,
+});
 
 const ids = (length: number, salt: number): Int32Array =>
   Int32Array.from({ length }, (_, t) => (t * 31 + salt * 7) % shape.vocabSize);

@@ -4,7 +4,7 @@
  * `node dist/bench/train/memory.js [--tokens 2048]`
  */
 import { parseArgs } from "node:util";
-import { decoderConfig } from "../../lib/model/config/config.ts";
+import { type DecoderConfig, decoderConfig } from "../../lib/model/config/config.ts";
 import { type TrainingSizes, trainingMemory } from "../../lib/train/memory/plan.ts";
 
 const { values } = parseArgs({ options: { tokens: { type: "string", default: "2048" } } });
@@ -20,7 +20,15 @@ const models = [
   { name: "32B", sizes: [5120, 27_648, 64, 40, 8], tieEmbeddings: false },
 ] as const;
 
-type Form = Pick<TrainingSizes, "dtype" | "moments" | "masterWeights">;
+/** Of an adapter of rank 16 on every projection. */
+function adapterParameters({ hiddenSize: d, intermediateSize: i, ...config }: DecoderConfig): number {
+  const [q, k] = [config.numHeads * config.headDim, config.numKvHeads * config.headDim];
+  return 16 * config.numLayers * (2 * (d + q) + 2 * (d + k) + 3 * (d + i));
+}
+
+type Form = Pick<TrainingSizes, "dtype" | "moments" | "masterWeights" | "weights"> & {
+  readonly isAdapter?: boolean;
+};
 const forms: readonly (Form & { name: string })[] = [
   { name: "f32", dtype: "float32" },
   { name: "bf16 and master", dtype: "bfloat16" },
@@ -31,6 +39,8 @@ const forms: readonly (Form & { name: string })[] = [
     moments: "8-bit",
     masterWeights: false,
   },
+  { name: "adapter on bf16", dtype: "bfloat16", isAdapter: true },
+  { name: "adapter on NF4", dtype: "bfloat16", weights: "nf4", isAdapter: true },
 ];
 
 const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0);
@@ -39,8 +49,9 @@ const rows = models.map(({ name, sizes, tieEmbeddings }) => {
   const [hiddenSize, intermediateSize, numLayers, numHeads, numKvHeads] = sizes;
   const shape = { hiddenSize, intermediateSize, numLayers, numHeads, numKvHeads, tieEmbeddings };
   const config = decoderConfig({ ...shape, vocabSize: tieEmbeddings ? 151_936 : 152_064 });
-  const cells = forms.map((form) => {
-    const least = { config, ...form, batch: { tokens, rows: tokens }, activationBytes: 0 };
+  const cells = forms.map(({ isAdapter, ...form }) => {
+    const own = isAdapter === true ? { adapterParameters: adapterParameters(config) } : {};
+    const least = { config, ...form, ...own, batch: { tokens, rows: tokens }, activationBytes: 0 };
     const { total } = trainingMemory(least);
     const all = trainingMemory({ ...least, activationBytes: undefined }).total;
     const fits = [16, 24, 80].find((size) => total <= size * 1e9);

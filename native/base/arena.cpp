@@ -70,8 +70,9 @@ void Arena::free(void* block) {
 
 bool Arena::holds(const void* address) const { return address >= data_ && address < data_ + size_; }
 
-void Arena::release() {
+void Arena::release(size_t least) {
   const std::scoped_lock lock(mutex_);
+  if (touched_ < least) return;
   for (const auto& [offset, size] : free_) {
     if (offset >= touched_) break;
     madvise(data_ + offset, std::min(size, touched_ - offset), MADV_DONTNEED);

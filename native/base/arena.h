@@ -21,8 +21,8 @@ class Arena {
   void free(void* block);
   bool holds(const void* address) const;
 
-  // Gives the memory of free blocks back to the system.
-  void release();
+  // Gives the memory of free blocks back to the system, unless less than `least` bytes have been in use.
+  void release(size_t least = 0);
 
   static constexpr size_t kAlignment = 4096;
 

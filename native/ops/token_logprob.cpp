@@ -42,8 +42,8 @@ using torch::autograd::variable_list;
 // What backward needs besides the inputs: the columns of stats_R4 are max, log_sum, entropy and log-probability.
 constexpr int64_t kNumStats = 4;
 
-// Logits of 128 MB at once: each chunk reads and writes the head's whole gradient.
-int64_t chunk_rows(int64_t vocab_size) { return std::clamp<int64_t>((int64_t{1} << 25) / vocab_size, 64, 1024); }
+// Logits of 128 MB at once: each chunk reads and writes the head's whole gradient, and all but one are made twice.
+int64_t chunk_rows(int64_t vocab_size) { return std::max<int64_t>((int64_t{1} << 25) / vocab_size, 64); }
 
 // Calls body(first row, rows of the chunk).
 template <class Body>

@@ -154,7 +154,7 @@ export function largestBatch(
 function headBytes({ config, weights, batch }: TrainingSizes): number {
   const each = weights === undefined ? 4 : 6;
   // As chunk_rows in native/ops/token_logprob.cpp.
-  const chunk = Math.min(1024, Math.max(64, Math.floor(2 ** 25 / config.vocabSize)));
+  const chunk = Math.max(64, Math.floor(2 ** 25 / config.vocabSize));
   return Math.min(batch.rows, chunk) * config.vocabSize * each;
 }
 
