@@ -113,6 +113,7 @@ const flat = await made({
   "faiss exact": () => faiss.contender(data, "flat"),
   "seekrl exact f32": () => seekrl(data, "exact", "f32"),
   "seekrl exact bf16": () => seekrl(data, "exact", "bf16"),
+  "seekrl exact bf16 again": () => seekrl(data, "exact", "bf16", { finer: data.rows, overFetch: 2 }),
   "seekrl exact i8": () => seekrl(data, "exact", "i8"),
   "seekrl exact i8 again": () => seekrl(data, "exact", "i8", { finer, overFetch: 4 }),
   "seekrl exact b1 again": () => seekrl(data, "exact", "b1", { finer, overFetch: 20 }),

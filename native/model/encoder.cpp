@@ -75,6 +75,20 @@ void add_row(float* y, const at::Tensor& table_ND, int64_t row) {
   for (int64_t i = 0; i < d; ++i) y[i] += kernels::from_bf16(from[i]);
 }
 
+// attend with factors of bf16.
+void attend_paired(const kernels::QueryRows& rows, const kernels::KeyValues& source, int64_t head_dim, float scale,
+                   float* scratch) {
+  constexpr int64_t kBlockTokens = 64;
+  const int64_t block_size = kBlockTokens * head_dim, size = (rows.num_keys / kBlockTokens + 1) * block_size;
+  uint16_t *const keys = ops::scratch<uint16_t, 10>(size), *const values = ops::scratch<uint16_t, 11>(size);
+  for (int64_t token = 0; token < rows.num_keys; ++token) {
+    const int64_t block = token / kBlockTokens * block_size, from = token * source.token_stride;
+    kernels::put_paired(keys + block, values + block, kBlockTokens, token % kBlockTokens, source.keys + from,
+                        source.values + from, head_dim);
+  }
+  kernels::attend_bf16(rows, {keys, values, nullptr, kBlockTokens, block_size}, head_dim, {scale}, nullptr, scratch);
+}
+
 void check(const EncoderConfig& config) {
   const bool is_positive = config.vocab_size > 0 && config.hidden_size > 0 && config.intermediate_size > 0 &&
                            config.num_layers > 0 && config.num_heads > 0 && config.num_types > 0;
@@ -141,7 +155,10 @@ Encoder::Layer Encoder::laid_out(const StoredLayer& stored, std::optional<ops::Q
 
 Encoder::Encoder(const EncoderConfig& config, at::ScalarType dtype, std::optional<ops::QuantKind> kind, Pooling pooling,
                  bool is_normalised, const std::vector<StoredTensor>& stored)
-    : config_(config), pooling_(pooling), is_normalised_(is_normalised) {
+    : config_(config),
+      pooling_(pooling),
+      is_normalised_(is_normalised),
+      is_rounded_(dtype == at::kBFloat16 || kind.has_value()) {
   check(config);
   at::NoGradGuard no_grad;
   const int64_t width = config.hidden_size;
@@ -222,23 +239,24 @@ void Encoder::attend(const TextBatch& batch, Work& work) const {
   ops::share_items(batch.num_texts() * config_.num_heads, work.num_helpers, scores * width * 2, [&](int64_t item) {
     const int64_t text = item / config_.num_heads, head = item % config_.num_heads, length = batch.length(text);
     float* query = work.query_key_value.data() + batch.starts[text] * stride + head * head_dim;
-    kernels::QueryRows rows = {query, query, length, 1, stride, head_dim, length, /*is_causal=*/false};
-    kernels::KeyValues source = {query + width, query + 2 * width, nullptr, 0, 0, stride};
-    kernels::attend(rows, source, head_dim, {scale}, nullptr,
-                    ops::scratch(kernels::attend_scratch_floats(length, head_dim)));
+    const kernels::QueryRows rows = {query, query, length, 1, stride, head_dim, length, /*is_causal=*/false};
+    const kernels::KeyValues source = {query + width, query + 2 * width, nullptr, 0, 0, stride};
+    float* const scratch = ops::scratch(kernels::attend_scratch_floats(length, head_dim));
+    if (is_rounded_ && head_dim % 2 == 0) return attend_paired(rows, source, head_dim, scale, scratch);
+    kernels::attend(rows, source, head_dim, {scale}, nullptr, scratch);
   });
 }
 
 void Encoder::run_layer(const Layer& layer, const TextBatch& batch, Work& work) const {
   using ops::Activation;
-  const int64_t width = config_.hidden_size, inner = config_.intermediate_size, m = work.num_tokens;
+  const int64_t width = config_.hidden_size, m = work.num_tokens;
   float *x = work.x_TD.data(), *mixed = work.mixed_TD.data(), *heads = work.query_key_value.data();
   layer.query_key_value.apply(heads, 3 * width, x, width, m, Activation::kNone, work.num_helpers);
   attend(batch, work);
   layer.attention_out.apply(mixed, width, heads, 3 * width, m, Activation::kNone, work.num_helpers);
   add_norm(x, mixed, x, layer.attention_norm, work);
-  layer.inner.apply(work.inner_TI.data(), inner, x, width, m, Activation::kGelu, work.num_helpers);
-  layer.outer.apply(mixed, width, work.inner_TI.data(), inner, m, Activation::kNone, work.num_helpers);
+  layer.inner.apply_with(layer.outer, mixed, width, x, width, work.inner_TI.data(), m, Activation::kGelu,
+                         work.num_helpers);
   add_norm(x, mixed, x, layer.out_norm, work);
 }
 

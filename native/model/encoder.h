@@ -32,8 +32,8 @@ struct EncoderConfig {
 class Encoder : public TextEncoder {
  public:
   // `stored` has the names of BertModel; the classifier's are classifier.dense and classifier.out, each .weight and
-  // .bias. dtype: f32, or bf16 for weights and products while sums, norms and attention stay f32; kInt8 takes its place
-  // in the layers' products, the tables keep it.
+  // .bias. dtype: f32, or bf16 for weights and the factors of products and attention, while sums and norms stay f32;
+  // kInt8 takes its place in the layers' weights, the tables keep it.
   Encoder(const EncoderConfig& config, at::ScalarType dtype, std::optional<ops::QuantKind> kind, Pooling pooling,
           bool is_normalised, const std::vector<StoredTensor>& stored);
 
@@ -62,6 +62,7 @@ class Encoder : public TextEncoder {
   EncoderConfig config_;
   Pooling pooling_;
   bool is_normalised_;
+  bool is_rounded_;  // attention's factors, to bf16
   at::Tensor words_VD_, positions_PD_, types_YD_;
   Norm embedding_norm_;
   std::vector<Layer> layers_;

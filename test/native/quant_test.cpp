@@ -180,6 +180,29 @@ TEST("a product of few bits is the exact one, with the same bits on every instru
   }
 }
 
+TEST("a product rounded for a next one has the bits of its rows, rounded") {
+  for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 7, 32}, {9, 64, 40}, {300, 100, 64}}) {
+    QuantWeight weight(QuantKind::kInt8, n, k);
+    ops::quantise(weight, [&, k = k](float* rows, int64_t first, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) {
+        const Floats row = random_floats(k, static_cast<int>(first + i));
+        std::copy(row.begin(), row.end(), rows + i * k);
+      }
+    });
+    const Floats x = random_floats(m * k, 4), bias = random_floats(n, 5);
+    const auto activation = ops::Activation::kGelu;
+    Floats y(m * n);
+    ops::code_linear(y.data(), n, ops::quant_rows(x.data(), k, m, k, 0), m, weight, bias.data(), activation, 0);
+    const int64_t num_blocks = m * num_quant_blocks(n);
+    const QuantRows found =
+        ops::code_rows(ops::quant_rows(x.data(), k, m, k, 1), m, weight, bias.data(), activation, 1);
+    const QuantRows expected = ops::quant_rows(y.data(), n, m, n, 0);
+    EXPECT(std::equal(found.values, found.values + num_blocks * kQuantBlock, expected.values));
+    EXPECT(std::equal(found.scales, found.scales + num_blocks, expected.scales));
+    EXPECT(std::equal(found.sums, found.sums + num_blocks, expected.sums));
+  }
+}
+
 TEST("codes and NF4 become bf16 alike on every instruction set") {
   for (const int64_t k : {1, 31, 64, 100, 130}) {
     for (const CodeForm form : kForms) {

@@ -142,7 +142,7 @@ void quant_block(int8_t* values, float* scale, int32_t* sum, const float* x, int
 }  // namespace
 
 void quant_row(const QuantRows& rows, int64_t row, const float* x, int64_t k) {
-  for (int64_t block = 0; block < rows.num_blocks; ++block) {
+  for (int64_t block = 0; block < num_quant_blocks(k); ++block) {
     const int64_t at = row * rows.num_blocks + block;
     quant_block(rows.values + at * kQuantBlock, rows.scales + at, rows.sums + at, x + block * kQuantBlock,
                 std::min(kQuantBlock, k - block * kQuantBlock));

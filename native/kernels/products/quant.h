@@ -60,13 +60,16 @@ struct QuantRows {
   float* scales = nullptr;   // [M, blocks]
   int32_t* sums = nullptr;   // [M, blocks], of the values
   int64_t num_blocks = 0;
+
+  // From block `block` on.
+  QuantRows at(int64_t block) const { return {values + block * kQuantBlock, scales + block, sums + block, num_blocks}; }
 };
 
 // Smaller activations count as zero: 127 divided by one of them may be infinite.
 inline constexpr float kLeastQuant = 1e-30f;
 
-// One row of k floats into row `row`. scale = max |x| / 127, value = round(x (127 / max |x|)), ties to even; a block
-// with nothing above kLeastQuant is zero, one with a number that is not finite has the scale NaN.
+// k floats into the first blocks of row `row`. scale = max |x| / 127, value = round(x (127 / max |x|)), ties to even; a
+// block with nothing above kLeastQuant is zero, one with a number that is not finite has the scale NaN.
 namespace reference {
 void quant_row(const QuantRows& rows, int64_t row, const float* x, int64_t k);
 }

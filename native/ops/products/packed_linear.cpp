@@ -41,7 +41,7 @@ PackedLinear::PackedLinear(const Weight& weight_NK, const at::Tensor& bias_N) {
 
 void PackedLinear::apply(float* y, int64_t y_stride, const float* x, int64_t x_stride, int64_t m, Activation activation,
                          int num_helpers) const {
-  const float* bias = bias_.empty() ? nullptr : bias_.data();
+  const float* bias = this->bias();
   if (weight_NK_.is_quant()) {
     return code_linear(y, y_stride, quant_rows(x, x_stride, m, k_, num_helpers), m, weight_NK_.quant, bias, activation,
                        num_helpers);
@@ -61,6 +61,17 @@ void PackedLinear::apply(float* y, int64_t y_stride, const float* x, int64_t x_s
     if (activation == Activation::kNone) return;
     for (int64_t row = 0; row < rows; ++row) kernels::gelu(to + row * y_stride, to + row * y_stride, columns);
   });
+}
+
+void PackedLinear::apply_with(const PackedLinear& next, float* y, int64_t y_stride, const float* x, int64_t x_stride,
+                              float* hidden, int64_t m, Activation activation, int num_helpers) const {
+  if (!weight_NK_.is_quant() || !next.weight_NK_.is_quant()) {
+    apply(hidden, n_, x, x_stride, m, activation, num_helpers);
+    return next.apply(y, y_stride, hidden, n_, m, Activation::kNone, num_helpers);
+  }
+  const kernels::QuantRows rows = quant_rows(x, x_stride, m, k_, num_helpers);
+  const kernels::QuantRows codes = code_rows(rows, m, weight_NK_.quant, bias(), activation, num_helpers);
+  code_linear(y, y_stride, codes, m, next.weight_NK_.quant, next.bias(), Activation::kNone, num_helpers);
 }
 
 }  // namespace seekrl::ops

@@ -24,10 +24,16 @@ class PackedLinear {
   void apply(float* y, int64_t y_stride, const float* x, int64_t x_stride, int64_t m, Activation activation,
              int num_helpers) const;
 
+  // y = next(activation(this(x))); hidden: room for M rows of this one's outputs.
+  void apply_with(const PackedLinear& next, float* y, int64_t y_stride, const float* x, int64_t x_stride, float* hidden,
+                  int64_t m, Activation activation, int num_helpers) const;
+
   int64_t out_width() const { return n_; }
   int64_t in_width() const { return k_; }
 
  private:
+  const float* bias() const { return bias_.empty() ? nullptr : bias_.data(); }
+
   int64_t n_ = 0, k_ = 0;
   std::unique_ptr<float[]> packed_;
   Weight weight_NK_;         // of bf16 or few bits; one of the two

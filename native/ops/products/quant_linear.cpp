@@ -20,10 +20,48 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+// Outputs of an item at most.
+constexpr int64_t kMostColumns = 256;
+
 int64_t num_items(int64_t size, int64_t each) { return (size + each - 1) / each; }
 
-// Outputs of an item: 64 KB of codes take some microseconds to read, a claim takes a fraction of one.
-int64_t item_columns(int64_t row_bytes) { return std::clamp<int64_t>(65536 / row_bytes / 32 * 32, 32, 256); }
+// A part of a product: rows of x times some outputs, and where they begin.
+struct CodeItem {
+  int64_t row = 0, column = 0, num_rows = 0, width = 0;
+};
+
+// Calls body(item) for every part of M rows of the product. Outputs of an item: 64 KB of codes take some microseconds
+// to read, a claim takes a fraction of one; whole blocks of a next product.
+template <class Body>
+void share_code_items(int64_t m, const QuantWeight& weight, int num_helpers, const Body& body) {
+  constexpr int64_t kRows = 256;
+  const kernels::CodePanels panels = weight.panels();
+  const int64_t row_bytes = panels.num_blocks * kernels::panel_block_bytes(panels.form) / kernels::kQuantLanes;
+  const int64_t columns = std::clamp<int64_t>(65536 / row_bytes / 32 * 32, 32, kMostColumns);
+  const int64_t num_columns = num_items(weight.n(), columns);
+  // Few rows are bound by reading the weight, which costs as much as about eight rows of arithmetic.
+  const int64_t work = std::max<int64_t>(m, 8) * weight.n() * weight.k();
+  share_items(num_columns * num_items(m, kRows), num_helpers, work, [&](int64_t index) {
+    const int64_t row = index / num_columns * kRows, column = index % num_columns * columns;
+    body(CodeItem{row, column, std::min(kRows, m - row), std::min(columns, weight.n() - column)});
+  });
+}
+
+void multiply_item(float* y, int64_t y_stride, const kernels::QuantRows& x_MK, const CodeItem& item,
+                   const QuantWeight& weight, const float* bias_N, Activation activation) {
+  kernels::quant_matmul(y, y_stride, x_MK, item.row, weight.panels().at(item.column / kernels::kQuantLanes),
+                        item.num_rows, item.width, bias_N == nullptr ? nullptr : bias_N + item.column);
+  if (activation == Activation::kNone) return;
+  for (int64_t r = 0; r < item.num_rows; ++r) kernels::gelu(y + r * y_stride, y + r * y_stride, item.width);
+}
+
+// Room for M rows in the calling thread's memory; `slot` tells apart what is there at once.
+template <int slot>
+kernels::QuantRows room_for_rows(int64_t m, int64_t k) {
+  const int64_t blocks = kernels::num_quant_blocks(k);
+  return {scratch<int8_t, slot>(m * blocks * kernels::kQuantBlock), scratch<float, 10 + slot>(m * blocks),
+          scratch<int32_t, slot>(m * blocks), blocks};
+}
 
 void nf4_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& weight, const float* bias_N) {
   const int64_t n = weight.n(), k = weight.k();
@@ -71,9 +109,7 @@ class QuantLinearFunction : public torch::autograd::Function<QuantLinearFunction
 }  // namespace
 
 kernels::QuantRows quant_rows(const float* x, int64_t x_stride, int64_t m, int64_t k, int num_helpers) {
-  const int64_t blocks = kernels::num_quant_blocks(k);
-  const kernels::QuantRows rows = {scratch<int8_t, 0>(m * blocks * kernels::kQuantBlock), scratch<float, 5>(m * blocks),
-                                   scratch<int32_t, 0>(m * blocks), blocks};
+  const kernels::QuantRows rows = room_for_rows<0>(m, k);
   constexpr int64_t kRows = 16;
   share_items(num_items(m, kRows), num_helpers, m * k, [&](int64_t item) {
     for (int64_t row = item * kRows; row < std::min(m, (item + 1) * kRows); ++row) {
@@ -85,22 +121,21 @@ kernels::QuantRows quant_rows(const float* x, int64_t x_stride, int64_t m, int64
 
 void code_linear(float* y_MN, int64_t y_stride, const kernels::QuantRows& x_MK, int64_t m, const QuantWeight& weight,
                  const float* bias_N, Activation activation, int num_helpers) {
-  constexpr int64_t kRows = 192;
-  const int64_t n = weight.n(), k = weight.k();
-  const kernels::CodePanels panels = weight.panels();
-  const int64_t columns =
-      item_columns(panels.num_blocks * kernels::panel_block_bytes(panels.form) / kernels::kQuantLanes);
-  const int64_t num_columns = num_items(n, columns);
-  // Few rows are bound by reading the weight, which costs as much as about eight rows of arithmetic.
-  share_items(num_columns * num_items(m, kRows), num_helpers, std::max<int64_t>(m, 8) * n * k, [&](int64_t item) {
-    const int64_t row = item / num_columns * kRows, column = item % num_columns * columns;
-    const int64_t num_rows = std::min(kRows, m - row), width = std::min(columns, n - column);
-    float* const y = y_MN + row * y_stride + column;
-    kernels::quant_matmul(y, y_stride, x_MK, row, panels.at(column / kernels::kQuantLanes), num_rows, width,
-                          bias_N == nullptr ? nullptr : bias_N + column);
-    if (activation == Activation::kNone) return;
-    for (int64_t r = 0; r < num_rows; ++r) kernels::gelu(y + r * y_stride, y + r * y_stride, width);
+  share_code_items(m, weight, num_helpers, [&](const CodeItem& item) {
+    multiply_item(y_MN + item.row * y_stride + item.column, y_stride, x_MK, item, weight, bias_N, activation);
   });
+}
+
+kernels::QuantRows code_rows(const kernels::QuantRows& x_MK, int64_t m, const QuantWeight& weight, const float* bias_N,
+                             Activation activation, int num_helpers) {
+  const kernels::QuantRows rows = room_for_rows<1>(m, weight.n());
+  share_code_items(m, weight, num_helpers, [&](const CodeItem& item) {
+    float* const y = scratch<float, 9>(item.num_rows * item.width);
+    multiply_item(y, item.width, x_MK, item, weight, bias_N, activation);
+    const kernels::QuantRows to = rows.at(item.column / kernels::kQuantBlock);
+    for (int64_t r = 0; r < item.num_rows; ++r) kernels::quant_row(to, item.row + r, y + r * item.width, item.width);
+  });
+  return rows;
 }
 
 void quant_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& weight, const float* bias_N) {

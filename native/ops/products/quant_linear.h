@@ -21,6 +21,10 @@ kernels::QuantRows quant_rows(const float* x, int64_t x_stride, int64_t m, int64
 void code_linear(float* y_MN, int64_t y_stride, const kernels::QuantRows& x_MK, int64_t m, const QuantWeight& weight,
                  const float* bias_N, Activation activation, int num_helpers);
 
+// quant_rows of code_linear's y, which is not written; in this thread's memory beside x_MK, until its next call.
+kernels::QuantRows code_rows(const kernels::QuantRows& x_MK, int64_t m, const QuantWeight& weight, const float* bias_N,
+                             Activation activation, int num_helpers);
+
 // x: M rows of K floats, contiguous; y: M rows of N floats. bias_N may be null. A row's result depends on that row
 // alone. Codes of 8 and 4 bits: code_linear of quant_rows. NF4: bit for bit the product of bf16 with rows_to_bf16.
 void quant_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& weight, const float* bias_N);

@@ -13,7 +13,7 @@
 namespace seekrl::kernels::SEEKRL_ISA {
 
 inline void quant_row(const QuantRows& rows, int64_t row, const float* x, int64_t k) {
-  for (int64_t block = 0; block < rows.num_blocks; ++block) {
+  for (int64_t block = 0; block < num_quant_blocks(k); ++block) {
     const int64_t at = row * rows.num_blocks + block, count = k - block * kQuantBlock;
     const float* from = x + block * kQuantBlock;
     float last[kQuantBlock] = {};
