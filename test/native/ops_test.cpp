@@ -96,9 +96,10 @@ TEST("a bf16 linear and its gradients match double over the rounded values") {
   }
 }
 
-TEST("a product by panels is the product by rows up to f32 sums, and a row's bits are its own") {
+TEST("a product by panels of x has the bits of every other way, and a row's bits are its own") {
   at::manual_seed(7);
-  for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 3, 6}, {70, 130, 66}, {129, 64, 40}}) {
+  for (const auto& [m, n, k] :
+       {std::array<int64_t, 3>{1, 3, 6}, {70, 130, 66}, {129, 64, 40}, {20, 70, 1100}, {70, 30, 1100}}) {
     const Tensor x = random({m, k}), weight = random({n, k}).to(at::kBFloat16), bias = random({n});
     const Tensor rounded = ops::rounded_rows(x);
     const Tensor by_rows = at::empty({m, n}), by_panels = at::empty({m, n}), alone = at::empty({1, n});
@@ -109,9 +110,13 @@ TEST("a product by panels is the product by rows up to f32 sums, and a row's bit
     };
     multiply(ops::bf16_linear, by_rows, 0, m);
     multiply(ops::bf16_linear_by_panels, by_panels, 0, m);
-    EXPECT(at::allclose(by_rows, by_panels, 1e-5, 1e-5));
-    multiply(ops::bf16_linear_by_panels, alone, m - 1, 1);
-    EXPECT(at::equal(alone[0], by_panels[m - 1]));
+    EXPECT(at::equal(by_rows, by_panels));
+    for (const int64_t row : {int64_t{0}, m - 1}) {
+      multiply(ops::bf16_linear_by_panels, alone, row, 1);
+      EXPECT(at::equal(alone[0], by_panels[row]));
+      multiply(ops::bf16_linear, alone, row, 1);
+      EXPECT(at::equal(alone[0], by_panels[row]));
+    }
   }
 }
 

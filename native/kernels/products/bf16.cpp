@@ -37,13 +37,6 @@ void pair_rows(uint16_t* panel, const uint16_t* rows, int64_t stride, int64_t k,
   }
 }
 
-void pair_columns(uint16_t* panel, const ValueRows& rows, int64_t columns, int64_t k) {
-  if (columns < kPanelColumns) std::fill_n(panel, k * kPanelColumns, uint16_t{0});
-  // A pair of bf16 moves as one f32 would.
-  transpose(reinterpret_cast<float*>(panel), kPanelColumns, reinterpret_cast<const float*>(rows.data), rows.stride / 2,
-            columns, k / 2);
-}
-
 void unpair_columns(uint16_t* rows, int64_t stride, const uint16_t* panel, int64_t columns, int64_t k) {
   transpose(reinterpret_cast<float*>(rows), stride / 2, reinterpret_cast<const float*>(panel), kPanelColumns, k / 2,
             columns);
@@ -59,29 +52,30 @@ float add_pair(float sum, const uint16_t* a, const uint16_t* b) {
   return std::fma(from_bf16(a[0]), from_bf16(b[0]), sum);
 }
 
-float dot(const uint16_t* a, const uint16_t* b, int64_t k) {
-  float sums[16] = {};
-  int64_t i = 0;
-  for (; i + 2 <= k; i += 2) sums[i / 2 % 16] = add_pair(sums[i / 2 % 16], a + i, b + i);
-  if (i < k) sums[i / 2 % 16] = std::fma(from_bf16(a[i]), from_bf16(b[i]), sums[i / 2 % 16]);
-  for (int width = 8; width > 0; width /= 2) {
-    for (int lane = 0; lane < width; ++lane) sums[lane] += sums[lane + width];
-  }
-  return sums[0];
-}
-
 }  // namespace
 
 void round_to_bf16(uint16_t* y, const float* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = to_bf16(x[i]);
 }
 
-void dot_matmul(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_stride, const uint16_t* b_NK,
-                int64_t b_stride, int64_t m, int64_t n, int64_t k, const float* bias_N) {
+void pair_columns(uint16_t* panel, const ValueRows& rows, int64_t columns, int64_t k) {
+  std::fill_n(panel, k * kPanelColumns, uint16_t{0});
+  for (int64_t column = 0; column < columns; ++column) {
+    for (int64_t i = 0; i < k; ++i) {
+      panel[(i / 2 * kPanelColumns + column) * 2 + i % 2] = rows.data[column * rows.stride + i];
+    }
+  }
+}
+
+void few_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const ValueRows& b_NK, int64_t m, int64_t n,
+                int64_t k, const float* bias_N) {
   for (int64_t row = 0; row < m; ++row) {
     for (int64_t column = 0; column < n; ++column) {
-      const float sum = dot(a_MK + row * a_stride, b_NK + column * b_stride, k);
-      c_MN[row * c_stride + column] = bias_N == nullptr ? sum : sum + bias_N[column];
+      float sum = bias_N == nullptr ? 0.0f : bias_N[column];
+      for (int64_t i = 0; i < k; i += 2) {
+        sum = add_pair(sum, a_MK.data + row * a_MK.stride + i, b_NK.data + column * b_NK.stride + i);
+      }
+      c_MN[row * c_stride + column] = sum;
     }
   }
 }

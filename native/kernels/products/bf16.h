@@ -21,15 +21,6 @@ void round_to_bf16(uint16_t* y, const float* x, int64_t n);
 }
 SEEKRL_KERNEL(round_to_bf16);
 
-// C_MN = A_MK B_NK^T + bias_N, rows of both along k, as activations and Hugging Face's weights lie: nothing is laid out
-// anew. Each element has 16 sums, of the pairs (2 i, 2 i + 1) by i mod 16, added in a fixed tree. bias_N may be null.
-// One thread; 2 M N K FLOP; reads B once for every 4 rows of A.
-namespace reference {
-void dot_matmul(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_stride, const uint16_t* b_NK,
-                int64_t b_stride, int64_t m, int64_t n, int64_t k, const float* bias_N);
-}
-SEEKRL_KERNEL(dot_matmul);
-
 // Rows of values along k, `stride` values apart.
 struct ValueRows {
   const uint16_t* data = nullptr;
@@ -44,8 +35,12 @@ inline constexpr int64_t even(int64_t k) { return (k + 1) / 2 * 2; }
 // The panel of `columns` columns of K rows, `stride` values apart.
 void pair_rows(uint16_t* panel, const uint16_t* rows, int64_t stride, int64_t k, int64_t columns);
 
-// The panel whose columns are `columns` rows of K values; K and the rows' stride are even.
+// The panel whose columns are `columns` rows of K values; K and the rows' stride are even. Calls for the rows that
+// follow in memory meanwhile.
+namespace reference {
 void pair_columns(uint16_t* panel, const ValueRows& rows, int64_t columns, int64_t k);
+}
+SEEKRL_KERNEL(pair_columns);
 
 // The columns of a panel as rows of even K values: what pair_columns makes of them is the panel.
 void unpair_columns(uint16_t* rows, int64_t stride, const uint16_t* panel, int64_t columns, int64_t k);
@@ -58,5 +53,17 @@ void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const uin
                  int64_t columns, int64_t k, Start start);
 }
 SEEKRL_KERNEL(pair_matmul);
+
+// The rows of A that few_matmul takes at most: it is bound by reading B, which it reads once.
+inline constexpr int kFewRowsOfPairs = 8;
+
+// C_MN = bias_N + A_MK B_NK^T, rows of both along k, as activations and Hugging Face's weights lie: one chain over k
+// from the bias, the bits of pair_matmul over panels of B on top of it, but not on AMX. bias_N may be null: zero. K and
+// the strides are even. One thread; 2 M N K FLOP.
+namespace reference {
+void few_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const ValueRows& b_NK, int64_t m, int64_t n,
+                int64_t k, const float* bias_N);
+}
+SEEKRL_KERNEL(few_matmul);
 
 }  // namespace seekrl::kernels

@@ -19,8 +19,8 @@ namespace {
 using kernels::even;
 using kernels::kPanelColumns;
 
-// Values of bf16 that leave room for another operand in the second-level cache.
-constexpr int64_t kCachedValues = 196608;
+// Rows of x that one item multiplies, so many that they repay a panel.
+constexpr int64_t kRowsAtOnce = 512;
 // Rows of a weight that one item multiplies: 128 KB take some microseconds to read, a claim takes a fraction of one.
 constexpr int64_t kItemValues = 65536;
 // Rows of a panel that is laid out and multiplied at once: 64 KB.
@@ -74,6 +74,31 @@ const uint16_t* columns_of(uint16_t* columns, const Bf16Rows& rows, int num_help
   return columns;
 }
 
+// The rows themselves, or, where K is odd, copies with a zero behind each.
+kernels::ValueRows even_rows(const kernels::ValueRows& rows, int64_t count, int64_t k) {
+  if (k % 2 == 0) return rows;
+  uint16_t* const copies = scratch<uint16_t, 2>(count * even(k));
+  for (int64_t r = 0; r < count; ++r) {
+    std::copy_n(rows.data + r * rows.stride, k, copies + r * even(k));
+    copies[r * even(k) + k] = 0;
+  }
+  return {copies, even(k)};
+}
+
+// y = bias + x weight^T for at most 64 rows of the weight, which become a panel a part of K at a time: an f32 sum that
+// rests in memory meanwhile is the same sum.
+void multiply_rows(float* y, int64_t y_stride, const kernels::ValueRows& x, const kernels::ValueRows& weight, int64_t m,
+                   int64_t n, int64_t k, const float* bias) {
+  uint16_t* const panel = scratch<uint16_t, 1>(kPanelRows * kPanelColumns);
+  for (int64_t row = 0; row < m && bias != nullptr; ++row) std::copy_n(bias, n, y + row * y_stride);
+  for (int64_t first = 0; first < k; first += kPanelRows) {
+    const int64_t count = std::min(kPanelRows, k - first);
+    kernels::pair_columns(panel, {weight.data + first, weight.stride}, n, count);
+    kernels::pair_matmul(y, y_stride, {x.data + first, x.stride}, panel, m, n, count,
+                         first == 0 && bias == nullptr ? kernels::Start::kZero : kernels::Start::kSelf);
+  }
+}
+
 // Rows of the weight times 64 rows of x: y^T, turned.
 void multiply_panel(float* y, int64_t y_stride, const uint16_t* panel, const uint16_t* weight, const float* bias,
                     int64_t m, int64_t n, int64_t k, Activation activation) {
@@ -114,19 +139,27 @@ void bf16_linear(float* y_MN, int64_t y_stride, const Bf16Rows& x_MK, const uint
                  const float* bias_N, Activation activation, int num_helpers) {
   const auto [x, m, k, stride] = x_MK;
   if (m == 0) return;
-  if (kernels::has_tiles() && k % 2 == 0) {
+  // Up to one panel of x costs less to lay out than panels of the weight.
+  const bool is_one_panel = m > kernels::kFewRowsOfPairs && m <= kPanelColumns;
+  if (k % 2 == 0 && (kernels::has_tiles() || is_one_panel)) {
     return bf16_linear_by_panels(y_MN, y_stride, x_MK, weight_NK, n, bias_N, activation, num_helpers);
   }
-  const int64_t rows = std::clamp<int64_t>(kCachedValues / k / 4 * 4, 16, 256);
-  const int64_t columns = std::clamp<int64_t>(kItemValues / k / 16 * 16, 16, 256);
+  const bool is_few = m <= kernels::kFewRowsOfPairs && !kernels::has_tiles();
+  const int64_t rows = is_few ? m : kRowsAtOnce;
+  const int64_t columns = is_few ? std::clamp<int64_t>(kItemValues / k / 16 * 16, 16, 256) : kPanelColumns;
   const int64_t num_columns = num_blocks(n, columns);
   // Few rows are bound by reading the weight, which costs as much as about eight rows of arithmetic.
   share_items(num_columns * num_blocks(m, rows), num_helpers, std::max<int64_t>(m, 8) * n * k, [&](int64_t item) {
     const int64_t row = item / num_columns * rows, column = item % num_columns * columns;
     const int64_t num_rows = std::min(rows, m - row), width = std::min(columns, n - column);
-    float* y = y_MN + row * y_stride + column;
-    kernels::dot_matmul(y, y_stride, x + row * stride, stride, weight_NK + column * k, k, num_rows, width, k,
-                        bias_N == nullptr ? nullptr : bias_N + column);
+    float* const y = y_MN + row * y_stride + column;
+    const float* const bias = bias_N == nullptr ? nullptr : bias_N + column;
+    const kernels::ValueRows weight = even_rows({weight_NK + column * k, k}, width, k);
+    if (is_few) {
+      kernels::few_matmul(y, y_stride, {x + row * stride, stride}, weight, num_rows, width, even(k), bias);
+    } else {
+      multiply_rows(y, y_stride, {x + row * stride, stride}, weight, num_rows, width, even(k), bias);
+    }
     if (activation == Activation::kNone) return;
     for (int64_t r = 0; r < num_rows; ++r) kernels::gelu(y + r * y_stride, y + r * y_stride, width);
   });
@@ -151,17 +184,16 @@ void bf16_linear_by_panels(float* y_MN, int64_t y_stride, const Bf16Rows& x_MK, 
 void bf16_input_grad(float* x_grad_MK, const Bf16Rows& y_grad_MN, const uint16_t* weight_NK, int64_t k,
                      int num_helpers) {
   const auto [y_grad, m, n, stride] = y_grad_MN;
-  constexpr int64_t kRows = 512;
   const int64_t num_panels = num_blocks(k, kPanelColumns);
-  share_items(num_panels * num_blocks(m, kRows), num_helpers, m * n * k, [&](int64_t item) {
-    const int64_t row = item / num_panels * kRows, column = item % num_panels * kPanelColumns;
+  share_items(num_panels * num_blocks(m, kRowsAtOnce), num_helpers, m * n * k, [&](int64_t item) {
+    const int64_t row = item / num_panels * kRowsAtOnce, column = item % num_panels * kPanelColumns;
     const int64_t columns = std::min(kPanelColumns, k - column);
     uint16_t* const panel = scratch<uint16_t, 1>(kPanelRows * kPanelColumns);
     for (int64_t first = 0; first < n; first += kPanelRows) {
       const int64_t count = std::min(kPanelRows, n - first);
       kernels::pair_rows(panel, weight_NK + first * k + column, k, count, columns);
       kernels::pair_matmul(x_grad_MK + row * k + column, k, {y_grad + row * stride + first, stride}, panel,
-                           std::min(kRows, m - row), columns, even(count),
+                           std::min(kRowsAtOnce, m - row), columns, even(count),
                            first == 0 ? kernels::Start::kZero : kernels::Start::kSelf);
     }
   });

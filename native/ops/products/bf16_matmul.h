@@ -32,8 +32,8 @@ enum class Activation { kNone, kGelu };
 void bf16_linear(float* y_MN, int64_t y_stride, const Bf16Rows& x_MK, const uint16_t* weight_NK, int64_t n,
                  const float* bias_N, Activation activation, int num_helpers);
 
-// The same with x laid out in panels of columns, as a matrix unit takes it: what bf16_linear does where the processor
-// has one. K is even.
+// The same bits with x laid out in panels of columns, as a matrix unit takes it: what bf16_linear does where the
+// processor has one, and elsewhere with up to 64 rows that are not few. K is even.
 void bf16_linear_by_panels(float* y_MN, int64_t y_stride, const Bf16Rows& x_MK, const uint16_t* weight_NK, int64_t n,
                            const float* bias_N, Activation activation, int num_helpers);
 

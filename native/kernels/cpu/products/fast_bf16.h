@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/lanes.h"
+#include "kernels/cpu/products/fast_transpose.h"
 #include "kernels/products/bf16.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
@@ -109,19 +110,15 @@ inline Pairs load_first_pairs(const uint16_t* from, int64_t count) {
 }
 
 // Rows of one register tile: with kBf16Vectors vectors of sums they leave registers for the factors.
-inline constexpr int64_t kPairRows = 6;
+inline constexpr int kPairRows = 6;
 
-// Calls body(std::integral_constant<int, rows>) for 1 to 6 rows.
-template <class Body>
-inline void with_rows(int64_t rows, const Body& body) {
-  switch (rows) {
-    case 1: return body(std::integral_constant<int, 1>());
-    case 2: return body(std::integral_constant<int, 2>());
-    case 3: return body(std::integral_constant<int, 3>());
-    case 4: return body(std::integral_constant<int, 4>());
-    case 5: return body(std::integral_constant<int, 5>());
-    default: return body(std::integral_constant<int, 6>());
+// Calls body(std::integral_constant<int, count>) for a count from 1 to kMost, of rows or vectors.
+template <int kMost, class Body>
+inline void with_count(int64_t count, const Body& body) {
+  if constexpr (kMost > 1) {
+    if (count < kMost) return with_count<kMost - 1>(count, body);
   }
+  body(std::integral_constant<int, kMost>());
 }
 
 // Calls body(first row, constant number of rows) for m rows in groups of at most six that differ by no more than one.
@@ -129,190 +126,138 @@ template <class Body>
 inline void for_row_groups(int64_t m, const Body& body) {
   for (int64_t left = (m + kPairRows - 1) / kPairRows, row = 0; left > 0; --left) {
     const int64_t rows = (m - row + left - 1) / left;
-    with_rows(rows, [&](auto count) { body(row, count); });
+    with_count<kPairRows>(rows, [&](auto count) { body(row, count); });
     row += rows;
   }
 }
 
+// 16 pairs of at most 16 rows, turned: [p] holds pair p of each row.
 #if defined(__AVX512F__)
+struct TurnedPairs {
+  __m512 pairs[16];
 
-// The sum of the lanes of sums[i] in lane i.
-inline Lanes lane_sums(const Lanes (&sums)[16]) {
-  __m512 x[8];
-  for (int i = 0; i < 8; ++i) {
-    const __m512 a = sums[2 * i].all, b = sums[2 * i + 1].all;
-    x[i] = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
-  }
-  for (int i = 0; i < 4; ++i) {
-    const __m512d a = _mm512_castps_pd(x[2 * i]), b = _mm512_castps_pd(x[2 * i + 1]);
-    x[i] = _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
-  }
-  // Now each 128-bit part of x[i] has a quarter of the sums 4 i to 4 i + 3.
-  for (int i = 0; i < 2; ++i) {
-    const __m512 a = x[2 * i], b = x[2 * i + 1];
-    x[i] = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
-  }
-  return {_mm512_add_ps(_mm512_shuffle_f32x4(x[0], x[1], 0x88), _mm512_shuffle_f32x4(x[0], x[1], 0xdd))};
-}
-
+#if defined(__AVX512BF16__)
+  Pairs operator[](int p) const { return {_mm512_castps_si512(pairs[p])}; }
 #else
+  Pairs operator[](int p) const { return widen_pairs(_mm512_castps_si512(pairs[p])); }
+#endif
+  void turn(const float* const (&rows)[kLanes], int64_t first) {
+    for (int r = 0; r < kLanes; ++r) pairs[r] = _mm512_loadu_ps(rows[r] + first);
+    transpose_16x16(pairs);
+  }
+  void turn_part(const float* const (&rows)[kLanes], int64_t first, int64_t num_rows, int64_t count) {
+    for (int r = 0; r < kLanes; ++r) pairs[r] = (r < num_rows ? load_first(rows[r] + first, count) : zeros()).all;
+    transpose_16x16(pairs);
+  }
+};
+#else
+struct TurnedPairs {
+  float pairs[kLanes * kLanes];
 
-inline Lanes lane_sums(const Lanes (&sums)[16]) {
-  float totals[16];
-  for (int i = 0; i < 16; ++i) totals[i] = sum_lanes(sums[i]);
-  return load(totals);
-}
-
+  Pairs operator[](int p) const { return load_pairs(reinterpret_cast<const uint16_t*>(pairs + p * kLanes)); }
+  void turn(const float* const (&rows)[kLanes], int64_t first) { turn_part(rows, first, kLanes, kLanes); }
+  void turn_part(const float* const (&rows)[kLanes], int64_t first, int64_t num_rows, int64_t count) {
+    transpose_block(pairs, kLanes, rows, num_rows, first, count);
+  }
+};
 #endif
 
-// C's kRows x kColumns elements: lane r kColumns + j of `totals` and the bias of column j.
-template <int kRows, int kColumns>
-inline void store_totals(float* c, int64_t c_stride, Lanes totals, const float* bias) {
-  float biases[kLanes] = {};
-  if (bias != nullptr) {
-    for (int r = 0; r < kRows; ++r) std::memcpy(biases + r * kColumns, bias, kColumns * sizeof(float));
-    totals = totals + load(biases);
-  }
-#if defined(__AVX512F__)
-  if constexpr (kRows == 4 && kColumns == 4) {
-    _mm_storeu_ps(c, _mm512_castps512_ps128(totals.all));
-    _mm_storeu_ps(c + c_stride, _mm512_extractf32x4_ps(totals.all, 1));
-    _mm_storeu_ps(c + 2 * c_stride, _mm512_extractf32x4_ps(totals.all, 2));
-    _mm_storeu_ps(c + 3 * c_stride, _mm512_extractf32x4_ps(totals.all, 3));
-    return;
-  }
-#endif
-  float elements[kLanes];
-  store(elements, totals);
-  for (int r = 0; r < kRows; ++r) std::memcpy(c + r * c_stride, elements + r * kColumns, kColumns * sizeof(float));
-}
-
-// Every sum of the tile has its share of 32 values of each row.
-template <int kRows, int kColumns>
-inline void add_dots(Lanes (&sums)[16], const uint16_t* a, int64_t a_stride, const uint16_t* b, int64_t b_stride) {
-  Pairs columns[kColumns];
-  for (int j = 0; j < kColumns; ++j) columns[j] = load_pairs(b + j * b_stride);
-  for (int r = 0; r < kRows; ++r) {
-    const Pairs row = load_pairs(a + r * a_stride);
-    for (int j = 0; j < kColumns; ++j) sums[r * kColumns + j] = add_products(sums[r * kColumns + j], row, columns[j]);
-  }
-}
-
-// The last k < 32 values of each row, with zeros behind.
-template <int kRows, int kColumns>
-inline void add_last_dots(Lanes (&sums)[16], const uint16_t* a, int64_t a_stride, const uint16_t* b, int64_t b_stride,
-                          int64_t k) {
-  uint16_t last_a[kRows * kPairLanes] = {}, last_b[kColumns * kPairLanes] = {};
-  const size_t size = static_cast<size_t>(k) * sizeof(uint16_t);
-  for (int r = 0; r < kRows; ++r) std::memcpy(last_a + r * kPairLanes, a + r * a_stride, size);
-  for (int j = 0; j < kColumns; ++j) std::memcpy(last_b + j * kPairLanes, b + j * b_stride, size);
-  add_dots<kRows, kColumns>(sums, last_a, kPairLanes, last_b, kPairLanes);
-}
-
-// A weight that comes from memory is called into the second-level cache this many rows ahead: called into the first, or
-// fewer rows ahead, four rows of A are multiplied at half the speed.
+// A weight that comes from memory is called into the second-level cache this many rows ahead: called into the first it
+// would not be there in time.
 inline constexpr int64_t kRowsAhead = 16;
 
-// kRows x kColumns elements of C, at most 16. Where `b` comes from memory, rows after it are called for meanwhile.
-// Without a last part of less than 32 values the sums never leave their registers.
-template <int kRows, int kColumns, bool kFetches, bool kHasLast>
-[[gnu::always_inline]] inline void dot_tile(float* c, int64_t c_stride, const uint16_t* a, int64_t a_stride,
-                                            const uint16_t* b, int64_t b_stride, int64_t k, const float* bias) {
-  Lanes sums[16];
-  for (Lanes& sum : sums) sum = zeros();
-  int64_t i = 0;
-  for (; i + kPairLanes <= k; i += kPairLanes) {
-    if constexpr (kFetches) {
-      for (int j = 0; j < kColumns; ++j) {
-        _mm_prefetch(reinterpret_cast<const char*>(b + (kRowsAhead + j) * b_stride + i), _MM_HINT_T1);
-      }
-    }
-    add_dots<kRows, kColumns>(sums, a + i, a_stride, b + i, b_stride);
-  }
-  if constexpr (kHasLast) add_last_dots<kRows, kColumns>(sums, a + i, a_stride, b + i, b_stride, k - i);
-  store_totals<kRows, kColumns>(c, c_stride, lane_sums(sums), bias);
-}
-
-#if defined(__AVX512F__)
-inline constexpr int kDotRows = 4, kDotColumns = 4, kLoneColumns = 16, kPairColumns = 8;
-#else
-inline constexpr int kDotRows = 2, kDotColumns = 2, kLoneColumns = 4, kPairColumns = 2;
-#endif
-
-// The matrices of one product.
-struct DotMatrices {
-  float* c;
-  int64_t c_stride;
-  const uint16_t* a;
-  int64_t a_stride;
-  const uint16_t* b;
-  int64_t b_stride;
-  int64_t n, k;
-  const float* bias;
-};
-
-// kRows rows of A from `row` on with the columns from `column` on, kColumns at once; returns the first that is left.
-template <int kRows, int kColumns, bool kFetches, bool kHasLast>
-inline int64_t dot_rows(const DotMatrices& of, int64_t row, int64_t column) {
-  for (; column + kColumns <= of.n; column += kColumns) {
-    dot_tile<kRows, kColumns, kFetches, kHasLast>(of.c + row * of.c_stride + column, of.c_stride,
-                                                  of.a + row * of.a_stride, of.a_stride, of.b + column * of.b_stride,
-                                                  of.b_stride, of.k, of.bias == nullptr ? nullptr : of.bias + column);
-  }
-  return column;
-}
-
-// Rows of A by the tile: its rows stay in the first-level cache while those of B come from the second, or, for the
-// first tile, from memory. Few rows take the widest tiles that leave each sum a register.
-template <int kRows, bool kHasLast>
-inline void dot_all(const DotMatrices& of, int64_t row, int64_t m) {
-  if constexpr (kRows > 0) {
-    for (; row + kRows <= m; row += kRows) {
-      int64_t column = 0;
-      if (row == 0) {
-        if constexpr (kRows == 1) column = dot_rows<1, kLoneColumns, true, kHasLast>(of, row, column);
-        if constexpr (kRows == 2) column = dot_rows<2, kPairColumns, true, kHasLast>(of, row, column);
-        column = dot_rows<kRows, kDotColumns, true, kHasLast>(of, row, column);
-      } else {
-        column = dot_rows<kRows, kDotColumns, false, kHasLast>(of, row, column);
-      }
-      dot_rows<kRows, 1, false, kHasLast>(of, row, column);
-    }
-    dot_all<kRows - 1, kHasLast>(of, row, m);
+inline void call_rows(const ValueRows& rows, int64_t i) {
+  for (int64_t r = 0; r < kLanes; ++r) {
+    _mm_prefetch(reinterpret_cast<const char*>(rows.data + (kRowsAhead + r) * rows.stride + i), _MM_HINT_T1);
   }
 }
 
-inline void dot_matmul(float* c_MN, int64_t c_stride, const uint16_t* a_MK, int64_t a_stride, const uint16_t* b_NK,
-                       int64_t b_stride, int64_t m, int64_t n, int64_t k, const float* bias_N) {
-  const DotMatrices of = {c_MN, c_stride, a_MK, a_stride, b_NK, b_stride, n, k, bias_N};
-  return k % kPairLanes == 0 ? dot_all<kDotRows, false>(of, 0, m) : dot_all<kDotRows, true>(of, 0, m);
+// A pair of bf16 moves as one f32 does.
+inline void row_pointers(const float* (&rows)[kLanes], const ValueRows& from, int64_t count) {
+  for (int64_t r = 0; r < count; ++r) rows[r] = reinterpret_cast<const float*>(from.data + r * from.stride);
 }
 
-// kRows x (kBf16Vectors * 16) elements of C: all of K in registers.
+// kRows x `columns` elements of C, at most 16 columns.
 template <int kRows>
-inline void multiply_pairs(float* c, int64_t c_stride, const ValueRows& a, const uint16_t* panel, int64_t columns,
+inline void multiply_few_pairs(float* c, int64_t c_stride, const ValueRows& a, const ValueRows& b, int64_t columns,
+                               int64_t k, const float* bias) {
+  const float* rows[kLanes];
+  row_pointers(rows, b, columns);
+  const Lanes start = bias == nullptr ? zeros() : load_first(bias, columns);
+  Lanes sums[kRows];
+  for (Lanes& sum : sums) sum = start;
+  TurnedPairs turned;
+  int64_t i = 0;
+  for (; columns == kLanes && i + kPairLanes <= k; i += kPairLanes) {
+    call_rows(b, i);
+    turned.turn(rows, i / 2);
+    for (int p = 0; p < kLanes; ++p) {
+      for (int r = 0; r < kRows; ++r) {
+        sums[r] = add_products(sums[r], broadcast_pair(a.data + r * a.stride + i + 2 * p), turned[p]);
+      }
+    }
+  }
+  for (; i < k; i += kPairLanes) {
+    const int64_t count = k - i < kPairLanes ? (k - i) / 2 : kLanes;
+    turned.turn_part(rows, i / 2, columns, count);
+    for (int64_t p = 0; p < count; ++p) {
+      for (int r = 0; r < kRows; ++r) {
+        const Pairs factor = broadcast_pair(a.data + r * a.stride + i + 2 * p);
+        sums[r] = add_products(sums[r], factor, turned[static_cast<int>(p)]);
+      }
+    }
+  }
+  for (int r = 0; r < kRows; ++r) store_first(c + r * c_stride, sums[r], columns);
+}
+
+inline void few_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const ValueRows& b_NK, int64_t m,
+                       int64_t n, int64_t k, const float* bias_N) {
+  for (int64_t column = 0; column < n; column += kLanes) {
+    const int64_t columns = n - column < kLanes ? n - column : kLanes;
+    const ValueRows b = {b_NK.data + column * b_NK.stride, b_NK.stride};
+    with_count<kFewRowsOfPairs>(m, [&](auto rows) {
+      multiply_few_pairs<rows>(c_MN + column, c_stride, a_MK, b, columns, k,
+                               bias_N == nullptr ? nullptr : bias_N + column);
+    });
+  }
+}
+
+inline void pair_columns(uint16_t* panel, const ValueRows& rows, int64_t columns, int64_t k) {
+  if (columns < kPanelColumns) std::memset(panel, 0, static_cast<size_t>(k * kPanelColumns) * sizeof(uint16_t));
+  for (int64_t first = 0; first < columns; first += kLanes) {
+    const ValueRows group = {rows.data + first * rows.stride, rows.stride};
+    const int64_t count = columns - first < kLanes ? columns - first : kLanes;
+    const float* from[kLanes];
+    row_pointers(from, group, count);
+    for (int64_t i = 0; i < k; i += kPairLanes) {
+      call_rows(group, i);
+      transpose_block(reinterpret_cast<float*>(panel + i * kPanelColumns + 2 * first), kPanelColumns, from, count,
+                      i / 2, k - i < kPairLanes ? (k - i) / 2 : kLanes);
+    }
+  }
+}
+
+// kRows x (kVectors * 16) elements of C, the last vector of `last`: all of K in registers.
+template <int kRows, int kVectors>
+inline void multiply_pairs(float* c, int64_t c_stride, const ValueRows& a, const uint16_t* panel, int64_t last,
                            int64_t k, Start start) {
-  Lanes sums[kRows][kBf16Vectors];
-  int64_t counts[kBf16Vectors];
-  for (int v = 0; v < kBf16Vectors; ++v) {
-    const int64_t left = columns - v * kLanes;
-    counts[v] = left > kLanes ? kLanes : left < 0 ? 0 : left;
-    for (int r = 0; r < kRows; ++r) {
-      const bool adds = start == Start::kSelf && counts[v] > 0;
-      sums[r][v] = adds ? load_first(c + r * c_stride + v * kLanes, counts[v]) : zeros();
+  const auto count = [&](int v) { return v + 1 < kVectors ? kLanes : last; };
+  Lanes sums[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v] = start == Start::kSelf ? load_first(c + r * c_stride + v * kLanes, count(v)) : zeros();
     }
   }
   for (int64_t i = 0; i < k; i += 2) {
-    Pairs b[kBf16Vectors];
-    for (int v = 0; v < kBf16Vectors; ++v) b[v] = load_pairs(panel + i * kPanelColumns + v * 2 * kLanes);
+    Pairs b[kVectors];
+    for (int v = 0; v < kVectors; ++v) b[v] = load_pairs(panel + i * kPanelColumns + v * kPairLanes);
     for (int r = 0; r < kRows; ++r) {
       const Pairs factor = broadcast_pair(a.data + r * a.stride + i);
-      for (int v = 0; v < kBf16Vectors; ++v) sums[r][v] = add_products(sums[r][v], factor, b[v]);
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = add_products(sums[r][v], factor, b[v]);
     }
   }
-  for (int v = 0; v < kBf16Vectors; ++v) {
-    if (counts[v] == 0) break;
-    for (int r = 0; r < kRows; ++r) store_first(c + r * c_stride + v * kLanes, sums[r][v], counts[v]);
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) store_first(c + r * c_stride + v * kLanes, sums[r][v], count(v));
   }
 }
 
@@ -322,7 +267,12 @@ inline void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, co
   for_row_groups(m, [&](int64_t row, auto rows) {
     const ValueRows a = {a_MK.data + row * a_MK.stride, a_MK.stride};
     for (int64_t column = 0; column < columns; column += kWidth) {
-      multiply_pairs<rows>(c_MN + row * c_stride + column, c_stride, a, panel + column * 2, columns - column, k, start);
+      const int64_t left = columns - column < kWidth ? columns - column : kWidth;
+      const int64_t num_vectors = (left + kLanes - 1) / kLanes;
+      with_count<kBf16Vectors>(num_vectors, [&](auto vectors) {
+        multiply_pairs<rows, vectors>(c_MN + row * c_stride + column, c_stride, a, panel + column * 2,
+                                      left - (num_vectors - 1) * kLanes, k, start);
+      });
     }
   });
 }
