@@ -2,7 +2,7 @@
  * How many tokens a second does the engine sample, against Hugging Face transformers on the same model and prompts?
  *
  * `node dist/bench/engine/generate.js [--shape world] [--dtype float32] [--weights int8] [--threads 2] [--batch 128] [--prompt 64]
- * [--new 128] [--group 1] [--rounds 5]`; the peers are bench/engine/generate_peer.py and, for weights in fewer bits,
+ * [--new 128] [--group 1] [--topP 1] [--rounds 5]`; the peers are bench/engine/generate_peer.py and, for weights in fewer bits,
  * llama.cpp through bench/engine/generate_llama.mjs. A group shares its prompt by forks.
  */
 import { parseArgs } from "node:util";
@@ -21,6 +21,7 @@ const { values } = parseArgs({
     threads: { type: "string", default: "2" },
     batch: { type: "string", default: "128" },
     group: { type: "string", default: "1" },
+    topP: { type: "string", default: "1" },
     rounds: { type: "string", default: "5" },
   },
 });
@@ -33,6 +34,7 @@ const dtype = values.dtype === "bfloat16" ? "bfloat16" : "float32";
 const weights = (["int8", "int4", "nf4"] as const).find((form) => form === values.weights);
 const numPromptTokens = Number(values.prompt);
 const maxTokens = Number(values.new);
+const topP = Number(values.topP);
 
 await native().setNumThreads(Number(values.threads));
 await using model = await Model.create({ ...shape }, { dtype, weights });
@@ -47,9 +49,9 @@ async function round(seed: number): Promise<{ prefill: number; all: number }> {
     ),
   );
   const all = roots.flatMap((root) => [root, ...Array.from({ length: group - 1 }, () => root.fork())]);
-  await Promise.all(all.map((each) => each.generate({ maxTokens: 1 })));
+  await Promise.all(all.map((each) => each.generate({ maxTokens: 1, topP })));
   const prefill = performance.now() - started;
-  await Promise.all(all.map((each) => each.generate({ maxTokens: maxTokens - 1 })));
+  await Promise.all(all.map((each) => each.generate({ maxTokens: maxTokens - 1, topP })));
   for (const each of all) each.close();
   return { prefill, all: performance.now() - started };
 }
