@@ -6,7 +6,7 @@ import ts from "typescript";
 import { z } from "zod";
 import { HashedEmbedder } from "../lib/embed/hashed-embedder.ts";
 import { VectorIndex } from "../lib/search/vector-index.ts";
-import { byteAlphabet, writeTinyModel } from "./cli/tiny-folder.ts";
+import { bytesAsGguf, writeTinyModel } from "./cli/tiny-folder.ts";
 import { writeGguf } from "./model/gguf/fixture.ts";
 import { projectRoot } from "./project.ts";
 import type { everything } from "./public.ts";
@@ -20,14 +20,6 @@ const passages = [
   { id: "2", title: "Prodigal Son", text: "Jesus told the story of the prodigal son." },
 ];
 const questions = [{ id: "a", question: "capital of France?", answers: ["Paris"] }];
-
-/** The tokenizer of `writeTinyModel` as a GGUF file has it. */
-const bytesAsGguf = {
-  "tokenizer.ggml.model": "gpt2",
-  "tokenizer.ggml.pre": "gpt-2",
-  "tokenizer.ggml.tokens": [...byteAlphabet(), "<|end|>"],
-  "tokenizer.ggml.eos_token_id": 256,
-};
 
 function jsonLines(rows: readonly object[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");

@@ -16,7 +16,7 @@ import { checkTokenTable, packBytes, type TokenTable } from "./vocabulary.ts";
 
 /** Sizes of an engine. */
 export interface EngineOptions {
-  /** For stop strings and the default stop ids. @default none: stop strings are refused */
+  /** For stop strings, constraints and the default stop ids. @default none: stop strings and constraints are refused */
   readonly tokenizer?: TokenTable;
   /** Tokens run in one step; longer prompts are prefilled in chunks. @default 2048 */
   readonly maxBatchTokens?: number;

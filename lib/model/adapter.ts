@@ -183,7 +183,7 @@ export class Adapter {
   }
 
   /**
-   * Copies the adapter's numbers, for a frozen reference or a critic; the model is shared.
+   * Copies the adapter's numbers, for a critic that begins where the policy stands; the model is shared.
    *
    * @returns an adapter of its own
    * @throws ERR_STATE once closed

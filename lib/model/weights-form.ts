@@ -3,14 +3,14 @@ import { SeekError } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { parsed } from "../base/parsed.ts";
 
+/** The forms of {@link QuantisedWeights}, in order of size. */
+export const quantisedForms = ["int8", "int4", "nf4"] as const;
+
 /**
  * How a model's projections are kept in memory: int8 has one scale an output; int4 one scale for 32 values; nf4 QLoRA's
  * levels and an absmax in 8 bits for 64 values.
  */
-export type QuantisedWeights = "int8" | "int4" | "nf4";
-
-/** The forms, in order of size. */
-export const quantisedForms = ["int8", "int4", "nf4"] as const;
+export type QuantisedWeights = (typeof quantisedForms)[number];
 
 const quantization = lazySchema((z) =>
   z.strictObject({ quant_method: z.literal("seekrl"), weights: z.enum(quantisedForms) }),

@@ -5,7 +5,7 @@ import { native } from "../../lib/base/addon/native.ts";
 import { Model } from "../../lib/model/model.ts";
 
 /** GPT-2's byte alphabet: every byte as one printable character. */
-export function byteAlphabet(): string[] {
+function byteAlphabet(): string[] {
   const isPrintable = (byte: number): boolean =>
     (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
   let next = 256;
@@ -28,11 +28,23 @@ function byteTokenizer(): object {
   };
 }
 
+/** The same tokenizer as a GGUF file has it. */
+export const bytesAsGguf = {
+  "tokenizer.ggml.model": "gpt2",
+  "tokenizer.ggml.pre": "gpt-2",
+  "tokenizer.ggml.tokens": [...byteAlphabet(), "<|end|>"],
+  "tokenizer.ggml.token_type": Array.from({ length: 257 }, (_, id) => (id === 256 ? 3 : 1)),
+  "tokenizer.ggml.eos_token_id": 256,
+};
+
 /** Writes the folder. */
-export async function writeTinyModel(folder: string, { maxPosition = 1024 } = {}): Promise<void> {
+export async function writeTinyModel(
+  folder: string,
+  { maxPosition = 1024, hiddenSize = 16, intermediateSize = 32 } = {},
+): Promise<void> {
   await native().setNumThreads(1);
   await mkdir(folder, { recursive: true });
-  const sizes = { hiddenSize: 16, intermediateSize: 32, numLayers: 2, numHeads: 2, maxPosition };
+  const sizes = { hiddenSize, intermediateSize, numLayers: 2, numHeads: 2, maxPosition };
   const model = await Model.create({ vocabSize: 257, tieEmbeddings: true, ...sizes }, { seed: 1, std: 0.2 });
   await model.save(folder);
   model.close();

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { SeekError } from "../../../lib/base/errors.ts";
+import { isGguf } from "../../../lib/base/gguf/gguf.ts";
 import type { Engine, EngineOptions } from "../../../lib/engine/engine.ts";
 import type { LoraOptions } from "../../../lib/model/adapter.ts";
 import type { LoadOptions, Model } from "../../../lib/model/model.ts";
@@ -56,7 +57,7 @@ export async function policyFolders({ model, adapter }: PolicyFolders): Promise<
   if (adapter !== undefined || !isAdapter) return { model, adapter };
   const { readPeftConfig } = await import("../../../lib/model/peft-config.ts");
   const { base = "" } = await readPeftConfig(model);
-  if (existsSync(join(base, "config.json"))) return { model: base, adapter: model };
+  if (existsSync(isGguf(base) ? base : join(base, "config.json"))) return { model: base, adapter: model };
   const remedy = `Remedy: --model with the model's folder and --adapter ${model}`;
   throw new SeekError("ERR_IO", `${model}: the model of this adapter is not there: ${base}. ${remedy}`);
 }

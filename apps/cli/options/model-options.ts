@@ -1,5 +1,6 @@
 /** Options that every command with a model shares. */
 import { z } from "zod";
+import { quantisedForms } from "../../../lib/model/weights-form.ts";
 import { inGroup } from "../fields.ts";
 
 /** Which model, where its weights live, in which form. */
@@ -12,7 +13,7 @@ export const modelOptions = inGroup("Model", {
   adapter: z.string().optional().describe("Folder of a LoRA adapter on the model, as peft writes it."),
   dtype: z.enum(["float32", "bfloat16"]).default("float32").describe("Form of the weights in memory."),
   weights: z
-    .enum(["int8", "int4", "nf4"])
+    .enum(quantisedForms)
     .optional()
     .describe("Keeps projections and head in fewer bits, frozen; unless given, as the folder holds them."),
   device: z.string().default("cpu").describe("cpu, cuda or cuda:<index>."),

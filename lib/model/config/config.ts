@@ -27,7 +27,7 @@ export interface DecoderConfig {
   readonly slidingWindow: number;
   /** Longest context, in tokens, the model was made for. */
   readonly maxPosition: number;
-  /** Longest sequence that is run, in tokens; see `contextTokens` of {@link ModelOptions}. */
+  /** Longest sequence that is run, in tokens; see `contextTokens` of {@link LoadOptions}. */
   readonly contextTokens: number;
   /** Bias on the query, key and value projections (Qwen2). */
   readonly qkvBias: boolean;

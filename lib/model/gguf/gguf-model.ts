@@ -3,6 +3,7 @@ import { open } from "node:fs/promises";
 import type { NativeStoredTensor } from "../../base/addon/models.ts";
 import { SeekError } from "../../base/errors.ts";
 import { type GgufFile, type GgufTensor, readGguf } from "../../base/gguf/gguf.ts";
+import { GgufMetadata } from "../../base/gguf/gguf-metadata.ts";
 
 /** What {@link readGgufModel} finds. */
 export interface GgufModel {
@@ -66,38 +67,14 @@ function kindOf({ metadata, path }: GgufFile): { name: string; kind: Kind } {
   throw wrong(path, `general.architecture: expected ${Object.keys(kinds).join(", ")}, got ${name}`);
 }
 
-/** The architecture's own numbers and texts. */
-class Metadata {
-  readonly #file: GgufFile;
-  readonly #name: string;
-
-  constructor(file: GgufFile, name: string) {
-    this.#file = file;
-    this.#name = name;
-    const prefix = `${name}.`;
-    const unknown = [...file.metadata.keys()].find(
-      (key) => key.startsWith(prefix) && !knownKeys.has(key.slice(prefix.length)),
-    );
-    if (unknown !== undefined)
-      throw wrong(file.path, `${unknown}: is unknown and could change what the model computes`);
-  }
-
-  optional(key: string): number | undefined {
-    const value = this.#file.metadata.get(`${this.#name}.${key}`);
-    if (value === undefined || typeof value === "number") return value;
-    throw wrong(this.#file.path, `${this.#name}.${key}: expected a number`);
-  }
-
-  number(key: string): number {
-    const value = this.optional(key);
-    if (value === undefined) throw wrong(this.#file.path, `${this.#name}.${key}: is missing`);
-    return value;
-  }
-
-  text(key: string): string | undefined {
-    const value = this.#file.metadata.get(`${this.#name}.${key}`);
-    return value === undefined ? undefined : String(value);
-  }
+/** The architecture's own numbers and texts. @throws ERR_FORMAT for one that could change the computation and is not known here */
+function valuesOf(file: GgufFile, name: string): GgufMetadata {
+  const prefix = `${name}.`;
+  const unknown = [...file.metadata.keys()].find(
+    (key) => key.startsWith(prefix) && !knownKeys.has(key.slice(prefix.length)),
+  );
+  if (unknown === undefined) return new GgufMetadata(file, prefix);
+  throw wrong(file.path, `${unknown}: is unknown and could change what the model computes`);
 }
 
 async function readFactors(file: GgufFile, tensor: GgufTensor): Promise<number[]> {
@@ -114,9 +91,9 @@ async function readFactors(file: GgufFile, tensor: GgufTensor): Promise<number[]
 }
 
 /** The content of `rope_scaling`. Llama 3's stretching is stored as a divisor of each frequency. */
-async function ropeScaling(file: GgufFile, values: Metadata): Promise<Record<string, unknown> | null> {
+async function ropeScaling(file: GgufFile, values: GgufMetadata): Promise<Record<string, unknown> | null> {
   const kind = values.text("rope.scaling.type") ?? "none";
-  const original_max_position_embeddings = values.optional("rope.scaling.original_context_length");
+  const original_max_position_embeddings = values.number("rope.scaling.original_context_length");
   const factors = file.tensors.find(({ name }) => name === frequencyFactors);
   if (factors !== undefined) {
     if (kind !== "none")
@@ -125,40 +102,41 @@ async function ropeScaling(file: GgufFile, values: Metadata): Promise<Record<str
     return {
       rope_type: "longrope",
       ...{ short_factor: divisors, long_factor: divisors, attention_factor: 1 },
-      original_max_position_embeddings: values.number("context_length"),
+      original_max_position_embeddings: values.requireNumber("context_length"),
     };
   }
   if (kind === "none") return null;
-  const factor = values.number("rope.scaling.factor");
+  const factor = values.requireNumber("rope.scaling.factor");
   if (kind === "linear") return { rope_type: kind, factor };
   if (kind === "yarn") return { rope_type: kind, factor, original_max_position_embeddings };
   throw wrong(file.path, `rope.scaling.type: expected none, linear or yarn, got ${kind}`);
 }
 
 async function configOf(file: GgufFile, name: string, kind: Kind): Promise<Record<string, unknown>> {
-  const values = new Metadata(file, name);
+  const values = valuesOf(file, name);
   const has = (tensor: string): boolean => file.tensors.some((each) => each.name === tensor);
-  const numHeads = values.number("attention.head_count");
-  const headDim = values.optional("attention.key_length") ?? values.number("embedding_length") / numHeads;
+  const numHeads = values.requireNumber("attention.head_count");
+  const headDim =
+    values.number("attention.key_length") ?? values.requireNumber("embedding_length") / numHeads;
   for (const key of ["attention.value_length", "rope.dimension_count"]) {
-    const size = values.optional(key) ?? headDim;
+    const size = values.number(key) ?? headDim;
     if (size !== headDim) throw wrong(file.path, `${name}.${key}: expected ${headDim}, got ${size}`);
   }
-  if ((values.optional("expert_count") ?? 0) > 0)
+  if ((values.number("expert_count") ?? 0) > 0)
     throw wrong(file.path, `${name}.expert_count: experts are not supported in GGUF files`);
   const embedding = file.tensors.find((tensor) => tensor.name === "token_embd.weight");
   return {
     architectures: [kind.architecture],
-    vocab_size: embedding?.shape[0] ?? values.number("vocab_size"),
-    hidden_size: values.number("embedding_length"),
-    intermediate_size: values.number("feed_forward_length"),
-    num_hidden_layers: values.number("block_count"),
+    vocab_size: embedding?.shape[0] ?? values.requireNumber("vocab_size"),
+    hidden_size: values.requireNumber("embedding_length"),
+    intermediate_size: values.requireNumber("feed_forward_length"),
+    num_hidden_layers: values.requireNumber("block_count"),
     num_attention_heads: numHeads,
-    num_key_value_heads: values.optional("attention.head_count_kv") ?? numHeads,
+    num_key_value_heads: values.number("attention.head_count_kv") ?? numHeads,
     head_dim: headDim,
-    max_position_embeddings: values.number("context_length"),
-    rms_norm_eps: values.number("attention.layer_norm_rms_epsilon"),
-    rope_theta: values.optional("rope.freq_base") ?? 10_000,
+    max_position_embeddings: values.requireNumber("context_length"),
+    rms_norm_eps: values.requireNumber("attention.layer_norm_rms_epsilon"),
+    rope_theta: values.number("rope.freq_base") ?? 10_000,
     rope_scaling: await ropeScaling(file, values),
     tie_word_embeddings: !has("output.weight"),
     ...(name !== "qwen2" && { attention_bias: has("blk.0.attn_output.bias") }),

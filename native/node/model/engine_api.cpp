@@ -139,7 +139,7 @@ EngineHandle::EngineHandle(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<EngineHandle>(info),
       host_(std::make_shared<EngineHost>(info.Env(), info[0].As<Napi::Function>())) {}
 
-// start(model, {numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows}, {bytes, starts}): Promise
+// start(model, options, vocabulary): Promise; see engine_values.h
 Napi::Value EngineHandle::start(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return host_->start(info.Env(), ModelHandle::decoder_of(info[0]), to_engine_options(to_object(info[1], "options")),

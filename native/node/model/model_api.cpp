@@ -221,7 +221,7 @@ Napi::Value ModelHandle::tensors(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] { return to_js(info.Env(), decoder()->parameters()); });
 }
 
-// quantised(): {name, parts: {name, shape, dtype}[], numWeights}[]
+// quantised(): {name, shape, parts: {name, shape, dtype}[]}[]
 Napi::Value ModelHandle::quantised(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] { return to_js(info.Env(), decoder()->quantised()); });
 }

@@ -88,21 +88,14 @@ async function readConstraint({ jsonSchema, regex, grammar }: Options): Promise<
   if (given.length > 1) throw new UsageError("expected one of --json-schema, --regex and --grammar");
   if (regex !== undefined) return { regex };
   if (grammar !== undefined) return { grammar: await readText(grammar) };
-  return { jsonSchema: asJson(await readText(jsonSchema as string), jsonSchema as string) };
+  const { readJson } = await import("../../../../lib/model/model-folder.ts");
+  return { jsonSchema: (await readJson(jsonSchema as string)) as object };
 }
 
 async function readText(path: string): Promise<string> {
   return readFile(path, "utf8").catch((cause: Error) => {
     throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
   });
-}
-
-function asJson(text: string, path: string): object {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new SeekError("ERR_FORMAT", `${path}: expected JSON: ${(cause as Error).message}`, { cause });
-  }
 }
 
 function requestOf(given: Options, tokenizer: Tokenizer | undefined): GenerateOptions {

@@ -3,16 +3,18 @@ import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
+import { isGguf } from "../../../../lib/base/gguf/gguf.ts";
+import { quantisedForms } from "../../../../lib/model/weights-form.ts";
 import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
 import { command, UsageError } from "../../command.ts";
 import { loadPolicy } from "../../open/local-policy.ts";
 
 const options = z.strictObject({
-  model: z.string().describe("model folder to read"),
-  out: z.string().describe("folder to write, which loads like any other"),
+  model: z.string().describe("A model folder or GGUF file."),
+  out: z.string().describe("Folder to write, which loads like any other."),
   weights: z
-    .enum(["int8", "int4", "nf4"])
-    .describe("int8: one scale an output; int4: one for 32 values; nf4: QLoRA's levels, an absmax for 64"),
+    .enum(quantisedForms)
+    .describe("int8: one scale an output; int4: one for 32 values; nf4: QLoRA's levels, an absmax for 64."),
   dtype: z
     .enum(["float32", "bfloat16"])
     .default("bfloat16")
@@ -24,10 +26,10 @@ export const quantizeCommand = command({
   name: "quantize",
   summary: "writes a model folder with its weights in 8 or 4 bits",
   options,
-  places: ["model", "out"],
   run: async ({ model: from, out, weights, dtype }, io) => {
-    if (resolve(from) === resolve(out)) throw new UsageError("OUT: expected another folder than the model's");
-    if (existsSync(join(out, "config.json"))) throw new UsageError(`OUT: ${out} holds a model already`);
+    if (resolve(from) === resolve(out))
+      throw new UsageError("--out: expected another folder than the model's");
+    if (existsSync(join(out, "config.json"))) throw new UsageError(`--out: ${out} holds a model already`);
     await using loaded = await loadPolicy({ model: from, dtype, weights });
     const { model } = loaded;
     await model.save(out);
@@ -40,8 +42,9 @@ export const quantizeCommand = command({
 
 const mebibytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
 
-async function weightBytes(folder: string): Promise<number> {
-  const files = (await readdir(folder)).filter((name) => name.endsWith(".safetensors"));
-  const sizes = await Promise.all(files.map(async (name) => (await stat(join(folder, name))).size));
+async function weightBytes(model: string): Promise<number> {
+  const names = isGguf(model) ? [] : (await readdir(model)).filter((name) => name.endsWith(".safetensors"));
+  const files = isGguf(model) ? [model] : names.map((name) => join(model, name));
+  const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
   return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -1,11 +1,11 @@
 /** The tokenizer of a GGUF file: its `tokenizer.ggml.*` keys as a tokenizer.json or a SentencePiece model. */
-import { SeekError } from "../../../base/errors.ts";
-import { type GgufFile, readGguf } from "../../../base/gguf/gguf.ts";
-import type { GgufValue } from "../../../base/gguf/gguf-cursor.ts";
+import { readGguf } from "../../../base/gguf/gguf.ts";
+import { GgufMetadata } from "../../../base/gguf/gguf-metadata.ts";
 import type { Codec } from "../codec.ts";
 import { codecFromJson, tokenizerJsonSchema } from "../json/tokenizer-json.ts";
 import { codecFromSentencePiece } from "../sentencepiece/sentencepiece.ts";
-import { pieceTypes } from "../sentencepiece/sentencepiece-model.ts";
+import { pieceTypes, type SentencePieceModel } from "../sentencepiece/sentencepiece-model.ts";
+import { writeSentencePieceModel } from "../sentencepiece/write-sentencepiece.ts";
 import type { SpecialIds } from "../special-ids.ts";
 
 const prefix = "tokenizer.ggml.";
@@ -38,39 +38,7 @@ const cuts: Readonly<Record<string, Cut>> = {
   smollm: { preTokenizers: [{ type: "Digits", individual_digits: true }, words] },
 };
 
-/** What the metadata says, checked where it is read. */
-class Metadata {
-  readonly #file: GgufFile;
-
-  constructor(file: GgufFile) {
-    this.#file = file;
-  }
-
-  get path(): string {
-    return this.#file.path;
-  }
-
-  wrong(key: string, message: string): SeekError {
-    return new SeekError("ERR_FORMAT", `${this.path}: ${prefix}${key}: ${message}`);
-  }
-
-  #optional<Value extends GgufValue>(key: string, type: "number" | "boolean" | "string"): Value | undefined {
-    const value = this.#file.metadata.get(prefix + key);
-    if (value === undefined || typeof value === type) return value as Value | undefined;
-    throw this.wrong(key, `expected a ${type}`);
-  }
-
-  text = (key: string): string | undefined => this.#optional(key, "string");
-  flag = (key: string): boolean | undefined => this.#optional(key, "boolean");
-  id = (key: string): number | undefined => this.#optional(`${key}_token_id`, "number");
-
-  list<Value extends GgufValue>(key: string, type: "number" | "string"): readonly Value[] | undefined {
-    const value = this.#file.metadata.get(prefix + key);
-    if (value === undefined || (Array.isArray(value) && value.every((each) => typeof each === type)))
-      return value as readonly Value[] | undefined;
-    throw this.wrong(key, `expected a list of ${type}s`);
-  }
-}
+const idOf = (values: GgufMetadata, name: string): number | undefined => values.number(`${name}_token_id`);
 
 interface Token {
   readonly text: string;
@@ -78,7 +46,7 @@ interface Token {
   readonly type: number;
 }
 
-function readTokens(values: Metadata): Token[] {
+function readTokens(values: GgufMetadata): Token[] {
   const tokens = values.list<string>("tokens", "string") ?? [];
   const tokenTypes = values.list<number>("token_type", "number");
   if (tokens.length === 0) throw values.wrong("tokens", "is missing");
@@ -87,16 +55,17 @@ function readTokens(values: Metadata): Token[] {
   return tokens.map((text, id) => ({ text, type: tokenTypes?.[id] ?? pieceTypes.normal }));
 }
 
-function bpeCodec(values: Metadata, tokens: readonly Token[]): Codec {
+/** As a tokenizer.json. */
+function bpeJson(values: GgufMetadata, tokens: readonly Token[]): object {
   const name = values.text("pre") ?? "gpt-2";
   const cut = Object.hasOwn(cuts, name) ? cuts[name] : undefined;
   if (cut === undefined) throw values.wrong("pre", `expected ${Object.keys(cuts).join(", ")}, got ${name}`);
-  const bosId = values.id("bos");
+  const bosId = idOf(values, "bos");
   const bos = bosId === undefined ? undefined : tokens[bosId]?.text;
   const addsBos = bos !== undefined && (values.flag("add_bos_token") ?? cut.addsBos ?? false);
   const marked = (type: number): boolean => type === pieceTypes.control || type === pieceTypes.userDefined;
   const text = { Sequence: { id: "A", type_id: 0 } };
-  const json = {
+  return {
     version: "1.0",
     added_tokens: tokens.flatMap(({ text: content, type }, id) =>
       marked(type) ? [{ id, content, special: type === pieceTypes.control }] : [],
@@ -121,20 +90,19 @@ function bpeCodec(values: Metadata, tokens: readonly Token[]): Codec {
         }
       : null,
   };
-  return codecFromJson(values.path, tokenizerJsonSchema().parse(json));
 }
 
-function sentencePieceCodec(values: Metadata, tokens: readonly Token[]): Codec {
+function sentencePieceModel(values: GgufMetadata, tokens: readonly Token[]): SentencePieceModel {
   const scores = values.list<number>("scores", "number") ?? [];
   if (scores.length !== tokens.length)
     throw values.wrong("scores", `expected ${tokens.length} numbers, got ${scores.length}`);
-  const model = {
+  return {
     pieces: tokens.map(({ text, type }, id) => ({ text, type, score: scores[id] ?? 0 })),
-    algorithm: "bpe" as const,
-    unkId: values.id("unknown") ?? 0,
-    bosId: values.id("bos") ?? -1,
-    eosId: values.id("eos") ?? -1,
-    padId: values.id("padding") ?? -1,
+    algorithm: "bpe",
+    unkId: idOf(values, "unknown") ?? 0,
+    bosId: idOf(values, "bos") ?? -1,
+    eosId: idOf(values, "eos") ?? -1,
+    padId: idOf(values, "padding") ?? -1,
     unkSurface: " \u2047 ",
     hasByteFallback: tokens.some(({ type }) => type === pieceTypes.byte),
     isSpaceSuffix: false,
@@ -143,10 +111,30 @@ function sentencePieceCodec(values: Metadata, tokens: readonly Token[]): Codec {
     removeExtraSpaces: values.flag("remove_extra_whitespaces") ?? false,
     escapeSpaces: true,
   };
-  return codecFromSentencePiece(model, {
-    addBos: values.flag("add_bos_token") ?? true,
-    addEos: values.flag("add_eos_token") ?? false,
-  });
+}
+
+/** Whether marks stand around a text where the file does not say. */
+const sentencePieceMarks = (values: GgufMetadata) => ({
+  addBos: values.flag("add_bos_token") ?? true,
+  addEos: values.flag("add_eos_token") ?? false,
+});
+
+/** `gpt2` is BPE of bytes, `llama` SentencePiece. */
+function algorithmOf(values: GgufMetadata): "gpt2" | "llama" {
+  const model = values.text("model");
+  if (model === "gpt2" || model === "llama") return model;
+  throw values.wrong("model", `expected gpt2 or llama, got ${model}`);
+}
+
+function codecOf(values: GgufMetadata, tokens: readonly Token[]): Codec {
+  return algorithmOf(values) === "gpt2"
+    ? codecFromJson(values.path, tokenizerJsonSchema().parse(bpeJson(values, tokens)))
+    : codecFromSentencePiece(sentencePieceModel(values, tokens), sentencePieceMarks(values));
+}
+
+function eosIdsOf(values: GgufMetadata): number[] {
+  const ends = ["eos", "eot", "eom"].map((name) => idOf(values, name));
+  return [...new Set(ends.filter((id) => id !== undefined))];
 }
 
 /** A codec and the ids with a meaning. */
@@ -164,21 +152,12 @@ export interface GgufTokenizer {
  */
 export async function readGgufTokenizer(path: string): Promise<GgufTokenizer> {
   const file = await readGguf(path);
-  const values = new Metadata(file);
-  const model = values.text("model");
-  const tokens = readTokens(values);
-  if (model !== "gpt2" && model !== "llama")
-    throw values.wrong("model", `expected gpt2 or llama, got ${model}`);
-  const codec = model === "gpt2" ? bpeCodec(values, tokens) : sentencePieceCodec(values, tokens);
+  const values = new GgufMetadata(file, prefix);
+  const codec = codecOf(values, readTokens(values));
   const rows = file.tensors.find(({ name }) => name === "token_embd.weight")?.shape[0] ?? 0;
-  const ends = [values.id("eos"), values.id("eot"), values.id("eom")];
   return {
     codec: { ...codec, pieces: codec.pieces.withRows(rows) },
-    ids: {
-      bosId: values.id("bos"),
-      padId: values.id("padding"),
-      eosIds: [...new Set(ends.filter((id) => id !== undefined))],
-    },
+    ids: { bosId: idOf(values, "bos"), padId: idOf(values, "padding"), eosIds: eosIdsOf(values) },
   };
 }
 
@@ -192,11 +171,39 @@ export async function readGgufTemplates(
     const isTemplate = name === key || name.startsWith(`${key}.`);
     return isTemplate && typeof value === "string" ? [[name.slice(key.length + 1) || "default", value]] : [];
   });
-  const tokens = readTokens(new Metadata(file));
+  const tokens = readTokens(new GgufMetadata(file, prefix));
   const names = { bos: "bos_token", eos: "eos_token", unknown: "unk_token", padding: "pad_token" };
   const variables = Object.entries(names).flatMap(([id, name]) => {
     const text = tokens[Number(file.metadata.get(`${prefix}${id}_token_id`) ?? -1)]?.text;
     return text === undefined ? [] : [[name, text]];
   });
   return { templates: Object.fromEntries(templates), variables: Object.fromEntries(variables) };
+}
+
+/**
+ * The tokenizer and chat templates of a GGUF file as the files of a model folder.
+ *
+ * @returns contents by file name
+ * @throws as {@link readGgufTokenizer}
+ */
+export async function ggufTokenizerFiles(path: string): Promise<ReadonlyMap<string, string | Uint8Array>> {
+  const values = new GgufMetadata(await readGguf(path), prefix);
+  const tokens = readTokens(values);
+  const { templates, variables } = await readGgufTemplates(path);
+  const named = Object.entries(templates).map(([name, template]) => ({ name, template }));
+  const isJson = algorithmOf(values) === "gpt2";
+  const { addBos, addEos } = sentencePieceMarks(values);
+  const config = {
+    ...variables,
+    ...(!isJson && { add_bos_token: addBos, add_eos_token: addEos }),
+    ...(named.length > 0 && { chat_template: named }),
+  };
+  const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+  return new Map<string, string | Uint8Array>([
+    isJson
+      ? ["tokenizer.json", json(bpeJson(values, tokens))]
+      : ["tokenizer.model", writeSentencePieceModel(sentencePieceModel(values, tokens))],
+    ["tokenizer_config.json", json(config)],
+    ["generation_config.json", json({ eos_token_id: eosIdsOf(values) })],
+  ]);
 }

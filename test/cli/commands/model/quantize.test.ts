@@ -4,13 +4,18 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { Adapter } from "../../../../lib/model/adapter.ts";
+import { Model } from "../../../../lib/model/model.ts";
+import { ChatTemplate } from "../../../../lib/text/templates/chat-template.ts";
+import { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
+import { writeGguf } from "../../../model/gguf/fixture.ts";
 import { runCli } from "../../run-cli.ts";
-import { writeTinyModel } from "../../tiny-folder.ts";
+import { bytesAsGguf, writeTinyModel } from "../../tiny-folder.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
 const model = join(folder, "model");
-await writeTinyModel(model);
+await writeTinyModel(model, { hiddenSize: 64, intermediateSize: 256 });
 
 async function runJson<T>(...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await runCli(...args, "--json");
@@ -27,21 +32,46 @@ const score = async (...args: string[]): Promise<number[]> =>
 test("a quantised folder is a whole model: what loading the original in few bits gives, tokenizer included", async () => {
   const out = join(folder, "few");
   const { bytes, bytesBefore } = await runJson<{ bytes: number; bytesBefore: number }>(
-    ...["quantize", model, out, "--weights", "int8", "--dtype", "float32"],
+    ...["quantize", "--model", model, "--out", out, "--weights", "int8", "--dtype", "float32"],
   );
-  // Of so small a model the blocks are mostly filling.
-  assert.ok(bytes > 0 && bytesBefore > 0);
+  // One byte for four; the embedding, which is a fifth, stays.
+  assert.ok(bytes < 0.5 * bytesBefore, `${bytes} of ${bytesBefore}`);
   assert.deepEqual(
     await score("--model", out, ...ids),
     await score("--model", model, "--weights", "int8", ...ids),
   );
   const config = JSON.parse(await readFile(join(out, "config.json"), "utf8")) as Record<string, unknown>;
   assert.deepEqual(config.quantization_config, { quant_method: "seekrl", weights: "int8" });
-  const { samples } = await runJson<{ samples: { text: string }[] }>(
-    ...["generate", "--model", out, "--prompt", "1 and ", "--max-tokens", "3"],
-  );
-  assert.equal(samples.length, 1);
-  const again = await runCli("quantize", model, out, "--weights", "nf4");
+  const greedy = (...of: string[]) =>
+    runJson("generate", ...of, "--prompt", "1 and ", "--max-tokens", "8", "--temperature", "0");
+  assert.deepEqual(await greedy("--model", out), await greedy("--model", model, "--weights", "int8"));
+  const again = await runCli("quantize", "--model", model, "--out", out, "--weights", "nf4");
   assert.equal(again.code, 2);
   assert.match(again.stderr, /holds a model already/);
+});
+
+test("a GGUF file is quantised, and merged with an adapter, into folders with its tokenizer and template", async () => {
+  const path = join(folder, "letters.gguf");
+  await using original = await Model.load(model);
+  const chat = "{{ bos_token }}{% for message in messages %}{{ message.content }}{% endfor %}";
+  await writeGguf(path, original, {
+    type: "F32",
+    tokenizer: { ...bytesAsGguf, "tokenizer.ggml.bos_token_id": 256, "tokenizer.chat_template": chat },
+  });
+  const [few, merged, adapted] = ["gguf-few", "gguf-merged", "gguf-adapter"].map((name) =>
+    join(folder, name),
+  );
+  await runJson("quantize", "--model", path, "--out", few!, "--weights", "int8", "--dtype", "float32");
+  await using adapter = await Adapter.create(original, { rank: 2 });
+  await adapter.save(adapted!);
+  await runJson("merge", "--model", path, "--adapter", adapted!, "--out", merged!);
+  const told = await score("--model", path, ...ids);
+  assert.deepEqual(await score("--model", merged!, ...ids), told);
+  for (const out of [few!, merged!]) {
+    const [tokenizer, source] = [await Tokenizer.load(out), await Tokenizer.load(path)];
+    assert.deepEqual(tokenizer.encode("né <|end|>"), source.encode("né <|end|>"));
+    assert.deepEqual([tokenizer.bosId, tokenizer.eosIds], [source.bosId, source.eosIds]);
+    const template = await ChatTemplate.load(out);
+    assert.equal(template?.render([{ role: "user", content: "hello" }]), "<|end|>hello");
+  }
 });
