@@ -16,8 +16,6 @@ namespace {
 // As many tokens as the engine's blocks have, and as the kernel takes at once.
 constexpr int64_t kBlockTokens = 64;
 
-int64_t num_blocks(int64_t num_tokens) { return (num_tokens + kBlockTokens - 1) / kBlockTokens; }
-
 // A run of the batch's tokens and the place of its first in its block.
 struct BlockRun {
   int64_t block, start, length, place;
