@@ -54,3 +54,29 @@ export function handledSteps<Item, Result>(
   const next = steps.next.bind(steps);
   return Object.assign(steps, { next: () => handled(next()) });
 }
+
+/**
+ * Waits for a promise no longer than until a signal fires.
+ *
+ * @param promise - goes on when the signal has fired; what it then rejects with is dropped
+ * @param signal - maybe fired already
+ * @returns what the promise gives; undefined once the signal has fired
+ * @throws what the promise rejects with before that
+ */
+export async function unlessAborted<Result>(
+  promise: Promise<Result> | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Result | undefined> {
+  if (promise === undefined || signal === undefined) return await promise;
+  let leave = (): void => {};
+  const aborted = new Promise<undefined>((resolve) => {
+    leave = () => resolve(undefined);
+  });
+  signal.addEventListener("abort", leave, { once: true });
+  if (signal.aborted) leave();
+  try {
+    return await Promise.race([handled(promise), aborted]);
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
+}

@@ -31,17 +31,25 @@ export interface SamplingOptions {
   readonly presencePenalty?: number | undefined;
   /** Taken from the logit of a token as often as the span has it, -2 to 2. @default 0 */
   readonly frequencyPenalty?: number | undefined;
-  /** Added to the logits of these ids; -Infinity forbids a token. @default {} */
+  /** Added to the logits of these ids, -1e6 to 1e6; -Infinity forbids a token. @default {} */
   readonly logitBias?: Readonly<Record<number, number>> | undefined;
   /** Lists of ids, i32 [T] each, that never stand in the sequence in a row; a list may begin before the span. @default [] */
   readonly badWords?: readonly (Int32Array | readonly number[])[] | undefined;
 }
 
+/** Logits with a bias, times the greatest penalty and divided by the least temperature, are far within f32. */
+const mostBias = 1e6;
+
 const biasKind: OptionCheck = (name, value) => {
   checkArgument(name, value, "object");
+  if (Symbol.iterator in (value as object))
+    throw new SeekError("ERR_ARGUMENT", `${name}: expected {id: bias, ...}, got ${shownValue(value)}`);
   for (const [id, bias] of Object.entries(value as object)) {
-    if (typeof bias === "number" && !Number.isNaN(bias) && bias < Number.MAX_VALUE) continue;
-    const expected = "a finite number or -Infinity";
+    if (!/^(0|[1-9][0-9]*)$/.test(id))
+      throw new SeekError("ERR_ARGUMENT", `${name}: expected ids of tokens as keys, got ${shownValue(id)}`);
+    if (bias === Number.NEGATIVE_INFINITY) continue;
+    if (typeof bias === "number" && Math.abs(bias) <= mostBias) continue;
+    const expected = `a number from -${mostBias} to ${mostBias}, or -Infinity`;
     throw new SeekError("ERR_RANGE", `${name}: ${id}: expected ${expected}, got ${shownValue(bias)}`);
   }
 };

@@ -40,10 +40,9 @@ export function checkRoom(
   numMore: number,
 ): void {
   if (length > 0 && length + numMore <= maxTokens) return;
-  const code = isBoundByCache && length > 0 ? "ERR_MEMORY" : "ERR_RANGE";
+  if (length === 0) throw new SeekError("ERR_RANGE", "sequence: expected at least one token, got none");
   const bound = isBoundByCache ? "the cache's blocks" : "the model's longest context";
-  throw new SeekError(
-    code,
-    `sequence: expected 1 to ${maxTokens - numMore} tokens before ${numMore} more (${bound}), got ${length}`,
-  );
+  const got = `${length} tokens and ${numMore} more`;
+  const code = isBoundByCache ? "ERR_MEMORY" : "ERR_RANGE";
+  throw new SeekError(code, `sequence: expected at most ${maxTokens} tokens (${bound}), got ${got}`);
 }

@@ -1,7 +1,7 @@
 /** A growing list of tokens that the engine continues, whose keys and values stay cached between calls. */
 import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
-import { handled, handledSteps, streamed } from "../base/streamed.ts";
+import { handled, handledSteps, streamed, unlessAborted } from "../base/streamed.ts";
 import type { Policy } from "../model/policy.ts";
 import { checkIds } from "./check-ids.ts";
 import type { Constraint } from "./constraint/constraint.ts";
@@ -198,11 +198,12 @@ export class Sequence {
     this.#requireIdle("generate");
     checkRoom(this.#home, this.#tokens.length, 1);
     const full = fullOptions(options, this.#home.vocabulary);
-    const matcher = options.constraint && (await this.#openMatcher(options.constraint, full.stopIds));
     const isBoth = reader !== undefined && options.signal !== undefined;
     const signal = isBoth
       ? AbortSignal.any([reader.leave, options.signal])
       : (reader?.leave ?? options.signal);
+    const { constraint } = options;
+    const matcher = constraint && (await this.#openMatcher(constraint, full.stopIds, signal));
     try {
       if (signal?.aborted) return emptySpan(this.#policy.weightsVersion, full);
       return await this.#sample(full, { signal, matcher, onChunk: reader?.onChunk });
@@ -247,12 +248,19 @@ export class Sequence {
   }
 
   /** @throws ERR_ARGUMENT for a constraint that cannot be read; ERR_ABORTED when the sequence is closed meanwhile */
-  async #openMatcher(constraint: Constraint, stopIds: readonly number[]): Promise<FollowedText | undefined> {
+  async #openMatcher(
+    constraint: Constraint,
+    stopIds: readonly number[],
+    signal: AbortSignal | undefined,
+  ): Promise<FollowedText | undefined> {
     this.#isOpening = true;
     try {
-      const matcher = await this.#home.constraints?.open(constraint, stopIds);
-      if (!this.#isClosed) return matcher;
-      matcher?.close();
+      const opened = this.#home.constraints?.open(constraint, stopIds);
+      const matcher = await unlessAborted(opened, signal);
+      if (!signal?.aborted && !this.#isClosed) return matcher;
+      // It compiles to its end, for the next span that is held to it.
+      opened?.then((late) => late.close()).catch(() => {});
+      if (!this.#isClosed) return undefined;
       throw new SeekError("ERR_ABORTED", "sequence: closed while its constraint was compiled");
     } finally {
       this.#isOpening = false;

@@ -166,8 +166,8 @@ export class Adapter {
    * @returns a copy, row-major
    * @throws ERR_ARGUMENT when no tensor has that name; ERR_STATE once closed
    */
-  parameter(name: string): Promise<Float32Array> {
-    return this.handle.parameter(name);
+  async parameter(name: string): Promise<Float32Array> {
+    return await this.handle.parameter(name);
   }
 
   /**
@@ -234,8 +234,8 @@ export class Adapter {
    *
    * @throws ERR_STATE once closed, and while the model is trained
    */
-  merge(): Promise<void> {
-    return this.handle.mergeInto(this.model.handle);
+  async merge(): Promise<void> {
+    await this.handle.mergeInto(this.model.handle);
   }
 
   /** @throws ERR_ARGUMENT for an adapter that asks to be trained in a way that SeekRL does not. @internal */

@@ -175,6 +175,14 @@ test("an adapter is replaced from a folder and closed while sequences live; fork
   other.close();
 });
 
+test("a closed adapter rejects what it is asked for", async () => {
+  await using model = await tinyModel();
+  const adapter = await Adapter.create(model);
+  adapter.close();
+  for (const asked of [adapter.merge(), adapter.parameter("x")])
+    await assert.rejects(asked, { code: "ERR_STATE" });
+});
+
 test("an adapter on another model is refused", async () => {
   await using model = await tinyModel();
   await using twin = await tinyModel();

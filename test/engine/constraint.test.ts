@@ -125,7 +125,9 @@ test("chunks of a constrained span stream", async () => {
 
 test("what is no constraint is refused with the library's reason, and others still work", async () => {
   for (const [constraint, message] of [
-    [{ jsonSchema: { type: "objekt" } }, /Unsupported type "objekt"/],
+    [{ jsonSchema: { type: "objekt" } }, /jsonSchema: unknown type "objekt"; expected one of string/],
+    [{ regex: "" }, /regex: expected a string that is not empty/],
+    [{ grammar: "" }, /grammar: expected a string that is not empty/],
     [{ regex: "a(?=b)" }, /Lookahead is not supported/],
     [{ regex: "(a" }, /parenthesis is not closed/],
     [{ grammar: "root ::= x" }, /Rule "x" is not defined/],
@@ -154,6 +156,25 @@ test("a sequence that is closed while its grammar compiles rejects as aborted", 
   assert.throws(() => sequence.append([1]), { code: "ERR_STATE" });
   sequence.close();
   await assert.rejects(span, { code: "ERR_ABORTED" });
+});
+
+test("a signal ends the wait for a grammar that compiles for long", async () => {
+  const busy = await Engine.open(model, { tokenizer: letters });
+  const sequence = busy.open(start);
+  const constraint = { regex: "(a{1,300}b{1,300}){1,300}" };
+  const controller = new AbortController();
+  const span = sequence.generate({ maxTokens: 5, constraint, signal: controller.signal });
+  let isDone = false;
+  void span.then(() => (isDone = true));
+  await setTimeout(50);
+  assert.equal(isDone, false);
+  controller.abort();
+  const begun = performance.now();
+  const { ids, stop } = await span;
+  assert.ok(performance.now() - begun < 500);
+  assert.deepEqual([ids.length, stop], [0, "aborted"]);
+  assert.equal((await sequence.generate({ maxTokens: 2 })).ids.length, 2);
+  await busy.close();
 });
 
 test("an engine that is closed while its first grammar compiles ends the thread", async () => {

@@ -110,7 +110,14 @@ test("hundreds of sequences run at once and leave nothing behind", async () => {
 test("a sequence the cache can never hold is refused", async () => {
   await using small = await Engine.open(model, { numBlocks: 3, blockTokens: 4 });
   assert.equal(small.maxTokens, 12);
-  await assert.rejects(generateOnce(small, prompt(12), { maxTokens: 1 }), { code: "ERR_MEMORY" });
+  await assert.rejects(generateOnce(small, prompt(12), { maxTokens: 1 }), {
+    code: "ERR_MEMORY",
+    message: "sequence: expected at most 12 tokens (the cache's blocks), got 12 tokens and 1 more",
+  });
+  await assert.rejects(generateOnce(small, prompt(0), { maxTokens: 1 }), {
+    code: "ERR_RANGE",
+    message: "sequence: expected at least one token, got none",
+  });
   const span = await generateOnce(small, prompt(9), { maxTokens: 50 });
   assert.equal(span.ids.length, 3);
   assert.equal(span.stop, "length");

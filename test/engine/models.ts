@@ -13,14 +13,16 @@ export function tinyModel({
   maxPosition = 512,
   dtype = "float32",
   weights,
+  numTokens = vocabSize,
 }: {
   readonly seed?: number;
   readonly maxPosition?: number;
   readonly dtype?: "float32" | "bfloat16";
   readonly weights?: QuantisedWeights;
+  readonly numTokens?: number;
 } = {}): Promise<Model> {
   const shape = {
-    vocabSize,
+    vocabSize: numTokens,
     hiddenSize: 32,
     intermediateSize: 64,
     numLayers: 2,

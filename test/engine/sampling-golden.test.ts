@@ -96,12 +96,36 @@ test("options out of range are refused by name", async () => {
     [{ temperature: -1 }, /temperature: expected a finite number from 0.001 to 1000/],
     [{ repetitionPenalty: 0 }, /repetitionPenalty: expected a finite number from 0.01 to 100/],
     [{ presencePenalty: 3 }, /presencePenalty: expected a finite number from -2 to 2/],
-    [{ logitBias: { 3: Number.NaN } }, /logitBias: 3: expected a finite number or -Infinity, got NaN/],
+    [
+      { logitBias: { 3: Number.NaN } },
+      /logitBias: 3: expected a number from -1000000 to 1000000, or -Inf.*NaN/,
+    ],
+    [{ logitBias: { 5: 1e39 } }, /logitBias: 5: expected a number from/],
+    [{ logitBias: { 5: 3e38 }, temperature: 0.001 }, /logitBias: 5: expected a number from/],
+    [{ logitBias: { 5: -1e39 } }, /logitBias: 5: expected a number from/],
     [{ logitBias: { 96: 1 } }, /logitBias: expected 0 to 95, got 96/],
     [{ badWords: [[1], []] }, /badWords: 1: expected at least one id, got none/],
     [{ badWords: [[96]] }, /badWords: 0: expected 0 to 95, got 96/],
   ] as const) {
     await assert.rejects(sequence.generate({ ...options, maxTokens: 1 }), { code: "ERR_RANGE", message });
+  }
+  sequence.close();
+});
+
+test("the greatest bias decides at the least temperature, and what is no record of ids is refused", async () => {
+  const sequence = engine.open(prompt);
+  const sure = { logitBias: { 5: 1e6 }, temperature: 0.001, repetitionPenalty: 100 };
+  assert.deepEqual([...(await sequence.generate({ ...sure, maxTokens: 1 })).ids], [5]);
+  for (const key of ["", " 5 ", "0x10", "1e2", "-1", "05"]) {
+    const refused = { code: "ERR_ARGUMENT", message: /logitBias: expected ids of tokens as keys, got "/ };
+    await assert.rejects(sequence.generate({ logitBias: { [key]: 1 }, maxTokens: 1 }), refused);
+  }
+  for (const logitBias of [new Map([[5, 1]]), new Float32Array(3)]) {
+    const refused = {
+      code: "ERR_ARGUMENT",
+      message: /logitBias: expected {id: bias, ...}, got an object of/,
+    };
+    await assert.rejects(sequence.generate({ logitBias: logitBias as never, maxTokens: 1 }), refused);
   }
   sequence.close();
 });

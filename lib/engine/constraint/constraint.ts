@@ -1,5 +1,11 @@
 /** What a span's text may be held to. */
-import { checkArgument, checkOptions, type OptionCheck, shownValue } from "../../base/check-options.ts";
+import {
+  checkArgument,
+  checkOptions,
+  type OptionCheck,
+  type OptionKinds,
+  shownValue,
+} from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 
 /**
@@ -7,7 +13,10 @@ import { SeekError } from "../../base/errors.ts";
  * (one of `stopIds`) is drawn only where the form is complete. `maxTokens` and stop strings may cut the text off before.
  */
 export interface Constraint {
-  /** JSON of this schema, without properties and items that it does not name. */
+  /**
+   * JSON that meets this schema, without properties that it does not name. A keyword that cannot be held to is refused by name;
+   * docs/sampling.md lists those that are.
+   */
   readonly jsonSchema?: object | undefined;
   /** A regular expression for the whole text; no lookaround, no back-references. */
   readonly regex?: string | undefined;
@@ -15,7 +24,13 @@ export interface Constraint {
   readonly grammar?: string | undefined;
 }
 
-const kinds = { jsonSchema: "object", regex: "string", grammar: "string" } as const;
+const textKind: OptionCheck = (name, value) => {
+  checkArgument(name, value, "string");
+  if (value !== "") return;
+  throw new SeekError("ERR_ARGUMENT", `${name}: expected a string that is not empty, got ""`);
+};
+
+const kinds: OptionKinds<Constraint> = { jsonSchema: "object", regex: textKind, grammar: textKind };
 
 /** Refuses what is no constraint. */
 export const constraintKind: OptionCheck = (name, value) => {

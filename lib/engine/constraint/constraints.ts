@@ -4,7 +4,8 @@ import { SeekError } from "../../base/errors.ts";
 import type { PackedBytes, TokenTable } from "../vocabulary.ts";
 import type { Constraint } from "./constraint.ts";
 import type { GrammarReply, GrammarTask } from "./grammar-thread.ts";
-import type { FollowedText, GrammarVocabulary } from "./grammars.ts";
+import type { FollowedText, GrammarSource, GrammarVocabulary } from "./grammars.ts";
+import { jsonSchemaGrammar } from "./json-schema/json-schema.ts";
 
 interface Waiting {
   resolve(mask: Int32Array): void;
@@ -35,8 +36,11 @@ export class Constraints {
    * @throws ERR_ARGUMENT for a constraint that cannot be read
    */
   async open(constraint: Constraint, stopIds: readonly number[]): Promise<FollowedText> {
+    const { jsonSchema, regex } = constraint;
+    const grammar = jsonSchema === undefined ? constraint.grammar : jsonSchemaGrammar(jsonSchema);
+    const source: GrammarSource = regex === undefined ? { grammar } : { regex };
     const text = this.#numTasks;
-    await this.#ask({ kind: "open", text, constraint: JSON.stringify(constraint), stopIds: [...stopIds] });
+    await this.#ask({ kind: "open", text, source, stopIds: [...stopIds] });
     return {
       next: (ids) => this.#ask({ kind: "next", text, ids }),
       close: () => {

@@ -1,15 +1,14 @@
 /** The thread of grammars: to read a vocabulary of 150,000 tokens takes a second, which would block the event loop. */
 import { parentPort, workerData } from "node:worker_threads";
 import { type ErrorCode, messageOf, SeekError } from "../../base/errors.ts";
-import type { Constraint } from "./constraint.ts";
-import { type FollowedText, Grammars, type GrammarVocabulary } from "./grammars.ts";
+import { type FollowedText, type GrammarSource, Grammars, type GrammarVocabulary } from "./grammars.ts";
 
 /** What the thread is asked for. A text has the number that it was opened with. */
 export type GrammarTask =
   | {
       readonly kind: "open";
       readonly text: number;
-      readonly constraint: string;
+      readonly source: GrammarSource;
       readonly stopIds: readonly number[];
     }
   | { readonly kind: "next"; readonly text: number; readonly ids: Int32Array }
@@ -27,7 +26,7 @@ const texts = new Map<number, FollowedText>();
 
 async function run(task: GrammarTask): Promise<Int32Array | undefined> {
   if (task.kind === "open") {
-    texts.set(task.text, await grammars.open(JSON.parse(task.constraint) as Constraint, task.stopIds));
+    texts.set(task.text, await grammars.open(task.source, task.stopIds));
     return undefined;
   }
   const text = texts.get(task.text);

@@ -3,11 +3,7 @@ import type { CompiledGrammar, GrammarCompiler, GrammarMatcher } from "@mlc-ai/w
 import { SeekError } from "../../base/errors.ts";
 import { byteLevelOf } from "../../text/tokenizers/byte-alphabet.ts";
 import type { PackedBytes } from "../vocabulary.ts";
-import type { Constraint } from "./constraint.ts";
 import { checkReadable, openInstance } from "./xgrammar.ts";
-
-/** White space between the parts of JSON: enough for a usual layout, too little for a model to lose itself in. */
-const mostSpaces = 16;
 
 /** Grammars that stay compiled, the latest used. */
 const mostCompiled = 32;
@@ -19,6 +15,12 @@ export interface GrammarVocabulary extends PackedBytes {
   readonly eosIds: readonly number[];
   /** Ids that are marks and no text. */
   readonly markIds: readonly number[];
+}
+
+/** What is compiled: an expression, or a grammar in GBNF. */
+export interface GrammarSource {
+  readonly regex?: string | undefined;
+  readonly grammar?: string | undefined;
 }
 
 /** A text so far. */
@@ -47,16 +49,14 @@ export class Grammars {
   /**
    * Begins a text.
    *
-   * @param constraint - is compiled at its first use
+   * @param source - is compiled at its first use
    * @param stopIds - end the text
-   * @throws ERR_ARGUMENT for a constraint that cannot be read
+   * @throws ERR_ARGUMENT for a source that cannot be read
    */
-  async open(constraint: Constraint, stopIds: readonly number[]): Promise<FollowedText> {
+  async open(source: GrammarSource, stopIds: readonly number[]): Promise<FollowedText> {
     this.#library ??= this.#open();
     const { matchers, compiler } = await this.#library;
-    const followed = await matchers.createGrammarMatcher(await this.#compile(constraint, compiler), [
-      ...stopIds,
-    ]);
+    const followed = await matchers.createGrammarMatcher(await this.#compile(source, compiler), [...stopIds]);
     return {
       next: (ids) => {
         const wrong = ids.find((id) => !followed.acceptToken(id));
@@ -67,9 +67,9 @@ export class Grammars {
     };
   }
 
-  #compile(constraint: Constraint, compiler: GrammarCompiler): Promise<CompiledGrammar> {
-    const key = JSON.stringify(constraint);
-    const known = this.#compiled.get(key) ?? compileAnew(constraint, compiler);
+  #compile(source: GrammarSource, compiler: GrammarCompiler): Promise<CompiledGrammar> {
+    const key = JSON.stringify(source);
+    const known = this.#compiled.get(key) ?? compileAnew(source, compiler);
     this.#compiled.delete(key);
     this.#compiled.set(key, known);
     known.catch(() => this.#compiled.delete(key));
@@ -96,14 +96,9 @@ export class Grammars {
 }
 
 async function compileAnew(
-  { jsonSchema, regex, grammar = "" }: Constraint,
+  { regex, grammar = "" }: GrammarSource,
   compiler: GrammarCompiler,
 ): Promise<CompiledGrammar> {
-  if (jsonSchema !== undefined) {
-    const layout = [JSON.stringify(jsonSchema), true, undefined, undefined, true, mostSpaces] as const;
-    await checkReadable(({ Grammar }) => Grammar.fromJSONSchema(...layout));
-    return compiler.compileJSONSchema(...layout);
-  }
   if (regex !== undefined) {
     const tag = { type: "structural_tag", format: { type: "regex", pattern: regex } } as const;
     await checkReadable(({ Grammar }) => Grammar.fromStructuralTag(tag));
