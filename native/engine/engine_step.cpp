@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/idle_memory.h"
 #include "engine/engine.h"
+#include "ops/activation_memory.h"
 
 namespace seekrl::engine {
 
@@ -62,6 +63,7 @@ bool Engine::has_work() const {
 void Engine::step() {
   const at::NoGradGuard no_grad;
   enter(Work::kGenerate);
+  const ops::ActivationScope activations;
   try {
     run_batch();
   } catch (...) {

@@ -34,16 +34,23 @@ at::ScalarType scalar_type(const std::string& dtype, const std::string& name) {
   fail(ErrorCode::kFormat, name, ": dtype: expected F32, F16, BF16, U8 or I16, got ", dtype);
 }
 
-void copy_from(const StoredTensor& stored, const MappedFile& file, at::Tensor& value) {
-  if (needs_rows(stored)) return copy_rows(stored, file, value);
-  // The bytes may lie at any address, so they are first copied to where their type may be read.
+// The type that is stored, of a tensor whose bytes are all there and may be copied to `value`.
+at::ScalarType check_stored(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value) {
   const at::ScalarType dtype = scalar_type(stored.dtype, stored.name);
   const bool is_number = at::isFloatingType(dtype) && at::isFloatingType(value.scalar_type());
   require(is_number || dtype == value.scalar_type(), ErrorCode::kFormat, stored.path, ": ", stored.name,
           ": expected numbers of ", value.scalar_type(), ", got ", stored.dtype);
-  const size_t element = at::elementSize(dtype), num_bytes = static_cast<size_t>(value.numel()) * element;
+  const size_t num_bytes = static_cast<size_t>(value.numel()) * at::elementSize(dtype);
   require(stored.offset <= file.size() && num_bytes <= file.size() - stored.offset, ErrorCode::kFormat, stored.path,
           ": ", stored.name, " ends beyond the file's ", file.size(), " bytes");
+  return dtype;
+}
+
+void copy_from(const StoredTensor& stored, const MappedFile& file, at::Tensor& value) {
+  if (needs_rows(stored)) return copy_rows(stored, file, value);
+  // The bytes may lie at any address, so they are first copied to where their type may be read.
+  const at::ScalarType dtype = check_stored(stored, file, value);
+  const size_t element = at::elementSize(dtype);
   // In pieces, the file's memory given back on the way, so that a tensor is there once.
   constexpr int64_t kPiece = int64_t{1} << 20;
   const at::Tensor flat = value.view({-1}), source = at::empty({std::min(kPiece, value.numel())}, dtype);
@@ -139,11 +146,16 @@ void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>
   const TensorsByName found = by_name(stored);
   check_names(tensors, found, is_ignored);
   FilesByPath files;
+  // All are looked at before any is copied: a folder that is refused changes nothing.
   for (const Parameter& parameter : tensors) {
     const StoredTensor& tensor = find_tensor(found, parameter.name, parameter.value.sizes());
     const MappedFile& file = files.try_emplace(tensor.path, tensor.path).first->second;
+    if (!needs_rows(tensor)) check_stored(tensor, file, parameter.value);
+  }
+  for (const Parameter& parameter : tensors) {
+    const StoredTensor& tensor = *found.at(parameter.name);
     at::Tensor value = parameter.value;
-    copy_from(tensor, file, value);
+    copy_from(tensor, files.at(tensor.path), value);
   }
 }
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/idle_memory.h"
+#include "ops/activation_memory.h"
 #include "ops/products/linear.h"
-#include "train/activation_memory.h"
 #include "train/hidden.h"
 
 namespace seekrl::train {
@@ -55,7 +55,7 @@ at::Tensor Critic::values(const Batch& batch) const {
 ValueStats Critic::accumulate(const Batch& batch, double clip, int64_t num_recomputed) {
   check_frozen(trunk_);
   enter(Work::kTrain);
-  const ActivationScope scope;
+  const ops::ActivationScope scope;
   at::AutoGradMode with_grad(true);
   const RowStates rows = row_states(trunk_, batch, num_recomputed);
   const ValueLoss loss = value_loss(predict(rows.states_RD), batch, clip);

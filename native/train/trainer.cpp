@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/idle_memory.h"
+#include "ops/activation_memory.h"
 #include "ops/token_logprob.h"
-#include "train/activation_memory.h"
 #include "train/hidden.h"
 
 namespace seekrl::train {
@@ -27,7 +27,7 @@ Trainer::Trainer(model::Policy policy, AdamWOptions options)
 LossStats Trainer::accumulate(const Batch& batch, const LossOptions& options, int64_t num_recomputed) {
   check_frozen(policy_);
   enter(Work::kTrain);
-  const ActivationScope scope;
+  const ops::ActivationScope scope;
   at::AutoGradMode with_grad(true);
   const RowStates rows = row_states(policy_, batch, num_recomputed);
   const auto scores = ops::token_logprob(rows.states_RD, decoder().head_VD(), batch.targets_R, options.temperature,

@@ -1,5 +1,7 @@
 /** Sequences of different adapters in one batch: each is what it is alone, and what the trainer makes of it (laws 4 and 6). */
 import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import type { Sequence } from "../../lib/engine/sequence.ts";
@@ -181,6 +183,37 @@ test("a closed adapter rejects what it is asked for", async () => {
   adapter.close();
   for (const asked of [adapter.merge(), adapter.parameter("x")])
     await assert.rejects(asked, { code: "ERR_STATE" });
+});
+
+/** Takes the last tensor out of a safetensors file. */
+async function dropLastTensor(path: string): Promise<void> {
+  const bytes = await readFile(path);
+  const start = 8 + Number(bytes.readBigUInt64LE(0));
+  const header = JSON.parse(bytes.toString("utf8", 8, start)) as Record<string, { data_offsets: number[] }>;
+  const [name, last] = Object.entries(header)
+    .filter(([key]) => key !== "__metadata__")
+    .reduce((one, other) => (other[1].data_offsets[1]! > one[1].data_offsets[1]! ? other : one));
+  const { [name]: _, ...rest } = header;
+  const text = Buffer.from(JSON.stringify(rest));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  await writeFile(path, Buffer.concat([length, text, bytes.subarray(start, start + last.data_offsets[0]!)]));
+}
+
+test("a folder that is refused leaves every number of an adapter as it was", async () => {
+  await using model = await tinyModel();
+  const one = await Adapter.create(model, { rank: 4 });
+  const other = await Adapter.create(model, { rank: 4, seed: 5 });
+  await train(other, 3);
+  await withFolder(async (folder) => {
+    await other.save(folder);
+    await dropLastTensor(join(folder, "adapter_model.safetensors"));
+    const before = await one.scoreLogprobs(prompt(20));
+    await assert.rejects(one.read(folder), { code: "ERR_FORMAT", message: /missing tensor/ });
+    assert.deepEqual(await one.scoreLogprobs(prompt(20)), before);
+  });
+  one.close();
+  other.close();
 });
 
 test("an adapter on another model is refused", async () => {

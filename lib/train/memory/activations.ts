@@ -22,17 +22,18 @@ export interface BatchSizes {
  * - both norms: their input, 4 D each;
  * - products: x for q, k, v, then for gate and up (float32 4 D + 4 D shared; bfloat16 2 D each, 10 D), for o (the
  *   attention's own output; 2 Q) and for down (4 I; 2 I);
- * - attention: query, keys, values, output and one sum a head, 8 Q + 8 K + 4 H; with normalised queries and keys their
- *   input too, 4 Q + 4 K;
+ * - attention: query, keys and values (float32 4 Q + 8 K; bfloat16 half of that), output and one sum a head, 4 Q + 4 H; with
+ *   normalised queries and keys their input too, 4 Q + 4 K;
  * - the gate: both its inputs, 8 I.
  */
 function layerBytes({ config, dtype, hasAdapter = false }: ModelSizes): { attention: number; rest: number } {
   const { hiddenSize: d, intermediateSize: i, numHeads: h, qkNorm } = config;
   const [q, k] = [h * config.headDim, config.numKvHeads * config.headDim];
   const isWide = dtype === "float32" || hasAdapter;
-  const attention = 4 * d + (isWide ? 4 * d : 6 * d) + 4 * q + 8 * k + (qkNorm ? 4 * (q + k) : 0);
+  const seen = (dtype === "float32" ? 4 : 2) * (q + 2 * k);
+  const attention = 4 * d + (isWide ? 4 * d : 6 * d) + seen + (qkNorm ? 4 * (q + k) : 0);
   // The last layer has these for its rows alone.
-  const rest = 4 * d + (isWide ? 4 * d : 4 * d) + (isWide ? 4 * q : 6 * q) + 4 * h + (isWide ? 12 : 10) * i;
+  const rest = 4 * d + 4 * d + (isWide ? 4 * q : 6 * q) + 4 * h + (isWide ? 12 : 10) * i;
   return { attention, rest };
 }
 

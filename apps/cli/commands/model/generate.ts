@@ -25,7 +25,7 @@ const options = z.strictObject({
   ...samplingOptions,
   ...constraintOptions,
   seed: z.int().min(0).default(0).describe("seed of the first sample; the next one's is one more"),
-  samples: z.int().min(1).default(1).describe("number of continuations"),
+  samples: z.int().min(1).max(10_000).default(1).describe("number of continuations"),
 });
 
 type Options = z.output<typeof options>;

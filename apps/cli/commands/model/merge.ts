@@ -1,4 +1,6 @@
 /** `seekrl merge`: makes an adapter part of its model's weights. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
 import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
 import { command, UsageError } from "../../command.ts";
@@ -21,6 +23,8 @@ export const mergeCommand = command({
     const folders = await policyFolders(given);
     if (folders.adapter === undefined)
       throw new UsageError("--adapter: required, or an adapter's folder as --model");
+    if (existsSync(join(out, "config.json"))) throw new UsageError(`--out: ${out} holds a model already`);
+    if (existsSync(join(out, "adapter_config.json"))) throw new UsageError(`--out: ${out} holds an adapter`);
     await using loaded = await loadPolicy({ ...given, ...folders });
     const { model, policy } = loaded;
     if ("merge" in policy) await policy.merge();

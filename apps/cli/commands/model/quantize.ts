@@ -7,7 +7,7 @@ import { isGguf } from "../../../../lib/base/gguf/gguf.ts";
 import { quantisedForms } from "../../../../lib/model/weights-form.ts";
 import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
 import { command, UsageError } from "../../command.ts";
-import { loadPolicy } from "../../open/local-policy.ts";
+import { loadPolicy, policyFolders } from "../../open/local-policy.ts";
 
 const options = z.strictObject({
   model: z.string().describe("A model folder or GGUF file."),
@@ -30,6 +30,11 @@ export const quantizeCommand = command({
     if (resolve(from) === resolve(out))
       throw new UsageError("--out: expected another folder than the model's");
     if (existsSync(join(out, "config.json"))) throw new UsageError(`--out: ${out} holds a model already`);
+    if ((await policyFolders({ model: from })).adapter !== undefined) {
+      throw new UsageError(
+        `--model: ${from} is an adapter. Remedy: seekrl merge, then quantize what it writes`,
+      );
+    }
     await using loaded = await loadPolicy({ model: from, dtype, weights });
     const { model } = loaded;
     await model.save(out);

@@ -14,9 +14,15 @@ import { normaliseWeights, sftSequence } from "../../../../lib/train/batch/seque
 import type { Trainer } from "../../../../lib/train/learner/trainer.ts";
 import { largestBatch, type MemoryPlan, trainingMemory } from "../../../../lib/train/memory/plan.ts";
 import type { SftOptions } from "../../../../lib/train/sft.ts";
-import { command, UsageError } from "../../command.ts";
+import { type CommandIo, command, UsageError } from "../../command.ts";
 import { openTrainer, planEpochs, runSft } from "../../open/learners.ts";
-import { loadChatTemplate, loadPolicy, loadTokenizer, policyFolders } from "../../open/local-policy.ts";
+import {
+  type LoadedPolicy,
+  loadChatTemplate,
+  loadPolicy,
+  loadTokenizer,
+  policyFolders,
+} from "../../open/local-policy.ts";
 import { doneIn, runFolderOf } from "../../open/run-folder.ts";
 import { loraOf, loraOption, oneAdapter } from "../../options/lora-options.ts";
 import {
@@ -56,6 +62,27 @@ const schema = z.strictObject({
   otherWeight: z.number().min(0).default(0).describe("weight of prompt and observation tokens"),
 });
 
+/** What is trained, with what memory and how often. @throws a usage error for weights that no step may change */
+function tellPlan(
+  { policy, model }: LoadedPolicy,
+  memory: MemoryPlan,
+  { model: start, device, batchSize, learningRate, steps }: Options & { readonly steps: number },
+  io: CommandIo,
+): void {
+  const isAdapter = policy !== model;
+  if (!isAdapter && model.weights !== undefined) {
+    const remedy = "Remedy: --lora, or a folder with plain weights";
+    throw new UsageError(
+      `--model: the weights of ${start} are ${model.weights} and cannot be trained. ${remedy}`,
+    );
+  }
+  const { numParameters: parameters, dtype } = model;
+  const adapterParameters = isAdapter ? policy.numParameters : undefined;
+  const told = modelLines({ model: start, parameters, dtype, device, adapterParameters });
+  for (const line of [...told, memoryLine(memory)]) io.log(line);
+  io.log(`updates    ${steps} steps of ${batchSize} conversations, rate ${learningRate}`);
+}
+
 /** The command. */
 export const sftCommand = command({
   name: "sft",
@@ -72,18 +99,12 @@ export const sftCommand = command({
     const planned = await planEpochs(sequences, options);
     const held = validation === undefined ? [] : await readSequences(validation, parts, otherWeight);
     await using loaded = await loadPolicy({ ...options, lora });
-    const { policy, model } = loaded;
     const pace = new Pace();
     const { steps } = planned;
     const memory = memoryOf(loaded, sequences, options);
-    const { numParameters: parameters, dtype } = model;
-    const adapterParameters = policy === model ? undefined : policy.numParameters;
-    const { device, batchSize, learningRate } = options;
-    const told = modelLines({ model: start, parameters, dtype, device, adapterParameters });
-    for (const line of [...told, memoryLine(memory)]) io.log(line);
-    io.log(`updates    ${steps} steps of ${batchSize} conversations, rate ${learningRate}`);
+    tellPlan(loaded, memory, { ...options, steps }, io);
     if (options.dryRun) return io.result({ steps, memory });
-    await using trainer = await openTrainer(policy, {
+    await using trainer = await openTrainer(loaded.policy, {
       ...options.optimizer,
       activationBytes: bytesOf(options.activationGib),
     });

@@ -100,7 +100,8 @@ async function trainStage(
   const parts = agentPartsOf(policy, recipe, environment.search);
   const planned = await planTraining(given, recipe, parts, { ...rest, opened });
   const { io } = rest;
-  for (const line of settingsLines(settingsOf(given, policy, planned), recipe)) io.log(line);
+  const settings = settingsOf(given, policy, planned, recipe);
+  for (const line of settingsLines(settings, recipe)) io.log(line);
   for (const line of await lintLines(policy, recipe, { parts, question: planned.task.questions[0]! }))
     io.log(line);
   const [asked, held] = [recipe.training.batchQuestions, planned.task.questions.length];
@@ -108,7 +109,7 @@ async function trainStage(
     const remedy = "Remedy: a smaller --batch-questions, or more questions";
     io.log(`warning: a step asks ${asked} questions of ${held}, some of them more than once. ${remedy}`);
   }
-  if (given.dryRun) return await tellProbe(planned, io);
+  if (given.dryRun) return await tellProbe(planned, settings, io);
   await runRl({ ...planned, endWhen });
 }
 
@@ -116,6 +117,7 @@ function settingsOf(
   given: TrainOptions,
   { model, policy }: LocalPolicy,
   { learners, task }: RlOptions,
+  { training }: Recipe,
 ): TrainingSettings {
   const { critic, reference } = learners;
   const { config, dtype, weights } = model;
@@ -132,7 +134,14 @@ function settingsOf(
     },
     numQuestions: task.questions.length,
     memory: trainingMemory({
-      ...{ config, dtype, weights, adapterParameters, ...given.optimizer, batch: { tokens, rows: tokens } },
+      ...{
+        config,
+        dtype,
+        weights,
+        adapterParameters,
+        ...optimiserOf(training),
+        batch: { tokens, rows: tokens },
+      },
       ...{ activationBytes: bytesOf(given.activationGib), hasCritic: critic !== undefined },
       hasReference: reference !== undefined,
       cacheBytes: given.cacheGib * 2 ** 30,
@@ -156,7 +165,7 @@ async function lintLines(
 }
 
 /** What a step of the plan takes, as measured on a few of its questions. */
-async function tellProbe(planned: RlOptions, io: CommandIo): Promise<void> {
+async function tellProbe(planned: RlOptions, { memory }: TrainingSettings, io: CommandIo): Promise<void> {
   const { questions, rolloutSeconds, trainSeconds } = await probe(planned);
   const seconds = rolloutSeconds + trainSeconds;
   const parts = `${rolloutSeconds.toFixed(1)} s of rollouts, ${trainSeconds.toFixed(1)} s of training`;
@@ -164,5 +173,5 @@ async function tellProbe(planned: RlOptions, io: CommandIo): Promise<void> {
   io.log(
     `time       at most ${seconds.toFixed(1)} s a step (${parts}), ${whole} in all; measured on ${questions} of ${planned.batch.questions} questions`,
   );
-  io.result({ steps: planned.steps, secondsPerStep: seconds, rolloutSeconds, trainSeconds });
+  io.result({ steps: planned.steps, secondsPerStep: seconds, rolloutSeconds, trainSeconds, memory });
 }

@@ -1,6 +1,6 @@
 /** Weights in few bits from outside: quantised to a folder, or when a folder is loaded. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -74,4 +74,41 @@ test("a GGUF file is quantised, and merged with an adapter, into folders with it
     const template = await ChatTemplate.load(out);
     assert.equal(template?.render([{ role: "user", content: "hello" }]), "<|end|>hello");
   }
+});
+
+test("an adapter is to be merged before it is quantised, and a merge replaces no model", async () => {
+  const adapted = join(folder, "adapter");
+  await using original = await Model.load(model);
+  await using adapter = await Adapter.create(original, { rank: 2 });
+  await adapter.save(adapted);
+  const quantised = await runCli(
+    "quantize",
+    "--model",
+    adapted,
+    "--out",
+    join(folder, "q"),
+    "--weights",
+    "int8",
+  );
+  assert.equal(quantised.code, 2);
+  assert.match(quantised.stderr, /is an adapter. Remedy: seekrl merge/);
+  for (const [out, held] of [
+    [model, "a model already"],
+    [adapted, "an adapter"],
+  ] as const) {
+    const merged = await runCli("merge", "--model", model, "--adapter", adapted, "--out", out);
+    assert.equal(merged.code, 2);
+    assert.ok(merged.stderr.includes(`holds ${held}`), merged.stderr);
+  }
+});
+
+test("sft says that quantised weights cannot be trained before it plans anything", async () => {
+  const data = join(folder, "data.jsonl");
+  await writeFile(data, `${JSON.stringify({ prompt: "1 and ", completion: "2" })}\n`);
+  const out = ["--out", join(folder, "never"), "--dry-run"];
+  const given = ["sft", "--model", model, "--weights", "int8", "--data", data, ...out];
+  const { code, stdout, stderr } = await runCli(...given);
+  assert.deepEqual([code, stdout], [2, ""]);
+  assert.match(stderr, /are int8 and cannot be trained. Remedy: --lora/);
+  assert.equal((await runCli(...given, "--lora", "2")).code, 0);
 });

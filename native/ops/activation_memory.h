@@ -1,10 +1,10 @@
-// Where the activations of a training step live on the CPU.
+// Where the activations of a step of training or generation live on the CPU.
 #pragma once
 
-namespace seekrl::train {
+namespace seekrl::ops {
 
 // While one lives, large tensors that this thread makes come from an arena (base/arena.h), which keeps their memory for
-// the next step until the engine generates; they may outlive it.
+// the next step; they may outlive it. What training took is given back when the engine generates.
 class ActivationScope {
  public:
   ActivationScope();
@@ -16,4 +16,4 @@ class ActivationScope {
   bool was_active_;
 };
 
-}  // namespace seekrl::train
+}  // namespace seekrl::ops

@@ -1,5 +1,5 @@
 // An allocator before libtorch's own, which takes the large blocks of the threads that ask for it.
-#include "train/activation_memory.h"
+#include "ops/activation_memory.h"
 
 #include <c10/core/CPUAllocator.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/idle_memory.h"
 
-namespace seekrl::train {
+namespace seekrl::ops {
 
 namespace {
 
@@ -72,4 +72,4 @@ ActivationScope::ActivationScope() : was_active_(is_active) {
 
 ActivationScope::~ActivationScope() { is_active = was_active_; }
 
-}  // namespace seekrl::train
+}  // namespace seekrl::ops
