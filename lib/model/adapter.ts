@@ -14,6 +14,7 @@ import {
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import type { DecoderConfig } from "./config/config.ts";
+import { checkContext } from "./config/context.ts";
 import type { Model } from "./model.ts";
 import {
   adapterConfigFile,
@@ -175,9 +176,10 @@ export class Adapter {
    *
    * @param ids - token ids
    * @returns as many numbers as ids; null for the first, which follows nothing
-   * @throws ERR_RANGE for an id outside the vocabulary; ERR_STATE once closed
+   * @throws ERR_RANGE for an id outside the vocabulary, and for more ids than `contextTokens`; ERR_STATE once closed
    */
   async scoreLogprobs(ids: Int32Array): Promise<(number | null)[]> {
+    checkContext(this.config, ids.length, "ids");
     if (ids.length === 0) return [];
     return [null, ...(await this.model.handle.scoreLogprobs(ids, this.handle))];
   }

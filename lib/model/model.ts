@@ -7,8 +7,8 @@ import { checkArgument, checkOptions, countKind } from "../base/check-options.ts
 import { SeekError } from "../base/errors.ts";
 import { type DecoderConfig, type DecoderShape, decoderConfig } from "./config/config.ts";
 import { configFileOf } from "./config/config-file.ts";
+import { checkContext, longestContext } from "./config/context.ts";
 import { parseConfig } from "./config/parse-config.ts";
-import { longestContext } from "./config/rope.ts";
 import { joinFused, splitFused } from "./fused.ts";
 import { readModel } from "./model-folder.ts";
 import { type StoredDtype, saveModel } from "./save.ts";
@@ -30,7 +30,7 @@ export interface ModelOptions {
 /** How a model's folder is read. */
 export interface LoadOptions extends ModelOptions {
   /**
-   * Longest sequence that will be run, in tokens. It decides how rotary positions of kind `dynamic` and `longrope` are
+   * Longest sequence that is run, in tokens; a longer one is refused by engine, scores and trainers. It decides how rotary positions of kind `dynamic` and `longrope` are
    * stretched, for sequences of every length alike, so that generation and training agree; with `yarn` it may go beyond
    * the context of config.json, up to the stretched one.
    * @default the context of config.json; with `longrope` the original one
@@ -191,9 +191,10 @@ export class Model {
    *
    * @param ids token ids
    * @returns as many numbers as ids; null for the first, which follows nothing
-   * @throws ERR_RANGE for an id outside the vocabulary; ERR_STATE once closed
+   * @throws ERR_RANGE for an id outside the vocabulary, and for more ids than `contextTokens`; ERR_STATE once closed
    */
   async scoreLogprobs(ids: Int32Array): Promise<(number | null)[]> {
+    checkContext(this.config, ids.length, "ids");
     if (ids.length === 0) return [];
     return [null, ...(await this.handle.scoreLogprobs(ids, undefined))];
   }

@@ -5,8 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
+import { Adapter } from "../../lib/model/adapter.ts";
 import { Model } from "../../lib/model/model.ts";
 import { readSafetensorsHeader } from "../../lib/model/safetensors.ts";
+import { Critic } from "../../lib/train/learner/critic.ts";
+import { scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
 import { projectRoot } from "../project.ts";
 
 const golden = join(projectRoot, "test", "golden", "model");
@@ -56,12 +59,42 @@ test("a sequence beyond the context that longrope is stretched for is refused, w
   assert.equal(model.config.contextTokens, 64);
   await assert.rejects(model.scoreLogprobs(new Int32Array(90)), {
     code: "ERR_RANGE",
-    message: /positions: expected less than 64.*contextTokens/,
+    message:
+      /ids: expected up to 64 tokens .contextTokens., got 90; load the model with contextTokens from 90 on/,
   });
   await assert.rejects(Model.load(join(golden, "phi3"), { contextTokens: 257 }), {
     code: "ERR_RANGE",
     message: "contextTokens: expected up to 256 for this model, got 257",
   });
+});
+
+test("a sequence beyond contextTokens is scored and trained by no model, whatever its positions", async () => {
+  await using model = await Model.load(join(golden, "llama"), { contextTokens: 100 });
+  await using adapter = await Adapter.create(model, { rank: 2 });
+  const tokens = new Int32Array(101);
+  const refused = {
+    code: "ERR_RANGE",
+    message: /: expected up to 100 tokens .contextTokens., got 101; load/,
+  };
+  assert.equal((await model.scoreLogprobs(tokens.subarray(1))).length, 100);
+  for (const policy of [model, adapter]) {
+    await assert.rejects(policy.scoreLogprobs(tokens), refused);
+    await using trainer = await Trainer.open(policy);
+    await using critic = await Critic.open(policy);
+    const sequences = [{ tokens, rows: Int32Array.of(99), weights: Float32Array.of(1) }];
+    await assert.rejects(scoreSequences(policy, sequences), refused);
+    await assert.rejects(trainer.accumulate(sequences), refused);
+    await assert.rejects(critic.values(sequences), refused);
+    await assert.rejects(critic.accumulate(sequences), refused);
+    // Neither what follows the last row nor another span is run with it.
+    const cut = [
+      { tokens, rows: Int32Array.of(98) },
+      { tokens, rows: Int32Array.of(99), starts: Int32Array.of(0, 60) },
+    ];
+    assert.equal((await scoreSequences(policy, cut)).logprobs.length, 2);
+  }
+  await using whole = await Model.load(join(golden, "llama"));
+  await assert.rejects(whole.scoreLogprobs(new Int32Array(257)), { message: /shorten it: .* up to 256/ });
 });
 
 test("weights stored in f16 are widened exactly unless bfloat16 is asked for", async () => {

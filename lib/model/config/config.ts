@@ -1,7 +1,8 @@
 /** A decoder's shape, and what a new model's leaves out. */
 import { checkOptions, countKind, numberIn, type OptionKinds, wholeKind } from "../../base/check-options.ts";
+import { usualContext } from "./context.ts";
 import { type Architecture, families, type LayerType } from "./families.ts";
-import { type RopeScaling, usualContext } from "./rope.ts";
+import type { RopeScaling } from "./rope.ts";
 
 /** The shape of a decoder-only transformer. */
 export interface DecoderConfig {

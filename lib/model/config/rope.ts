@@ -237,19 +237,6 @@ export function readRope(
   };
 }
 
-/** The longest sequence for which a scaling is meant: with `dynamic` and `longrope`, at first, the original context. */
-export function usualContext(scaling: RopeScaling, maxPosition: number): number {
-  return scaling.kind === "longrope" ? scaling.originalMaxPosition : maxPosition;
-}
-
-/** The longest sequence that a model may be loaded for. */
-export function longestContext(scaling: RopeScaling, maxPosition: number): number {
-  const isStretched = scaling.kind === "yarn" || scaling.kind === "dynamic";
-  return isStretched
-    ? Math.max(maxPosition, Math.floor(scaling.factor * scaling.originalMaxPosition))
-    : maxPosition;
-}
-
 /** The content of `rope_scaling` for a scaling. */
 export function ropeScalingFile(scaling: RopeScaling): Record<string, unknown> | null {
   if (scaling.kind === "none") return null;

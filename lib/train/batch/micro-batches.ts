@@ -1,5 +1,7 @@
 /** How sequences are cut into micro-batches by the tokens that they cost together, and what comes back per row. */
 import type { NativeBatch } from "../../base/addon/training.ts";
+import type { DecoderConfig } from "../../model/config/config.ts";
+import { checkContext } from "../../model/config/context.ts";
 import { packSequences, singleSpans, type TrainSequence, textsOf } from "./packing.ts";
 import { compareTexts, numShared, TreeSize } from "./prefix-tree.ts";
 
@@ -75,6 +77,8 @@ interface Piece {
 
 /** How sequences are cut into micro-batches. */
 interface Cut {
+  /** The shape of the model that runs them. */
+  readonly config: DecoderConfig;
   /** Tokens of one. */
   readonly maxTokens: number;
   /** Whether the rows of a sequence stay together, as a ratio over the whole sequence needs it. @default false */
@@ -82,14 +86,28 @@ interface Cut {
 }
 
 /**
+ * Refuses sequences of which a span, up to what its last row predicts, is longer than the model is loaded for.
+ *
+ * @throws ERR_RANGE naming the sequence by its place; or when a row has no next token in its span
+ */
+export function checkContexts(sequences: readonly TrainSequence[], config: DecoderConfig): void {
+  for (const [i, sequence] of sequences.entries()) {
+    for (const { tokens } of textsOf(sequence)) checkContext(config, tokens.length + 1, `sequence ${i}`);
+  }
+}
+
+/**
  * Runs `work` on each micro-batch in turn. Sequences of several spans are cut between them; those without rows have
  * nothing to say and are left out.
+ *
+ * @throws ERR_RANGE before any work for a sequence that is longer than the model is loaded for
  */
 export async function forEachMicroBatch(
   sequences: readonly TrainSequence[],
-  { maxTokens, isWhole = false }: Cut,
+  { config, maxTokens, isWhole = false }: Cut,
   work: (batch: NativeBatch, pieces: readonly Piece[]) => Promise<void>,
 ): Promise<void> {
+  checkContexts(sequences, config);
   const parts = sequences
     .flatMap((sequence, index) => partsOf(isWhole ? [sequence] : singleSpans(sequence), index))
     .filter(({ sequence }) => sequence.rows.length > 0);

@@ -53,7 +53,8 @@ export class Critic extends Learner {
    * @param sequences - what to predict for
    * @param options - `maxTokens` of one forward
    * @returns one array per sequence, one value per row
-   * @throws ERR_RANGE for an id outside the vocabulary; ERR_STATE once closed
+   * @throws ERR_RANGE for an id outside the vocabulary, and for a sequence beyond the model's `contextTokens`; ERR_STATE
+   *   once closed
    */
   async values(
     sequences: readonly TrainSequence[],
@@ -61,7 +62,7 @@ export class Critic extends Learner {
   ): Promise<Float32Array[]> {
     checkOptions("critic.values", options, { maxTokens: "number" });
     const values = emptyRows(sequences);
-    const cut = { maxTokens: options.maxTokens ?? defaultMaxTokens };
+    const cut = { config: this.trunk.config, maxTokens: options.maxTokens ?? defaultMaxTokens };
     await forEachMicroBatch(sequences.map(withoutArrays), cut, async (batch, pieces) => {
       distribute(await this.handle.values(batch), pieces, values);
     });
@@ -74,8 +75,8 @@ export class Critic extends Learner {
    * @param sequences - with `weights`, `returns` and, unless `clip` is 0, `oldValues`
    * @param options - `clip` of the value's move, `maxTokens` of one micro-batch
    * @returns the sums over all rows
-   * @throws ERR_ARGUMENT when an array is missing; ERR_SHAPE when one does not have one number per row; ERR_STATE once
-   *   closed
+   * @throws ERR_ARGUMENT when an array is missing; ERR_SHAPE when one does not have one number per row; ERR_RANGE
+   *   for a sequence beyond the model's `contextTokens`; ERR_STATE once closed
    */
   async accumulate(
     sequences: readonly TrainSequence[],
@@ -84,7 +85,7 @@ export class Critic extends Learner {
     checkOptions("critic.accumulate", options, { clip: "number", maxTokens: "number" });
     const { clip = 0.5, maxTokens = defaultMaxTokens } = options;
     const sum = { loss: 0, numRows: 0, numClipped: 0, values: 0 };
-    await forEachMicroBatch(sequences, { maxTokens }, async (batch) => {
+    await forEachMicroBatch(sequences, { config: this.trunk.config, maxTokens }, async (batch) => {
       const stats = await this.handle.accumulate(batch, clip, this.recomputedIn(batch));
       sum.loss += stats.loss;
       sum.numRows += stats.numRows;

@@ -100,7 +100,7 @@ interface SequenceScores {
  * @param sequences - what to score
  * @param options - `temperature` divides the logits; `maxTokens` bounds one forward
  * @returns natural logs and nats, one array per sequence, one entry per row
- * @throws ERR_RANGE for an id outside the vocabulary
+ * @throws ERR_RANGE for an id outside the vocabulary, and for a sequence beyond the model's `contextTokens`
  */
 export async function scoreSequences(
   policy: Policy,
@@ -110,11 +110,15 @@ export async function scoreSequences(
   const { temperature = 1, maxTokens = defaultMaxTokens } = options;
   const { handles } = policyParts(policy, "scoreSequences");
   const [logprobs, entropies] = [emptyRows(sequences), emptyRows(sequences)];
-  await forEachMicroBatch(sequences.map(withoutArrays), { maxTokens }, async (batch, pieces) => {
-    const scores = await native().tokenLogprobs(...handles, batch, temperature);
-    distribute(scores.logprobs, pieces, logprobs);
-    distribute(scores.entropies, pieces, entropies);
-  });
+  await forEachMicroBatch(
+    sequences.map(withoutArrays),
+    { config: policy.config, maxTokens },
+    async (batch, pieces) => {
+      const scores = await native().tokenLogprobs(...handles, batch, temperature);
+      distribute(scores.logprobs, pieces, logprobs);
+      distribute(scores.entropies, pieces, entropies);
+    },
+  );
   return { logprobs, entropies };
 }
 
@@ -169,7 +173,8 @@ export class Trainer extends Learner {
    * @param options - the loss, and `maxTokens` of one micro-batch
    * @returns the sums over all rows
    * @throws ERR_ARGUMENT when the loss needs an array that the sequences lack; ERR_SHAPE when an array does not have one
-   *   number per row; ERR_RANGE for an id outside the vocabulary; ERR_STATE once closed
+   *   number per row; ERR_RANGE for an id outside the vocabulary, and for a sequence beyond the model's `contextTokens`;
+   *   ERR_STATE once closed
    */
   async accumulate(
     sequences: readonly TrainSequence[],
@@ -179,6 +184,7 @@ export class Trainer extends Learner {
     const loss = nativeLoss(options);
     let stats = noStats;
     const cut = {
+      config: this.policy.config,
       maxTokens: options.maxTokens ?? defaultMaxTokens,
       isWhole: loss.objective === "clipped-sequence",
     };
@@ -194,7 +200,8 @@ export class Trainer extends Learner {
    * @param sequences - what to score
    * @param options - `temperature` divides the logits; `maxTokens` bounds one forward
    * @returns natural logs, one array per sequence, one entry per row
-   * @throws ERR_RANGE for an id outside the vocabulary; ERR_STATE once the model is closed
+   * @throws ERR_RANGE for an id outside the vocabulary, and for a sequence beyond the model's `contextTokens`; ERR_STATE
+   *   once the model is closed
    */
   async logprobs(
     sequences: readonly TrainSequence[],

@@ -9,6 +9,7 @@ import type { ChatTemplate } from "../../../../lib/text/templates/chat-template.
 import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
 import { type Schedule, schedule } from "../../../../lib/train/algorithm/schedule.ts";
+import { checkContexts } from "../../../../lib/train/batch/micro-batches.ts";
 import type { TrainSequence } from "../../../../lib/train/batch/packing.ts";
 import { normaliseWeights, sftSequence } from "../../../../lib/train/batch/sequence.ts";
 import type { Trainer } from "../../../../lib/train/learner/trainer.ts";
@@ -99,6 +100,7 @@ export const sftCommand = command({
     const planned = await planEpochs(sequences, options);
     const held = validation === undefined ? [] : await readSequences(validation, parts, otherWeight);
     await using loaded = await loadPolicy({ ...options, lora });
+    checkContexts([...sequences, ...held], loaded.model.config);
     const pace = new Pace();
     const { steps } = planned;
     const memory = memoryOf(loaded, sequences, options);
