@@ -25,7 +25,8 @@ export { type Attempt, meanPassAtK, passAtK } from "./evaluate/statistics/pass-a
 export type { SignTest } from "./evaluate/statistics/sign-test.ts";
 export { Adapter, type AdapterShape, type LoraOptions } from "./model/adapter.ts";
 export type { DecoderConfig, DecoderShape } from "./model/config/config.ts";
-export type { Architecture, LayerType } from "./model/config/families.ts";
+export type { Architecture } from "./model/config/families.ts";
+export type { LayerType } from "./model/config/layers.ts";
 export type { RopeScaling } from "./model/config/rope.ts";
 export {
   type CreateOptions,

@@ -124,6 +124,54 @@ test("a shape that is written is read back", () => {
   }
 });
 
+// Which layers slide: modeling_mistral.py line 364, modeling_mixtral.py line 454, modeling_phi3.py line 395 and
+// modeling_qwen3_moe.py line 483 have one mask for all layers; configuration_qwen2.py line 84, configuration_gemma3.py
+// line 109 and configuration_auto.py line 421 make the lists (transformers 5.18). variants.json holds their numbers.
+const [full, sliding] = ["full_attention", "sliding_attention"];
+const windows: [string, Record<string, unknown>, string][] = [
+  ["MistralForCausalLM", { sliding_window: 8, use_sliding_window: false }, "sliding sliding 8"],
+  ["MistralForCausalLM", { sliding_window: 8, layer_types: [full, full] }, "full full 0"],
+  ["MistralForCausalLM", { sliding_window: 8, layer_types: [sliding, full] }, "sliding full 8"],
+  ["MistralForCausalLM", {}, "sliding sliding 4096"],
+  ["MixtralForCausalLM", { sliding_window: 8, layer_types: [sliding, sliding] }, "sliding sliding 8"],
+  ["MixtralForCausalLM", { sliding_window: 8, layer_types: [full, full] }, "layer_types"],
+  ["Phi3ForCausalLM", { sliding_window: 8 }, "sliding sliding 8"],
+  ["Phi3ForCausalLM", { sliding_window: 8, layer_types: [full, full] }, "layer_types"],
+  ["Qwen3MoeForCausalLM", { use_sliding_window: true, sliding_window: 4 }, "sliding sliding 4"],
+  ["Qwen3MoeForCausalLM", { sliding_window: 4 }, "full full 0"],
+  [
+    "Qwen2ForCausalLM",
+    { use_sliding_window: true, sliding_window: null, max_window_layers: 0 },
+    "full full 0",
+  ],
+  [
+    "Qwen2ForCausalLM",
+    { use_sliding_window: true, sliding_window: 4, max_window_layers: 1 },
+    "full sliding 4",
+  ],
+  ["SmolLM3ForCausalLM", { sliding_window: 4, layer_types: [sliding, full] }, "layer_types"],
+  ["SmolLM3ForCausalLM", { sliding_window: 4, use_sliding_window: true }, "use_sliding_window"],
+  ["Gemma2ForCausalLM", { sliding_window: null }, "sliding_window"],
+  ["Gemma3ForCausalLM", { _sliding_window_pattern: 2 }, "sliding sliding 4096"],
+  ["Gemma3ForCausalLM", { sliding_window_pattern: 2 }, "sliding full 4096"],
+];
+const expertKeys = { num_experts_per_tok: 2, num_local_experts: 4 };
+
+for (const [architecture, changes, expected] of windows) {
+  test(`${architecture} with ${JSON.stringify(changes)}: ${expected}`, () => {
+    const experts = {
+      ...(/Moe|Mixtral/.test(architecture) && expertKeys),
+      ...(/Moe/.test(architecture) && { moe_intermediate_size: 8 }),
+    };
+    const read = () => parse({ architectures: [architecture], ...experts, ...changes });
+    if (!/ /.test(expected))
+      return assert.throws(read, { code: "ERR_FORMAT", message: new RegExp(expected) });
+    const config = read();
+    assert.equal([...config.layerTypes, config.slidingWindow].join(" "), expected);
+    assert.deepEqual(parseConfig(configFileOf(config), "config.json"), config);
+  });
+}
+
 test("an unknown key is refused by name, one that is null or known to be harmless is not", () => {
   assert.throws(() => parse({ logit_scale: 0.5 }), /logit_scale/);
   assert.throws(() => parse({ is_decoder: true }), /is_decoder/);

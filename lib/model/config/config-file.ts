@@ -1,22 +1,26 @@
 /** The content of config.json for a decoder's shape. */
 import type { DecoderConfig } from "./config.ts";
-import { families } from "./families.ts";
+import { type Family, families } from "./families.ts";
+import { readLayers } from "./layers.ts";
 import { ropeScalingFile } from "./rope.ts";
 
 /** Which tokens each layer sees, in the keys of its architecture. */
-function layersFile(config: DecoderConfig): Record<string, unknown> {
+function layersFile(config: DecoderConfig, family: Family): Record<string, unknown> {
   const { layerTypes, slidingWindow } = config;
-  const { keys } = families[config.architecture];
-  const has = (key: string): boolean => keys.includes(key);
-  const layer_types = layerTypes.map((type) => (type === "sliding" ? "sliding_attention" : "full_attention"));
-  const sliding_window = slidingWindow > 0 ? slidingWindow : null;
-  return {
-    ...(has("sliding_window") && { sliding_window }),
-    ...(has("use_sliding_window") && { use_sliding_window: slidingWindow > 0 }),
-    ...(has("no_rope_layers") && { no_rope_layers: layerTypes.map((type) => (type === "noRope" ? 0 : 1)) }),
-    // Mistral and Phi-3 have one kind of layer.
-    ...(slidingWindow > 0 && (has("max_window_layers") || has("query_pre_attn_scalar")) && { layer_types }),
+  if (family.noRopeInterval !== undefined)
+    return { no_rope_layers: layerTypes.map((type) => (type === "noRope" ? 0 : 1)) };
+  const { windows } = family;
+  if (windows === undefined) return {};
+  const none = windows.when === "needed" ? windows.usual : null;
+  const file = {
+    sliding_window: slidingWindow > 0 ? slidingWindow : none,
+    ...(windows.when === "asked" && { use_sliding_window: slidingWindow > 0 }),
   };
+  const usual = readLayers(family, { ...file, num_hidden_layers: layerTypes.length }, "config.json");
+  // Mistral with a list is Ministral to transformers: only where the layers are not what they are without.
+  const isUsual = layerTypes.every((type, i) => type === usual.layerTypes[i]);
+  const layer_types = layerTypes.map((type) => (type === "sliding" ? "sliding_attention" : "full_attention"));
+  return { ...file, ...(windows.isListed && !isUsual && { layer_types }) };
 }
 
 function gemmaFile(config: DecoderConfig): Record<string, unknown> {
@@ -29,12 +33,14 @@ function gemmaFile(config: DecoderConfig): Record<string, unknown> {
   };
 }
 
-function expertsFile(config: DecoderConfig): Record<string, unknown> {
-  const { numExperts, numChosenExperts: num_experts_per_tok, hasNormalisedExperts: norm_topk_prob } = config;
-  if (config.architecture === "MixtralForCausalLM")
-    return { num_local_experts: numExperts, num_experts_per_tok };
-  const moe_intermediate_size = config.intermediateSize;
-  return { num_experts: numExperts, num_experts_per_tok, moe_intermediate_size, norm_topk_prob };
+function expertsFile(config: DecoderConfig, { experts }: Family): Record<string, unknown> {
+  if (experts === undefined || config.numExperts === 0) return {};
+  return {
+    [experts.count]: config.numExperts,
+    [experts.width]: config.intermediateSize,
+    num_experts_per_tok: config.numChosenExperts,
+    ...(experts.isNormalised !== true && { norm_topk_prob: config.hasNormalisedExperts }),
+  };
 }
 
 /**
@@ -67,10 +73,10 @@ export function configFileOf(config: DecoderConfig): Record<string, unknown> {
       original_max_position_embeddings: ropeScaling.originalMaxPosition,
     }),
     ...(config.rotaryDim < config.headDim && { partial_rotary_factor: config.rotaryDim / config.headDim }),
-    ...layersFile(config),
-    ...(config.numExperts > 0 && expertsFile(config)),
+    ...layersFile(config, family),
+    ...expertsFile(config, family),
     tie_word_embeddings: config.tieEmbeddings,
-    ...(config.architecture !== "Qwen2ForCausalLM" && { attention_bias: config.attentionBias }),
+    ...(family.qkvBias !== true && { attention_bias: config.attentionBias }),
     ...(family.keys.includes("mlp_bias") && { mlp_bias: config.mlpBias }),
   };
 }

@@ -1,7 +1,8 @@
 /** A decoder's shape, and what a new model's leaves out. */
 import { checkOptions, countKind, numberIn, type OptionKinds, wholeKind } from "../../base/check-options.ts";
 import { usualContext } from "./context.ts";
-import { type Architecture, families, type LayerType } from "./families.ts";
+import { type Architecture, families } from "./families.ts";
+import type { LayerType } from "./layers.ts";
 import type { RopeScaling } from "./rope.ts";
 
 /** The shape of a decoder-only transformer. */
@@ -97,7 +98,7 @@ const shapeRequired = ["vocabSize", "hiddenSize", "intermediateSize", "numLayers
 export function decoderConfig(shape: DecoderShape): DecoderConfig {
   checkOptions("Model.create: shape", shape, shapeKinds, shapeRequired);
   const architecture = shape.architecture ?? "Qwen2ForCausalLM";
-  const { ropeTheta, qkvBias, qkNorm, isGemma } = families[architecture];
+  const { ropeTheta, slidingRopeTheta, qkvBias, qkNorm, isGemma, experts } = families[architecture];
   const headDim = shape.headDim ?? Math.floor(shape.hiddenSize / shape.numHeads);
   const ropeScaling = shape.ropeScaling ?? { kind: "none" };
   const maxPosition = shape.maxPosition ?? 32_768;
@@ -109,7 +110,7 @@ export function decoderConfig(shape: DecoderShape): DecoderConfig {
     ropeTheta: ropeTheta ?? 10_000,
     ropeScaling,
     rotaryDim: headDim,
-    slidingRopeTheta: architecture === "Gemma3ForCausalLM" ? 10_000 : undefined,
+    slidingRopeTheta,
     layerTypes: Array.from({ length: shape.numLayers }, () => "full"),
     slidingWindow: 0,
     maxPosition,
@@ -128,7 +129,7 @@ export function decoderConfig(shape: DecoderShape): DecoderConfig {
     postNorms: isGemma ?? false,
     numExperts: 0,
     numChosenExperts: 0,
-    hasNormalisedExperts: architecture === "MixtralForCausalLM",
+    hasNormalisedExperts: experts?.isNormalised ?? false,
     ...shape,
   };
 }

@@ -5,7 +5,8 @@ import { lazySchema, zod } from "../../base/on-first-use.ts";
 import { parsed } from "../../base/parsed.ts";
 import { type DecoderConfig, decoderConfig } from "./config.ts";
 import { checkKeys } from "./config-keys.ts";
-import { type Architecture, families, layerKeys, readLayers } from "./families.ts";
+import { type Architecture, type Family, families } from "./families.ts";
+import { layerKeys, readLayers } from "./layers.ts";
 import { readRope, ropeKeys } from "./rope.ts";
 
 /** Bounds that no model comes near, so that a broken file is refused before anything is allocated for it. */
@@ -74,7 +75,7 @@ function expectFormat(holds: boolean, from: string, message: string): asserts ho
 }
 
 /** Options that change the computation and that no kernel of ours knows. */
-function refuseUnsupported(file: ConfigFile, architecture: Architecture, from: string): void {
+function refuseUnsupported(file: ConfigFile, family: Family, from: string): void {
   const { is_causal, quantization_config, hidden_act, hidden_activation } = file;
   expectFormat(
     is_causal !== false,
@@ -82,11 +83,11 @@ function refuseUnsupported(file: ConfigFile, architecture: Architecture, from: s
     "is_causal: attention to later tokens is not supported in decoders",
   );
   expectFormat(quantization_config == null, from, "quantization_config: quantised weights are not supported");
-  const expected = families[architecture].isGemma ? "gelu_pytorch_tanh" : "silu";
+  const expected = family.isGemma ? "gelu_pytorch_tanh" : "silu";
   for (const [key, value] of Object.entries({ hidden_act, hidden_activation })) {
     expectFormat((value ?? expected) === expected, from, `${key}: expected ${expected}, got ${value}`);
   }
-  const caps = architecture === "Gemma2ForCausalLM" || file.attn_logit_softcapping == null;
+  const caps = family.softcaps !== undefined || file.attn_logit_softcapping == null;
   expectFormat(caps, from, "attn_logit_softcapping: is not supported in this architecture");
 }
 
@@ -159,31 +160,27 @@ function flattened(json: unknown, from: string): unknown {
 }
 
 /** What Gemma's configuration says besides. */
-function gemmaOptions(file: ConfigFile, architecture: Architecture): Partial<DecoderConfig> {
+function gemmaOptions(file: ConfigFile, { slidingRopeTheta, softcaps }: Family): Partial<DecoderConfig> {
   const { attn_logit_softcapping: attention, final_logit_softcapping: logits } = file;
-  const isSecond = architecture === "Gemma2ForCausalLM";
   return {
-    slidingRopeTheta: isSecond ? undefined : (file.rope_local_base_freq ?? 10_000),
+    slidingRopeTheta: slidingRopeTheta && (file.rope_local_base_freq ?? slidingRopeTheta),
     attentionScale: (file.query_pre_attn_scalar ?? 256) ** -0.5,
-    attentionSoftcap: attention ?? (isSecond && attention === undefined ? 50 : 0),
-    logitSoftcap: logits ?? (isSecond && logits === undefined ? 30 : 0),
+    attentionSoftcap: attention ?? (attention === undefined ? (softcaps?.attention ?? 0) : 0),
+    logitSoftcap: logits ?? (logits === undefined ? (softcaps?.logits ?? 0) : 0),
   };
 }
 
 /** Experts, where the architecture has them. */
-function expertOptions(file: ConfigFile, architecture: Architecture, from: string): Partial<DecoderConfig> {
-  if (!families[architecture].keys.includes("num_experts_per_tok")) return {};
-  const numExperts = file.num_experts ?? file.num_local_experts;
-  const { num_experts_per_tok: numChosenExperts, moe_intermediate_size } = file;
-  const isMixtral = architecture === "MixtralForCausalLM";
-  expectFormat(numExperts != null, from, `${isMixtral ? "num_local_experts" : "num_experts"}: is missing`);
+function expertOptions(file: ConfigFile, { experts }: Family, from: string): Partial<DecoderConfig> {
+  if (experts === undefined) return {};
+  const numExperts = file[experts.count] ?? file.num_local_experts;
+  const { num_experts_per_tok: numChosenExperts, [experts.width]: intermediateSize } = file;
+  expectFormat(numExperts != null, from, `${experts.count}: is missing`);
   expectFormat(numChosenExperts != null, from, "num_experts_per_tok: is missing");
-  expectFormat(isMixtral || moe_intermediate_size != null, from, "moe_intermediate_size: is missing");
+  expectFormat(intermediateSize != null, from, `${experts.width}: is missing`);
   return {
-    numExperts,
-    numChosenExperts,
-    intermediateSize: isMixtral ? file.intermediate_size : (moe_intermediate_size ?? 0),
-    hasNormalisedExperts: isMixtral || file.norm_topk_prob === true,
+    ...{ numExperts, numChosenExperts, intermediateSize },
+    hasNormalisedExperts: experts.isNormalised ?? file.norm_topk_prob === true,
   };
 }
 
@@ -203,7 +200,7 @@ export function parseConfig(json: unknown, from: string): DecoderConfig {
   const file = parsed(configFile(), flat, from);
   const architecture = architectureOf(file, from);
   const family = families[architecture];
-  refuseUnsupported(file, architecture, from);
+  refuseUnsupported(file, family, from);
   checkKeys("decoder", flat as object, from, family.keys);
   const numHeads = file.num_attention_heads;
   const headDim = file.head_dim ?? family.headDim ?? file.hidden_size / numHeads;
@@ -224,12 +221,12 @@ export function parseConfig(json: unknown, from: string): DecoderConfig {
     attentionScale: headDim ** -0.5,
     rmsNormEps: file.rms_norm_eps,
     rotaryDim: Math.floor(headDim * rotaryFactor),
-    ...readLayers(architecture, file, from),
-    attentionBias: architecture !== "Qwen2ForCausalLM" && file.attention_bias === true,
+    ...readLayers(family, file, from),
+    attentionBias: family.qkvBias !== true && file.attention_bias === true,
     mlpBias: family.keys.includes("mlp_bias") && file.mlp_bias === true,
     tieEmbeddings: file.tie_word_embeddings ?? family.isTied ?? false,
-    ...(family.isGemma ? gemmaOptions(file, architecture) : {}),
-    ...expertOptions(file, architecture, from),
+    ...(family.isGemma ? gemmaOptions(file, family) : {}),
+    ...expertOptions(file, family, from),
   };
   return checkHeads(config, from);
 }

@@ -17,6 +17,8 @@ REMOVED = "<removed>"
 YARN = dict(rope_type="yarn", factor=4.0, rope_theta=1e4, original_max_position_embeddings=32)
 LONGROPE = dict(rope_type="longrope", rope_theta=1e4, short_factor=[1.0, 1.1, 1.2, 1.3], long_factor=[1.0, 2.0, 3.0, 4.0])
 LLAMA3 = dict(rope_type="llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0)
+FULL, SLIDING = ["full_attention"] * 2, ["sliding_attention"] * 2
+MIXED = ["sliding_attention", "full_attention"]
 
 VARIANTS = [
     ("qwen2", dict(is_causal=False)),
@@ -74,7 +76,23 @@ VARIANTS = [
     ("mistral", dict(sliding_window=REMOVED)),
     ("mistral", dict(sliding_window=90)),
     ("mistral", dict(sliding_window=1)),
+    ("mistral", dict(use_sliding_window=False)),
+    ("mistral", dict(layer_types=FULL)),
+    ("mistral", dict(layer_types=MIXED)),
+    ("mixtral", dict(sliding_window=20)),
+    ("mixtral", dict(sliding_window=20, layer_types=FULL)),
+    ("mixtral", dict(sliding_window=20, layer_types=SLIDING)),
+    ("phi3", dict(sliding_window=20, layer_types=FULL), dict(context=256)),
+    ("phi3", dict(sliding_window=20, layer_types=SLIDING), dict(context=256)),
+    ("qwen2", dict(sliding_window=None, use_sliding_window=True, max_window_layers=0)),
+    ("qwen3_moe", dict(sliding_window=4, use_sliding_window=True)),
+    ("qwen3_moe", dict(sliding_window=4, use_sliding_window=True, max_window_layers=2)),
+    ("qwen3_moe", dict(sliding_window=4, use_sliding_window=True, layer_types=SLIDING)),
+    ("qwen3_moe", dict(sliding_window=4, use_sliding_window=True, layer_types=FULL)),
+    ("qwen3_moe", dict(sliding_window=4, use_sliding_window=False)),
     # Gemma's options.
+    ("gemma2", dict(sliding_window=None)),
+    ("gemma3", dict(layer_types=REMOVED, _sliding_window_pattern=2)),
     ("gemma2", dict(layer_types=REMOVED)),
     ("gemma2", dict(attn_logit_softcapping=None)),
     ("gemma2", dict(attn_logit_softcapping=REMOVED, final_logit_softcapping=REMOVED)),
@@ -93,6 +111,9 @@ VARIANTS = [
     # Layers without rotary positions.
     ("smollm3", dict(no_rope_layers=REMOVED, no_rope_layer_interval=2)),
     ("smollm3", dict(no_rope_layers=[0, 0])),
+    ("smollm3", dict(layer_types=SLIDING, sliding_window=4)),
+    ("smollm3", dict(layer_types=REMOVED, sliding_window=4, use_sliding_window=True)),
+    ("smollm3", dict(layer_types=REMOVED, sliding_window=4)),
     ("smollm3", dict(no_rope_layers=REMOVED)),
     ("smollm3", dict(rope_parameters=REMOVED)),
     # Other keys that are read, or ignored.
@@ -120,7 +141,7 @@ VARIANTS = [
 
 
 def logprobs(folder):
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64, attn_implementation="eager")
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64, attn_implementation="eager", experts_implementation="eager")
     ids = torch.tensor([json.loads((folder / "reference.json").read_text())["ids"]])
     found = torch.log_softmax(model(ids).logits[0, :-1], -1).gather(1, ids[0, 1:, None])[:, 0]
     return found.tolist()[8::9]
@@ -138,7 +159,7 @@ def variant(name, changes, asked={}):
         try:
             return dict(**entry, logprobs=logprobs(folder))
         except Exception as error:
-            return dict(**entry, error=f"{type(error).__name__}: {error}"[:160])
+            return dict(**entry, error=f"{type(error).__name__}: {error}".replace(temporary, "")[:160])
 
 
 (HERE / "variants.json").write_text(
