@@ -15,6 +15,7 @@ import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import type { DecoderConfig } from "./config/config.ts";
 import { checkContext } from "./config/context.ts";
+import { areModules, splitFusedPairs, splitFusedTargets } from "./fused.ts";
 import type { Model } from "./model.ts";
 import {
   adapterConfigFile,
@@ -91,7 +92,7 @@ export class Adapter {
     const { rank, alpha, rankStabilised } = config;
     const all = new Set(handle.tensors().map(({ name }) => name.split(".").at(-3) ?? ""));
     const targets = config.targets === "all-linear" ? all : config.targets;
-    this.shape = { rank, alpha, rankStabilised, targets: [...targets].sort() };
+    this.shape = { rank, alpha, rankStabilised, targets: [...new Set(targets)].sort() };
   }
 
   /**
@@ -111,7 +112,8 @@ export class Adapter {
   }
 
   /**
-   * Loads a folder of Hugging Face's peft.
+   * Loads a folder of Hugging Face's peft, or of {@link Adapter.save}. A fused module's pair (Phi-3's `qkv_proj` and
+   * `gate_up_proj`) becomes one of each part.
    *
    * @param model - what it is put on
    * @param folder - holds adapter_config.json and adapter_model.safetensors
@@ -121,7 +123,10 @@ export class Adapter {
    */
   static async load(model: Model, folder: string): Promise<Adapter> {
     checkArgument("Adapter.load: folder", folder, "string");
-    const adapter = await Adapter.#make(model, await readPeftConfig(folder), 0);
+    const config = await readPeftConfig(folder);
+    const targets =
+      config.targets === "all-linear" ? config.targets : splitFusedTargets(config.targets, model.config);
+    const adapter = await Adapter.#make(model, { ...config, targets }, 0);
     try {
       await adapter.read(folder);
     } catch (error) {
@@ -210,11 +215,13 @@ export class Adapter {
       const [own, other] = [shape, { rank, alpha, rankStabilised }].map(scaleText);
       throw new SeekError("ERR_FORMAT", `${folder}: expected an adapter of ${own}, got ${other}`);
     }
-    await this.handle.read(await readSafetensorsHeader(path));
+    await this.handle.read(splitFusedPairs(await readSafetensorsHeader(path), this.config));
   }
 
   /**
-   * Writes a folder that Hugging Face's peft and SeekRL both read, each file whole or not at all.
+   * Writes a folder that Hugging Face's peft and SeekRL both read, each file whole or not at all. Where projections of
+   * the adapter are no modules of transformers' model (Phi-3's fused ones, experts), peft refuses the folder by its
+   * `peft_type`: {@link Adapter.merge} and save the model for other programs.
    *
    * @param folder - made when missing
    * @throws ERR_IO when the file system refuses; ERR_RANGE when a number is not finite; ERR_STATE once closed
@@ -227,7 +234,9 @@ export class Adapter {
     await this.handle.write(join(folder, adapterFile), safetensorsHeader(this.handle.tensors(), "F32"));
     const base = this.model.folder ?? this.#config.base;
     const config = { ...this.#config, targets: this.shape.targets, base };
-    await writeFileAtomic(join(folder, adapterConfigFile), peftConfigText(config));
+    const names = this.handle.tensors().map(({ name }) => name);
+    const text = peftConfigText(config, { isForPeft: areModules(names, this.config) });
+    await writeFileAtomic(join(folder, adapterConfigFile), text);
   }
 
   /**

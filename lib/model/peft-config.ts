@@ -11,6 +11,9 @@ export const adapterConfigFile = "adapter_config.json";
 /** The name of its tensors. */
 export const adapterFile = "adapter_model.safetensors";
 
+/** `peft_type` of an adapter whose projections are no modules of transformers' model: peft refuses the folder by it. */
+const ownType = "SEEKRL_LORA";
+
 /** What a configuration says of the adapter. */
 export interface PeftConfig {
   readonly rank: number;
@@ -23,18 +26,21 @@ export interface PeftConfig {
   readonly base: string | undefined;
 }
 
+/** A bound that no adapter comes near, so that a broken file is refused by name. */
+const maxAlpha = 1e9;
+
 const shape = lazySchema((z) =>
   z.looseObject({
-    peft_type: z.literal("LORA"),
+    peft_type: z.enum(["LORA", ownType]),
     task_type: z.enum(["CAUSAL_LM"]).nullish(),
     r: z.int().min(1),
-    lora_alpha: z.number(),
-    lora_dropout: z.number().default(0),
+    lora_alpha: z.number().positive().max(maxAlpha),
+    lora_dropout: z.number().min(0).max(1).default(0),
     target_modules: z.union([z.literal("all-linear"), z.array(z.string()).min(1)]),
     bias: z.literal("none").default("none"),
     use_rslora: z.boolean().default(false),
     // The others change the base model's weights as well.
-    init_lora_weights: z.union([z.boolean(), z.enum(["gaussian", "orthogonal"])]).nullish(),
+    init_lora_weights: z.literal([true, false, "gaussian", "orthogonal"]).nullish(),
     base_model_name_or_path: z.string().nullish(),
   }),
 );
@@ -76,8 +82,16 @@ export async function readPeftConfig(folder: string): Promise<PeftConfig> {
   };
 }
 
-/** The text of an adapter folder's configuration, with the keys that peft writes. */
-export function peftConfigText({ rank, alpha, targets, rankStabilised, base }: PeftConfig): string {
+/**
+ * The text of an adapter folder's configuration, with the keys that peft writes.
+ *
+ * @param config what it says
+ * @param options whether peft finds all of the adapter's projections in its model, see {@link areModules}
+ */
+export function peftConfigText(
+  { rank, alpha, targets, rankStabilised, base }: PeftConfig,
+  { isForPeft }: { readonly isForPeft: boolean },
+): string {
   const config = {
     alpha_pattern: {},
     auto_mapping: null,
@@ -91,7 +105,7 @@ export function peftConfigText({ rank, alpha, targets, rankStabilised, base }: P
     lora_alpha: alpha,
     lora_dropout: 0,
     modules_to_save: null,
-    peft_type: "LORA",
+    peft_type: isForPeft ? "LORA" : ownType,
     r: rank,
     rank_pattern: {},
     revision: null,

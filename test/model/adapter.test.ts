@@ -88,6 +88,42 @@ test("an adapter that was saved is the same when loaded, and its configuration i
   });
 });
 
+test("peft's adapter on a fused Phi-3 gives peft's log-probabilities; saved, it is marked as ours", async () => {
+  const { ids, logprobs } = JSON.parse(await readFile(join(lora, "fused", "expected.json"), "utf8"));
+  await using model = await Model.load(join(projectRoot, "test", "golden", "model", "phi3"));
+  await using adapter = await Adapter.load(model, join(lora, "fused"));
+  const { targets } = adapter.shape;
+  assert.deepEqual(targets, ["down_proj", "gate_proj", "k_proj", "o_proj", "q_proj", "up_proj", "v_proj"]);
+  const [, ...scored] = await adapter.scoreLogprobs(Int32Array.from(ids));
+  assertClose([Float32Array.from(scored.map(Number))], [logprobs], 1e-4);
+  assert.notDeepEqual((await model.scoreLogprobs(Int32Array.from(ids))).slice(1), scored);
+  await withFolder(async (folder) => {
+    await adapter.save(folder);
+    const { peft_type } = JSON.parse(await readFile(join(folder, "adapter_config.json"), "utf8"));
+    assert.equal(peft_type, "SEEKRL_LORA");
+    await using again = await Adapter.load(model, folder);
+    assert.deepEqual((await again.scoreLogprobs(Int32Array.from(ids))).slice(1), scored);
+  });
+});
+
+test("peft is given adapters of which it finds every module, and no others", async () => {
+  const typeOf = async (name: string, targets: readonly string[]) => {
+    await using model = await Model.load(join(projectRoot, "test", "golden", "model", name));
+    await using adapter = await Adapter.create(model, { rank: 2, targets: [...targets, ...targets] });
+    assert.deepEqual(adapter.shape.targets, targets);
+    return await withFolder(async (folder) => {
+      await adapter.save(folder);
+      const { peft_type } = JSON.parse(await readFile(join(folder, "adapter_config.json"), "utf8"));
+      return peft_type as string;
+    });
+  };
+  assert.equal(await typeOf("phi3", ["down_proj", "o_proj"]), "LORA");
+  assert.equal(await typeOf("phi3", ["o_proj", "q_proj"]), "SEEKRL_LORA");
+  assert.equal(await typeOf("qwen3_moe", ["o_proj", "q_proj"]), "LORA");
+  assert.equal(await typeOf("qwen3_moe", ["down_proj"]), "SEEKRL_LORA");
+  assert.equal(await typeOf("llama", ["down_proj", "gate_proj"]), "LORA");
+});
+
 test("a new adapter changes nothing; A is uniform in the bounds of peft, and follows from the seed", async () => {
   await using model = await tinyModel();
   await using adapter = await Adapter.create(model, { rank: 4, targets: ["q_proj", "down_proj"], seed: 3 });
@@ -113,7 +149,12 @@ const refused: readonly (readonly [string, unknown])[] = [
   ["alpha_pattern", { q_proj: 8 }],
   ["layers_to_transform", [0]],
   ["bias", "all"],
-  ["init_lora_weights", "pissa"],
+  ["init_lora_weights: .*gaussian", "pissa"],
+  ["lora_alpha", 0],
+  ["lora_alpha", -8],
+  ["lora_alpha", 1e300],
+  ["lora_dropout", -0.1],
+  ["lora_dropout", 1.5],
   ["peft_type", "IA3"],
   ["target_modules", ".*q_proj"],
   ["something_new", 3],
@@ -126,7 +167,7 @@ test("what is not plain LoRA is refused by the name of its key", async () => {
     const path = join(folder, "adapter_config.json");
     const config = JSON.parse(await readFile(path, "utf8"));
     for (const [key, value] of refused) {
-      await writeFile(path, JSON.stringify({ ...config, [key]: value }));
+      await writeFile(path, JSON.stringify({ ...config, [key.replace(/:.*/, "")]: value }));
       await assert.rejects(Adapter.load(model, folder), { code: "ERR_FORMAT", message: new RegExp(key) });
     }
     await writeFile(path, JSON.stringify({ ...config, target_modules: ["q_proj", "lm_head"] }));

@@ -2,7 +2,8 @@
 
 Logits, loss and gradients are peft's on transformers' model in float64; the loss is that of make_golden.py there. Two
 adapters: `attention` (rank 4, alpha 32, q_proj and v_proj, as Agentic-RAG-R1 trains) and `linear` (rank 3, every
-projection, rank-stabilised). B is random too, since an adapter as peft makes it changes nothing.
+projection, rank-stabilised). B is random too, since an adapter as peft makes it changes nothing. `fused` is one on the
+fused projections of test/golden/model/phi3, with the log-probabilities of that folder's ids.
 Made with peft 0.20.1.dev0 (5d602fd), transformers 5.18, torch 2.13. Run: python make.py
 """
 import json
@@ -11,7 +12,7 @@ from pathlib import Path
 import torch
 from peft import LoraConfig, get_peft_model
 from safetensors.torch import save_file
-from transformers import Qwen2ForCausalLM
+from transformers import Phi3ForCausalLM, Qwen2ForCausalLM
 
 HERE = Path(__file__).parent
 TRAIN = HERE.parent / "train"
@@ -21,8 +22,12 @@ ADAPTERS = {
 }
 
 
-def adapted(config, seed):
-    model = get_peft_model(Qwen2ForCausalLM.from_pretrained(TRAIN / "qwen2"), config)
+PHI3 = HERE.parent / "model" / "phi3"
+FUSED = LoraConfig(r=3, lora_alpha=9, target_modules=["qkv_proj", "o_proj", "gate_up_proj", "down_proj"], task_type="CAUSAL_LM")
+
+
+def adapted(config, seed, base=None):
+    model = get_peft_model(base or Qwen2ForCausalLM.from_pretrained(TRAIN / "qwen2"), config)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -42,18 +47,31 @@ def scores(model, sequences):
     return loss, logprobs
 
 
+def save(model, folder, base):
+    model.save_pretrained(folder)
+    (folder / "README.md").unlink(missing_ok=True)
+    written = json.loads((folder / "adapter_config.json").read_text())
+    written["base_model_name_or_path"] = base
+    written["target_modules"] = sorted(written["target_modules"])
+    (folder / "adapter_config.json").write_text(json.dumps(written, indent=2) + "\n")
+
+
+def fused():
+    model = adapted(FUSED, 7, Phi3ForCausalLM.from_pretrained(PHI3, dtype=torch.float32))
+    save(model, HERE / "fused", "test/golden/model/phi3")
+    ids = json.loads((PHI3 / "reference.json").read_text())["ids"][:60]
+    logits = model.double()(torch.tensor([ids])).logits[0]
+    logprobs = torch.log_softmax(logits, -1)[:-1].gather(1, torch.tensor(ids)[1:, None])[:, 0]
+    (HERE / "fused" / "expected.json").write_text(json.dumps(dict(ids=ids, logprobs=logprobs.tolist())) + "\n")
+
+
 def main():
     sequences = json.loads((TRAIN / "losses.json").read_text())["sequences"]
     expected = {}
     for seed, (name, config) in enumerate(ADAPTERS.items()):
         model = adapted(config, seed)
         folder = HERE / name
-        model.save_pretrained(folder)
-        (folder / "README.md").unlink(missing_ok=True)
-        written = json.loads((folder / "adapter_config.json").read_text())
-        written["base_model_name_or_path"] = "test/golden/train/qwen2"
-        written["target_modules"] = sorted(written["target_modules"])
-        (folder / "adapter_config.json").write_text(json.dumps(written, indent=2) + "\n")
+        save(model, folder, "test/golden/train/qwen2")
         model.double()
         loss, logprobs = scores(model, sequences)
         loss.backward()
@@ -63,6 +81,7 @@ def main():
         # What the model gives once the adapter is part of its weights.
         _, merged = scores(model.merge_and_unload(), sequences)
         expected[name] = {"loss": loss.item(), "logprobs": logprobs, "merged": merged}
+    fused()
     (HERE / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
 
 
