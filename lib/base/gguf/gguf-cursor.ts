@@ -8,6 +8,8 @@ export type GgufValue = number | boolean | string | readonly GgufValue[];
 export class Truncated extends Error {}
 
 const listType = 9;
+/** Lists stand in lists, in no file that is known deeper than once. */
+const maxDepth = 8;
 const utf8 = new TextDecoder("utf-8");
 
 /** A place in the first bytes of a file. */
@@ -45,12 +47,14 @@ export class GgufCursor {
   }
 
   /** @param what named in errors */
-  value(type: number, what: string): GgufValue {
+  value(type: number, what: string, depth = 0): GgufValue {
     if (type !== listType) return this.#scalar(type, what);
+    if (depth === maxDepth)
+      throw new SeekError("ERR_FORMAT", `${what}: expected lists in lists up to ${maxDepth} deep`);
     const inner = this.u32();
     const length = this.count();
     const values: GgufValue[] = [];
-    for (let i = 0; i < length; i++) values.push(this.value(inner, what));
+    for (let i = 0; i < length; i++) values.push(this.value(inner, what, depth + 1));
     return values;
   }
 

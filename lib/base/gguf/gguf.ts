@@ -96,8 +96,8 @@ function parse(cursor: GgufCursor, path: string, fileBytes: number): GgufFile {
   const names = new Set(tensors.map(({ name }) => name));
   if (names.size !== tensors.length) throw wrong(path, "a tensor's name stands twice");
   const alignment = metadata.get("general.alignment") ?? 32;
-  if (typeof alignment !== "number" || !Number.isSafeInteger(alignment) || alignment <= 0)
-    throw wrong(path, `general.alignment: expected a size, got ${alignment}`);
+  if (typeof alignment !== "number" || !(alignment > 0) || alignment % 8 !== 0)
+    throw wrong(path, `general.alignment: expected a multiple of 8, got ${alignment}`);
   const start = Math.ceil(cursor.position / alignment) * alignment;
   return { path, metadata, tensors: tensors.map((tensor) => place(tensor, start, path, fileBytes)) };
 }

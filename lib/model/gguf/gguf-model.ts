@@ -60,6 +60,15 @@ function wrong(path: string, message: string): SeekError {
   return new SeekError("ERR_FORMAT", `${path}: ${message}`);
 }
 
+/** Files that say in so many words that they are no whole model. */
+function checkWhole({ metadata, path }: GgufFile): void {
+  const type = metadata.get("general.type") ?? "model";
+  if (type !== "model") throw wrong(path, `general.type: expected model, got ${type}`);
+  const numFiles = metadata.get("split.count") ?? 0;
+  if (typeof numFiles !== "number" || numFiles > 1)
+    throw wrong(path, `split.count: expected a whole model, got one of ${numFiles} files; merge them`);
+}
+
 function kindOf({ metadata, path }: GgufFile): { name: string; kind: Kind } {
   const name = String(metadata.get("general.architecture"));
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
@@ -92,7 +101,9 @@ async function readFactors(file: GgufFile, tensor: GgufTensor): Promise<number[]
 
 /** The content of `rope_scaling`. Llama 3's stretching is stored as a divisor of each frequency. */
 async function ropeScaling(file: GgufFile, values: GgufMetadata): Promise<Record<string, unknown> | null> {
-  const kind = values.text("rope.scaling.type") ?? "none";
+  // llama.cpp takes a factor without a type for linear (llama-model.cpp), and 0 for none.
+  const isScaled = ![0, 1].includes(values.number("rope.scaling.factor") ?? 0);
+  const kind = values.text("rope.scaling.type") ?? (isScaled ? "linear" : "none");
   const original_max_position_embeddings = values.number("rope.scaling.original_context_length");
   const factors = file.tensors.find(({ name }) => name === frequencyFactors);
   if (factors !== undefined) {
@@ -124,10 +135,14 @@ async function configOf(file: GgufFile, name: string, kind: Kind): Promise<Recor
   }
   if ((values.number("expert_count") ?? 0) > 0)
     throw wrong(file.path, `${name}.expert_count: experts are not supported in GGUF files`);
-  const embedding = file.tensors.find((tensor) => tensor.name === "token_embd.weight");
+  const rows = file.tensors.find((tensor) => tensor.name === "token_embd.weight")?.shape[0];
+  const vocabSize = values.number("vocab_size") ?? rows;
+  if (vocabSize === undefined) throw wrong(file.path, `${name}.vocab_size: is missing`);
+  if (vocabSize !== (rows ?? vocabSize))
+    throw wrong(file.path, `${name}.vocab_size: expected ${rows}, the rows of token_embd, got ${vocabSize}`);
   return {
     architectures: [kind.architecture],
-    vocab_size: embedding?.shape[0] ?? values.requireNumber("vocab_size"),
+    vocab_size: vocabSize,
     hidden_size: values.requireNumber("embedding_length"),
     intermediate_size: values.requireNumber("feed_forward_length"),
     num_hidden_layers: values.requireNumber("block_count"),
@@ -160,6 +175,7 @@ function hubName(name: string): string {
  */
 export async function readGgufModel(path: string): Promise<GgufModel> {
   const file = await readGguf(path);
+  checkWhole(file);
   const { name, kind } = kindOf(file);
   const config = await configOf(file, name, kind);
   const pairedHeads = (tensor: string): number | undefined => {

@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 import { readGguf } from "../../../lib/base/gguf/gguf.ts";
 import type { GgufValue } from "../../../lib/base/gguf/gguf-cursor.ts";
 import { Engine } from "../../../lib/engine/engine.ts";
+import { readGgufModel } from "../../../lib/model/gguf/gguf-model.ts";
 import { Model } from "../../../lib/model/model.ts";
 import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import { readSentencePieceModel } from "../../../lib/text/tokenizers/sentencepiece/sentencepiece-model.ts";
@@ -94,7 +95,10 @@ test("Q4_0 keeps its codes where weights are int4", async () => {
 });
 
 /** A llama of one layer whose value projection, four rows of 256, is given. */
-function withValues(values: Omit<WrittenTensor, "name" | "shape">): Buffer {
+function withValues(
+  values: Omit<WrittenTensor, "name" | "shape">,
+  metadata: Readonly<Record<string, GgufValue>> = {},
+): Buffer {
   const zeros = (name: string, ...shape: number[]): WrittenTensor => {
     const count = shape.reduce((product, size) => product * size, 1);
     return { name, shape, type: "F32", bytes: new Uint8Array(4 * count) };
@@ -108,7 +112,7 @@ function withValues(values: Omit<WrittenTensor, "name" | "shape">): Buffer {
     ...[zeros("blk.0.ffn_up.weight", 2, 256), zeros("blk.0.ffn_down.weight", 256, 2)],
     zeros("output_norm.weight", 256),
   ];
-  return ggufBytes(tinyMetadata, tensors);
+  return ggufBytes({ ...tinyMetadata, ...metadata }, tensors);
 }
 
 const tinyMetadata: Readonly<Record<string, GgufValue>> = {
@@ -142,6 +146,18 @@ test("quantised blocks are widened to the bits that ggml gives", async () => {
 const valueBytes = new Uint8Array(4 * 256 * 4);
 const good = withValues({ type: "F32", bytes: valueBytes });
 
+/** A file whose one value is a list of a list of a list. */
+function nestedLists(depth: number): Buffer {
+  const open = Buffer.from("090000000100000000000000", "hex");
+  const key = Buffer.from("deep");
+  const head = ggufBytes({}, []).subarray(0, 24);
+  head.writeUInt32LE(1, 16);
+  const length = Buffer.alloc(8);
+  length.writeUInt32LE(key.length);
+  const lists = Array.from({ length: depth }, () => open);
+  return Buffer.concat([head, length, key, Buffer.of(9, 0, 0, 0), ...lists]);
+}
+
 /** The file with one of its metadata changed. */
 const changed = (metadata: Readonly<Record<string, GgufValue>>): Buffer =>
   ggufBytes({ ...tinyMetadata, "llama.vocab_size": 3, ...metadata }, []);
@@ -162,6 +178,19 @@ const broken: readonly (readonly [string, Buffer, RegExp])[] = [
   ["a key that might count", changed({ "llama.logit_scale": 2 }), /llama.logit_scale/],
   ["experts", changed({ "llama.expert_count": 8 }), /expert_count/],
   ["a number that is a text", changed({ "llama.block_count": "one" }), /block_count: expected a number/],
+  ["lists in lists without end", nestedLists(60_000), /deep: expected lists in lists up to 8 deep/],
+  [
+    "an odd alignment",
+    changed({ "general.alignment": 7 }),
+    /general.alignment: expected a multiple of 8, got 7/,
+  ],
+  ["an adapter", changed({ "general.type": "adapter" }), /general.type: expected model, got adapter/],
+  ["one file of several", changed({ "split.count": 3 }), /split.count: .* one of 3 files; merge them/],
+  [
+    "another number of words than the embedding's",
+    withValues({ type: "F32", bytes: valueBytes }, { "llama.vocab_size": 4 }),
+    /llama.vocab_size: expected 3, the rows of token_embd, got 4/,
+  ],
   [
     "too many tensors",
     Buffer.concat([good.subarray(0, 8), Buffer.alloc(8, 255), good.subarray(16)]),
@@ -176,6 +205,17 @@ for (const [what, bytes, message] of broken) {
     await assert.rejects(Model.load(path), { code: "ERR_FORMAT", message });
   });
 }
+
+test("a factor without a type is linear, as in llama.cpp", async () => {
+  const path = join(folder, "factor.gguf");
+  for (const [factor, expected] of [
+    [4, { rope_type: "linear", factor: 4 }],
+    [1, null],
+  ] as const) {
+    await writeFile(path, changed({ "llama.rope.scaling.factor": factor }));
+    assert.deepEqual((await readGgufModel(path)).config.rope_scaling, expected);
+  }
+});
 
 test("a header that is cut anywhere is refused and never hangs", async () => {
   const path = join(folder, "cut.gguf");
@@ -215,8 +255,14 @@ test("a BPE vocabulary is read with its merges, marks and template", async () =>
   assert.deepEqual([...tokenizer.encode("hello", { beginsText: true })], [id("<|bos|>"), id("hello")]);
   const template = await ChatTemplate.load(path);
   assert.equal(template?.render([{ role: "user", content: "hello" }]), "<|bos|>hello<|end|>");
-  await writeFile(path, ggufBytes({ ...metadata, "tokenizer.ggml.pre": "tekken" }, []));
-  await assert.rejects(Tokenizer.load(path), { code: "ERR_FORMAT", message: /tokenizer.ggml.pre.*tekken/ });
+  for (const [key, value, message] of [
+    ["pre", "tekken", /tokenizer.ggml.pre.*tekken/],
+    ["tokens", [...tokens.slice(0, -1), "hell"], /tokens: "hell" stands twice/],
+    ["eos_token_id", 5000, /eos_token_id: expected an id of the \d+ tokens, got 5000/],
+  ] as const) {
+    await writeFile(path, ggufBytes({ ...metadata, [`tokenizer.ggml.${key}`]: value }, []));
+    await assert.rejects(Tokenizer.load(path), { code: "ERR_FORMAT", message });
+  }
 });
 
 test("generate takes a GGUF file for a model folder", async () => {

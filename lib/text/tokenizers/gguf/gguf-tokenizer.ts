@@ -52,7 +52,25 @@ function readTokens(values: GgufMetadata): Token[] {
   if (tokens.length === 0) throw values.wrong("tokens", "is missing");
   if (tokenTypes !== undefined && tokenTypes.length !== tokens.length)
     throw values.wrong("token_type", `expected ${tokens.length} types, got ${tokenTypes.length}`);
-  return tokens.map((text, id) => ({ text, type: tokenTypes?.[id] ?? pieceTypes.normal }));
+  const read = tokens.map((text, id) => ({ text, type: tokenTypes?.[id] ?? pieceTypes.normal }));
+  checkTokens(read, values);
+  return read;
+}
+
+/** A text that two ids have would be encoded as either; an id without a text ends and begins nothing. */
+function checkTokens(tokens: readonly Token[], values: GgufMetadata): void {
+  const seen = new Set<string>();
+  for (const [id, { text, type }] of tokens.entries()) {
+    // llama.cpp names empty texts by their ids.
+    if (text === "" || type === pieceTypes.unused) continue;
+    if (seen.has(text)) throw values.wrong("tokens", `${JSON.stringify(text)} stands twice, again at ${id}`);
+    seen.add(text);
+  }
+  for (const name of ["bos", "eos", "eot", "eom", "unknown", "padding"]) {
+    const id = idOf(values, name);
+    if (id === undefined || tokens[id] !== undefined) continue;
+    throw values.wrong(`${name}_token_id`, `expected an id of the ${tokens.length} tokens, got ${id}`);
+  }
 }
 
 /** As a tokenizer.json. */
