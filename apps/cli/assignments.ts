@@ -11,17 +11,24 @@ export type Values = Readonly<Record<string, unknown>>;
  * @param text - what was typed
  * @param head - the key of a first part that is a value alone
  * @param where - names the option in a complaint
- * @throws UsageError for a part that is neither
+ * @throws UsageError for a part that is neither, and for a key that stands twice
  * @example
  * assert.deepEqual(parseAssignments("dapo,clip.high=0.3", "name"), { name: "dapo", clip: { high: 0.3 } });
  */
 export function parseAssignments(text: string, head?: string, where = "options"): Values {
   let values: Values = {};
+  const paths: string[] = [];
+  const put = (path: string, value: unknown): void => {
+    const isTaken = (each: string) => `${each}.`.startsWith(`${path}.`) || path.startsWith(`${each}.`);
+    if (paths.some(isTaken)) throw new UsageError(`${where}: ${path} is given twice`);
+    paths.push(path);
+    values = merged(values, nested(path, value));
+  };
   for (const [i, part] of text.split(",").entries()) {
     const [, key, value] = /^([A-Za-z][\w.]*)=(.*)$/s.exec(part) ?? [];
-    if (key !== undefined && value !== undefined) values = merged(values, nested(key, scalarOf(value)));
-    else if (i === 0 && head !== undefined) values = { [head]: scalarOf(part) };
-    else if (/^[A-Za-z][\w.]*$/.test(part)) values = merged(values, nested(part, true));
+    if (key !== undefined && value !== undefined) put(key, scalarOf(value));
+    else if (i === 0 && head !== undefined) put(head, scalarOf(part));
+    else if (/^[A-Za-z][\w.]*$/.test(part)) put(part, true);
     else
       throw new UsageError(`${where}: expected key=value, separated by commas; got ${JSON.stringify(part)}`);
   }

@@ -156,6 +156,18 @@ test("a choice that the recipe does not have is refused with those it has", asyn
   }
 });
 
+test("a key that is given twice in one option is refused", async () => {
+  for (const [name, value, key] of [
+    ["--lora", "4,rank=8", "rank"],
+    ["--recipe", "rag-r1,queries=multi,queries=single", "queries"],
+    ["--algorithm", "dapo,clip=1,clip.high=2", "clip.high"],
+  ] as const) {
+    const { code, stderr } = await train(name, value);
+    assert.equal(code, 2, stderr);
+    assert.ok(stderr.includes(`${name}: ${key} is given twice`), stderr);
+  }
+});
+
 test("a prompt file that cannot be read is named", async () => {
   const { code, stderr } = await train("--recipe", `research,promptFile=${path("none.txt")}`);
   assert.equal(code, 1);
