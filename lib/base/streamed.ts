@@ -64,10 +64,10 @@ export function handledSteps<Item, Result>(
  * @throws what the promise rejects with before that
  */
 export async function unlessAborted<Result>(
-  promise: Promise<Result> | undefined,
+  promise: Promise<Result>,
   signal: AbortSignal | undefined,
 ): Promise<Result | undefined> {
-  if (promise === undefined || signal === undefined) return await promise;
+  if (signal === undefined) return await promise;
   let leave = (): void => {};
   const aborted = new Promise<undefined>((resolve) => {
     leave = () => resolve(undefined);

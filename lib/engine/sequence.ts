@@ -4,7 +4,6 @@ import { SeekError } from "../base/errors.ts";
 import { handled, handledSteps, streamed, unlessAborted } from "../base/streamed.ts";
 import type { Policy } from "../model/policy.ts";
 import { checkIds } from "./check-ids.ts";
-import type { Constraint } from "./constraint/constraint.ts";
 import type { FollowedText } from "./constraint/grammars.ts";
 import { PendingSpan } from "./pending-span.ts";
 import { emptySpan, join, type SequenceEvent, toSpan } from "./sequence-event.ts";
@@ -203,7 +202,8 @@ export class Sequence {
       ? AbortSignal.any([reader.leave, options.signal])
       : (reader?.leave ?? options.signal);
     const { constraint } = options;
-    const matcher = constraint && (await this.#openMatcher(constraint, full.stopIds, signal));
+    const opened = constraint && this.#home.constraints?.open(constraint, full.stopIds);
+    const matcher = opened && (await this.#openMatcher(opened, signal));
     try {
       if (signal?.aborted) return emptySpan(this.#policy.weightsVersion, full);
       return await this.#sample(full, { signal, matcher, onChunk: reader?.onChunk });
@@ -249,17 +249,15 @@ export class Sequence {
 
   /** @throws ERR_ARGUMENT for a constraint that cannot be read; ERR_ABORTED when the sequence is closed meanwhile */
   async #openMatcher(
-    constraint: Constraint,
-    stopIds: readonly number[],
+    opened: Promise<FollowedText>,
     signal: AbortSignal | undefined,
   ): Promise<FollowedText | undefined> {
     this.#isOpening = true;
     try {
-      const opened = this.#home.constraints?.open(constraint, stopIds);
       const matcher = await unlessAborted(opened, signal);
       if (!signal?.aborted && !this.#isClosed) return matcher;
       // It compiles to its end, for the next span that is held to it.
-      opened?.then((late) => late.close()).catch(() => {});
+      opened.then((late) => late.close()).catch(() => {});
       if (!this.#isClosed) return undefined;
       throw new SeekError("ERR_ABORTED", "sequence: closed while its constraint was compiled");
     } finally {

@@ -174,6 +174,17 @@ test("strings are JSON, of the length and the expression that the schema says", 
     [`"${"a".repeat(16)}"`, `"${"a".repeat(40)}"`],
     [`"${"a".repeat(15)}"`, `"${"a".repeat(41)}"`],
   );
+  const letters = (count: number): string => JSON.stringify("é".repeat(count));
+  await assertTakes(
+    string({ maxLength: 200 }),
+    [0, 1, 63, 64, 150, 199, 200].map(letters),
+    [201, 202, 250].map(letters),
+  );
+  await assertTakes(
+    string({ minLength: 150, maxLength: 300 }),
+    [150, 240, 300].map(letters),
+    [149, 301].map(letters),
+  );
   await assertTakes(string({}), ['""', '"\\ud83d\\ude00"', '"😀"'], ['"\\ud83d"', '"\t"', '"a""']);
   await assertTakes(
     string({ pattern: "^a.b$" }),

@@ -49,9 +49,9 @@ export class Pattern {
     this.#refuse = refuse;
   }
 
-  /** The strings in which the expression matches somewhere; `any` is a character of a string. */
+  /** The strings in which the expression matches somewhere; `any` are any characters. */
   strings(any: string): Piece {
-    const anything: Piece = { text: `${any}*`, least: 0, most: Number.POSITIVE_INFINITY };
+    const anything: Piece = { text: any, least: 0, most: Number.POSITIVE_INFINITY };
     const branches: Piece[] = [];
     do {
       const before = this.#eat("^") ? nothing : anything;

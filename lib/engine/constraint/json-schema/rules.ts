@@ -86,7 +86,8 @@ export class Rules {
   /** As often as that. */
   repeat(text: string, least: number, most: number): string {
     if (most === 0 || text === "") return "";
-    const one = this.add("one", text);
+    const isClass = /^\[[^\]]*\]$/.test(text);
+    const one = isClass ? text : this.add("one", text);
     if (most === Number.POSITIVE_INFINITY) return `${least === 0 ? "" : `${one}{${least}}`} ${one}*`;
     if (least === most || least >= numCounted) return `${one}{${least},${most}}`;
     if (most >= numCounted)

@@ -2,7 +2,11 @@
 import { Pattern, type Piece } from "./pattern.ts";
 import { characterClass, literal, type Rules, refuse, type Schema } from "./rules.ts";
 
-const mostLength = 1_000_000;
+const mostLength = 100_000;
+
+/** Characters that are counted together, and those that the end of a long string counts one by one, at least. */
+const blockLength = 32;
+const tailLength = 48;
 
 const plain = String.raw`[^"\\\u0000-\u001f]`;
 const hex = "[0-9a-fA-F]";
@@ -18,9 +22,53 @@ export function anyString(rules: Rules): string {
   return rules.add("string", `"\\"" ${rest}`);
 }
 
-/** One character of a string, of one UTF-16 unit where it is escaped. */
-function character(rules: Rules): string {
-  return rules.add("character", `${plain} | "\\\\" (${shortEscape} | "u" (${unpaired} | [dD] ${lower}))`);
+/** What stands behind the backslash of a character of one UTF-16 unit. */
+function shortEscapes(rules: Rules): string {
+  return rules.add("short", `${shortEscape} | "u" (${unpaired} | [dD] ${lower})`);
+}
+
+/** Any number of characters; a rule that ends in itself, which xgrammar makes a mask of in advance. */
+function characters(rules: Rules): string {
+  return rules.once("characters", (name) => `"" | ${goOn(rules, name)}`);
+}
+
+/** What follows a character, in each way of writing one. */
+function goOn(rules: Rules, rest: string): string {
+  return `${plain} ${rest} | "\\\\" ${shortEscapes(rules)} ${rest}`;
+}
+
+/** So many characters, and then the rest. */
+function counted(rules: Rules, count: number, rest: string): string {
+  let last = rest;
+  for (let i = 0; i < count; i++) last = rules.add("counted", goOn(rules, last));
+  return last;
+}
+
+/**
+ * Up to so many characters and the end of the string. A rule for each count costs 50 ms to compile for 150,000 tokens; so long
+ * strings begin with blocks. The tail may begin at each, and is longer than a block by more than most tokens, as
+ * xgrammar tries a token that goes on behind the end of a rule at each draw.
+ */
+function upTo(rules: Rules, most: number): string {
+  const numBlocks = most < blockLength + tailLength ? 0 : Math.floor((most - tailLength) / blockLength);
+  const end = '"\\""';
+  let tail = rules.add("counted", end);
+  for (let i = numBlocks * blockLength; i < most; i++)
+    tail = rules.add("counted", `${end} | ${goOn(rules, tail)}`);
+  if (numBlocks === 0) return tail;
+  const block = counted(rules, blockLength, rules.add("nothing", '""'));
+  let rest = tail;
+  for (let i = 0; i < numBlocks; i++) rest = rules.either([tail, `${block} ${rest}`]);
+  return rest;
+}
+
+/** From `least` to `most` characters and the end of the string. */
+function ofLength(rules: Rules, least: number, most: number): string {
+  const isOpen = most === Number.POSITIVE_INFINITY;
+  const end = isOpen
+    ? rules.once("open", (name) => `"\\"" | ${goOn(rules, name)}`)
+    : upTo(rules, most - least);
+  return counted(rules, least, end);
 }
 
 /** The strings of a schema. @throws ERR_ARGUMENT for an expression or a length that cannot be held to */
@@ -31,7 +79,7 @@ export function stringGrammar(schema: Schema, rules: Rules, path: string): strin
   if (schema.pattern !== undefined) return matching(schema, rules, path, [least, most]);
   if (schema.format !== undefined) refuse(path, '"format" is held to by a "pattern" only: add one');
   if (least === 0 && most === Number.POSITIVE_INFINITY) return anyString(rules);
-  return rules.add("string", `"\\"" ${rules.repeat(character(rules), least, most)} "\\""`);
+  return rules.add("string", `"\\"" ${ofLength(rules, least, most)}`);
 }
 
 function matching(
@@ -48,7 +96,7 @@ function matching(
   } catch {
     refused("what is no regular expression");
   }
-  const strings: Piece = new Pattern(pattern, rules, refused).strings(character(rules));
+  const strings: Piece = new Pattern(pattern, rules, refused).strings(characters(rules));
   if (strings.least < least || strings.most > most)
     refuse(path, '"minLength" and "maxLength" are not held to beside this "pattern": say them in it');
   return rules.add("string", `"\\"" ${strings.text} "\\""`);
