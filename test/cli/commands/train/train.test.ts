@@ -26,6 +26,13 @@ test("a model is fine-tuned, and trained by its rewards; each result is a model 
     ]),
   );
   const tuning = ["sft", "--model", model, "--data", data, "--out", join(folder, "sft"), "--epochs", "4"];
+  const short = await runCli(...tuning, "--context-tokens", "40");
+  assert.equal(short.code, 1, short.stderr);
+  assert.match(
+    short.stderr,
+    /sequence \d: expected up to 40 tokens .*; load the model with contextTokens from \d+ on/,
+  );
+  await assert.rejects(readdir(join(folder, "sft")), "a refused training writes nothing");
   const sft = await runJson(...tuning);
   assert.equal(sft.steps, 1);
   assert.ok(Number(sft.loss) > 0);
