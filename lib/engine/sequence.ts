@@ -197,10 +197,8 @@ export class Sequence {
     this.#requireIdle("generate");
     checkRoom(this.#home, this.#tokens.length, 1);
     const full = fullOptions(options, this.#home.vocabulary);
-    const isBoth = reader !== undefined && options.signal !== undefined;
-    const signal = isBoth
-      ? AbortSignal.any([reader.leave, options.signal])
-      : (reader?.leave ?? options.signal);
+    const signals = [reader?.leave, options.signal].filter((each) => each !== undefined);
+    const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
     const { constraint } = options;
     const opened = constraint && this.#home.constraints?.open(constraint, full.stopIds);
     const matcher = opened && (await this.#openMatcher(opened, signal));
