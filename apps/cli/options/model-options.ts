@@ -42,7 +42,7 @@ export const adamWOptions = {
   moments: z
     .enum(["float32", "8-bit"])
     .optional()
-    .describe('Both moments in 8 bytes a weight, or in 2 ("float32").'),
+    .describe('The two moments: 8 bytes a weight in float32, 2 in 8 bits ("float32").'),
   masterWeights: z
     .boolean()
     .optional()
@@ -60,7 +60,7 @@ export const activationOptions = inGroup("Model", {
     .min(0)
     .optional()
     .describe(
-      "GiB that a micro-batch may keep for its backward pass; beyond, layers are run twice (half of what is free).",
+      "GiB that a micro-batch may keep for its backward pass; beyond, activation checkpointing: layers are run twice (half of what is free).",
     ),
 });
 
