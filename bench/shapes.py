@@ -10,10 +10,15 @@ SHAPES = {
 DTYPES = ("float32", "bfloat16")
 
 
-def model_of(shape, dtype):
-    """A Qwen2 model of that shape with random weights."""
+def model_of(shape, dtype, lora=0):
+    """A Qwen2 model of that shape with random weights, under peft's adapter of a rank on every projection where one is given."""
     import torch
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
     torch.manual_seed(0)
-    return Qwen2ForCausalLM(Qwen2Config(**SHAPES[shape])).to(getattr(torch, dtype))
+    model = Qwen2ForCausalLM(Qwen2Config(**SHAPES[shape])).to(getattr(torch, dtype))
+    if lora == 0:
+        return model
+    from peft import LoraConfig, get_peft_model
+
+    return get_peft_model(model, LoraConfig(r=lora, lora_alpha=2 * lora, target_modules="all-linear", task_type="CAUSAL_LM"))

@@ -16,8 +16,7 @@ if (files.length === 0) {
   process.stderr.write(`no test file matches ${wanted.join(" ")}\n`);
   process.exit(2);
 }
-const { status } = spawnSync(process.execPath, ["--test", "--test-concurrency=2", ...files], {
-  cwd: root,
-  stdio: "inherit",
-});
+// This reporter names the failures once more at the end, where they are found.
+const options = ["--test", "--test-concurrency=2", "--test-reporter=spec"];
+const { status } = spawnSync(process.execPath, [...options, ...files], { cwd: root, stdio: "inherit" });
 process.exit(status ?? 1);

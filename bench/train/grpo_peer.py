@@ -33,12 +33,7 @@ os.environ["OMP_NUM_THREADS"] = str(options.threads)
 import torch  # noqa: E402
 
 torch.set_num_threads(options.threads)
-model = model_of(options.shape, options.dtype)
-if options.lora > 0:
-    from peft import LoraConfig, get_peft_model
-
-    model = get_peft_model(model, LoraConfig(r=options.lora, lora_alpha=2 * options.lora, target_modules="all-linear",
-                                             task_type="CAUSAL_LM"))
+model = model_of(options.shape, options.dtype, options.lora)
 trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
 optimiser = torch.optim.AdamW(trained, lr=1e-6, fused=True)
 vocab_size = SHAPES[options.shape]["vocab_size"]

@@ -33,12 +33,7 @@ os.environ["OMP_NUM_THREADS"] = str(options.threads)
 import torch  # noqa: E402
 
 torch.set_num_threads(options.threads)
-model = model_of(options.shape, options.dtype)
-if options.lora > 0:
-    from peft import LoraConfig, get_peft_model
-
-    model = get_peft_model(model, LoraConfig(r=options.lora, lora_alpha=2 * options.lora, target_modules="all-linear",
-                                             task_type="CAUSAL_LM"))
+model = model_of(options.shape, options.dtype, options.lora)
 trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
 vocab_size = SHAPES[options.shape]["vocab_size"]
 lengths = [options.length or 250 + (s * 37) % 200 for s in range(options.sequences)]

@@ -10,8 +10,8 @@
 
 #include "kernels/attention.h"
 #include "ops/attention/span_attention.h"
-#include "ops/kernel_path.h"
 #include "ops/parallel.h"
+#include "ops/scratch.h"
 
 namespace seekrl::engine {
 
@@ -126,7 +126,8 @@ at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_
                                             .block_table = piece.block_table,
                                             .block_tokens = size,
                                             .block_stride = num_kv_heads_ * head_size};
-      return kernels::attend_bf16(rows, source, head_dim_, rule, nullptr, ops::scratch(num_scratch));
+      return kernels::attend_bf16(rows, source, head_dim_, rule, nullptr,
+                                  ops::scratch<float, ops::Scratch::kScores>(num_scratch));
     }
     const kernels::KeyValues source{.keys = static_cast<const float*>(keys) + at,
                                     .values = static_cast<const float*>(values) + at,
@@ -135,7 +136,7 @@ at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_
                                     .block_stride = num_kv_heads_ * head_size,
                                     .token_stride = head_dim_,
                                     .keys_by_channel = true};
-    kernels::attend(rows, source, head_dim_, rule, nullptr, ops::scratch(num_scratch));
+    kernels::attend(rows, source, head_dim_, rule, nullptr, ops::scratch<float, ops::Scratch::kScores>(num_scratch));
   };
   const auto num_items = static_cast<int64_t>(pieces_.size()) * num_kv_heads_;
   ops::claim_items(num_items, 2 * work_ * num_heads_ * head_dim_, attend_item);

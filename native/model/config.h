@@ -55,7 +55,6 @@ struct DecoderConfig {
   int64_t num_chosen_experts = 0;       // for each token
   bool has_normalised_experts = false;  // the chosen ones' weights add up to one
   bool has_mixtral_names = false;       // of the experts' weights
-  int64_t max_position = 0;             // longest context the model was made for
   bool qkv_bias = false;                // Qwen2
   bool qk_norm = false;                 // Qwen3: RMS norm over each head of q and k, before rope
   bool attention_bias = false;          // Llama's option: bias on q, k, v and o

@@ -14,8 +14,8 @@
 #include "kernels/attention.h"
 #include "kernels/products/bf16.h"
 #include "kernels/rows.h"
-#include "ops/kernel_path.h"
 #include "ops/parallel.h"
+#include "ops/scratch.h"
 
 namespace seekrl::model {
 
@@ -80,7 +80,8 @@ void attend_paired(const kernels::QueryRows& rows, const kernels::KeyValues& sou
                    float* scratch) {
   constexpr int64_t kBlockTokens = 64;
   const int64_t block_size = kBlockTokens * head_dim, size = (rows.num_keys / kBlockTokens + 1) * block_size;
-  uint16_t *const keys = ops::scratch<uint16_t, 10>(size), *const values = ops::scratch<uint16_t, 11>(size);
+  uint16_t *const keys = ops::scratch<uint16_t, ops::Scratch::kKeys>(size),
+                  *const values = ops::scratch<uint16_t, ops::Scratch::kValues>(size);
   for (int64_t token = 0; token < rows.num_keys; ++token) {
     const int64_t block = token / kBlockTokens * block_size, from = token * source.token_stride;
     kernels::put_paired(keys + block, values + block, kBlockTokens, token % kBlockTokens, source.keys + from,
@@ -241,7 +242,7 @@ void Encoder::attend(const TextBatch& batch, Work& work) const {
     float* query = work.query_key_value.data() + batch.starts[text] * stride + head * head_dim;
     const kernels::QueryRows rows = {query, query, length, 1, stride, head_dim, length, /*is_causal=*/false};
     const kernels::KeyValues source = {query + width, query + 2 * width, nullptr, 0, 0, stride};
-    float* const scratch = ops::scratch(kernels::attend_scratch_floats(length, head_dim));
+    float* const scratch = ops::scratch<float, ops::Scratch::kScores>(kernels::attend_scratch_floats(length, head_dim));
     if (is_rounded_ && head_dim % 2 == 0) return attend_paired(rows, source, head_dim, scale, scratch);
     kernels::attend(rows, source, head_dim, {scale}, nullptr, scratch);
   });

@@ -4,9 +4,6 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/GradMode.h>
 
-#include <cstdint>
-#include <memory>
-
 namespace seekrl::ops {
 
 template <class... Tensors>
@@ -23,20 +20,6 @@ inline bool is_cpu_bf16(const at::Tensor& x, const at::Tensor& weight) {
 template <class... Tensors>
 bool needs_grad(const Tensors&... tensors) {
   return c10::GradMode::is_enabled() && ((tensors.defined() && tensors.requires_grad()) || ...);
-}
-
-// This thread's scratch memory of `size` elements: it grows to the largest request, lives as long as its thread and is
-// valid until the next call with more. `slot` tells apart what one thread uses at once.
-template <class Element = float, int slot = 0>
-Element* scratch(int64_t size) {
-  thread_local std::unique_ptr<Element[]> memory;
-  thread_local int64_t most = 0;
-  if (size > most) {
-    memory.reset();
-    memory = std::make_unique_for_overwrite<Element[]>(static_cast<size_t>(size));
-    most = size;
-  }
-  return memory.get();
 }
 
 }  // namespace seekrl::ops

@@ -30,6 +30,7 @@
 #include "ops/products/bf16_matmul.h"
 #include "ops/products/matmul.h"
 #include "ops/products/quant_linear.h"
+#include "ops/scratch.h"
 
 namespace seekrl::ops {
 
@@ -149,7 +150,7 @@ void logits_backward_cpu(const at::Tensor& logits, int64_t first, int64_t rows, 
   for_rows(rows, v, [&](int64_t row) {
     const float* from = stats + row * kNumStats;
     float* const row_data = data + row * v;
-    float* const capped = softcap > 0 ? scratch(v) : nullptr;
+    float* const capped = softcap > 0 ? scratch<float, Scratch::kLogits>(v) : nullptr;
     if (capped != nullptr) std::copy_n(row_data, v, capped);
     kernels::row_backward(row_data, v, static_cast<float>(1.0 / temperature), {from[0], from[1], from[2]},
                           grads.row(first + row, ids[row]));

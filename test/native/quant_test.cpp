@@ -43,7 +43,7 @@ bool same_bits(const at::Tensor& a, const at::Tensor& b) {
 struct Codes {
   std::vector<uint8_t> codes;
   Floats channel_scales;
-  std::vector<uint16_t> scales, leasts;
+  std::vector<uint16_t> scales;
   CodePanels panels;
 
   Codes(CodeForm form, int64_t n, int64_t k) {
@@ -54,9 +54,8 @@ struct Codes {
     for (float& scale : channel_scales) scale = 0.01f * static_cast<float>(1 + (&scale - channel_scales.data()) % 7);
     for (int64_t i = 0; i < num_panels * blocks * kQuantLanes; ++i) {
       scales.push_back(to_f16(0.02f * static_cast<float>(1 + i % 5)));
-      leasts.push_back(to_f16(-0.1f * static_cast<float>(1 + i % 3)));
     }
-    panels = {form, codes.data(), channel_scales.data(), scales.data(), leasts.data(), blocks};
+    panels = {form, codes.data(), channel_scales.data(), scales.data(), blocks};
   }
 
   static uint64_t random_bits(uint64_t seed, uint64_t stream, uint64_t i) {
@@ -84,7 +83,7 @@ Floats random_floats(int64_t count, uint64_t stream) {
   return values;
 }
 
-constexpr CodeForm kForms[] = {CodeForm::kByte, CodeForm::kByteBlock, CodeForm::kNibble, CodeForm::kNibbleLeast};
+constexpr CodeForm kForms[] = {CodeForm::kByte, CodeForm::kNibble};
 
 at::Tensor random_tensor(at::IntArrayRef shape, uint64_t stream) {
   at::Tensor values = at::empty(shape, at::kFloat);

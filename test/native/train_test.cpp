@@ -25,7 +25,6 @@ std::shared_ptr<model::Decoder> make_decoder(at::ScalarType dtype) {
   config.num_heads = 2;
   config.num_kv_heads = 1;
   config.head_dim = 4;
-  config.max_position = 16;
   config.tie_embeddings = true;
   auto decoder = std::make_shared<model::Decoder>(config, dtype, at::kCPU);
   decoder->initialise(3, 0.3);

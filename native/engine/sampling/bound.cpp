@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "kernels/sampling.h"
-#include "ops/kernel_path.h"
+#include "ops/scratch.h"
 
 namespace seekrl::engine {
 
@@ -74,7 +74,7 @@ float select(float* kept, const float* weights, int64_t size, double need) {
 
 double sum(const float* weights, int64_t size) {
   const int64_t num_blocks = (size + kernels::kWeightBlock - 1) / kernels::kWeightBlock;
-  float* sums = ops::scratch<float, 2>(num_blocks);
+  float* sums = ops::scratch<float, ops::Scratch::kSums>(num_blocks);
   kernels::kept_sums(sums, weights, size, 0);
   return std::accumulate(sums, sums + num_blocks, 0.0);
 }
@@ -84,7 +84,7 @@ double sum(const float* weights, int64_t size) {
 float least_kept(const float* weights_V, int64_t size, const SamplingOptions& options) {
   const bool has_top_k = options.top_k > 0 && options.top_k < size;
   if (!has_top_k && options.top_p >= 1 && options.min_p <= 0) return 0;
-  float* kept = ops::scratch<float, 3>(size + 16);
+  float* kept = ops::scratch<float, ops::Scratch::kKept>(size + 16);
   float bound = 0;
   if (options.min_p > 0) {
     // The largest is 1 but for the rounding of logit / temperature.

@@ -12,8 +12,8 @@
 #include "engine/sampling/bound.h"
 #include "engine/sampling/row_edits.h"
 #include "kernels/sampling.h"
-#include "ops/kernel_path.h"
 #include "ops/parallel.h"
+#include "ops/scratch.h"
 
 namespace seekrl::engine {
 
@@ -48,7 +48,7 @@ int64_t walk(int64_t size, double& target, ValueOf value_of) {
 // Draws in proportion to the weights that are at least `bound`.
 int64_t draw(const float* weights_V, int64_t vocab_size, float bound, double u) {
   const int64_t num_blocks = (vocab_size + kWeightBlock - 1) / kWeightBlock;
-  float* sums_B = ops::scratch<float, 2>(num_blocks);
+  float* sums_B = ops::scratch<float, ops::Scratch::kSums>(num_blocks);
   kernels::kept_sums(sums_B, weights_V, vocab_size, bound);
   double target = u * std::accumulate(sums_B, sums_B + num_blocks, 0.0);
   const int64_t start = walk(num_blocks, target, [&](int64_t b) { return sums_B[b]; }) * kWeightBlock;
@@ -73,14 +73,14 @@ Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest
   const double temperature = request.options->temperature;
   const auto inverse_temperature = static_cast<float>(temperature == 0 ? 1 : 1 / temperature);
   const bool is_edited = has_edits(request);
-  float* weights_V = temperature == 0 ? nullptr : ops::scratch<float, 0>(vocab_size);
+  float* weights_V = temperature == 0 ? nullptr : ops::scratch<float, ops::Scratch::kProbability>(vocab_size);
   const RowStats stats =
       kernels::row_weights(is_edited ? nullptr : weights_V, logits_V, vocab_size, inverse_temperature);
   // Of numbers that cannot be ordered nothing is selected: that would read beyond their end.
   if (!std::isfinite(stats.max + stats.log_sum)) return {0, std::numeric_limits<float>::quiet_NaN(), 0};
   int64_t token;
   if (is_edited) {
-    float* edited_V = ops::scratch<float, 1>(vocab_size);
+    float* edited_V = ops::scratch<float, ops::Scratch::kLogits>(vocab_size);
     std::copy(logits_V, logits_V + vocab_size, edited_V);
     edit_logits(edited_V, vocab_size, request);
     token = choose(edited_V, vocab_size, request,

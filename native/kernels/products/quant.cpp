@@ -32,7 +32,6 @@ CodePanels CodePanels::at(int64_t panel) const {
   from.codes += panel * num_blocks * panel_block_bytes(form);
   if (channel_scales != nullptr) from.channel_scales += panel * kQuantLanes;
   if (scales != nullptr) from.scales += panel * num_blocks * kQuantLanes;
-  if (leasts != nullptr) from.leasts += panel * num_blocks * kQuantLanes;
   return from;
 }
 
@@ -47,11 +46,11 @@ struct Place {
 Place place_of(CodeForm form, int64_t num_blocks, int64_t n, int64_t block, int64_t j) {
   const int64_t group = j / 4, lane = n % kQuantLanes;
   const int64_t start = (n / kQuantLanes * num_blocks + block) * panel_block_bytes(form) + 4 * lane + j % 4;
-  if (is_nibble(form)) return {start + group / 2 * 64, group % 2 == 1};
+  if (form == CodeForm::kNibble) return {start + group / 2 * 64, group % 2 == 1};
   return {start + group * 64, false};
 }
 
-// Of output n in the arrays of scales and leasts.
+// Of output n in the array of scales.
 int64_t scale_place(int64_t num_blocks, int64_t n, int64_t block) {
   return (n / kQuantLanes * num_blocks + block) * kQuantLanes + n % kQuantLanes;
 }
@@ -59,19 +58,19 @@ int64_t scale_place(int64_t num_blocks, int64_t n, int64_t block) {
 uint8_t code_at(const CodePanels& panels, int64_t n, int64_t i) {
   const auto [byte, is_high] = place_of(panels.form, panels.num_blocks, n, i / kQuantBlock, i % kQuantBlock);
   const uint8_t stored = panels.codes[byte];
-  if (!is_nibble(panels.form)) return stored;
+  if (panels.form == CodeForm::kByte) return stored;
   return is_high ? stored >> 4 : stored & 15;
 }
 
 // What is subtracted from a code.
-int32_t offset_of(CodeForm form) { return form == CodeForm::kNibble ? 8 : form == CodeForm::kNibbleLeast ? 0 : 128; }
+int32_t offset_of(CodeForm form) { return form == CodeForm::kNibble ? 8 : 128; }
 
 }  // namespace
 
 void put_block(uint8_t* codes, CodeForm form, int64_t num_blocks, int64_t n, int64_t block, const uint8_t* values) {
   for (int64_t j = 0; j < kQuantBlock; ++j) {
     const auto [byte, is_high] = place_of(form, num_blocks, n, block, j);
-    if (!is_nibble(form)) {
+    if (form == CodeForm::kByte) {
       codes[byte] = values[j];
     } else if (is_high) {
       codes[byte] = static_cast<uint8_t>(codes[byte] | (values[j] << 4));
@@ -81,16 +80,10 @@ void put_block(uint8_t* codes, CodeForm form, int64_t num_blocks, int64_t n, int
   }
 }
 
-void get_block(uint8_t* values, const CodePanels& panels, int64_t n, int64_t block) {
-  for (int64_t j = 0; j < kQuantBlock; ++j) values[j] = code_at(panels, n, block * kQuantBlock + j);
-}
-
 float code_value(const CodePanels& panels, int64_t n, int64_t i) {
   const auto code = static_cast<float>(code_at(panels, n, i) - offset_of(panels.form));
   if (panels.form == CodeForm::kByte) return code * panels.channel_scales[n];
-  const int64_t at = scale_place(panels.num_blocks, n, i / kQuantBlock);
-  const float scale = from_f16(panels.scales[at]);
-  return panels.form == CodeForm::kNibbleLeast ? std::fma(code, scale, from_f16(panels.leasts[at])) : code * scale;
+  return code * from_f16(panels.scales[scale_place(panels.num_blocks, n, i / kQuantBlock)]);
 }
 
 float from_f16(uint16_t x) {
@@ -169,8 +162,6 @@ void quant_matmul(float* c_MN, int64_t c_stride, const QuantRows& a_MK, int64_t 
         }
         const int64_t place = scale_place(num_blocks, column, block);
         chain = std::fma(static_cast<float>(sum), scale * from_f16(b_KN.scales[place]), chain);
-        if (b_KN.form != CodeForm::kNibbleLeast) continue;
-        chain = std::fma(scale * static_cast<float>(a_MK.sums[at]), from_f16(b_KN.leasts[place]), chain);
       }
       const float bias = bias_N == nullptr ? 0.0f : bias_N[column];
       float& c = c_MN[r * c_stride + column];

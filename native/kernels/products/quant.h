@@ -18,13 +18,11 @@ inline constexpr int64_t kQuantLanes = 16;
 inline constexpr int64_t num_quant_blocks(int64_t k) { return (k + kQuantBlock - 1) / kQuantBlock; }
 inline constexpr int64_t num_quant_panels(int64_t n) { return (n + kQuantLanes - 1) / kQuantLanes; }
 
-// What a weight's codes c mean: (c - 128) scale_n, (c - 128) scale_nb, (c - 8) scale_nb, c scale_nb + least_nb; of
-// output n, block b along k.
-enum class CodeForm { kByte, kByteBlock, kNibble, kNibbleLeast };
+// What a weight's codes c mean: (c - 128) scale_n, (c - 8) scale_nb; of output n, block b along k.
+enum class CodeForm { kByte, kNibble };
 
-inline constexpr bool is_nibble(CodeForm form) { return form == CodeForm::kNibble || form == CodeForm::kNibbleLeast; }
 inline constexpr int64_t panel_block_bytes(CodeForm form) {
-  return kQuantLanes * kQuantBlock / (is_nibble(form) ? 2 : 1);
+  return kQuantLanes * kQuantBlock / (form == CodeForm::kNibble ? 2 : 1);
 }
 
 // A weight in panels of 16 outputs, each its blocks one after another; K is filled up to whole blocks with any codes, N
@@ -34,8 +32,7 @@ struct CodePanels {
   CodeForm form = CodeForm::kByte;
   const uint8_t* codes = nullptr;
   const float* channel_scales = nullptr;  // kByte: [panels x 16]
-  const uint16_t* scales = nullptr;       // the others: bits of f16, [panels, blocks, 16]
-  const uint16_t* leasts = nullptr;       // kNibbleLeast, as scales
+  const uint16_t* scales = nullptr;       // kNibble: bits of f16, [panels, blocks, 16]
   int64_t num_blocks = 0;
 
   // From panel `panel` on.
@@ -47,8 +44,6 @@ float code_value(const CodePanels& panels, int64_t n, int64_t i);
 
 // Puts one block of output n into its place: codes[j] of its 32 values.
 void put_block(uint8_t* codes, CodeForm form, int64_t num_blocks, int64_t n, int64_t block, const uint8_t* values);
-// The codes that stand there.
-void get_block(uint8_t* values, const CodePanels& panels, int64_t n, int64_t block);
 
 float from_f16(uint16_t x);
 // Rounded to the nearest, ties to even.
@@ -76,9 +71,9 @@ void quant_row(const QuantRows& rows, int64_t row, const float* x, int64_t k);
 SEEKRL_KERNEL(quant_row);
 
 // C_MN = A_MK B_KN + bias_N for rows [row, row + m) of A and the first n outputs of B. With s the exact sum of the
-// products (c - 128 or 8, or c) a of a block: kByte: one chain of fma(s, scale_mb) over the blocks, then
-// fma(chain, scale_n, bias_n); the others: one chain of fma(s, scale_mb scale_nb), each followed by
-// fma(scale_mb sum_mb, least_nb) where there are leasts, then + bias_n. bias_N may be null, then nothing is added.
+// products (c - 128 or 8) a of a block: kByte: one chain of fma(s, scale_mb) over the blocks, then
+// fma(chain, scale_n, bias_n); kNibble: one chain of fma(s, scale_mb scale_nb), then + bias_n. bias_N may be null, then
+// nothing is added.
 // One thread; 2 M N K operations; reads B once for every 6 rows of A.
 namespace reference {
 void quant_matmul(float* c_MN, int64_t c_stride, const QuantRows& a_MK, int64_t row, const CodePanels& b_KN, int64_t m,

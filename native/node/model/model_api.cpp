@@ -86,7 +86,6 @@ model::DecoderConfig to_decoder_config(const Napi::Object& object) {
   config.num_kv_heads = integer_of(object, "numKvHeads");
   config.head_dim = integer_of(object, "headDim");
   config.rms_norm_eps = number_of(object, "rmsNormEps");
-  config.max_position = integer_of(object, "maxPosition");
   config.qkv_bias = bool_of(object, "qkvBias");
   config.qk_norm = bool_of(object, "qkNorm");
   config.attention_bias = bool_of(object, "attentionBias");

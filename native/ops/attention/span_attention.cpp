@@ -24,6 +24,7 @@
 #include "ops/attention/span_paths.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
+#include "ops/scratch.h"
 
 namespace seekrl::ops {
 
@@ -133,8 +134,9 @@ void attend_f32(const Call& call, const Round& round, const std::vector<Piece>& 
   const RoundKeys keys{call, round};
   claim_items(static_cast<int64_t>(pieces.size()), work, [&](int64_t item) {
     const Piece& piece = pieces[item];
-    kernels::attend(call.rows(piece), keys.source(piece), call.head_dim(), call.rule, call.log_sum_exp(piece),
-                    scratch(kernels::attend_scratch_floats(piece.most_keys(), call.head_dim())));
+    kernels::attend(
+        call.rows(piece), keys.source(piece), call.head_dim(), call.rule, call.log_sum_exp(piece),
+        scratch<float, Scratch::kScores>(kernels::attend_scratch_floats(piece.most_keys(), call.head_dim())));
   });
 }
 
@@ -142,9 +144,9 @@ void attend_bf16(const Call& call, const Round& round, const std::vector<Piece>&
   const PairedSpans keys = pair_spans(call.key_TKC, call.value_TKC, call.spans, round);
   claim_items(static_cast<int64_t>(pieces.size()), work, [&](int64_t item) {
     const Piece& piece = pieces[item];
-    kernels::attend_bf16(call.rows(piece), keys.source(piece.span, piece.key_head), call.head_dim(), call.rule,
-                         call.log_sum_exp(piece),
-                         scratch(kernels::attend_scratch_floats(piece.most_keys(), call.head_dim())));
+    kernels::attend_bf16(
+        call.rows(piece), keys.source(piece.span, piece.key_head), call.head_dim(), call.rule, call.log_sum_exp(piece),
+        scratch<float, Scratch::kScores>(kernels::attend_scratch_floats(piece.most_keys(), call.head_dim())));
   });
 }
 
@@ -188,8 +190,9 @@ Gradients backward_cpu(const Call& call, const at::Tensor& out_grad_THC) {
                                                      .query_grad = to.query_THC.mutable_data_ptr<float>() + offset,
                                                      .key_grad = keys.of(piece, to.key_TKC, key_paths),
                                                      .value_grad = keys.of(piece, to.value_TKC, value_paths)};
-      kernels::attend_backward(call.rows(piece), keys.source(piece), gradients, head_dim, call.rule,
-                               scratch(kernels::attend_backward_scratch_floats(piece.most_keys(), head_dim)));
+      kernels::attend_backward(
+          call.rows(piece), keys.source(piece), gradients, head_dim, call.rule,
+          scratch<float, Scratch::kScores>(kernels::attend_backward_scratch_floats(piece.most_keys(), head_dim)));
     });
     add_paths(to.key_TKC, key_paths, call.spans, round);
     add_paths(to.value_TKC, value_paths, call.spans, round);

@@ -9,8 +9,8 @@
 #include "kernels/isa.h"
 #include "kernels/products/bf16.h"
 #include "kernels/rows.h"
-#include "ops/kernel_path.h"
 #include "ops/parallel.h"
+#include "ops/scratch.h"
 
 namespace seekrl::ops {
 
@@ -67,7 +67,7 @@ const uint16_t* columns_of(uint16_t* columns, const Bf16Rows& rows, int num_help
   const int64_t stride = row_stride(rows.m);
   share_items(num_blocks(rows.k, kPanelColumns), num_helpers, rows.m * rows.k, [&](int64_t p) {
     const int64_t column = p * kPanelColumns, count = std::min(kPanelColumns, rows.k - column);
-    uint16_t* const panel = scratch<uint16_t, 1>(even(rows.m) * kPanelColumns);
+    uint16_t* const panel = scratch<uint16_t, Scratch::kPanel>(even(rows.m) * kPanelColumns);
     kernels::pair_rows(panel, rows.data + column, rows.stride, rows.m, count);
     kernels::unpair_columns(columns + column * stride, stride, panel, count, even(rows.m));
   });
@@ -77,7 +77,7 @@ const uint16_t* columns_of(uint16_t* columns, const Bf16Rows& rows, int num_help
 // The rows themselves, or, where K is odd, copies with a zero behind each.
 kernels::ValueRows even_rows(const kernels::ValueRows& rows, int64_t count, int64_t k) {
   if (k % 2 == 0) return rows;
-  uint16_t* const copies = scratch<uint16_t, 2>(count * even(k));
+  uint16_t* const copies = scratch<uint16_t, Scratch::kRows>(count * even(k));
   for (int64_t r = 0; r < count; ++r) {
     std::copy_n(rows.data + r * rows.stride, k, copies + r * even(k));
     copies[r * even(k) + k] = 0;
@@ -89,7 +89,7 @@ kernels::ValueRows even_rows(const kernels::ValueRows& rows, int64_t count, int6
 // rests in memory meanwhile is the same sum.
 void multiply_rows(float* y, int64_t y_stride, const kernels::ValueRows& x, const kernels::ValueRows& weight, int64_t m,
                    int64_t n, int64_t k, const float* bias) {
-  uint16_t* const panel = scratch<uint16_t, 1>(kPanelRows * kPanelColumns);
+  uint16_t* const panel = scratch<uint16_t, Scratch::kPanel>(kPanelRows * kPanelColumns);
   for (int64_t row = 0; row < m && bias != nullptr; ++row) std::copy_n(bias, n, y + row * y_stride);
   for (int64_t first = 0; first < k; first += kPanelRows) {
     const int64_t count = std::min(kPanelRows, k - first);
@@ -102,7 +102,7 @@ void multiply_rows(float* y, int64_t y_stride, const kernels::ValueRows& x, cons
 // Rows of the weight times 64 rows of x: y^T, turned.
 void multiply_panel(float* y, int64_t y_stride, const uint16_t* panel, const uint16_t* weight, const float* bias,
                     int64_t m, int64_t n, int64_t k, Activation activation) {
-  float* const turned = scratch<float, 1>(2 * kPanelColumns * kPanelColumns);
+  float* const turned = scratch<float, Scratch::kTurned>(2 * kPanelColumns * kPanelColumns);
   float* const block = turned + kPanelColumns * kPanelColumns;
   for (int64_t column = 0; column < n; ++column) {
     std::fill_n(turned + column * kPanelColumns, m, bias == nullptr ? 0.0f : bias[column]);
@@ -130,7 +130,7 @@ Bf16Rows rows_of(const at::Tensor& rounded, int64_t k) {
 }
 
 Bf16Rows round_rows(const float* x, int64_t x_stride, int64_t m, int64_t k, int num_helpers) {
-  uint16_t* const to = scratch<uint16_t, 0>(m * even(k));
+  uint16_t* const to = scratch<uint16_t, Scratch::kRounded>(m * even(k));
   round_into(to, x, x_stride, m, k, num_helpers);
   return {to, m, k, even(k)};
 }
@@ -169,7 +169,7 @@ void bf16_linear_by_panels(float* y_MN, int64_t y_stride, const Bf16Rows& x_MK, 
                            const float* bias_N, Activation activation, int num_helpers) {
   const int64_t m = x_MK.m, k = x_MK.k, num_panels = num_blocks(m, kPanelColumns);
   const uint16_t* const panels =
-      column_panels_of(scratch<uint16_t, 3>(num_panels * kPanelColumns * k), x_MK, num_helpers);
+      column_panels_of(scratch<uint16_t, Scratch::kPanels>(num_panels * kPanelColumns * k), x_MK, num_helpers);
   // An item's rows of the weight are read from memory once, for all panels.
   share_items(num_blocks(n, kPanelColumns), num_helpers, std::max<int64_t>(m, 8) * n * k, [&](int64_t item) {
     const int64_t column = item * kPanelColumns, width = std::min(kPanelColumns, n - column);
@@ -188,7 +188,7 @@ void bf16_input_grad(float* x_grad_MK, const Bf16Rows& y_grad_MN, const uint16_t
   share_items(num_panels * num_blocks(m, kRowsAtOnce), num_helpers, m * n * k, [&](int64_t item) {
     const int64_t row = item / num_panels * kRowsAtOnce, column = item % num_panels * kPanelColumns;
     const int64_t columns = std::min(kPanelColumns, k - column);
-    uint16_t* const panel = scratch<uint16_t, 1>(kPanelRows * kPanelColumns);
+    uint16_t* const panel = scratch<uint16_t, Scratch::kPanel>(kPanelRows * kPanelColumns);
     for (int64_t first = 0; first < n; first += kPanelRows) {
       const int64_t count = std::min(kPanelRows, n - first);
       kernels::pair_rows(panel, weight_NK + first * k + column, k, count, columns);
@@ -202,9 +202,9 @@ void bf16_input_grad(float* x_grad_MK, const Bf16Rows& y_grad_MN, const uint16_t
 void bf16_weight_grad(float* weight_grad_NK, const Bf16Rows& y_grad_MN, const Bf16Rows& x_MK, int num_helpers) {
   const int64_t m = x_MK.m, n = y_grad_MN.k, k = x_MK.k, depth = even(m), stride = row_stride(m);
   const int64_t num_rows = num_blocks(n, kPanelColumns), num_columns = num_blocks(k, kPanelColumns);
-  const uint16_t* const rows = columns_of(scratch<uint16_t, 2>(n * stride), y_grad_MN, num_helpers);
+  const uint16_t* const rows = columns_of(scratch<uint16_t, Scratch::kRows>(n * stride), y_grad_MN, num_helpers);
   const uint16_t* const panels =
-      panels_of(scratch<uint16_t, 3>(num_columns * kPanelColumns * depth), x_MK, num_helpers);
+      panels_of(scratch<uint16_t, Scratch::kPanels>(num_columns * kPanelColumns * depth), x_MK, num_helpers);
   share_items(num_rows * num_columns, num_helpers, m * n * k, [&](int64_t item) {
     const int64_t row = item / num_columns * kPanelColumns, column = item % num_columns * kPanelColumns;
     kernels::pair_matmul(weight_grad_NK + row * k + column, k, {rows + row * stride, stride}, panels + column * depth,

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "ops/kernel_path.h"
 #include "ops/parallel.h"
+#include "ops/scratch.h"
 
 namespace seekrl::ops {
 
@@ -33,7 +33,8 @@ void parallel_matmul(float* c_MN, int64_t c_stride, const kernels::MatrixView& a
                     {a_MK.data + row * a_MK.row_stride, a_MK.row_stride, a_MK.column_stride},
                     {b_KN.data + column * b_KN.column_stride, b_KN.row_stride, b_KN.column_stride},
                     std::min(rows, m - row), std::min(kPanelColumns, n - column), k, start,
-                    bias_N == nullptr ? nullptr : bias_N + column, scratch(kernels::kMatmulScratchFloats));
+                    bias_N == nullptr ? nullptr : bias_N + column,
+                    scratch<float, Scratch::kPanel>(kernels::kMatmulScratchFloats));
   });
 }
 

@@ -12,6 +12,7 @@
 #include "kernels/rows.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
+#include "ops/scratch.h"
 
 namespace seekrl::ops {
 
@@ -55,12 +56,12 @@ void multiply_item(float* y, int64_t y_stride, const kernels::QuantRows& x_MK, c
   for (int64_t r = 0; r < item.num_rows; ++r) kernels::gelu(y + r * y_stride, y + r * y_stride, item.width);
 }
 
-// Room for M rows in the calling thread's memory; `slot` tells apart what is there at once.
-template <int slot>
+// Room for M rows in the calling thread's memory.
+template <Scratch name>
 kernels::QuantRows room_for_rows(int64_t m, int64_t k) {
   const int64_t blocks = kernels::num_quant_blocks(k);
-  return {scratch<int8_t, slot>(m * blocks * kernels::kQuantBlock), scratch<float, 10 + slot>(m * blocks),
-          scratch<int32_t, slot>(m * blocks), blocks};
+  return {scratch<int8_t, name>(m * blocks * kernels::kQuantBlock), scratch<float, name>(m * blocks),
+          scratch<int32_t, name>(m * blocks), blocks};
 }
 
 void nf4_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& weight, const float* bias_N) {
@@ -69,7 +70,7 @@ void nf4_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight& w
   const int64_t columns = std::clamp<int64_t>(65536 / k / 16 * 16, 16, 256);
   share_items(num_items(n, columns), atens_helpers(), std::max<int64_t>(m, 8) * n * k, [&](int64_t item) {
     const int64_t column = item * columns, width = std::min(columns, n - column);
-    uint16_t* const rows = scratch<uint16_t, 7>(columns * k);
+    uint16_t* const rows = scratch<uint16_t, Scratch::kWeight>(columns * k);
     weight.rows_to_bf16(rows, column, width);
     bf16_linear(y_MN + column, n, x, rows, width, bias_N == nullptr ? nullptr : bias_N + column, Activation::kNone, 0);
   });
@@ -109,7 +110,7 @@ class QuantLinearFunction : public torch::autograd::Function<QuantLinearFunction
 }  // namespace
 
 kernels::QuantRows quant_rows(const float* x, int64_t x_stride, int64_t m, int64_t k, int num_helpers) {
-  const kernels::QuantRows rows = room_for_rows<0>(m, k);
+  const kernels::QuantRows rows = room_for_rows<Scratch::kRounded>(m, k);
   constexpr int64_t kRows = 16;
   share_items(num_items(m, kRows), num_helpers, m * k, [&](int64_t item) {
     for (int64_t row = item * kRows; row < std::min(m, (item + 1) * kRows); ++row) {
@@ -128,9 +129,9 @@ void code_linear(float* y_MN, int64_t y_stride, const kernels::QuantRows& x_MK, 
 
 kernels::QuantRows code_rows(const kernels::QuantRows& x_MK, int64_t m, const QuantWeight& weight, const float* bias_N,
                              Activation activation, int num_helpers) {
-  const kernels::QuantRows rows = room_for_rows<1>(m, weight.n());
+  const kernels::QuantRows rows = room_for_rows<Scratch::kBetween>(m, weight.n());
   share_code_items(m, weight, num_helpers, [&](const CodeItem& item) {
-    float* const y = scratch<float, 9>(item.num_rows * item.width);
+    float* const y = scratch<float, Scratch::kTile>(item.num_rows * item.width);
     multiply_item(y, item.width, x_MK, item, weight, bias_N, activation);
     const kernels::QuantRows to = rows.at(item.column / kernels::kQuantBlock);
     for (int64_t r = 0; r < item.num_rows; ++r) kernels::quant_row(to, item.row + r, y + r * item.width, item.width);
@@ -150,8 +151,8 @@ void quant_input_grad(float* x_grad_MK, const float* y_grad_MN, int64_t m, const
   const int64_t n = weight.n(), k = weight.k();
   // 8 MB of bf16 at once.
   const int64_t rows = std::clamp<int64_t>((int64_t{1} << 22) / k / 2 * 2, 2, n + 1);
-  uint16_t* const values = scratch<uint16_t, 6>(rows * k);
-  float* const part = n > rows ? scratch<float, 6>(m * k) : nullptr;
+  uint16_t* const values = scratch<uint16_t, Scratch::kWeight>(rows * k);
+  float* const part = n > rows ? scratch<float, Scratch::kPart>(m * k) : nullptr;
   const Bf16Rows y_grad = round_rows(y_grad_MN, n, m, n, atens_helpers());
   for (int64_t first = 0; first < n; first += rows) {
     const int64_t count = std::min(rows, n - first);

@@ -9,9 +9,10 @@
 #include <array>
 
 #include "base/error.h"
+#include "kernels/dynamic_map.h"
 #include "kernels/products/bf16.h"
-#include "ops/kernel_path.h"
 #include "ops/parallel.h"
+#include "ops/scratch.h"
 
 namespace seekrl::ops {
 
@@ -22,34 +23,17 @@ using kernels::CodeForm;
 // Absmaxes that share a scale.
 constexpr int64_t kAbsmaxBlock = 256;
 
-CodeForm form_of(QuantKind kind) {
-  if (kind == QuantKind::kInt8) return CodeForm::kByte;
-  if (kind == QuantKind::kInt8Blocks) return CodeForm::kByteBlock;
-  return kind == QuantKind::kInt4 ? CodeForm::kNibble : CodeForm::kNibbleLeast;
-}
+// Of all kinds but kNf4.
+CodeForm form_of(QuantKind kind) { return kind == QuantKind::kInt8 ? CodeForm::kByte : CodeForm::kNibble; }
 
 at::Tensor zeros(at::IntArrayRef shape, at::ScalarType dtype) {
   return at::zeros(shape, at::device(at::kCPU).dtype(dtype));
 }
 
-// As torch.linspace and bitsandbytes' create_dynamic_map take them, in f32: seven decades, of 1, 2, 4 to 64 levels each
-// way.
+// The numbers of the map in ascending order.
 std::array<float, 256> absmax_levels() {
-  std::array<float, 256> levels = {0.0f, 1.0f};
-  size_t count = 2;
-  for (int decade = 0; decade < 7; ++decade) {
-    const int steps = 1 << decade;
-    const float step = 0.9f / static_cast<float>(steps);
-    const auto boundary = [&](int i) {
-      return i <= steps / 2 ? 0.1f + step * static_cast<float>(i) : 1.0f - step * static_cast<float>(steps - i);
-    };
-    const float power[] = {1e-6f, 1e-5f, 1e-4f, 1e-3f, 1e-2f, 1e-1f, 1.0f};
-    for (int i = 0; i < steps; ++i) {
-      const float level = power[decade] * ((boundary(i) + boundary(i + 1)) / 2.0f);
-      levels[count++] = level;
-      levels[count++] = -level;
-    }
-  }
+  std::array<float, 256> levels;
+  std::copy_n(kernels::signed_map().decoded, levels.size(), levels.begin());
   std::sort(levels.begin(), levels.end());
   return levels;
 }
@@ -85,18 +69,11 @@ QuantWeight::QuantWeight(QuantKind kind, int64_t n, int64_t k) : kind_(kind), n_
     return;
   }
   parts_.push_back({"scales", zeros({panels, blocks, kernels::kQuantLanes}, at::kHalf)});
-  if (form == CodeForm::kNibbleLeast) parts_.push_back({"leasts", zeros(parts_[1].value.sizes(), at::kHalf)});
 }
 
 template <class Element>
 Element* QuantWeight::data(size_t part) const {
   return static_cast<Element*>(parts_[part].value.mutable_data_ptr());
-}
-
-int64_t QuantWeight::num_bytes() const {
-  int64_t bytes = 0;
-  for (const Part& part : parts_) bytes += static_cast<int64_t>(part.value.nbytes());
-  return bytes;
 }
 
 kernels::CodePanels QuantWeight::panels() const {
@@ -109,16 +86,14 @@ kernels::CodePanels QuantWeight::panels() const {
   } else {
     panels.scales = data<uint16_t>(1);
   }
-  if (panels.form == CodeForm::kNibbleLeast) panels.leasts = data<uint16_t>(2);
   return panels;
 }
 
-void QuantWeight::put_block(int64_t n, int64_t block, const uint8_t* codes, uint16_t scale, uint16_t least) {
+void QuantWeight::put_block(int64_t n, int64_t block, const uint8_t* codes, uint16_t scale) {
   const int64_t blocks = kernels::num_quant_blocks(k_);
   const int64_t place = (n / kernels::kQuantLanes * blocks + block) * kernels::kQuantLanes + n % kernels::kQuantLanes;
   kernels::put_block(data<uint8_t>(0), form_of(kind_), blocks, n, block, codes);
   data<uint16_t>(1)[place] = scale;
-  if (kind_ == QuantKind::kInt4Leasts) data<uint16_t>(2)[place] = least;
 }
 
 void QuantWeight::rows_to_bf16(uint16_t* to, int64_t first, int64_t count) const {
@@ -130,7 +105,7 @@ void QuantWeight::rows_to_bf16(uint16_t* to, int64_t first, int64_t count) const
   const int64_t blocks = kernels::num_nf4_blocks(k_);
   const uint8_t *codes = data<uint8_t>(0), *absmax = data<uint8_t>(1);
   const float *scales = data<float>(2), *levels = nf4_absmax_levels(), mean = data<float>(3)[0];
-  float* const found = scratch<float, 8>(blocks);
+  float* const found = scratch<float, Scratch::kAbsmax>(blocks);
   for (int64_t row = first; row < first + count; ++row) {
     for (int64_t i = row * blocks; i < (row + 1) * blocks; ++i) {
       const float deviation = levels[absmax[i]] * scales[i / kAbsmaxBlock];
@@ -148,7 +123,7 @@ at::Tensor QuantWeight::to_float() const {
       for (int64_t i = 0; i < k_; ++i) to[row * k_ + i] = kernels::code_value(panels(), row, i);
       return;
     }
-    uint16_t* const values = scratch<uint16_t, 9>(k_);
+    uint16_t* const values = scratch<uint16_t, Scratch::kRows>(k_);
     rows_to_bf16(values, row, 1);
     for (int64_t i = 0; i < k_; ++i) to[row * k_ + i] = kernels::from_bf16(values[i]);
   });

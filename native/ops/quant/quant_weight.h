@@ -13,8 +13,8 @@
 namespace seekrl::ops {
 
 // kInt8: one scale an output. kInt4: one scale for 32 values along k (GGUF's Q4_0). kNf4: QLoRA's levels times an
-// absmax for 64 values, itself in 8 bits. kInt8Blocks and kInt4Leasts are GGUF's Q8_0 and Q4_1.
-enum class QuantKind { kInt8, kInt4, kNf4, kInt8Blocks, kInt4Leasts };
+// absmax for 64 values, itself in 8 bits.
+enum class QuantKind { kInt8, kInt4, kNf4 };
 
 // ERR_ARGUMENT unless it is int8, int4 or nf4.
 QuantKind to_quant_kind(const std::string& name);
@@ -36,7 +36,6 @@ class QuantWeight {
   QuantKind kind() const { return kind_; }
   int64_t n() const { return n_; }
   int64_t k() const { return k_; }
-  int64_t num_bytes() const;
 
   // codes, then what scales them.
   const std::vector<Part>& parts() const { return parts_; }
@@ -44,7 +43,7 @@ class QuantWeight {
   // Of all kinds but kNf4.
   kernels::CodePanels panels() const;
   // One block of output n, of a kind with blocks: codes[j] of its 32 values, bits of f16.
-  void put_block(int64_t n, int64_t block, const uint8_t* codes, uint16_t scale, uint16_t least = 0);
+  void put_block(int64_t n, int64_t block, const uint8_t* codes, uint16_t scale);
 
   // Rows [first, first + count) as bf16, K values each, one after another. One thread.
   void rows_to_bf16(uint16_t* to, int64_t first, int64_t count) const;
@@ -63,7 +62,7 @@ class QuantWeight {
 // Reads rows [first, first + count) of a weight as f32; from several threads at once.
 using RowReader = std::function<void(float* rows, int64_t first, int64_t count)>;
 
-// Fills a weight of kInt8, kInt4 or kNf4, a few rows at a time:
+// Fills a weight, a few rows at a time:
 // - kInt8: scale = max |row| / 127, code = 128 + round(x 127 / max |row|), ties to even;
 // - kInt4: of each 32 values the one furthest from zero becomes -8: scale = it / -8, code = min(15, floor(x / scale
 // + 8.5)),

@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "kernels/products/bf16.h"
-#include "ops/kernel_path.h"
 #include "ops/parallel.h"
 #include "ops/quant/quant_weight.h"
+#include "ops/scratch.h"
 
 namespace seekrl::ops {
 
@@ -126,14 +126,12 @@ void set_absmaxes(const QuantWeight& weight, std::vector<float>& absmaxes) {
 void quantise(QuantWeight& weight, const RowReader& read) {
   const QuantKind kind = weight.kind();
   const int64_t n = weight.n(), k = weight.k();
-  require(kind != QuantKind::kInt8Blocks && kind != QuantKind::kInt4Leasts, ErrorCode::kArgument,
-          "quantise: expected int8, int4 or nf4");
   const int64_t nf4_blocks = kernels::num_nf4_blocks(k);
   std::vector<float> absmaxes(kind == QuantKind::kNf4 ? static_cast<size_t>(n * nf4_blocks) : 0);
   auto* codes = static_cast<uint8_t*>(weight.parts()[0].value.mutable_data_ptr());
   claim_items((n + kRowsAtOnce - 1) / kRowsAtOnce, n * k * 4, [&](int64_t item) {
     const int64_t first = item * kRowsAtOnce, count = std::min(kRowsAtOnce, n - first);
-    float* const rows = scratch<float, 8>(kRowsAtOnce * k);
+    float* const rows = scratch<float, Scratch::kWeight>(kRowsAtOnce * k);
     read(rows, first, count);
     for (int64_t i = 0; i < count; ++i) {
       const float* x = rows + i * k;

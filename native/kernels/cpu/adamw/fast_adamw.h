@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kernels/adamw.h"
-#include "kernels/cpu/adamw/dynamic_map.h"
 #include "kernels/cpu/lanes.h"
+#include "kernels/dynamic_map.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
 

@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "kernels/adamw.h"
-#include "kernels/cpu/adamw/dynamic_map.h"
+#include "kernels/dynamic_map.h"
 
 namespace seekrl::kernels::reference {
 

@@ -32,14 +32,14 @@ inline Ints broadcast_group(const int8_t* values) { return {_mm512_set1_epi32(gr
 // Codes are multiplied as they stand, without a sign: what their offset adds is taken away first.
 template <CodeForm kForm>
 inline Ints first_sum(int32_t sum_of_values) {
-  constexpr int kOffset = kForm == CodeForm::kNibble ? 8 : kForm == CodeForm::kNibbleLeast ? 0 : 128;
+  constexpr int kOffset = kForm == CodeForm::kNibble ? 8 : 128;
   return {_mm512_set1_epi32(-kOffset * sum_of_values)};
 }
 
 // Groups 2 i and 2 i + 1 of a block.
 template <CodeForm kForm>
 inline void load_groups(Codes& low, Codes& high, const uint8_t* block, int i) {
-  if constexpr (is_nibble(kForm)) {
+  if constexpr (kForm == CodeForm::kNibble) {
     const __m512i both = _mm512_loadu_si512(block + 64 * i), mask = _mm512_set1_epi8(15);
     low.all = _mm512_and_si512(both, mask);
     high.all = _mm512_and_si512(_mm512_srli_epi16(both, 4), mask);
@@ -137,7 +137,6 @@ inline Ints first_sum(int32_t /*sum_of_values*/) {
 
 template <CodeForm kForm>
 inline __m256i centred(__m256i codes) {
-  if constexpr (kForm == CodeForm::kNibbleLeast) return codes;
   if constexpr (kForm == CodeForm::kNibble) return _mm256_sub_epi8(codes, _mm256_set1_epi8(8));
   return _mm256_xor_si256(codes, _mm256_set1_epi8(-128));
 }
@@ -145,7 +144,7 @@ inline __m256i centred(__m256i codes) {
 template <CodeForm kForm>
 inline void load_groups(Codes& low, Codes& high, const uint8_t* block, int i) {
   const auto load = [](const uint8_t* from) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)); };
-  if constexpr (is_nibble(kForm)) {
+  if constexpr (kForm == CodeForm::kNibble) {
     const __m256i mask = _mm256_set1_epi8(15), first = load(block + 64 * i), second = load(block + 64 * i + 32);
     low = {centred<kForm>(_mm256_and_si256(first, mask)), centred<kForm>(_mm256_and_si256(second, mask))};
     high = {centred<kForm>(_mm256_and_si256(_mm256_srli_epi16(first, 4), mask)),

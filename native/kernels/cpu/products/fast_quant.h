@@ -63,9 +63,8 @@ inline void quant_tile(Lanes (&chains)[kRows][kPanels], const QuantRows& of, int
     add_block<kForm, kRows, kPanels>(sums, a, codes, block);
     for (int p = 0; p < kPanels; ++p) {
       const int64_t place = (p * num_blocks + block) * kQuantLanes;
-      Lanes scale, least;
-      if constexpr (kForm != CodeForm::kByte) scale = load_f16(b.scales + place);
-      if constexpr (kForm == CodeForm::kNibbleLeast) least = load_f16(b.leasts + place);
+      Lanes scale;
+      if constexpr (kForm == CodeForm::kNibble) scale = load_f16(b.scales + place);
       for (int r = 0; r < kRows; ++r) {
         const int64_t at = (row + r) * num_blocks + block;
         const Lanes row_scale = broadcast(of.scales[at]), sum = to_floats(sums[r][p]);
@@ -73,10 +72,6 @@ inline void quant_tile(Lanes (&chains)[kRows][kPanels], const QuantRows& of, int
           chains[r][p] = fma(sum, row_scale, chains[r][p]);
         } else {
           chains[r][p] = fma(sum, row_scale * scale, chains[r][p]);
-        }
-        if constexpr (kForm == CodeForm::kNibbleLeast) {
-          const float total = of.scales[at] * static_cast<float>(of.sums[at]);
-          chains[r][p] = fma(broadcast(total), least, chains[r][p]);
         }
       }
     }
@@ -143,33 +138,27 @@ inline void quant_form(float* c, int64_t c_stride, const QuantRows& a, int64_t r
 
 inline void quant_matmul(float* c_MN, int64_t c_stride, const QuantRows& a_MK, int64_t row, const CodePanels& b_KN,
                          int64_t m, int64_t n, const float* bias_N) {
-  switch (b_KN.form) {
-    case CodeForm::kByte: return quant_form<CodeForm::kByte>(c_MN, c_stride, a_MK, row, b_KN, m, n, bias_N);
-    case CodeForm::kByteBlock: return quant_form<CodeForm::kByteBlock>(c_MN, c_stride, a_MK, row, b_KN, m, n, bias_N);
-    case CodeForm::kNibble: return quant_form<CodeForm::kNibble>(c_MN, c_stride, a_MK, row, b_KN, m, n, bias_N);
-    case CodeForm::kNibbleLeast:
-      return quant_form<CodeForm::kNibbleLeast>(c_MN, c_stride, a_MK, row, b_KN, m, n, bias_N);
+  if (b_KN.form == CodeForm::kByte) {
+    return quant_form<CodeForm::kByte>(c_MN, c_stride, a_MK, row, b_KN, m, n, bias_N);
   }
+  quant_form<CodeForm::kNibble>(c_MN, c_stride, a_MK, row, b_KN, m, n, bias_N);
 }
 
 inline void codes_to_bf16(uint16_t* to, const CodePanels& panels, int64_t n, int64_t k) {
   const CodePanels from = panels.at(n / kQuantLanes);
   const int64_t lane = n % kQuantLanes, bytes = panel_block_bytes(panels.form);
-  const bool has_leasts = panels.form == CodeForm::kNibbleLeast;
-  const float offset = is_nibble(panels.form) ? (has_leasts ? 0.0f : 8.0f) : 128.0f;
-  float scale = panels.form == CodeForm::kByte ? from.channel_scales[lane] : 0, least = 0;
+  const bool is_nibble = panels.form == CodeForm::kNibble;
+  const float offset = is_nibble ? 8.0f : 128.0f;
+  float scale = is_nibble ? 0 : from.channel_scales[lane];
   for (int64_t block = 0; block < panels.num_blocks; ++block) {
     const int64_t count = k - block * kQuantBlock, place = block * kQuantLanes + lane;
-    if (panels.form != CodeForm::kByte) scale = from_f16(from.scales[place]);
-    if (has_leasts) least = from_f16(from.leasts[place]);
+    if (is_nibble) scale = from_f16(from.scales[place]);
     alignas(64) uint8_t codes[kQuantBlock];
-    gather_codes(codes, from.codes + block * bytes + 4 * lane, is_nibble(panels.form));
+    gather_codes(codes, from.codes + block * bytes + 4 * lane, is_nibble);
     uint16_t last[kQuantBlock];
     uint16_t* const target = count < kQuantBlock ? last : to + block * kQuantBlock;
     for (int64_t i = 0; i < kQuantBlock; i += kLanes) {
-      const Lanes centred = load_bytes(codes + i) - broadcast(offset);
-      const Lanes value = has_leasts ? fma(centred, broadcast(scale), broadcast(least)) : centred * broadcast(scale);
-      store_bf16(target + i, value);
+      store_bf16(target + i, (load_bytes(codes + i) - broadcast(offset)) * broadcast(scale));
     }
     if (count < kQuantBlock) std::memcpy(to + block * kQuantBlock, last, static_cast<size_t>(count) * sizeof(uint16_t));
   }

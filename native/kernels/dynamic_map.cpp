@@ -1,8 +1,9 @@
-// The map's values by bitsandbytes' rule (functional.py, create_dynamic_map), and the table of its look-up.
-#include "kernels/cpu/adamw/dynamic_map.h"
+// The map's values by bitsandbytes' rule (functional.py, create_dynamic_map), and the table of its look-up. As torch's
+// linspace has it, all is f32, and the upper half of a decade is counted from its end.
+#include "kernels/dynamic_map.h"
 
 #include <bit>
-#include <cmath>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
@@ -10,17 +11,19 @@ namespace seekrl::kernels {
 
 namespace {
 
-constexpr int kDecades = 7;
+constexpr float kPowers[] = {1e-6f, 1e-5f, 1e-4f, 1e-3f, 1e-2f, 1e-1f, 1.0f};
 
 // Decade i, up to 10^(i - 6), has the middles of first << i equal parts of its [0.1, 1].
 std::vector<float> magnitudes(int first) {
   std::vector<float> values = {0.0f};
-  for (int decade = 0; decade < kDecades; ++decade) {
-    const int parts = first << decade;
-    for (int part = 0; part < parts; ++part) {
-      const double middle = 0.1 + 0.9 * (part + 0.5) / parts;
-      values.push_back(static_cast<float>(middle * std::pow(10.0, decade - kDecades + 1)));
-    }
+  int parts = first;
+  for (const float power : kPowers) {
+    const float step = 0.9f / static_cast<float>(parts);
+    const auto boundary = [&](int i) {
+      return i <= parts / 2 ? 0.1f + step * static_cast<float>(i) : 1.0f - step * static_cast<float>(parts - i);
+    };
+    for (int part = 0; part < parts; ++part) values.push_back(power * ((boundary(part) + boundary(part + 1)) / 2.0f));
+    parts *= 2;
   }
   values.push_back(1.0f);
   return values;
@@ -29,7 +32,7 @@ std::vector<float> magnitudes(int first) {
 DynamicMap make_map(int first, bool has_sign) {
   DynamicMap map;
   const std::vector<float> values = magnitudes(first);
-  for (size_t i = 0; i < values.size(); ++i) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
     const bool is_last = i + 1 == values.size();
     map.middles[i] = is_last ? std::numeric_limits<float>::infinity() : (values[i] + values[i + 1]) * 0.5f;
     map.decoded[i] = values[i];
