@@ -107,18 +107,20 @@ test("the deadline holds over all attempts", async () => {
   const { code, message } = await failure(ask(server, { retries: 50, deadlineMs: 700 })(["q"], { topK: 1 }));
   assert.equal(code, "ERR_REMOTE");
   assert.match(message, /no answer within 700 ms|no whole answer/);
-  assert.ok(performance.now() - started < 4000);
+  assert.ok(performance.now() - started < 30_000);
 });
 
 test("the caller's signal ends a request at once, also one that waits to be sent again", async () => {
   await using server = await startFaultServer(retrieveReply);
-  for (const behaviour of ["hang", { status: 503, headers: { "retry-after": "5" } }] as const) {
+  for (const behaviour of ["hang", { status: 503, headers: { "retry-after": "20" } }] as const) {
     server.otherwise = behaviour;
     const started = performance.now();
     const signal = AbortSignal.timeout(100);
-    const { code } = await failure(ask(server, { timeoutMs: 5000 })(["q"], { topK: 1, signal }));
+    const { code } = await failure(
+      ask(server, { timeoutMs: 60_000, deadlineMs: 120_000 })(["q"], { topK: 1, signal }),
+    );
     assert.equal(code, "ERR_ABORTED");
-    assert.ok(performance.now() - started < 2000);
+    assert.ok(performance.now() - started < 15_000);
   }
   const asked = server.asked.length;
   await failure(ask(server)(["q"], { topK: 1, signal: AbortSignal.abort() }));

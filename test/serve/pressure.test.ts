@@ -63,12 +63,12 @@ test("a search that takes too long is a 504, and no longer searched for", async 
 test("a slow query of one client does not hold up the others", async (t) => {
   const search = slowSearch(1);
   const server = await served(t, { search, limits: { timeoutMs: 4000 } });
-  const stuck = post(server, "/retrieve", { queries: ["stuck"] });
+  let isAnswered = false;
+  const stuck = post(server, "/retrieve", { queries: ["stuck"] }).finally(() => (isAnswered = true));
   while (search.signals.length === 0) await sleep(1);
-  const started = performance.now();
   for (let i = 0; i < 5; i += 1)
     assert.equal((await post(server, "/retrieve", { queries: [`${i}`] })).status, 200);
-  assert.ok(performance.now() - started < 3000, `${performance.now() - started} ms`);
+  assert.equal(isAnswered, false);
   assert.equal((await stuck).status, 504);
 });
 

@@ -7,6 +7,7 @@ import { calculatorTool } from "../../lib/tools/built-in/calculator.ts";
 import { functionLines, parseJsonCall } from "../../lib/tools/json-calls.ts";
 import { toolBox } from "../../lib/tools/tool-box.ts";
 import { randomFrom } from "../dice.ts";
+import { processorMs } from "../processor-time.ts";
 
 const { parse } = toolFormat([calculatorTool()]);
 const call = (name: string, input: object) =>
@@ -65,11 +66,12 @@ test("hostile texts are read in linear time", () => {
     `<tool_call>${'{"a":'.repeat(times)}</tool_call>`,
   ];
   for (const text of hostile) {
-    const started = performance.now();
-    const action = parse(text, {});
-    if (action.kind === "search") action.queries.map(parseJsonCall);
-    parseBracketCalls(text);
-    assert.ok(performance.now() - started < 5000, text.slice(0, 20));
+    const spent = processorMs(() => {
+      const action = parse(text, {});
+      if (action.kind === "search") action.queries.map(parseJsonCall);
+      parseBracketCalls(text);
+    });
+    assert.ok(spent < 5000, text.slice(0, 20));
   }
 });
 

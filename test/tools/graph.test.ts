@@ -10,6 +10,7 @@ import type { Triple } from "../../lib/tools/built-in/triple.ts";
 import { TripleStore } from "../../lib/tools/built-in/triples.ts";
 import { toolBox } from "../../lib/tools/tool-box.ts";
 import { randomFrom } from "../dice.ts";
+import { processorMs } from "../processor-time.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
@@ -105,12 +106,13 @@ test("a look for paths is bounded on a dense graph", async () => {
   );
   const far = { head: "n0", relation: "beside", tail: "x" };
   const store = await TripleStore.of([...triples, far, { head: "y", relation: "beside", tail: "z" }]);
-  const started = performance.now();
-  assert.equal(store.paths("x", "n1").length, 1);
-  assert.deepEqual(store.paths("x", "z"), []);
-  assert.deepEqual(store.paths("x", "n1", { maxVisited: 2 }), []);
-  assert.deepEqual(store.paths("x", "n1", { maxHops: 1 }), []);
-  assert.ok(performance.now() - started < 5000);
+  const spent = processorMs(() => {
+    assert.equal(store.paths("x", "n1").length, 1);
+    assert.deepEqual(store.paths("x", "z"), []);
+    assert.deepEqual(store.paths("x", "n1", { maxVisited: 2 }), []);
+    assert.deepEqual(store.paths("x", "n1", { maxHops: 1 }), []);
+  });
+  assert.ok(spent < 5000, `${spent} ms`);
 });
 
 test("the tool answers with facts and paths, and helps with names that it does not know", async () => {
