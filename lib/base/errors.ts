@@ -43,6 +43,20 @@ export class SeekError extends Error {
 }
 
 /**
+ * The error of a file that holds something else than it should.
+ *
+ * @param from - names the file
+ */
+export function formatError(from: string, message: string): SeekError {
+  return new SeekError("ERR_FORMAT", `${from}: ${message}`);
+}
+
+/** @throws ERR_FORMAT, as {@link formatError} words it, unless it holds */
+export function expectFormat(holds: boolean, from: string, message: string): asserts holds {
+  if (!holds) throw formatError(from, message);
+}
+
+/**
  * Ends work that nobody waits for any more; the reason given to `abort()` becomes the cause.
  *
  * @param signal - the caller's

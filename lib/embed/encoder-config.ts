@@ -1,6 +1,6 @@
 /** An encoder's shape and the names of its weights, read from Hugging Face's config.json. */
 import type { NativeStoredTensor } from "../base/addon/models.ts";
-import { SeekError } from "../base/errors.ts";
+import { expectFormat } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { parsed } from "../base/parsed.ts";
 import type { DecoderConfig } from "../model/config/config.ts";
@@ -66,10 +66,6 @@ const decoderNames: Readonly<Record<string, string>> = {
   qwen2: "Qwen2ForCausalLM",
   qwen3: "Qwen3ForCausalLM",
 };
-
-function expectFormat(holds: boolean, from: string, message: string): asserts holds {
-  if (!holds) throw new SeekError("ERR_FORMAT", `${from}: ${message}`);
-}
 
 function parseEncoder(
   json: unknown,

@@ -1,7 +1,7 @@
 /** The header of safetensors files: where each tensor's bytes lie. Format: github.com/huggingface/safetensors. */
 import { open } from "node:fs/promises";
 import type { NativeStoredTensor } from "../base/addon/models.ts";
-import { SeekError } from "../base/errors.ts";
+import { formatError, SeekError } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { parsed } from "../base/parsed.ts";
 
@@ -26,10 +26,6 @@ const tensorEntry = lazySchema((z) =>
 const header = lazySchema((z) => z.record(z.string(), z.unknown()));
 const metadata = lazySchema((z) => z.record(z.string(), z.string()));
 
-function wrong(path: string, message: string): SeekError {
-  return new SeekError("ERR_FORMAT", `${path}: ${message}`);
-}
-
 interface RawHeader {
   readonly bytes: Buffer;
   /** Where the tensors' bytes begin. */
@@ -45,16 +41,17 @@ async function readHeaderBytes(path: string): Promise<RawHeader> {
     const found = await file.stat();
     if (found.isDirectory()) throw new SeekError("ERR_IO", `${path}: expected a file, got a folder`);
     const fileBytes = found.size;
-    if (fileBytes < 8) throw wrong(path, `expected a header length of 8 bytes, the file has ${fileBytes}`);
+    if (fileBytes < 8)
+      throw formatError(path, `expected a header length of 8 bytes, the file has ${fileBytes}`);
     const length = Buffer.alloc(8);
     await file.read(length, 0, 8, 0);
     const headerBytes = length.readBigUInt64LE();
     if (headerBytes > maxHeaderBytes) {
-      throw wrong(path, `header: expected at most ${maxHeaderBytes} bytes, got ${headerBytes}`);
+      throw formatError(path, `header: expected at most ${maxHeaderBytes} bytes, got ${headerBytes}`);
     }
     const dataStart = 8 + Number(headerBytes);
     if (dataStart > fileBytes) {
-      throw wrong(path, `header: ${headerBytes} bytes do not fit the file's ${fileBytes}`);
+      throw formatError(path, `header: ${headerBytes} bytes do not fit the file's ${fileBytes}`);
     }
     const bytes = Buffer.alloc(Number(headerBytes));
     await file.read(bytes, 0, bytes.length, 8);
@@ -101,9 +98,9 @@ function parseHeader(bytes: Uint8Array, path: string): Record<string, unknown> {
     throw new SeekError("ERR_FORMAT", `${path}: header: not JSON in UTF-8`, { cause });
   }
   const repeated = repeatedKey(text);
-  if (repeated !== undefined) throw wrong(path, `header: ${repeated} stands twice`);
+  if (repeated !== undefined) throw formatError(path, `header: ${repeated} stands twice`);
   const result = header().safeParse(json);
-  if (!result.success || Array.isArray(json)) throw wrong(path, "header: expected a JSON object");
+  if (!result.success || Array.isArray(json)) throw formatError(path, "header: expected a JSON object");
   return result.data;
 }
 
@@ -126,12 +123,12 @@ function placeTensor(name: string, entry: unknown, path: string, dataStart: numb
   const { dtype, shape, data_offsets } = parsed(tensorEntry(), entry, `${path}: tensor ${name}`);
   const bits = bitsOf[dtype];
   if (bits === undefined || !Object.hasOwn(bitsOf, dtype)) {
-    throw wrong(path, `tensor ${name}: unknown dtype ${dtype}`);
+    throw formatError(path, `tensor ${name}: unknown dtype ${dtype}`);
   }
   const [begin, end] = data_offsets;
   const bytes = tensorBytes(shape, bits);
   if (end - begin !== bytes) {
-    throw wrong(
+    throw formatError(
       path,
       `tensor ${name}: ${dtype} [${shape}] needs ${bytes} bytes, its offsets give ${end - begin}`,
     );
@@ -144,12 +141,15 @@ function checkCoverage(placed: readonly Placed[], path: string, dataBytes: numbe
   let reached = 0;
   for (const { tensor, begin, end } of [...placed].sort((a, b) => a.begin - b.begin || a.end - b.end)) {
     if (begin !== reached) {
-      throw wrong(path, `tensor ${tensor.name}: expected to begin at byte ${reached}, begins at ${begin}`);
+      throw formatError(
+        path,
+        `tensor ${tensor.name}: expected to begin at byte ${reached}, begins at ${begin}`,
+      );
     }
     reached = end;
   }
   if (reached !== dataBytes) {
-    throw wrong(path, `tensors cover ${reached} bytes of data, the file has ${dataBytes}`);
+    throw formatError(path, `tensors cover ${reached} bytes of data, the file has ${dataBytes}`);
   }
 }
 
@@ -166,7 +166,7 @@ export async function readSafetensorsHeader(path: string): Promise<NativeStoredT
   const { bytes, dataStart, fileBytes } = await readHeaderBytes(path);
   const { __metadata__, ...entries } = parseHeader(bytes, path);
   if (__metadata__ != null && !metadata().safeParse(__metadata__).success) {
-    throw wrong(path, "__metadata__: expected strings only");
+    throw formatError(path, "__metadata__: expected strings only");
   }
   const placed = Object.entries(entries).map(([name, entry]) => placeTensor(name, entry, path, dataStart));
   checkCoverage(placed, path, fileBytes - dataStart);

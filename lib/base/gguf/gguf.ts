@@ -1,6 +1,6 @@
 /** The header of GGUF files: metadata and the places of tensors. Format: github.com/ggml-org/ggml, docs/gguf.md, version 3. */
 import { open } from "node:fs/promises";
-import { SeekError } from "../errors.ts";
+import { formatError, SeekError } from "../errors.ts";
 import { GgufCursor, type GgufValue, Truncated } from "./gguf-cursor.ts";
 
 /** A tensor of the file. */
@@ -43,10 +43,6 @@ const magic = 0x46554747;
 const maxHeaderBytes = 2 ** 29;
 const maxTensors = 2 ** 20;
 
-function wrong(path: string, message: string): SeekError {
-  return new SeekError("ERR_FORMAT", `${path}: ${message}`);
-}
-
 /** Whether a path names a GGUF file. */
 export function isGguf(path: string): boolean {
   return path.toLowerCase().endsWith(".gguf");
@@ -55,7 +51,7 @@ export function isGguf(path: string): boolean {
 function readTensor(cursor: GgufCursor, path: string): GgufTensor {
   const name = cursor.string();
   const numSizes = cursor.u32();
-  if (numSizes > 4) throw wrong(path, `tensor ${name}: expected up to 4 sizes, got ${numSizes}`);
+  if (numSizes > 4) throw formatError(path, `tensor ${name}: expected up to 4 sizes, got ${numSizes}`);
   const shape = Array.from({ length: numSizes }, () => cursor.count()).reverse();
   const type = cursor.u32();
   return { name, type: types[type]?.name ?? `type ${type}`, shape, offset: cursor.count() };
@@ -65,9 +61,13 @@ function bytesOf({ name, type, shape }: GgufTensor, path: string): number {
   const format = Object.values(types).find((each) => each.name === type);
   if (format === undefined) return 0;
   const count = shape.reduce((product, size) => product * size, 1);
-  if (!Number.isSafeInteger(count)) throw wrong(path, `tensor ${name}: its sizes are too large: ${shape}`);
+  if (!Number.isSafeInteger(count))
+    throw formatError(path, `tensor ${name}: its sizes are too large: ${shape}`);
   if ((shape.at(-1) ?? 1) % format.size !== 0)
-    throw wrong(path, `tensor ${name}: ${type} needs rows of a multiple of ${format.size}, got ${shape}`);
+    throw formatError(
+      path,
+      `tensor ${name}: ${type} needs rows of a multiple of ${format.size}, got ${shape}`,
+    );
   return (count / format.size) * format.bytes;
 }
 
@@ -75,29 +75,34 @@ function bytesOf({ name, type, shape }: GgufTensor, path: string): number {
 function place(tensor: GgufTensor, start: number, path: string, fileBytes: number): GgufTensor {
   const offset = start + tensor.offset;
   if (offset + bytesOf(tensor, path) <= fileBytes) return { ...tensor, offset };
-  throw wrong(path, `tensor ${tensor.name} ends beyond the file's ${fileBytes} bytes`);
+  throw formatError(path, `tensor ${tensor.name} ends beyond the file's ${fileBytes} bytes`);
 }
 
 function parse(cursor: GgufCursor, path: string, fileBytes: number): GgufFile {
-  if (cursor.u32() !== magic) throw wrong(path, "expected a GGUF file, which begins with the letters GGUF");
+  if (cursor.u32() !== magic)
+    throw formatError(path, "expected a GGUF file, which begins with the letters GGUF");
   const version = cursor.u32();
-  if (version !== 2 && version !== 3) throw wrong(path, `expected GGUF of version 2 or 3, got ${version}`);
+  if (version !== 2 && version !== 3)
+    throw formatError(path, `expected GGUF of version 2 or 3, got ${version}`);
   const numTensors = cursor.count();
   const numValues = cursor.count();
   if (numTensors > maxTensors || numValues > maxTensors)
-    throw wrong(path, `expected up to ${maxTensors} tensors and values, got ${numTensors} and ${numValues}`);
+    throw formatError(
+      path,
+      `expected up to ${maxTensors} tensors and values, got ${numTensors} and ${numValues}`,
+    );
   const metadata = new Map<string, GgufValue>();
   for (let i = 0; i < numValues; i++) {
     const key = cursor.string();
-    if (metadata.has(key)) throw wrong(path, `${key} stands twice`);
+    if (metadata.has(key)) throw formatError(path, `${key} stands twice`);
     metadata.set(key, cursor.value(cursor.u32(), `${path}: ${key}`));
   }
   const tensors = Array.from({ length: numTensors }, () => readTensor(cursor, path));
   const names = new Set(tensors.map(({ name }) => name));
-  if (names.size !== tensors.length) throw wrong(path, "a tensor's name stands twice");
+  if (names.size !== tensors.length) throw formatError(path, "a tensor's name stands twice");
   const alignment = metadata.get("general.alignment") ?? 32;
   if (typeof alignment !== "number" || !(alignment > 0) || alignment % 8 !== 0)
-    throw wrong(path, `general.alignment: expected a multiple of 8, got ${alignment}`);
+    throw formatError(path, `general.alignment: expected a multiple of 8, got ${alignment}`);
   const start = Math.ceil(cursor.position / alignment) * alignment;
   return { path, metadata, tensors: tensors.map((tensor) => place(tensor, start, path, fileBytes)) };
 }
@@ -124,7 +129,7 @@ export async function readGguf(path: string): Promise<GgufFile> {
         return parse(new GgufCursor(head), path, found.size);
       } catch (error) {
         if (!(error instanceof Truncated)) throw error;
-        if (isWhole) throw wrong(path, `its header ends beyond the file's ${found.size} bytes`);
+        if (isWhole) throw formatError(path, `its header ends beyond the file's ${found.size} bytes`);
       }
     }
   } finally {

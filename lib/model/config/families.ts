@@ -28,6 +28,8 @@ export interface Family extends LayerRules {
   /** Width of a head; the quotient of sizes where there is none. */
   readonly headDim?: number;
   readonly ropeTheta?: number;
+  /** Phi-3's spelling: longrope by its first releases' names, su and yarn, too; an original context beside any scaling. */
+  readonly hasPhiRope?: boolean;
   /** Base of the unscaled rotary positions of sliding layers, where it is another one. */
   readonly slidingRopeTheta?: number;
   /** Whether the head is the embedding. */
@@ -92,6 +94,7 @@ export const families: Readonly<Record<Architecture, Family>> = {
   },
   Phi3ForCausalLM: {
     modelType: "phi3",
+    hasPhiRope: true,
     windows: { when: "given" },
     isFused: true,
     keys: [

@@ -1,6 +1,6 @@
 /** Which tokens each layer attends to, read from config.json. */
 import type { z } from "zod";
-import { SeekError } from "../../base/errors.ts";
+import { expectFormat, SeekError } from "../../base/errors.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
 
 /** What a layer's tokens attend to: all before them, a window of them, or all and without rotary positions. */
@@ -44,10 +44,6 @@ export interface LayerRules {
   readonly windows?: Windows;
   /** Every so many layers one turns nothing. */
   readonly noRopeInterval?: number;
-}
-
-function expectFormat(holds: boolean, from: string, message: string): asserts holds {
-  if (!holds) throw new SeekError("ERR_FORMAT", `${from}: ${message}`);
 }
 
 /** Tokens that a sliding layer sees; 0 where none slides. */

@@ -1,6 +1,6 @@
 /** A decoder's shape, read from Hugging Face's config.json. */
 import type { z } from "zod";
-import { SeekError } from "../../base/errors.ts";
+import { expectFormat } from "../../base/errors.ts";
 import { lazySchema, zod } from "../../base/on-first-use.ts";
 import { parsed } from "../../base/parsed.ts";
 import { type DecoderConfig, decoderConfig } from "./config.ts";
@@ -68,10 +68,6 @@ type ConfigFile = z.infer<ReturnType<typeof configFile>>;
 
 function isArchitecture(name: string): name is Architecture {
   return Object.hasOwn(families, name);
-}
-
-function expectFormat(holds: boolean, from: string, message: string): asserts holds {
-  if (!holds) throw new SeekError("ERR_FORMAT", `${from}: ${message}`);
 }
 
 /** Options that change the computation and that no kernel of ours knows. */

@@ -1,6 +1,6 @@
 /** Rotary position embeddings in config.json: base, stretching, and the places where releases of transformers keep them. */
 import type { z } from "zod";
-import { SeekError } from "../../base/errors.ts";
+import { expectFormat, formatError } from "../../base/errors.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
 import type { Family } from "./families.ts";
 
@@ -93,15 +93,11 @@ const usedKeys: Readonly<Record<string, readonly (keyof RopeObject)[]>> = {
 };
 const commonKeys: readonly string[] = ["type", "rope_type", "rope_theta", "partial_rotary_factor"];
 
-function refuse(from: string, message: string): never {
-  throw new SeekError("ERR_FORMAT", `${from}: ${message}`);
-}
-
 /** One of two values for the same thing; transformers takes the first, releases before it the second. */
 function agreed<Value>(names: string, values: readonly [Value, Value], from: string): Value {
   const [first, second] = values;
   if (first != null && second != null && first !== second)
-    refuse(from, `${names}: contradict, ${first} and ${second}`);
+    throw formatError(from, `${names}: contradict, ${first} and ${second}`);
   return first ?? second;
 }
 
@@ -116,25 +112,28 @@ function ropeOf({ rope_scaling, rope_parameters }: RopeFile, from: string): Rope
       keyof RopeObject
     >;
     const different = [...keys].find((key) => rope_scaling[key] !== rope_parameters[key]);
-    if (different !== undefined) refuse(from, `rope_scaling and rope_parameters: contradict in ${different}`);
+    expectFormat(
+      different === undefined,
+      from,
+      `rope_scaling and rope_parameters: contradict in ${different}`,
+    );
   }
   return hasContent(rope_scaling) ? rope_scaling : (rope_parameters ?? {});
 }
 
 function kindOf(rope: RopeObject, family: Family, from: string): string {
   const kind = agreed("rope_type and type", [rope.rope_type, rope.type], from) ?? "default";
-  // Phi-3 calls its longrope by the names of its first releases too.
-  return family.modelType === "phi3" && (kind === "su" || kind === "yarn") ? "longrope" : kind;
+  return family.hasPhiRope && (kind === "su" || kind === "yarn") ? "longrope" : kind;
 }
 
 function checkUsed(rope: RopeObject, kind: string, from: string): void {
   const used = Object.hasOwn(usedKeys, kind) ? usedKeys[kind] : undefined;
-  if (used === undefined)
-    refuse(from, `rope scaling: expected ${Object.keys(usedKeys).join(", ")}, got ${kind}`);
+  const kinds = Object.keys(usedKeys).join(", ");
+  expectFormat(used !== undefined, from, `rope scaling: expected ${kinds}, got ${kind}`);
   const unused = (Object.keys(rope) as (keyof RopeObject)[]).find(
     (key) => rope[key] != null && !commonKeys.includes(key) && !used.includes(key),
   );
-  if (unused !== undefined) refuse(from, `rope scaling ${kind}: ${unused} has no effect`);
+  expectFormat(unused === undefined, from, `rope scaling ${kind}: ${unused} has no effect`);
 }
 
 /** What YaRN multiplies sines and cosines by, where config.json does not say it. */
@@ -150,12 +149,8 @@ function longrope(
   from: string,
 ): RopeScaling {
   const { short_factor, long_factor } = rope;
-  if (short_factor == null || long_factor == null) {
-    refuse(
-      from,
-      `rope scaling longrope: ${short_factor == null ? "short_factor" : "long_factor"} is missing`,
-    );
-  }
+  expectFormat(short_factor != null, from, "rope scaling longrope: short_factor is missing");
+  expectFormat(long_factor != null, from, "rope scaling longrope: long_factor is missing");
   const factor = rope.factor ?? maxPosition / originalMaxPosition;
   const usual = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(originalMaxPosition));
   return {
@@ -170,16 +165,22 @@ function longrope(
 function readScaling(file: RopeFile, rope: RopeObject, family: Family, from: string): RopeScaling {
   const kind = kindOf(rope, family, from);
   checkUsed(rope, kind, from);
-  const needed = (key: "factor" | "low_freq_factor" | "high_freq_factor"): number =>
-    rope[key] ?? refuse(from, `rope scaling ${kind}: ${key} is missing`);
+  const needed = (key: "factor" | "low_freq_factor" | "high_freq_factor"): number => {
+    const value = rope[key];
+    expectFormat(value != null, from, `rope scaling ${kind}: ${key} is missing`);
+    return value;
+  };
   const original = agreed(
     "original_max_position_embeddings, at the top and in rope scaling",
     [file.original_max_position_embeddings, rope.original_max_position_embeddings],
     from,
   );
   const usesOriginal = usedKeys[kind]?.includes("original_max_position_embeddings") === true;
-  if (!usesOriginal && original != null && family.modelType !== "phi3")
-    refuse(from, `original_max_position_embeddings: has no effect with rope scaling ${kind}`);
+  expectFormat(
+    usesOriginal || original == null || family.hasPhiRope === true,
+    from,
+    `original_max_position_embeddings: has no effect with rope scaling ${kind}`,
+  );
   const maxPosition = file.max_position_embeddings;
   const originalMaxPosition = (usesOriginal ? original : undefined) ?? maxPosition;
   if (kind === "default") return { kind: "none" };
@@ -225,11 +226,11 @@ export function readRope(
   );
   const factors = [rope.partial_rotary_factor, file.partial_rotary_factor] as const;
   const rotaryFactor = agreed("partial_rotary_factor, in rope scaling and at the top", factors, from) ?? 1;
-  if (rotaryFactor !== 1 && !family.keys.includes("partial_rotary_factor"))
-    refuse(
-      from,
-      `partial_rotary_factor: rope over a part of each head is not supported here, got ${rotaryFactor}`,
-    );
+  expectFormat(
+    rotaryFactor === 1 || family.keys.includes("partial_rotary_factor"),
+    from,
+    `partial_rotary_factor: rope over a part of each head is not supported here, got ${rotaryFactor}`,
+  );
   return {
     ropeTheta: theta ?? family.ropeTheta ?? 10_000,
     ropeScaling: readScaling(file, rope, family, from),

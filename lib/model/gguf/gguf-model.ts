@@ -1,7 +1,7 @@
 /** A GGUF file as a model folder: its metadata in the keys of config.json, its tensors under Hugging Face's names. */
 import { open } from "node:fs/promises";
 import type { NativeStoredTensor } from "../../base/addon/models.ts";
-import { SeekError } from "../../base/errors.ts";
+import { formatError } from "../../base/errors.ts";
 import { type GgufFile, type GgufTensor, readGguf } from "../../base/gguf/gguf.ts";
 import { GgufMetadata } from "../../base/gguf/gguf-metadata.ts";
 
@@ -56,24 +56,20 @@ const knownKeys = new Set([
   ...["expert_count", "expert_used_count"],
 ]);
 
-function wrong(path: string, message: string): SeekError {
-  return new SeekError("ERR_FORMAT", `${path}: ${message}`);
-}
-
 /** Files that say in so many words that they are no whole model. */
 function checkWhole({ metadata, path }: GgufFile): void {
   const type = metadata.get("general.type") ?? "model";
-  if (type !== "model") throw wrong(path, `general.type: expected model, got ${type}`);
+  if (type !== "model") throw formatError(path, `general.type: expected model, got ${type}`);
   const numFiles = metadata.get("split.count") ?? 0;
   if (typeof numFiles !== "number" || numFiles > 1)
-    throw wrong(path, `split.count: expected a whole model, got one of ${numFiles} files; merge them`);
+    throw formatError(path, `split.count: expected a whole model, got one of ${numFiles} files; merge them`);
 }
 
 function kindOf({ metadata, path }: GgufFile): { name: string; kind: Kind } {
   const name = String(metadata.get("general.architecture"));
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
   if (kind !== undefined) return { name, kind };
-  throw wrong(path, `general.architecture: expected ${Object.keys(kinds).join(", ")}, got ${name}`);
+  throw formatError(path, `general.architecture: expected ${Object.keys(kinds).join(", ")}, got ${name}`);
 }
 
 /** The architecture's own numbers and texts. @throws ERR_FORMAT for one that could change the computation and is not known here */
@@ -83,12 +79,15 @@ function valuesOf(file: GgufFile, name: string): GgufMetadata {
     (key) => key.startsWith(prefix) && !knownKeys.has(key.slice(prefix.length)),
   );
   if (unknown === undefined) return new GgufMetadata(file, prefix);
-  throw wrong(file.path, `${unknown}: is unknown and could change what the model computes`);
+  throw formatError(file.path, `${unknown}: is unknown and could change what the model computes`);
 }
 
 async function readFactors(file: GgufFile, tensor: GgufTensor): Promise<number[]> {
   if (tensor.type !== "F32" || tensor.shape.length !== 1)
-    throw wrong(file.path, `${tensor.name}: expected a vector of F32, got ${tensor.type} [${tensor.shape}]`);
+    throw formatError(
+      file.path,
+      `${tensor.name}: expected a vector of F32, got ${tensor.type} [${tensor.shape}]`,
+    );
   const bytes = Buffer.alloc((tensor.shape[0] ?? 0) * 4);
   const handle = await open(file.path, "r");
   try {
@@ -108,7 +107,7 @@ async function ropeScaling(file: GgufFile, values: GgufMetadata): Promise<Record
   const factors = file.tensors.find(({ name }) => name === frequencyFactors);
   if (factors !== undefined) {
     if (kind !== "none")
-      throw wrong(file.path, `${frequencyFactors}: stands beside rope.scaling.type ${kind}`);
+      throw formatError(file.path, `${frequencyFactors}: stands beside rope.scaling.type ${kind}`);
     const divisors = await readFactors(file, factors);
     return {
       rope_type: "longrope",
@@ -120,7 +119,7 @@ async function ropeScaling(file: GgufFile, values: GgufMetadata): Promise<Record
   const factor = values.requireNumber("rope.scaling.factor");
   if (kind === "linear") return { rope_type: kind, factor };
   if (kind === "yarn") return { rope_type: kind, factor, original_max_position_embeddings };
-  throw wrong(file.path, `rope.scaling.type: expected none, linear or yarn, got ${kind}`);
+  throw formatError(file.path, `rope.scaling.type: expected none, linear or yarn, got ${kind}`);
 }
 
 async function configOf(file: GgufFile, name: string, kind: Kind): Promise<Record<string, unknown>> {
@@ -131,15 +130,18 @@ async function configOf(file: GgufFile, name: string, kind: Kind): Promise<Recor
     values.number("attention.key_length") ?? values.requireNumber("embedding_length") / numHeads;
   for (const key of ["attention.value_length", "rope.dimension_count"]) {
     const size = values.number(key) ?? headDim;
-    if (size !== headDim) throw wrong(file.path, `${name}.${key}: expected ${headDim}, got ${size}`);
+    if (size !== headDim) throw formatError(file.path, `${name}.${key}: expected ${headDim}, got ${size}`);
   }
   if ((values.number("expert_count") ?? 0) > 0)
-    throw wrong(file.path, `${name}.expert_count: experts are not supported in GGUF files`);
+    throw formatError(file.path, `${name}.expert_count: experts are not supported in GGUF files`);
   const rows = file.tensors.find((tensor) => tensor.name === "token_embd.weight")?.shape[0];
   const vocabSize = values.number("vocab_size") ?? rows;
-  if (vocabSize === undefined) throw wrong(file.path, `${name}.vocab_size: is missing`);
+  if (vocabSize === undefined) throw formatError(file.path, `${name}.vocab_size: is missing`);
   if (vocabSize !== (rows ?? vocabSize))
-    throw wrong(file.path, `${name}.vocab_size: expected ${rows}, the rows of token_embd, got ${vocabSize}`);
+    throw formatError(
+      file.path,
+      `${name}.vocab_size: expected ${rows}, the rows of token_embd, got ${vocabSize}`,
+    );
   return {
     architectures: [kind.architecture],
     vocab_size: vocabSize,
