@@ -1,24 +1,16 @@
+/** Reinforcement learning: every algorithm learns, on just what the engine sampled. */
 import assert from "node:assert/strict";
-import { appendFile, readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
-import { fewSearchesBonus } from "../../lib/reward/group.ts";
-import type { Trajectory } from "../../lib/rollout/trajectory.ts";
 import { type Algorithm, algorithms } from "../../lib/train/algorithm/algorithm.ts";
 import { policySequence } from "../../lib/train/batch/sequence.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { rl } from "../../lib/train/rl.ts";
 import type { RlMetrics, SampleRollouts } from "../../lib/train/rl-options.ts";
-import { runAndKill, steadyMetrics, withFolder, withoutClock } from "./run/kill.ts";
-import { rlRunSteps, rolloutsOn, runBandit } from "./run/rl-run.ts";
+import { question } from "./fixed-rollouts.ts";
+import { withoutClock } from "./run/kill.ts";
+import { rolloutsOn, runBandit } from "./run/rl-run.ts";
 import { tinyModel } from "./tiny.ts";
-
-const question = { id: "q1", question: "?", answers: ["x"] };
-const emptyTrajectory = {
-  ...{ id: "q1#0", questionId: "q1", turns: 1, stop: "answer" as const, queries: [], invalidActions: 0 },
-  ...{ failures: 0, timings: { generateMs: 0, searchMs: 0, totalMs: 0 }, weightsVersion: 0 },
-};
 
 const variants: Record<string, Algorithm> = {
   ppo: algorithms.ppo,
@@ -114,110 +106,6 @@ test("a rollout that throws ends the others and the step", async () => {
   assert.equal(stopped, 2);
 });
 
-test("the rollouts of one question add to each other's rewards", async () => {
-  await using model = await tinyModel();
-  await using trainer = await Trainer.open(model);
-  const segments = [
-    { kind: "prompt", tokens: Int32Array.of(1, 2), text: "" },
-    { kind: "policy", tokens: Int32Array.of(3, 4), text: "" },
-  ] as const;
-  const rollout: SampleRollouts = async () => {
-    return [1, 3].map((rounds) => ({ ...emptyTrajectory, segments, rounds }));
-  };
-  const metrics = await rl({
-    learners: { trainer },
-    task: { questions: [question], rollout, reward: () => 1, groupReward: fewSearchesBonus() },
-    algorithm: algorithms.rloo,
-    batch: { questions: 1, samples: 2 },
-    steps: 1,
-    learningRate: { policy: () => 1e-3 },
-  });
-  assert.equal(metrics?.["reward/mean"], (1 + 2 + 1) / 2);
-});
-
-test("a reward that throws, hangs or gives no finite number leaves its trajectory out, counted and named", async () => {
-  const faults = [
-    () => assert.fail("no key"),
-    () => Number.NaN,
-    () => JSON.parse('"1"') as number,
-    () => new Promise<number>(() => {}),
-  ];
-  const named = [/no key/, /number, got NaN/, /number, got "1"/, /no number within 500 ms/];
-  for (const [i, fault] of faults.entries()) {
-    await withFolder(async (folder) => {
-      const options = await threeRollouts((_, index) => (index === 0 ? fault() : index));
-      const [seen, told]: [RlMetrics[], string[]] = [[], []];
-      const onRewardFailure = (failure: string): void => void told.push(failure);
-      await rl({
-        ...options,
-        task: { ...options.task, rewardDeadlineMs: 500, onRewardFailure },
-        run: { folder, checkpointEvery: 1 },
-        onStep: (metrics) => void seen.push(metrics),
-      });
-      const [first] = seen;
-      assert.deepEqual(
-        [first?.["reward/failed"], first?.["reward/unscored"], first?.["reward/mean"]],
-        [1, 1, 1.5],
-      );
-      assert.equal(told.length, 1);
-      assert.match(told[0]!, named[i]!);
-      const lines = (await readFile(join(folder, "trajectories.jsonl"), "utf8")).trim().split("\n");
-      const rows = lines.map((line) => JSON.parse(line) as { reward: number; rewardFailure?: string });
-      assert.deepEqual(
-        rows.map(({ reward }) => reward),
-        [null, 1, 2],
-      );
-      assert.equal(rows[0]?.rewardFailure, told[0]);
-    });
-  }
-});
-
-test("a group of which one reward is left is not learnt from, and a step without rewards says whose fault it is", async () => {
-  const alone = await threeRollouts((_, i) => (i === 0 ? 1 : Number.NaN));
-  await assert.rejects(rl(alone), {
-    code: "ERR_REMOTE",
-    message: /step 1: expected rewards, got none for any of 3.*reward: expected a finite number, got NaN/,
-  });
-});
-
-test("a run that has reached what it was for ends, and stays ended when it is resumed", async () => {
-  await withFolder(async (folder) => {
-    const options = await threeRollouts((_, i) => i);
-    const seen: number[] = [];
-    const run = {
-      ...{ ...options, steps: 5, run: { folder, checkpointEvery: 0 } },
-      endWhen: ({ step }: RlMetrics) => step === 2,
-      onStep: ({ step }: RlMetrics) => void seen.push(step),
-    };
-    assert.equal((await rl(run))?.step, 2);
-    assert.equal(await rl(run), undefined);
-    assert.deepEqual(seen, [1, 2]);
-  });
-});
-
-/** One step on one question with three fixed rollouts, rewarded by their number. */
-async function threeRollouts(reward: (trajectory: Trajectory, index: number) => number | Promise<number>) {
-  const trainer = await Trainer.open(await tinyModel());
-  const segments = [
-    { kind: "prompt", tokens: Int32Array.of(1, 2), text: "" },
-    { kind: "policy", tokens: Int32Array.of(3, 4), text: "" },
-  ] as const;
-  const rollout: SampleRollouts = async () =>
-    [0, 1, 2].map((turns) => ({ ...emptyTrajectory, segments, rounds: 0, turns }));
-  return {
-    learners: { trainer },
-    task: {
-      questions: [question],
-      rollout,
-      reward: (trajectory: Trajectory) => reward(trajectory, trajectory.turns),
-    },
-    algorithm: algorithms.rloo,
-    batch: { questions: 1, samples: 3 },
-    steps: 1,
-    learningRate: { policy: () => 1e-3 },
-  };
-}
-
 test("the weights' version moves by one per optimiser step", async () => {
   const versions: number[] = [];
   await runBandit({
@@ -226,55 +114,6 @@ test("the weights' version moves by one per optimiser step", async () => {
     onStep: (metrics) => versions.push(metrics.weights_version!),
   });
   assert.deepEqual([versions[1]! - versions[0]!, versions[2]! - versions[1]!], [4, 4]);
-});
-
-test("PPO killed with SIGKILL and resumed ends with the same bytes, critic and logs included", async () => {
-  await withFolder(async (folder) => {
-    const [whole, killed] = [join(folder, "whole"), join(folder, "killed")];
-    await runBandit({ algorithm: algorithms.ppo, steps: rlRunSteps, folder: whole });
-    await runAndKill("rl-run.js", killed, "5");
-    await appendFile(join(killed, "trajectories.jsonl"), '{"step": 6, "id": "q');
-    const steps: number[] = [];
-    await runBandit({
-      algorithm: algorithms.ppo,
-      steps: rlRunSteps,
-      folder: killed,
-      onStep: ({ step }) => steps.push(step),
-    });
-    assert.ok(steps[0]! > 1, "it went on from a checkpoint");
-    const files = ["model", "trainer", "critic/model", "critic/trainer"].map((name) => `${name}.safetensors`);
-    for (const file of files) {
-      const read = (run: string) => readFile(join(run, "checkpoints", "step-000010", file));
-      assert.ok((await read(whole)).equals(await read(killed)), `${file} differs`);
-    }
-    assert.deepEqual(await steadyMetrics(killed), await steadyMetrics(whole));
-    const logged = (run: string) => readFile(join(run, "trajectories.jsonl"), "utf8");
-    assert.equal(await logged(killed), await logged(whole));
-    assert.equal((await logged(whole)).trimEnd().split("\n").length, rlRunSteps * 32);
-  });
-});
-
-test("PPO that is interrupted between checkpoints goes on from its last step, with the same bytes", async () => {
-  await withFolder(async (folder) => {
-    const [whole, stopped] = [join(folder, "whole"), join(folder, "stopped")];
-    const run = { algorithm: algorithms.ppo, steps: 5 };
-    await runBandit({ ...run, folder: whole });
-    const controller = new AbortController();
-    const interrupt = ({ step }: { readonly step: number }) => {
-      if (step === 4) controller.abort();
-    };
-    const running = runBandit({ ...run, folder: stopped, onStep: interrupt, signal: controller.signal });
-    await assert.rejects(running, { code: "ERR_ABORTED" });
-    assert.deepEqual((await readdir(join(stopped, "checkpoints"))).sort(), ["step-000003", "step-000004"]);
-    const steps: number[] = [];
-    await runBandit({ ...run, folder: stopped, onStep: ({ step }) => steps.push(step) });
-    assert.deepEqual(steps, [5]);
-    for (const file of ["model.safetensors", "critic/trainer.safetensors"]) {
-      const read = (name: string) => readFile(join(name, "checkpoints", "step-000005", file));
-      assert.ok((await read(whole)).equals(await read(stopped)), `${file} differs`);
-    }
-    assert.deepEqual(await steadyMetrics(stopped), await steadyMetrics(whole));
-  });
 });
 
 test("an algorithm without what it needs is refused before the first rollout", async () => {

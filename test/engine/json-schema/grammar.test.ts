@@ -1,0 +1,222 @@
+/** Which texts the grammar of a JSON schema takes. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { jsonSchemaGrammar } from "../../../lib/engine/constraint/json-schema/json-schema.ts";
+import { openInstance } from "../../../lib/engine/constraint/xgrammar.ts";
+
+const { library } = openInstance();
+
+/** Whether a text is one of the schema's grammar. */
+async function takes(schema: object): Promise<(text: string) => Promise<boolean>> {
+  const { GrammarCompiler, GrammarMatcher, TokenizerInfo } = library;
+  const compiler = await GrammarCompiler.createGrammarCompiler(await TokenizerInfo.createTokenizerInfo([]));
+  const compiled = await compiler.compileGrammar(jsonSchemaGrammar(schema));
+  return async (text) => {
+    const matcher = await GrammarMatcher.createGrammarMatcher(compiled, undefined, true);
+    const isTaken = matcher._acceptString(text) && matcher.isTerminated();
+    matcher.dispose();
+    return isTaken;
+  };
+}
+
+async function assertTakes(schema: object, taken: readonly string[], left: readonly string[]): Promise<void> {
+  const check = await takes(schema);
+  for (const text of taken) assert.ok(await check(text), `${JSON.stringify(schema)} has to take ${text}`);
+  for (const text of left) assert.ok(!(await check(text)), `${JSON.stringify(schema)} must not take ${text}`);
+}
+
+test("strings are JSON, of the length and the expression that the schema says", async () => {
+  const string = (more: object): object => ({ type: "string", ...more });
+  await assertTakes(
+    string({ maxLength: 3 }),
+    ['""', '"abc"', '"日本é"', '"\\n\\u00e9\\""', '"\\u0001/\\/"'],
+    ['"abcd"', '"\n"', '"\x1c"', '"\\x"', '"\\ud800"', '"a', '"日本éa"', "abc"],
+  );
+  await assertTakes(string({ minLength: 2 }), ['"ab"', '"abcdefghijklmnopqrstuvwxyz"'], ['"a"', '"\\n"']);
+  await assertTakes(
+    string({ minLength: 16, maxLength: 40 }),
+    [`"${"a".repeat(16)}"`, `"${"a".repeat(40)}"`],
+    [`"${"a".repeat(15)}"`, `"${"a".repeat(41)}"`],
+  );
+  const letters = (count: number): string => JSON.stringify("é".repeat(count));
+  await assertTakes(
+    string({ maxLength: 200 }),
+    [0, 1, 63, 64, 150, 199, 200].map(letters),
+    [201, 202, 250].map(letters),
+  );
+  await assertTakes(
+    string({ minLength: 150, maxLength: 300 }),
+    [150, 240, 300].map(letters),
+    [149, 301].map(letters),
+  );
+  await assertTakes(string({}), ['""', '"\\ud83d\\ude00"', '"😀"'], ['"\\ud83d"', '"\t"', '"a""']);
+  await assertTakes(
+    string({ pattern: "^a.b$" }),
+    ['"a.b"', '"a\\"b"', '"a\\\\b"', '"a\\tb"'],
+    ['"ab"', '"a\x01b"', '"a\\nb"', '"xa.b"'],
+  );
+  await assertTakes(string({ pattern: "b+" }), ['"b"', '"abba"'], ['"ac"', '""']);
+  await assertTakes(string({ pattern: "^[é-ë\\d]{2,}|x$" }), ['"é4"', '"12345ab"', '"abx"'], ['"1"', '"xa"']);
+  await assertTakes(string({ pattern: "^(?:a|(?<n>bc)){2}$|^$" }), ['"abc"', '"aa"', '""'], ['"a"', '"aaa"']);
+});
+
+test("numbers of a range are those within it", async () => {
+  const bounds = [0, 1, -1, 5, 5.5, 0.1, -0.25, 99.999, 100, 1234.5, -40, 1e-7, 2 ** 53];
+  const keys = ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"];
+  const numbers = [
+    "0",
+    "1",
+    "-1",
+    "5",
+    "5.5",
+    "5.25",
+    "5.49",
+    "5.51",
+    "0.1",
+    "0.11",
+    "0.09",
+    "-0.25",
+    "-0.2",
+    "-0.3",
+  ];
+  numbers.push(
+    "0.5",
+    "-0.5",
+    "1.5",
+    "-1.5",
+    "99.999",
+    "99.9989",
+    "100",
+    "100.1",
+    "1234.5",
+    "1234.499",
+    "-40",
+    "-40.5",
+    "7",
+    "10",
+    "39",
+  );
+  numbers.push("999999", "-999999", "0.0000001", "0.0000002", "123456789.125");
+  for (const [i, first] of bounds.entries()) {
+    const second = bounds[(i * 5 + 3) % bounds.length]!;
+    for (const [j, low] of keys.slice(0, 2).entries())
+      for (const high of keys.slice(2 + ((i + j) % 2), 3 + ((i + j) % 2))) {
+        const range = { [low]: Math.min(first, second), [high]: Math.max(first, second) };
+        for (const type of ["number", "integer"])
+          for (const each of [range, { [low]: first }, { [high]: first }])
+            await checkRange({ type, ...each }, numbers);
+      }
+  }
+});
+
+async function checkRange(schema: Record<string, unknown>, numbers: readonly string[]): Promise<void> {
+  const { type, minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below } = schema;
+  const isWithin = (x: number): boolean =>
+    !(x < Number(minimum)) && !(x > Number(maximum)) && !(x <= Number(above)) && !(x >= Number(below));
+  let check: (text: string) => Promise<boolean>;
+  try {
+    check = await takes(schema);
+  } catch (error) {
+    assert.match(String(error), /no number of at most 15 digits is within the bounds/);
+    const whole = Array.from({ length: 3000 }, (_, i) => i - 1500);
+    assert.ok(!whole.some(isWithin) || type === "number", JSON.stringify(schema));
+    return;
+  }
+  for (const text of numbers.filter((each) => type === "number" || !each.includes(".")))
+    assert.equal(await check(text), isWithin(Number(text)), `${JSON.stringify(schema)}: ${text}`);
+}
+
+test("values that begin alike are told apart", async () => {
+  const names = ["alpha", "alphabet", "beta", "betas", "gamma-1", "gamma-12", "gamma-2", "delta", "delphi"];
+  await assertTakes(
+    { enum: names },
+    names.map((name) => JSON.stringify(name)),
+    ['"alphas"', '"betabet"', '"gamma-"', '"gamma-11"', '"gamma"', '"gamma-122"', '"delpha"', '"alph"'],
+  );
+  const pattern = "^(?:[2-9]\\d{3}|[1-9]\\d{4}|[1-9]\\d{5}|[1-9]\\d{6}|[1-9]\\d{7})$";
+  const digits = (count: number): string => `"${"2".repeat(count)}"`;
+  await assertTakes({ type: "string", pattern }, [4, 5, 6, 7, 8].map(digits), [1, 2, 3, 9, 10].map(digits));
+});
+
+test("objects have their properties in order, and others where the schema allows them", async () => {
+  const a = { type: "null" };
+  const properties = { a, ab: a, c: a };
+  const object = { type: "object", properties };
+  await assertTakes(
+    object,
+    ["{}", '{"a":null}', '{ "ab" : null,\n"c":null }'],
+    ['{"c":null,"a":null}', '{"x":null}', "{,}"],
+  );
+  await assertTakes(
+    { ...object, required: ["ab"] },
+    ['{"ab":null}', '{"a":null,"ab":null}', '{"a":null,"ab":null,"c":null}', '{"ab":null,"c":null}'],
+    ["{}", '{"a":null}', '{"c":null}'],
+  );
+  await assertTakes(
+    { ...object, required: ["a"], additionalProperties: { type: "boolean" } },
+    ['{"a":null,"x":true}', '{"a":null,"abc":true,"":false}', '{"a":null,"ab":null}'],
+    ['{"a":null,"a":true}', '{"a":null,"ab":true}', '{"a":null,"x":null}', '{"a":null,"\\u0061":true}'],
+  );
+  await assertTakes({ type: "object" }, ["{}", '{"a": [1, {"b": null}]}'], ["[]", '{"a"}']);
+});
+
+test("lists have the items of their schema, as many as it says", async () => {
+  const items = { type: "boolean" };
+  await assertTakes(
+    { type: "array", items },
+    ["[]", "[true]", "[ true , false ]"],
+    ["[1]", "[true,]", "[,true]"],
+  );
+  await assertTakes(
+    { type: "array", items, minItems: 2, maxItems: 3 },
+    ["[true,true]", "[true,true,true]"],
+    ["[true]", "[true,true,true,true]"],
+  );
+  await assertTakes({ type: "array", items, maxItems: 0 }, ["[]"], ["[true]"]);
+  const prefixItems = [{ const: 1 }, { const: 2 }];
+  await assertTakes({ type: "array", prefixItems }, ["[]", "[1]", "[1,2]"], ["[2]", "[1,2,true]"]);
+  await assertTakes(
+    { type: "array", prefixItems, items, minItems: 3 },
+    ["[1,2,true]", "[1,2,true,false]"],
+    ["[1,2]", "[1,2,3]"],
+  );
+  await assertTakes({ type: "array" }, ["[]", '[1,"a",[{}]]'], ["[1"]);
+  await assertTakes({ type: ["array", "null"], items }, ["[true]", "null"], ["true"]);
+});
+
+test("references are followed, in circles too", async () => {
+  const list = { type: "object", properties: { next: { $ref: "#" }, "a/b": { $ref: "#/$defs/x%25~1y" } } };
+  await assertTakes(
+    { ...list, $defs: { "x%/y": { const: 1 } } },
+    ['{"next":{"next":{"a/b":1}}}'],
+    ['{"next":1}', '{"a/b":2}'],
+  );
+});
+
+test("branches of oneOf that exclude each other are held to", async () => {
+  const branch = (kind: string): object => ({
+    type: "object",
+    properties: { kind: { const: kind } },
+    required: ["kind"],
+  });
+  await assertTakes(
+    { oneOf: [branch("a"), branch("b"), { type: "null" }] },
+    ['{"kind":"a"}', "null"],
+    ['{"kind":"c"}'],
+  );
+  await assertTakes({ allOf: [{ enum: [1, "x"] }] }, ["1", '"x"'], ["2"]);
+});
+
+test("annotations say nothing of the text", async () => {
+  const says = {
+    $schema: "x",
+    $id: "y",
+    title: "t",
+    description: "d",
+    default: 1,
+    examples: [1],
+    $comment: "c",
+    readOnly: true,
+  };
+  await assertTakes({ ...says, type: "boolean", deprecated: true }, ["true"], ["1"]);
+});
