@@ -187,7 +187,8 @@ void Decoder::initialise(uint64_t seed, double std) {
     for (; next_quant != quantised_.end() && next_quant->place == place; ++next_quant, ++place) {
       const bool is_tied = config_.tie_embeddings && next_quant->name == "lm_head.weight";
       ops::QuantWeight& value = next_quant->value;
-      ops::quantise(value, is_tied ? embedding_VD_ : normals({value.n(), value.k()}, seed, place).mul_(std));
+      ops::quantise(value, next_quant->name,
+                    is_tied ? embedding_VD_ : normals({value.n(), value.k()}, seed, place).mul_(std));
     }
   };
   for (auto& [name, value] : parameters_) {

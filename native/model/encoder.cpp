@@ -124,10 +124,12 @@ struct Encoder::Work {
 
 // A layer as stored, before it is laid out for the product.
 struct Encoder::StoredLayer {
+  std::string name;
   Affine query, key, value, attention_out, attention_norm, inner, outer, out_norm;
 
-  StoredLayer(Reader& reader, const std::string& name, int64_t width, int64_t inner_width)
-      : query(reader.affine(name + "attention.self.query", width, width)),
+  StoredLayer(Reader& reader, const std::string& name_, int64_t width, int64_t inner_width)
+      : name(name_),
+        query(reader.affine(name + "attention.self.query", width, width)),
         key(reader.affine(name + "attention.self.key", width, width)),
         value(reader.affine(name + "attention.self.value", width, width)),
         attention_out(reader.affine(name + "attention.output.dense", width, width)),
@@ -138,18 +140,19 @@ struct Encoder::StoredLayer {
 };
 
 Encoder::Layer Encoder::laid_out(const StoredLayer& stored, std::optional<ops::QuantKind> kind) {
-  const auto linear = [&](const Affine& affine) {
+  const auto linear = [&](const Affine& affine, const char* part) {
     if (!kind) return ops::PackedLinear(affine.weight, affine.bias);
     ops::QuantWeight weight(*kind, affine.weight.size(0), affine.weight.size(1));
-    ops::quantise(weight, affine.weight);
+    ops::quantise(weight, stored.name + part, affine.weight);
     return ops::PackedLinear(weight, affine.bias);
   };
   const auto norm = [](const Affine& affine) { return Norm{floats_of(affine.weight), floats_of(affine.bias)}; };
   return {linear({at::cat({stored.query.weight, stored.key.weight, stored.value.weight}),
-                  at::cat({stored.query.bias, stored.key.bias, stored.value.bias})}),
-          linear(stored.attention_out),
-          linear(stored.inner),
-          linear(stored.outer),
+                  at::cat({stored.query.bias, stored.key.bias, stored.value.bias})},
+                 "attention.self"),
+          linear(stored.attention_out, "attention.output.dense"),
+          linear(stored.inner, "intermediate.dense"),
+          linear(stored.outer, "output.dense"),
           norm(stored.attention_norm),
           norm(stored.out_norm)};
 }

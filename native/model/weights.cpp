@@ -5,7 +5,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/from_blob.h>
 
 #include <algorithm>
 #include <cstring>
@@ -114,31 +113,11 @@ void check_finite(const at::Tensor& value, const std::string& path, const std::s
   require(is_finite, ErrorCode::kRange, path, ": ", name, ": expected finite numbers; nothing was written");
 }
 
-// Reads rows of the stored tensor as f32, through the file's own memory.
 void quantise_stored(ops::QuantWeight& weight, const StoredTensor& stored) {
-  if (needs_rows(stored)) {
-    const MappedFile file(stored.path);
-    const StoredRows stored_rows(stored, file);
-    return ops::quantise(weight, [&](float* rows, int64_t first, int64_t count) {
-      for (int64_t i = 0; i < count; ++i) stored_rows.read(first + i, rows + i * stored_rows.columns());
-    });
-  }
-  const at::ScalarType dtype = scalar_type(stored.dtype, stored.name);
-  require(at::isFloatingType(dtype), ErrorCode::kFormat, stored.path, ": ", stored.name,
-          ": expected F32, F16 or BF16, got ", stored.dtype);
   const MappedFile file(stored.path);
-  const auto row_bytes = static_cast<size_t>(weight.k()) * at::elementSize(dtype);
-  const size_t num_bytes = static_cast<size_t>(weight.n()) * row_bytes;
-  require(stored.offset <= file.size() && num_bytes <= file.size() - stored.offset, ErrorCode::kFormat, stored.path,
-          ": ", stored.name, " ends beyond the file's ", file.size(), " bytes");
-  ops::quantise(weight, [&](float* rows, int64_t first, int64_t count) {
-    const size_t offset = stored.offset + static_cast<size_t>(first) * row_bytes;
-    const size_t size = static_cast<size_t>(count) * row_bytes;
-    at::Tensor source = at::empty({count, weight.k()}, dtype);
-    std::memcpy(source.mutable_data_ptr(), file.data() + offset, size);
-    at::from_blob(rows, {count, weight.k()}, at::kFloat).copy_(source);
-    file.release(offset, size);
-  });
+  const StoredRows stored_rows(stored, file);
+  ops::quantise(weight, stored.path + ": " + stored.name,
+                [&](float* rows, int64_t first, int64_t count) { stored_rows.read(first, count, rows); });
 }
 
 void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, const IsIgnored& is_ignored) {
@@ -150,7 +129,11 @@ void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>
   for (const Parameter& parameter : tensors) {
     const StoredTensor& tensor = find_tensor(found, parameter.name, parameter.value.sizes());
     const MappedFile& file = files.try_emplace(tensor.path, tensor.path).first->second;
-    if (!needs_rows(tensor)) check_stored(tensor, file, parameter.value);
+    if (needs_rows(tensor)) {
+      StoredRows(tensor, file);
+    } else {
+      check_stored(tensor, file, parameter.value);
+    }
   }
   for (const Parameter& parameter : tensors) {
     const StoredTensor& tensor = *found.at(parameter.name);

@@ -21,21 +21,10 @@ export interface GgufFile {
   readonly tensors: readonly GgufTensor[];
 }
 
-/** Numbers a block holds and its bytes, of the types that are common. */
-const types: Readonly<Record<number, { name: string; size: number; bytes: number }>> = {
-  0: { name: "F32", size: 1, bytes: 4 },
-  1: { name: "F16", size: 1, bytes: 2 },
-  2: { name: "Q4_0", size: 32, bytes: 18 },
-  3: { name: "Q4_1", size: 32, bytes: 20 },
-  6: { name: "Q5_0", size: 32, bytes: 22 },
-  7: { name: "Q5_1", size: 32, bytes: 24 },
-  8: { name: "Q8_0", size: 32, bytes: 34 },
-  10: { name: "Q2_K", size: 256, bytes: 84 },
-  11: { name: "Q3_K", size: 256, bytes: 110 },
-  12: { name: "Q4_K", size: 256, bytes: 144 },
-  13: { name: "Q5_K", size: 256, bytes: 176 },
-  14: { name: "Q6_K", size: 256, bytes: 210 },
-  30: { name: "BF16", size: 1, bytes: 2 },
+/** ggml's names of the types that are common, by number; native/model/gguf/ggml_blocks.cpp knows their sizes. */
+const typeNames: Readonly<Record<number, string>> = {
+  ...{ 0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 6: "Q5_0", 7: "Q5_1", 8: "Q8_0" },
+  ...{ 10: "Q2_K", 11: "Q3_K", 12: "Q4_K", 13: "Q5_K", 14: "Q6_K", 30: "BF16" },
 };
 
 const magic = 0x46554747;
@@ -54,28 +43,14 @@ function readTensor(cursor: GgufCursor, path: string): GgufTensor {
   if (numSizes > 4) throw formatError(path, `tensor ${name}: expected up to 4 sizes, got ${numSizes}`);
   const shape = Array.from({ length: numSizes }, () => cursor.count()).reverse();
   const type = cursor.u32();
-  return { name, type: types[type]?.name ?? `type ${type}`, shape, offset: cursor.count() };
-}
-
-function bytesOf({ name, type, shape }: GgufTensor, path: string): number {
-  const format = Object.values(types).find((each) => each.name === type);
-  if (format === undefined) return 0;
-  const count = shape.reduce((product, size) => product * size, 1);
-  if (!Number.isSafeInteger(count))
-    throw formatError(path, `tensor ${name}: its sizes are too large: ${shape}`);
-  if ((shape.at(-1) ?? 1) % format.size !== 0)
-    throw formatError(
-      path,
-      `tensor ${name}: ${type} needs rows of a multiple of ${format.size}, got ${shape}`,
-    );
-  return (count / format.size) * format.bytes;
+  return { name, type: typeNames[type] ?? `type ${type}`, shape, offset: cursor.count() };
 }
 
 /** Places of tensors count from the end of the header; here from the beginning of the file, and inside it. */
 function place(tensor: GgufTensor, start: number, path: string, fileBytes: number): GgufTensor {
   const offset = start + tensor.offset;
-  if (offset + bytesOf(tensor, path) <= fileBytes) return { ...tensor, offset };
-  throw formatError(path, `tensor ${tensor.name} ends beyond the file's ${fileBytes} bytes`);
+  if (offset <= fileBytes) return { ...tensor, offset };
+  throw formatError(path, `tensor ${tensor.name} begins beyond the file's ${fileBytes} bytes`);
 }
 
 function parse(cursor: GgufCursor, path: string, fileBytes: number): GgufFile {
@@ -112,7 +87,7 @@ function parse(cursor: GgufCursor, path: string, fileBytes: number): GgufFile {
  *
  * @param path the file
  * @returns metadata and tensors
- * @throws ERR_IO when it cannot be read; ERR_FORMAT when it is no GGUF file, or ends too early
+ * @throws ERR_IO when it cannot be read; ERR_FORMAT when it is no GGUF file, or its header ends too early
  */
 export async function readGguf(path: string): Promise<GgufFile> {
   const file = await open(path, "r").catch((cause: unknown) => {

@@ -1,7 +1,7 @@
 /** A GGUF file as a model folder: its metadata in the keys of config.json, its tensors under Hugging Face's names. */
 import { open } from "node:fs/promises";
 import type { NativeStoredTensor } from "../../base/addon/models.ts";
-import { formatError } from "../../base/errors.ts";
+import { expectFormat, formatError } from "../../base/errors.ts";
 import { type GgufFile, type GgufTensor, readGguf } from "../../base/gguf/gguf.ts";
 import { GgufMetadata } from "../../base/gguf/gguf-metadata.ts";
 
@@ -88,14 +88,21 @@ async function readFactors(file: GgufFile, tensor: GgufTensor): Promise<number[]
       file.path,
       `${tensor.name}: expected a vector of F32, got ${tensor.type} [${tensor.shape}]`,
     );
-  const bytes = Buffer.alloc((tensor.shape[0] ?? 0) * 4);
+  const numBytes = (tensor.shape[0] ?? 0) * 4;
   const handle = await open(file.path, "r");
   try {
-    await handle.read(bytes, 0, bytes.length, tensor.offset);
+    const { size } = await handle.stat();
+    expectFormat(
+      tensor.offset + numBytes <= size,
+      file.path,
+      `${tensor.name} ends beyond the file's ${size} bytes`,
+    );
+    const bytes = Buffer.alloc(numBytes);
+    await handle.read(bytes, 0, numBytes, tensor.offset);
+    return Array.from({ length: numBytes / 4 }, (_, i) => bytes.readFloatLE(4 * i));
   } finally {
     await handle.close();
   }
-  return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
 }
 
 /** The content of `rope_scaling`. Llama 3's stretching is stored as a divisor of each frequency. */

@@ -1,6 +1,7 @@
 // One block at a time, in ggml's order of operations, so that numbers are equal to the last bit.
 #include "model/gguf/ggml_blocks.h"
 
+#include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 
 #include <cstring>
@@ -16,6 +17,13 @@ float half_at(const uint8_t* bytes) {
 }
 
 int signed_at(const uint8_t* bytes) { return static_cast<int8_t>(*bytes); }
+
+template <class Number>
+void widen_number(const uint8_t* bytes, float* to) {
+  Number number;
+  std::memcpy(&number, bytes, sizeof(number));
+  *to = static_cast<float>(number);
+}
 
 void widen_q8_0(const uint8_t* block, float* numbers) {
   const float d = half_at(block);
@@ -74,11 +82,22 @@ struct NamedFormat {
   BlockFormat format;
 };
 
+// Of what widens one block; its loop knows the sizes, so that plain numbers are widened several at a time.
+template <int64_t kSize, size_t kBytes, void (*kWidenOne)(const uint8_t*, float*)>
+constexpr BlockFormat kBlocks = {kSize, kBytes, [](const uint8_t* blocks, int64_t num_blocks, float* numbers) {
+                                   for (int64_t i = 0; i < num_blocks; ++i) {
+                                     kWidenOne(blocks + static_cast<size_t>(i) * kBytes, numbers + i * kSize);
+                                   }
+                                 }};
+
 constexpr NamedFormat kFormats[] = {
-    {"Q8_0", {32, 34, widen_q8_0}},
-    {"Q4_0", {32, 18, widen_q4_0}},
-    {"Q4_K", {256, 144, widen_q4_k}},
-    {"Q6_K", {256, 210, widen_q6_k}},
+    {"F32", kBlocks<1, 4, widen_number<float>>},
+    {"F16", kBlocks<1, 2, widen_number<c10::Half>>},
+    {"BF16", kBlocks<1, 2, widen_number<c10::BFloat16>>},
+    {"Q8_0", kBlocks<32, 34, widen_q8_0>},
+    {"Q4_0", kBlocks<32, 18, widen_q4_0>},
+    {"Q4_K", kBlocks<256, 144, widen_q4_k>},
+    {"Q6_K", kBlocks<256, 210, widen_q6_k>},
 };
 
 }  // namespace

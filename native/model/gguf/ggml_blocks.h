@@ -1,4 +1,5 @@
-// The blocks in which GGUF files keep quantised weights. Layouts and formulas: ggml's ggml-common.h and ggml-quants.c.
+// How files keep numbers: plain, or in GGUF's blocks of codes. Layouts and formulas: ggml's ggml-common.h and
+// ggml-quants.c.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@ namespace seekrl::model {
 
 // A row is a sequence of blocks, each of `size` numbers in `bytes` bytes; scales d and m are f16.
 //
+// F32, F16, BF16: one number.
 // Q8_0: 32 of q d, q i8.
 // Q4_0: 32 of (q - 8) d, q of 4 bits; a byte holds numbers j and j + 16.
 // Q4_K: 256 of q s d - n m, q of 4 bits; each 32 have a scale s and a minimum n of 6 bits.
@@ -16,10 +18,10 @@ namespace seekrl::model {
 struct BlockFormat {
   int64_t size;
   size_t bytes;
-  void (*widen)(const uint8_t* block, float* numbers);
+  void (*widen)(const uint8_t* blocks, int64_t num_blocks, float* numbers);
 };
 
-// Null for a dtype that is not of blocks.
+// Null for a dtype that is none of these.
 const BlockFormat* block_format(const std::string& dtype);
 
 }  // namespace seekrl::model

@@ -1,4 +1,5 @@
-// Tensors of GGUF files: rows of blocks, and llama.cpp's order of the rows that rotary positions turn.
+// Stored tensors as rows of f32, from whatever blocks and from llama.cpp's order of the rows that rotary positions
+// turn.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,25 +15,31 @@ namespace seekrl::model {
 // Whether the tensor's bytes are not simply its numbers in their order.
 bool needs_rows(const StoredTensor& stored);
 
-// The rows of such a tensor in the decoder's order, widened to f32 one at a time.
+// The rows of a tensor in the decoder's order, widened to f32.
 class StoredRows {
  public:
-  // ERR_FORMAT when its rows are no whole blocks or no whole heads, or it ends beyond the file.
+  // ERR_FORMAT when its rows are no whole blocks or no whole heads, or it ends beyond the file, which must live as
+  // long.
   StoredRows(const StoredTensor& stored, const MappedFile& file);
 
   int64_t count() const { return count_; }
   int64_t columns() const { return columns_; }
-  void read(int64_t row, float* to) const;
+  // Rows [first, first + count), [count, columns]; the file's memory is given back behind them.
+  void read(int64_t first, int64_t count, float* to) const;
 
  private:
+  // Where the decoder's row lies in the file.
+  int64_t place_of(int64_t row) const;
+
   BlockFormat format_;
   int64_t count_, columns_;  // a vector has one column
   int64_t head_rows_;        // of each head, 0 where rows lie in their order
   size_t row_bytes_;
-  const uint8_t* bytes_;
+  const MappedFile& file_;
+  size_t offset_;
 };
 
-// Copies such a tensor to a value of its shape, converted to the value's dtype.
+// Copies a tensor to a value of its shape, converted to the value's dtype.
 void copy_rows(const StoredTensor& stored, const MappedFile& file, at::Tensor& value);
 
 }  // namespace seekrl::model

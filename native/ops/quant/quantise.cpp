@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <string>
 
 #include "base/error.h"
 #include "kernels/products/bf16.h"
@@ -24,20 +25,21 @@ using kernels::kQuantLanes;
 // Rows that a thread reads at once: a panel.
 constexpr int64_t kRowsAtOnce = kQuantLanes;
 
-float absmax_of(const float* x, int64_t count) {
+// `name` is the weight's, for errors.
+float absmax_of(const float* x, int64_t count, const std::string& name) {
   uint32_t most = 0;
   for (int64_t i = 0; i < count; ++i) most = std::max(most, std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu);
   const auto absmax = std::bit_cast<float>(most);
-  require(std::isfinite(absmax), ErrorCode::kRange, "quantise: expected finite weights");
+  require(std::isfinite(absmax), ErrorCode::kRange, name, ": quantise: expected finite numbers");
   return absmax;
 }
 
 // To the nearest, ties to even, of |x| below 2^22.
 float rounded(float x) { return (x + 0x1.8p23f) - 0x1.8p23f; }
 
-void to_int8(QuantWeight& weight, const float* x, int64_t n) {
+void to_int8(QuantWeight& weight, const std::string& name, const float* x, int64_t n) {
   const kernels::CodePanels panels = weight.panels();
-  const float absmax = absmax_of(x, weight.k());
+  const float absmax = absmax_of(x, weight.k(), name);
   const bool is_zero = absmax <= kernels::kLeastQuant;
   const float inverse = is_zero ? 0 : 127.0f / absmax;
   const_cast<float*>(panels.channel_scales)[n] = is_zero ? 0 : absmax / 127.0f;
@@ -52,11 +54,11 @@ void to_int8(QuantWeight& weight, const float* x, int64_t n) {
   }
 }
 
-void to_int4(QuantWeight& weight, const float* x, int64_t n) {
+void to_int4(QuantWeight& weight, const std::string& name, const float* x, int64_t n) {
   for (int64_t block = 0; block < kernels::num_quant_blocks(weight.k()); ++block) {
     const float* from = x + block * kQuantBlock;
     const int64_t count = std::min(kQuantBlock, weight.k() - block * kQuantBlock);
-    const float absmax = absmax_of(from, count);
+    const float absmax = absmax_of(from, count, name);
     const float furthest = *std::find_if(from, from + count, [&](float value) { return std::fabs(value) == absmax; });
     const float scale = furthest / -8.0f, inverse = absmax <= kernels::kLeastQuant ? 0 : 1.0f / scale;
     uint8_t codes[kQuantBlock];
@@ -64,7 +66,7 @@ void to_int4(QuantWeight& weight, const float* x, int64_t n) {
     for (int64_t j = 0; j < count; ++j) {
       codes[j] = static_cast<uint8_t>(std::min(15, static_cast<int>(from[j] * inverse + 8.5f)));
     }
-    require(std::fabs(scale) <= 65504.0f, ErrorCode::kRange, "quantise: a weight is ", furthest,
+    require(std::fabs(scale) <= 65504.0f, ErrorCode::kRange, name, ": quantise: a weight is ", furthest,
             ", which int4 does not hold");
     weight.put_block(n, block, codes, kernels::to_f16(scale));
   }
@@ -78,11 +80,11 @@ std::array<float, kCount - 1> middles_of(const float* levels) {
   return middles;
 }
 
-void to_nf4(uint8_t* codes, float* absmax, const float* x, int64_t k) {
+void to_nf4(uint8_t* codes, float* absmax, const std::string& name, const float* x, int64_t k) {
   static const std::array<float, 15> middles = middles_of<16>(kernels::kNf4Levels);
   for (int64_t first = 0; first < k; first += kNf4Block) {
     const int64_t count = std::min(kNf4Block, k - first);
-    const float most = absmax_of(x + first, count), inverse = most <= kernels::kLeastQuant ? 0 : 1.0f / most;
+    const float most = absmax_of(x + first, count, name), inverse = most <= kernels::kLeastQuant ? 0 : 1.0f / most;
     absmax[first / kNf4Block] = most;
     // The level of zero is the seventh.
     uint8_t levels[kNf4Block];
@@ -100,7 +102,7 @@ void to_nf4(uint8_t* codes, float* absmax, const float* x, int64_t k) {
 }
 
 // The second quantisation: of all absmaxes, in blocks of 256.
-void set_absmaxes(const QuantWeight& weight, std::vector<float>& absmaxes) {
+void set_absmaxes(const QuantWeight& weight, const std::string& name, std::vector<float>& absmaxes) {
   auto* codes = static_cast<uint8_t*>(weight.parts()[1].value.mutable_data_ptr());
   auto* scales = static_cast<float*>(weight.parts()[2].value.mutable_data_ptr());
   const double sum = std::accumulate(absmaxes.begin(), absmaxes.end(), 0.0);
@@ -111,7 +113,7 @@ void set_absmaxes(const QuantWeight& weight, std::vector<float>& absmaxes) {
   for (size_t first = 0; first < absmaxes.size(); first += kBlock) {
     const size_t end = std::min(absmaxes.size(), first + kBlock);
     for (size_t i = first; i < end; ++i) absmaxes[i] -= mean;
-    const float most = absmax_of(absmaxes.data() + first, static_cast<int64_t>(end - first));
+    const float most = absmax_of(absmaxes.data() + first, static_cast<int64_t>(end - first), name);
     scales[first / kBlock] = most;
     const float inverse = most > kernels::kLeastQuant ? 1.0f / most : 0.0f;
     for (size_t i = first; i < end; ++i) {
@@ -123,7 +125,7 @@ void set_absmaxes(const QuantWeight& weight, std::vector<float>& absmaxes) {
 
 }  // namespace
 
-void quantise(QuantWeight& weight, const RowReader& read) {
+void quantise(QuantWeight& weight, const std::string& name, const RowReader& read) {
   const QuantKind kind = weight.kind();
   const int64_t n = weight.n(), k = weight.k();
   const int64_t nf4_blocks = kernels::num_nf4_blocks(k);
@@ -136,21 +138,21 @@ void quantise(QuantWeight& weight, const RowReader& read) {
     for (int64_t i = 0; i < count; ++i) {
       const float* x = rows + i * k;
       const int64_t row = first + i;
-      if (kind == QuantKind::kInt8) to_int8(weight, x, row);
-      if (kind == QuantKind::kInt4) to_int4(weight, x, row);
+      if (kind == QuantKind::kInt8) to_int8(weight, name, x, row);
+      if (kind == QuantKind::kInt4) to_int4(weight, name, x, row);
       if (kind == QuantKind::kNf4) {
-        to_nf4(codes + row * nf4_blocks * kNf4Block / 2, absmaxes.data() + row * nf4_blocks, x, k);
+        to_nf4(codes + row * nf4_blocks * kNf4Block / 2, absmaxes.data() + row * nf4_blocks, name, x, k);
       }
     }
   });
-  if (kind == QuantKind::kNf4) set_absmaxes(weight, absmaxes);
+  if (kind == QuantKind::kNf4) set_absmaxes(weight, name, absmaxes);
 }
 
-void quantise(QuantWeight& weight, const at::Tensor& plain_NK) {
-  require(plain_NK.sizes() == at::IntArrayRef({weight.n(), weight.k()}), ErrorCode::kShape,
-          "quantise: expected a weight [", weight.n(), ", ", weight.k(), "], got ", plain_NK.sizes());
+void quantise(QuantWeight& weight, const std::string& name, const at::Tensor& plain_NK) {
+  require(plain_NK.sizes() == at::IntArrayRef({weight.n(), weight.k()}), ErrorCode::kShape, name,
+          ": quantise: expected a weight [", weight.n(), ", ", weight.k(), "], got ", plain_NK.sizes());
   const at::Tensor plain = plain_NK.to(at::kCPU).contiguous();
-  quantise(weight, [&](float* rows, int64_t first, int64_t count) {
+  quantise(weight, name, [&](float* rows, int64_t first, int64_t count) {
     const at::Tensor part = plain.narrow(0, first, count).to(at::kFloat);
     std::copy_n(part.const_data_ptr<float>(), part.numel(), rows);
   });

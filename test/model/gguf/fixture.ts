@@ -206,6 +206,10 @@ function metadataOf({ config }: Model): Record<string, GgufValue> {
   };
 }
 
+/** A byte of ASCII as GPT-2's vocabularies write it. */
+export const byteLetter = (byte: number): string =>
+  String.fromCodePoint(byte > 32 && byte < 127 ? byte : 256 + byte);
+
 /**
  * A model folder as a GGUF file: matrices as `type` where their rows are whole blocks and f32 where not, vectors as f32.
  *
