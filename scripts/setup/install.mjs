@@ -11,7 +11,9 @@ import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { BuildProgress } from "./build-progress.mjs";
 import { findLibtorch } from "./libtorch.mjs";
+import { isNpx } from "./npx.mjs";
 import { SetupError, say, step } from "./report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
@@ -41,15 +43,18 @@ function requireTools() {
   }
 }
 
-/** Runs cmake-js; its output is kept and shown only when it fails. */
+/** Runs cmake-js; of its output progress is shown, and the errors when it fails. */
 function cmakeJs(options) {
   const script = join(packageFolder("cmake-js"), "bin", "cmake-js");
   const child = spawn(process.execPath, [script, "build", ...options], { cwd: root });
   const output = [];
+  const progress = new BuildProgress();
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(chunk));
+  child.stdout.on("data", (chunk) => progress.feed(chunk));
   return new Promise((done, fail) => {
     child.on("error", fail);
     child.on("close", (code) => {
+      progress.end();
       if (code === 0) return done();
       const lines = Buffer.concat(output).toString().trimEnd().split("\n");
       const shown = lines.filter((line) => /error|Error/.test(line)).slice(0, 20);
@@ -92,7 +97,7 @@ async function main() {
 }
 
 try {
-  await step("set-up finished", main);
+  if (!isNpx()) await step("set-up finished", main);
 } catch (error) {
   say(error instanceof SetupError ? error.message : error.stack);
   process.exitCode = 1;
