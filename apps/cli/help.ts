@@ -48,7 +48,10 @@ export function commandHelp(
 
 /** A table of the keys of one form, for a page of the documentation. */
 export function keyTable({ keys }: Pick<Form, "keys">): string {
-  const rows = keys.map((key) => `| \`${key.key}\` | ${cellOf(key)} | ${key.help} | ${defaultCell(key)} |`);
+  const rows = keys.map((key) => {
+    const help = key.isList ? `${key.help} Joined by +; a list in a file.` : key.help;
+    return `| \`${key.key}\` | ${cellOf(key)} | ${help} | ${defaultCell(key)} |`;
+  });
   return ["| key | value | | default |", "|---|---|---|---|", ...rows].join("\n");
 }
 
@@ -59,7 +62,12 @@ function cellOf(key: Field): string {
 }
 
 function defaultCell({ default: fallback }: Field): string {
-  return fallback === undefined ? "" : `\`${fallback}\``;
+  return fallback === undefined ? "" : `\`${joined(fallback)}\``;
+}
+
+/** A list of values as it is typed. */
+function joined(value: unknown): unknown {
+  return Array.isArray(value) ? value.join("+") : value;
 }
 
 function titleOf({ group = "Options" }: Field): string {
@@ -98,7 +106,7 @@ function keysOf(field: Field, width: number): string {
 
 function keyRow(key: Field, shift: number, width: number): string {
   const value = key.type === "boolean" ? (key.default === true ? "=false" : "") : `=${shortValue(key)}`;
-  return row(`${" ".repeat(shift)}${key.key}${value}`, helpOf(key), width);
+  return row(`${" ".repeat(shift)}${key.key}${value}`, helpOf(key, { isInner: true }), width);
 }
 
 function shortValue(field: Field): string {
@@ -106,10 +114,12 @@ function shortValue(field: Field): string {
   return field.choices.length > 0 && value.length > maxChoices ? "choice" : value;
 }
 
-function helpOf(field: Field): string {
-  const { help, isList, type, head, choices, default: fallback } = field;
+function helpOf(field: Field, { isInner = false } = {}): string {
+  const { help, isList, type, head, choices } = field;
+  const fallback = isInner && isList ? joined(field.default) : field.default;
   const told = shortValue(field) === "choice" ? ` One of ${choices.join(", ")}.` : "";
-  const repeat = isList ? (type === "number" ? " Separated by commas." : " May be repeated.") : "";
+  const single = type === "number" ? " Separated by commas." : " May be repeated.";
+  const repeat = isList ? (isInner ? " Joined by +." : single) : "";
   const usual = head !== undefined && isValues(fallback) ? fallback[head] : fallback;
   const isTold = usual !== undefined && typeof usual !== "boolean" && !isValues(usual);
   return `${sentence(help)}${told}${repeat}${isTold ? ` (default: ${JSON.stringify(usual)})` : ""}`;

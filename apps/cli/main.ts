@@ -7,9 +7,11 @@ import { codeOf, SeekError } from "../../lib/base/errors.ts";
 import { packageRoot } from "../../lib/base/package-root.ts";
 import { type Command, type CommandIo, UsageError } from "./command.ts";
 import { commands, groups } from "./commands.ts";
-import { flagsOf } from "./flags.ts";
+import { type Field, fieldsOf } from "./fields.ts";
+import { flagName, flagsOf, valueName } from "./flags.ts";
 import { commandHelp } from "./help.ts";
 import { readOptions } from "./options.ts";
+import { withOption } from "./report/missing-path.ts";
 
 /** 0 done, 1 failed, 2 called in a wrong way. */
 type ExitCode = 0 | 1 | 2;
@@ -92,6 +94,8 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
   }
   subcommand.option("--config <file>").option("--json");
   const inner = (): Command[] => commands.filter(({ name }) => name.startsWith(`${each.name} `));
+  const fields = fieldsOf(each.options);
+  subcommand.configureOutput({ outputError: (text, write) => write(withExpected(text, fields)) });
   subcommand.configureHelp({ formatHelp: () => commandHelp(each, process.stdout.columns ?? 80, inner()) });
   return subcommand.action(async () => {
     const { config, json = false, ...flags } = subcommand.opts<Record<string, unknown>>();
@@ -102,10 +106,18 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
       config as string | undefined,
     );
     await each.run(options, ioOf(json === true, signal)).catch((error) => {
-      throw signal.aborted && codeOf(error) === "ERR_ABORTED" ? interruption(each, error) : error;
+      if (signal.aborted && codeOf(error) === "ERR_ABORTED") throw interruption(each, error);
+      throw withOption(error, options as object);
     });
     if (signal.aborted && !each.isService) throw new Interrupted();
   });
+}
+
+/** What stands behind a flag, where nothing did. */
+function withExpected(text: string, fields: readonly Field[]): string {
+  const [, flag] = /^error: option '(--[\w-]+) <value>' argument missing/.exec(text) ?? [];
+  const field = fields.find(({ key }) => flagName(key) === flag);
+  return field === undefined ? text : `error: ${flag}: expected <${valueName(field)}>, got nothing\n`;
 }
 
 function interruption({ goesOn }: Command, cause: unknown): SeekError {

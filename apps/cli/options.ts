@@ -26,7 +26,7 @@ export async function readOptions(
   const given: Record<string, unknown> = { ...config, ...flags };
   for (const field of fields) {
     if (field.type === "object" && given[field.key] !== undefined) {
-      given[field.key] = together(field, config[field.key], flags[field.key]);
+      given[field.key] = withLists(field, together(field, config[field.key], flags[field.key]));
     }
   }
   const parsed = schema.safeParse(given);
@@ -39,6 +39,17 @@ function together({ head, default: fallback }: Field, below: unknown, above: unk
   const value = isValues(below) && isValues(above) ? overlaid(head, below, above) : (above ?? below);
   if (!isValues(value) || head === undefined || head in value || !isValues(fallback)) return value;
   return { [head]: fallback[head], ...value };
+}
+
+/** A list among the keys of an option is typed with + between its values; a file may have a list. */
+function withLists({ forms }: Field, value: unknown): unknown {
+  if (!isValues(value)) return value;
+  const isList = (key: string): boolean =>
+    forms.some(({ keys }) => keys.some((each) => each.key === key && each.isList));
+  const entries = Object.entries(value).map(([key, one]) => {
+    return [key, isList(key) && typeof one === "string" ? one.split("+") : one];
+  });
+  return Object.fromEntries(entries);
 }
 
 function overlaid(head: string | undefined, below: Values, above: Values): Values {
@@ -113,7 +124,18 @@ function explainKey(issue: z.core.$ZodIssue, path: string, field: Field, given: 
   }
   const form = field.forms.find(({ name }) => name === undefined || name === given[field.head ?? ""]);
   const before = path === "" ? "" : `${path}.`;
-  return issue.keys.map((key) => unknownInner(`${before}${key}`, form, field)).join("; ");
+  const complaints = issue.keys.map((key) => unknownInner(`${before}${key}`, form, field));
+  return [...complaints, ...listHint(issue.keys, form, given)].join("; ");
+}
+
+/** Values of a list that were separated as keys are: `targets=q_proj,v_proj`. */
+function listHint(unknown: readonly string[], form: Form | undefined, given: Values): string[] {
+  const lists = form?.keys.filter(({ key, isList }) => isList && given[key] !== undefined) ?? [];
+  if (!unknown.some((key) => given[key] === true)) return [];
+  return lists.map(({ key }) => {
+    const values = [given[key], ...unknown].flat().join("+");
+    return `the values of ${key} are joined by +: ${key}=${values}`;
+  });
 }
 
 function unknownInner(key: string, form: Form | undefined, { forms }: Field): string {

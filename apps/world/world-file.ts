@@ -53,6 +53,24 @@ export async function readWorldFile(folder: string): Promise<WorldSetting | unde
   }
 }
 
+/**
+ * Notes in the folder of a world model by which recipe it was trained, so that it is asked by that one.
+ *
+ * @param folder - any other model's stays as it is
+ * @param recipe - name and choices, as `--recipe` takes them
+ * @throws ERR_IO; ERR_FORMAT
+ */
+export async function noteRecipe(
+  folder: string,
+  recipe: { readonly name: string; readonly queries?: QueryMode | undefined },
+): Promise<void> {
+  const setting = await readWorldFile(folder);
+  if (setting === undefined) return;
+  const { seed, search } = setting;
+  const how = recipe.name === "world" ? { queries: recipe.queries } : { recipe };
+  await writeWorldFile(folder, { seed, search, ...how });
+}
+
 /** The world's own recipe for a world model; parallel queries for one that knows both modes. */
 export function recipeOfWorld({ queries = "multi", search }: WorldSetting): Recipe {
   return search === "patchy" ? patchyWorldRecipe({ queries }) : worldRecipe({ queries });

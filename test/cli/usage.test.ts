@@ -81,5 +81,5 @@ test("a failure is exit code 1 and says what failed", async () => {
     "--json",
   );
   assert.deepEqual([code, stdout], [1, ""]);
-  assert.match(stderr, /^ERR_IO: no-such-folder/);
+  assert.match(stderr, /^ERR_IO: --model: no-such-folder: no such file or folder/);
 });

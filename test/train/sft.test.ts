@@ -48,7 +48,8 @@ test("a finished run is not run again", async () => {
     };
     assert.equal((await sft(options))?.step, 2);
     assert.equal(await sft(options), undefined);
-    const message = /step-000002 was begun with other options: seed: expected 0, got 9\. Give the same again/;
+    const message =
+      /step-000002 was begun with other options:\n {2}seed: expected 0, got 9\nRemedy: give the same again/;
     await assert.rejects(sft({ ...options, seed: 9 }), { code: "ERR_STATE", message });
   });
 });

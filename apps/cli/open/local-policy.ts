@@ -1,7 +1,7 @@
 /** Opens what commands need. Everything native is loaded here, on demand: help and usage errors work without it. */
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { SeekError } from "../../../lib/base/errors.ts";
 import { isGguf } from "../../../lib/base/gguf/gguf.ts";
 import type { Engine, EngineOptions } from "../../../lib/engine/engine.ts";
@@ -13,7 +13,7 @@ import type { Detokenizer } from "../../../lib/text/tokenizers/detokenizer.ts";
 import type { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 
 /** The folders of a policy. */
-interface PolicyFolders {
+export interface PolicyFolders {
   readonly model: string;
   /** Of an adapter on the model. */
   readonly adapter?: string | undefined;
@@ -73,6 +73,7 @@ export async function loadPolicy({
   ...given
 }: PolicyChoice): Promise<LoadedPolicy> {
   const folders = await policyFolders(given);
+  if (folders.adapter !== undefined) await warnOfOtherModel(folders.adapter, folders.model);
   const { Model } = await import("../../../lib/model/model.ts");
   const { Adapter } = await import("../../../lib/model/adapter.ts");
   const model = await Model.load(folders.model, { dtype, weights, device, contextTokens });
@@ -92,6 +93,23 @@ export async function loadPolicy({
     model.close();
     throw error;
   }
+}
+
+/**
+ * Warns where an adapter names another model than it is put on: only shapes are compared, and another model of the same
+ * sizes gives nonsense. A folder that is gone has moved when its name is the same.
+ */
+async function warnOfOtherModel(adapter: string, model: string): Promise<void> {
+  const { readPeftConfig } = await import("../../../lib/model/peft-config.ts");
+  const { base } = await readPeftConfig(adapter);
+  if (base === undefined) return;
+  const isSame = existsSync(base)
+    ? realpathSync(base) === (existsSync(model) ? realpathSync(model) : model)
+    : basename(base).toLowerCase() === basename(resolve(model)).toLowerCase();
+  if (isSame) return;
+  process.stderr.write(
+    `warning: ${adapter} names ${base} as its model and is put on ${model}; only shapes are compared\n`,
+  );
 }
 
 /** Loads a folder's tokenizer. */

@@ -6,7 +6,7 @@ import type { PromptTemplate, SequenceSource, TextCodec } from "../../../lib/rol
 import { UsageError } from "../command.ts";
 import { flagName } from "../flags.ts";
 import { engineOptions, modelOptions } from "../options/model-options.ts";
-import { loadTokenizer, openLocalPolicy } from "./local-policy.ts";
+import { loadTokenizer, openLocalPolicy, type PolicyFolders } from "./local-policy.ts";
 
 /** One of `model` and `endpoint` must be given. */
 export const policyOptions = {
@@ -52,7 +52,7 @@ export interface Policy {
   /** What decides its answers, for a file of results that is gone on with. */
   readonly settings: object;
   /** Of a model of this machine. */
-  readonly folder?: string;
+  readonly folders?: PolicyFolders;
   readonly open: () => Promise<OpenedPolicy>;
 }
 
@@ -76,7 +76,7 @@ export function policiesOf(choice: PolicyChoice): Policy[] {
   return folders.map((folder, i) => ({
     name: names[i] ?? folder,
     settings: { model: folder, adapter, dtype, weights, device },
-    folder: adapter ?? folder,
+    folders: { model: folder, adapter },
     open: () => openLocalPolicy({ model: folder, adapter, dtype, weights, device, cacheGib }),
   }));
 }

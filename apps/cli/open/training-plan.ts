@@ -15,6 +15,7 @@ import { countSchedule } from "../../../lib/train/algorithm/schedule.ts";
 import type { Collapse } from "../../../lib/train/collapse.ts";
 import type { RlMetrics, RlOptions } from "../../../lib/train/rl-options.ts";
 import type { BestOptions } from "../../../lib/train/run/run.ts";
+import { noteRecipe } from "../../world/world-file.ts";
 import { type CommandIo, UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 import { agentOptions } from "../options/agent-options.ts";
@@ -97,7 +98,10 @@ export async function planTraining(
   const planned = trainingOf(recipe, parts, await loadMixed(given.questions));
   const agent = given.baseline === undefined ? searchAgent(parts) : baselineAgent(parts, given.baseline);
   const resolved = resolvedOptions(given, recipe);
-  const onCheckpoint = (to: string): Promise<void> => copyTokenizer(given.model, to);
+  const onCheckpoint = async (to: string): Promise<void> => {
+    await copyTokenizer(given.model, to);
+    await noteRecipe(to, given.recipe);
+  };
   return {
     ...{ ...planned, learners: opened.learners, seed: given.seed, signal: io.signal },
     task: {

@@ -7,11 +7,7 @@ import { inGroup } from "../fields.ts";
 const lora = z.strictObject({
   rank: z.int().min(0).default(16).describe("Width of the adapter; 0 trains the weights themselves."),
   alpha: z.number().gt(0).optional().describe("What it adds counts alpha / rank (2 * rank)."),
-  targets: z
-    .string()
-    .regex(/^(all-linear|[a-z0-9_]+(\+[a-z0-9_]+)*)$/, "expected names joined by +, such as q_proj+v_proj")
-    .default("all-linear")
-    .describe("Projections that it is put on, joined by +."),
+  targets: z.array(z.string()).min(1).default(["all-linear"]).describe("Projections that it is put on."),
   rankStabilised: z.boolean().optional().describe("What it adds counts alpha / sqrt(rank)."),
 });
 
@@ -38,7 +34,7 @@ export function loraOf(choice: LoraChoice | undefined): LoraOptions | undefined 
   const { rank, alpha, targets, rankStabilised } = choice;
   return defined({
     ...{ rank, alpha, rankStabilised },
-    targets: targets === "all-linear" ? targets : targets.split("+"),
+    targets: targets.length === 1 && targets[0] === "all-linear" ? "all-linear" : targets,
   });
 }
 
@@ -49,5 +45,5 @@ export function loraChoiceOf({
   targets = "all-linear",
   rankStabilised,
 }: LoraOptions): LoraChoice {
-  return { rank, alpha, rankStabilised, targets: typeof targets === "string" ? targets : targets.join("+") };
+  return { rank, alpha, rankStabilised, targets: typeof targets === "string" ? [targets] : [...targets] };
 }

@@ -1,15 +1,16 @@
-/** Copies what makes text of a model folder's ids into another folder, so that a checkpoint is a whole model. */
+/** Copies what stands beside the weights of a model folder into another folder, so that a checkpoint is a whole model. */
 import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SeekError } from "../../base/errors.ts";
 import { isGguf } from "../../base/gguf/gguf.ts";
 import { ggufTokenizerFiles } from "./gguf/gguf-tokenizer.ts";
 
-const tokenizerFile =
-  /^(tokenizer.*|special_tokens_map\.json|added_tokens\.json|generation_config\.json|vocab\..*|merges\.txt|chat_template\..*|.*\.model)$/;
+// A model of the built-in world says in world.json how it is asked.
+const companionFile =
+  /^(world\.json|tokenizer.*|special_tokens_map\.json|added_tokens\.json|generation_config\.json|vocab\..*|merges\.txt|chat_template\..*|.*\.model)$/;
 
 /**
- * Copies a model's tokenizer and chat template; a GGUF file's become the files of a folder.
+ * Copies a model's tokenizer and chat template, and what says how it is asked; those of a GGUF file become the files of a folder.
  *
  * @param from - a model folder, or a GGUF file
  * @param to - another folder, made when missing
@@ -23,7 +24,7 @@ export async function copyTokenizer(from: string, to: string): Promise<void> {
       return;
     }
     const files = (await readdir(from, { withFileTypes: true })).filter((entry) => entry.isFile());
-    const wanted = files.map(({ name }) => name).filter((name) => tokenizerFile.test(name));
+    const wanted = files.map(({ name }) => name).filter((name) => companionFile.test(name));
     await Promise.all(wanted.map((name) => copyFile(join(from, name), join(to, name))));
   } catch (cause) {
     if (cause instanceof SeekError) throw cause;

@@ -24,12 +24,21 @@ export function checkSettings(where: string, begun: Settings, asked: Settings): 
   const now = new Map(valuesByPath(JSON.parse(JSON.stringify(asked))));
   const before = new Map(valuesByPath(begun));
   const names = [...new Set([...before.keys(), ...now.keys()])];
-  const differences = names
-    .filter((name) => before.get(name) !== now.get(name))
-    .map((name) => `${name}: expected ${before.get(name) ?? "none"}, got ${now.get(name) ?? "none"}`);
-  if (differences.length === 0) return;
+  const other = names.filter((name) => before.get(name) !== now.get(name));
+  if (other.length === 0) return;
+  const differences = withoutTwins(other).map(
+    (name) => `  ${name}: expected ${before.get(name) ?? "none"}, got ${now.get(name) ?? "none"}`,
+  );
+  const remedy = "Remedy: give the same again, or choose another folder";
   throw new SeekError(
     "ERR_STATE",
-    `${where} was begun with other options: ${differences.join("; ")}. Give the same again, or choose another folder`,
+    [`${where} was begun with other options:`, ...differences, remedy].join("\n"),
   );
+}
+
+/** A flag and the setting that it becomes are one difference: `--lora rank` and `lora.rank`. */
+function withoutTwins(names: readonly string[]): string[] {
+  const plain = (name: string): string =>
+    name.replace(/^--/, "").replace(" ", ".").replaceAll("-", "").toLowerCase();
+  return names.filter((name, i) => names.findIndex((each) => plain(each) === plain(name)) === i);
 }

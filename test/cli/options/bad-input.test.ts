@@ -62,7 +62,44 @@ test("a broken model folder is refused by the name of the file that is wrong", a
   await assertRefused(generate(bare), /^ERR_IO: .*config\.json: cannot be read: ENOENT/m);
   await assertRefused(generate(end), /generation_config\.json: eos_token_id: expected .*, received string/m);
   await assertRefused(generate(tokenizer), /^ERR_IO: .*tokenizer\.json: cannot be read: EISDIR/m);
-  await assertRefused(generate(at("nowhere")), /^ERR_IO: .*nowhere: cannot be read: ENOENT/m);
+});
+
+test("a path that is not there is named with its option and a remedy, and a run's folder with its model's", async () => {
+  const [nowhere, out] = [at("nowhere"), ["--out", at("never")]];
+  const missing = (flag: string): RegExp =>
+    new RegExp(`^ERR_IO: ${flag}: .*nowhere: no such file or folder\\. Remedy: .*; paths begin at /`, "m");
+  const model = ["--model", at("model")];
+  const questions = ["--questions", at("questions.jsonl")];
+  for (const [flag, ...args] of [
+    ["--model", "generate", "--model", nowhere, "--prompt", "a"],
+    ["--model", "ask", "Who?", "--model", nowhere],
+    ["--model", "quantize", "--model", nowhere, "--weights", "int8", ...out],
+    ["--adapter", "score", ...model, "--adapter", nowhere, "--ids", "1,2"],
+    ["--json-schema", "generate", ...model, "--prompt", "a", "--json-schema", nowhere],
+    ["--data", "sft", ...model, "--data", nowhere, ...out],
+    ["--index folder", "search", "--index", nowhere, "--query", "a"],
+    ["--index folder", "train", ...model, "--index", nowhere, ...questions, ...out],
+    ["--questions", "eval", ...model, ...agent, "--questions", nowhere, ...out],
+    ["--corpus", "index", "build", "--corpus", nowhere, ...out],
+    ["--input", "corpus", "split", "--input", nowhere, ...out],
+    ["--predictions", "score-answers", "--predictions", nowhere, "--rules", "squad"],
+  ] as const) {
+    await assertRefused(args, missing(flag));
+  }
+  await mkdir(at("run", "checkpoints"), { recursive: true });
+  await mkdir(at("run", "model"));
+  const run = ["score", "--model", at("run"), "--ids", "1"];
+  await assertRefused(run, /^ERR_IO: --model: .*run is a training run\. Remedy: --model .*run\/model$/m);
+});
+
+test("an option without its value says what it takes", async () => {
+  await assertRefused(
+    ["generate", "--model", at("model"), "--seed"],
+    /^error: --seed: expected <n>, got nothing$/m,
+    2,
+  );
+  const lora = /^error: --lora: expected <rank,key=value,\.\.\.>, got nothing$/m;
+  await assertRefused(["sft", "--lora"], lora, 2);
 });
 
 test("weights that are not numbers end a training without a model", async () => {

@@ -171,5 +171,5 @@ test("a key that is given twice in one option is refused", async () => {
 test("a prompt file that cannot be read is named", async () => {
   const { code, stderr } = await train("--recipe", `research,promptFile=${path("none.txt")}`);
   assert.equal(code, 1);
-  assert.match(stderr, /ERR_IO: .*none\.txt: cannot be read/);
+  assert.match(stderr, /ERR_IO: --recipe promptFile: .*none\.txt: no such file or folder/);
 });

@@ -82,12 +82,13 @@ test("other data, seeds or settings are refused with both values; more steps and
     const changed = { ...settings, "--learning-rate": 0.002 };
     await assert.rejects(run(folder, {}, { folder, settings: changed }), {
       code: "ERR_STATE",
-      message: /begun with other options: --learning-rate: expected 0\.001, got 0\.002\. Give the same again/,
+      message:
+        /begun with other options:\n {2}--learning-rate: expected 0\.001, got 0\.002\nRemedy: give the same again/,
     });
     const others = epochs(sequences.slice(1), { batchSize: 1, epochs: 2 });
     await assert.rejects(run(folder, others, { folder, settings }), {
       code: "ERR_STATE",
-      message: /: data: expected "[0-9a-f]{64}", got "[0-9a-f]{64}"\. /,
+      message: /^ {2}data: expected "[0-9a-f]{64}", got "[0-9a-f]{64}"$/m,
     });
     const more = { folder, settings, checkpointEvery: 1, keep: 5, tensorBoard: false };
     assert.equal((await run(folder, { steps: 6 }, more))?.step, 6);

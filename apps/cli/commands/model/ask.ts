@@ -1,6 +1,8 @@
 /** `seekrl ask`: an agent answers one question, or one after the other, and its events are printed as they come. */
+import { existsSync } from "node:fs";
 import { createInterface, type Interface } from "node:readline";
 import { z } from "zod";
+import { SeekError } from "../../../../lib/base/errors.ts";
 import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
 import { type AgentParts, searchAgent } from "../../../../lib/rollout/agents/search-agent.ts";
@@ -16,6 +18,7 @@ import { librarySearch } from "../../../world/library.ts";
 import { createWorld } from "../../../world/world.ts";
 import { readWorldFile, type WorldSetting } from "../../../world/world-file.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
+import { policyFolders } from "../../open/local-policy.ts";
 import { type Policy, policiesOf, policyOptions } from "../../open/policies.ts";
 import {
   type AgentOptions,
@@ -82,8 +85,13 @@ export const askCommand = command({
 });
 
 /** Of a model of the built-in world: where it was trained. */
-async function settingOf({ folder }: Policy, io: CommandIo): Promise<WorldSetting | undefined> {
-  const setting = folder === undefined ? undefined : await readWorldFile(folder);
+async function settingOf({ folders }: Policy, io: CommandIo): Promise<WorldSetting | undefined> {
+  if (folders === undefined) return undefined;
+  const { model, adapter } = await policyFolders(folders);
+  if (!existsSync(model)) throw new SeekError("ERR_IO", `${model}: no such file or folder`);
+  // An adapter that says nothing itself belongs to its model's world.
+  const own = adapter === undefined ? undefined : await readWorldFile(adapter);
+  const setting = own ?? (await readWorldFile(model));
   if (setting !== undefined) {
     const gaps = setting.search === "patchy" ? ", whose search has gaps" : "";
     const by = setting.recipe === undefined ? "that world's recipe" : `${setting.recipe.name}'s recipe`;

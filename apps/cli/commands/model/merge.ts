@@ -23,14 +23,24 @@ export const mergeCommand = command({
     const folders = await policyFolders(given);
     if (folders.adapter === undefined)
       throw new UsageError("--adapter: required, or an adapter's folder as --model");
+    if (given.weights !== undefined)
+      throw new UsageError(
+        "--weights: a merge changes plain weights. Remedy: merge without it, then seekrl quantize",
+      );
     if (existsSync(join(out, "config.json"))) throw new UsageError(`--out: ${out} holds a model already`);
     if (existsSync(join(out, "adapter_config.json"))) throw new UsageError(`--out: ${out} holds an adapter`);
     await using loaded = await loadPolicy({ ...given, ...folders });
     const { model, policy } = loaded;
+    if (model.weights !== undefined) {
+      const remedy = "Remedy: --model with the plain folder that they were made of, and --adapter";
+      throw new UsageError(
+        `--model: the weights of ${folders.model} are ${model.weights}: no merge. ${remedy}`,
+      );
+    }
     if ("merge" in policy) await policy.merge();
     await model.save(out, storedDtype && { dtype: storedDtype });
     await copyTokenizer(folders.model, out);
-    io.write(`${folders.adapter} is part of ${out}\n`);
+    io.write(`${out}: ${folders.model} with ${folders.adapter} merged into its weights\n`);
     io.result({ model: out });
   },
 });

@@ -54,7 +54,7 @@ const schema = z.strictObject({
   ...activationOptions,
   epochs: z.number().gt(0).default(1).describe("passes over the data"),
   batchSize: z.int().min(1).default(32).describe("conversations of one step"),
-  learningRate: z.number().gt(0).default(1e-5).describe("the highest rate"),
+  learningRate: z.number().gt(0).optional().describe("the highest rate (0.00001; 0.0002 of an adapter)"),
   warmupSteps: z.int().min(0).default(0).describe("steps of linear warm-up"),
   decay: z.enum(["constant", "linear", "cosine"]).default("cosine").describe("what follows the warm-up"),
   optimizer: z.strictObject(adamWOptions).optional().describe("AdamW's settings"),
@@ -62,6 +62,9 @@ const schema = z.strictObject({
   dryRun: z.boolean().default(false).describe("tells the plan and its memory; nothing is trained or written"),
   otherWeight: z.number().min(0).default(0).describe("weight of prompt and observation tokens"),
 });
+
+/** An adapter wants about ten times the rate of its model's weights (arXiv 2106.09685, 2305.14314). */
+const usualRates = { weights: 1e-5, adapter: 2e-4 } as const;
 
 /** What is trained, with what memory and how often. @throws a usage error for weights that no step may change */
 function tellPlan(
@@ -91,9 +94,12 @@ export const sftCommand = command({
   goesOn: "from the last finished step",
   options: schema,
   run: async (given, io) => {
-    const options = { ...given, ...(await policyFolders(given)) };
-    const lora = loraOf(options.lora);
-    if (lora !== undefined && options.adapter !== undefined) throw new UsageError(oneAdapter);
+    const folders = await policyFolders(given);
+    const lora = loraOf(given.lora);
+    if (lora !== undefined && folders.adapter !== undefined) throw new UsageError(oneAdapter);
+    const isAdapter = lora !== undefined || folders.adapter !== undefined;
+    const learningRate = given.learningRate ?? (isAdapter ? usualRates.adapter : usualRates.weights);
+    const options = { ...given, ...folders, learningRate };
     const { model: start, data, validation, seed, otherWeight, microBatchTokens: maxTokens } = options;
     const parts = { tokenizer: await loadTokenizer(start), chatTemplate: await loadChatTemplate(start) };
     const sequences = await readSequences(data, parts, otherWeight);
@@ -133,7 +139,7 @@ export const sftCommand = command({
   },
 });
 
-type Options = z.output<typeof schema>;
+type Options = z.output<typeof schema> & { readonly learningRate: number };
 
 function memoryOf(
   { policy, model }: { readonly policy: Policy; readonly model: Model },

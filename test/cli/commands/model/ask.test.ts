@@ -7,7 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { createWorld } from "../../../../apps/world/world.ts";
+import { writeQuestions } from "../../../../lib/data/question.ts";
 import { buildIndex } from "../../../../lib/index-folder/build/build.ts";
+import { Adapter } from "../../../../lib/model/adapter.ts";
+import { Model } from "../../../../lib/model/model.ts";
 import { projectRoot } from "../../../project.ts";
 import { runCli } from "../../run-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";
@@ -66,6 +69,46 @@ test("a model of the built-in world is asked by that world's recipe and search, 
 
   const other = await runCli("ask", question, "--model", checkpoint, "--recipe", "world");
   assert.equal(other.code, 2, "who names a recipe names the search too");
+});
+
+test("a quantised, a merged and an adapted model of the world is asked like the one it was made of", async () => {
+  const checkpoint = join(projectRoot, "world", "checkpoint");
+  const [few, adapted, merged, trained] = ["few", "adapted", "merged", "trained"].map((name) =>
+    join(folder, name),
+  );
+  const made = async (...args: (string | undefined)[]): Promise<void> => {
+    const { code, stderr } = await runCli(...args.map(String));
+    assert.equal(code, 0, stderr);
+  };
+  await made("quantize", "--model", checkpoint, "--out", few, "--weights", "int8");
+  await using model = await Model.load(checkpoint);
+  await using adapter = await Adapter.create(model, { rank: 2 });
+  await adapter.save(String(adapted)); // says nothing of the world itself
+  await made("merge", "--model", adapted, "--out", merged);
+  const steps = [
+    "--steps",
+    "1",
+    "--batch-questions",
+    "2",
+    "--samples",
+    "2",
+    "--limits",
+    "maxTurns=1,maxResponseTokens=8",
+  ];
+  await writeQuestions(join(folder, "train.jsonl"), createWorld({ seed: 0 }).questions.train.slice(0, 2));
+  const asked = ["--index", index, "--questions", join(folder, "train.jsonl"), ...steps, "--out", trained];
+  await made("train", "--model", checkpoint, "--recipe", "search-r1,algorithm=grpo", "--lora", "2", ...asked);
+  for (const [made, how] of [
+    [few, "that world's recipe"],
+    [adapted, "that world's recipe"],
+    [merged, "that world's recipe"],
+    [join(String(trained), "model"), "search-r1's recipe"],
+  ] as const) {
+    const { code, stdout, stderr } = await runCli("ask", question, "--model", String(made));
+    assert.equal(code, 0, stderr);
+    assert.ok(stderr.includes(`a model of the built-in world of seed 0: it is asked by ${how}`), stderr);
+    if (how.startsWith("that")) assert.match(stdout, /found: Nightwinter[\s\S]*answer: /);
+  }
 });
 
 test("without a question each line of the input is one", async () => {

@@ -1,6 +1,6 @@
 /** Adapters from outside: trained by sft, gone on with, generated with, merged. */
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -45,7 +45,8 @@ test("sft trains an adapter, whose folder stands for its model; merge makes a pl
   assert.deepEqual(await score("--model", model, "--adapter", trained), on);
   assert.notDeepEqual(await score("--model", model), on);
   const merged = join(folder, "merged");
-  await runJson("merge", "--model", trained, "--out", merged);
+  const { stdout } = await runCli("merge", "--model", trained, "--out", merged);
+  assert.equal(stdout, `${merged}: ${model} with ${trained} merged into its weights\n`);
   assertClose(await score("--model", merged), on);
   const asked = ["--ids", "49,32", "--max-tokens", "4", "--temperature", "0"];
   const { samples } = await runJson<{ samples: object[] }>("generate", "--model", merged, ...asked);
@@ -82,10 +83,73 @@ test("training goes on with an adapter, and a run of one is refused under anothe
   assert.ok(sum(after) > sum(before));
   const other = await runCli("sft", "--model", model, ...rates, "--out", run, "--lora", "5");
   assert.equal(other.code, 1);
-  assert.match(other.stderr, /lora/);
+  const differences =
+    /begun with other options:\n {2}--lora rank: expected 4, got 5\n {2}--lora targets\.0: /;
+  assert.match(other.stderr, differences);
+  assert.doesNotMatch(other.stderr, /lora\.rank/, "a flag and its setting are one difference");
+  assert.match(other.stderr, /\nRemedy: give the same again, or choose another folder\n$/);
   const both = await runCli("sft", "--model", join(run, "model"), ...rates, "--out", run, "--lora", "5");
   assert.equal(both.code, 2);
   assert.match(both.stderr, /--lora: expected without --adapter/);
+});
+
+test("targets are joined by + or a list in a file, and commas between them are explained", async () => {
+  const out = join(folder, "targets");
+  const config = join(folder, "sft.yaml");
+  const asked = ["--model", model, ...rates, "--out", out, "--dry-run"];
+  const planned = (...more: string[]) => runJson<{ memory: { gradients: number } }>("sft", ...asked, ...more);
+  const joined = await planned("--lora", "2,targets=q_proj+v_proj");
+  await writeFile(config, "lora: {rank: 2, targets: [q_proj, v_proj]}\n");
+  assert.deepEqual((await planned("--config", config)).memory.gradients, joined.memory.gradients);
+  await writeFile(config, "lora: {rank: 2, targets: q_proj+v_proj}\n");
+  assert.deepEqual((await planned("--config", config)).memory.gradients, joined.memory.gradients);
+  const { code, stderr } = await runCli("sft", ...asked, "--lora", "2,targets=q_proj,v_proj");
+  assert.equal(code, 2);
+  assert.match(stderr, /the values of targets are joined by \+: targets=q_proj\+v_proj/);
+});
+
+test("an adapter is trained at its usual rate, the weights at theirs, unless another is given", async () => {
+  const rateOf = async (...more: string[]): Promise<string | undefined> => {
+    const asked = ["--model", model, "--data", data, "--out", join(folder, "rate"), "--dry-run"];
+    const { stderr } = await runCli("sft", ...asked, ...more);
+    return /, rate ([\d.]+)$/m.exec(stderr)?.[1];
+  };
+  assert.equal(await rateOf(), "0.00001");
+  assert.equal(await rateOf("--lora", "2"), "0.0002");
+  assert.equal(await rateOf("--adapter", join(run, "model")), "0.0002");
+  assert.equal(await rateOf("--lora", "2", "--learning-rate", "0.5"), "0.5");
+});
+
+test("an adapter on another model than it names is warned of; one whose model is gone under the same name is not", async () => {
+  const trained = join(run, "model");
+  const warning = /^warning: .* names .*model as its model and is put on .*; only shapes are compared/m;
+  const on = async (base: string) =>
+    (await runCli("score", "--ids", "49,32", "--model", base, "--adapter", trained)).stderr;
+  assert.equal(await on(model), "");
+  const other = join(folder, "other");
+  await writeTinyModel(other);
+  assert.match(await on(other), warning);
+  const same = join(folder, "elsewhere", "model");
+  await mkdir(join(folder, "elsewhere"));
+  await rename(model, same);
+  assert.equal(await on(same), "");
+  assert.match(await on(other), warning);
+  await rename(same, model);
+  const wide = join(folder, "wide");
+  await writeTinyModel(wide, { hiddenSize: 32 });
+  assert.match(await on(wide), /ERR_FORMAT: .*: expected shape \[4, 32\], got \[4, 16\]/);
+});
+
+test("a merge into weights in few bits is refused with the remedy", async () => {
+  const [trained, few] = [join(run, "model"), join(folder, "few")];
+  await runJson("quantize", "--model", model, "--out", few, "--weights", "nf4");
+  const merge = (...args: string[]) => runCli("merge", ...args, "--out", join(folder, "never"));
+  const flag = await merge("--model", trained, "--weights", "nf4");
+  assert.equal(flag.code, 2);
+  assert.match(flag.stderr, /--weights: a merge changes plain weights\. Remedy: merge without it/);
+  const held = await merge("--model", few, "--adapter", trained);
+  assert.equal(held.code, 2);
+  assert.match(held.stderr, /are nf4.*Remedy: --model with the plain folder/);
 });
 
 test("an adapter whose model has moved is refused with the remedy, and runs with both folders", async () => {

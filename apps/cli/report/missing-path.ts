@@ -1,0 +1,62 @@
+/** Says of a path that cannot be read which option it was given by, and what to do. */
+import { existsSync } from "node:fs";
+import { join, normalize } from "node:path";
+import { codeOf, SeekError } from "../../../lib/base/errors.ts";
+import { isValues } from "../assignments.ts";
+import { flagName } from "../flags.ts";
+
+/** An option that was given as text, under its flag: `--index folder` of `--index folder=x,mode=bm25`. */
+interface Given {
+  readonly flag: string;
+  readonly text: string;
+}
+
+function textsOf(options: object, inner = false): Given[] {
+  return Object.entries(options).flatMap(([key, value]): Given[] => {
+    const flag = inner ? key : flagName(key);
+    if (isValues(value)) {
+      return textsOf(value, true).map((each) => ({ ...each, flag: `${flag} ${each.flag}` }));
+    }
+    return [value]
+      .flat()
+      .flatMap((text) => (typeof text === "string" && text !== "" ? [{ flag, text }] : []));
+  });
+}
+
+/** Whether a message begins with the path, or with one inside of it. */
+function isAbout(message: string, text: string): boolean {
+  const starts = [text, normalize(text)].filter((path) => message.startsWith(path));
+  return starts.some((path) => /^[:/]/.test(message.slice(path.replace(/\/$/, "").length)));
+}
+
+/** What one does about a path that is not there. */
+const remedies: Readonly<Record<string, (path: string) => string>> = {
+  "--model": () => "a model folder or GGUF file (docs/models.md)",
+  "--index": (path) => `seekrl index build --corpus FILE --out ${path}`,
+};
+
+/**
+ * An error about a file, with the option that named it and a remedy.
+ *
+ * @param error - of a command
+ * @param options - that it was given
+ * @returns a better error of the same code; the same one where no option names the path
+ */
+export function withOption(error: unknown, options: object): unknown {
+  if (codeOf(error) !== "ERR_IO") return error;
+  const { message } = error as Error;
+  const given = textsOf(options).find(({ flag, text }) => flag !== "--out" && isAbout(message, text));
+  if (given === undefined) return error;
+  const { flag, text } = given;
+  const better = (what: string, remedy: string): SeekError =>
+    new SeekError("ERR_IO", `${flag}: ${what}. Remedy: ${remedy}`, { cause: error });
+  if (!existsSync(text)) {
+    const remedy = remedies[flag.split(" ")[0] ?? ""]?.(text) ?? "one that is there";
+    return better(`${text}: no such file or folder`, `${remedy}; paths begin at ${process.cwd()}`);
+  }
+  const model = join(text, "model");
+  if (flag === "--model" && existsSync(join(text, "checkpoints")) && existsSync(model)) {
+    return better(`${text} is a training run`, `${flag} ${model}`);
+  }
+  return error;
+}
