@@ -214,7 +214,9 @@ export class Model {
 
   /**
    * Writes a Hugging Face model folder: config.json and the weights, each file whole or not at all. What is loaded from
-   * it has the same bits when `dtype` is the model's own.
+   * it has the same bits when `dtype` is the model's own. The tokenizer is not the model's: copy its files
+   * (`tokenizer*`, `special_tokens_map.json`, `generation_config.json`, `chat_template.jinja`) from the folder it was
+   * loaded from, or let `seekrl merge` and `seekrl quantize` write the folder, which copy them.
    *
    * @param folder made when missing
    * @param options stored dtype and shard size

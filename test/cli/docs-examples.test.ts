@@ -1,4 +1,4 @@
-/** The calls that docs/cli.md shows, one after the other as a reader would run them, on fewer questions. */
+/** The calls that pages of the documentation show, one after the other as a reader would run them, on fewer questions. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -10,17 +10,26 @@ import { projectRoot } from "../project.ts";
 const folder = mkdtempSync(join(tmpdir(), "seekrl-"));
 after(() => rmSync(folder, { recursive: true }));
 
-const page = readFileSync(join(projectRoot, "docs", "cli.md"), "utf8");
-const calls = [...page.matchAll(/^npx seekrl (.*)$/gm)].map(([, call = ""]) => call);
+const page = readPage("cli.md");
+const calls = callsOf(page);
+
+function readPage(name: string): string {
+  return readFileSync(join(projectRoot, "docs", name), "utf8");
+}
+
+function callsOf(text: string): string[] {
+  return [...text.matchAll(/^npx seekrl (.*)$/gm)].map(([, call = ""]) => call);
+}
 
 /** Trainings of minutes and services that run until they are stopped: each has tests of its own. */
 const elsewhere = /^(?:demo|reward serve|retriever serve|search --retriever)\b/;
 
 /** What is asked for less of here. */
 const shortened: readonly (readonly [RegExp, string])[] = [
-  [/--demonstrations 2400/, "--demonstrations 48"],
+  [/--demonstrations \d+/, "--demonstrations 48"],
   [/--num-questions 200/, "--num-questions 12"],
-  [/^(train .*)$/, "$1 --steps 1 --batch-questions 2"],
+  [/^(train .*)$/, "$1 --batch-questions 2"],
+  [/^(train --config .*)$/, "$1 --steps 1"],
 ];
 
 /** What a call must say besides ending well. */
@@ -70,12 +79,12 @@ function keepFirst(file: string, lines: number): void {
   writeFileSync(path, `${readFileSync(path, "utf8").split("\n").slice(0, lines).join("\n")}\n`);
 }
 
-function run(call: string): string {
+function run(call: string, cwd = folder): string {
   const line = shortened.reduce((text, [pattern, shorter]) => text.replace(pattern, shorter), call);
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [join(projectRoot, "bin", "seekrl.mjs"), ...wordsOf(line)],
-    { cwd: folder, encoding: "utf8", input: "Who directed Nightwinter?\n" },
+    { cwd, encoding: "utf8", input: "Who directed Nightwinter?\n" },
   );
   assert.equal(status, 0, `${line}\n${stdout}\n${stderr}`);
   return stdout;
@@ -94,5 +103,17 @@ test("every call that docs/cli.md shows ends well and says something sensible, i
       keepFirst("validation.jsonl", 4);
       keepFirst("test.jsonl", 8);
     }
+  }
+});
+
+test("every call of the models' and the sampling page ends well without a download", () => {
+  const own = join(folder, "without-download");
+  mkdirSync(own);
+  symlinkSync(join(projectRoot, "world"), join(own, "world"));
+  const shown = ["models.md", "sampling.md"].flatMap((name) => callsOf(readPage(name)));
+  assert.ok(shown.length >= 11);
+  for (const call of shown) {
+    const stdout = run(call, own);
+    if (call.startsWith("ask")) assert.match(stdout, /found: Nightwinter[\s\S]*answer: Loromos/);
   }
 });

@@ -11,6 +11,7 @@ import type { Policy } from "../../../lib/model/policy.ts";
 import type { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import type { Detokenizer } from "../../../lib/text/tokenizers/detokenizer.ts";
 import type { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
+import { UsageError } from "../command.ts";
 
 /** The folders of a policy. */
 export interface PolicyFolders {
@@ -130,6 +131,24 @@ export async function findTokenizer(folder: string): Promise<Tokenizer | undefin
   const files = await readdir(folder).catch(() => undefined);
   const hasOne = files?.some((file) => file === "tokenizer.json" || file.endsWith(".model")) ?? true;
   return hasOne ? loadTokenizer(folder) : undefined;
+}
+
+/**
+ * Ids that were given, or those of a text with the marks that begin one.
+ *
+ * @param given - one of both, and the model's folder for the message
+ * @param tokenizer - the model's
+ * @param flag - of the text
+ * @throws UsageError for a text where the model has no tokenizer
+ */
+export function idsOf(
+  { text, ids, model }: { readonly text?: string; readonly ids?: readonly number[]; readonly model: string },
+  tokenizer: Tokenizer | undefined,
+  flag: string,
+): Int32Array {
+  if (ids !== undefined) return Int32Array.from(ids);
+  if (tokenizer) return tokenizer.encode(text ?? "", { addSpecialTokens: true });
+  throw new UsageError(`${model} has no tokenizer: expected --ids instead of ${flag}`);
 }
 
 /** Opens an engine on a policy. */

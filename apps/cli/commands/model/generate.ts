@@ -6,10 +6,12 @@ import type { Constraint } from "../../../../lib/engine/constraint/constraint.ts
 import type { Engine } from "../../../../lib/engine/engine.ts";
 import type { Sequence } from "../../../../lib/engine/sequence.ts";
 import type { GenerateOptions, Span } from "../../../../lib/engine/span.ts";
+import type { Model } from "../../../../lib/model/model.ts";
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import {
   findTokenizer,
+  idsOf,
   loadPolicy,
   openDetokenizer,
   openEngine,
@@ -42,9 +44,11 @@ export const generateCommand = command({
     const folders = await policyFolders(given);
     const tokenizer = await findTokenizer(folders.model);
     await using loaded = await loadPolicy({ ...given, ...folders });
-    const promptIds = encodePrompt(given, tokenizer);
+    const { prompt: text, ids, model: folder } = given;
+    const promptIds = idsOf({ text, ids, model: folder }, tokenizer, "--prompt");
     await using engine = await openEngine(loaded.policy, tokenizer ? { tokenizer } : {});
     const spans = await sample(engine, promptIds, given, io, tokenizer);
+    warnOfContext(spans, given, loaded.model.config, io);
     io.result({
       samples: spans.map(({ ids, logprobs, stop }) => {
         return { ids: [...ids], text: tokenizer?.decode(ids) ?? "", logprobs: [...logprobs], stop };
@@ -53,10 +57,17 @@ export const generateCommand = command({
   },
 });
 
-function encodePrompt({ prompt, ids, model }: Options, tokenizer: Tokenizer | undefined): Int32Array {
-  if (ids !== undefined) return Int32Array.from(ids);
-  if (tokenizer) return tokenizer.encode(prompt ?? "", { addSpecialTokens: true });
-  throw new UsageError(`${model} has no tokenizer: expected --ids instead of --prompt`);
+/** A text that the context ended looks like one that `--max-tokens` ended. */
+function warnOfContext(
+  spans: readonly Span[],
+  { maxTokens }: Options,
+  { contextTokens }: Model["config"],
+  io: CommandIo,
+): void {
+  const cut = spans.find(({ ids, stop }) => stop === "length" && ids.length < maxTokens);
+  if (cut === undefined) return;
+  const limit = `the model's context of ${contextTokens} tokens ended the text`;
+  io.log(`warning: ${limit} after ${cut.ids.length} of --max-tokens ${maxTokens}`);
 }
 
 async function sample(

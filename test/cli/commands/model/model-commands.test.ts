@@ -39,6 +39,31 @@ test("score gives one natural log per id, and null for the first", async () => {
   assert.ok(logprobs.slice(1).every((logprob) => typeof logprob === "number" && logprob < 0));
 });
 
+test("score takes a text, and shows each token of it", async () => {
+  const ids = [110, 0xc3, 0xa9];
+  const told = await runJson<{ ids: number[]; logprobs: (number | null)[] }>("score", "--text", "né");
+  assert.deepEqual(told.ids, ids);
+  assert.deepEqual(told, await runJson("score", "--ids", ids.join()));
+  const { stdout } = await runCli("score", "--model", model, "--text", "né");
+  assert.match(stdout, /^110\t-\t"n"\n195\t-\d/);
+  const both = await runCli("score", "--model", model, "--text", "a", "--ids", "1");
+  assert.equal(both.code, 2);
+  assert.match(both.stderr, /expected either --text or --ids/);
+});
+
+test("a text that the context ends before --max-tokens is told of", async () => {
+  const short = join(model, "short");
+  await writeTinyModel(short, { maxPosition: 16 });
+  const asked = ["generate", "--model", short, "--ids", "97,98", "--logit-bias", "256=-Infinity"];
+  const cut = await runCli(...asked, "--max-tokens", "40");
+  assert.equal(cut.code, 0, cut.stderr);
+  assert.match(
+    cut.stderr,
+    /^warning: the model's context of 16 tokens ended the text after 1\d of --max-tokens 40$/m,
+  );
+  assert.equal((await runCli(...asked, "--max-tokens", "8")).stderr, "");
+});
+
 test("generate gives samples whose log-probabilities are score's", async () => {
   const [sample, ...others] = await generate("--prompt", "ab", "--temperature", "1", "--seed", "4");
   assert.ok(sample);
