@@ -1,11 +1,11 @@
 /** What a mode's variants have in common: world, search, folders; and policies opened in it. */
 
+import { openLocalPolicy } from "../../lib/engine/local-policy.ts";
 import type { Model } from "../../lib/model/model.ts";
 import { agentPartsOf } from "../../lib/recipes/plan.ts";
 import type { AgentParts } from "../../lib/rollout/agents/search-agent.ts";
 import type { Search } from "../../lib/search/search.ts";
 import type { QueryMode } from "../../lib/text/observation.ts";
-import { openPolicy } from "../demo/policy.ts";
 import { worldRecipe } from "../world/recipes/world.ts";
 import type { World } from "../world/world.ts";
 
@@ -49,8 +49,8 @@ export interface OpenedAgent extends AsyncDisposable {
 
 /** Opens a model folder as an agent of the world. */
 export async function openAgent(folder: string, setting: Setting): Promise<OpenedAgent> {
-  const { mode, search } = setting;
-  const policy = await openPolicy(folder, setting);
+  const { mode, search, seed, device } = setting;
+  const policy = await openLocalPolicy({ model: folder, device }, { seed });
   return {
     model: policy.model,
     parts: agentPartsOf(policy, worldRecipe({ queries: mode }), search),

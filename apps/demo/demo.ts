@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
 import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { packageRoot } from "../../lib/base/package-root.ts";
+import { openLocalPolicy } from "../../lib/engine/local-policy.ts";
 import type { LoraOptions } from "../../lib/model/adapter.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
 import type { QueryMode } from "../../lib/text/observation.ts";
@@ -11,7 +12,6 @@ import { patchyWorldRecipe } from "../world/recipes/patchy-world.ts";
 import { chartOf, curveOf, type RewardCurve, sparkline } from "./curve.ts";
 import type { HeldOut } from "./held-out.ts";
 import { evaluateModes, type ImitateOptions, imitate } from "./imitation.ts";
-import { openPolicy } from "./policy.ts";
 import { reinforce } from "./reinforce.ts";
 import { type DemoSummary, figuresLine, type ModeResult, stepLine, summarize, tableOf } from "./report.ts";
 import { chooseTraces } from "./traces.ts";
@@ -19,7 +19,7 @@ import { trainWorldModel, worldSft } from "./world-model.ts";
 import { type OpenWorld, openWorld } from "./world-search.ts";
 
 /** How to run the demo. */
-export interface DemoOptions {
+interface DemoOptions {
   /** Logs, models, traces, `reward.svg` and `summary.json` go here. */
   readonly out: string;
   /** Of the world, the demonstrations, the questions' order and every sampled token. @default 0 */
@@ -40,7 +40,7 @@ export interface DemoOptions {
 }
 
 /** What the demo found. */
-export interface DemoResult {
+interface DemoResult {
   readonly summary: DemoSummary;
   readonly table: string;
   /** The reward of each step as one line of text for each mode. */
@@ -156,7 +156,7 @@ async function trainMode(mode: QueryMode, start: string, run: DemoRun): Promise<
   const { opened, seed, device, lora, numTest, signal, onLine } = run;
   const recipe = run.recipes[mode];
   const folder = modeFolder(mode, run);
-  await using policy = await openPolicy(start, { seed, device, lora });
+  await using policy = await openLocalPolicy({ model: start, device, lora, seed }, { seed });
   return await reinforce(policy, {
     ...{ recipe, folder, seed, numTest, signal, world: opened.world, search: opened.search },
     worldSetting: { seed, queries: mode, search: "patchy" },

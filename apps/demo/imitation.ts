@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { SeekError } from "../../lib/base/errors.ts";
+import { type LocalPolicy, openLocalPolicy } from "../../lib/engine/local-policy.ts";
 import { agentPartsOf } from "../../lib/recipes/plan.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
 import type { QueryMode } from "../../lib/text/observation.ts";
@@ -15,13 +16,12 @@ import type { Teaching } from "../world/recipes/world-speech.ts";
 import type { Habits } from "../world/teachers/teacher.ts";
 import { type WorldSetting, writeWorldFile } from "../world/world-file.ts";
 import { evaluateHeldOut, type HeldOut } from "./held-out.ts";
-import { openPolicy, type Policy } from "./policy.ts";
 import { figuresLine } from "./report.ts";
 import { sequencesOf, worldSft } from "./world-model.ts";
 import type { OpenWorld } from "./world-search.ts";
 
 /** What is shown, and where the run is kept. */
-export interface LearnFormatOptions {
+interface LearnFormatOptions {
   /** One batch of demonstrations each. */
   readonly steps: number;
   readonly teaching: Teaching;
@@ -53,7 +53,7 @@ const seedOffset = 1000;
  * @param options - what is shown
  * @throws ERR_ABORTED when the signal fires
  */
-export async function learnFormat(policy: Policy, options: LearnFormatOptions): Promise<void> {
+export async function learnFormat(policy: LocalPolicy, options: LearnFormatOptions): Promise<void> {
   const { steps, teaching, carefulShare = 0.5, peak = rate.peak, firstBatch = 0 } = options;
   const { folder, seed, worldSetting, onStep, signal } = options;
   if (steps === 0) return;
@@ -87,7 +87,7 @@ export interface ImitateOptions {
 }
 
 /** Whom to imitate, and for how long. */
-export interface Imitation {
+interface Imitation {
   readonly name: string;
   /** Folder of the model to begin with. */
   readonly from: string;
@@ -112,7 +112,7 @@ export async function imitate(options: ImitateOptions, imitation: Imitation): Pr
   const { out, suffix, seed, device, onLine, signal } = options;
   const { name, from, habits, steps, firstBatch, carefulShare = 0 } = imitation;
   const folder = join(out, `${name}-${suffix}`);
-  await using policy = await openPolicy(from, { seed, device });
+  await using policy = await openLocalPolicy({ model: from, device }, { seed });
   await learnFormat(policy, {
     ...{ folder, steps, seed, signal, firstBatch, carefulShare },
     teaching: patchyTeaching(habits),
@@ -128,7 +128,7 @@ export async function imitate(options: ImitateOptions, imitation: Imitation): Pr
 }
 
 /** What an evaluation needs besides. */
-export interface EvaluateModesOptions extends ImitateOptions {
+interface EvaluateModesOptions extends ImitateOptions {
   readonly opened: OpenWorld;
   readonly recipes: Readonly<Record<QueryMode, Recipe>>;
   readonly numTest: number | undefined;
@@ -140,7 +140,7 @@ export async function evaluateModes(
   folder: string,
   { opened, recipes, numTest, seed, device, onLine, signal }: EvaluateModesOptions,
 ): Promise<Readonly<Record<QueryMode, HeldOut>>> {
-  await using policy = await openPolicy(folder, { seed, device });
+  await using policy = await openLocalPolicy({ model: folder, device }, { seed });
   const evaluateMode = async (mode: QueryMode): Promise<HeldOut> => {
     const recipe = recipes[mode];
     const parts = agentPartsOf(policy, recipe, opened.search);

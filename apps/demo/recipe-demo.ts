@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
 import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { readJsonRows } from "../../lib/data/files/jsonl.ts";
+import { type LocalPolicy, openLocalPolicy } from "../../lib/engine/local-policy.ts";
 import type { LoraOptions } from "../../lib/model/adapter.ts";
 import { agentPartsOf } from "../../lib/recipes/plan.ts";
 import { type Recipe, recipeTotalReward } from "../../lib/recipes/recipe.ts";
@@ -18,7 +19,6 @@ import type { WorldSetting } from "../world/world-file.ts";
 import { worldCheckpoint } from "./demo.ts";
 import { evaluateHeldOut } from "./held-out.ts";
 import { learnFormat } from "./imitation.ts";
-import { openPolicy, type Policy } from "./policy.ts";
 import {
   type ControlSummary,
   differenceLine,
@@ -43,7 +43,7 @@ export interface DemoStage {
 }
 
 /** How to run it. */
-export interface RecipeDemoOptions {
+interface RecipeDemoOptions {
   /** Logs, checkpoints and `summary.json` go here. */
   readonly out: string;
   readonly stages: readonly DemoStage[];
@@ -63,7 +63,7 @@ export interface RecipeDemoOptions {
 }
 
 /** What the demo found. */
-export interface RecipeDemoResult {
+interface RecipeDemoResult {
   readonly summary: RecipeSummary;
   /** The command that asks the trained model. */
   readonly ask: string;
@@ -85,10 +85,11 @@ export async function runRecipeDemo(options: RecipeDemoOptions): Promise<RecipeD
   const { out, seed = 0, lora, device = "cpu", signal } = options;
   using _lock = await lockFolder(out);
   using opened = await openWorld(out, { seed, signal });
-  await using start = await openPolicy(worldCheckpoint, { seed, device });
+  await using start = await openLocalPolicy({ model: worldCheckpoint, device }, { seed });
   await learnTags(start, options);
   // The weights that an adapter is put on are those of a folder, which it names.
-  await using adapted = lora && (await openPolicy(await formatFolder(options), { seed, device, lora }));
+  await using adapted =
+    lora && (await openLocalPolicy({ model: await formatFolder(options), device, lora, seed }, { seed }));
   const policy = adapted ?? start;
   const stages: StageSummary[] = [];
   let [questions, samples] = [0, 0];
@@ -111,7 +112,7 @@ function settingOf({ seed = 0, choice }: RecipeDemoOptions): WorldSetting {
   return { seed, search: "plain", recipe: choice };
 }
 
-async function learnTags(policy: Policy, options: RecipeDemoOptions): Promise<void> {
+async function learnTags(policy: LocalPolicy, options: RecipeDemoOptions): Promise<void> {
   const { stages, start, seed = 0, quick = false, onLine = () => {}, signal } = options;
   const [first] = stages;
   if (first === undefined) return;
@@ -144,7 +145,7 @@ function stageFolder(name: string, options: RecipeDemoOptions): string {
 }
 
 interface Around {
-  readonly policy: Policy;
+  readonly policy: LocalPolicy;
   readonly opened: OpenWorld;
   readonly options: RecipeDemoOptions;
 }
@@ -184,7 +185,7 @@ async function runControl(
   const last = options.stages.at(-1);
   if (last === undefined) return undefined;
   const recipe = fitToWorld(last.recipe, last.sizes);
-  await using policy = await openPolicy(await formatFolder(options), { seed, device });
+  await using policy = await openLocalPolicy({ model: await formatFolder(options), device }, { seed });
   await learnFormat(policy, {
     ...{ seed, signal, carefulShare: 0, firstBatch: start.steps, peak: start.peak },
     ...{ steps: Math.ceil(samples / worldSft.batchSize), folder: folderOf("control", options) },

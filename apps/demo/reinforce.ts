@@ -1,5 +1,7 @@
 /** Reinforcement learning of one recipe on the world: evaluate on held-out questions, train, evaluate again. */
+
 import type { Question } from "../../lib/data/question.ts";
+import type { LocalPolicy } from "../../lib/engine/local-policy.ts";
 import { agentPartsOf, trainingOf } from "../../lib/recipes/plan.ts";
 import { optimiserOf, type Recipe, recipeTotalReward } from "../../lib/recipes/recipe.ts";
 import type { AgentParts } from "../../lib/rollout/agents/search-agent.ts";
@@ -11,10 +13,9 @@ import type { RlMetrics, RlOptions } from "../../lib/train/rl-options.ts";
 import type { World } from "../world/world.ts";
 import { type WorldSetting, writeWorldFile } from "../world/world-file.ts";
 import { evaluateHeldOut, type HeldOut, loggedFigures } from "./held-out.ts";
-import type { Policy } from "./policy.ts";
 
 /** What one training needs. */
-export interface ReinforceOptions {
+interface ReinforceOptions {
   readonly recipe: Recipe;
   /** Where the run's logs and checkpoints go. */
   readonly folder: string;
@@ -43,22 +44,22 @@ export interface BeforeAfter {
 /**
  * Trains a model on the world's training questions. A run that was killed goes on in its folder.
  *
- * @param policy - the model; it keeps the weights it ends with
+ * @param local - the model; it keeps the weights it ends with
  * @param options - recipe, folder, world, search
  * @returns greedy evaluations on held-out questions
  * @throws ERR_ABORTED when the signal fires
  */
-export async function reinforce(policy: Policy, options: ReinforceOptions): Promise<BeforeAfter> {
+export async function reinforce(local: LocalPolicy, options: ReinforceOptions): Promise<BeforeAfter> {
   const { recipe, world, search, numTest, onEvaluation } = options;
   const questions = world.questions.test.slice(0, numTest);
-  const parts = agentPartsOf(policy, recipe, search);
+  const parts = agentPartsOf(local, recipe, search);
   const judge = async (moment: "before" | "after"): Promise<HeldOut> => {
     const result = await evaluateWith(questions, parts, options);
     onEvaluation?.(moment, result);
     return result;
   };
   const before = await judge("before");
-  await train(policy, parts, options);
+  await train(local, parts, options);
   return { before, after: await judge("after") };
 }
 
@@ -71,13 +72,13 @@ function evaluateWith(
   return evaluateHeldOut(questions, parts, { reward, seed, signal });
 }
 
-async function train(policy: Policy, parts: AgentParts, options: ReinforceOptions): Promise<void> {
+async function train(local: LocalPolicy, parts: AgentParts, options: ReinforceOptions): Promise<void> {
   const { recipe, world, seed, endWhen, onStep, signal } = options;
-  await using opened = await openLearners(policy.weights, recipe.algorithm, optimiserOf(recipe.training));
+  await using opened = await openLearners(local.policy, recipe.algorithm, optimiserOf(recipe.training));
   await rl({
     ...trainingOf(recipe, parts, world.questions.train),
     ...{ learners: opened.learners, seed },
-    ...planRun(policy, parts, options),
+    ...planRun(local, parts, options),
     endWhen,
     onStep,
     signal,
@@ -88,14 +89,14 @@ async function train(policy: Policy, parts: AgentParts, options: ReinforceOption
 const checkpointEvery = 10;
 
 function planRun(
-  policy: Policy,
+  local: LocalPolicy,
   parts: AgentParts,
   options: ReinforceOptions,
 ): Pick<RlOptions, "run" | "evaluation"> {
   const { folder, world, worldSetting, evaluateEvery } = options;
   const { validation } = world.questions;
   const onCheckpoint = async (to: string): Promise<void> => {
-    await copyTokenizer(policy.folder, to);
+    await copyTokenizer(local.folder, to);
     await writeWorldFile(to, worldSetting);
   };
   const run = { folder, checkpointEvery, keep: 1, onCheckpoint };

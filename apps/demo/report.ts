@@ -10,10 +10,10 @@ export type ModeResult = BeforeAfter;
 const names = ["em", "f1", "searchShare", "rounds", "numQueries", "generatedTokens"] as const;
 
 /** Means over the held-out questions: shares from 0 to 1; rounds of retrieval, queries and generated tokens per question. */
-export type Figures = Readonly<Record<(typeof names)[number], number>>;
+type Figures = Readonly<Record<(typeof names)[number], number>>;
 
 /** One model in both modes. */
-export type BothModes = Readonly<Record<QueryMode, Figures>>;
+type BothModes = Readonly<Record<QueryMode, Figures>>;
 
 /** The content of `summary.json`. */
 export interface DemoSummary {
@@ -35,7 +35,7 @@ export interface DemoEvaluations extends Readonly<Record<QueryMode, ModeResult>>
 }
 
 /** What the figures stand for. */
-export interface DemoCounts {
+interface DemoCounts {
   readonly seed: number;
   /** Rollouts of both trainings, and demonstrations of the control. */
   readonly samples: number;

@@ -9,7 +9,7 @@ import { trace } from "../world/teachers/teacher.ts";
 import type { ModeResult } from "./report.ts";
 
 /** The held-out part of a world. */
-export interface TraceWorld {
+interface TraceWorld {
   readonly questions: readonly WorldQuestion[];
   readonly facts: Facts;
 }

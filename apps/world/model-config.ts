@@ -1,7 +1,7 @@
 /** The architecture of the built-in world's model, as the content of `config.json`. */
 
 /** The sizes a world model may vary; everything else is fixed. */
-export interface WorldModelSizes {
+interface WorldModelSizes {
   /** @default 128 */
   readonly hiddenSize?: number;
   /** @default 4 */

@@ -144,9 +144,7 @@ export class Sequence {
   truncate(length: number, options: { readonly seed?: number | undefined } = {}): void {
     this.#requireIdle("truncate");
     checkSeedOptions("truncate", options);
-    if (!(Number.isInteger(length) && length >= 0 && length <= this.#tokens.length)) {
-      throw new SeekError("ERR_RANGE", `length: expected 0 to ${this.#tokens.length}, got ${length}`);
-    }
+    this.#tokens.checkLength("length", length, 0);
     this.#home.native.truncate(this.#id, length, options.seed);
     this.#tokens.truncate(length);
   }
@@ -271,9 +269,7 @@ export class Sequence {
     checkOptions("score", options, { after: "number" });
     const { after = this.#tokens.length } = options;
     const tokens = checkIds(ids, this.#home.vocabulary.size);
-    if (!(Number.isInteger(after) && after >= 1 && after <= this.#tokens.length)) {
-      throw new SeekError("ERR_RANGE", `after: expected 1 to ${this.#tokens.length}, got ${after}`);
-    }
+    this.#tokens.checkLength("after", after, 1);
     if (tokens.length === 0) return { logprobs: new Float32Array(), entropies: new Float32Array() };
     if (after === this.#tokens.length) return this.#score(tokens);
     using copy = this.fork();

@@ -1,4 +1,5 @@
 /** A sequence's tokens in an array that grows by doubling. */
+import { SeekError } from "../base/errors.ts";
 
 /** Token ids. */
 export class TokenList {
@@ -24,6 +25,17 @@ export class TokenList {
     }
     this.#tokens.set(ids, this.#length);
     this.#length = needed;
+  }
+
+  /**
+   * A number of leading tokens, at the door.
+   *
+   * @param what - names it
+   * @throws ERR_RANGE for fewer than `least` or more than there are
+   */
+  checkLength(what: string, length: number, least: number): void {
+    if (Number.isInteger(length) && length >= least && length <= this.#length) return;
+    throw new SeekError("ERR_RANGE", `${what}: expected ${least} to ${this.#length}, got ${length}`);
   }
 
   /** Keeps the first `length` ids. */

@@ -75,7 +75,7 @@ export async function findWeights(folder: string): Promise<NativeStoredTensor[]>
 }
 
 /** A configuration, where it stands, and the stored tensors. */
-export interface ModelFiles {
+interface ModelFiles {
   /** Named in errors. */
   readonly path: string;
   /** config.json's content. */

@@ -9,7 +9,7 @@ import { Model } from "./model.ts";
 export type Policy = Model | Adapter;
 
 /** The model of a policy, and its adapter where it has one. */
-export interface PolicyParts {
+interface PolicyParts {
   readonly model: Model;
   readonly adapter: Adapter | undefined;
   /** What native calls take. */

@@ -181,7 +181,7 @@ export interface NamedShape {
 }
 
 /** The format's spelling of the dtypes that are written. */
-export type StoredSpelling = "F32" | "BF16" | "F16" | "U8" | "I16";
+type StoredSpelling = "F32" | "BF16" | "F16" | "U8" | "I16";
 
 /** Bytes of a tensor as it is stored. */
 export function storedBytes({ shape, dtype }: NamedShape, fileDtype: StoredSpelling): number {

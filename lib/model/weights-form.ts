@@ -17,7 +17,7 @@ const quantization = lazySchema((z) =>
 );
 
 /** A config.json without what says how its weights are kept, and what that is. */
-export interface SplitConfig {
+interface SplitConfig {
   readonly json: unknown;
   /** Missing where weights are plain. */
   readonly weights?: QuantisedWeights | undefined;

@@ -5,8 +5,7 @@ import { basename, join, resolve } from "node:path";
 import { SeekError } from "../../../lib/base/errors.ts";
 import { isGguf } from "../../../lib/base/gguf/gguf.ts";
 import type { Engine, EngineOptions } from "../../../lib/engine/engine.ts";
-import type { LoraOptions } from "../../../lib/model/adapter.ts";
-import type { LoadOptions, Model } from "../../../lib/model/model.ts";
+import type { LoadedPolicy, LocalPolicy, PolicyChoice } from "../../../lib/engine/local-policy.ts";
 import type { Policy } from "../../../lib/model/policy.ts";
 import type { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import type { Detokenizer } from "../../../lib/text/tokenizers/detokenizer.ts";
@@ -14,38 +13,12 @@ import type { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { UsageError } from "../command.ts";
 
 /** The folders of a policy. */
-export interface PolicyFolders {
-  readonly model: string;
-  /** Of an adapter on the model. */
-  readonly adapter?: string | undefined;
-}
-
-/** The folders of a policy, and how to load it. */
-interface PolicyChoice extends PolicyFolders, LoadOptions {
-  /** Puts a new adapter on the model. */
-  readonly lora?: LoraOptions | undefined;
-  /** Of the new adapter. @default 0 */
-  readonly seed?: number | undefined;
-}
+export type PolicyFolders = Pick<PolicyChoice, "model" | "adapter">;
 
 /** A policy's folders, how to load it, and how much its engine may hold. */
 interface EngineChoice extends PolicyChoice {
   /** For keys and values. @default 1 */
   readonly cacheGib?: number;
-}
-
-/** A model, and an adapter on it where one was asked for, closed together. */
-export interface LoadedPolicy extends AsyncDisposable {
-  readonly policy: Policy;
-  readonly model: Model;
-}
-
-/** A policy of this machine with its engine and tokenizer, closed together. */
-export interface LocalPolicy extends LoadedPolicy {
-  readonly engine: Engine;
-  readonly tokenizer: Tokenizer;
-  /** Missing when the folder has none. */
-  readonly chatTemplate?: ChatTemplate;
 }
 
 /**
@@ -63,37 +36,17 @@ export async function policyFolders({ model, adapter }: PolicyFolders): Promise<
   throw new SeekError("ERR_IO", `${model}: the model of this adapter is not there: ${base}. ${remedy}`);
 }
 
-/** Loads a model's weights, and an adapter on it. */
-export async function loadPolicy({
-  dtype,
-  weights,
-  device,
-  contextTokens,
-  lora,
-  seed,
-  ...given
-}: PolicyChoice): Promise<LoadedPolicy> {
-  const folders = await policyFolders(given);
+/** A choice with the folders that it means. */
+async function placed(choice: PolicyChoice): Promise<PolicyChoice> {
+  const folders = await policyFolders(choice);
   if (folders.adapter !== undefined) await warnOfOtherModel(folders.adapter, folders.model);
-  const { Model } = await import("../../../lib/model/model.ts");
-  const { Adapter } = await import("../../../lib/model/adapter.ts");
-  const model = await Model.load(folders.model, { dtype, weights, device, contextTokens });
-  try {
-    const adapter =
-      folders.adapter !== undefined
-        ? await Adapter.load(model, folders.adapter)
-        : lora && (await Adapter.create(model, { ...lora, seed }));
-    return {
-      ...{ model, policy: adapter ?? model },
-      [Symbol.asyncDispose]: async () => {
-        adapter?.close();
-        model.close();
-      },
-    };
-  } catch (error) {
-    model.close();
-    throw error;
-  }
+  return { ...choice, ...folders };
+}
+
+/** Loads a model's weights, and an adapter on it. */
+export async function loadPolicy(choice: PolicyChoice): Promise<LoadedPolicy> {
+  const { loadPolicy: load } = await import("../../../lib/engine/local-policy.ts");
+  return load(await placed(choice));
 }
 
 /**
@@ -164,17 +117,7 @@ export async function openDetokenizer(tokenizer: Tokenizer): Promise<Detokenizer
 }
 
 /** Opens a policy with its engine, tokenizer and chat template. */
-export async function openLocalPolicy({ cacheGib = 1, ...given }: EngineChoice): Promise<LocalPolicy> {
-  const choice = { ...given, ...(await policyFolders(given)) };
-  const tokenizer = await loadTokenizer(choice.model);
-  const chatTemplate = await loadChatTemplate(choice.model);
-  const loaded = await loadPolicy(choice);
-  const engine = await openEngine(loaded.policy, { tokenizer, cacheBytes: cacheGib * 2 ** 30 });
-  return {
-    ...{ model: loaded.model, policy: loaded.policy, engine, tokenizer, chatTemplate },
-    [Symbol.asyncDispose]: async () => {
-      await engine.close();
-      await loaded[Symbol.asyncDispose]();
-    },
-  };
+export async function openLocalPolicy({ cacheGib = 1, ...choice }: EngineChoice): Promise<LocalPolicy> {
+  const { openLocalPolicy: open } = await import("../../../lib/engine/local-policy.ts");
+  return open(await placed(choice), { cacheBytes: cacheGib * 2 ** 30 });
 }

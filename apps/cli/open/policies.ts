@@ -45,8 +45,8 @@ export interface OpenedPolicy extends AsyncDisposable {
   readonly chatTemplate?: PromptTemplate;
 }
 
-/** Something to evaluate. */
-export interface Policy {
+/** A policy that a command evaluates: opened when its turn comes. */
+export interface PolicySource {
   /** Short, and another one for each. */
   readonly name: string;
   /** What decides its answers, for a file of results that is gone on with. */
@@ -61,7 +61,7 @@ export interface Policy {
  *
  * @throws UsageError when they name none, or what belongs to another kind
  */
-export function policiesOf(choice: PolicyChoice): Policy[] {
+export function policiesOf(choice: PolicyChoice): PolicySource[] {
   const { model, endpoint } = choice;
   if ((model === undefined) === (endpoint === undefined)) {
     throw new UsageError(`expected one of --model, --endpoint, got ${model === undefined ? "none" : "both"}`);
@@ -106,7 +106,7 @@ function shortNames(paths: readonly string[]): string[] {
   throw new UsageError(`--model: expected each once, got ${twice} twice`);
 }
 
-function endpointPolicies(url: string, choice: PolicyChoice): Policy[] {
+function endpointPolicies(url: string, choice: PolicyChoice): PolicySource[] {
   const {
     endpointModel: models = [],
     endpointApi: api,

@@ -12,7 +12,7 @@ const lora = z.strictObject({
 });
 
 /** What the options say. */
-export type LoraChoice = z.output<typeof lora>;
+type LoraChoice = z.output<typeof lora>;
 
 /** An option of every command that trains. */
 export const loraOptions = inGroup("Training; what is not given is the recipe's", {

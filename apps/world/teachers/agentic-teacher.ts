@@ -43,7 +43,7 @@ export interface MemorySegment extends DemonstrationSegment {
 }
 
 /** How the teacher works. */
-export interface MemoryDemonstrateOptions {
+interface MemoryDemonstrateOptions {
   /** Passages per query. */
   readonly topK: number;
   readonly habits: Habits;

@@ -14,7 +14,7 @@ import { worldOfBatch } from "./demonstrations.ts";
 import type { DemonstrationSegment, Habits } from "./teacher.ts";
 
 /** What a source of these demonstrations varies. */
-export interface MemoryDemonstrationOptions {
+interface MemoryDemonstrationOptions {
   readonly seed: number;
   readonly speech: MemorySpeech;
   /** Demonstrations of one world, which is one batch. @default 24 */
@@ -30,7 +30,7 @@ export interface MemoryDemonstrationOptions {
 }
 
 /** One scripted conversation in which things are forgotten. */
-export interface MemoryDemonstration {
+interface MemoryDemonstration {
   readonly segments: readonly MemorySegment[];
   readonly kind: QuestionKind;
   readonly answer: string;

@@ -18,7 +18,7 @@ export interface DemonstrationSegment {
 }
 
 /** How often the teacher answers from memory: everything at once, or only what is asked last. */
-export interface Habit {
+interface Habit {
   readonly recallsAll: number;
   readonly recallsLast: number;
 }
@@ -133,7 +133,7 @@ function find(
 }
 
 /** How the teacher works. */
-export interface DemonstrateOptions {
+interface DemonstrateOptions {
   readonly mode: QueryMode;
   /** Passages per query. */
   readonly topK: number;

@@ -6,7 +6,7 @@ import { type GgufFile, type GgufTensor, readGguf } from "../../base/gguf/gguf.t
 import { GgufMetadata } from "../../base/gguf/gguf-metadata.ts";
 
 /** What {@link readGgufModel} finds. */
-export interface GgufModel {
+interface GgufModel {
   /** As in a config.json. */
   readonly config: Record<string, unknown>;
   readonly tensors: readonly NativeStoredTensor[];

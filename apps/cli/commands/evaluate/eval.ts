@@ -16,7 +16,7 @@ import {
   searchesFor,
 } from "../../../../lib/rollout/baselines/baselines.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
-import { type OpenedPolicy, type Policy, policiesOf, policyOptions } from "../../open/policies.ts";
+import { type OpenedPolicy, type PolicySource, policiesOf, policyOptions } from "../../open/policies.ts";
 import { loadSets } from "../../open/question-sets.ts";
 import {
   agentOptions,
@@ -105,7 +105,7 @@ interface EvaluationContext {
   readonly isOneOfMany: boolean;
 }
 
-async function evaluatePolicy(policy: Policy, context: EvaluationContext): Promise<Evaluated> {
+async function evaluatePolicy(policy: PolicySource, context: EvaluationContext): Promise<Evaluated> {
   const { options, io, sets, environment, judge, isOneOfMany } = context;
   const { seed, rules, concurrency, alone, resume } = options;
   await using opened = await policy.open();

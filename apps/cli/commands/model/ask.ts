@@ -19,7 +19,8 @@ import { createWorld } from "../../../world/world.ts";
 import { readWorldFile, type WorldSetting } from "../../../world/world-file.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { policyFolders } from "../../open/local-policy.ts";
-import { type Policy, policiesOf, policyOptions } from "../../open/policies.ts";
+import { type PolicySource, policiesOf, policyOptions } from "../../open/policies.ts";
+
 import {
   type AgentOptions,
   agentOptions,
@@ -85,7 +86,7 @@ export const askCommand = command({
 });
 
 /** Of a model of the built-in world: where it was trained. */
-async function settingOf({ folders }: Policy, io: CommandIo): Promise<WorldSetting | undefined> {
+async function settingOf({ folders }: PolicySource, io: CommandIo): Promise<WorldSetting | undefined> {
   if (folders === undefined) return undefined;
   const { model, adapter } = await policyFolders(folders);
   if (!existsSync(model)) throw new SeekError("ERR_IO", `${model}: no such file or folder`);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { readDemonstrations, tokensOf } from "../../../../lib/curate/read-demonstrations.ts";
+import type { LoadedPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { Model } from "../../../../lib/model/model.ts";
 import type { Policy } from "../../../../lib/model/policy.ts";
 import type { ChatTemplate } from "../../../../lib/text/templates/chat-template.ts";
@@ -17,13 +18,7 @@ import { largestBatch, type MemoryPlan, trainingMemory } from "../../../../lib/t
 import type { SftOptions } from "../../../../lib/train/sft.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { openTrainer, planEpochs, runSft } from "../../open/learners.ts";
-import {
-  type LoadedPolicy,
-  loadChatTemplate,
-  loadPolicy,
-  loadTokenizer,
-  policyFolders,
-} from "../../open/local-policy.ts";
+import { loadChatTemplate, loadPolicy, loadTokenizer, policyFolders } from "../../open/local-policy.ts";
 import { doneIn, runFolderOf } from "../../open/run-folder.ts";
 import { loraOf, loraOption, oneAdapter } from "../../options/lora-options.ts";
 import {

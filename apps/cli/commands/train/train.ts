@@ -1,6 +1,7 @@
 /** `seekrl train`: reinforcement learning of a search agent. */
 import { join } from "node:path";
 import type { Question } from "../../../../lib/data/question.ts";
+import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { RecipeParts } from "../../../../lib/recipes/named-recipe.ts";
 import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
 import { optimiserOf, type Recipe } from "../../../../lib/recipes/recipe.ts";
@@ -10,7 +11,7 @@ import { trainingMemory } from "../../../../lib/train/memory/plan.ts";
 import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { openLearners, probe, runRl } from "../../open/learners.ts";
-import { type LocalPolicy, openLocalPolicy, policyFolders } from "../../open/local-policy.ts";
+import { openLocalPolicy, policyFolders } from "../../open/local-policy.ts";
 import { doneIn } from "../../open/run-folder.ts";
 import { type PlanContext, planTraining, type TrainOptions, trainOptions } from "../../open/training-plan.ts";
 import { type Environment, noSearch, openEnvironment } from "../../options/agent-options.ts";

@@ -2,7 +2,7 @@
 import type { Schema } from "./rules.ts";
 
 /** Follows a `$ref`. */
-export type Resolve = (schema: Schema) => Schema;
+type Resolve = (schema: Schema) => Schema;
 
 /** Whether no value meets two of the branches, as far as their types, values and properties tell. */
 export function areExclusive(branches: readonly Schema[], resolve: Resolve): boolean {

@@ -26,7 +26,7 @@ export function partsBody(rules: Rules, { named, others }: Parts): string {
 }
 
 /** The items of a list. */
-export interface Items {
+interface Items {
   /** Each at its place. */
   readonly first: readonly string[];
   /** Those behind, where there may be any. */

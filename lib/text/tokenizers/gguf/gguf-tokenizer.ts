@@ -156,7 +156,7 @@ function eosIdsOf(values: GgufMetadata): number[] {
 }
 
 /** A codec and the ids with a meaning. */
-export interface GgufTokenizer {
+interface GgufTokenizer {
   readonly codec: Codec;
   readonly ids: SpecialIds;
 }
