@@ -19,11 +19,12 @@ import { noteRecipe } from "../../world/world-file.ts";
 import { type CommandIo, UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 import { agentOptions } from "../options/agent-options.ts";
-import { judgeRewardOptions } from "../options/judge-rewards.ts";
-import { activationOptions, engineOptions, modelOptions, runOptions } from "../options/model-options.ts";
+import { engineOptions, modelOptions } from "../options/model-options.ts";
+import { activationOptions, runOptions } from "../options/run-options.ts";
 import { resolvedOptions, trainingOptions, withoutSharedWarmups } from "../options/training-options.ts";
 import { Pace } from "../report/pace.ts";
 import { stepLine, TrainingWarnings } from "../report/training-report.ts";
+import { judgeRewardOptions } from "./judge-rewards.ts";
 import { loadMixed } from "./question-sets.ts";
 import { runFolderOf } from "./run-folder.ts";
 

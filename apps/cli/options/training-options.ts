@@ -14,7 +14,7 @@ import { UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 import { type AgentOptions, recipeOf } from "./agent-options.ts";
 import { loraChoiceOf, loraOf, loraOptions } from "./lora-options.ts";
-import { adamWOptions } from "./model-options.ts";
+import { adamWOptions } from "./run-options.ts";
 
 const optimizer = z.strictObject({
   decay: z

@@ -19,7 +19,7 @@ import {
 } from "../../open/attempt-options.ts";
 import { openEnvironment, recipeOf } from "../../options/agent-options.ts";
 import { judgeSettings } from "../../options/judge-options.ts";
-import { samplingOptions } from "../../options/model-options.ts";
+import { samplingOptions } from "../../options/sampling-options.ts";
 import { progressLine } from "../../report/progress.ts";
 
 const schema = z.strictObject({

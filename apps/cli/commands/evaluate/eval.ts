@@ -27,7 +27,7 @@ import {
   refuseIdleTools,
 } from "../../options/agent-options.ts";
 import { judgeOptions, judgeSettings, type OpenedJudge, openJudge } from "../../options/judge-options.ts";
-import { samplingOptions } from "../../options/model-options.ts";
+import { samplingOptions } from "../../options/sampling-options.ts";
 import {
   differencesToFirst,
   type Evaluated,

@@ -20,7 +20,7 @@ import { readWorldFile, type WorldSetting } from "../../../world/world-file.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { policyFolders } from "../../open/local-policy.ts";
 import { type PolicySource, policiesOf, policyOptions } from "../../open/policies.ts";
-
+import { recipeOfSetting } from "../../open/world-stages.ts";
 import {
   type AgentOptions,
   agentOptions,
@@ -31,9 +31,8 @@ import {
   refuseIdleTools,
   withLimits,
 } from "../../options/agent-options.ts";
-import { samplingOptions } from "../../options/model-options.ts";
 import { recipeSchema } from "../../options/recipe-options.ts";
-import { recipeOfSetting } from "../../options/world-stages.ts";
+import { samplingOptions } from "../../options/sampling-options.ts";
 
 const options = z.strictObject({
   question: z

@@ -17,7 +17,8 @@ import {
   openEngine,
   policyFolders,
 } from "../../open/local-policy.ts";
-import { constraintOptions, idsOption, modelOptions, samplingOptions } from "../../options/model-options.ts";
+import { idsOption, modelOptions } from "../../options/model-options.ts";
+import { constraintOptions, samplingOptions } from "../../options/sampling-options.ts";
 
 const options = z.strictObject({
   ...modelOptions,

@@ -4,10 +4,10 @@ import { z } from "zod";
 import type { RecipeFigures, RecipeSummary } from "../../../demo/recipe-report.ts";
 import { formatLearning } from "../../../world/recipes/world-training.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
+import { stagesOnWorld } from "../../open/world-stages.ts";
 import { loraOf, loraOption } from "../../options/lora-options.ts";
 import { modelOptions } from "../../options/model-options.ts";
 import { type RecipeChoice, recipeSchema } from "../../options/recipe-options.ts";
-import { stagesOnWorld } from "../../options/world-stages.ts";
 import { tableOf } from "../../report/table.ts";
 
 const options = z.strictObject({

@@ -21,13 +21,8 @@ import { openTrainer, planEpochs, runSft } from "../../open/learners.ts";
 import { loadChatTemplate, loadPolicy, loadTokenizer, policyFolders } from "../../open/local-policy.ts";
 import { doneIn, runFolderOf } from "../../open/run-folder.ts";
 import { loraOf, loraOption, oneAdapter } from "../../options/lora-options.ts";
-import {
-  activationOptions,
-  adamWOptions,
-  bytesOf,
-  modelOptions,
-  runOptions,
-} from "../../options/model-options.ts";
+import { modelOptions } from "../../options/model-options.ts";
+import { activationOptions, adamWOptions, bytesOf, runOptions } from "../../options/run-options.ts";
 import { Pace } from "../../report/pace.ts";
 import { memoryLine, modelLines, sftStepLine } from "../../report/training-report.ts";
 

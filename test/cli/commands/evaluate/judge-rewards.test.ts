@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { z } from "zod";
-import { judgeRewardOptions, openJudgeRewards } from "../../../../apps/cli/options/judge-rewards.ts";
+import { judgeRewardOptions, openJudgeRewards } from "../../../../apps/cli/open/judge-rewards.ts";
 import { chooseRecipe } from "../../../../apps/cli/options/recipe-options.ts";
 import { projectRoot } from "../../../project.ts";
 import { type Asked, startFaultServer } from "../../../remote/fault-server.ts";

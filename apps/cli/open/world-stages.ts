@@ -4,7 +4,7 @@ import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import type { DemoStage } from "../../demo/recipe-demo.ts";
 import { fitToWorld, worldSizes } from "../../world/recipes/world-training.ts";
 import { recipeOfWorld, type WorldSetting } from "../../world/world-file.ts";
-import { chooseRecipe, type RecipeChoice, recipeSchema } from "./recipe-options.ts";
+import { chooseRecipe, type RecipeChoice, recipeSchema } from "../options/recipe-options.ts";
 
 /**
  * How a recipe is trained on the built-in world.

@@ -4,7 +4,7 @@ import { judgeReward, relevanceReward } from "../../../lib/reward/judge.ts";
 import type { Reward } from "../../../lib/reward/reward.ts";
 import { UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
-import { judgeChoice, openJudge, readPrompt } from "./judge-options.ts";
+import { judgeChoice, openJudge, readPrompt } from "../options/judge-options.ts";
 
 const choice = judgeChoice.extend({
   relevance: z

@@ -1,0 +1,57 @@
+/** Options of every training: AdamW's settings, the memory of a backward pass, the run's folder. */
+import { z } from "zod";
+import { inGroup } from "../fields.ts";
+
+/** AdamW's settings, each the given one or AdamW's own. */
+export const adamWOptions = {
+  weightDecay: z.number().min(0).optional().describe("AdamW's (0.01)."),
+  beta1: z.number().min(0).lt(1).optional().describe("AdamW's first moment (0.9)."),
+  beta2: z.number().min(0).lt(1).optional().describe("AdamW's second moment (0.999)."),
+  maxGradNorm: z.number().min(0).optional().describe("Bound on the gradient's norm; 0 is none (1)."),
+  moments: z
+    .enum(["float32", "8-bit"])
+    .optional()
+    .describe('The two moments: 8 bytes a weight in float32, 2 in 8 bits ("float32").'),
+  masterWeights: z
+    .boolean()
+    .optional()
+    .describe("Whether bfloat16 weights keep 2 bytes below them; false rounds updates at random (true)."),
+  stateFolder: z
+    .string()
+    .optional()
+    .describe("Folder in which nameless files, mapped into memory, hold moments and masters (in memory)."),
+};
+
+/** What a backward pass may hold. */
+export const activationOptions = inGroup("Model", {
+  activationGib: z
+    .number()
+    .min(0)
+    .optional()
+    .describe(
+      "GiB that a micro-batch may keep for its backward pass; beyond, activation checkpointing: layers are run twice (half of what is free).",
+    ),
+});
+
+/** GiB as bytes. */
+export function bytesOf(gib: number | undefined): number | undefined {
+  return gib === undefined ? undefined : gib * 2 ** 30;
+}
+
+/** Where a training run is kept, and how. */
+export const runOptions = inGroup("Run", {
+  out: z.string().describe("Folder of the run: logs, checkpoints, the final model; a run in it goes on."),
+  checkpointEvery: z
+    .int()
+    .min(0)
+    .default(50)
+    .describe("Steps between checkpoints; 0 writes the last one only."),
+  keep: z
+    .int()
+    .min(1)
+    .default(2)
+    .describe("Newest checkpoints that stay, besides the one that evaluated best."),
+  tensorboard: z.boolean().default(false).describe("Also keeps the metrics as a TensorBoard event file."),
+  microBatchTokens: z.int().min(1).default(4096).describe("Tokens of one forward; bounds memory."),
+  seed: z.int().min(0).default(0).describe("Fixes every order and draw."),
+});
