@@ -2,7 +2,7 @@
  * How many tokens a second does the engine sample, against Hugging Face transformers on the same model and prompts?
  *
  * `node dist/bench/engine/generate.js [--shape world] [--dtype float32] [--weights int8] [--threads 2] [--batch 128] [--prompt 64]
- * [--new 128] [--group 1] [--topP 1] [--rounds 5]`; the peers are bench/engine/generate_peer.py and, for weights in fewer bits,
+ * [--new 128] [--group 1] [--topP 1] [--rounds 5]`; the peers are bench/engine/generate_peer.py and, for quantised weights,
  * llama.cpp through bench/engine/generate_llama.mjs. A group shares its prompt by forks.
  */
 import { parseArgs } from "node:util";

@@ -19,7 +19,7 @@ export interface ModelOptions {
   /** @default "float32" */
   readonly dtype?: "float32" | "bfloat16";
   /**
-   * Keeps the projections in few bits, frozen, and the output head in int8; embeddings, norms and biases stay in `dtype`.
+   * Quantises the projections, which are frozen then, and the output head to int8; embeddings, norms and biases stay in `dtype`.
    * CPU only. @default as the folder holds them
    */
   readonly weights?: QuantisedWeights | undefined;
@@ -48,7 +48,7 @@ export interface CreateOptions extends ModelOptions {
 
 /** How a model is written. */
 export interface SaveOptions {
-  /** Stored form; not of weights in few bits, which are written as they are. @default the model's own */
+  /** Stored form; not of quantised weights, which are written as they are. @default the model's own */
   readonly dtype?: StoredDtype;
   /** Most bytes of one weights file. @default 5e9 */
   readonly maxShardBytes?: number;
@@ -90,7 +90,7 @@ export class Model {
   readonly config: DecoderConfig;
   /** The form of the weights in memory. */
   readonly dtype: "float32" | "bfloat16";
-  /** The few bits in which projections and head are kept; undefined where they are in `dtype`. */
+  /** How projections and head are quantised; undefined where they are in `dtype`. */
   readonly weights: QuantisedWeights | undefined;
   /** What Engine and Trainer take; nothing else should. @internal */
   readonly handle: NativeModel;
@@ -139,7 +139,7 @@ export class Model {
    *
    * @param shape the sizes; see {@link decoderConfig} for what may be left out
    * @param options seed, standard deviation, dtype, form of the weights, device
-   * @returns the model; the same seed gives the same weights, which few bits then hold
+   * @returns the model; the same seed gives the same weights, which are then quantised
    * @throws ERR_ARGUMENT for sizes that do not fit together, ERR_RANGE for a seed that is not a whole number
    */
   static async create(shape: DecoderShape, options: CreateOptions = {}): Promise<Model> {
@@ -179,7 +179,7 @@ export class Model {
    * Reads one weight.
    *
    * @param name Hugging Face's name, for example `model.embed_tokens.weight`
-   * @returns a copy, row-major; of a weight in few bits the numbers that its codes mean
+   * @returns a copy, row-major; of a quantised weight the numbers that its codes mean
    * @throws ERR_ARGUMENT when no weight has that name; ERR_STATE once closed
    */
   parameter(name: string): Promise<Float32Array> {
@@ -221,7 +221,7 @@ export class Model {
    * @param folder made when missing
    * @param options stored dtype and shard size
    * @throws ERR_IO when the file system refuses; ERR_STATE once closed; ERR_ARGUMENT for a `dtype` other than the model's
-   *   own where its weights are in few bits
+   *   own where its weights are quantised
    */
   async save(folder: string, options: SaveOptions = {}): Promise<void> {
     checkArgument("model.save: folder", folder, "string");

@@ -1,4 +1,4 @@
-/** Weights in fewer bits, as a model folder's config.json says them. */
+/** Quantised weights, as a model folder's config.json says them. */
 import { SeekError } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { parsed } from "../base/parsed.ts";
@@ -45,7 +45,7 @@ export function splitConfig(json: unknown, from: string): SplitConfig {
 /**
  * The form to load: the folder's own, or the one asked for.
  *
- * @throws ERR_ARGUMENT when a folder in few bits is asked for in another form
+ * @throws ERR_ARGUMENT when a quantised folder is asked for in another form
  */
 export function chosenForm(
   stored: QuantisedWeights | undefined,

@@ -103,7 +103,7 @@ ops::Weight Decoder::add_weight(const std::string& name, int64_t n, int64_t k, c
 }
 
 ops::Weight Decoder::add_quant(const std::string& name, ops::QuantKind kind, int64_t n, int64_t k) {
-  require(device_.is_cpu(), ErrorCode::kDevice, "weights in few bits: expected the device cpu, got ", device_);
+  require(device_.is_cpu(), ErrorCode::kDevice, "quantised weights: expected the device cpu, got ", device_);
   quantised_.push_back({name, ops::QuantWeight(kind, n, k), parameters_.size() + quantised_.size()});
   return quantised_.back().value;
 }
@@ -162,7 +162,7 @@ Experts Decoder::add_experts(const std::string& prefix, const Expect& expect) {
     projections_.push_back({block + name, rows, columns});
     return Projection{weight_NK, {}, static_cast<int64_t>(projections_.size()) - 1};
   };
-  // Never in few bits: which experts are chosen hangs on it.
+  // Never quantised: which experts are chosen hangs on it.
   Experts experts{.router = {add(block + "gate.weight", {config_.num_experts, width}, expect), {}},
                   .all = {},
                   .num_chosen = config_.num_chosen_experts,
@@ -180,7 +180,7 @@ Experts Decoder::add_experts(const std::string& prefix, const Expect& expect) {
 
 void Decoder::initialise(uint64_t seed, double std) {
   at::NoGradGuard no_grad;
-  // A weight's stream is its place: in few bits or not, the same seed draws the same numbers.
+  // A weight's stream is its place: quantised or not, the same seed draws the same numbers.
   size_t place = 0;
   auto next_quant = quantised_.begin();
   const auto draw_quantised = [&] {
@@ -309,7 +309,7 @@ Decoder::QuantOf quant_all(std::optional<ops::QuantKind> kind) {
 
 const std::vector<Parameter>& trainable(const Decoder& decoder) {
   require(decoder.quantised().empty(), ErrorCode::kState,
-          "training: the weights are in few bits and stay as they are; load the model without `weights`");
+          "training: the weights are quantised and stay as they are; load the model without `weights`");
   return decoder.parameters();
 }
 

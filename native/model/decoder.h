@@ -23,11 +23,11 @@
 
 namespace seekrl::model {
 
-// A frozen weight in few bits under its Hugging Face name.
+// A frozen quantised weight under its Hugging Face name.
 struct QuantParameter {
   std::string name;
   ops::QuantWeight value;
-  size_t place = 0;  // among all weights, in few bits or not
+  size_t place = 0;  // among all weights, quantised or not
 };
 
 // One copy of the weights, shared by the engine and the trainer. Device thread only, save where said.
@@ -36,10 +36,10 @@ class Decoder {
   // Told of each weight before it is allocated, and may throw.
   using Expect = std::function<void(const std::string& name, at::IntArrayRef shape)>;
 
-  // In which few bits a projection or the head is kept, by its name; nothing where it is a parameter.
+  // How a projection or the head is quantised, by its name; nothing where it is a parameter.
   using QuantOf = std::function<std::optional<ops::QuantKind>(const std::string& name)>;
 
-  // Parameters are allocated and zero; fill them with read_weights (weights.h) or initialise. A tied head in few bits
+  // Parameters are allocated and zero; fill them with read_weights (weights.h) or initialise. A tied quantised head
   // is a copy of its own; embeddings, norms and biases stay in `dtype`.
   Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, QuantOf quant_of = {},
           const Expect& expect = {});
@@ -54,16 +54,16 @@ class Decoder {
   at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
                      const at::Tensor& rows_R = {}, const AdapterRows& adapters = {}, int64_t num_recomputed = 0) const;
 
-  // The output head's weight, [V, D]: the embedding itself when tied and not in few bits.
+  // The output head's weight, [V, D]: the embedding itself when tied and not quantised.
   const ops::Weight& head_VD() const { return head_VD_; }
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
-  // Those in few bits, which are no parameters.
+  // The quantised ones, which are no parameters.
   const std::vector<QuantParameter>& quantised() const { return quantised_; }
   const QuantOf& quant_of() const { return quant_of_; }
   // Takes those of another decoder of the same shape; both read the same memory.
   void share_quantised(const Decoder& from);
-  // In few bits too, then as f32.
+  // A quantised one too, then as f32.
   at::Tensor parameter(const std::string& name) const;
   // What adapters can be put on, layer by layer.
   const std::vector<ProjectionShape>& projections() const { return projections_; }
@@ -116,10 +116,10 @@ class Decoder {
   std::atomic<int64_t> weights_version_{0};
 };
 
-// Every projection in the same few bits and the head in int8; nothing without a kind.
+// Every projection quantised alike and the head in int8; nothing without a kind.
 Decoder::QuantOf quant_all(std::optional<ops::QuantKind> kind);
 
-// Every parameter; ERR_STATE when some weights are in few bits, which no step may change.
+// Every parameter; ERR_STATE when some weights are quantised, which no step may change.
 const std::vector<Parameter>& trainable(const Decoder& decoder);
 
 // A decoder as it is, or with an adapter on it: what generates and what is trained.

@@ -31,12 +31,12 @@ TensorsByName by_name(const std::vector<StoredTensor>& stored);
 // ERR_FORMAT when there is none of this name and shape.
 const StoredTensor& find_tensor(const TensorsByName& tensors, const std::string& name, at::IntArrayRef shape);
 
-// A decoder with the stored weights; all are looked for before any memory is taken. Throws as read_weights. Those in
-// few bits may be stored as they are kept, or are quantised a few rows at a time.
+// A decoder with the stored weights; all are looked for before any memory is taken. Throws as read_weights. Those that
+// are quantised may be stored as such, or are quantised a few rows at a time.
 std::shared_ptr<Decoder> load(const DecoderConfig& config, at::ScalarType dtype, at::Device device,
                               const std::vector<StoredTensor>& stored, Decoder::QuantOf quant_of = {});
 
-// The tensors that hold a weight in few bits: <name>.codes and what scales them (ops/quant/quant_weight.h).
+// The tensors that hold a quantised weight: <name>.codes and what scales them (ops/quant/quant_weight.h).
 std::vector<Parameter> stored_parts(const QuantParameter& parameter);
 
 // Fills every parameter from the tensor of its name, converted to the decoder's dtype. Each parameter must be there in
@@ -44,7 +44,7 @@ std::vector<Parameter> stored_parts(const QuantParameter& parameter);
 // of a tied model where it equals the embeddings.
 void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored);
 
-// Writes `header`, then the named parameters in order as `dtype` (F32, BF16 or F16), parts of weights in few bits as
+// Writes `header`, then the named parameters in order as `dtype` (F32, BF16 or F16), parts of quantised weights as
 // they are, to a temporary file beside `path` that replaces `path` once it is on the disk. Throws ERR_RANGE when a
 // number of them is not finite.
 void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,

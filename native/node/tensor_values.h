@@ -15,7 +15,7 @@ std::vector<model::StoredTensor> to_stored_tensors(const Napi::Value& value);
 // [{name, shape, dtype}], in order. They never change, so any thread may read them.
 Napi::Value to_js(Napi::Env env, const std::vector<model::Parameter>& tensors);
 
-// [{name, shape, parts: {name, shape, dtype}[]}] of weights in few bits, with what a file holds of each.
+// [{name, shape, parts: {name, shape, dtype}[]}] of quantised weights, with what a file holds of each.
 Napi::Value to_js(Napi::Env env, const std::vector<model::QuantParameter>& tensors);
 
 // Device thread: the tensor's numbers in row-major order.

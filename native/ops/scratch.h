@@ -8,7 +8,7 @@ namespace seekrl::ops {
 
 // What is there at once in one thread has names of its own; a name is used by one element type at most once at a time.
 enum class Scratch {
-  kRounded,      // activations in few bits, for the product that follows
+  kRounded,      // quantised activations, for the product that follows
   kBetween,      // the same between two products
   kTile,         // a product before it is rounded
   kPanel,        // a panel of one item

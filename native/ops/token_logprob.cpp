@@ -218,7 +218,7 @@ void head_backward_cpu(float* hidden_grad, float* weight_grad, const at::Tensor&
 
 class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFunction> {
  public:
-  // The weight's tensor, undefined for one in few bits, is an argument of its own, that autograd sees it.
+  // The weight's tensor, undefined for a quantised one, is an argument of its own, that autograd sees it.
   static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD,
                                const std::optional<at::Tensor>& plain_VD, const QuantWeight& quant,
                                const at::Tensor& ids_R, double temperature, double softcap) {
@@ -327,7 +327,7 @@ TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD,
   check(hidden_RD, weight_VD, ids_R, temperature);
   const at::Tensor& plain_VD = weight_VD.plain_NK;
   require(!weight_VD.is_quant() || is_cpu_f32(hidden_RD), ErrorCode::kDtype,
-          "token_logprob: a weight in few bits: expected hidden states in f32 on the CPU");
+          "token_logprob: a quantised weight: expected hidden states in f32 on the CPU");
   if (!weight_VD.is_quant() && !is_cpu_f32(hidden_RD, plain_VD) && !is_cpu_bf16(hidden_RD, plain_VD)) {
     const variable_list results = ComposedFunction::apply(hidden_RD, plain_VD, ids_R, temperature, logit_softcap);
     return {results[0], results[1]};

@@ -14,7 +14,7 @@ struct TokenLogprob {
 
 // Logits are hidden_RD weight_VD^T / temperature, made for a few rows at a time and never stored for all: memory
 // grows with R x D and V. logit_softcap > 0: they are bounded by ops::softcap_ before the temperature divides them.
-// Differentiable in hidden and weight through both results; a weight in few bits takes no gradient.
+// Differentiable in hidden and weight through both results; a quantised weight takes no gradient.
 TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
                            double temperature, double logit_softcap = 0);
 

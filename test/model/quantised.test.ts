@@ -1,4 +1,4 @@
-/** Weights in few bits: what they mean, what a model of them computes, how they are saved and refused. */
+/** Quantised weights: what they mean, what a model of them computes, how they are saved and refused. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -118,13 +118,13 @@ test("NF4 and int4 are what bitsandbytes and GGUF's Q4_0 make of the same weight
   }
 });
 
-test("what few bits cannot do is refused by name", async () => {
+test("what quantised weights cannot do is refused by name", async () => {
   await using few = await Model.create(shape, { weights: "int4", dtype: "bfloat16" });
   await assert.rejects(few.save(newFolder(), { dtype: "float32" }), {
     code: "ERR_ARGUMENT",
     message: /^model\.save: dtype: expected bfloat16/,
   });
-  await assert.rejects(Trainer.open(few), { code: "ERR_STATE", message: /few bits/ });
+  await assert.rejects(Trainer.open(few), { code: "ERR_STATE", message: /quantised/ });
   const folder = newFolder();
   await few.save(folder);
   await assert.rejects(Model.load(folder, { weights: "int8" }), {

@@ -106,7 +106,7 @@ TEST("activations are rounded to int8 alike on every instruction set") {
   }
 }
 
-TEST("a product of few bits is the exact one, with the same bits on every instruction set") {
+TEST("a product of a quantised weight is the exact one, with the same bits on every instruction set") {
   for (const CodeForm form : kForms) {
     for (const auto& [m, n, k] :
          std::vector<std::array<int64_t, 3>>{{1, 1, 1}, {1, 40, 64}, {7, 17, 33}, {13, 50, 100}, {6, 32, 96}}) {

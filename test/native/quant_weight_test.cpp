@@ -99,7 +99,7 @@ TEST("a product of NF4 has the bits of bf16's with the weight that its codes mea
   }
 }
 
-TEST("a product of few bits is close to the f32 one over what the codes mean") {
+TEST("a product of a quantised weight is close to the f32 one over what the codes mean") {
   const int64_t m = 9, n = 70, k = 160;
   const at::Tensor x = random_tensor({m, k}, 5), bias = random_tensor({n}, 6);
   for (const QuantKind kind : {QuantKind::kInt8, QuantKind::kInt4, QuantKind::kNf4}) {

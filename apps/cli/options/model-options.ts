@@ -15,7 +15,9 @@ export const modelOptions = inGroup("Model", {
   weights: z
     .enum(quantisedForms)
     .optional()
-    .describe("Keeps projections and head in fewer bits, frozen; unless given, as the folder holds them."),
+    .describe(
+      "Quantises projections and head, which are frozen then; unless given, as the folder holds them.",
+    ),
   device: z.string().default("cpu").describe("cpu, cuda or cuda:<index>."),
   contextTokens: z
     .int()

@@ -28,7 +28,7 @@ export interface NativeModel {
   /** Writes header and tensors to a file that replaces `path` when complete; `dtype` is `F32`, `BF16` or `F16`. */
   write(path: string, header: Uint8Array, names: readonly string[], dtype: string): Promise<void>;
   tensors(): { name: string; shape: number[] }[];
-  /** Weights in few bits, and what a file holds of each. */
+  /** Quantised weights, and what a file holds of each. */
   quantised(): {
     name: string;
     shape: number[];

@@ -37,7 +37,7 @@ interface StateForm {
 
 /** What a training is made of. */
 export interface TrainingSizes extends Omit<ModelSizes, "hasAdapter">, StateForm {
-  /** The few bits in which the base of an adapter is kept. @default in `dtype` */
+  /** How the base of an adapter is quantised. @default in `dtype` */
   readonly weights?: QuantisedWeights | undefined;
   /** Of an adapter that is trained in place of the weights. @default the weights are trained */
   readonly adapterParameters?: number | undefined;
@@ -88,8 +88,8 @@ const quantisedBytes = { int8: 1, int4: 18 / 32, nf4: 1 / 2 + 1 / 64 + 4 / (64 *
  * Bytes of a decoder's weights.
  *
  * @param config - its shape
- * @param dtype - of what is not in few bits
- * @param weights - the few bits of its projections, whose head is in int8
+ * @param dtype - of what is not quantised
+ * @param weights - how its projections are quantised, whose head is in int8
  * @returns bytes; a tied head in int8 is a copy of its own
  * @example
  * assert.equal(weightBytes(model.config, "bfloat16"), 2 * model.numParameters);
@@ -150,7 +150,7 @@ export function largestBatch(
   return { tokens, rows: all === 0 ? 0 : Math.ceil((tokens * rows) / all) };
 }
 
-/** Logits in f32, whose gradient takes their place; for a head in few bits it is rounded beside them. */
+/** Logits in f32, whose gradient takes their place; for a quantised head it is rounded beside them. */
 function headBytes({ config, weights, batch }: TrainingSizes): number {
   const each = weights === undefined ? 4 : 6;
   // As chunk_rows in native/ops/token_logprob.cpp.

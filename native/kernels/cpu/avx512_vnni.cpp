@@ -1,4 +1,4 @@
-// The products of few bits compiled for AVX512-VNNI; CMakeLists.txt gives this file its instruction set.
+// The products of quantised weights compiled for AVX512-VNNI; CMakeLists.txt gives this file its instruction set.
 #if defined(__x86_64__)
 
 #define SEEKRL_ISA avx512_vnni

@@ -1,4 +1,4 @@
-// Products of activations rounded to int8 with weights of 8 or 4 bits, and weights in few bits as bf16 again; CPU.
+// Products of activations rounded to int8 with weights of 8 or 4 bits, and quantised weights as bf16 again; CPU.
 //
 // A product's integer sums are exact and its f32 sums go block by block in order, so an element's bits do not depend on
 // M, N, the rows beside it nor the instruction set.

@@ -51,7 +51,7 @@ class ModelHandle : public Napi::ObjectWrap<ModelHandle> {
 model::DecoderConfig to_decoder_config(const Napi::Object& object);
 at::ScalarType to_dtype(const std::string& dtype);
 at::Device to_device(const std::string& name);
-// The option `weights`: `plain`, or how they are kept in few bits.
+// The option `weights`: `plain`, or how they are quantised.
 std::optional<ops::QuantKind> to_quant_kind(const Napi::Object& options);
 
 void export_model(Napi::Env env, Napi::Object exports);

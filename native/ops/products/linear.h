@@ -12,7 +12,7 @@ namespace seekrl::ops {
 // weight and bias go into their f32 sums (gradient.h).
 at::Tensor linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N);
 
-// The same; a weight in few bits, and its bias, take no gradient (quant_linear.h).
+// The same; a quantised weight, and its bias, take no gradient (quant_linear.h).
 at::Tensor linear(const at::Tensor& x_MK, const Weight& weight, const at::Tensor& bias_N);
 
 }  // namespace seekrl::ops

@@ -1,5 +1,5 @@
-// y = act(x W^T + b) for a model that only reads its weights; CPU. A weight of f32 is laid out once, one of bf16 or in
-// few bits is read as it is stored.
+// y = act(x W^T + b) for a model that only reads its weights; CPU. A weight of f32 is laid out once; one of bf16, or a
+// quantised one, is read as it is stored.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,7 +16,7 @@ namespace seekrl::ops {
 class PackedLinear {
  public:
   PackedLinear() = default;
-  // weight_NK decides the arithmetic: f32; bf16, which rounds x and multiplies bf16 with f32 sums; or codes of few bits
+  // weight_NK decides the arithmetic: f32; bf16, which rounds x and multiplies bf16 with f32 sums; or codes
   // (code_linear). bias_N of any dtype is kept as f32; may be undefined.
   PackedLinear(const Weight& weight_NK, const at::Tensor& bias_N);
 
@@ -36,7 +36,7 @@ class PackedLinear {
 
   int64_t n_ = 0, k_ = 0;
   std::unique_ptr<float[]> packed_;
-  Weight weight_NK_;         // of bf16 or few bits; one of the two
+  Weight weight_NK_;         // of bf16 or quantised; one of the two
   std::vector<float> bias_;  // empty without bias
 };
 

@@ -1,4 +1,4 @@
-// y = x W^T + b with a weight in few bits, which takes no gradient; CPU.
+// y = x W^T + b with a quantised weight, which takes no gradient; CPU.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,4 +1,4 @@
-// The weight of a product: a tensor, or one kept in few bits.
+// The weight of a product: a tensor, or a quantised one.
 #pragma once
 
 #include <ATen/core/Tensor.h>

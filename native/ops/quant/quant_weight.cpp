@@ -1,4 +1,4 @@
-// The arrays of a weight in few bits.
+// The arrays of a quantised weight.
 #include "ops/quant/quant_weight.h"
 
 #include <ATen/core/Tensor.h>

@@ -1,4 +1,4 @@
-// A weight kept in few bits, in the form in which the products read it; CPU.
+// A quantised weight, in the form in which the products read it; CPU.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,4 +1,4 @@
-// From f32 to few bits, rows at a time.
+// From f32 to codes and scales, rows at a time.
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>

@@ -49,7 +49,7 @@ test("only the adapter is trained: the model keeps its weights, has no gradients
   }
 });
 
-test("an adapter on weights in few bits is trained, and generated with at the bits of training", async () => {
+test("an adapter on quantised weights is trained, and generated with at the bits of training", async () => {
   await native().setNumThreads(1);
   for (const weights of ["int8", "int4", "nf4"] as const) {
     await using model = await Model.create(tinyShape, { seed: 1, std: 0.2, weights });

@@ -19,7 +19,7 @@ export interface PeakTask {
   readonly folder: string;
   readonly dtype: Model["dtype"];
   readonly options?: LearnerOptions;
-  /** Few bits in which the weights are kept. */
+  /** How the weights are quantised. */
   readonly weights?: Model["weights"];
   /** Rank of an adapter that is trained in their place. */
   readonly rank?: number;

@@ -15,7 +15,7 @@ const options = z.strictObject({
   encoder: z.string().optional().describe("encoder folder to serve under /v1/embeddings"),
   encoderName: z.string().optional().describe("its name there; the folder's unless given"),
   encoderDtype: z.enum(["float32", "bfloat16"]).default("float32").describe("form of its weights"),
-  encoderWeights: z.enum(["int8"]).optional().describe("keeps its layers' weights in fewer bits"),
+  encoderWeights: z.enum(["int8"]).optional().describe("quantises its layers' weights"),
   ...serveOptions(8000),
   topK: z.int().min(1).default(3).describe("passages per query when a request names no number"),
   contents: z

@@ -1,4 +1,4 @@
-/** `seekrl quantize`: writes a model folder whose weights are in fewer bits. */
+/** `seekrl quantize`: writes a model folder whose weights are quantised. */
 import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";

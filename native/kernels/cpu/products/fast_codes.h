@@ -1,4 +1,4 @@
-// What the products of few bits need of an instruction set: groups of codes, their dot products, look-ups.
+// What the products of quantised weights need of an instruction set: groups of codes, their dot products, look-ups.
 #pragma once
 
 #include <cmath>

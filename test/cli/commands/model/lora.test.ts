@@ -140,7 +140,7 @@ test("an adapter on another model than it names is warned of; one whose model is
   assert.match(await on(wide), /ERR_FORMAT: .*: expected shape \[4, 32\], got \[4, 16\]/);
 });
 
-test("a merge into weights in few bits is refused with the remedy", async () => {
+test("a merge into quantised weights is refused with the remedy", async () => {
   const [trained, few] = [join(run, "model"), join(folder, "few")];
   await runJson("quantize", "--model", model, "--out", few, "--weights", "nf4");
   const merge = (...args: string[]) => runCli("merge", ...args, "--out", join(folder, "never"));

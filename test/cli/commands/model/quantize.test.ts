@@ -1,4 +1,4 @@
-/** Weights in few bits from outside: quantised to a folder, or when a folder is loaded. */
+/** Quantised weights from outside: written to a folder, or when a folder is loaded. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ const ids = ["--ids", "49,32,97,110,100,32,115,111,32,111,110"];
 const score = async (...args: string[]): Promise<number[]> =>
   (await runJson<{ logprobs: number[] }>("score", ...args)).logprobs.slice(1);
 
-test("a quantised folder is a whole model: what loading the original in few bits gives, tokenizer included", async () => {
+test("a quantised folder is a whole model: what quantising the original at load gives, tokenizer included", async () => {
   const out = join(folder, "few");
   const { bytes, bytesBefore } = await runJson<{ bytes: number; bytesBefore: number }>(
     ...["quantize", "--model", model, "--out", out, "--weights", "int8", "--dtype", "float32"],
