@@ -1,4 +1,4 @@
-/** Runs the native test program (test/native), which checks kernels and ops from C++. */
+/** Runs the native test programs (test/native): kernels and ops from C++, kernels for CUDA in an emulator. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -7,15 +7,22 @@ import { test } from "node:test";
 import { projectRoot } from "./project.ts";
 
 const build = join(projectRoot, "build");
-const program = [join(build, "cmake", "seekrl_test"), join(build, "cmake", "Release", "seekrl_test")].find(
-  (path) => existsSync(path),
-);
+const programs: Readonly<Record<string, string>> = {
+  "every native test passes": "seekrl_test",
+  "every kernel for CUDA computes in the emulator what its header says": "seekrl_cuda_test",
+  "no kernel for CUDA has a race between the threads of a block or between blocks": "seekrl_cuda_race_test",
+};
 
-test("every native test passes", { skip: program === undefined && "built without SEEKRL_TESTS" }, () => {
-  const { folder } = JSON.parse(readFileSync(join(build, "libtorch.json"), "utf8")) as { folder: string };
-  const { status, stdout, stderr } = spawnSync(program ?? "", [], {
-    encoding: "utf8",
-    env: { ...process.env, LD_LIBRARY_PATH: join(folder, "lib"), OMP_WAIT_POLICY: "passive" },
+for (const [name, program] of Object.entries(programs)) {
+  const path = [join(build, "cmake", program), join(build, "cmake", "Release", program)].find((each) =>
+    existsSync(each),
+  );
+  test(name, { skip: path === undefined && "built without SEEKRL_TESTS" }, () => {
+    const { folder } = JSON.parse(readFileSync(join(build, "libtorch.json"), "utf8")) as { folder: string };
+    const { status, stdout, stderr } = spawnSync(path ?? "", [], {
+      encoding: "utf8",
+      env: { ...process.env, LD_LIBRARY_PATH: join(folder, "lib"), OMP_WAIT_POLICY: "passive" },
+    });
+    assert.equal(status, 0, `${stdout}\n${stderr}`);
   });
-  assert.equal(status, 0, `${stdout}\n${stderr}`);
-});
+}

@@ -1,0 +1,49 @@
+// Chooses the kernel by number and head width.
+#include "kernels/cuda/attention/paged.cuh"
+#include "kernels/cuda/launch.h"
+
+namespace seekrl::cuda {
+
+namespace {
+
+int64_t num_splits(int64_t max_keys) { return (max_keys + kSplitTokens - 1) / kSplitTokens; }
+
+template <class Number, int C>
+Status attend(const PagedAttention& call, void* stream) {
+  const auto splits = static_cast<unsigned>(num_splits(call.max_keys));
+  const dim3 grid(splits, static_cast<unsigned>(call.num_kv_heads), static_cast<unsigned>(call.num_tiles));
+  const Status status =
+      launch(&attend_split<Number, C>, grid, dim3(kWarps<C> * 32), paged_shared_bytes<C>(), stream, call);
+  if (status != nullptr) return status;
+  const auto num_blocks = static_cast<unsigned>((call.num_rows * call.num_heads + 3) / 4);
+  return launch(&join_splits<Number, C>, dim3(num_blocks), dim3(128), 0, stream, call, static_cast<int>(splits));
+}
+
+template <class Number>
+Status attend(const PagedAttention& call, void* stream) {
+  switch (call.head_dim) {
+    case 64: return attend<Number, 64>(call, stream);
+    case 80: return attend<Number, 80>(call, stream);
+    case 96: return attend<Number, 96>(call, stream);
+    case 128: return attend<Number, 128>(call, stream);
+    case 256: return attend<Number, 256>(call, stream);
+    default: return "paged attention: expected heads of width 64, 80, 96, 128 or 256";
+  }
+}
+
+}  // namespace
+
+Status paged_attention(const PagedAttention& call, void* stream) {
+  if (call.num_tiles == 0) return nullptr;
+  switch (call.dtype) {
+    case Dtype::kBf16: return attend<Bf16>(call, stream);
+    case Dtype::kF16: return attend<F16>(call, stream);
+    default: return "paged attention: expected numbers of 16 bits";
+  }
+}
+
+int64_t paged_attention_scratch_floats(int64_t num_rows, int64_t num_heads, int64_t head_dim, int64_t max_keys) {
+  return num_rows * num_heads * num_splits(max_keys) * (head_dim + 2);
+}
+
+}  // namespace seekrl::cuda

@@ -1,0 +1,58 @@
+// Attention of query rows over keys and values in blocks, for decoding, for chunks of prompts and for strict training.
+//
+// A row's result depends on its query and its keys alone, not on the rows or the batch beside it: keys are taken in
+// splits of kSplitTokens whose bounds are multiples of it, within a split in tiles of 16 that warps take in turn, and
+// sums are joined in the order of warps and splits.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/status.h"
+
+namespace seekrl::cuda {
+
+// Keys of a split: few enough that long sequences fill a card, many enough that joining them costs little.
+constexpr int32_t kSplitTokens = 256;
+// Rows of a tile: (position, head of the group) pairs, positions outermost.
+constexpr int32_t kTileRows = 16;
+
+// Consecutive positions of one sequence whose rows make a tile: num_positions * num_heads / num_kv_heads <= kTileRows.
+// The first position's row attends over the first num_keys tokens, the next over one more, and so on.
+struct AttentionTile {
+  int32_t sequence;   // row of the block table
+  int32_t first_row;  // of query and out
+  int32_t num_positions;
+  int32_t num_keys;
+};
+
+// Tokens live in blocks of block_tokens, a multiple of 16: token t of a sequence at place t % block_tokens of block
+// b = block_table[sequence * table_stride + t / block_tokens], its key of key head k at
+// keys + ((b * num_kv_heads + k) * block_tokens + place) * C, its value likewise.
+struct PagedAttention {
+  void* out;          // [T, num_heads, C] in dtype; may be query
+  const void* query;  // [T, num_heads, C]
+  const void* keys;
+  const void* values;
+  const AttentionTile* tiles;  // [num_tiles], on the card
+  const int32_t* block_table;  // on the card
+  // paged_attention_scratch_floats floats.
+  float* scratch;
+  int64_t num_tiles;
+  int64_t num_rows;                           // T
+  int64_t num_heads, num_kv_heads, head_dim;  // head_dim: 64, 80, 96, 128 or 256
+  int64_t table_stride, block_tokens;
+  int64_t max_keys;  // of any row
+  float scale;       // of q . k
+  float softcap;     // a score s becomes softcap tanh(s / softcap); 0: s stays
+  int64_t window;    // a row attends over its last `window` keys; 0: over all
+  Dtype dtype;       // kBf16 or kF16
+};
+
+// Reads each key and value of a tile's sequence once: num_keys * 2 * C * 2 bytes a tile and key head.
+// s_j = scale q . k_j capped, f32 sums of products of 16-bit numbers; p_j = exp(s_j - m) rounded to 16 bits for the
+// product with values, not for their sum l; out = (sum of p_j v_j) / l.
+Status paged_attention(const PagedAttention& call, void* stream);
+
+int64_t paged_attention_scratch_floats(int64_t num_rows, int64_t num_heads, int64_t head_dim, int64_t max_keys);
+
+}  // namespace seekrl::cuda

@@ -1,0 +1,55 @@
+// Chooses the kernels by number and head width.
+#include "kernels/cuda/attention/span_gradient.cuh"
+#include "kernels/cuda/launch.h"
+
+namespace seekrl::cuda {
+
+namespace {
+
+// body.operator()<Number, C>(), or what is wrong with the call.
+template <class Body>
+Status with_kind(const SpanAttention& call, const Body& body) {
+  const auto with_width = [&]<class Number>() -> Status {
+    switch (call.head_dim) {
+      case 64: return body.template operator()<Number, 64>();
+      case 80: return body.template operator()<Number, 80>();
+      case 96: return body.template operator()<Number, 96>();
+      case 128: return body.template operator()<Number, 128>();
+      case 256: return body.template operator()<Number, 256>();
+      default: return "span attention: expected heads of width 64, 80, 96, 128 or 256";
+    }
+  };
+  switch (call.dtype) {
+    case Dtype::kBf16: return with_width.template operator()<Bf16>();
+    case Dtype::kF16: return with_width.template operator()<F16>();
+    default: return "span attention: expected numbers of 16 bits";
+  }
+}
+
+}  // namespace
+
+Status span_attention(const SpanAttention& call, void* stream) {
+  if (call.num_tiles == 0) return nullptr;
+  const dim3 grid(static_cast<unsigned>(call.num_tiles), static_cast<unsigned>(call.num_heads));
+  return with_kind(call, [&]<class Number, int C>() {
+    return launch(&attend_spans<Number, C>, grid, dim3(kSpanThreads), kSpanSharedBytes<C>, stream, call);
+  });
+}
+
+Status span_attention_gradient(const SpanAttentionGradient& call, void* stream) {
+  if (call.of.num_tiles == 0) return nullptr;
+  const auto num_tiles = static_cast<unsigned>(call.of.num_tiles);
+  return with_kind(call.of, [&]<class Number, int C>() {
+    const int64_t num_items = call.of.num_tokens * call.of.num_heads;
+    const dim3 rows(static_cast<unsigned>((num_items + kSpanWarps - 1) / kSpanWarps));
+    Status status = launch(&multiply_out<Number>, rows, dim3(kSpanThreads), 0, stream, call);
+    if (status != nullptr) return status;
+    status = launch(&span_query_gradient<Number, C>, dim3(num_tiles, static_cast<unsigned>(call.of.num_heads)),
+                    dim3(kSpanThreads), kQueryGradientSharedBytes<C>, stream, call);
+    if (status != nullptr) return status;
+    const dim3 grid(num_tiles, static_cast<unsigned>(call.of.num_kv_heads), C / kGradientColumns<C>);
+    return launch(&span_key_gradient<Number, C>, grid, dim3(kSpanThreads), kKeyGradientSharedBytes<C>, stream, call);
+  });
+}
+
+}  // namespace seekrl::cuda

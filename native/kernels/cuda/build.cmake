@@ -1,0 +1,59 @@
+# The kernels for CUDA: a library of their own, which the addon opens when it finds a card, and the same sources on the
+# test's emulator. Neither needs libtorch; without nvcc the emulator alone is built.
+file(GLOB_RECURSE CUDA_SOURCES CONFIGURE_DEPENDS native/kernels/cuda/*.cu)
+
+find_program(SEEKRL_NVCC nvcc HINTS ENV CUDA_HOME /usr/local/cuda PATH_SUFFIXES bin)
+# Code for the first runs on every later card of its generation, its PTX on later ones. A release names all:
+# 80;86;89;90;100;120.
+set(SEEKRL_CUDA_ARCHITECTURES "80" CACHE STRING "Compute capabilities to compile for")
+if(SEEKRL_NVCC)
+  set(CUDA_FLAGS -std=c++20 -O3 -lineinfo -I${CMAKE_SOURCE_DIR}/native -Xcompiler=-fPIC,-fvisibility=hidden
+      -Xptxas=-v -Werror=all-warnings)
+  foreach(architecture ${SEEKRL_CUDA_ARCHITECTURES})
+    list(APPEND CUDA_FLAGS -gencode=arch=compute_${architecture},code=sm_${architecture})
+  endforeach()
+  list(GET SEEKRL_CUDA_ARCHITECTURES -1 newest)
+  list(APPEND CUDA_FLAGS -gencode=arch=compute_${newest},code=compute_${newest})
+  # Where the CPU's kernel has the same contract, its bits: no multiply-add is fused but those the source names.
+  set_source_files_properties(native/kernels/cuda/train/adamw.cu PROPERTIES CUDA_FLAGS -fmad=false)
+  file(GLOB_RECURSE CUDA_HEADERS CONFIGURE_DEPENDS native/kernels/cuda/*.cuh native/kernels/cuda/*.h native/kernels/*.h)
+  foreach(source ${CUDA_SOURCES})
+    file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR}/native/kernels/cuda ${source})
+    string(REPLACE "/" "_" name ${name})
+    set(object ${CMAKE_BINARY_DIR}/cuda/${name}.o)
+    get_source_file_property(own_flags ${source} CUDA_FLAGS)
+    if(NOT own_flags)
+      set(own_flags)
+    endif()
+    # What ptxas says of registers and spills is kept beside the object for test/native/cuda/resources.test.ts.
+    add_custom_command(OUTPUT ${object} DEPENDS ${source} ${CUDA_HEADERS} VERBATIM
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
+      COMMAND sh -c "\"$@\" 2> \"$0\" || { cat \"$0\" >&2; exit 1; }"
+              ${object}.txt ${SEEKRL_NVCC} ${CUDA_FLAGS} ${own_flags} -c ${source} -o ${object})
+    list(APPEND CUDA_OBJECTS ${object})
+  endforeach()
+  set(CUDA_LIBRARY ${CMAKE_BINARY_DIR}/Release/libseekrl_cuda.so)
+  add_custom_command(OUTPUT ${CUDA_LIBRARY} DEPENDS ${CUDA_OBJECTS} VERBATIM
+    COMMAND ${SEEKRL_NVCC} -shared -cudart static -o ${CUDA_LIBRARY} ${CUDA_OBJECTS})
+  add_custom_target(seekrl_cuda ALL DEPENDS ${CUDA_LIBRARY})
+endif()
+
+# The kernels as C++ on fibers: seekrl_cuda_test, and under ThreadSanitizer seekrl_cuda_race_test, which finds missing
+# barriers. What the emulator itself must find is no business of the second.
+if(SEEKRL_TESTS)
+  set_source_files_properties(${CUDA_SOURCES} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
+  file(GLOB CUDA_TEST_SOURCES CONFIGURE_DEPENDS test/native/cuda/*.cpp)
+  # Reference kernels that share their contract.
+  list(APPEND CUDA_TEST_SOURCES native/kernels/cpu/adamw/reference_adamw.cpp native/kernels/dynamic_map.cpp)
+  add_executable(seekrl_cuda_test ${CUDA_SOURCES} ${CUDA_TEST_SOURCES} test/native/main.cpp)
+  list(FILTER CUDA_TEST_SOURCES EXCLUDE REGEX emulator_test)
+  add_executable(seekrl_cuda_race_test ${CUDA_SOURCES} ${CUDA_TEST_SOURCES} test/native/cuda/race/main.cpp)
+  foreach(program seekrl_cuda_test seekrl_cuda_race_test)
+    target_include_directories(${program} PRIVATE test/native test/native/cuda)
+    target_link_libraries(${program} PRIVATE seekrl_settings)
+    target_compile_options(${program} PRIVATE -Wno-unknown-pragmas -Wno-maybe-uninitialized
+      -ffp-contract=off)
+  endforeach()
+  target_compile_options(seekrl_cuda_race_test PRIVATE -fsanitize=thread -O1 -g1)
+  target_link_options(seekrl_cuda_race_test PRIVATE -fsanitize=thread)
+endif()

@@ -1,0 +1,94 @@
+// What kernels are written in: CUDA, or the emulator's likeness of it where another compiler reads them.
+//
+// Names of our own stand for the instructions that CUDA C++ has no names for.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__CUDACC__)
+
+// Shared memory as large as the launch says, and an array of it.
+#define SEEKRL_DYNAMIC_SHARED(Type, name)                          \
+  extern __shared__ __align__(128) unsigned char dynamic_shared[]; \
+  Type* const name = reinterpret_cast<Type*>(dynamic_shared)
+#define SEEKRL_SHARED(Type, name, count) __shared__ Type name[count]
+
+namespace seekrl::cuda {
+
+__device__ __forceinline__ uint32_t shared_address(const void* at) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(at));
+}
+
+// 16 bytes from global to shared memory, past the first-level cache; both addresses are multiples of 16.
+__device__ __forceinline__ void copy_async_16(void* to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+}
+// Zeros where there is nothing to copy; `from` is not read then.
+__device__ __forceinline__ void copy_async_16_or_zero(void* to, const void* from, bool is_there) {
+  const int num_bytes = is_there ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(num_bytes)
+               : "memory");
+}
+__device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits for all of this thread's groups but the last kPending.
+template <int kPending>
+__device__ __forceinline__ void copy_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
+// Matrices of 8 x 8 values of 16 bits in a warp's registers; lane l of each eight gives the address of row l.
+__device__ __forceinline__ void load_matrices_x4(uint32_t (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+__device__ __forceinline__ void load_matrices_x4_transposed(uint32_t (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+__device__ __forceinline__ void load_matrices_x2(uint32_t (&r)[2], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+               : "=r"(r[0]), "=r"(r[1])
+               : "r"(shared_address(row))
+               : "memory");
+}
+__device__ __forceinline__ void load_matrices_x2_transposed(uint32_t (&r)[2], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(r[0]), "=r"(r[1])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+// d [16, 8] += a [16, 16] b [16, 8]. Lane l holds d at rows l / 4 and l / 4 + 8, columns l % 4 * 2 and the next.
+__device__ __forceinline__ void mma_bf16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+__device__ __forceinline__ void mma_f16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+}  // namespace seekrl::cuda
+
+#else
+
+#include <emulator/device.h>  // of the tests
+
+#define SEEKRL_DYNAMIC_SHARED(Type, name) \
+  Type* const name = static_cast<Type*>(seekrl::emulator::dynamic_shared_memory())
+#define SEEKRL_SHARED(Type, name, count)                                       \
+  static const int name##_variable = ++seekrl::emulator::num_shared_variables; \
+  Type* const name = static_cast<Type*>(seekrl::emulator::shared_memory(name##_variable, sizeof(Type) * (count)))
+
+#endif

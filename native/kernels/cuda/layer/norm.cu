@@ -1,0 +1,237 @@
+// A block a row where a row is summed; where nothing is, a thread eight neighbours.
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/layer/norm.h"
+#include "kernels/cuda/number.h"
+#include "kernels/cuda/reduce.h"
+
+namespace seekrl::cuda {
+
+namespace {
+
+constexpr int kNormThreads = 256;
+
+template <class Number, int kVectors>
+__global__ void __launch_bounds__(kNormThreads) add_norm_rows(AddNorm call) {
+  SEEKRL_SHARED(float, parts, kNormThreads / 32);
+  const int64_t row = blockIdx.x, width = call.width;
+  float* const residual = call.residual_TD + row * width;
+  float x[kVectors][8];
+  float squares = 0;
+#pragma unroll
+  for (int i = 0; i < kVectors; ++i) {
+    const int64_t c = (int64_t{i} * kNormThreads + threadIdx.x) * 8;
+    if (c >= width) continue;
+    load_8(x[i], residual + c);
+    if (call.added_TD != nullptr) {
+      float added[8];
+      load_8(added, static_cast<const Number*>(call.added_TD) + row * width + c);
+#pragma unroll
+      for (int j = 0; j < 8; ++j) x[i][j] += added[j];
+      store_8(residual + c, x[i]);
+    }
+#pragma unroll
+    for (int j = 0; j < 8; ++j) squares += x[i][j] * x[i][j];
+  }
+  if (call.out_TD == nullptr) return;
+  const float mean = reduce_block<Sum, kNormThreads>(squares, parts) / static_cast<float>(width);
+  const float scale = rsqrtf(mean + call.epsilon);
+  if (threadIdx.x == 0 && call.scale_T != nullptr) call.scale_T[row] = scale;
+#pragma unroll
+  for (int i = 0; i < kVectors; ++i) {
+    const int64_t c = (int64_t{i} * kNormThreads + threadIdx.x) * 8;
+    if (c >= width) continue;
+    float weight[8];
+    load_8(weight, static_cast<const Number*>(call.weight_D) + c);
+#pragma unroll
+    for (int j = 0; j < 8; ++j) weight[j] = x[i][j] * scale * (weight[j] + call.weight_offset);
+    store_8(static_cast<Number*>(call.out_TD) + row * width + c, weight);
+  }
+}
+
+template <class Number, int kVectors>
+__global__ void __launch_bounds__(kNormThreads) norm_gradient_rows(NormGradient call) {
+  SEEKRL_SHARED(float, parts, kNormThreads / 32);
+  const int64_t row = blockIdx.x, width = call.width;
+  const float scale = call.scale_T[row];
+  float x[kVectors][8], g[kVectors][8];
+  float dot = 0;
+#pragma unroll
+  for (int i = 0; i < kVectors; ++i) {
+    const int64_t c = (int64_t{i} * kNormThreads + threadIdx.x) * 8;
+    if (c >= width) continue;
+    float weight[8];
+    load_8(x[i], call.residual_TD + row * width + c);
+    load_8(g[i], static_cast<const Number*>(call.out_grad_TD) + row * width + c);
+    load_8(weight, static_cast<const Number*>(call.weight_D) + c);
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      g[i][j] *= weight[j] + call.weight_offset;
+      dot += g[i][j] * x[i][j];
+    }
+  }
+  const float mean = reduce_block<Sum, kNormThreads>(dot, parts) / static_cast<float>(width);
+  const float factor = mean * scale * scale;
+#pragma unroll
+  for (int i = 0; i < kVectors; ++i) {
+    const int64_t c = (int64_t{i} * kNormThreads + threadIdx.x) * 8;
+    if (c >= width) continue;
+    float* const at = call.residual_grad_TD + row * width + c;
+    float sum[8];
+    load_8(sum, at);
+#pragma unroll
+    for (int j = 0; j < 8; ++j) sum[j] += scale * (g[i][j] - x[i][j] * factor);
+    store_8(at, sum);
+  }
+}
+
+// blockIdx.y: a group of consecutive rows; a thread: eight columns.
+template <class Number>
+__global__ void __launch_bounds__(kNormThreads) norm_weight_gradient(NormGradient call) {
+  const int64_t c = (int64_t{blockIdx.x} * kNormThreads + threadIdx.x) * 8;
+  if (c >= call.width) return;
+  const int64_t per_group = (call.num_rows + kNormGroups - 1) / kNormGroups, first = blockIdx.y * per_group;
+  float sum[8] = {};
+  for (int64_t row = first; row < min(first + per_group, call.num_rows); ++row) {
+    float x[8], g[8];
+    load_8(x, call.residual_TD + row * call.width + c);
+    load_8(g, static_cast<const Number*>(call.out_grad_TD) + row * call.width + c);
+    const float scale = call.scale_T[row];
+#pragma unroll
+    for (int j = 0; j < 8; ++j) sum[j] += g[j] * x[j] * scale;
+  }
+  store_8(call.scratch + blockIdx.y * call.width + c, sum);
+}
+
+__global__ void __launch_bounds__(kNormThreads) add_groups(NormGradient call) {
+  const int64_t c = int64_t{blockIdx.x} * kNormThreads + threadIdx.x;
+  if (c >= call.width) return;
+  float sum = call.weight_grad_D[c];
+  for (int64_t group = 0; group < kNormGroups; ++group) sum += call.scratch[group * call.width + c];
+  call.weight_grad_D[c] = sum;
+}
+
+__device__ __forceinline__ float sigmoid(float x) { return 1.0f / (1.0f + __expf(-x)); }
+
+// A gate's value and its derivative.
+__device__ __forceinline__ float2 gate_of(Gate gate, float x) {
+  if (gate == Gate::kSilu) {
+    const float s = sigmoid(x);
+    return {x * s, s * (1.0f + x * (1.0f - s))};
+  }
+  // 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+  constexpr float kScale = 0.7978845608028654f, kCubic = 0.044715f;
+  const float t = tanhf(kScale * (x + kCubic * x * x * x));
+  return {0.5f * x * (1.0f + t),
+          0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * kScale * (1.0f + 3.0f * kCubic * x * x)};
+}
+
+// The row and first column of a thread's eight neighbours; false past the end.
+__device__ __forceinline__ bool place_of(int64_t num_rows, int64_t width, int64_t& row, int64_t& column) {
+  const int64_t i = (int64_t{blockIdx.x} * kNormThreads + threadIdx.x) * 8;
+  row = i / width;
+  column = i % width;
+  return row < num_rows;
+}
+
+template <class Number>
+__global__ void __launch_bounds__(kNormThreads) gate_mul_eights(GateMul call) {
+  int64_t row, c;
+  if (!place_of(call.num_rows, call.width, row, c)) return;
+  float gate[8], up[8];
+  load_8(gate, static_cast<const Number*>(call.gate_TI) + row * call.stride + c);
+  load_8(up, static_cast<const Number*>(call.up_TI) + row * call.stride + c);
+#pragma unroll
+  for (int j = 0; j < 8; ++j) up[j] *= gate_of(call.gate, gate[j]).x;
+  store_8(static_cast<Number*>(call.out_TI) + row * call.width + c, up);
+}
+
+template <class Number>
+__global__ void __launch_bounds__(kNormThreads) gate_mul_gradient_eights(GateMulGradient call) {
+  int64_t row, c;
+  if (!place_of(call.num_rows, call.width, row, c)) return;
+  float gate[8], up[8], grad[8];
+  load_8(gate, static_cast<const Number*>(call.gate_TI) + row * call.stride + c);
+  load_8(up, static_cast<const Number*>(call.up_TI) + row * call.stride + c);
+  load_8(grad, static_cast<const Number*>(call.out_grad_TI) + row * call.width + c);
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+    const float2 value = gate_of(call.gate, gate[j]);
+    gate[j] = grad[j] * up[j] * value.y;
+    up[j] = grad[j] * value.x;
+  }
+  store_8(static_cast<Number*>(call.gate_grad_TI) + row * call.stride + c, gate);
+  store_8(static_cast<Number*>(call.up_grad_TI) + row * call.stride + c, up);
+}
+
+unsigned blocks_of(int64_t count, int64_t per_block) {
+  return static_cast<unsigned>((count + per_block - 1) / per_block);
+}
+
+// Calls `body` with how many groups of eight neighbours a thread has in a row of `width`.
+template <class Body>
+Status with_vectors(int64_t width, const Body& body) {
+  if (width % 8 != 0 || width > 16384) return "norm: expected a width that is a multiple of 8 and at most 16,384";
+  const int64_t vectors = (width / 8 + kNormThreads - 1) / kNormThreads;
+  if (vectors <= 1) return body.template operator()<1>();
+  if (vectors <= 2) return body.template operator()<2>();
+  if (vectors <= 4) return body.template operator()<4>();
+  return body.template operator()<8>();
+}
+
+template <class Body>
+Status with_number(Dtype dtype, const Body& body) {
+  switch (dtype) {
+    case Dtype::kBf16: return body.template operator()<Bf16>();
+    case Dtype::kF16: return body.template operator()<F16>();
+    default: return "expected numbers of 16 bits";
+  }
+}
+
+}  // namespace
+
+Status add_norm(const AddNorm& call, void* stream) {
+  if (call.num_rows == 0) return nullptr;
+  return with_number(call.dtype, [&]<class Number>() {
+    return with_vectors(call.width, [&]<int kVectors>() {
+      return launch(&add_norm_rows<Number, kVectors>, dim3(static_cast<unsigned>(call.num_rows)), dim3(kNormThreads), 0,
+                    stream, call);
+    });
+  });
+}
+
+Status norm_gradient(const NormGradient& call, void* stream) {
+  if (call.num_rows == 0) return nullptr;
+  return with_number(call.dtype, [&]<class Number>() -> Status {
+    const Status status = with_vectors(call.width, [&]<int kVectors>() {
+      return launch(&norm_gradient_rows<Number, kVectors>, dim3(static_cast<unsigned>(call.num_rows)),
+                    dim3(kNormThreads), 0, stream, call);
+    });
+    if (status != nullptr || call.weight_grad_D == nullptr) return status;
+    const dim3 grid(blocks_of(call.width, kNormThreads * 8), static_cast<unsigned>(kNormGroups));
+    const Status sums = launch(&norm_weight_gradient<Number>, grid, dim3(kNormThreads), 0, stream, call);
+    if (sums != nullptr) return sums;
+    return launch(&add_groups, dim3(blocks_of(call.width, kNormThreads)), dim3(kNormThreads), 0, stream, call);
+  });
+}
+
+int64_t norm_gradient_scratch_floats(int64_t width) { return kNormGroups * width; }
+
+Status gate_mul(const GateMul& call, void* stream) {
+  if (call.num_rows == 0) return nullptr;
+  if (call.width % 8 != 0 || call.stride % 8 != 0) return "gate: expected a width and a stride that are multiples of 8";
+  return with_number(call.dtype, [&]<class Number>() {
+    const unsigned num_blocks = blocks_of(call.num_rows * call.width, kNormThreads * 8);
+    return launch(&gate_mul_eights<Number>, dim3(num_blocks), dim3(kNormThreads), 0, stream, call);
+  });
+}
+
+Status gate_mul_gradient(const GateMulGradient& call, void* stream) {
+  if (call.num_rows == 0) return nullptr;
+  if (call.width % 8 != 0 || call.stride % 8 != 0) return "gate: expected a width and a stride that are multiples of 8";
+  return with_number(call.dtype, [&]<class Number>() {
+    const unsigned num_blocks = blocks_of(call.num_rows * call.width, kNormThreads * 8);
+    return launch(&gate_mul_gradient_eights<Number>, dim3(num_blocks), dim3(kNormThreads), 0, stream, call);
+  });
+}
+
+}  // namespace seekrl::cuda

@@ -1,0 +1,74 @@
+// The residual stream's norms and the gate of the feed-forward, forward and backward.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/status.h"
+
+namespace seekrl::cuda {
+
+// The residual stream is f32; what enters and leaves products is in dtype. D is a multiple of 8, at most 16,384.
+struct AddNorm {
+  void* out_TD;          // in dtype: the norm of the new residual; null: the sum alone
+  float* residual_TD;    // += added
+  const void* added_TD;  // in dtype; null: nothing is added
+  const void* weight_D;  // in dtype
+  float* scale_T;        // 1 / root mean square of each row, for the backward pass; may be null
+  int64_t num_rows, width;
+  float epsilon;
+  float weight_offset;  // 1 for Gemma's, else 0
+  Dtype dtype;
+};
+
+// residual += added; out = residual scale (weight + offset), scale = 1 / sqrt(mean of residual^2 + epsilon). A block a
+// row; moves 10 D bytes a row. A row's bits depend on that row alone.
+Status add_norm(const AddNorm& call, void* stream);
+
+struct NormGradient {
+  float* residual_grad_TD;   // += the gradient through the norm
+  float* weight_grad_D;      // += the weight's, when not null
+  float* scratch;            // norm_gradient_scratch_floats floats, when weight_grad_D is not null
+  const void* out_grad_TD;   // in dtype
+  const float* residual_TD;  // as it was normed
+  const float* scale_T;
+  const void* weight_D;
+  int64_t num_rows, width;
+  float weight_offset;
+  Dtype dtype;
+};
+
+// With y = x s w: x_grad += s (w y_grad - x s^2 mean of (w y_grad x)); w_grad += sum over rows of y_grad x s, in the
+// order of rows within kNormGroups groups, then of groups. No atomics: the bits are the same each time.
+constexpr int64_t kNormGroups = 128;
+Status norm_gradient(const NormGradient& call, void* stream);
+int64_t norm_gradient_scratch_floats(int64_t width);
+
+enum class Gate : int32_t { kSilu, kGeluTanh };
+
+struct GateMul {
+  void* out_TI;         // in dtype
+  const void* gate_TI;  // in dtype, rows `stride` values apart
+  const void* up_TI;
+  int64_t num_rows, width, stride;  // width and stride: multiples of 8
+  Gate gate;
+  Dtype dtype;
+};
+
+// out = gate(gate_TI) up, in f32, rounded once.
+Status gate_mul(const GateMul& call, void* stream);
+
+struct GateMulGradient {
+  void* gate_grad_TI;  // rows `stride` values apart, like gate and up
+  void* up_grad_TI;
+  const void* out_grad_TI;
+  const void* gate_TI;
+  const void* up_TI;
+  int64_t num_rows, width, stride;
+  Gate gate;
+  Dtype dtype;
+};
+
+// gate_grad = out_grad up gate'(gate), up_grad = out_grad gate(gate).
+Status gate_mul_gradient(const GateMulGradient& call, void* stream);
+
+}  // namespace seekrl::cuda

@@ -1,0 +1,63 @@
+// What tests of kernels share: random numbers of 16 bits, each order of threads, and errors against f64.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "base/random.h"
+#include "check.h"
+#include "emulator/launch.h"
+#include "kernels/cuda/number.h"
+
+namespace seekrl::test {
+
+// Standard normals times `scale`; another row of numbers for each stream.
+template <class Number>
+std::vector<Number> normals(int64_t count, uint64_t stream, float scale = 1) {
+  std::vector<Number> numbers(count);
+  for (int64_t i = 0; i < count; ++i) {
+    numbers[i] = cuda::from_float<Number>(scale * static_cast<float>(normal_pair(7, stream, i).first));
+  }
+  return numbers;
+}
+
+// What nothing may leave as it is, and nothing may read.
+template <class Number>
+std::vector<Number> poison(int64_t count) {
+  return std::vector<Number>(count, cuda::from_float<Number>(NAN));
+}
+
+template <class Number>
+double value(Number x) {
+  return cuda::to_float(x);
+}
+
+// Of the root mean squares of the difference and the truth; NaN is infinitely far.
+template <class Number>
+double relative_error(const std::vector<Number>& actual, const std::vector<double>& truth) {
+  double error = 0, size = 0;
+  for (size_t i = 0; i < truth.size(); ++i) {
+    error += (value(actual[i]) - truth[i]) * (value(actual[i]) - truth[i]);
+    size += truth[i] * truth[i];
+  }
+  return std::isnan(error) ? INFINITY : std::sqrt(error / size);
+}
+
+// Runs `body` with the threads in three orders; races do not depend on it.
+template <class Body>
+void with_each_order(const Body& body) {
+#if defined(__SANITIZE_THREAD__)
+  const std::vector<uint64_t> orders = {1};
+#else
+  const std::vector<uint64_t> orders = {0, 1, 2};
+#endif
+  for (const uint64_t order : orders) {
+    emulator::thread_order = order;
+    body();
+  }
+  emulator::thread_order = 0;
+}
+
+}  // namespace seekrl::test

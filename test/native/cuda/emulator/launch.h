@@ -1,0 +1,113 @@
+// A launch: blocks as tasks of the host's threads, one at a time on each.
+#pragma once
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "block.h"
+
+namespace seekrl::emulator {
+
+// Of one block, on every card from sm_80 on.
+inline constexpr size_t kMaxSharedBytes = 99 << 10;
+inline constexpr int64_t kMaxThreads = 1024;
+
+inline void shuffle_order(std::vector<Thread*>& order, uint64_t seed, const Dim3& index) {
+  if (seed == 0) return;
+  uint64_t state = seed * 0x9E3779B97F4A7C15u + index.x * 7919 + index.y * 104729 + index.z;
+  for (size_t i = order.size(); i > 1; --i) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    std::swap(order[i - 1], order[state % i]);
+  }
+}
+
+// What one block did is not known to the next: nothing orders them on a card.
+inline void run_block(Block& b, const Dim3& index, size_t shared_bytes) {
+  const OwnBusiness own;
+  b.index = index;
+  b.num_live = static_cast<int>(b.threads.size());
+  b.current = b.num_arrived = 0;
+  b.num_idle_switches = 0;
+  b.num_dynamic_bytes = shared_bytes;
+  b.shared.clear();
+  for (Warp& warp : b.warps) warp = Warp{};
+  for (const auto& each : b.threads) {
+    each->is_done = false;
+    each->copies.clear();
+    each->num_groups = 0;
+    each->fiber.rewind();
+  }
+  for (size_t i = 0; i < b.order.size(); ++i) b.order[i] = b.threads[i].get();
+  shuffle_order(b.order, thread_order, index);
+  b.queue = b.order.data();
+  b.num_threads = static_cast<int>(b.order.size());
+  Thread& first = *b.order[0];
+  run_as(&b, &first);
+  b.home.switch_to(first.fiber);
+}
+
+inline void make_threads(Block& b) {
+  const int64_t count = b.shape.count();
+  b.warps.resize((count + 31) / 32);
+  b.order.resize(count);
+  for (int64_t i = 0; i < count; ++i) {
+    auto each = std::make_unique<Thread>(&run_thread);
+    each->lane = static_cast<int>(i % 32);
+    each->warp = &b.warps[i / 32];
+    b.threads.push_back(std::move(each));
+  }
+}
+
+// Of one of the host's threads; kept, because threads of ThreadSanitizer's are dear.
+inline Block& block_of(const Dim3& shape) {
+  static thread_local std::map<int64_t, Block> blocks;
+  Block& b = blocks[shape.count()];
+  b.shape = shape;
+  if (b.threads.empty()) make_threads(b);
+  for (int64_t i = 0; i < shape.count(); ++i) {
+    b.threads[i]->index = Dim3(i % shape.x, i / shape.x % shape.y, i / shape.x / shape.y);
+  }
+  return b;
+}
+
+// Runs all blocks and waits for them; throws the first Fault.
+inline void launch(Dim3 grid, Dim3 shape, size_t shared_bytes, std::function<void()> body) {
+  if (grid.count() < 1 || grid.y > 65535 || grid.z > 65535) throw Fault("launch: a grid of no blocks or too many");
+  if (shape.count() < 1 || shape.count() > kMaxThreads) throw Fault("launch: a block of no threads or too many");
+  if (shared_bytes > kMaxSharedBytes) throw Fault("launch: more shared memory than a block has on every card");
+  Launch shared{std::move(body)};
+  std::atomic<int64_t> next{0};
+  std::mutex mutex;
+  std::string fault;
+  const auto work = [&] {
+    Block& b = block_of(shape);
+    b.grid = grid;
+    b.launch = &shared;
+    b.fault.clear();
+    leave(&shared.started);
+    for (int64_t i = next++; i < grid.count(); i = next++) {
+      run_block(b, Dim3(i % grid.x, i / grid.x % grid.y, i / grid.x / grid.y), shared_bytes);
+      if (b.fault.empty()) continue;
+      const std::lock_guard lock(mutex);
+      if (fault.empty()) fault = b.fault;
+      next = grid.count();
+    }
+    pass(&shared.done);
+    run_as(nullptr, nullptr);
+  };
+  std::vector<std::thread> helpers;
+#if defined(__SANITIZE_THREAD__)
+  const int64_t num_workers = 1;  // blocks are in no order to it all the same
+#else
+  const int64_t num_workers = std::min<int64_t>(grid.count(), std::max(1u, std::thread::hardware_concurrency()));
+#endif
+  for (int64_t i = 1; i < num_workers; ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  if (!fault.empty()) throw Fault(fault);
+}
+
+}  // namespace seekrl::emulator

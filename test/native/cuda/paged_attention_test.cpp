@@ -1,0 +1,205 @@
+// Attention over blocks against f64, and its bits against those of other batches.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "card.h"
+#include "kernels/cuda/attention/paged.h"
+
+using namespace seekrl;
+using namespace seekrl::cuda;
+using namespace seekrl::test;
+
+namespace {
+
+constexpr int64_t kBlockTokens = 32;
+
+// Sequences with random queries, keys and values; what no row may read is NaN.
+struct Case {
+  int64_t num_heads, num_kv_heads, head_dim;
+  std::vector<int64_t> num_tokens;     // of each sequence
+  std::vector<int64_t> num_positions;  // at its end, that are attended for
+  int64_t window = 0;
+  float softcap = 0;
+  Dtype dtype = Dtype::kBf16;
+};
+
+template <class Number>
+struct Data {
+  explicit Data(const Case& c) : the(c) {
+    int64_t num_blocks = 3, num_rows = 0, longest = 0;
+    for (size_t i = 0; i < c.num_tokens.size(); ++i) {
+      num_blocks += blocks_of(i);
+      num_rows += c.num_positions[i];
+      longest = std::max(longest, blocks_of(i));
+    }
+    table_stride = longest;
+    table.assign(c.num_tokens.size() * longest, -1'000'000);
+    const Number nan = from_float<Number>(NAN);
+    keys.assign(num_blocks * c.num_kv_heads * kBlockTokens * c.head_dim, nan);
+    values = keys;
+    query.resize(num_rows * c.num_heads * c.head_dim);
+    out.assign(query.size(), nan);
+    for (size_t i = 0; i < query.size(); ++i) query[i] = normal(1, i);
+    int64_t next = num_blocks - 1, row = 0;
+    for (size_t i = 0; i < c.num_tokens.size(); ++i) {
+      for (int64_t b = 0; b < blocks_of(i); ++b) table[i * longest + b] = static_cast<int32_t>(next--);
+      for (int64_t t = 0; t < blocks_of(i) * kBlockTokens; ++t) put(i, t);
+      add_tiles(i, row);
+      row += c.num_positions[i];
+    }
+  }
+
+  int64_t blocks_of(size_t i) const { return (the.num_tokens[i] + kBlockTokens - 1) / kBlockTokens; }
+  Number normal(uint64_t stream, uint64_t i) const {
+    return from_float<Number>(static_cast<float>(normal_pair(7, stream, i).first));
+  }
+  int64_t place(size_t sequence, int64_t token, int64_t head) const {
+    const int64_t block = table[sequence * table_stride + token / kBlockTokens];
+    return ((block * the.num_kv_heads + head) * kBlockTokens + token % kBlockTokens) * the.head_dim;
+  }
+  // What stands behind a sequence's last token in its last block is finite, as the engine leaves it.
+  void put(size_t sequence, int64_t token) {
+    for (int64_t head = 0; head < the.num_kv_heads; ++head) {
+      for (int64_t c = 0; c < the.head_dim; ++c) {
+        const uint64_t i = ((sequence * 1000 + token) * the.num_kv_heads + head) * the.head_dim + c;
+        const int64_t at = place(sequence, token, head) + c;
+        keys[at] = token < the.num_tokens[sequence] ? normal(2, i) : from_float<Number>(3e3f);
+        values[at] = token < the.num_tokens[sequence] ? normal(3, i) : from_float<Number>(3e3f);
+      }
+    }
+  }
+  void add_tiles(size_t sequence, int64_t first_row) {
+    const int64_t count = the.num_positions[sequence], at_once = kTileRows / (the.num_heads / the.num_kv_heads);
+    for (int64_t p = 0; p < count; p += at_once) {
+      tiles.push_back({static_cast<int32_t>(sequence), static_cast<int32_t>(first_row + p),
+                       static_cast<int32_t>(std::min(at_once, count - p)),
+                       static_cast<int32_t>(the.num_tokens[sequence] - count + p + 1)});
+    }
+  }
+
+  Status run() {
+    const int64_t num_rows = static_cast<int64_t>(query.size()) / (the.num_heads * the.head_dim);
+    const int64_t max_keys = *std::max_element(the.num_tokens.begin(), the.num_tokens.end());
+    scratch.assign(paged_attention_scratch_floats(num_rows, the.num_heads, the.head_dim, max_keys), NAN);
+    return paged_attention({.out = out.data(),
+                            .query = query.data(),
+                            .keys = keys.data(),
+                            .values = values.data(),
+                            .tiles = tiles.data(),
+                            .block_table = table.data(),
+                            .scratch = scratch.data(),
+                            .num_tiles = static_cast<int64_t>(tiles.size()),
+                            .num_rows = num_rows,
+                            .num_heads = the.num_heads,
+                            .num_kv_heads = the.num_kv_heads,
+                            .head_dim = the.head_dim,
+                            .table_stride = table_stride,
+                            .block_tokens = kBlockTokens,
+                            .max_keys = max_keys,
+                            .scale = 1.0f / std::sqrt(static_cast<float>(the.head_dim)),
+                            .softcap = the.softcap,
+                            .window = the.window,
+                            .dtype = the.dtype},
+                           nullptr);
+  }
+
+  // One row of one head in f64.
+  std::vector<double> expected(size_t sequence, int64_t row, int64_t head, int64_t num_keys) const {
+    const int64_t kv_head = head / (the.num_heads / the.num_kv_heads), width = the.head_dim;
+    const int64_t first = the.window > 0 ? std::max<int64_t>(0, num_keys - the.window) : 0;
+    std::vector<double> weights, result(width);
+    double sum = 0;
+    for (int64_t t = first; t < num_keys; ++t) {
+      double score = 0;
+      for (int64_t c = 0; c < width; ++c) {
+        score += double{to_float(query[(row * the.num_heads + head) * width + c])} *
+                 to_float(keys[place(sequence, t, kv_head) + c]);
+      }
+      score /= std::sqrt(static_cast<double>(width));
+      if (the.softcap > 0) score = the.softcap * std::tanh(score / the.softcap);
+      weights.push_back(std::exp(score));
+      sum += weights.back();
+    }
+    for (int64_t t = first; t < num_keys; ++t) {
+      for (int64_t c = 0; c < width; ++c) {
+        result[c] += weights[t - first] / sum * to_float(values[place(sequence, t, kv_head) + c]);
+      }
+    }
+    return result;
+  }
+
+  // Of the root mean squares.
+  double relative_error() const {
+    double error = 0, size = 0;
+    int64_t row = 0;
+    for (size_t i = 0; i < the.num_tokens.size(); ++i) {
+      for (int64_t p = 0; p < the.num_positions[i]; ++p, ++row) {
+        for (int64_t head = 0; head < the.num_heads; ++head) {
+          const std::vector<double> truth = expected(i, row, head, the.num_tokens[i] - the.num_positions[i] + p + 1);
+          for (int64_t c = 0; c < the.head_dim; ++c) {
+            const double difference = to_float(out[(row * the.num_heads + head) * the.head_dim + c]) - truth[c];
+            error += difference * difference;
+            size += truth[c] * truth[c];
+          }
+        }
+      }
+    }
+    return std::sqrt(error / size);
+  }
+
+  const Case the;
+  std::vector<Number> query, keys, values, out;
+  std::vector<int32_t> table;
+  std::vector<AttentionTile> tiles;
+  std::vector<float> scratch;
+  int64_t table_stride = 0;
+};
+
+template <class Number>
+void check_case(const Case& c, double tolerance) {
+  Data<Number> data(c);
+  std::vector<Number> first;
+  with_each_order([&] {
+    EXPECT(data.run() == nullptr);
+    EXPECT(data.relative_error() < tolerance);
+    if (first.empty()) first = data.out;
+    EXPECT(
+        std::equal(first.begin(), first.end(), data.out.begin(), [](Number a, Number b) { return a.bits == b.bits; }));
+  });
+}
+
+}  // namespace
+
+TEST("attention over blocks is that of f64 to the rounding of bf16, whatever the order of threads") {
+  check_case<Bf16>({7, 1, 64, {1, 257, 400}, {1, 1, 1}}, 4e-3);
+  check_case<Bf16>({4, 2, 80, {31, 130}, {1, 17}}, 4e-3);
+  check_case<Bf16>({2, 2, 96, {64}, {64}}, 4e-3);
+  check_case<Bf16>({14, 2, 128, {515, 16}, {1, 5}}, 4e-3);
+  check_case<Bf16>({4, 4, 256, {33, 300}, {1, 2}}, 4e-3);
+}
+
+TEST("attention over blocks in f16 is nearer to f64 than in bf16") {
+  check_case<F16>({6, 2, 64, {100, 270}, {3, 1}, 0, 0, Dtype::kF16}, 6e-4);
+}
+
+TEST("windows and soft caps hold in attention over blocks") {
+  check_case<Bf16>({4, 2, 64, {400, 20, 64}, {9, 1, 64}, 48, 0}, 4e-3);
+  check_case<Bf16>({4, 2, 64, {300, 20}, {9, 20}, 0, 5}, 4e-3);
+}
+
+TEST("a row has the same bits alone, in a batch, and in a chunk of its prompt") {
+  const Case together{7, 1, 64, {300, 90, 517}, {1, 1, 9}};
+  Data<Bf16> batch(together);
+  EXPECT(batch.run() == nullptr);
+  const auto last = [](const Data<Bf16>& data) {
+    return std::vector<Bf16>(data.out.end() - data.the.num_heads * data.the.head_dim, data.out.end());
+  };
+  // The last row of the batch, whose query and keys are moved to a batch of one position.
+  Data<Bf16> alone({7, 1, 64, {300, 90, 517}, {1, 1, 1}});
+  std::copy_n(batch.query.end() - 7 * 64, 7 * 64, alone.query.end() - 7 * 64);
+  EXPECT(alone.run() == nullptr);
+  const std::vector<Bf16> a = last(batch), b = last(alone);
+  for (size_t i = 0; i < a.size(); ++i) EXPECT(a[i].bits == b[i].bits);
+}
