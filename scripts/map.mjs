@@ -19,6 +19,7 @@ const folders = {
   "native/kernels/cuda": "the same for NVIDIA's cards, a library of its own; tests run it in an emulator",
   "native/kernels/cuda/attention": "over keys and values in blocks, and over packed texts, with gradients",
   "native/kernels/cuda/layer": "norms, gates, rotary positions and the way into the cache",
+  "native/kernels/cuda/search": "exact search of the nearest vectors",
   "native/kernels/cuda/train": "the optimiser's update",
   "native/kernels/products": "matrix products: of f32, of bf16, of quantised weights",
   "native/ops": "kernels as differentiable tensor operations",

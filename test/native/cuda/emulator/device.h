@@ -193,43 +193,48 @@ inline void load_matrices_x4_transposed(uint32_t (&r)[4], const void* row) { loa
 inline void load_matrices_x2(uint32_t (&r)[2], const void* row) { load_matrices<2, false>(r, row); }
 inline void load_matrices_x2_transposed(uint32_t (&r)[2], const void* row) { load_matrices<2, true>(r, row); }
 
-// d [16, 8] += a [16, 16] b [16, 8] in the registers of mma.m16n8k16; `number` makes a float of 16 bits.
-template <class Number>
-void multiply_fragments(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, const Number& number) {
+// d [16, 8] += a [16, K] b [K, 8] in the registers of mma.m16n8k16 and, of 8 bits, mma.m16n8k32: `number` makes an
+// Element of the `Bits` that one has in a register.
+template <class Bits, class Element, class Number>
+void multiply_fragments(Element (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, const Number& number) {
   using namespace emulator;
   struct Fragments {
     uint32_t values[6];
   };
+  constexpr int kBits = 8 * sizeof(Bits), kNumbers = 32 / kBits, kDepth = 8 * kNumbers;
   const int lane = this_thread().lane;
   bring(Fragments{{a[0], a[1], a[2], a[3], b0, b1}});
   const uint32_t meeting = meet(~0u, Collective::kMma);
   count(counts.num_mma, lane == 0);
-  // Rows lane / 4 and lane / 4 + 8 of a, columns lane % 4 * 2 and the next of b, as floats.
-  float rows[2][16], columns[2][16];
+  // Rows lane / 4 and lane / 4 + 8 of a, columns lane % 4 * 2 and the next of b.
+  Element rows[2][kDepth], columns[2][kDepth];
   for (int i = 0; i < 2; ++i) {
     for (int from = 0; from < 4; ++from) {
       const auto of_a = brought<Fragments>(meeting, lane / 4 * 4 + from);
       const auto of_b = brought<Fragments>(meeting, (lane % 4 * 2 + i) * 4 + from);
-      for (int half = 0; half < 4; ++half) {
-        const int k = half / 2 * 8 + from * 2 + half % 2, shift = half % 2 * 16;
-        rows[i][k] = number(static_cast<uint16_t>(of_a.values[half / 2 * 2 + i] >> shift));
-        columns[i][k] = number(static_cast<uint16_t>(of_b.values[4 + half / 2] >> shift));
+      for (int n = 0; n < 2 * kNumbers; ++n) {
+        const int half = n / kNumbers, at = n % kNumbers, k = half * 4 * kNumbers + from * kNumbers + at;
+        rows[i][k] = number(static_cast<Bits>(of_a.values[half * 2 + i] >> at * kBits));
+        columns[i][k] = number(static_cast<Bits>(of_b.values[4 + half] >> at * kBits));
       }
     }
   }
   for (int i = 0; i < 4; ++i) {
-    float sum = 0;
-    for (int k = 0; k < 16; ++k) sum += rows[i / 2][k] * columns[i % 2][k];
+    Element sum = 0;
+    for (int k = 0; k < kDepth; ++k) sum += rows[i / 2][k] * columns[i % 2][k];
     d[i] += sum;
   }
 }
 inline float float_of_bf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 inline float float_of_f16(uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
 inline void mma_bf16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  multiply_fragments(d, a, b0, b1, float_of_bf16);
+  multiply_fragments<uint16_t>(d, a, b0, b1, float_of_bf16);
 }
 inline void mma_f16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  multiply_fragments(d, a, b0, b1, float_of_f16);
+  multiply_fragments<uint16_t>(d, a, b0, b1, float_of_f16);
+}
+inline void mma_int8(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  multiply_fragments<uint8_t>(d, a, b0, b1, [](uint8_t bits) { return int32_t{static_cast<int8_t>(bits)}; });
 }
 
 }  // namespace seekrl::cuda
