@@ -55,7 +55,7 @@ void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const uin
 SEEKRL_KERNEL(pair_matmul);
 
 // The rows of A that few_matmul takes at most: it is bound by reading B, which it reads once.
-inline constexpr int kFewRowsOfPairs = 8;
+inline constexpr int kFewRowsOfPairs = 16;
 
 // C_MN = bias_N + A_MK B_NK^T, rows of both along k, as activations and Hugging Face's weights lie: one chain over k
 // from the bias, the bits of pair_matmul over panels of B on top of it, but not on AMX. bias_N may be null: zero. K and

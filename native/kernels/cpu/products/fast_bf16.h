@@ -166,8 +166,8 @@ struct TurnedPairs {
 // would not be there in time.
 inline constexpr int64_t kRowsAhead = 16;
 
-inline void call_rows(const ValueRows& rows, int64_t i) {
-  for (int64_t r = 0; r < kLanes; ++r) {
+inline void call_rows(const ValueRows& rows, int64_t i, int64_t count) {
+  for (int64_t r = 0; r < count; ++r) {
     _mm_prefetch(reinterpret_cast<const char*>(rows.data + (kRowsAhead + r) * rows.stride + i), _MM_HINT_T1);
   }
 }
@@ -189,7 +189,7 @@ inline void multiply_few_pairs(float* c, int64_t c_stride, const ValueRows& a, c
   TurnedPairs turned;
   int64_t i = 0;
   for (; columns == kLanes && i + kPairLanes <= k; i += kPairLanes) {
-    call_rows(b, i);
+    call_rows(b, i, kLanes);
     turned.turn(rows, i / 2);
     for (int p = 0; p < kLanes; ++p) {
       for (int r = 0; r < kRows; ++r) {
@@ -230,7 +230,7 @@ inline void pair_columns(uint16_t* panel, const ValueRows& rows, int64_t columns
     const float* from[kLanes];
     row_pointers(from, group, count);
     for (int64_t i = 0; i < k; i += kPairLanes) {
-      call_rows(group, i);
+      call_rows(group, i, kLanes);
       transpose_block(reinterpret_cast<float*>(panel + i * kPanelColumns + 2 * first), kPanelColumns, from, count,
                       i / 2, k - i < kPairLanes ? (k - i) / 2 : kLanes);
     }
@@ -249,6 +249,8 @@ inline void multiply_pairs(float* c, int64_t c_stride, const ValueRows& a, const
     }
   }
   for (int64_t i = 0; i < k; i += 2) {
+    // So few columns are bound by reading A.
+    if (kVectors <= 2 && i % kPairLanes == 0) call_rows(a, i, kRows);
     Pairs b[kVectors];
     for (int v = 0; v < kVectors; ++v) b[v] = load_pairs(panel + i * kPanelColumns + v * kPairLanes);
     for (int r = 0; r < kRows; ++r) {
