@@ -20,7 +20,7 @@ const folders = {
   "native/kernels/cuda/attention": "over keys and values in blocks, and over packed texts, with gradients",
   "native/kernels/cuda/layer": "norms, gates, rotary positions and the way into the cache",
   "native/kernels/cuda/search": "exact search of the nearest vectors",
-  "native/kernels/cuda/train": "the optimiser's update",
+  "native/kernels/cuda/train": "losses: rows of logits, objectives and values; the optimiser's update",
   "native/kernels/products": "matrix products: of f32, of bf16, of quantised weights",
   "native/ops": "kernels as differentiable tensor operations",
   "native/ops/attention": "attention over a packed batch: spans, the tree they form, forward and backward",

@@ -1,0 +1,223 @@
+// The losses' sums against f64, their gradients against differences away from the kinks.
+#include "kernels/cuda/train/policy_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "card.h"
+
+using namespace seekrl;
+using namespace seekrl::cuda;
+using namespace seekrl::test;
+
+namespace {
+
+using Doubles = std::vector<double>;
+
+Doubles doubles(const std::vector<float>& numbers) { return {numbers.begin(), numbers.end()}; }
+
+// Inputs of a loss, log ratios of all sizes among them, with sequences of 1, 0, 40 and more rows.
+struct Inputs {
+  explicit Inputs(int64_t count)
+      : logprob(normals<float>(count, 1)),
+        entropy(normals<float>(count, 2)),
+        weights(normals<float>(count, 3, 0.1f)),
+        advantages(normals<float>(count, 4)),
+        old(normals<float>(count, 5, 0.6f)),
+        reference(normals<float>(count, 6)),
+        rollout(normals<float>(count, 7, 0.01f)),
+        bounds{0, 1, 1, 41, count} {
+    for (float& each : weights) each = std::fabs(each);
+    for (int64_t r = 0; r < count; ++r) {
+      old[r] += logprob[r];
+      rollout[r] += logprob[r];
+      reference[r] += logprob[r];
+    }
+    old[7] = logprob[7] + 23;
+    reference[9] = logprob[9] + 3;  // e^3 - 4 is more than 10
+  }
+
+  std::vector<float> logprob, entropy, weights, advantages, old, reference, rollout;
+  std::vector<int64_t> bounds;
+};
+
+Doubles log_ratios(const Inputs& in, const Doubles& logprob, Objective objective) {
+  Doubles ratios;
+  for (size_t r = 0; r < logprob.size(); ++r) ratios.push_back(logprob[r] - in.old[r]);
+  if (objective != Objective::kClippedSequence) return ratios;
+  for (size_t s = 0; s + 1 < in.bounds.size(); ++s) {
+    double sum = 0;
+    for (int64_t r = in.bounds[s]; r < in.bounds[s + 1]; ++r) sum += ratios[r];
+    for (int64_t r = in.bounds[s]; r < in.bounds[s + 1]; ++r) {
+      ratios[r] = sum / static_cast<double>(in.bounds[s + 1] - in.bounds[s]);
+    }
+  }
+  return ratios;
+}
+
+double kl_of(KlEstimator estimator, double d) {
+  const double held = std::clamp(d, -20.0, 20.0);
+  switch (estimator) {
+    case KlEstimator::kNone: return 0;
+    case KlEstimator::kK1: return -d;
+    case KlEstimator::kK2: return 0.5 * d * d;
+    case KlEstimator::kK3: return std::min(std::exp(held) - held - 1, 10.0);
+    case KlEstimator::kAbs: return std::fabs(d);
+  }
+  return NAN;
+}
+
+PolicyStats policy(const Inputs& in, const Doubles& logprob, const Doubles& entropy, const PolicyOptions& o) {
+  PolicyStats stats{};
+  const Doubles ratios = log_ratios(in, logprob, o.objective);
+  for (size_t r = 0; r < logprob.size(); ++r) {
+    double objective = -logprob[r];
+    if (o.objective != Objective::kLikelihood) {
+      const double a = in.advantages[r], ratio = std::exp(std::clamp(ratios[r], -20.0, 20.0));
+      const double clipped = std::clamp(ratio, 1.0 - o.clip_low, 1.0 + o.clip_high);
+      objective = std::max(-a * ratio, -a * clipped);
+      stats.num_clipped += -a * clipped > -a * ratio ? 1 : 0;
+      if (o.clip_dual > 0 && a < 0) objective = std::min(objective, -o.clip_dual * a);
+      stats.approx_kl -= ratios[r];
+    }
+    const double kl = kl_of(o.kl, in.reference[r] - logprob[r]), gap = std::fabs(logprob[r] - in.rollout[r]);
+    stats.loss += in.weights[r] * (objective + o.kl_coef * kl - o.entropy_coef * entropy[r]);
+    stats.policy += in.weights[r] * objective;
+    stats.num_rows += 1;
+    stats.entropy += entropy[r];
+    stats.kl += kl;
+    stats.gap += gap;
+    stats.gap_max = std::max(stats.gap_max, gap);
+  }
+  return stats;
+}
+
+template <class Of>
+Doubles differences(Doubles x, const Of& of) {
+  Doubles gradient;
+  for (double& each : x) {
+    const double at = each;
+    each = at + 1e-6;
+    const double above = of(x);
+    each = at - 1e-6;
+    gradient.push_back((above - of(x)) / 2e-6);
+    each = at;
+  }
+  return gradient;
+}
+
+std::vector<PolicyOptions> all_options() {
+  std::vector<PolicyOptions> all = {{Objective::kLikelihood, 0, 0, 0, 0, KlEstimator::kNone, 0}};
+  for (const Objective objective : {Objective::kClipped, Objective::kClippedSequence}) {
+    all.push_back({objective, 0.2f, 0.3f, 0, 0.02f, KlEstimator::kK3, 0.1f});
+    all.push_back({objective, 0.1f, 0.2f, 1.5f, 0, KlEstimator::kK2, 0.3f});
+  }
+  all.push_back({Objective::kClipped, 0.2f, 0.2f, 3, 0.01f, KlEstimator::kK1, 0.5f});
+  all.push_back({Objective::kLikelihood, 0, 0, 0, 0.01f, KlEstimator::kAbs, 0.5f});
+  return all;
+}
+
+// Relative to the size of what was added.
+void expect_close(double actual, double expected) {
+  EXPECT_NEAR(actual, expected, 2e-6 * std::max(1.0, std::fabs(expected)));
+}
+
+void check_policy(const Inputs& in, const PolicyOptions& options) {
+  const auto count = static_cast<int64_t>(in.logprob.size());
+  const Doubles logprob = doubles(in.logprob), entropy = doubles(in.entropy);
+  const PolicyStats truth = policy(in, logprob, entropy, options);
+  const Doubles logprob_truth =
+      differences(logprob, [&](const Doubles& x) { return policy(in, x, entropy, options).loss; });
+  std::vector<float> logprob_grad = poison<float>(count), entropy_grad = poison<float>(count);
+  PolicyStats stats{};
+  const PolicyRows rows{logprob_grad.data(),
+                        entropy_grad.data(),
+                        &stats,
+                        in.logprob.data(),
+                        in.entropy.data(),
+                        in.weights.data(),
+                        in.advantages.data(),
+                        in.old.data(),
+                        in.reference.data(),
+                        in.rollout.data(),
+                        in.bounds.data(),
+                        count,
+                        static_cast<int64_t>(in.bounds.size()) - 1};
+  for (int times = 1; times <= 2; ++times) {
+    EXPECT(policy_rows(rows, options, nullptr) == nullptr);
+    expect_close(stats.loss, times * truth.loss);
+    expect_close(stats.policy, times * truth.policy);
+    expect_close(stats.entropy, times * truth.entropy);
+    expect_close(stats.kl, times * truth.kl);
+    expect_close(stats.approx_kl, times * truth.approx_kl);
+    expect_close(stats.gap, times * truth.gap);
+    expect_close(stats.gap_max, truth.gap_max);
+    EXPECT(stats.num_rows == times * truth.num_rows && stats.num_clipped == times * truth.num_clipped);
+  }
+  EXPECT(relative_error(logprob_grad, logprob_truth) < 1e-5);
+  for (int64_t r = 0; r < count; ++r) EXPECT_NEAR(entropy_grad[r], -in.weights[r] * options.entropy_coef, 1e-9);
+}
+
+}  // namespace
+
+TEST("every objective's sums are those of f64, its gradients their differences") {
+  for (const int64_t count : {53, 1200}) {
+    const Inputs in(count);
+    for (const PolicyOptions& options : all_options()) with_each_order([&] { check_policy(in, options); });
+  }
+}
+
+TEST("without old log-probabilities a row's ratio is 1 and its gradient minus its weighted advantage") {
+  const Inputs in(53);
+  std::vector<float> logprob_grad = poison<float>(53), entropy_grad = poison<float>(53);
+  PolicyStats stats{};
+  PolicyRows rows{};
+  rows.logprob_grad_R = logprob_grad.data();
+  rows.entropy_grad_R = entropy_grad.data();
+  rows.stats = &stats;
+  rows.logprob_R = in.logprob.data();
+  rows.entropy_R = in.entropy.data();
+  rows.weights_R = in.weights.data();
+  rows.num_rows = 53;
+  const PolicyOptions options{Objective::kClipped, 0.2f, 0.2f, 0, 0, KlEstimator::kNone, 0};
+  EXPECT(policy_rows(rows, options, nullptr) != nullptr);
+  rows.advantages_R = in.advantages.data();
+  EXPECT(policy_rows(rows, options, nullptr) == nullptr);
+  for (int64_t r = 0; r < 53; ++r) EXPECT(logprob_grad[r] == in.weights[r] * -in.advantages[r]);
+  EXPECT(stats.num_clipped == 0 && stats.gap == 0 && stats.kl == 0);
+}
+
+TEST("the critic's sums are those of f64, its gradient their differences, clipped or not") {
+  const int64_t count = 700;
+  const auto values = normals<float>(count, 1), weights = normals<float>(count, 2), returns = normals<float>(count, 3);
+  const auto old = normals<float>(count, 4);
+  for (const float clip : {0.0f, 0.5f}) {
+    ValueStats truth{};
+    const auto loss = [&](const Doubles& x) {
+      truth = {};
+      for (int64_t r = 0; r < count; ++r) {
+        const double free = x[r] - returns[r];
+        const double held = old[r] + std::clamp<double>(x[r] - old[r], -clip, clip) - returns[r];
+        const bool is_clipped = clip > 0 && std::fabs(x[r] - old[r]) > clip && held * held > free * free;
+        truth.loss += 0.5 * weights[r] * (is_clipped ? held * held : free * free);
+        truth.num_clipped += is_clipped ? 1 : 0;
+        truth.values += x[r];
+      }
+      return truth.loss;
+    };
+    const Doubles grad_truth = differences(doubles(values), loss);
+    loss(doubles(values));
+    with_each_order([&] {
+      std::vector<float> grad = poison<float>(count);
+      ValueStats stats{};
+      EXPECT(value_rows({grad.data(), &stats, values.data(), weights.data(), returns.data(), old.data(), count}, clip,
+                        nullptr) == nullptr);
+      EXPECT(relative_error(grad, grad_truth) < 1e-5);
+      expect_close(stats.loss, truth.loss);
+      expect_close(stats.values, truth.values);
+      EXPECT(stats.num_rows == count && stats.num_clipped == truth.num_clipped);
+    });
+  }
+}
