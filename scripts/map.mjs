@@ -18,6 +18,7 @@ const folders = {
   "native/kernels/cpu/products": "their matrix products: register tiles, AMX tiles, transposition",
   "native/kernels/cuda": "the same for NVIDIA's cards, a library of its own; tests run it in an emulator",
   "native/kernels/cuda/attention": "over keys and values in blocks, and over packed texts, with gradients",
+  "native/kernels/cuda/encoder": "what encoders of texts do between products: layer norms, GELU, pooling",
   "native/kernels/cuda/layer": "norms, gates, rotary positions and the way into the cache",
   "native/kernels/cuda/search": "exact search of the nearest vectors",
   "native/kernels/cuda/train": "losses: rows of logits, objectives and values; the optimiser's update",

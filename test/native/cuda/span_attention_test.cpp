@@ -209,6 +209,7 @@ TEST("attention of packed texts and its gradients are those of f64, whatever the
   check_shape({2, 2, 96, {65}, {-1}});
   check_shape({7, 1, 128, {40, 64}, {-1, -1}});
   check_shape({2, 1, 256, {50}, {-1}});
+  check_shape({2, 1, 32, {66}, {-1}});
 }
 
 TEST("texts that begin alike stand in a tree, whose shared tokens get the gradients of all") {

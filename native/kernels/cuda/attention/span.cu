@@ -11,12 +11,13 @@ template <class Body>
 Status with_kind(const SpanAttention& call, const Body& body) {
   const auto with_width = [&]<class Number>() -> Status {
     switch (call.head_dim) {
+      case 32: return body.template operator()<Number, 32>();
       case 64: return body.template operator()<Number, 64>();
       case 80: return body.template operator()<Number, 80>();
       case 96: return body.template operator()<Number, 96>();
       case 128: return body.template operator()<Number, 128>();
       case 256: return body.template operator()<Number, 256>();
-      default: return "span attention: expected heads of width 64, 80, 96, 128 or 256";
+      default: return "span attention: expected heads of width 32, 64, 80, 96, 128 or 256";
     }
   };
   switch (call.dtype) {
@@ -30,6 +31,7 @@ Status with_kind(const SpanAttention& call, const Body& body) {
 
 Status span_attention(const SpanAttention& call, void* stream) {
   if (call.num_tiles == 0) return nullptr;
+  if (!call.is_causal && call.window != 0) return "span attention: a window goes with causal attention only";
   const dim3 grid(static_cast<unsigned>(call.num_tiles), static_cast<unsigned>(call.num_heads));
   return with_kind(call, [&]<class Number, int C>() {
     return launch(&attend_spans<Number, C>, grid, dim3(kSpanThreads), kSpanSharedBytes<C>, stream, call);
@@ -38,6 +40,7 @@ Status span_attention(const SpanAttention& call, void* stream) {
 
 Status span_attention_gradient(const SpanAttentionGradient& call, void* stream) {
   if (call.of.num_tiles == 0) return nullptr;
+  if (!call.of.is_causal) return "span attention: gradients are those of causal attention";
   const auto num_tiles = static_cast<unsigned>(call.of.num_tiles);
   return with_kind(call.of, [&]<class Number, int C>() {
     const int64_t num_items = call.of.num_tokens * call.of.num_heads;

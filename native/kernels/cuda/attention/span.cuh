@@ -31,14 +31,17 @@ __device__ __forceinline__ void fetch_tile(uint16_t* to, const SpanHeads& from, 
       to, [&](int row) { return row < tile.count ? head_at(from, tile.first + row, head, C) : nullptr; });
 }
 
-// The positions of a tile's rows and the tiles of keys that they see.
+// The position of a tile's first row and the keys that its rows see.
 struct SpanRange {
-  int first_position, last_position;  // of the rows
-  int first_tile, end_tile;           // of keys
+  int first_position;        // of the rows
+  int last_key;              // that any of them sees
+  int first_tile, end_tile;  // of keys
 };
 template <int kKeys>
 __device__ __forceinline__ SpanRange range_of(const SpanAttention& call, const SpanTile& tile) {
-  const int first = call.position_T[tile.first], last = first + tile.count - 1;
+  const int first = call.position_T[tile.first];
+  const int length = call.path_start_S[tile.span + 1] - call.path_start_S[tile.span];
+  const int last = (call.is_causal ? first + tile.count : length) - 1;
   const int first_key = call.window > 0 ? max(0, first + 1 - static_cast<int>(call.window)) : 0;
   return {first, last, first_key / kKeys, last / kKeys + 1};
 }
@@ -65,7 +68,7 @@ struct SpanWork {
     first_row = static_cast<int>(threadIdx.x) / 32 * 16;
     for (int r = 0; r < 2; ++r) {
       const int row = first_row + lane / 4 + r * 8;
-      position[r] = row < tile.count ? range.first_position + row : -1;
+      last_seen[r] = row >= tile.count ? -1 : call.is_causal ? range.first_position + row : range.last_key;
     }
   }
 
@@ -74,7 +77,7 @@ struct SpanWork {
     const auto bring = [&](uint16_t* to, const SpanHeads& from) {
       fetch_rows<C, kKeys, kSpanThreads>(to + t % kStages * kTileSize, [&](int row) {
         const int place = t * kKeys + row;
-        return place <= range.last_position ? head_at(from, path[place], kv_head, C) : nullptr;
+        return place <= range.last_key ? head_at(from, path[place], kv_head, C) : nullptr;
       });
     };
     if (t < range.end_tile) {
@@ -89,8 +92,8 @@ struct SpanWork {
   const int32_t* const path;
   const int64_t head, kv_head;
   uint16_t *const rows, *const keys, *const values;
-  int first_row;    // of this warp
-  int position[2];  // of this lane's rows; negative where there is none
+  int first_row;     // of this warp
+  int last_seen[2];  // positions of the last keys that this lane's rows see, if causal their own; negative: no row
 };
 
 // Calls `take(t, keys, values)` for each tile that is there, the next one on its way meanwhile.
@@ -124,14 +127,14 @@ __global__ void __launch_bounds__(kSpanThreads) attend_spans(SpanAttention call)
     for (int i = 0; i < kKeys / 2; ++i) {
       float& score = scores[i / 4][i % 4];
       const int key = t * kKeys + i / 4 * 8 + lane % 4 * 2 + i % 2;
-      score = sees(call, work.position[i / 2 % 2], key) ? score_of(call, score).value : -INFINITY;
+      score = sees(call, work.last_seen[i / 2 % 2], key) ? score_of(call, score).value : -INFINITY;
     }
     add_keys<Number, C, kKeys>(sums, scores, values);
   });
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float sum = join_row(sums.sum[r], Sum());
-    if (work.position[r] < 0) continue;
+    if (work.last_seen[r] < 0) continue;
     const int64_t token = work.tile.first + work.first_row + lane / 4 + r * 8;
     auto* const out = static_cast<Number*>(call.out_THC) + (token * call.num_heads + work.head) * C;
     store_row<Number, C>(out, sums.out, r, 1.0f / sum);

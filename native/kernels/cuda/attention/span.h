@@ -1,5 +1,5 @@
 // Attention of packed texts and its gradients, for training and for long prompts: each token sees those of the spans
-// that its own continues, then its own span's up to itself (ops/attention/spans.h).
+// that its own continues, then its own span's up to itself (ops/attention/spans.h), or, for encoders, all of its span.
 //
 // A row's result depends on its own text alone: keys are taken in tiles of their text, counted from its first token.
 // Gradients are summed in one order too: there are no atomics.
@@ -38,11 +38,13 @@ struct SpanAttention {
   const int32_t* path;
   const int32_t* path_start_S;
   const int32_t* position_T;
-  int64_t num_tokens, num_heads, num_kv_heads, head_dim;  // head_dim: 64, 80, 96, 128 or 256
+  int64_t num_tokens, num_heads, num_kv_heads, head_dim;  // head_dim: 32, 64, 80, 96, 128 or 256
   float scale;
   float softcap;   // a score s becomes softcap tanh(s / softcap); 0: s stays
   int64_t window;  // a row attends over its last `window` tokens; 0: over all
   Dtype dtype;     // kBf16 or kF16
+  // False: a token sees its span to the end, where window is 0 and no span continues it; there are no gradients then.
+  bool is_causal = true;
 };
 
 // out = softmax(scale q . k) v by row; factors of 16 bits, sums and softmax f32. 4 C FLOP a pair and head.

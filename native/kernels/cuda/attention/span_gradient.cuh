@@ -45,8 +45,8 @@ __global__ void __launch_bounds__(kSpanThreads) span_query_gradient(SpanAttentio
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const int64_t at = work.head * call.num_tokens + work.tile.first + work.first_row + lane / 4 + r * 8;
-    log_sum[r] = work.position[r] < 0 ? 0 : call.log_sum_HT[at];
-    out_product[r] = work.position[r] < 0 ? 0 : gradient.scratch_HT[at];
+    log_sum[r] = work.last_seen[r] < 0 ? 0 : call.log_sum_HT[at];
+    out_product[r] = work.last_seen[r] < 0 ? 0 : gradient.scratch_HT[at];
   }
   float sums[C / 8][4] = {};
   for_each_tile(work, call, [&](int t, const uint16_t* keys, const uint16_t* values) {
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kSpanThreads) span_query_gradient(SpanAttentio
     for (int i = 0; i < kKeys / 2; ++i) {
       float &score = scores[i / 4][i % 4], probability;
       const int key = t * kKeys + i / 4 * 8 + lane % 4 * 2 + i % 2, r = i / 2 % 2;
-      score = sees(call, work.position[r], key)
+      score = sees(call, work.last_seen[r], key)
                   ? score_gradient(call, score, with_values[i / 4][i % 4], log_sum[r], out_product[r], probability)
                   : 0.0f;
     }
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kSpanThreads) span_query_gradient(SpanAttentio
   });
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    if (work.position[r] < 0) continue;
+    if (work.last_seen[r] < 0) continue;
     const int64_t token = work.tile.first + work.first_row + lane / 4 + r * 8;
     auto* const row = static_cast<Number*>(gradient.query_grad_THC) + token * call.query_THC.stride + work.head * C;
     store_row<Number, C>(row, sums, r, call.scale);
