@@ -113,7 +113,7 @@ __device__ __forceinline__ void for_each_tile(SpanWork<C>& work, const SpanAtten
 }
 
 template <class Number, int C>
-__global__ void __launch_bounds__(kSpanThreads) attend_spans(SpanAttention call) {
+__global__ void __launch_bounds__(kSpanThreads, 1) attend_spans(SpanAttention call) {
   SEEKRL_DYNAMIC_SHARED(uint16_t, shared);
   constexpr int kKeys = kSpanKeys<C>;
   SpanWork<C> work(call, shared);

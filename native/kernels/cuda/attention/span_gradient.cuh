@@ -8,7 +8,7 @@ namespace seekrl::cuda {
 
 // sum_c out_grad_c out_c by head and token: a warp each.
 template <class Number>
-__global__ void __launch_bounds__(kSpanThreads) multiply_out(SpanAttentionGradient call) {
+__global__ void __launch_bounds__(kSpanThreads, 1) multiply_out(SpanAttentionGradient call) {
   const int64_t item = int64_t{blockIdx.x} * kSpanWarps + threadIdx.x / 32;
   if (item >= call.of.num_tokens * call.of.num_heads) return;
   const int64_t width = call.of.head_dim, token = item / call.of.num_heads, head = item % call.of.num_heads;
@@ -32,7 +32,7 @@ template <int C>
 constexpr int kQueryGradientSharedBytes = kSpanSharedBytes<C> + kSpanTileRows * kRowStride<C> * 2;
 
 template <class Number, int C>
-__global__ void __launch_bounds__(kSpanThreads) span_query_gradient(SpanAttentionGradient gradient) {
+__global__ void __launch_bounds__(kSpanThreads, 1) span_query_gradient(SpanAttentionGradient gradient) {
   SEEKRL_DYNAMIC_SHARED(uint16_t, shared);
   constexpr int kKeys = kSpanKeys<C>;
   const SpanAttention& call = gradient.of;
@@ -148,7 +148,7 @@ __device__ __forceinline__ void add_viewers(float (&key_sums)[kGradientColumns<C
 
 // blockIdx: a tile of tokens as keys, a key head, a part of the channels.
 template <class Number, int C>
-__global__ void __launch_bounds__(kSpanThreads) span_key_gradient(SpanAttentionGradient gradient) {
+__global__ void __launch_bounds__(kSpanThreads, 1) span_key_gradient(SpanAttentionGradient gradient) {
   SEEKRL_DYNAMIC_SHARED(uint16_t, shared);
   constexpr int kColumns = kGradientColumns<C>;
   const SpanAttention& call = gradient.of;
