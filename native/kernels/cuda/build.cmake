@@ -44,7 +44,8 @@ if(SEEKRL_TESTS)
   set_source_files_properties(${CUDA_SOURCES} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
   file(GLOB CUDA_TEST_SOURCES CONFIGURE_DEPENDS test/native/cuda/*.cpp)
   # Reference kernels that share their contract.
-  list(APPEND CUDA_TEST_SOURCES native/kernels/cpu/adamw/reference_adamw.cpp native/kernels/dynamic_map.cpp)
+  list(APPEND CUDA_TEST_SOURCES native/kernels/cpu/adamw/reference_adamw.cpp native/kernels/dynamic_map.cpp
+    native/kernels/products/quant.cpp native/kernels/products/bf16.cpp)
   add_executable(seekrl_cuda_test ${CUDA_SOURCES} ${CUDA_TEST_SOURCES} test/native/main.cpp)
   list(FILTER CUDA_TEST_SOURCES EXCLUDE REGEX emulator_test)
   add_executable(seekrl_cuda_race_test ${CUDA_SOURCES} ${CUDA_TEST_SOURCES} test/native/cuda/race/main.cpp)
@@ -52,7 +53,9 @@ if(SEEKRL_TESTS)
     target_include_directories(${program} PRIVATE test/native test/native/cuda)
     target_link_libraries(${program} PRIVATE seekrl_settings)
     target_compile_options(${program} PRIVATE -Wno-unknown-pragmas -Wno-maybe-uninitialized
-      -ffp-contract=off)
+      -ffp-contract=off -ffunction-sections)
+    # The references' files hold more than references, which calls what is not linked here.
+    target_link_options(${program} PRIVATE -Wl,--gc-sections)
   endforeach()
   target_compile_options(seekrl_cuda_race_test PRIVATE -fsanitize=thread -O1 -g1)
   target_link_options(seekrl_cuda_race_test PRIVATE -fsanitize=thread)

@@ -65,6 +65,20 @@ template <class Number>
 __device__ __forceinline__ uint32_t pack(float low, float high) {
   return from_float<Number>(low).bits | uint32_t{from_float<Number>(high).bits} << 16;
 }
+#if defined(__CUDACC__)
+template <>
+__device__ __forceinline__ uint32_t pack<Bf16>(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+template <>
+__device__ __forceinline__ uint32_t pack<F16>(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+#endif
 template <class Number>
 __device__ __forceinline__ float unpack(uint32_t pair, int half) {
   return to_float(Number{static_cast<uint16_t>(half == 0 ? pair & 0xffff : pair >> 16)});

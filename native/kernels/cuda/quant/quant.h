@@ -1,0 +1,48 @@
+// Products with quantised weights, whose codes are read as native/kernels/products/quant.h lays them out.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/status.h"
+
+namespace seekrl::cuda {
+
+enum class QuantKind : int32_t { kInt8, kInt4, kNf4 };
+
+// W [N, K] in the arrays of ops/quant/quant_weight.h, on the card; K is a multiple of 8, codes begin at a multiple of
+// 16 bytes. What a kind does not have is null.
+struct QuantMatrix {
+  QuantKind kind;
+  const uint8_t* codes;           // kInt8, kInt4: panels of 16 outputs; kNf4: rows
+  const float* channel_scales_N;  // kInt8: [panels x 16]
+  const uint16_t* block_scales;   // kInt4: bits of f16, [panels, blocks, 16]
+  const uint8_t* absmax;          // kNf4: [N, blocks of 64], each a place in absmax_levels
+  const float* absmax_scales;     // kNf4: of each 256 of them
+  const float* absmax_mean;       // kNf4: one number, added to each
+  const float* absmax_levels;     // kNf4: 256
+  const float* levels;            // kNf4: the 16 that codes mean
+  int64_t n, k;
+};
+
+// Rows of x that a product takes at most: two tiles of the tensor cores' 8.
+constexpr int64_t kMaxQuantRows = 16;
+
+struct QuantProduct {
+  void* out_MN;      // in out_dtype
+  const void* x_MK;  // in dtype, at a multiple of 16 bytes
+  QuantMatrix weight;
+  int64_t num_rows;
+  Dtype dtype;      // kBf16 or kF16
+  Dtype out_dtype;  // dtype, or kFloat
+};
+
+// out = x W^T for at most kMaxQuantRows rows, by tensor cores in f32: the codes of kInt8 and kInt4 are multiplied as
+// the whole numbers that they are, and scaled in f32; level absmax of kNf4 is rounded to dtype first. Reads each byte
+// of W once, 16 at a time, x once for 32 (kNf4: 16) outputs; 2 M N K operations. A block has those outputs, its warps
+// parts of K, joined in their order: the bits of a row depend on no other row.
+Status quant_product(const QuantProduct& product, void* stream);
+
+// W [N, K] in 16 bits for a product of more rows: the codes' values in f32, rounded once.
+Status dequantise(void* to_NK, const QuantMatrix& weight, Dtype dtype, void* stream);
+
+}  // namespace seekrl::cuda
