@@ -124,7 +124,7 @@ void expect_close(double actual, double expected) {
   EXPECT_NEAR(actual, expected, 2e-6 * std::max(1.0, std::fabs(expected)));
 }
 
-void check_policy(const Inputs& in, const PolicyOptions& options) {
+void check_policy(const Inputs& in, const PolicyOptions& options, int num_times = 1) {
   const auto count = static_cast<int64_t>(in.logprob.size());
   const Doubles logprob = doubles(in.logprob), entropy = doubles(in.entropy);
   const PolicyStats truth = policy(in, logprob, entropy, options);
@@ -145,17 +145,15 @@ void check_policy(const Inputs& in, const PolicyOptions& options) {
                         in.bounds.data(),
                         count,
                         static_cast<int64_t>(in.bounds.size()) - 1};
-  for (int times = 1; times <= 2; ++times) {
-    EXPECT(policy_rows(rows, options, nullptr) == nullptr);
-    expect_close(stats.loss, times * truth.loss);
-    expect_close(stats.policy, times * truth.policy);
-    expect_close(stats.entropy, times * truth.entropy);
-    expect_close(stats.kl, times * truth.kl);
-    expect_close(stats.approx_kl, times * truth.approx_kl);
-    expect_close(stats.gap, times * truth.gap);
-    expect_close(stats.gap_max, truth.gap_max);
-    EXPECT(stats.num_rows == times * truth.num_rows && stats.num_clipped == times * truth.num_clipped);
-  }
+  for (int times = 1; times <= num_times; ++times) EXPECT(policy_rows(rows, options, nullptr) == nullptr);
+  expect_close(stats.loss, num_times * truth.loss);
+  expect_close(stats.policy, num_times * truth.policy);
+  expect_close(stats.entropy, num_times * truth.entropy);
+  expect_close(stats.kl, num_times * truth.kl);
+  expect_close(stats.approx_kl, num_times * truth.approx_kl);
+  expect_close(stats.gap, num_times * truth.gap);
+  expect_close(stats.gap_max, truth.gap_max);
+  EXPECT(stats.num_rows == num_times * truth.num_rows && stats.num_clipped == num_times * truth.num_clipped);
   EXPECT(relative_error(logprob_grad, logprob_truth) < 1e-5);
   for (int64_t r = 0; r < count; ++r) EXPECT_NEAR(entropy_grad[r], -in.weights[r] * options.entropy_coef, 1e-9);
 }
@@ -163,11 +161,11 @@ void check_policy(const Inputs& in, const PolicyOptions& options) {
 }  // namespace
 
 TEST("every objective's sums are those of f64, its gradients their differences") {
-  for (const int64_t count : {53, 1200}) {
-    const Inputs in(count);
-    for (const PolicyOptions& options : all_options()) with_each_order([&] { check_policy(in, options); });
-  }
+  const Inputs in(700);
+  for (const PolicyOptions& options : all_options()) with_each_order([&] { check_policy(in, options); });
 }
+
+TEST("sums of micro-batches add up on the card") { check_policy(Inputs(53), all_options()[1], 3); }
 
 TEST("without old log-probabilities a row's ratio is 1 and its gradient minus its weighted advantage") {
   const Inputs in(53);
