@@ -21,6 +21,7 @@ const folders = {
   "native/kernels/cuda/encoder": "what encoders of texts do between products: layer norms, GELU, pooling",
   "native/kernels/cuda/layer": "norms, gates, rotary positions and the way into the cache",
   "native/kernels/cuda/quant": "products with weights in 8 and 4 bits, and what they are in 16",
+  "native/kernels/cuda/sampling": "draws of tokens, and what the next step takes of them",
   "native/kernels/cuda/search": "exact search of the nearest vectors",
   "native/kernels/cuda/train": "losses: rows of logits, objectives and values; the optimiser's update",
   "native/kernels/products": "matrix products: of f32, of bf16, of quantised weights",

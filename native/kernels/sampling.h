@@ -10,6 +10,8 @@ namespace seekrl::kernels {
 
 // Weights that are added up together.
 inline constexpr int64_t kWeightBlock = 1024;
+// The stream of random numbers of a seed that draws are made with.
+inline constexpr uint64_t kSamplingStream = 0x73616d706c65;
 
 // row_stats of the logits, and weights_V[v] = exp(z_v - max). Reads 2 and writes 1 times `size` floats.
 namespace reference {

@@ -22,8 +22,6 @@ namespace {
 using kernels::kWeightBlock;
 using kernels::RowStats;
 
-// The sampler's own stream of random numbers of a seed.
-constexpr uint64_t kSamplingStream = 0x73616d706c65;
 // An exponential costs about as much as so many multiply-adds.
 constexpr int64_t kWorkPerLogit = 16;
 
@@ -66,7 +64,7 @@ int64_t choose(const float* logits_V, int64_t vocab_size, const SampleRequest& r
   if (request.options->temperature == 0) return std::find(logits_V, logits_V + vocab_size, stats.max) - logits_V;
   const auto position = static_cast<uint64_t>(request.tokens.size());
   const float bound = least_kept(weights_V, vocab_size, *request.options);
-  return draw(weights_V, vocab_size, bound, uniform(request.seed, kSamplingStream, position));
+  return draw(weights_V, vocab_size, bound, uniform(request.seed, kernels::kSamplingStream, position));
 }
 
 Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest& request) {

@@ -15,7 +15,8 @@ if(SEEKRL_NVCC)
   list(GET SEEKRL_CUDA_ARCHITECTURES -1 newest)
   list(APPEND CUDA_FLAGS -gencode=arch=compute_${newest},code=compute_${newest})
   # Where the CPU's kernel has the same contract, its bits: no multiply-add is fused but those the source names.
-  set_source_files_properties(native/kernels/cuda/train/adamw.cu PROPERTIES CUDA_FLAGS -fmad=false)
+  set_source_files_properties(native/kernels/cuda/train/adamw.cu native/kernels/cuda/sampling/sampler.cu
+    PROPERTIES CUDA_FLAGS -fmad=false)
   file(GLOB_RECURSE CUDA_HEADERS CONFIGURE_DEPENDS native/kernels/cuda/*.cuh native/kernels/cuda/*.h native/kernels/*.h)
   foreach(source ${CUDA_SOURCES})
     file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR}/native/kernels/cuda ${source})
@@ -44,8 +45,8 @@ if(SEEKRL_TESTS)
   set_source_files_properties(${CUDA_SOURCES} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
   file(GLOB CUDA_TEST_SOURCES CONFIGURE_DEPENDS test/native/cuda/*.cpp)
   # Reference kernels that share their contract.
-  list(APPEND CUDA_TEST_SOURCES native/kernels/cpu/adamw/reference_adamw.cpp native/kernels/dynamic_map.cpp
-    native/kernels/products/quant.cpp native/kernels/products/bf16.cpp)
+  list(APPEND CUDA_TEST_SOURCES native/kernels/cpu/adamw/reference_adamw.cpp native/kernels/cpu/reference.cpp
+    native/kernels/dynamic_map.cpp native/kernels/products/quant.cpp native/kernels/products/bf16.cpp)
   add_executable(seekrl_cuda_test ${CUDA_SOURCES} ${CUDA_TEST_SOURCES} test/native/main.cpp)
   list(FILTER CUDA_TEST_SOURCES EXCLUDE REGEX emulator_test)
   add_executable(seekrl_cuda_race_test ${CUDA_SOURCES} ${CUDA_TEST_SOURCES} test/native/cuda/race/main.cpp)

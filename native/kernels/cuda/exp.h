@@ -1,0 +1,24 @@
+// The exponential of kernels/cpu/exp.h on the card, with its bits where a file is compiled without fused multiply-adds.
+#pragma once
+
+#include "kernels/cpu/exp.h"
+#include "kernels/cuda/number.h"
+
+namespace seekrl::cuda {
+
+__device__ __forceinline__ float exp_f32(float x) {
+  constexpr float kPolynomial[] = {kernels::kExpPolynomial[0], kernels::kExpPolynomial[1], kernels::kExpPolynomial[2],
+                                   kernels::kExpPolynomial[3], kernels::kExpPolynomial[4], kernels::kExpPolynomial[5]};
+  if (x < kernels::kExpLowest) return 0;
+  if (!(x <= kernels::kExpHighest)) x = x > kernels::kExpHighest ? kernels::kExpHighest : NAN;
+  const float power = rintf(x * kernels::kLog2E);
+  const float rest = fmaf(power, kernels::kMinusLn2Low, fmaf(power, kernels::kMinusLn2High, x));
+  float sum = kPolynomial[0];
+#pragma unroll
+  for (int i = 1; i < 6; ++i) sum = fmaf(sum, rest, kPolynomial[i]);
+  const float fraction = fmaf(sum, rest * rest, rest) + 1.0f;
+  if (x != x) return x;
+  return fraction * float_of(static_cast<uint32_t>(static_cast<int32_t>(power) + 127) << 23);
+}
+
+}  // namespace seekrl::cuda

@@ -1,0 +1,260 @@
+// One pass for the maxima, one for all sums, those of the bound, one for the sums of what is kept; the draw then walks
+// a single block of weights.
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/philox.h"
+#include "kernels/cuda/reduce.h"
+#include "kernels/cuda/sampling/bound.cuh"
+#include "kernels/cuda/sampling/sampler.h"
+
+namespace seekrl::cuda {
+
+namespace {
+
+// Sums over each block of weights: of the row's own distribution, of the one at temperature 1, of what may be drawn.
+enum Sums { kTotal, kWeighted, kUnitTotal, kUnitWeighted, kKept, kNumSums };
+
+struct SampleScratch {
+  BoundScratch bound;
+  float sums[kNumSums][kMaxBlocks];
+  double totals[kNumSums];
+  float parts[2][kThreads / 32];
+  int from_end;  // of the first edited maximum
+  int drawn_block;
+  double target;  // within it
+};
+
+struct Maxima {
+  float plain, edited;
+  int first;  // index of the edited one
+};
+
+template <bool kIsAligned>
+__device__ Maxima find_maxima(const Row& row, SampleScratch& scratch) {
+  Maxima own{kForbidden, kForbidden, row.vocab_size};
+  each_block(row, [&](int block) {
+    each_four<kIsAligned>(row, block, [&](int v, const float (&z)[4], const float (&edited)[4]) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        own.plain = fmaxf(own.plain, z[j]);
+        if (edited[j] > own.edited) {
+          own.edited = edited[j];
+          own.first = v + j;
+        }
+      }
+    });
+  });
+  if (threadIdx.x == 0) scratch.from_end = 0;
+  const float plain = reduce_block<Max, kThreads>(own.plain, scratch.parts[0]);
+  const float edited = reduce_block<Max, kThreads>(own.edited, scratch.parts[1]);
+  if (own.edited == edited) atomicMax(&scratch.from_end, row.vocab_size - own.first);
+  __syncthreads();
+  return {plain, edited, row.vocab_size - scratch.from_end};
+}
+
+// What each pass over the weights knows.
+struct Pass {
+  Scale plain, edited, unit;
+  float bound;
+  bool has_unit, has_draw, has_limits;
+};
+
+__device__ __forceinline__ void add_weighted(float& total, float& weighted, const Scale& scale, float logit) {
+  const float z = shifted(scale, logit), e = exp_f32(z);
+  total += e;
+  // -infinity times zero is none of the entropy.
+  if (e != 0) weighted = fmaf(z, e, weighted);
+}
+
+__device__ __forceinline__ void put(SampleScratch& scratch, const Row& row, Sums which, int block, float (&sums)[4]) {
+  const float sum = join(sums);
+  if (threadIdx.x % kShareThreads == 0 && block * kBlock < row.vocab_size) scratch.sums[which][block] = sum;
+}
+
+template <bool kIsAligned>
+__device__ void sum_all(const Row& row, SampleScratch& scratch, const Pass& pass) {
+  each_block(row, [&](int block) {
+    float sums[kNumSums][4] = {};
+    each_four<kIsAligned>(row, block, [&](int, const float (&z)[4], const float (&edited)[4]) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        add_weighted(sums[kTotal][j], sums[kWeighted][j], pass.plain, z[j]);
+        if (pass.has_unit) add_weighted(sums[kUnitTotal][j], sums[kUnitWeighted][j], pass.unit, z[j]);
+        if (!pass.has_draw) continue;
+        const float weight = weight_of(pass.edited, edited[j]);
+        if (weight >= pass.bound) sums[kKept][j] += weight;
+        if (pass.has_limits && weight > 0) scratch.bound.high.add(bits_of(weight) >> kHighShift, weight);
+      }
+    });
+#pragma unroll
+    for (int which = 0; which < kNumSums; ++which) put(scratch, row, static_cast<Sums>(which), block, sums[which]);
+  });
+  __syncthreads();
+}
+
+template <bool kIsAligned>
+__device__ void sum_kept(const Row& row, SampleScratch& scratch, const Scale& scale, float bound) {
+  each_block(row, [&](int block) {
+    float sums[4] = {};
+    each_four<kIsAligned>(row, block, [&](int, const float (&)[4], const float (&edited)[4]) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const float weight = weight_of(scale, edited[j]);
+        if (weight >= bound) sums[j] += weight;
+      }
+    });
+    put(scratch, row, kKept, block, sums);
+  });
+  __syncthreads();
+}
+
+// In the order of blocks, a warp to each of the sums.
+__device__ void add_blocks(const Row& row, SampleScratch& scratch) {
+  const int which = static_cast<int>(threadIdx.x) / 32, num_blocks = (row.vocab_size + kBlock - 1) / kBlock;
+  if (which < kNumSums && threadIdx.x % 32 == 0) {
+    double sum = 0;
+    for (int block = 0; block < num_blocks; ++block) sum += scratch.sums[which][block];
+    scratch.totals[which] = sum;
+  }
+  __syncthreads();
+}
+
+// The first index at which the running sum passes `target`, which is lowered by the sum before it; should rounding
+// leave the sum short, the last index that is not zero. A warp calls; `values` is called with indices below `size`.
+template <class ValueOf>
+__device__ int walk(int size, double& target, const ValueOf& value_of) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, part = (size + 31) / 32;
+  const int first = min(lane * part, size), end = min(first + part, size);
+  double own = 0;
+  for (int i = first; i < end; ++i) own += value_of(i);
+  double until = own;
+#pragma unroll
+  for (int by = 1; by < 32; by *= 2) {
+    const double before = __shfl_up_sync(~0u, until, by);
+    if (lane >= by) until += before;
+  }
+  double sum = __shfl_up_sync(~0u, until, 1);
+  if (lane == 0) sum = 0;
+  const uint32_t passing = __ballot_sync(~0u, own > 0 && until > target), filled = __ballot_sync(~0u, own > 0);
+  const int from = passing != 0 ? __ffs(static_cast<int>(passing)) - 1 : 31 - __clz(static_cast<int>(filled));
+  int found = first;
+  double before = sum;
+  for (int i = first; i < end && sum <= target; ++i) {
+    const double value = value_of(i);
+    if (value > 0) {
+      found = i;
+      before = sum;
+    }
+    sum += value;
+  }
+  target -= __shfl_sync(~0u, before, from);
+  return __shfl_sync(~0u, found, from);
+}
+
+// Neighbours of a lane's part in shared memory lie in other banks than those of the next lane's.
+__device__ __forceinline__ int padded(int i) { return i + i / 32; }
+
+// Draws in proportion to the weights that are at least `bound`; the first thread gets the token.
+__device__ int draw(const Row& row, SampleScratch& scratch, const Scale& scale, float bound, double u) {
+  const int t = static_cast<int>(threadIdx.x);
+  if (t < 32) {
+    double target = u * scratch.totals[kKept];
+    const int num_blocks = (row.vocab_size + kBlock - 1) / kBlock;
+    const int block = walk(num_blocks, target, [&](int b) { return double{scratch.sums[kKept][b]}; });
+    if (t == 0) {
+      scratch.drawn_block = block;
+      scratch.target = target;
+    }
+  }
+  __syncthreads();
+  const int start = scratch.drawn_block * kBlock, count = min(kBlock, row.vocab_size - start);
+  float* const weights = scratch.bound.listed;
+  for (int i = t; i < count; i += kThreads) {
+    const float weight = weight_of(scale, edited_logit(row, start + i));
+    weights[padded(i)] = weight >= bound ? weight : 0.0f;
+  }
+  __syncthreads();
+  if (t >= 32) return 0;
+  double target = scratch.target;
+  return start + walk(count, target, [&](int i) { return double{weights[padded(i)]}; });
+}
+
+// The bound, and the sums of what is kept where they are not there yet.
+template <bool kIsAligned>
+__device__ float keep(const Row& row, SampleScratch& scratch, const Pass& pass) {
+  if (!pass.has_limits) return pass.bound;
+  Weights weights{&row, pass.edited, 0, 0};
+  const float bound = max(pass.bound, least_kept<kIsAligned>(scratch.bound, weights));
+  sum_kept<kIsAligned>(row, scratch, pass.edited, bound);
+  add_blocks(row, scratch);
+  return bound;
+}
+
+__device__ __forceinline__ Pass pass_of(const SampleRow& options, int vocab_size, const Maxima& maxima) {
+  const bool is_greedy = options.temperature == 0;
+  const auto inverse = static_cast<float>(is_greedy ? 1 : 1 / options.temperature);
+  Pass pass{};
+  pass.plain = {inverse, maxima.plain * inverse};
+  pass.edited = {inverse, maxima.edited * inverse};
+  pass.unit = {1, maxima.plain};
+  pass.has_unit = options.wants_entropy != 0 && inverse != 1;
+  pass.has_draw = !is_greedy && maxima.edited != kForbidden;
+  pass.has_limits = pass.has_draw && (options.top_p < 1 || (options.top_k > 0 && options.top_k < vocab_size));
+  // The largest is 1 but for the rounding of logit / temperature.
+  if (options.min_p > 0) {
+    pass.bound = static_cast<float>(options.min_p * double{weight_of(pass.edited, maxima.edited)});
+  }
+  return pass;
+}
+
+__device__ __forceinline__ float entropy_of(double total, double weighted) {
+  return static_cast<float>(log(total) - weighted / total);
+}
+
+template <bool kIsAligned>
+__global__ void __launch_bounds__(kThreads) sample_rows(SampleCall call) {
+  SEEKRL_DYNAMIC_SHARED(SampleScratch, shared);
+  SampleScratch& scratch = *shared;
+  const SampleRow& options = call.rows_R[blockIdx.x];
+  const Row row{call.logits_RV + blockIdx.x * call.vocab_size, options, static_cast<int>(call.vocab_size),
+                options.mask != nullptr || options.num_edits > 0};
+  DrawnToken& drawn = call.drawn_R[blockIdx.x];
+  const Maxima maxima = find_maxima<kIsAligned>(row, scratch);
+  const Pass pass = pass_of(options, row.vocab_size, maxima);
+  if (pass.has_limits) scratch.bound.high.clear();
+  __syncthreads();
+  sum_all<kIsAligned>(row, scratch, pass);
+  add_blocks(row, scratch);
+  const auto log_sum = static_cast<float>(log(scratch.totals[kTotal]));
+  // Of numbers that cannot be ordered nothing is selected.
+  const bool is_finite = fabsf(pass.plain.max + log_sum) < INFINITY;
+  int token = maxima.first;
+  if (is_finite && pass.has_draw) {
+    const auto position = static_cast<uint64_t>(call.num_tokens_R[blockIdx.x]);
+    const double u = uniform(options.seed, kernels::kSamplingStream, position);
+    const float bound = keep<kIsAligned>(row, scratch, pass);
+    token = draw(row, scratch, pass.edited, bound, u);
+  }
+  if (threadIdx.x != 0) return;
+  if (!is_finite) {
+    drawn = {0, NAN, 0};
+  } else if (maxima.edited == kForbidden) {
+    drawn = {-1, 0, 0};
+  } else {
+    const Sums of = pass.has_unit ? kUnitTotal : kTotal, weighted = pass.has_unit ? kUnitWeighted : kWeighted;
+    const float logprob = (row.logits[token] * pass.plain.inverse_temperature - pass.plain.max) - log_sum;
+    drawn = {token, logprob,
+             options.wants_entropy != 0 ? entropy_of(scratch.totals[of], scratch.totals[weighted]) : 0.0f};
+  }
+}
+
+}  // namespace
+
+Status sample(const SampleCall& call, void* stream) {
+  if (call.num_rows == 0) return nullptr;
+  if (call.vocab_size < 1 || call.vocab_size > kMaxVocabSize) return "sample: expected 1 to 262,144 logits a row";
+  const bool is_aligned = call.vocab_size % 4 == 0 && reinterpret_cast<uintptr_t>(call.logits_RV) % 16 == 0;
+  return launch(is_aligned ? &sample_rows<true> : &sample_rows<false>, dim3(static_cast<unsigned>(call.num_rows)),
+                dim3(kThreads), sizeof(SampleScratch), stream, call);
+}
+
+}  // namespace seekrl::cuda
