@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/number.h"
 #include "kernels/cuda/status.h"
 
 namespace seekrl::cuda {
@@ -40,5 +41,20 @@ Status launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t share
 }
 
 #endif
+
+// How many blocks of threads `count` items take.
+inline unsigned blocks_of(int64_t count, int64_t per_block) {
+  return static_cast<unsigned>((count + per_block - 1) / per_block);
+}
+
+// body.operator()<Number>() for numbers of 16 bits; `refusal` for others.
+template <class Body>
+Status with_number(Dtype dtype, Status refusal, const Body& body) {
+  switch (dtype) {
+    case Dtype::kBf16: return body.template operator()<Bf16>();
+    case Dtype::kF16: return body.template operator()<F16>();
+    default: return refusal;
+  }
+}
 
 }  // namespace seekrl::cuda

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "base/random.h"
 #include "check.h"
 #include "emulator/launch.h"
 #include "kernels/cuda/number.h"
+#include "kernels/cuda/status.h"
 
 namespace seekrl::test {
 
@@ -33,6 +35,16 @@ template <class Number>
 double value(Number x) {
   return cuda::to_float(x);
 }
+
+template <class Number>
+std::vector<double> doubles(const std::vector<Number>& numbers) {
+  std::vector<double> values;
+  for (const Number each : numbers) values.push_back(value(each));
+  return values;
+}
+
+template <class Number>
+constexpr cuda::Dtype kDtype = std::is_same_v<Number, cuda::Bf16> ? cuda::Dtype::kBf16 : cuda::Dtype::kF16;
 
 // Of the root mean squares of the difference and the truth; NaN is infinitely far.
 template <class Number>

@@ -15,9 +15,6 @@ using namespace seekrl::test;
 namespace {
 
 template <class Number>
-constexpr Dtype kDtype = std::is_same_v<Number, Bf16> ? Dtype::kBf16 : Dtype::kF16;
-
-template <class Number>
 void check_norm(int64_t rows, int64_t width, bool has_added, double tolerance) {
   const auto added = normals<Number>(rows * width, 1);
   const auto weight = normals<float>(width, 2), bias = normals<float>(width, 3);

@@ -14,9 +14,6 @@ using namespace seekrl::test;
 namespace {
 
 template <class Number>
-constexpr Dtype kDtype = std::is_same_v<Number, Bf16> ? Dtype::kBf16 : Dtype::kF16;
-
-template <class Number>
 void check_norm(int64_t rows, int64_t width, float offset, double tolerance) {
   const auto added = normals<Number>(rows * width, 1), weight = normals<Number>(width, 2);
   const auto before = normals<float>(rows * width, 3);
@@ -69,13 +66,6 @@ std::vector<double> differences(std::vector<double>& x, const Of& of) {
     x[i] = at;
   }
   return gradient;
-}
-
-template <class Number>
-std::vector<double> doubles(const std::vector<Number>& numbers) {
-  std::vector<double> values;
-  for (const Number each : numbers) values.push_back(value(each));
-  return values;
 }
 
 double gate_value(Gate gate, double x) {

@@ -16,8 +16,6 @@ namespace {
 
 using Doubles = std::vector<double>;
 
-Doubles doubles(const std::vector<float>& numbers) { return {numbers.begin(), numbers.end()}; }
-
 // Inputs of a loss, log ratios of all sizes among them, with sequences of 1, 0, 40 and more rows.
 struct Inputs {
   explicit Inputs(int64_t count)

@@ -18,9 +18,6 @@ using namespace seekrl::test;
 
 namespace {
 
-template <class Number>
-constexpr Dtype kDtype = std::is_same_v<Number, Bf16> ? Dtype::kBf16 : Dtype::kF16;
-
 // A weight of random codes and scales, in the arrays of ops/quant/quant_weight.h, and its values in f32.
 struct Weight {
   Weight(QuantKind kind, int64_t n, int64_t k)

@@ -108,12 +108,6 @@ Truth truth_of(const Shape& shape, const Packing& packing, const std::vector<dou
   return truth;
 }
 
-std::vector<double> doubles(const std::vector<Bf16>& numbers) {
-  std::vector<double> values;
-  for (const Bf16 each : numbers) values.push_back(value(each));
-  return values;
-}
-
 // The inputs, packed as one product's result is: a token's queries, keys and values in a row.
 struct Numbers {
   Numbers(const Shape& shape, const Packing& packing)

@@ -35,11 +35,8 @@ Status attend(const PagedAttention& call, void* stream) {
 
 Status paged_attention(const PagedAttention& call, void* stream) {
   if (call.num_tiles == 0) return nullptr;
-  switch (call.dtype) {
-    case Dtype::kBf16: return attend<Bf16>(call, stream);
-    case Dtype::kF16: return attend<F16>(call, stream);
-    default: return "paged attention: expected numbers of 16 bits";
-  }
+  return with_number(call.dtype, "paged attention: expected numbers of 16 bits",
+                     [&]<class Number>() { return attend<Number>(call, stream); });
 }
 
 int64_t paged_attention_scratch_floats(int64_t num_rows, int64_t num_heads, int64_t head_dim, int64_t max_keys) {

@@ -20,11 +20,7 @@ Status with_kind(const SpanAttention& call, const Body& body) {
       default: return "span attention: expected heads of width 32, 64, 80, 96, 128 or 256";
     }
   };
-  switch (call.dtype) {
-    case Dtype::kBf16: return with_width.template operator()<Bf16>();
-    case Dtype::kF16: return with_width.template operator()<F16>();
-    default: return "span attention: expected numbers of 16 bits";
-  }
+  return with_number(call.dtype, "span attention: expected numbers of 16 bits", with_width);
 }
 
 }  // namespace

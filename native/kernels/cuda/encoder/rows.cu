@@ -8,6 +8,7 @@ namespace seekrl::cuda {
 
 namespace {
 
+constexpr Status kRefusal = "encoder: expected numbers of 16 bits";
 constexpr int kThreads = 128;
 
 // Calls `body(i, c)` for this thread's eights of a row, number i from column c.
@@ -119,21 +120,12 @@ Status with_vectors(int64_t width, const Body& body) {
   return body.template operator()<16>();
 }
 
-template <class Body>
-Status with_number(Dtype dtype, const Body& body) {
-  switch (dtype) {
-    case Dtype::kBf16: return body.template operator()<Bf16>();
-    case Dtype::kF16: return body.template operator()<F16>();
-    default: return "encoder: expected numbers of 16 bits";
-  }
-}
-
 }  // namespace
 
 Status add_layer_norm(const AddLayerNorm& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
   const dim3 grid(static_cast<unsigned>(call.num_rows));
-  return with_number(call.dtype, [&]<class Number>() {
+  return with_number(call.dtype, kRefusal, [&]<class Number>() {
     return with_vectors(call.width, [&]<int kVectors>() {
       return launch(&layer_norm_rows<Number, kVectors>, grid, dim3(kThreads), 0, stream, call);
     });
@@ -145,8 +137,9 @@ Status bias_gelu(const BiasGelu& call, void* stream) {
   if (call.width < 8 || call.width % 8 != 0) return "gelu: expected a width that is a multiple of 8";
   const int64_t num_eights = call.num_rows * call.width / 8;
   const dim3 grid(static_cast<unsigned>((num_eights + kThreads - 1) / kThreads));
-  return with_number(
-      call.dtype, [&]<class Number>() { return launch(&gelu_eights<Number>, grid, dim3(kThreads), 0, stream, call); });
+  return with_number(call.dtype, kRefusal, [&]<class Number>() {
+    return launch(&gelu_eights<Number>, grid, dim3(kThreads), 0, stream, call);
+  });
 }
 
 Status pool_texts(const PoolTexts& call, void* stream) {

@@ -8,6 +8,7 @@ namespace seekrl::cuda {
 
 namespace {
 
+constexpr Status kRefusal = "norm and gate: expected numbers of 16 bits";
 constexpr int kNormThreads = 256;
 
 template <class Number, int kVectors>
@@ -163,10 +164,6 @@ __global__ void __launch_bounds__(kNormThreads) gate_mul_gradient_eights(GateMul
   store_8(static_cast<Number*>(call.up_grad_TI) + row * call.stride + c, up);
 }
 
-unsigned blocks_of(int64_t count, int64_t per_block) {
-  return static_cast<unsigned>((count + per_block - 1) / per_block);
-}
-
 // Calls `body` with how many groups of eight neighbours a thread has in a row of `width`.
 template <class Body>
 Status with_vectors(int64_t width, const Body& body) {
@@ -178,20 +175,11 @@ Status with_vectors(int64_t width, const Body& body) {
   return body.template operator()<8>();
 }
 
-template <class Body>
-Status with_number(Dtype dtype, const Body& body) {
-  switch (dtype) {
-    case Dtype::kBf16: return body.template operator()<Bf16>();
-    case Dtype::kF16: return body.template operator()<F16>();
-    default: return "expected numbers of 16 bits";
-  }
-}
-
 }  // namespace
 
 Status add_norm(const AddNorm& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
-  return with_number(call.dtype, [&]<class Number>() {
+  return with_number(call.dtype, kRefusal, [&]<class Number>() {
     return with_vectors(call.width, [&]<int kVectors>() {
       return launch(&add_norm_rows<Number, kVectors>, dim3(static_cast<unsigned>(call.num_rows)), dim3(kNormThreads), 0,
                     stream, call);
@@ -201,7 +189,7 @@ Status add_norm(const AddNorm& call, void* stream) {
 
 Status norm_gradient(const NormGradient& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
-  return with_number(call.dtype, [&]<class Number>() -> Status {
+  return with_number(call.dtype, kRefusal, [&]<class Number>() -> Status {
     const Status status = with_vectors(call.width, [&]<int kVectors>() {
       return launch(&norm_gradient_rows<Number, kVectors>, dim3(static_cast<unsigned>(call.num_rows)),
                     dim3(kNormThreads), 0, stream, call);
@@ -219,7 +207,7 @@ int64_t norm_gradient_scratch_floats(int64_t width) { return kNormGroups * width
 Status gate_mul(const GateMul& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
   if (call.width % 8 != 0 || call.stride % 8 != 0) return "gate: expected a width and a stride that are multiples of 8";
-  return with_number(call.dtype, [&]<class Number>() {
+  return with_number(call.dtype, kRefusal, [&]<class Number>() {
     const unsigned num_blocks = blocks_of(call.num_rows * call.width, kNormThreads * 8);
     return launch(&gate_mul_eights<Number>, dim3(num_blocks), dim3(kNormThreads), 0, stream, call);
   });
@@ -228,7 +216,7 @@ Status gate_mul(const GateMul& call, void* stream) {
 Status gate_mul_gradient(const GateMulGradient& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
   if (call.width % 8 != 0 || call.stride % 8 != 0) return "gate: expected a width and a stride that are multiples of 8";
-  return with_number(call.dtype, [&]<class Number>() {
+  return with_number(call.dtype, kRefusal, [&]<class Number>() {
     const unsigned num_blocks = blocks_of(call.num_rows * call.width, kNormThreads * 8);
     return launch(&gate_mul_gradient_eights<Number>, dim3(num_blocks), dim3(kNormThreads), 0, stream, call);
   });

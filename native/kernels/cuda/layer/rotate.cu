@@ -109,8 +109,8 @@ __global__ void __launch_bounds__(kRotateWarps * 32) rotate_heads(RotateAndWrite
 template <class Number>
 Status launch_rotate(const RotateAndWrite& call, void* stream) {
   const int64_t num_items = call.num_tokens * (call.num_heads + 2 * call.num_kv_heads);
-  const auto num_blocks = static_cast<unsigned>((num_items + kRotateWarps - 1) / kRotateWarps);
-  return launch(&rotate_heads<Number>, dim3(num_blocks), dim3(kRotateWarps * 32), 0, stream, call);
+  return launch(&rotate_heads<Number>, dim3(blocks_of(num_items, kRotateWarps)), dim3(kRotateWarps * 32), 0, stream,
+                call);
 }
 
 }  // namespace
@@ -118,11 +118,8 @@ Status launch_rotate(const RotateAndWrite& call, void* stream) {
 Status rotate_and_write(const RotateAndWrite& call, void* stream) {
   if (call.num_tokens == 0) return nullptr;
   if (call.head_dim % 2 != 0 || call.head_dim > kMaxHeadDim) return "rotate: expected an even head width up to 256";
-  switch (call.dtype) {
-    case Dtype::kBf16: return launch_rotate<Bf16>(call, stream);
-    case Dtype::kF16: return launch_rotate<F16>(call, stream);
-    default: return "rotate: expected numbers of 16 bits";
-  }
+  return with_number(call.dtype, "rotate: expected numbers of 16 bits",
+                     [&]<class Number>() { return launch_rotate<Number>(call, stream); });
 }
 
 }  // namespace seekrl::cuda

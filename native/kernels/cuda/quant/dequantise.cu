@@ -91,11 +91,8 @@ Status launch_dequantise(void* to_NK, const QuantMatrix& weight, void* stream) {
 Status dequantise(void* to_NK, const QuantMatrix& weight, Dtype dtype, void* stream) {
   if (weight.n == 0) return nullptr;
   if (weight.k % 8 != 0) return "dequantise: expected inputs that are a multiple of 8";
-  switch (dtype) {
-    case Dtype::kBf16: return launch_dequantise<Bf16>(to_NK, weight, stream);
-    case Dtype::kF16: return launch_dequantise<F16>(to_NK, weight, stream);
-    default: return "dequantise: expected numbers of 16 bits";
-  }
+  return with_number(dtype, "dequantise: expected numbers of 16 bits",
+                     [&]<class Number>() { return launch_dequantise<Number>(to_NK, weight, stream); });
 }
 
 }  // namespace seekrl::cuda

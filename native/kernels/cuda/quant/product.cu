@@ -220,11 +220,9 @@ Status quant_product(const QuantProduct& call, void* stream) {
   if (call.out_dtype != call.dtype && call.out_dtype != Dtype::kFloat)
     return "quantised product: out: expected f32 or x's";
   const bool is_small = call.num_rows <= 8;
-  switch (call.dtype) {
-    case Dtype::kBf16: return is_small ? launch_product<Bf16, 1>(call, stream) : launch_product<Bf16, 2>(call, stream);
-    case Dtype::kF16: return is_small ? launch_product<F16, 1>(call, stream) : launch_product<F16, 2>(call, stream);
-    default: return "quantised product: expected x in 16 bits";
-  }
+  return with_number(call.dtype, "quantised product: expected x in 16 bits", [&]<class Number>() {
+    return is_small ? launch_product<Number, 1>(call, stream) : launch_product<Number, 2>(call, stream);
+  });
 }
 
 }  // namespace seekrl::cuda

@@ -42,10 +42,6 @@ __global__ void __launch_bounds__(kRescoreThreads) rescore_rows(VectorRescore ca
   if (lane == 0) lists.keys[at] = score == score ? key_of(score, static_cast<uint32_t>(row)) : 0;
 }
 
-unsigned blocks_of(int64_t count, int64_t per_block) {
-  return static_cast<unsigned>((count + per_block - 1) / per_block);
-}
-
 Status clear(const KeyLists& lists, int64_t count, void* stream) {
   return launch(&clear_limits, dim3(blocks_of(lists.num_queries, 128)), dim3(128), 0, stream, lists,
                 static_cast<int32_t>(count));
