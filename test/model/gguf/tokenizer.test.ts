@@ -54,6 +54,49 @@ test("a BPE vocabulary is read with its merges, marks and template", async () =>
   }
 });
 
+/** Of a BPE vocabulary of letters with a mark at either end. */
+function markedMetadata(): Record<string, GgufValue> {
+  const tokens = [...Array.from({ length: 127 }, (_, byte) => byteLetter(byte)), "<s>", "</s>"];
+  return {
+    "tokenizer.ggml.model": "gpt2",
+    "tokenizer.ggml.pre": "qwen2",
+    "tokenizer.ggml.tokens": tokens,
+    "tokenizer.ggml.token_type": tokens.map((_, id) => (id < 127 ? 1 : 3)),
+    "tokenizer.ggml.bos_token_id": 127,
+    "tokenizer.ggml.eos_token_id": 128,
+  };
+}
+
+test("a BPE file that does not say how text is cut is refused with a remedy", async () => {
+  const path = join(folder, "uncut.gguf");
+  const { "tokenizer.ggml.pre": _, ...metadata } = markedMetadata();
+  await writeFile(path, ggufBytes(metadata, []));
+  const message = /tokenizer\.ggml\.pre: is missing; .*Remedy: .*gguf-new-metadata --pre-tokenizer/;
+  await assert.rejects(Tokenizer.load(path), { code: "ERR_FORMAT", message });
+});
+
+test("marks stand around a text of a BPE file as its flags say", async () => {
+  const path = join(folder, "marks.gguf");
+  const letter = "a".charCodeAt(0);
+  for (const [bos, eos, ids] of [
+    [undefined, undefined, [letter]],
+    [undefined, true, [letter, 128]],
+    [true, true, [127, letter, 128]],
+    [true, false, [127, letter]],
+  ] as const) {
+    const flags = Object.entries({ add_bos_token: bos, add_eos_token: eos }).flatMap(([key, flag]) =>
+      flag === undefined ? [] : [[`tokenizer.ggml.${key}`, flag]],
+    );
+    await writeFile(path, ggufBytes({ ...markedMetadata(), ...Object.fromEntries(flags) }, []));
+    const tokenizer = await Tokenizer.load(path);
+    assert.deepEqual([...tokenizer.encode("a", { addSpecialTokens: true })], ids);
+    assert.deepEqual(
+      tokenizer.pairMarks?.middle ?? [],
+      bos && eos ? [128, 127] : eos ? [128] : bos ? [127] : [],
+    );
+  }
+});
+
 const shared = process.env.SEEKRL_SHARED_DATA;
 const skip = shared === undefined && "SEEKRL_SHARED_DATA names no folder";
 

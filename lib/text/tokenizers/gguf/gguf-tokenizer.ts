@@ -73,16 +73,54 @@ function checkTokens(tokens: readonly Token[], values: GgufMetadata): void {
   }
 }
 
+/**
+ * How text is cut. llama.cpp warns of a file that does not say it and cuts by a rule of its own, which no model was trained
+ * with; files of Llama 3 and Qwen2 from before April 2024 are such.
+ */
+function cutOf(values: GgufMetadata): Cut {
+  const name = values.text("pre");
+  const known = Object.keys(cuts).join(", ");
+  if (name === undefined) {
+    const remedy =
+      "convert the model again, or gguf-new-metadata --pre-tokenizer NAME (Python's gguf) writes the key";
+    throw values.wrong("pre", `is missing; expected ${known}. Remedy: ${remedy}`);
+  }
+  const cut = Object.hasOwn(cuts, name) ? cuts[name] : undefined;
+  if (cut === undefined) throw values.wrong("pre", `expected ${known}, got ${name}`);
+  return cut;
+}
+
+/** The `post_processor` that puts BOS and EOS around each text where the file says so; null without either. */
+function bpeMarks(values: GgufMetadata, tokens: readonly Token[], cut: Cut): object | null {
+  const used = { bos: cut.addsBos ?? false, eos: false };
+  const marks = (["bos", "eos"] as const).flatMap((name) => {
+    const id = idOf(values, name);
+    const text = id === undefined ? undefined : tokens[id]?.text;
+    return text !== undefined && (values.flag(`add_${name}_token`) ?? used[name]) ? [{ name, id, text }] : [];
+  });
+  if (marks.length === 0) return null;
+  const around = (Sequence: { id: string; type_id: number }): object[] => {
+    const mark = (wanted: string) =>
+      marks.flatMap(({ name, text: id }) =>
+        name === wanted ? [{ SpecialToken: { id, type_id: Sequence.type_id } }] : [],
+      );
+    return [...mark("bos"), { Sequence }, ...mark("eos")];
+  };
+  const single = around({ id: "A", type_id: 0 });
+  return {
+    type: "TemplateProcessing",
+    single,
+    pair: [...single, ...around({ id: "B", type_id: 1 })],
+    special_tokens: Object.fromEntries(
+      marks.map(({ id, text }) => [text, { id: text, ids: [id], tokens: [text] }]),
+    ),
+  };
+}
+
 /** As a tokenizer.json. */
 function bpeJson(values: GgufMetadata, tokens: readonly Token[]): object {
-  const name = values.text("pre") ?? "gpt-2";
-  const cut = Object.hasOwn(cuts, name) ? cuts[name] : undefined;
-  if (cut === undefined) throw values.wrong("pre", `expected ${Object.keys(cuts).join(", ")}, got ${name}`);
-  const bosId = idOf(values, "bos");
-  const bos = bosId === undefined ? undefined : tokens[bosId]?.text;
-  const addsBos = bos !== undefined && (values.flag("add_bos_token") ?? cut.addsBos ?? false);
+  const cut = cutOf(values);
   const marked = (type: number): boolean => type === pieceTypes.control || type === pieceTypes.userDefined;
-  const text = { Sequence: { id: "A", type_id: 0 } };
   return {
     version: "1.0",
     added_tokens: tokens.flatMap(({ text: content, type }, id) =>
@@ -99,14 +137,7 @@ function bpeJson(values: GgufMetadata, tokens: readonly Token[]): object {
       ignore_merges: cut.keepsWhole ?? false,
     },
     decoder: bytes,
-    post_processor: addsBos
-      ? {
-          type: "TemplateProcessing",
-          single: [{ SpecialToken: { id: bos, type_id: 0 } }, text],
-          pair: [{ SpecialToken: { id: bos, type_id: 0 } }, text, { Sequence: { id: "B", type_id: 1 } }],
-          special_tokens: { [bos]: { id: bos, ids: [bosId], tokens: [bos] } },
-        }
-      : null,
+    post_processor: bpeMarks(values, tokens, cut),
   };
 }
 
