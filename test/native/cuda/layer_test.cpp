@@ -1,11 +1,10 @@
-// Norms, gates and rotations of a layer against f64, their gradients against differences.
+// Norms and gates of a layer against f64, their gradients against differences.
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "card.h"
 #include "kernels/cuda/layer/norm.h"
-#include "kernels/cuda/layer/rotate.h"
 
 using namespace seekrl;
 using namespace seekrl::cuda;
@@ -51,21 +50,6 @@ double normed_sum(const std::vector<double>& x, const std::vector<double>& weigh
     for (size_t c = 0; c < width; ++c) sum += x[r * width + c] * scale * weight[c] * factors[r * width + c];
   }
   return sum;
-}
-
-// The gradient of `of` by central differences.
-template <class Of>
-std::vector<double> differences(std::vector<double>& x, const Of& of) {
-  std::vector<double> gradient(x.size());
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double at = x[i];
-    x[i] = at + 1e-5;
-    const double above = of();
-    x[i] = at - 1e-5;
-    gradient[i] = (above - of()) / 2e-5;
-    x[i] = at;
-  }
-  return gradient;
 }
 
 double gate_value(Gate gate, double x) {
@@ -131,75 +115,6 @@ TEST("gates and their gradients are those of f64") {
                                nullptr) == nullptr);
       EXPECT(relative_error(gate_back, gate_grad) < 3e-3);
       EXPECT(relative_error(up_back, up_grad) < 3e-3);
-    });
-  }
-}
-
-TEST("heads get their bias, norm and rotation, and keys and values their place") {
-  const int64_t tokens = 5, heads = 3, kv_heads = 1, block_tokens = 16;
-  for (const auto& [width, half] : {std::pair<int64_t, int64_t>{64, 32}, {80, 40}, {96, 36}, {128, 0}, {256, 128}}) {
-    const int64_t stride = (heads + 2 * kv_heads) * width;
-    const auto projected = normals<Bf16>(tokens * stride, 1), bias = normals<Bf16>(heads * width, 2);
-    const auto norm = normals<Bf16>(width, 3);
-    const int64_t num_positions = 40;
-    std::vector<float> cos(num_positions * half), sin(num_positions * half);
-    for (int64_t i = 0; i < num_positions * half; ++i) {
-      cos[i] = static_cast<float>(std::cos(0.1 * static_cast<double>(i)));
-      sin[i] = static_cast<float>(std::sin(0.1 * static_cast<double>(i)));
-    }
-    const std::vector<int32_t> slots = {33, -1, 16, 47, 0}, positions = {7, 39, 0, 12, 3};
-    const auto head_of = [&](int64_t token, int64_t head, bool has_norm) {
-      std::vector<double> x(width), y(width);
-      double squares = 0;
-      for (int64_t c = 0; c < width; ++c) {
-        x[c] = value(projected[token * stride + head * width + c]);
-        if (head < heads) x[c] += value(bias[head * width + c]);
-        squares += x[c] * x[c];
-      }
-      const double scale = has_norm ? 1 / std::sqrt(squares / static_cast<double>(width) + 1e-6) : 1;
-      for (int64_t c = 0; c < width; ++c) x[c] *= has_norm ? scale * value(norm[c]) : 1;
-      if (!has_norm) return x;
-      for (int64_t c = 0; c < width; ++c) {
-        const int64_t f = c % std::max<int64_t>(half, 1), at = positions[token] * half + f;
-        const double partner = c < half ? -x[c + half] : c < 2 * half ? x[c - half] : 0;
-        y[c] = c < 2 * half ? x[c] * cos[at] + partner * sin[at] : x[c];
-      }
-      return y;
-    };
-    with_each_order([&] {
-      std::vector<Bf16> data = projected, keys = poison<Bf16>(3 * block_tokens * width), values = keys;
-      Bf16* const start = data.data();
-      const RotateAndWrite call{.query = {start, stride, bias.data(), norm.data()},
-                                .key = {start + heads * width, stride, nullptr, norm.data()},
-                                .value = {start + (heads + kv_heads) * width, stride, nullptr, nullptr},
-                                .keys = keys.data(),
-                                .values = values.data(),
-                                .slots_T = slots.data(),
-                                .positions_T = positions.data(),
-                                .cos_PF = cos.data(),
-                                .sin_PF = sin.data(),
-                                .num_tokens = tokens,
-                                .num_heads = heads,
-                                .num_kv_heads = kv_heads,
-                                .head_dim = width,
-                                .num_frequencies = half,
-                                .block_tokens = block_tokens,
-                                .norm_epsilon = 1e-6f,
-                                .norm_offset = 0,
-                                .dtype = Dtype::kBf16};
-      EXPECT(rotate_and_write(call, nullptr) == nullptr);
-      for (int64_t token = 0; token < tokens; ++token) {
-        for (int64_t head = 0; head < heads + 2 * kv_heads; ++head) {
-          const std::vector<double> truth = head_of(token, head, head < heads + kv_heads);
-          const Bf16* from = start + token * stride + head * width;
-          if (head >= heads) {
-            if (slots[token] < 0) continue;
-            from = (head == heads ? keys : values).data() + slots[token] * width;
-          }
-          EXPECT(relative_error(std::vector<Bf16>(from, from + width), truth) < 4e-3);
-        }
-      }
-      EXPECT(std::isnan(value(keys[1 * width])));  // no token's place
     });
   }
 }

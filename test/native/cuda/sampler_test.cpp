@@ -16,13 +16,6 @@ using namespace seekrl::test;
 namespace {
 
 constexpr float kNever = -INFINITY;
-// Races are the same in fewer and shorter rows.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kIsRaceTest = true;
-#else
-constexpr bool kIsRaceTest = false;
-#endif
-
 SampleRow row_of(uint64_t seed) { return {seed, nullptr, nullptr, 0, 0, 1, 1, 0, 1, 0, 0, 1}; }
 
 float edited(const SampleRow& row, int32_t v, float z) {
