@@ -15,7 +15,8 @@ struct RowStats {
 };
 
 // Reads `size` floats once for the maximum and once for the sums (16 sums by index mod 16 within blocks of 1,024,
-// blocks added in double): the same bits for the same row wherever it lies.
+// blocks added in double): the same bits for the same row wherever it lies. A logit of minus infinity has no share; a
+// row with others that are not finite, or with none that is, gives NaN.
 namespace reference {
 RowStats row_stats(const float* logits, int64_t size, float inverse_temperature);
 }
@@ -34,7 +35,8 @@ struct RowGradients {
 };
 
 // Replaces the logits by their gradient: with p = softmax(z) and H the entropy,
-// inverse_temperature (logprob ([v = id] - p_v) - entropy p_v (log p_v + H)). Reads and writes `size` floats.
+// inverse_temperature (logprob ([v = id] - p_v) - entropy p_v (log p_v + H)), 0 where p_v is. Reads and writes `size`
+// floats.
 namespace reference {
 void row_backward(float* logits, int64_t size, float inverse_temperature, const RowStats& stats,
                   const RowGradients& gradients);

@@ -1,7 +1,10 @@
 // The fast kernels give the reference's bits on every instruction set, wherever a row lies and whoever is its
 // neighbour.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -49,6 +52,35 @@ TEST("the row statistics have the same bits on every instruction set and match l
       EXPECT(std::memcmp(&stats, &expected, sizeof(stats)) == 0);
     });
   }
+}
+
+TEST("a logit of minus infinity has no share in a row's entropy and no gradient, on every instruction set") {
+  const int64_t size = 1100;
+  const float none = -std::numeric_limits<float>::infinity();
+  Floats logits = random_floats(size, 4), kept;
+  for (int64_t v = 0; v < size; ++v) {
+    if (v % 5 == 2) logits[v] = none;
+    if (v % 5 != 2) kept.push_back(logits[v]);
+  }
+  const RowStats expected = reference::row_stats(logits.data(), size, 1.25f);
+  const RowStats truth = reference::row_stats(kept.data(), std::ssize(kept), 1.25f);
+  EXPECT_NEAR(expected.log_sum, truth.log_sum, 2e-6);
+  EXPECT_NEAR(expected.entropy, truth.entropy, 5e-6);
+  for (const float entropy_grad : {0.0f, 0.7f}) {
+    const RowGradients gradients{1, -0.3f, entropy_grad};
+    Floats grad = logits;
+    reference::row_backward(grad.data(), size, 1.25f, expected, gradients);
+    EXPECT(grad[2] == 0 && std::isfinite(std::accumulate(grad.begin(), grad.end(), 0.0f)));
+    with_each_isa([&] {
+      const RowStats stats = row_stats(logits.data(), size, 1.25f);
+      EXPECT(std::memcmp(&stats, &expected, sizeof(stats)) == 0);
+      Floats own = logits;
+      row_backward(own.data(), size, 1.25f, stats, gradients);
+      EXPECT(same_bits(own, grad));
+    });
+  }
+  Floats all(size, none);
+  with_each_isa([&] { EXPECT(std::isnan(row_stats(all.data(), size, 1).entropy)); });
 }
 
 TEST("row-wise kernels have the same bits on every instruction set") {

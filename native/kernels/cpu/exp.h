@@ -11,6 +11,8 @@ namespace seekrl::kernels {
 
 inline constexpr float kExpLowest = -87.0f;  // below: zero
 inline constexpr float kExpHighest = 88.0f;  // above: exp(88)
+// What stands for all less, minus infinity too, where x is multiplied by its exponential, which is zero.
+inline constexpr float kExpNone = -1000.0f;
 inline constexpr float kLog2E = 1.44269504088896341f;
 inline constexpr float kMinusLn2High = -0.693359375f;
 inline constexpr float kMinusLn2Low = 2.12194440e-4f;

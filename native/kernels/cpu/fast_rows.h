@@ -169,7 +169,7 @@ inline void add_block(float* weights, const float* logits, int64_t size, Lanes s
     const Lanes e = keep_first(exp_lanes(shifted), count);
     if (weights != nullptr) store_first(weights + v, e, count);
     sums = sums + e;
-    weighted_sums = fma(shifted, e, weighted_sums);
+    weighted_sums = fma(max(broadcast(kExpNone), shifted), e, weighted_sums);
   });
   sum = sum_lanes(sums);
   weighted = sum_lanes(weighted_sums);
@@ -232,7 +232,7 @@ inline void row_backward(float* logits, int64_t size, float inverse_temperature,
   const Lanes scale = broadcast(inverse_temperature), entropy = broadcast(stats.entropy);
   for_lanes(size, [&](int64_t v, int64_t count) {
     const Lanes shifted = fma(load_first(logits + v, count), scale, broadcast(-stats.max));
-    const Lanes log_p = shifted - broadcast(stats.log_sum);
+    const Lanes log_p = max(broadcast(kExpNone), shifted - broadcast(stats.log_sum));
     const Lanes slope = fma(broadcast(gradients.entropy), log_p + entropy, broadcast(gradients.logprob));
     store_first(logits + v, -(exp_lanes(log_p) * slope * scale), count);
   });

@@ -39,7 +39,7 @@ RowStats row_weights(float* weights_V, const float* logits, int64_t size, float 
       const float e = exp_f32(shifted);
       if (weights_V != nullptr) weights_V[v] = e;
       lanes[v % 16] += e;
-      weighted_lanes[v % 16] = std::fma(shifted, e, weighted_lanes[v % 16]);
+      weighted_lanes[v % 16] = std::fma(std::max(shifted, kExpNone), e, weighted_lanes[v % 16]);
     }
     total += sum_lanes(lanes);
     weighted_total += sum_lanes(weighted_lanes);
@@ -70,7 +70,7 @@ int64_t keep_between(float* kept, const float* weights_V, int64_t size, float lo
 void row_backward(float* logits, int64_t size, float inverse_temperature, const RowStats& stats,
                   const RowGradients& gradients) {
   for (int64_t v = 0; v < size; ++v) {
-    const float log_p = std::fma(logits[v], inverse_temperature, -stats.max) - stats.log_sum;
+    const float log_p = std::max(std::fma(logits[v], inverse_temperature, -stats.max) - stats.log_sum, kExpNone);
     const float slope = std::fma(gradients.entropy, log_p + stats.entropy, gradients.logprob);
     logits[v] = -(exp_f32(log_p) * slope * inverse_temperature);
   }

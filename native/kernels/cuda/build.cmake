@@ -24,8 +24,8 @@ if(SEEKRL_NVCC)
   list(GET SEEKRL_CUDA_ARCHITECTURES -1 newest)
   list(APPEND CUDA_FLAGS -gencode=arch=compute_${newest},code=compute_${newest})
   # Where the CPU's kernel has the same contract, its bits: no multiply-add is fused but those the source names.
-  set_source_files_properties(native/kernels/cuda/train/adamw.cu native/kernels/cuda/sampling/sampler.cu
-    PROPERTIES CUDA_FLAGS -fmad=false)
+  set_source_files_properties(native/kernels/cuda/train/adamw.cu native/kernels/cuda/train/token_logprob.cu
+    native/kernels/cuda/sampling/sampler.cu PROPERTIES CUDA_FLAGS -fmad=false)
   file(GLOB_RECURSE CUDA_HEADERS CONFIGURE_DEPENDS native/kernels/cuda/*.cuh native/kernels/cuda/*.h native/kernels/*.h)
   foreach(source ${CUDA_SOURCES})
     file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR}/native/kernels/cuda ${source})

@@ -1,4 +1,5 @@
-// The exponential of kernels/cpu/exp.h on the card, with its bits where a file is compiled without fused multiply-adds.
+// The exponential and the hyperbolic tangent of kernels/cpu/exp.h on the card, with their bits where a file is compiled
+// without fused multiply-adds.
 #pragma once
 
 #include "kernels/cpu/exp.h"
@@ -19,6 +20,18 @@ __device__ __forceinline__ float exp_f32(float x) {
   const float fraction = fmaf(sum, rest * rest, rest) + 1.0f;
   if (x != x) return x;
   return fraction * float_of(static_cast<uint32_t>(static_cast<int32_t>(power) + 127) << 23);
+}
+
+__device__ __forceinline__ float tanh_f32(float x) {
+  constexpr float kPolynomial[] = {kernels::kTanhPolynomial[0], kernels::kTanhPolynomial[1],
+                                   kernels::kTanhPolynomial[2], kernels::kTanhPolynomial[3],
+                                   kernels::kTanhPolynomial[4]};
+  const float size = fabsf(x), square = size * size, sign = x < 0 ? -1.0f : 1.0f;
+  if (!(size < kernels::kTanhSmall)) return (1.0f - 2.0f / (exp_f32(size * 2.0f) + 1.0f)) * sign;
+  float sum = kPolynomial[0];
+#pragma unroll
+  for (int i = 1; i < 5; ++i) sum = fmaf(sum, square, kPolynomial[i]);
+  return fmaf(sum * square, size, size) * sign;
 }
 
 }  // namespace seekrl::cuda

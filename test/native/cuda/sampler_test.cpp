@@ -16,6 +16,7 @@ using namespace seekrl::test;
 namespace {
 
 constexpr float kNever = -INFINITY;
+
 SampleRow row_of(uint64_t seed) { return {seed, nullptr, nullptr, 0, 0, 1, 1, 0, 1, 0, 0, 1}; }
 
 float edited(const SampleRow& row, int32_t v, float z) {
@@ -146,7 +147,7 @@ TEST("the card draws what u draws of the weights that each limit keeps, for rows
 }
 
 TEST("a large vocabulary is drawn from on the card") {
-  for (const int64_t size : kIsRaceTest ? std::vector<int64_t>{} : std::vector<int64_t>{131074, 262144}) {
+  for (const int64_t size : kIsRaceTest ? std::vector<int64_t>{} : std::vector<int64_t>{131074, 262208}) {
     std::vector<SampleRow> rows = {row_of(1), row_of(2), row_of(3)};
     rows[1].top_k = 20000;
     rows[1].top_p = 0.9;

@@ -1,4 +1,5 @@
-// Scores of rows of logits against f64, gradients of the logits against differences.
+// Scores of rows of logits against f64, the CPU's kernels and the sampler, gradients of the logits against differences
+// and the CPU's.
 #include "kernels/cuda/train/token_logprob.h"
 
 #include <cmath>
@@ -8,6 +9,9 @@
 #include <vector>
 
 #include "card.h"
+#include "kernels/cuda/sampling/sampler.h"
+#include "kernels/logprob.h"
+#include "kernels/rows.h"
 
 using namespace seekrl;
 using namespace seekrl::cuda;
@@ -111,6 +115,35 @@ void check_gradient(const Rows& rows, const std::vector<double>& truth, double t
   EXPECT(relative_error(actual, truth) < tolerance);
 }
 
+bool is_same(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// By the CPU's kernels, as ops/token_logprob.cpp calls them.
+void check_cpu(const Rows& rows) {
+  std::vector<float> data = rows.logits;
+  Scores scores(rows.count);
+  EXPECT(score_logits(scores.call(), rows.of(data), nullptr) == nullptr);
+  EXPECT(logit_gradients(rows.of(data), scores.call(), {rows.logprob_grad.data(), rows.entropy_grad.data()},
+                         Dtype::kFloat, nullptr) == nullptr);
+  for (int64_t r = 0; r < rows.count; ++r) {
+    const float* const from = rows.logits.data() + r * rows.stride;
+    std::vector<float> z(from, from + rows.size);
+    if (rows.softcap > 0) kernels::reference::softcap(z.data(), rows.size, rows.softcap);
+    std::vector<float> grad = z;
+    const auto stats = kernels::reference::row_stats(z.data(), rows.size, rows.inverse_temperature);
+    EXPECT(is_same(scores.logprob[r], kernels::logprob(stats, z[rows.ids[r]], rows.inverse_temperature)));
+    EXPECT(is_same(scores.entropy[r], stats.entropy) && is_same(scores.log_sum[r], stats.log_sum));
+    kernels::reference::row_backward(grad.data(), rows.size, rows.inverse_temperature, stats,
+                                     {rows.ids[r], rows.logprob_grad[r], rows.entropy_grad[r]});
+    const float inverse_cap = rows.softcap > 0 ? 1.0f / rows.softcap : 0.0f;
+    int64_t num_wrong = 0;
+    for (int64_t v = 0; v < rows.size; ++v) {
+      if (rows.softcap > 0) grad[v] *= 1.0f - (z[v] * inverse_cap) * (z[v] * inverse_cap);
+      num_wrong += is_same(data[r * rows.stride + v], grad[v]) ? 0 : 1;
+    }
+    EXPECT(num_wrong == 0);
+  }
+}
+
 }  // namespace
 
 TEST("log-probabilities and entropies of rows of logits are those of f64, also of an odd vocabulary") {
@@ -133,21 +166,64 @@ TEST("log-probabilities and entropies of rows of logits are those of f64, also o
   }
 }
 
-TEST("a row's scores do not depend on where the row lies, nor on logits of minus infinity") {
-  Rows rows(3, 4099, 1, 0);
-  for (int64_t v = 0; v < rows.stride; ++v) {
-    if (v % 3 == 1 && v != 4098 && v != 1) rows.logits[v] = -INFINITY;
-    rows.logits[2 * rows.stride + v] = rows.logits[v];
+TEST("a row's scores and gradients are the bits of the CPU's kernels, soft caps included, wherever the row lies") {
+  for (const auto& [size, temperature, softcap] :
+       {std::tuple<int64_t, float, float>{5, 1, 0}, {1024, 0.7f, 30}, {4099, 1.3f, 0}, {2050, 1, 3}}) {
+    Rows rows(4, size, temperature, softcap);
+    std::copy_n(rows.logits.begin(), rows.stride, rows.logits.begin() + 3 * rows.stride);
+    with_each_order([&] { check_cpu(rows); });
   }
-  rows.ids[2] = rows.ids[0];
+}
+
+TEST("logits of minus infinity have no share, and what is not finite gives the CPU's NaN") {
+  Rows rows(6, 1501, 1.1f, 0);
+  const auto at = [&](int64_t r, int64_t v) -> float& { return rows.logits[r * rows.stride + v]; };
+  for (int64_t v = 0; v < rows.size; ++v) {
+    if (v % 3 == 1) at(0, v) = at(1, v) = -INFINITY;
+    at(2, v) = -INFINITY;
+  }
+  rows.ids[0] = 3;
+  rows.ids[1] = 4;  // has no probability
+  at(3, 700) = INFINITY;
+  at(4, 1500) = NAN;
+  at(5, 9) = -INFINITY;
+  check_cpu(rows);
   std::vector<float> data = rows.logits;
   Scores scores(rows.count);
   EXPECT(score_logits(scores.call(), rows.of(data), nullptr) == nullptr);
-  EXPECT(scores.logprob[0] == scores.logprob[2] && scores.entropy[0] == scores.entropy[2]);
   EXPECT_NEAR(scores.entropy[0] / rows.truth(rows.row(0), 0).entropy, 1, 2e-6);
-  EXPECT(logit_gradients(rows.of(data), scores.call(), {rows.logprob_grad.data(), rows.entropy_grad.data()},
-                         Dtype::kFloat, nullptr) == nullptr);
-  EXPECT(data[4] == 0);
+  EXPECT(scores.logprob[1] == -INFINITY && scores.entropy[1] == scores.entropy[1]);
+  for (const int64_t r : {2, 3, 4}) EXPECT(std::isnan(scores.logprob[r]) && std::isnan(scores.entropy[r]));
+  Rows capped(2, 100, 1, 5);
+  capped.logits[7] = -INFINITY;
+  check_cpu(capped);
+}
+
+TEST("a token's log-probability in training is the bits that the sampler gave with it") {
+  const int64_t count = 4, size = 3000;
+  for (const auto& [temperature, softcap] : {std::pair<double, float>{1, 0}, {0.7, 0}, {1.4, 20}, {1, 4}}) {
+    std::vector<float> logits = normals<float>(count * size, 5, 4);
+    logits[17] = -INFINITY;
+    std::vector<SampleRow> options;
+    std::vector<int32_t> num_tokens;
+    for (int32_t r = 0; r < count; ++r) {
+      options.push_back({static_cast<uint64_t>(r), nullptr, nullptr, 0, r, temperature, 1, 0, 1, 0, 0, 1});
+      num_tokens.push_back(r);
+    }
+    std::vector<DrawnToken> drawn(count);
+    EXPECT(cuda::sample({drawn.data(), logits.data(), options.data(), num_tokens.data(), count, size, softcap},
+                        nullptr) == nullptr);
+    std::vector<int64_t> ids;
+    for (const DrawnToken& each : drawn) ids.push_back(each.token);
+    Scores scores(count), unit(count);
+    LogitRows rows{logits.data(), ids.data(), count, size, size, static_cast<float>(1 / temperature), softcap};
+    EXPECT(score_logits(scores.call(), rows, nullptr) == nullptr);
+    rows.inverse_temperature = 1;
+    EXPECT(score_logits(unit.call(), rows, nullptr) == nullptr);
+    for (int64_t r = 0; r < count; ++r) {
+      EXPECT(scores.logprob[r] == drawn[r].logprob && unit.entropy[r] == drawn[r].entropy);
+    }
+  }
 }
 
 TEST("gradients of logits are their differences, in f32 and rounded to 16 bits where the logits lay") {

@@ -25,7 +25,7 @@ struct Histogram {
   uint32_t counts[kDigits], low[kDigits], high[kDigits];
 
   __device__ void clear() {
-    for (int d = static_cast<int>(threadIdx.x); d < kDigits; d += kThreads) counts[d] = low[d] = high[d] = 0;
+    for (int d = static_cast<int>(threadIdx.x); d < kDigits; d += kRowThreads) counts[d] = low[d] = high[d] = 0;
   }
   __device__ __forceinline__ void add(uint32_t digit, float weight) {
     const auto mass = static_cast<uint64_t>(weight * 0x1p44f);
@@ -50,7 +50,7 @@ struct BoundScratch {
   Histogram<kHighDigits> high;
   Histogram<kLowDigits> low;
   float listed[kListed];
-  Tally warps[kThreads / 32];
+  Tally warps[kRowThreads / 32];
   Crossing crossing;
   uint32_t num_listed;
 };
@@ -71,7 +71,7 @@ __device__ __forceinline__ uint64_t measure(const Tally& tally) {
 // Thread t has the digits after the t-th part from the top. Barriers: one before its result is written, one after.
 template <bool kByCount, int kDigits>
 __device__ Crossing crossing_of(BoundScratch& scratch, const Histogram<kDigits>& histogram, uint64_t need) {
-  constexpr int kPart = kDigits / kThreads;
+  constexpr int kPart = kDigits / kRowThreads;
   const int t = static_cast<int>(threadIdx.x), top = kDigits - 1 - t * kPart;
   Tally own{};
   for (int i = 0; i < kPart; ++i) own = own + histogram.at(top - i);
@@ -89,7 +89,7 @@ __device__ Crossing crossing_of(BoundScratch& scratch, const Histogram<kDigits>&
     int digit = top;
     while (measure<kByCount>(above + histogram.at(digit)) < need) above = above + histogram.at(digit--);
     scratch.crossing = {digit, above, histogram.at(digit)};
-  } else if (t == kThreads - 1 && measure<kByCount>(until) < need) {
+  } else if (t == kRowThreads - 1 && measure<kByCount>(until) < need) {
     scratch.crossing = {-1, until, {}};
   }
   __syncthreads();
@@ -98,8 +98,8 @@ __device__ Crossing crossing_of(BoundScratch& scratch, const Histogram<kDigits>&
 
 template <bool kIsAligned, class Each>
 __device__ __forceinline__ void each_weight(const Weights& weights, const Each& each) {
-  each_block(*weights.row, [&](int block) {
-    each_four<kIsAligned>(*weights.row, block, [&](int, const float (&)[4], const float (&edited)[4]) {
+  each_block(weights.row->logits, [&](int block) {
+    each_edited_four<kIsAligned>(*weights.row, block, [&](int, const float (&)[4], const float (&edited)[4]) {
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const float weight = weight_of(weights.scale, edited[j]);
@@ -138,7 +138,7 @@ __device__ void fill_low(BoundScratch& scratch, const Weights& weights, uint32_t
     if (bits >= first && bits < end) scratch.low.add((bits - first) >> shift, weight);
   };
   if (first >= weights.listed_low && end <= weights.listed_high) {
-    for (uint32_t i = threadIdx.x; i < scratch.num_listed; i += kThreads) add(scratch.listed[i]);
+    for (uint32_t i = threadIdx.x; i < scratch.num_listed; i += kRowThreads) add(scratch.listed[i]);
   } else {
     each_weight<kIsAligned>(weights, add);
   }
@@ -172,7 +172,7 @@ __device__ Selected select(BoundScratch& scratch, Weights& weights, uint64_t nee
 template <bool kIsAligned>
 __device__ float least_kept(BoundScratch& scratch, Weights& weights) {
   const SampleRow& options = weights.row->options;
-  const bool has_top_k = options.top_k > 0 && options.top_k < weights.row->vocab_size;
+  const bool has_top_k = options.top_k > 0 && options.top_k < weights.row->logits.size;
   // More than there are: all of them.
   const uint64_t count = has_top_k ? static_cast<uint64_t>(options.top_k) : ~uint64_t{0};
   const Selected kept = select<kIsAligned, true>(scratch, weights, count);

@@ -1,24 +1,14 @@
-// A row of logits as a block of threads reads it: four threads to 1,024 logits, each the four of every sixteen whose
-// sums it keeps, edited on the way.
+// A row of logits edited on the way to a draw: masks, biases and penalties.
 #pragma once
 
-#include "kernels/cuda/exp.h"
+#include "kernels/cuda/logits.cuh"
 #include "kernels/cuda/sampling/sampler.h"
-#include "kernels/sampling.h"
 
 namespace seekrl::cuda {
 
-constexpr int kThreads = 512;
-constexpr int kShareThreads = 4;                   // to a block of weights
-constexpr int kShares = kThreads / kShareThreads;  // blocks of weights read at once
-constexpr int kBlock = static_cast<int>(kernels::kWeightBlock);
-constexpr int kMaxBlocks = static_cast<int>(kMaxVocabSize / kernels::kWeightBlock);
-constexpr float kForbidden = -INFINITY;
-
 struct Row {
-  const float* logits;
+  Logits logits;
   SampleRow options;
-  int vocab_size;
   bool is_edited;
 };
 
@@ -46,7 +36,7 @@ __device__ __forceinline__ int first_edit(const SampleRow& options, int token) {
 }
 
 __device__ __forceinline__ float edited_logit(const Row& row, int v) {
-  float logit = row.logits[v];
+  float logit = row.logits.at(v);
   if (row.options.mask != nullptr && (row.options.mask[v / 32] >> v % 32 & 1) == 0) logit = kForbidden;
   const int e = first_edit(row.options, v);
   const bool has_edit = e < row.options.num_edits && row.options.edits[e].token == v;
@@ -70,74 +60,19 @@ __device__ __forceinline__ void edit_four(float (&z)[4], const Row& row, int v, 
   }
 }
 
-template <bool kIsAligned>
-__device__ __forceinline__ void load_four(float (&z)[4], const Row& row, int v) {
-  if constexpr (kIsAligned) {
-    if (v < row.vocab_size) {
-      const float4 loaded = *reinterpret_cast<const float4*>(row.logits + v);
-      z[0] = loaded.x, z[1] = loaded.y, z[2] = loaded.z, z[3] = loaded.w;
-      return;
-    }
-  }
-#pragma unroll
-  for (int j = 0; j < 4; ++j) z[j] = v + j < row.vocab_size ? row.logits[v + j] : kForbidden;
-}
-
-// Calls each(v, logits, edited) for the thread's fours of a block of weights, in order; beyond the row's end logits are
-// -infinity. Four loads are under way at once.
+// Calls each(v, logits, edited) for the thread's fours of a block of weights, in order.
 template <bool kIsAligned, class Each>
-__device__ __forceinline__ void each_four(const Row& row, int block, const Each& each) {
-  constexpr int kAtOnce = 4, kStep = 16;
-  const int first = block * kBlock + static_cast<int>(threadIdx.x) % kShareThreads * 4;
-  const int end = min((block + 1) * kBlock, row.vocab_size);
+__device__ __forceinline__ void each_edited_four(const Row& row, int block, const Each& each) {
   int e = row.options.num_edits;
-  if (e > 0 && first < end) {
-    e = first_edit(row.options, first);
-  }
-  for (int start = first; start < end; start += kAtOnce * kStep) {
-    float z[kAtOnce][4];
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) load_four<kIsAligned>(z[i], row, start + i * kStep);
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      const int v = start + i * kStep;
-      if (v >= end) break;
-      float edited[4] = {z[i][0], z[i][1], z[i][2], z[i][3]};
-      if (row.is_edited) {
-        while (e < row.options.num_edits && row.options.edits[e].token < v) ++e;
-        edit_four(edited, row, v, e);
-      }
-      each(v, z[i], edited);
+  if (e > 0 && first_four(block) < row.logits.size) e = first_edit(row.options, first_four(block));
+  each_four<kIsAligned>(row.logits, block, [&](int v, const float (&z)[4]) {
+    float edited[4] = {z[0], z[1], z[2], z[3]};
+    if (row.is_edited) {
+      while (e < row.options.num_edits && row.options.edits[e].token < v) ++e;
+      edit_four(edited, row, v, e);
     }
-  }
+    each(v, z, edited);
+  });
 }
-
-// Calls body(block) for each block of weights of the thread's share, or of another in its warp; a block beyond the end
-// has no logits.
-template <class Body>
-__device__ __forceinline__ void each_block(const Row& row, const Body& body) {
-  const int share = static_cast<int>(threadIdx.x) / kShareThreads, of_warp = share / 8 * 8;
-  const int num_blocks = (row.vocab_size + kBlock - 1) / kBlock;
-  for (int start = 0; start + of_warp < num_blocks; start += kShares) body(start + share);
-}
-
-// The tree that adds 16 sums by index mod 16; the whole warp calls.
-__device__ __forceinline__ float join(float (&sums)[4]) {
-#pragma unroll
-  for (int distance = 2; distance > 0; distance /= 2) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) sums[j] += __shfl_xor_sync(~0u, sums[j], distance);
-  }
-  return (sums[0] + sums[2]) + (sums[1] + sums[3]);
-}
-
-// How logits become weights.
-struct Scale {
-  float inverse_temperature, max;  // max: of logit * inverse_temperature
-};
-__device__ __forceinline__ float shifted(const Scale& scale, float logit) {
-  return fmaf(logit, scale.inverse_temperature, -scale.max);
-}
-__device__ __forceinline__ float weight_of(const Scale& scale, float logit) { return exp_f32(shifted(scale, logit)); }
 
 }  // namespace seekrl::cuda

@@ -17,7 +17,7 @@ struct SampleScratch {
   BoundScratch bound;
   float sums[kNumSums][kMaxBlocks];
   double totals[kNumSums];
-  float parts[2][kThreads / 32];
+  float parts[2][kRowThreads / 32];
   int from_end;  // of the first edited maximum
   int drawn_block;
   double target;  // within it
@@ -30,9 +30,9 @@ struct Maxima {
 
 template <bool kIsAligned>
 __device__ Maxima find_maxima(const Row& row, SampleScratch& scratch) {
-  Maxima own{kForbidden, kForbidden, row.vocab_size};
-  each_block(row, [&](int block) {
-    each_four<kIsAligned>(row, block, [&](int v, const float (&z)[4], const float (&edited)[4]) {
+  Maxima own{kForbidden, kForbidden, row.logits.size};
+  each_block(row.logits, [&](int block) {
+    each_edited_four<kIsAligned>(row, block, [&](int v, const float (&z)[4], const float (&edited)[4]) {
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         own.plain = fmaxf(own.plain, z[j]);
@@ -44,11 +44,11 @@ __device__ Maxima find_maxima(const Row& row, SampleScratch& scratch) {
     });
   });
   if (threadIdx.x == 0) scratch.from_end = 0;
-  const float plain = reduce_block<Max, kThreads>(own.plain, scratch.parts[0]);
-  const float edited = reduce_block<Max, kThreads>(own.edited, scratch.parts[1]);
-  if (own.edited == edited) atomicMax(&scratch.from_end, row.vocab_size - own.first);
+  const float plain = reduce_block<Max, kRowThreads>(own.plain, scratch.parts[0]);
+  const float edited = reduce_block<Max, kRowThreads>(own.edited, scratch.parts[1]);
+  if (own.edited == edited) atomicMax(&scratch.from_end, row.logits.size - own.first);
   __syncthreads();
-  return {plain, edited, row.vocab_size - scratch.from_end};
+  return {plain, edited, row.logits.size - scratch.from_end};
 }
 
 // What each pass over the weights knows.
@@ -58,23 +58,11 @@ struct Pass {
   bool has_unit, has_draw, has_limits;
 };
 
-__device__ __forceinline__ void add_weighted(float& total, float& weighted, const Scale& scale, float logit) {
-  const float z = shifted(scale, logit), e = exp_f32(z);
-  total += e;
-  // -infinity times zero is none of the entropy.
-  if (e != 0) weighted = fmaf(z, e, weighted);
-}
-
-__device__ __forceinline__ void put(SampleScratch& scratch, const Row& row, Sums which, int block, float (&sums)[4]) {
-  const float sum = join(sums);
-  if (threadIdx.x % kShareThreads == 0 && block * kBlock < row.vocab_size) scratch.sums[which][block] = sum;
-}
-
 template <bool kIsAligned>
 __device__ void sum_all(const Row& row, SampleScratch& scratch, const Pass& pass) {
-  each_block(row, [&](int block) {
+  each_block(row.logits, [&](int block) {
     float sums[kNumSums][4] = {};
-    each_four<kIsAligned>(row, block, [&](int, const float (&z)[4], const float (&edited)[4]) {
+    each_edited_four<kIsAligned>(row, block, [&](int, const float (&z)[4], const float (&edited)[4]) {
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         add_weighted(sums[kTotal][j], sums[kWeighted][j], pass.plain, z[j]);
@@ -86,35 +74,24 @@ __device__ void sum_all(const Row& row, SampleScratch& scratch, const Pass& pass
       }
     });
 #pragma unroll
-    for (int which = 0; which < kNumSums; ++which) put(scratch, row, static_cast<Sums>(which), block, sums[which]);
+    for (int which = 0; which < kNumSums; ++which) put_sum(scratch.sums[which], row.logits, block, sums[which]);
   });
   __syncthreads();
 }
 
 template <bool kIsAligned>
 __device__ void sum_kept(const Row& row, SampleScratch& scratch, const Scale& scale, float bound) {
-  each_block(row, [&](int block) {
+  each_block(row.logits, [&](int block) {
     float sums[4] = {};
-    each_four<kIsAligned>(row, block, [&](int, const float (&)[4], const float (&edited)[4]) {
+    each_edited_four<kIsAligned>(row, block, [&](int, const float (&)[4], const float (&edited)[4]) {
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const float weight = weight_of(scale, edited[j]);
         if (weight >= bound) sums[j] += weight;
       }
     });
-    put(scratch, row, kKept, block, sums);
+    put_sum(scratch.sums[kKept], row.logits, block, sums);
   });
-  __syncthreads();
-}
-
-// In the order of blocks, a warp to each of the sums.
-__device__ void add_blocks(const Row& row, SampleScratch& scratch) {
-  const int which = static_cast<int>(threadIdx.x) / 32, num_blocks = (row.vocab_size + kBlock - 1) / kBlock;
-  if (which < kNumSums && threadIdx.x % 32 == 0) {
-    double sum = 0;
-    for (int block = 0; block < num_blocks; ++block) sum += scratch.sums[which][block];
-    scratch.totals[which] = sum;
-  }
   __syncthreads();
 }
 
@@ -158,7 +135,7 @@ __device__ int draw(const Row& row, SampleScratch& scratch, const Scale& scale, 
   const int t = static_cast<int>(threadIdx.x);
   if (t < 32) {
     double target = u * scratch.totals[kKept];
-    const int num_blocks = (row.vocab_size + kBlock - 1) / kBlock;
+    const int num_blocks = row.logits.num_blocks();
     const int block = walk(num_blocks, target, [&](int b) { return double{scratch.sums[kKept][b]}; });
     if (t == 0) {
       scratch.drawn_block = block;
@@ -166,9 +143,9 @@ __device__ int draw(const Row& row, SampleScratch& scratch, const Scale& scale, 
     }
   }
   __syncthreads();
-  const int start = scratch.drawn_block * kBlock, count = min(kBlock, row.vocab_size - start);
+  const int start = scratch.drawn_block * kBlock, count = min(kBlock, row.logits.size - start);
   float* const weights = scratch.bound.listed;
-  for (int i = t; i < count; i += kThreads) {
+  for (int i = t; i < count; i += kRowThreads) {
     const float weight = weight_of(scale, edited_logit(row, start + i));
     weights[padded(i)] = weight >= bound ? weight : 0.0f;
   }
@@ -185,7 +162,7 @@ __device__ float keep(const Row& row, SampleScratch& scratch, const Pass& pass) 
   Weights weights{&row, pass.edited, 0, 0};
   const float bound = max(pass.bound, least_kept<kIsAligned>(scratch.bound, weights));
   sum_kept<kIsAligned>(row, scratch, pass.edited, bound);
-  add_blocks(row, scratch);
+  add_blocks<kNumSums>(scratch.totals, scratch.sums, row.logits);
   return bound;
 }
 
@@ -206,24 +183,21 @@ __device__ __forceinline__ Pass pass_of(const SampleRow& options, int vocab_size
   return pass;
 }
 
-__device__ __forceinline__ float entropy_of(double total, double weighted) {
-  return static_cast<float>(log(total) - weighted / total);
-}
-
 template <bool kIsAligned>
-__global__ void __launch_bounds__(kThreads) sample_rows(SampleCall call) {
+__global__ void __launch_bounds__(kRowThreads, 1) sample_rows(SampleCall call) {
   SEEKRL_DYNAMIC_SHARED(SampleScratch, shared);
   SampleScratch& scratch = *shared;
   const SampleRow& options = call.rows_R[blockIdx.x];
-  const Row row{call.logits_RV + blockIdx.x * call.vocab_size, options, static_cast<int>(call.vocab_size),
+  const Row row{{call.logits_RV + blockIdx.x * call.vocab_size, static_cast<int>(call.vocab_size), call.softcap},
+                options,
                 options.mask != nullptr || options.num_edits > 0};
   DrawnToken& drawn = call.drawn_R[blockIdx.x];
   const Maxima maxima = find_maxima<kIsAligned>(row, scratch);
-  const Pass pass = pass_of(options, row.vocab_size, maxima);
+  const Pass pass = pass_of(options, row.logits.size, maxima);
   if (pass.has_limits) scratch.bound.high.clear();
   __syncthreads();
   sum_all<kIsAligned>(row, scratch, pass);
-  add_blocks(row, scratch);
+  add_blocks<kNumSums>(scratch.totals, scratch.sums, row.logits);
   const auto log_sum = static_cast<float>(log(scratch.totals[kTotal]));
   // Of numbers that cannot be ordered nothing is selected.
   const bool is_finite = fabsf(pass.plain.max + log_sum) < INFINITY;
@@ -241,7 +215,7 @@ __global__ void __launch_bounds__(kThreads) sample_rows(SampleCall call) {
     drawn = {-1, 0, 0};
   } else {
     const Sums of = pass.has_unit ? kUnitTotal : kTotal, weighted = pass.has_unit ? kUnitWeighted : kWeighted;
-    const float logprob = (row.logits[token] * pass.plain.inverse_temperature - pass.plain.max) - log_sum;
+    const float logprob = (row.logits.at(token) * pass.plain.inverse_temperature - pass.plain.max) - log_sum;
     drawn = {token, logprob,
              options.wants_entropy != 0 ? entropy_of(scratch.totals[of], scratch.totals[weighted]) : 0.0f};
   }
@@ -251,10 +225,10 @@ __global__ void __launch_bounds__(kThreads) sample_rows(SampleCall call) {
 
 Status sample(const SampleCall& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
-  if (call.vocab_size < 1 || call.vocab_size > kMaxVocabSize) return "sample: expected 1 to 262,144 logits a row";
+  if (call.vocab_size < 1 || call.vocab_size > kMaxVocabSize) return "sample: expected 1 to 327,680 logits a row";
   const bool is_aligned = call.vocab_size % 4 == 0 && reinterpret_cast<uintptr_t>(call.logits_RV) % 16 == 0;
   return launch(is_aligned ? &sample_rows<true> : &sample_rows<false>, dim3(static_cast<unsigned>(call.num_rows)),
-                dim3(kThreads), sizeof(SampleScratch), stream, call);
+                dim3(kRowThreads), sizeof(SampleScratch), stream, call);
 }
 
 }  // namespace seekrl::cuda

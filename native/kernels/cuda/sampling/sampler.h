@@ -40,14 +40,13 @@ struct SampleCall {
   const float* logits_RV;
   const SampleRow* rows_R;       // on the card
   const int32_t* num_tokens_R;   // on the card: tokens before the one to be drawn, the index of its random number
-  int64_t num_rows, vocab_size;  // vocab_size: at most kMaxVocabSize
+  int64_t num_rows, vocab_size;  // vocab_size: at most 327,680
+  float softcap = 0;             // a logit x is softcap tanh(x / softcap), before all else; 0: x
 };
 
-constexpr int64_t kMaxVocabSize = 1 << 18;
-
-// The token of the CPU for the same seed: weights exp((z - max) / temperature) and their sums have its bits (16 sums by
-// index mod 16 in blocks of 1,024, blocks in f64), but what top-p compares is summed in fixed point, 44 bits behind the
-// point, so that the order of additions does not matter.
+// The token of the CPU for the same seed: weights exp((z - max) / temperature) and their sums have its bits and
+// score_logits' (16 sums by index mod 16 in blocks of 1,024, blocks in f64), but what top-p compares is summed in fixed
+// point, 44 bits behind the point, so that the order of additions does not matter.
 // Reads a row twice: for the maxima; for all sums and the histogram of the weights' 11 high bits. top_k and top_p each
 // read it once more, to list the weights around their bound (twice instead where more than 4,096 lie within a
 // sixteenth of an octave of it; not at all where the other's list holds them), then both together once, for the sums of

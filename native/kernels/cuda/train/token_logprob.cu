@@ -1,5 +1,6 @@
-// A block a row; a thread has eight neighbours of each 4,096 logits.
+// A block a row: for its scores as logits.cuh has it, for its gradient with eight neighbours of each 4,096 to a thread.
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/logits.cuh"
 #include "kernels/cuda/number.h"
 #include "kernels/cuda/reduce.h"
 #include "kernels/cuda/train/token_logprob.h"
@@ -8,92 +9,78 @@ namespace seekrl::cuda {
 
 namespace {
 
-constexpr int kThreads = 512, kAtOnce = kThreads * 8;
-// Less than any logit, and finite, so that its difference to one is a number.
-constexpr float kLeast = -1e30f;
+constexpr int kAtOnce = kRowThreads * 8;
 
-// Of one thread: the sums over its z of exp(z - max) and of (z - max) exp(z - max).
-struct Tally {
-  float max = kLeast, sum = 0, weighted = 0;
-
-  __device__ __forceinline__ void move_to(float other) {
-    const float scale = expf(max - other);
-    weighted = (weighted + sum * (max - other)) * scale;
-    sum *= scale;
-    max = other;
-  }
-
-  __device__ __forceinline__ void add(const float (&z)[8]) {
-    float most = z[0];
+// In whatever order, so in the one that reads neighbours together.
+__device__ __forceinline__ float max_of(const Logits& logits, float* parts) {
+  float most = kForbidden;
+#pragma unroll 4
+  for (int v = static_cast<int>(threadIdx.x) * 4; v < logits.size; v += kRowThreads * 4) {
+    float z[4];
+    load_four<true>(z, logits, v);
 #pragma unroll
-    for (int i = 1; i < 8; ++i) most = fmaxf(most, z[i]);
-    if (most > max) move_to(most);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const float e = expf(z[i] - max);
-      sum += e;
-      if (e > 0) weighted = fmaf(z[i] - max, e, weighted);
-    }
+    for (int j = 0; j < 4; ++j) most = fmaxf(most, z[j]);
   }
-};
-
-template <bool kIsCapped>
-__device__ __forceinline__ float capped(float logit, float softcap) {
-  return kIsCapped ? softcap * tanhf(logit / softcap) : logit;
+  return reduce_block<Max, kRowThreads>(most, parts);
 }
 
-template <bool kIsCapped>
-__global__ void __launch_bounds__(kThreads) score_rows(RowScores scores, LogitRows rows) {
-  SEEKRL_SHARED(float, parts, 3 * kThreads / 32);
-  const int64_t row = blockIdx.x, size = rows.vocab_size;
-  const float* const logits = rows.logits_RV + row * rows.stride;
-  Tally tally;
-#pragma unroll 2
-  for (int64_t v = threadIdx.x * int64_t{8}; v < size; v += kAtOnce) {
-    float z[8];
-    load_8(z, logits + v);
+__global__ void __launch_bounds__(kRowThreads) score_rows(RowScores scores, LogitRows rows) {
+  SEEKRL_SHARED(float, parts, kRowThreads / 32);
+  using BlockSums = float[kMaxBlocks];
+  SEEKRL_SHARED(BlockSums, sums, 2);
+  SEEKRL_SHARED(double, totals, 2);
+  const int64_t row = blockIdx.x;
+  const Logits logits{rows.logits_RV + row * rows.stride, static_cast<int>(rows.vocab_size), rows.softcap};
+  const Scale scale{rows.inverse_temperature, max_of(logits, parts) * rows.inverse_temperature};
+  each_block(logits, [&](int block) {
+    float total[4] = {}, weighted[4] = {};
+    each_four<true>(logits, block, [&](int, const float (&z)[4]) {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      z[i] = v + i < size ? capped<kIsCapped>(z[i], rows.softcap) * rows.inverse_temperature : -INFINITY;
-    }
-    tally.add(z);
-  }
-  const float most = reduce_block<Max, kThreads>(tally.max, parts);
-  tally.move_to(most);
-  const float sum = reduce_block<Sum, kThreads>(tally.sum, parts + kThreads / 32);
-  const float weighted = reduce_block<Sum, kThreads>(tally.weighted, parts + 2 * kThreads / 32);
+      for (int j = 0; j < 4; ++j) add_weighted(total[j], weighted[j], scale, z[j]);
+    });
+    put_sum(sums[0], logits, block, total);
+    put_sum(sums[1], logits, block, weighted);
+  });
+  __syncthreads();
+  add_blocks<2>(totals, sums, logits);
   if (threadIdx.x != 0) return;
-  const float log_sum = logf(sum);
-  const float z = capped<kIsCapped>(logits[rows.ids_R[row]], rows.softcap) * rows.inverse_temperature;
-  scores.logprob_R[row] = (z - most) - log_sum;
-  scores.entropy_R[row] = log_sum - weighted / sum;
-  scores.max_R[row] = most;
+  const auto log_sum = static_cast<float>(log(totals[0]));
+  const float logit = logits.at(static_cast<int>(rows.ids_R[row]));
+  scores.logprob_R[row] = (logit * rows.inverse_temperature - scale.max) - log_sum;
+  scores.entropy_R[row] = entropy_of(totals[0], totals[1]);
+  scores.max_R[row] = scale.max;
   scores.log_sum_R[row] = log_sum;
 }
 
 // What every logit's gradient of a row needs.
 struct RowSlopes {
-  float inverse_temperature, softcap, max, log_sum, entropy, logprob_grad, entropy_grad;
+  Logits logits;
+  Scale scale;
+  float log_sum, entropy, logprob_grad, entropy_grad;
 
-  template <bool kIsCapped>
   __device__ __forceinline__ float of(float logit, bool is_id) const {
-    const float t = kIsCapped ? tanhf(logit / softcap) : 0.0f;
-    const float z = (kIsCapped ? softcap * t : logit) * inverse_temperature;
-    const float log_p = (z - max) - log_sum, p = expf(log_p);
+    const float z = logits.capped(logit), log_p = shifted(scale, z) - log_sum, p = exp_f32(log_p);
     const float slope = fmaf(entropy_grad, log_p + entropy, logprob_grad);
-    const float grad = (is_id ? logprob_grad : 0.0f) - (p > 0 ? p * slope : 0.0f);
-    return grad * inverse_temperature * (kIsCapped ? 1.0f - t * t : 1.0f);
+    // What has no share has no gradient, however far away it is.
+    float grad = p == 0 ? 0.0f : -(p * slope * scale.inverse_temperature);
+    if (is_id) grad += logprob_grad * scale.inverse_temperature;
+    if (logits.softcap <= 0) return grad;
+    const float t = z * (1.0f / logits.softcap);
+    return grad * (1.0f - t * t);
   }
 };
 
-template <class Number, bool kIsCapped>
-__global__ void __launch_bounds__(kThreads)
+template <class Number>
+__global__ void __launch_bounds__(kRowThreads)
     logit_gradient_rows(LogitRows rows, RowScores scores, ScoreGradients gradients) {
   const int64_t row = blockIdx.x, size = rows.vocab_size, id = rows.ids_R[row];
   float* const logits = rows.logits_RV + row * rows.stride;
   auto* const to = reinterpret_cast<Number*>(logits);
-  const RowSlopes slopes{rows.inverse_temperature, rows.softcap,          scores.max_R[row],
-                         scores.log_sum_R[row],    scores.entropy_R[row], gradients.logprob_R[row],
+  const RowSlopes slopes{{logits, static_cast<int>(size), rows.softcap},
+                         {rows.inverse_temperature, scores.max_R[row]},
+                         scores.log_sum_R[row],
+                         scores.entropy_R[row],
+                         gradients.logprob_R[row],
                          gradients.entropy_R[row]};
   for (int64_t first = 0; first < rows.stride; first += kAtOnce) {
     const int64_t v = first + threadIdx.x * int64_t{8};
@@ -103,7 +90,7 @@ __global__ void __launch_bounds__(kThreads)
     if (sizeof(Number) == 2) __syncthreads();
     if (v >= rows.stride) continue;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) x[i] = v + i < size ? slopes.of<kIsCapped>(x[i], v + i == id) : 0.0f;
+    for (int i = 0; i < 8; ++i) x[i] = v + i < size ? slopes.of(x[i], v + i == id) : 0.0f;
     store_8(to + v, x);
   }
 }
@@ -112,13 +99,14 @@ Status check_rows(const LogitRows& rows) {
   if (rows.stride % 8 != 0 || rows.stride < rows.vocab_size) {
     return "logits: expected rows that are a multiple of 8 floats apart, and no fewer than the vocabulary";
   }
+  if (rows.vocab_size < 1 || rows.vocab_size > kMaxVocabSize) return "logits: expected 1 to 327,680 logits a row";
   return rows.inverse_temperature > 0 ? nullptr : "logits: expected a temperature above 0";
 }
 
 template <class Number>
 Status launch_gradients(const LogitRows& rows, const RowScores& scores, const ScoreGradients& gradients, void* stream) {
-  const auto kernel = rows.softcap > 0 ? &logit_gradient_rows<Number, true> : &logit_gradient_rows<Number, false>;
-  return launch(kernel, dim3(static_cast<unsigned>(rows.num_rows)), dim3(kThreads), 0, stream, rows, scores, gradients);
+  return launch(&logit_gradient_rows<Number>, dim3(static_cast<unsigned>(rows.num_rows)), dim3(kRowThreads), 0, stream,
+                rows, scores, gradients);
 }
 
 }  // namespace
@@ -126,8 +114,7 @@ Status launch_gradients(const LogitRows& rows, const RowScores& scores, const Sc
 Status score_logits(const RowScores& scores, const LogitRows& rows, void* stream) {
   if (rows.num_rows == 0) return nullptr;
   if (const Status status = check_rows(rows); status != nullptr) return status;
-  const auto kernel = rows.softcap > 0 ? &score_rows<true> : &score_rows<false>;
-  return launch(kernel, dim3(static_cast<unsigned>(rows.num_rows)), dim3(kThreads), 0, stream, scores, rows);
+  return launch(&score_rows, dim3(static_cast<unsigned>(rows.num_rows)), dim3(kRowThreads), 0, stream, scores, rows);
 }
 
 Status logit_gradients(const LogitRows& rows, const RowScores& scores, const ScoreGradients& gradients, Dtype dtype,

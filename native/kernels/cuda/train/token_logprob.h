@@ -8,8 +8,9 @@
 namespace seekrl::cuda {
 
 // Of the distribution softmax(z), z = softcap(logits) inverse_temperature, as kernels/logprob.h has it; softcap(x) =
-// cap tanh(x / cap), or x where the cap is 0. Rows are `stride` floats apart, a multiple of 8 and at least V, and begin
-// at a multiple of 32 bytes; the floats behind V, if any, are never used.
+// cap tanh(x / cap), as kernels/rows.h has it, or x where the cap is 0. V: at most 327,680. Rows are `stride` floats
+// apart, a multiple of 8 and at least V, and begin at a multiple of 32 bytes; the floats behind V, if any, are never
+// used.
 struct LogitRows {
   float* logits_RV;
   const int64_t* ids_R;  // of 0 to V - 1
@@ -25,8 +26,12 @@ struct RowScores {
   float* log_sum_R;  // log sum exp(z - max)
 };
 
-// Reads 4 V bytes a row, once: each thread keeps a maximum and the sums to it, which are joined in the order of
-// threads. A block a row; a row's bits depend on that row alone. Logits of minus infinity have no share.
+// The bits of the CPU's row_stats and logprob, after its softcap, and of sampling/sampler.h: the same exponential, 16
+// sums by index mod 16 in blocks of 1,024, blocks added in f64, so that a token's log-probability is one number in
+// generation and in training. (That of f64's logarithm, rounded to f32, is the library's.) As there, logits of minus
+// infinity have no share, and a row that is not finite has NaN.
+// Reads a row twice, 8 V bytes, for the maximum and for both sums. A block of 512 threads a row, four to each 1,024
+// logits; a row's bits depend on that row alone.
 Status score_logits(const RowScores& scores, const LogitRows& rows, void* stream);
 
 struct ScoreGradients {
@@ -35,10 +40,10 @@ struct ScoreGradients {
 };
 
 // Replaces the logits, not yet capped, by their gradient; with p = softmax(z), H the entropy and t = tanh(logits /
-// cap): inverse_temperature (1 - t^2) (logprob ([v = id] - p_v) - entropy p_v (log p_v + H)), t = 0 without a cap. In
-// Dtype::kFloat it lies where the logits lay; in 16 bits each row begins where it did and is dense: rows are 2 stride
-// numbers apart. What lies between V and the stride is zero then, so that products may run over it. Moves 8 V bytes a
-// row, 6 V in 16 bits.
+// cap): inverse_temperature (1 - t^2) (logprob ([v = id] - p_v) - entropy p_v (log p_v + H)), t = 0 without a cap; the
+// bits of the CPU's row_backward. In Dtype::kFloat it lies where the logits lay; in 16 bits each row begins where it
+// did and is dense: rows are 2 stride numbers apart. What lies between V and the stride is zero then, so that products
+// may run over it. Moves 8 V bytes a row, 6 V in 16 bits.
 Status logit_gradients(const LogitRows& rows, const RowScores& scores, const ScoreGradients& gradients, Dtype dtype,
                        void* stream);
 
