@@ -4,6 +4,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/tensor.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace seekrl::train {
@@ -42,6 +44,8 @@ at::Tensor sequences(const BatchArrays& arrays, at::Device device) {
   require(arrays.sequences.size() == arrays.rows.size(), ErrorCode::kShape, "sequences: expected one index per row (",
           arrays.rows.size(), "), got ", arrays.sequences.size());
   check_ids("sequences", arrays.sequences, static_cast<int64_t>(arrays.rows.size()));
+  require(std::is_sorted(arrays.sequences.begin(), arrays.sequences.end()), ErrorCode::kRange,
+          "sequences: expected the rows of one after those of another, in ascending order");
   return ids(arrays.sequences, device);
 }
 

@@ -19,7 +19,7 @@ struct Batch {
   ops::Spans spans;
   at::Tensor rows_R;       // i64, places in T
   at::Tensor targets_R;    // i64, the token after each row
-  at::Tensor sequences_R;  // i64, the sequence a row belongs to, counted from 0; for sequence-level ratios
+  at::Tensor sequences_R;  // i64, ascending, the sequence a row belongs to; for sequence-level ratios
   at::Tensor weights_R;    // share of the row in the loss of the whole step
   at::Tensor advantages_R;
   at::Tensor old_logprob_R;        // of the policy the update started from; the current one when undefined

@@ -93,6 +93,24 @@ bool is_trained(const model::Decoder& decoder) {
 
 }  // namespace
 
+TEST("a batch has the rows of a sequence together, in ascending order") {
+  train::BatchArrays arrays;
+  arrays.tokens = {1, 2, 3, 4};
+  arrays.span_starts = {0, 4};
+  arrays.rows = {0, 1, 2};
+  arrays.targets = {2, 3, 4};
+  arrays.sequences = {0, 0, 2};
+  EXPECT(train::make_batch(arrays, 11, at::kCPU).sequences_R.size(0) == 3);
+  arrays.sequences = {0, 2, 0};
+  bool is_refused = false;
+  try {
+    train::make_batch(arrays, 11, at::kCPU);
+  } catch (const Error& error) {
+    is_refused = error.code() == ErrorCode::kRange;
+  }
+  EXPECT(is_refused);
+}
+
 TEST("a backward that was interrupted leaves nothing in the next gradient") {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
     const auto expected = gradients(dtype, false), actual = gradients(dtype, true);

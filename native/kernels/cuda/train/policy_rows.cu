@@ -106,11 +106,24 @@ __device__ __forceinline__ float sum_of_warp(float value) {
   return value;
 }
 
+// The first row of `sequence` or of one behind it: of 32 parts, a lane looks at each one's first row. A warp calls.
+__device__ __forceinline__ int64_t first_row(const PolicyRows& rows, int64_t sequence) {
+  int64_t low = 0, high = rows.num_rows;
+  while (low < high) {
+    const int64_t part = (high - low + 31) / 32, at = low + threadIdx.x % 32 * part;
+    const int num_before = __popc(__ballot_sync(~0u, at < high && rows.sequences_R[at] < sequence));
+    high = min(high, low + num_before * part);
+    if (num_before > 0) low += (num_before - 1) * part + 1;
+  }
+  return low;
+}
+
 // Lane l has rows l, l + 32, ... of the sequence: their mean log ratio takes its part of each row's slope back to each.
 __device__ __forceinline__ void add_sequence(const PolicyRows& rows, const PolicyOptions& options, int64_t sequence,
                                              double (&sums)[kNumStats]) {
-  const int64_t begin = rows.bounds_S1[sequence] + threadIdx.x % 32, end = rows.bounds_S1[sequence + 1];
-  const float count = fmaxf(static_cast<float>(end - rows.bounds_S1[sequence]), 1.0f);
+  const int64_t first = first_row(rows, sequence), end = first_row(rows, sequence + 1);
+  const int64_t begin = first + threadIdx.x % 32;
+  const float count = fmaxf(static_cast<float>(end - first), 1.0f);
   float log_ratios = 0, slopes = 0;
   for (int64_t r = begin; r < end; r += 32) log_ratios += log_ratio_of(rows, r);
   const float log_ratio = sum_of_warp(log_ratios) / count;
@@ -123,7 +136,8 @@ __global__ void __launch_bounds__(kThreads) policy_block(PolicyRows rows, Policy
   SEEKRL_SHARED(double, parts, kNumStats* kWarps);
   double sums[kNumStats] = {};
   if (options.objective == Objective::kClippedSequence) {
-    for (int64_t s = threadIdx.x / 32; s < rows.num_sequences; s += kWarps) add_sequence(rows, options, s, sums);
+    const int64_t num_sequences = rows.sequences_R[rows.num_rows - 1] + 1;
+    for (int64_t s = threadIdx.x / 32; s < num_sequences; s += kWarps) add_sequence(rows, options, s, sums);
   } else {
     for (int64_t r = threadIdx.x; r < rows.num_rows; r += kThreads) {
       const float slope = add_row(rows, options, r, log_ratio_of(rows, r), sums);
@@ -158,7 +172,8 @@ __global__ void __launch_bounds__(kThreads) value_block(ValueRows rows, float cl
 
 const char* missing(const PolicyRows& rows, const PolicyOptions& options) {
   if (options.objective != Objective::kLikelihood && rows.advantages_R == nullptr) return "policy: advantages needed";
-  if (options.objective == Objective::kClippedSequence && rows.bounds_S1 == nullptr) return "policy: bounds needed";
+  if (options.objective == Objective::kClippedSequence && rows.sequences_R == nullptr)
+    return "policy: sequences needed";
   if (options.kl != KlEstimator::kNone && rows.reference_logprob_R == nullptr) return "policy: reference needed";
   return nullptr;
 }

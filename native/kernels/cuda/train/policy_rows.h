@@ -46,16 +46,15 @@ struct PolicyRows {
   const float* old_logprob_R;        // null: the current ones
   const float* reference_logprob_R;  // null without a KL estimator
   const float* rollout_logprob_R;    // null: no gap is measured
-  // Sequence s has the rows from bounds_S1[s] to bounds_S1[s + 1] (excluded), all rows in this order; for
-  // kClippedSequence, else null.
-  const int64_t* bounds_S1;
-  int64_t num_rows, num_sequences;
+  // The sequence of each row, ascending, as train/batch.h has it; for kClippedSequence, else null.
+  const int64_t* sequences_R;
+  int64_t num_rows;
 };
 
 // loss = sum_r weight_r (objective_r + kl_coef kl_r - entropy_coef entropy_r) and its gradients. With kClippedSequence
-// the log ratio of a row is the mean of its sequence's. Log ratios count as no further from 0 than 20.
-// One block: moves at most 36 bytes a row, sums in f64 in the order of rows within threads, then of threads; a warp has
-// a sequence where sequences have ratios.
+// the log ratio of a row is the mean of those of its sequence in this micro-batch. Log ratios count as no further from
+// 0 than 20. One block: moves at most 44 bytes a row, sums in f64 in the order of rows within threads, then of threads;
+// a warp has a sequence where sequences have ratios.
 Status policy_rows(const PolicyRows& rows, const PolicyOptions& options, void* stream);
 
 struct ValueStats {
