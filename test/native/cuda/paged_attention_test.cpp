@@ -6,6 +6,7 @@
 
 #include "card.h"
 #include "kernels/cuda/attention/paged.h"
+#include "kernels/cuda/e4m3.h"
 
 using namespace seekrl;
 using namespace seekrl::cuda;
@@ -23,6 +24,7 @@ struct Case {
   int64_t window = 0;
   float softcap = 0;
   Dtype dtype = Dtype::kBf16;
+  bool is_coded = false;
 };
 
 template <class Number>
@@ -48,6 +50,21 @@ struct Data {
       for (int64_t t = 0; t < blocks_of(i) * kBlockTokens; ++t) put(i, t);
       add_tiles(i, row);
       row += c.num_positions[i];
+    }
+    if (!c.is_coded) return;
+    encode(keys, key_codes, key_scales);
+    encode(values, value_codes, value_scales);
+  }
+
+  // Replaces numbers by what codes stand for.
+  void encode(std::vector<Number>& numbers, std::vector<E4m3>& codes, std::vector<float>& scales) const {
+    for (size_t first = 0; first < numbers.size(); first += the.head_dim) {
+      const auto scale = static_cast<float>(std::ldexp(1, static_cast<int>(first % 5) - 8));
+      scales.push_back(scale);
+      for (size_t i = first; i < first + the.head_dim; ++i) {
+        codes.push_back(from_float<E4m3>(static_cast<float>(value(numbers[i]) / scale)));
+        numbers[i] = from_float<Number>(unpack_e4m3(codes.back().bits, 0) * scale);
+      }
     }
   }
 
@@ -83,10 +100,11 @@ struct Data {
     const int64_t num_rows = static_cast<int64_t>(query.size()) / (the.num_heads * the.head_dim);
     const int64_t max_keys = *std::max_element(the.num_tokens.begin(), the.num_tokens.end());
     scratch.assign(paged_attention_scratch_floats(num_rows, the.num_heads, the.head_dim, max_keys), NAN);
+    const bool is_coded = !key_codes.empty();
     return paged_attention({.out = out.data(),
                             .query = query.data(),
-                            .keys = keys.data(),
-                            .values = values.data(),
+                            .keys = is_coded ? static_cast<const void*>(key_codes.data()) : keys.data(),
+                            .values = is_coded ? static_cast<const void*>(value_codes.data()) : values.data(),
                             .tiles = tiles.data(),
                             .block_table = table.data(),
                             .scratch = scratch.data(),
@@ -101,7 +119,9 @@ struct Data {
                             .scale = 1.0f / std::sqrt(static_cast<float>(the.head_dim)),
                             .softcap = the.softcap,
                             .window = the.window,
-                            .dtype = the.dtype},
+                            .dtype = the.dtype,
+                            .key_scales = is_coded ? key_scales.data() : nullptr,
+                            .value_scales = is_coded ? value_scales.data() : nullptr},
                            nullptr);
   }
 
@@ -153,7 +173,8 @@ struct Data {
   std::vector<Number> query, keys, values, out;
   std::vector<int32_t> table;
   std::vector<AttentionTile> tiles;
-  std::vector<float> scratch;
+  std::vector<float> scratch, key_scales, value_scales;
+  std::vector<E4m3> key_codes, value_codes;
   int64_t table_stride = 0;
 };
 
@@ -202,4 +223,47 @@ TEST("a row has the same bits alone, in a batch, and in a chunk of its prompt") 
   EXPECT(alone.run() == nullptr);
   const std::vector<Bf16> a = last(batch), b = last(alone);
   for (size_t i = 0; i < a.size(); ++i) EXPECT(a[i].bits == b[i].bits);
+}
+
+TEST("e4m3's codes are the numbers of its table, and numbers become the nearest of them, even at a tie") {
+  const auto number_of = [](int code) {
+    const int exponent = code >> 3 & 15, mantissa = code & 7;
+    const double size = exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10);
+    return code < 128 ? size : -size;
+  };
+  for (int code = 0; code < 256; ++code) {
+    EXPECT(unpack_e4m3(0xa5a5a5a5u ^ (0xa5u ^ code) << code % 4 * 8, code % 4) == number_of(code));
+    if (code % 128 == 127) continue;
+    EXPECT(from_float<E4m3>(static_cast<float>(number_of(code))).bits == code);
+    if (code % 128 == 126) continue;
+    const double middle = (number_of(code) + number_of(code + 1)) / 2;
+    const auto tie = static_cast<float>(middle), outside = static_cast<float>(middle * (1 + 1e-6));
+    const auto inside = static_cast<float>(middle * (1 - 1e-6));
+    EXPECT(from_float<E4m3>(tie).bits == code + code % 2);
+    EXPECT(from_float<E4m3>(inside).bits == code && from_float<E4m3>(outside).bits == code + 1);
+  }
+  EXPECT(from_float<E4m3>(1e9f).bits == 126 && from_float<E4m3>(-INFINITY).bits == 254);
+  for (const float largest : {0.0f, 1e-9f, 0.3f, 1.0f, 447.0f, 448.0f, 449.0f, 6e4f}) {
+    const float scale = e4m3_scale(largest);
+    EXPECT(largest / scale <= 448 && (largest / scale > 223 || scale == 0x1p-15f));
+  }
+  EXPECT(std::isnan(e4m3_scale(NAN)) && std::isnan(e4m3_scale(INFINITY)));
+}
+
+TEST("attention over codes of 8 bits has the bits of attention over the numbers that they stand for") {
+  const auto check = [](auto number, const Case& c, double tolerance) {
+    using Number = decltype(number);
+    check_case<Number>(c, tolerance);
+    Data<Number> coded(c), plain(c);
+    plain.key_codes.clear();
+    EXPECT(coded.run() == nullptr && plain.run() == nullptr);
+    int64_t num_wrong = 0;
+    for (size_t i = 0; i < plain.out.size(); ++i) num_wrong += coded.out[i].bits != plain.out[i].bits ? 1 : 0;
+    EXPECT(num_wrong == 0);
+  };
+  check(Bf16{}, {7, 1, 64, {1, 257, 100}, {1, 1, 1}, 0, 0, Dtype::kBf16, true}, 4e-3);
+  check(F16{}, {4, 2, 80, {31, 130}, {1, 9}, 48, 0, Dtype::kF16, true}, 6e-4);
+  check(Bf16{}, {2, 2, 96, {64}, {20}, 0, 5, Dtype::kBf16, true}, 4e-3);
+  check(F16{}, {14, 2, 128, {275, 16}, {1, 2}, 0, 0, Dtype::kF16, true}, 6e-4);
+  check(Bf16{}, {4, 4, 256, {33, 100}, {1, 2}, 0, 0, Dtype::kBf16, true}, 4e-3);
 }

@@ -1,4 +1,4 @@
-// Chooses the kernel by number and head width.
+// Chooses the kernel by number, head width and what the cache holds.
 #include "kernels/cuda/attention/paged.cuh"
 #include "kernels/cuda/launch.h"
 
@@ -8,15 +8,21 @@ namespace {
 
 int64_t num_splits(int64_t max_keys) { return (max_keys + kSplitTokens - 1) / kSplitTokens; }
 
-template <class Number, int C>
+template <class Number, int C, class Cache>
 Status attend(const PagedAttention& call, void* stream) {
   const auto splits = static_cast<unsigned>(num_splits(call.max_keys));
   const dim3 grid(splits, static_cast<unsigned>(call.num_kv_heads), static_cast<unsigned>(call.num_tiles));
   const Status status =
-      launch(&attend_split<Number, C>, grid, dim3(kWarps<C> * 32), paged_shared_bytes<C>(), stream, call);
+      launch(&attend_split<Number, C, Cache>, grid, dim3(kWarps<C> * 32), paged_shared_bytes<Cache, C>(), stream, call);
   if (status != nullptr) return status;
   const auto num_blocks = static_cast<unsigned>((call.num_rows * call.num_heads + 3) / 4);
   return launch(&join_splits<Number, C>, dim3(num_blocks), dim3(128), 0, stream, call, static_cast<int>(splits));
+}
+
+template <class Number, int C>
+Status attend(const PagedAttention& call, void* stream) {
+  if (call.key_scales != nullptr) return attend<Number, C, CodedCache<Number, C>>(call, stream);
+  return attend<Number, C, PlainCache<Number, C>>(call, stream);
 }
 
 template <class Number>

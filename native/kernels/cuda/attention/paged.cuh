@@ -1,28 +1,21 @@
 // One block of threads: a tile of rows, a key head, a split of the keys. Each byte of the cache is read once a tile.
 #pragma once
 
+#include "kernels/cuda/attention/cached.cuh"
 #include "kernels/cuda/attention/paged.h"
 #include "kernels/cuda/attention/tile.h"
 
 namespace seekrl::cuda {
 
-constexpr int kKeyTile = 16, kStages = 2;
 // Wide heads leave shared memory for two.
 template <int C>
 constexpr int kWarps = C > 128 ? 2 : 4;
-template <int C>
+template <class Cache, int C>
 constexpr int paged_shared_bytes() {
-  const int tiles = kWarps<C> * kStages * 2 * kKeyTile * kRowStride<C> * 2 + kTileRows * kRowStride<C> * 2;
+  const int tiles = kWarps<C> * static_cast<int>(sizeof(Cache)) + kTileRows * kRowStride<C> * 2;
   const int sums = kWarps<C> * kTileRows * (C + 2) * 4;
   return tiles > sums ? tiles : sums;
 }
-
-// The keys and values of one tile of tokens, fetched by a warp.
-template <int C>
-struct KeyTile {
-  uint16_t keys[kKeyTile * kRowStride<C>];
-  uint16_t values[kKeyTile * kRowStride<C>];
-};
 
 // Which tokens a row of the tile attends over: [first, last).
 struct Reach {
@@ -34,22 +27,6 @@ __device__ __forceinline__ Reach reach_of(const PagedAttention& call, const Atte
   const int last = tile.num_keys + position;
   const int first = call.window > 0 && last > call.window ? last - static_cast<int>(call.window) : 0;
   return {first, last};
-}
-
-template <int C>
-__device__ __forceinline__ void fetch(const PagedAttention& call, const AttentionTile& tile, KeyTile<C>& to, int token,
-                                      int head) {
-  const auto block_tokens = static_cast<int>(call.block_tokens);
-  const int block = call.block_table[tile.sequence * call.table_stride + token / block_tokens];
-  const int64_t from = ((block * call.num_kv_heads + head) * int64_t{block_tokens} + token % block_tokens) * C;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-  for (int i = 0; i < C / 16; ++i) {
-    const int chunk = i * 32 + lane, row = chunk / (C / 8), column = chunk % (C / 8) * 8;
-    const int64_t at = from + row * C + column;
-    copy_async_16(to.keys + row * kRowStride<C> + column, static_cast<const uint16_t*>(call.keys) + at);
-    copy_async_16(to.values + row * kRowStride<C> + column, static_cast<const uint16_t*>(call.values) + at);
-  }
 }
 
 template <class Number, int C>
@@ -115,14 +92,14 @@ __device__ __forceinline__ void join_warps(const PagedAttention& call, const Att
   }
 }
 
-template <class Number, int C>
+template <class Number, int C, class Cache>
 __global__ void __launch_bounds__(kWarps<C> * 32) attend_split(PagedAttention call) {
   SEEKRL_DYNAMIC_SHARED(unsigned char, shared);
   const AttentionTile tile = call.tiles[blockIdx.z];
   const int head = static_cast<int>(blockIdx.y), group = static_cast<int>(call.num_heads / call.num_kv_heads);
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  auto* const tiles = reinterpret_cast<KeyTile<C>*>(shared) + warp * kStages;
-  auto* const queries = reinterpret_cast<uint16_t*>(reinterpret_cast<KeyTile<C>*>(shared) + kWarps<C> * kStages);
+  Cache& cache = reinterpret_cast<Cache*>(shared)[warp];
+  auto* const queries = reinterpret_cast<uint16_t*>(reinterpret_cast<Cache*>(shared) + kWarps<C>);
   // Rows past the tile's are zero, and reach no token.
   for (int i = static_cast<int>(threadIdx.x); i < kTileRows * (C / 8); i += kWarps<C> * 32) {
     const int row = i / (C / 8), column = i % (C / 8) * 8;
@@ -144,7 +121,7 @@ __global__ void __launch_bounds__(kWarps<C> * 32) attend_split(PagedAttention ca
   int next = 0;
   while (token_of(next) + kKeyTile <= first.first) ++next;
   const auto fetch_next = [&](int n) {
-    if (token_of(n) < end) fetch<C>(call, tile, tiles[n % kStages], token_of(n), head);
+    if (token_of(n) < end) fetch<C>(call, cache.tiles[n % 2], place_of(call, tile, token_of(n), head));
     copy_async_commit();
   };
   RowSums<C> state;
@@ -153,7 +130,7 @@ __global__ void __launch_bounds__(kWarps<C> * 32) attend_split(PagedAttention ca
     fetch_next(n + 1);
     copy_async_wait<1>();
     __syncwarp();
-    add_tile<Number, C>(state, call, reach, queries, tiles[n % kStages], token_of(n));
+    add_tile<Number, C>(state, call, reach, queries, cache.ready(n % 2), token_of(n));
     __syncwarp();
   }
   copy_async_wait<0>();

@@ -46,11 +46,20 @@ struct PagedAttention {
   float softcap;     // a score s becomes softcap tanh(s / softcap); 0: s stays
   int64_t window;    // a row attends over its last `window` keys; 0: over all
   Dtype dtype;       // kBf16 or kF16
+  // Null: keys and values are in dtype. Else they are codes of 8 bits, e4m3, each head of each token times its scale, a
+  // power of two: [blocks, num_kv_heads, block_tokens].
+  const float* key_scales = nullptr;
+  const float* value_scales = nullptr;
 };
 
 // Reads each key and value of a tile's sequence once: num_keys * 2 * C * 2 bytes a tile and key head.
 // s_j = scale q . k_j capped, f32 sums of products of 16-bit numbers; p_j = exp(s_j - m) rounded to 16 bits for the
 // product with values, not for their sum l; out = (sum of p_j v_j) / l.
+//
+// Of codes, num_keys * 2 * (C + 4) bytes are read, and the result has the bits of that over the numbers that they stand
+// for. A scale of its own for each token and head needs no calibration, and what is stored of a token depends on it
+// alone; powers of two leave codes times scales exact in 16 bits, which the tensor cores of every card multiply.
+// Training rounds no keys and values: log-probabilities that are generated over codes are not the trained model's.
 Status paged_attention(const PagedAttention& call, void* stream);
 
 int64_t paged_attention_scratch_floats(int64_t num_rows, int64_t num_heads, int64_t head_dim, int64_t max_keys);
