@@ -35,8 +35,8 @@ export {
   type ModelOptions,
   type SaveOptions,
 } from "./model/model.ts";
+export type { StoredDtype } from "./model/model-folder.ts";
 export type { Policy } from "./model/policy.ts";
-export type { StoredDtype } from "./model/save.ts";
 export type { QuantisedWeights } from "./model/weights-form.ts";
 export { Chat, type ChatOptions, type ChatRequest } from "./remote/chat.ts";
 export {

@@ -28,7 +28,7 @@ import { readSafetensorsHeader, safetensorsHeader } from "./safetensors.ts";
 
 /** The size of an adapter, and what it is put on. */
 export interface LoraOptions {
-  /** Width of what is trained of each projection. @default 16 */
+  /** Width of what is trained of each projection; at most that of the widest one. @default 16 */
   readonly rank?: number | undefined;
   /** What is added counts `alpha / rank`. @default 2 * rank */
   readonly alpha?: number | undefined;
@@ -101,8 +101,8 @@ export class Adapter {
    * @param model - what it is put on
    * @param options - see {@link LoraOptions}
    * @returns the adapter, to be closed; the same seed gives the same numbers
-   * @throws ERR_ARGUMENT for an unknown key or a target that the model has not; ERR_RANGE for a number that cannot be one;
-   *   ERR_STATE when the model is closed
+   * @throws ERR_ARGUMENT for an unknown key or a target that the model has not; ERR_RANGE for a number that cannot be one
+   *   and a rank above the widest projection; ERR_STATE when the model is closed
    */
   static async create(model: Model, options: LoraOptions = {}): Promise<Adapter> {
     checkOptions("Adapter.create", options, loraKinds);
@@ -119,7 +119,8 @@ export class Adapter {
    * @param folder - holds adapter_config.json and adapter_model.safetensors
    * @returns the adapter, to be closed
    * @throws ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed, belongs to another model, or asks for
-   *   something other than plain LoRA, which is named; ERR_ARGUMENT for a target that the model has not
+   *   something other than plain LoRA, which is named; ERR_ARGUMENT for a target that the model has not; ERR_RANGE when a
+   *   number is not finite, and for a rank above the widest projection
    */
   static async load(model: Model, folder: string): Promise<Adapter> {
     checkArgument("Adapter.load: folder", folder, "string");
@@ -205,7 +206,8 @@ export class Adapter {
    * Replaces the numbers by those of a folder, in place: sequences that use the adapter go on with them.
    *
    * @param folder - an adapter of the same shape
-   * @throws ERR_IO when a file cannot be read; ERR_FORMAT when the shape is another one; ERR_STATE once closed
+   * @throws ERR_IO when a file cannot be read; ERR_FORMAT when the shape is another one; ERR_RANGE when a number is not
+   *   finite; ERR_STATE once closed. What is refused changes nothing
    */
   async read(folder: string): Promise<void> {
     const path = join(folder, adapterFile);

@@ -11,6 +11,15 @@ import { readSafetensorsHeader } from "./safetensors.ts";
 
 /** The name of a folder's only weights file. */
 export const weightsFile = "model.safetensors";
+/** The stored form of weights. */
+export type StoredDtype = "float32" | "bfloat16" | "float16";
+
+const storedForms: ReadonlyMap<string, StoredDtype> = new Map([
+  ["F32", "float32"],
+  ["BF16", "bfloat16"],
+  ["F16", "float16"],
+]);
+
 /** The list of shards, where there are several. */
 export const indexFile = `${weightsFile}.index.json`;
 
@@ -72,6 +81,21 @@ export async function findWeights(folder: string): Promise<NativeStoredTensor[]>
   if (existsSync(single)) return readSafetensorsHeader(single);
   if (existsSync(join(folder, indexFile))) return readShards(folder);
   throw new SeekError("ERR_IO", `${folder}: holds neither ${weightsFile} nor ${indexFile}`);
+}
+
+/**
+ * The form in which a model's weights are stored.
+ *
+ * @param stored what {@link findWeights} or {@link readModel} found
+ * @returns undefined where weights have several forms, or blocks of codes
+ * @example
+ * const dtype = storedDtypeOf(await findWeights("models/qwen2.5-0.5b"));
+ */
+export function storedDtypeOf(stored: readonly NativeStoredTensor[]): StoredDtype | undefined {
+  const weights = stored.filter(({ name }) => /\.(weight|bias)$/.test(name));
+  const forms = new Set(weights.map(({ dtype }) => dtype));
+  const [form] = forms;
+  return forms.size === 1 ? storedForms.get(form ?? "") : undefined;
 }
 
 /** A configuration, where it stands, and the stored tensors. */

@@ -10,8 +10,8 @@ import { configFileOf } from "./config/config-file.ts";
 import { checkContext, longestContext } from "./config/context.ts";
 import { parseConfig } from "./config/parse-config.ts";
 import { joinFused, splitFused } from "./fused.ts";
-import { readModel } from "./model-folder.ts";
-import { type StoredDtype, saveModel } from "./save.ts";
+import { readModel, type StoredDtype } from "./model-folder.ts";
+import { saveModel } from "./save.ts";
 import { chosenForm, type QuantisedWeights, quantisedForms, splitConfig } from "./weights-form.ts";
 
 /** Where weights live and in which form. */
@@ -114,7 +114,8 @@ export class Model {
    * @param options dtype, form of the weights, device, longest sequence. Weights stored in f16 are widened exactly, or rounded where `dtype` says
    *   `bfloat16`
    * @returns the model
-   * @throws ERR_ARGUMENT for an unknown key or a value of another type; ERR_RANGE for a context beyond the model's; ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed, names something unsupported, or does
+   * @throws ERR_ARGUMENT for an unknown key or a value of another type; ERR_RANGE for a context beyond the model's and for weights that are not
+   *   finite in `dtype`; ERR_IO when a file cannot be read; ERR_FORMAT when one is malformed, names something unsupported, or does
    *   not hold exactly the tensors of config.json; ERR_DEVICE when the device is not there
    */
   static async load(folder: string, options: LoadOptions = {}): Promise<Model> {
@@ -191,7 +192,8 @@ export class Model {
    *
    * @param ids token ids
    * @returns as many numbers as ids; null for the first, which follows nothing
-   * @throws ERR_RANGE for an id outside the vocabulary, and for more ids than `contextTokens`; ERR_STATE once closed
+   * @throws ERR_RANGE for an id outside the vocabulary, for more ids than `contextTokens`, and where a result is not
+   *   finite; ERR_STATE once closed
    */
   async scoreLogprobs(ids: Int32Array): Promise<(number | null)[]> {
     checkContext(this.config, ids.length, "ids");

@@ -5,11 +5,8 @@ import type { NativeModel } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import type { StoredEntry } from "./fused.ts";
-import { indexFile, weightsFile } from "./model-folder.ts";
+import { indexFile, type StoredDtype, weightsFile } from "./model-folder.ts";
 import { safetensorsHeader, storedBytes } from "./safetensors.ts";
-
-/** The stored form of weights. */
-export type StoredDtype = "float32" | "bfloat16" | "float16";
 
 const spelling = { float32: "F32", bfloat16: "BF16", float16: "F16" } as const;
 

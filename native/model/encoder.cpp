@@ -47,7 +47,7 @@ class Reader {
   Affine norm(const std::string& name, int64_t d) { return {add(name + ".weight", {d}), add(name + ".bias", {d})}; }
   // Tensors are then the caller's alone.
   void read() {
-    read_tensors(wanted_, stored_);
+    read_tensors(wanted_, stored_, true);
     wanted_.clear();
   }
 

@@ -8,6 +8,7 @@
 #include <ATen/ops/tensor.h>
 
 #include "base/error.h"
+#include "model/stored/finite.h"
 #include "ops/token_logprob.h"
 
 namespace seekrl::model {
@@ -25,8 +26,13 @@ at::Tensor score_logprobs(const Policy& policy, const std::vector<int64_t>& ids)
   const at::Tensor positions_T = at::arange(count - 1, ids_T.options());
   SpanAttention attention({{0, count - 1}, {}}, decoder.dtype());
   const at::Tensor hidden_TD = decoder.forward(ids_T.slice(0, 0, count - 1), positions_T, attention, {}, policy.rows());
-  return ops::token_logprob(hidden_TD, decoder.head_VD(), ids_T.slice(0, 1), 1.0, decoder.config().logit_softcap)
-      .logprob_R;
+  const at::Tensor logprob_R =
+      ops::token_logprob(hidden_TD, decoder.head_VD(), ids_T.slice(0, 1), 1.0, decoder.config().logit_softcap)
+          .logprob_R.to(at::kCPU);
+  const int64_t place = first_not_finite(logprob_R, at::kFloat);
+  require(place < 0, ErrorCode::kRange, "score: expected finite log-probabilities, got ",
+          place < 0 ? 0.0 : logprob_R[place].item<double>(), " for id ", place + 1);
+  return logprob_R;
 }
 
 }  // namespace seekrl::model

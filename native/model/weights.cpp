@@ -7,7 +7,6 @@
 #include <ATen/ops/empty_like.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <unordered_map>
@@ -17,51 +16,14 @@
 #include "base/mapped_file.h"
 #include "base/new_file.h"
 #include "model/gguf/stored_rows.h"
+#include "model/stored/finite.h"
+#include "model/stored/stored_numbers.h"
 
 namespace seekrl::model {
 
 namespace {
 
 using FilesByPath = std::map<std::string, MappedFile>;
-
-at::ScalarType scalar_type(const std::string& dtype, const std::string& name) {
-  if (dtype == "F32") return at::kFloat;
-  if (dtype == "F16") return at::kHalf;
-  if (dtype == "BF16") return at::kBFloat16;
-  if (dtype == "U8") return at::kByte;
-  if (dtype == "I16") return at::kShort;
-  fail(ErrorCode::kFormat, name, ": dtype: expected F32, F16, BF16, U8 or I16, got ", dtype);
-}
-
-// The type that is stored, of a tensor whose bytes are all there and may be copied to `value`.
-at::ScalarType check_stored(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value) {
-  const at::ScalarType dtype = scalar_type(stored.dtype, stored.name);
-  const bool is_number = at::isFloatingType(dtype) && at::isFloatingType(value.scalar_type());
-  require(is_number || dtype == value.scalar_type(), ErrorCode::kFormat, stored.path, ": ", stored.name,
-          ": expected numbers of ", value.scalar_type(), ", got ", stored.dtype);
-  const size_t num_bytes = static_cast<size_t>(value.numel()) * at::elementSize(dtype);
-  require(stored.offset <= file.size() && num_bytes <= file.size() - stored.offset, ErrorCode::kFormat, stored.path,
-          ": ", stored.name, " ends beyond the file's ", file.size(), " bytes");
-  return dtype;
-}
-
-void copy_from(const StoredTensor& stored, const MappedFile& file, at::Tensor& value) {
-  if (needs_rows(stored)) return copy_rows(stored, file, value);
-  // The bytes may lie at any address, so they are first copied to where their type may be read.
-  const at::ScalarType dtype = check_stored(stored, file, value);
-  const size_t element = at::elementSize(dtype);
-  // In pieces, the file's memory given back on the way, so that a tensor is there once.
-  constexpr int64_t kPiece = int64_t{1} << 20;
-  const at::Tensor flat = value.view({-1}), source = at::empty({std::min(kPiece, value.numel())}, dtype);
-  for (int64_t first = 0; first < value.numel(); first += kPiece) {
-    const int64_t count = std::min(kPiece, value.numel() - first);
-    const size_t offset = stored.offset + static_cast<size_t>(first) * element,
-                 size = static_cast<size_t>(count) * element;
-    std::memcpy(source.mutable_data_ptr(), file.data() + offset, size);
-    flat.narrow(0, first, count).copy_(source.narrow(0, 0, count));
-    file.release(offset, size);
-  }
-}
 
 // What Hugging Face ignores as well: buffers of old releases, and the head's copy in a tied model.
 bool is_ignored(const std::string& name, const DecoderConfig& config) {
@@ -88,29 +50,12 @@ void check_tied_head(const Decoder& decoder, const std::vector<StoredTensor>& st
   const Parameter& embedding = decoder.parameters().front();
   const StoredTensor& head = find_tensor(tensors, "lm_head.weight", embedding.value.sizes());
   at::Tensor value = at::empty_like(embedding.value, at::device(at::kCPU));
-  copy_from(head, MappedFile(head.path), value);
+  const MappedFile file(head.path);
+  check_place(head, file, value);
+  copy_numbers(head, file, value);
   require(value.equal(embedding.value.to(at::kCPU)), ErrorCode::kFormat, head.path,
           ": lm_head.weight differs from model.embed_tokens.weight, but config.json ties them; set "
           "tie_word_embeddings to false");
-}
-
-template <class Bits>
-bool all_finite(const void* data, size_t num_bytes, Bits exponent) {
-  const auto* values = static_cast<const Bits*>(data);
-  const size_t count = num_bytes / sizeof(Bits);
-  size_t num_wrong = 0;
-  for (size_t i = 0; i < count; ++i) num_wrong += (values[i] & exponent) == exponent ? 1 : 0;
-  return num_wrong == 0;
-}
-
-// Numbers whose exponent is all ones are infinite or none at all.
-void check_finite(const at::Tensor& value, const std::string& path, const std::string& name) {
-  const void* data = value.const_data_ptr();
-  const at::ScalarType dtype = value.scalar_type();
-  const bool is_finite = dtype == at::kFloat
-                             ? all_finite<uint32_t>(data, value.nbytes(), 0x7f800000)
-                             : all_finite<uint16_t>(data, value.nbytes(), dtype == at::kHalf ? 0x7c00 : 0x7f80);
-  require(is_finite, ErrorCode::kRange, path, ": ", name, ": expected finite numbers; nothing was written");
 }
 
 void quantise_stored(ops::QuantWeight& weight, const StoredTensor& stored) {
@@ -120,25 +65,22 @@ void quantise_stored(ops::QuantWeight& weight, const StoredTensor& stored) {
                 [&](float* rows, int64_t first, int64_t count) { stored_rows.read(first, count, rows); });
 }
 
-void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, const IsIgnored& is_ignored) {
+// Tensors that are fresh are nobody's yet: they are left half filled when one is refused, others as they were.
+void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, const IsIgnored& is_ignored,
+          bool is_fresh) {
   at::NoGradGuard no_grad;
   const TensorsByName found = by_name(stored);
   check_names(tensors, found, is_ignored);
   FilesByPath files;
-  // All are looked at before any is copied: a folder that is refused changes nothing.
   for (const Parameter& parameter : tensors) {
     const StoredTensor& tensor = find_tensor(found, parameter.name, parameter.value.sizes());
     const MappedFile& file = files.try_emplace(tensor.path, tensor.path).first->second;
-    if (needs_rows(tensor)) {
-      StoredRows(tensor, file);
-    } else {
-      check_stored(tensor, file, parameter.value);
-    }
+    check_place(tensor, file, parameter.value);
+    if (!is_fresh) check_numbers(tensor, file, parameter.value);
   }
   for (const Parameter& parameter : tensors) {
     const StoredTensor& tensor = *found.at(parameter.name);
-    at::Tensor value = parameter.value;
-    copy_from(tensor, files.at(tensor.path), value);
+    copy_numbers(tensor, files.at(tensor.path), parameter.value);
   }
 }
 
@@ -146,8 +88,48 @@ void write_tensor(NewFile& file, const Parameter& tensor, const std::string& pat
   const bool is_number = at::isFloatingType(tensor.value.scalar_type());
   const at::ScalarType written = is_number ? scalar_type(dtype, tensor.name) : tensor.value.scalar_type();
   const at::Tensor value = tensor.value.to(at::kCPU, written).contiguous();
-  if (is_number) check_finite(value, path, tensor.name);
+  require(!is_number || first_not_finite(value, written) < 0, ErrorCode::kRange, path, ": ", tensor.name,
+          ": expected finite numbers; nothing was written");
   file.write(value.const_data_ptr(), value.nbytes());
+}
+
+// What is quantised while it is read, and from where.
+using QuantisedFrom = std::vector<std::pair<ops::QuantWeight, const StoredTensor*>>;
+
+void check_quantised(const QuantisedFrom& plain) {
+  for (const auto& [weight, from] : plain) {
+    const MappedFile file(from->path);
+    const at::Tensor value = at::empty({weight.n(), weight.k()}, at::device(at::kMeta).dtype(at::kFloat));
+    check_place(*from, file, value);
+    check_numbers(*from, file, value);
+  }
+}
+
+void read_into(Decoder& decoder, const std::vector<StoredTensor>& stored, bool is_fresh) {
+  const TensorsByName found = by_name(stored);
+  std::vector<Parameter> tensors = decoder.parameters();
+  QuantisedFrom plain;
+  for (const QuantParameter& parameter : decoder.quantised()) {
+    if (found.count(parameter.name + ".codes") > 0) {
+      for (Parameter& part : stored_parts(parameter)) tensors.push_back(std::move(part));
+      continue;
+    }
+    const bool is_tied = parameter.name == "lm_head.weight" && decoder.config().tie_embeddings;
+    const std::vector<int64_t> shape = {parameter.value.n(), parameter.value.k()};
+    const std::string& name = is_tied ? decoder.parameters().front().name : parameter.name;
+    plain.emplace_back(parameter.value, &find_tensor(found, name, shape));
+  }
+  const auto is_quantised = [&](const std::string& name) {
+    return std::any_of(plain.begin(), plain.end(), [&](const auto& each) { return each.second->name == name; });
+  };
+  const auto is_left_out = [&](const std::string& name) {
+    return is_ignored(name, decoder.config()) || is_quantised(name);
+  };
+  if (!is_fresh) check_quantised(plain);
+  fill(tensors, stored, is_left_out, is_fresh);
+  for (auto& [weight, from] : plain) quantise_stored(weight, *from);
+  check_tied_head(decoder, stored);
+  decoder.weights_changed();
 }
 
 }  // namespace
@@ -177,7 +159,7 @@ std::shared_ptr<Decoder> load(const DecoderConfig& config, at::ScalarType dtype,
                                            [&](const std::string& name, at::IntArrayRef shape) {
                                              if (found.count(name + ".codes") == 0) find_tensor(found, name, shape);
                                            });
-  read_weights(*decoder, stored);
+  read_into(*decoder, stored, true);
   return decoder;
 }
 
@@ -187,32 +169,10 @@ std::vector<Parameter> stored_parts(const QuantParameter& parameter) {
   return parts;
 }
 
-void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored) {
-  const TensorsByName found = by_name(stored);
-  std::vector<Parameter> tensors = decoder.parameters();
-  std::vector<std::pair<ops::QuantWeight, const StoredTensor*>> plain;
-  for (const QuantParameter& parameter : decoder.quantised()) {
-    if (found.count(parameter.name + ".codes") > 0) {
-      for (Parameter& part : stored_parts(parameter)) tensors.push_back(std::move(part));
-      continue;
-    }
-    const bool is_tied = parameter.name == "lm_head.weight" && decoder.config().tie_embeddings;
-    const std::vector<int64_t> shape = {parameter.value.n(), parameter.value.k()};
-    const std::string& name = is_tied ? decoder.parameters().front().name : parameter.name;
-    plain.emplace_back(parameter.value, &find_tensor(found, name, shape));
-  }
-  const auto is_quantised = [&](const std::string& name) {
-    return std::any_of(plain.begin(), plain.end(), [&](const auto& each) { return each.second->name == name; });
-  };
-  fill(tensors, stored,
-       [&](const std::string& name) { return is_ignored(name, decoder.config()) || is_quantised(name); });
-  for (auto& [weight, from] : plain) quantise_stored(weight, *from);
-  check_tied_head(decoder, stored);
-  decoder.weights_changed();
-}
+void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored) { read_into(decoder, stored, false); }
 
-void read_tensors(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored) {
-  fill(tensors, stored, [](const std::string&) { return false; });
+void read_tensors(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, bool is_fresh) {
+  fill(tensors, stored, [](const std::string&) { return false; }, is_fresh);
 }
 
 void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,

@@ -41,7 +41,8 @@ std::vector<Parameter> stored_parts(const QuantParameter& parameter);
 
 // Fills every parameter from the tensor of its name, converted to the decoder's dtype. Each parameter must be there in
 // its shape, and nothing else may be (ERR_FORMAT), save what older programs wrote too: rotary frequencies, and the head
-// of a tied model where it equals the embeddings.
+// of a tied model where it equals the embeddings. All numbers must be finite in the decoder's dtype (ERR_RANGE). What
+// is refused changes nothing.
 void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored);
 
 // Writes `header`, then the named parameters in order as `dtype` (F32, BF16 or F16), parts of quantised weights as
@@ -50,8 +51,10 @@ void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored);
 void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,
                    const std::vector<std::string>& names, const std::string& dtype);
 
-// The same for any named tensors, such as an optimiser's moments: all must be there, and nothing else may be.
-void read_tensors(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored);
+// The same for any named tensors, such as an optimiser's moments: all must be there, and nothing else may be; read
+// ones must be finite. Tensors that are not fresh stay as they are when one is refused.
+void read_tensors(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored,
+                  bool is_fresh = false);
 void write_tensors(const std::vector<Parameter>& tensors, const std::string& path, const std::string& header,
                    const std::string& dtype);
 

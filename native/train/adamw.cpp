@@ -78,16 +78,30 @@ void AdamW::backward(const at::Tensor& loss) {
 
 void AdamW::zero_gradients() { gradient_arena_.zero_(); }
 
+// What is thrown here leaves nothing to be summed on.
+void AdamW::check_gradients(double norm, double divisor) {
+  // A quarter of what f32 holds when squared: a root is rounded before it is squared again.
+  constexpr double kMost = 0x1p63;
+  try {
+    require(std::isfinite(norm), ErrorCode::kRange, "gradient norm: expected a finite number, got ", norm);
+    // No gradient is above the norm; only where that does not settle it are they looked at.
+    if (norm / divisor < kMost) return;
+    const double largest = gradient_arena_.abs().max().item<double>() / divisor;
+    require(largest < kMost, ErrorCode::kRange, "gradient: expected less than ", kMost,
+            ", whose square float32 holds, got ", largest, "; set maxGradNorm");
+  } catch (...) {
+    zero_gradients();
+    throw;
+  }
+}
+
 double AdamW::step(double learning_rate) {
   at::NoGradGuard no_grad;
   const double norm = ops::norm(gradient_arena_);
-  if (!std::isfinite(norm)) {
-    zero_gradients();
-    fail(ErrorCode::kRange, "gradient norm: expected a finite number, got ", norm);
-  }
   const bool is_clipped = options_.max_grad_norm > 0.0 && norm > options_.max_grad_norm;
-  ops::AdamWRates rates{learning_rate, options_.beta1, options_.beta2, options_.epsilon, ++num_steps_};
-  if (is_clipped) rates.gradient_divisor = norm / options_.max_grad_norm;
+  const double divisor = is_clipped ? norm / options_.max_grad_norm : 1.0;
+  check_gradients(norm, divisor);
+  ops::AdamWRates rates{learning_rate, options_.beta1, options_.beta2, options_.epsilon, ++num_steps_, divisor};
   ops::adamw(trained_, rates);
   return norm;
 }

@@ -40,7 +40,8 @@ class AdamW {
   void backward(const at::Tensor& loss);
 
   // One update with the gradients summed since the last; zeroes them. Returns their global norm before clipping.
-  // A norm that is not finite throws ERR_RANGE and changes nothing but the gradients, which are zeroed.
+  // A norm that is not finite, or a gradient (after clipping) whose square f32 does not hold, throws ERR_RANGE and
+  // changes nothing but the gradients, which are zeroed.
   double step(double learning_rate);
 
   void zero_gradients();
@@ -56,6 +57,7 @@ class AdamW {
  private:
   ops::TrainedParameter make_trained(const model::Parameter& parameter) const;
   void attach_gradients();
+  void check_gradients(double norm, double divisor);
 
   std::vector<model::Parameter> parameters_;
   AdamWOptions options_;

@@ -11,7 +11,9 @@ import { nativeSampling } from "../../lib/engine/sampling-options.ts";
 import { Model } from "../../lib/model/model.ts";
 import { prompt } from "./models.ts";
 
+/** Its embeddings are multiplied by the root of 32. */
 const shape = {
+  architecture: "Gemma2ForCausalLM" as const,
   vocabSize: 97,
   hiddenSize: 32,
   intermediateSize: 64,
@@ -36,7 +38,7 @@ async function continuations(engine: Engine, during: () => Promise<void>): Promi
   return found;
 }
 
-/** The model with NaN as the embedding of one id. */
+/** The model in which one id's embedding, finite as it is stored, is infinite once it is scaled. */
 async function withBrokenId(whole: Model, id: number): Promise<Model> {
   const folder = await mkdtemp(join(tmpdir(), "seekrl-broken-"));
   try {
@@ -47,7 +49,7 @@ async function withBrokenId(whole: Model, id: number): Promise<Model> {
     const header = JSON.parse(bytes.toString("utf8", 8, 8 + headerBytes));
     const start = 8 + headerBytes + header["model.embed_tokens.weight"].data_offsets[0];
     for (let i = 0; i < shape.hiddenSize; i++)
-      bytes.writeFloatLE(Number.NaN, start + 4 * (id * shape.hiddenSize + i));
+      bytes.writeFloatLE(3e38, start + 4 * (id * shape.hiddenSize + i));
     await writeFile(file, bytes);
     return await Model.load(folder);
   } finally {

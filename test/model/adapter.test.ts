@@ -184,6 +184,14 @@ test("options that cannot be, and adapters of other models, are refused", async 
   await using model = await goldenModel("qwen2");
   await using small = await tinyModel();
   await assert.rejects(Adapter.create(model, { rank: 0 }), { code: "ERR_RANGE" });
+  // 24 outputs of the widest projection.
+  const wide = {
+    code: "ERR_RANGE",
+    message: "adapter: rank: expected at most 24, the width of the widest projection, got 25",
+  };
+  await assert.rejects(Adapter.create(small, { rank: 25 }), wide);
+  await assert.rejects(Adapter.create(small, { rank: 17, targets: ["q_proj"] }), { code: "ERR_RANGE" });
+  (await Adapter.create(small, { rank: 24 })).close();
   await assert.rejects(Adapter.create(model, { targets: "all" as "all-linear" }), { code: "ERR_ARGUMENT" });
   await assert.rejects(Adapter.create(model, { targets: ["embed_tokens"] }), { code: "ERR_ARGUMENT" });
   await assert.rejects(Adapter.create(model, { r: 4 } as object), { code: "ERR_ARGUMENT", message: /"r"/ });

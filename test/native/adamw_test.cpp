@@ -12,6 +12,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/random.h"
@@ -118,6 +119,29 @@ TEST("AdamW has the same bits on every instruction set, in every form") {
       const auto expected = trained(form, has_8_bits);
       with_each_isa([&] { EXPECT(same(trained(form, has_8_bits), expected)); });
     }
+  }
+}
+
+TEST("8-bit moments that are not finite have the same codes on every instruction set") {
+  // A gradient whose square is infinite, and scales as a damaged file may have them.
+  const auto broken = [](float scale) {
+    ops::TrainedParameter made = parameter(Form::kF32, true);
+    made.first.scales.fill_(scale);
+    for (int step = 1; step <= 3; ++step) {
+      made.gradient = gradient(step);
+      made.gradient.narrow(0, 10, 200).fill_(1e30);
+      ops::adamw({made}, rates(step));
+    }
+    return std::vector{made.first.values, made.first.scales.view(at::kInt), made.second.values,
+                       made.second.scales.view(at::kInt)};
+  };
+  for (const float scale : {0.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    kernels::set_isa(kernels::Isa::kPlain);
+    const auto expected = broken(scale);
+    with_each_isa([&] {
+      const auto actual = broken(scale);
+      for (size_t i = 0; i < actual.size(); ++i) EXPECT(at::equal(actual[i], expected[i]));
+    });
   }
 }
 

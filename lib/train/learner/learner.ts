@@ -174,7 +174,8 @@ export abstract class Learner {
    *
    * @param path - the file
    * @param numSteps - steps taken when it was written; Adam's bias correction needs them
-   * @throws ERR_IO when the file cannot be read; ERR_FORMAT when it belongs to another model; ERR_STATE once closed
+   * @throws ERR_IO when the file cannot be read; ERR_FORMAT when it belongs to another model; ERR_RANGE when a
+   *   number is not finite; ERR_STATE once closed
    */
   async loadState(path: string, numSteps: number): Promise<void> {
     await this.handle.readState(await readSafetensorsHeader(path), numSteps);

@@ -25,16 +25,34 @@ export interface BatchSizes {
  * - attention: query, keys and values (float32 4 Q + 8 K; bfloat16 half of that), output and one sum a head, 4 Q + 4 H; with
  *   normalised queries and keys their input too, 4 Q + 4 K;
  * - the gate: both its inputs, 8 I.
+ *
+ * With experts see {@link expertBytes}.
  */
-function layerBytes({ config, dtype, hasAdapter = false }: ModelSizes): { attention: number; rest: number } {
+function layerBytes(model: ModelSizes): { attention: number; rest: number } {
+  const { config, dtype, hasAdapter = false } = model;
   const { hiddenSize: d, intermediateSize: i, numHeads: h, qkNorm } = config;
   const [q, k] = [h * config.headDim, config.numKvHeads * config.headDim];
   const isWide = dtype === "float32" || hasAdapter;
   const seen = (dtype === "float32" ? 4 : 2) * (q + 2 * k);
   const attention = 4 * d + (isWide ? 4 * d : 6 * d) + seen + (qkNorm ? 4 * (q + k) : 0);
   // The last layer has these for its rows alone.
-  const rest = 4 * d + 4 * d + (isWide ? 4 * q : 6 * q) + 4 * h + (isWide ? 12 : 10) * i;
+  const network = config.numExperts > 0 ? expertBytes(model, isWide) : 4 * d + (isWide ? 12 : 10) * i;
+  const rest = 4 * d + (isWide ? 4 * q : 6 * q) + 4 * h + network;
   return { attention, rest };
+}
+
+/**
+ * Bytes that a layer's experts keep for each token, A of the E being chosen:
+ *
+ * - the router: its x (4 D; 2 D), probabilities (4 E), and of each chosen one its weight before and after they are made
+ *   to sum to 1 (8) and the places from and to which its row is moved (24);
+ * - of each chosen expert what the network of a layer keeps, gate and up reading rows that are gathered for it (4 D in
+ *   float32, 2 D each in bfloat16), and its result, 4 D.
+ */
+function expertBytes({ config }: ModelSizes, isWide: boolean): number {
+  const { hiddenSize: d, intermediateSize: i, numExperts, numChosenExperts } = config;
+  const chosen = 4 * d + (isWide ? 12 : 10) * i + 4 * d + 32;
+  return (isWide ? 4 : 2) * d + 4 * numExperts + numChosenExperts * chosen;
 }
 
 /**

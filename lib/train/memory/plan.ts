@@ -158,10 +158,15 @@ function headBytes({ config, weights, batch }: TrainingSizes): number {
   return Math.min(batch.rows, chunk) * config.vocabSize * each;
 }
 
-/** Gradients of the widest activations while a layer goes backward: three of I, two of D, and roundings of them. */
+/**
+ * Gradients of the widest activations while a layer goes backward: three of I, two of D, and roundings of them. Experts
+ * go one after another, each with its share of the rows; two of D are of all chosen rows at once.
+ */
 function workBytes({ config, dtype }: ModelSizes, { tokens }: BatchSizes): number {
-  const { hiddenSize: d, intermediateSize: i } = config;
-  return tokens * (12 * i + 8 * d + (dtype === "float32" ? 0 : 4 * i + 2 * d));
+  const { hiddenSize: d, intermediateSize: i, numExperts, numChosenExperts } = config;
+  const share = numExperts > 0 ? numChosenExperts / numExperts : 1;
+  const gathered = numExperts > 0 ? 8 * d * numChosenExperts : 0;
+  return tokens * (gathered + share * (12 * i + (dtype === "float32" ? 0 : 4 * i + 2 * d)) + 8 * d);
 }
 
 /**

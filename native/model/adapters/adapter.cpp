@@ -38,6 +38,13 @@ void check(const std::vector<ProjectionShape>& projections, const AdapterOptions
     });
     require(exists, ErrorCode::kArgument, "adapter: targets: the model has no projection called ", target);
   }
+  int64_t widest = 0;
+  for (const auto& [name, rows, columns] : projections) {
+    if (is_target(options.targets, name)) widest = std::max({widest, rows, columns});
+  }
+  // No product of two matrices has a rank above their outer sizes.
+  require(options.rank <= widest, ErrorCode::kRange, "adapter: rank: expected at most ", widest,
+          ", the width of the widest projection, got ", options.rank);
 }
 
 // kaiming_uniform_ with a = sqrt(5), which is torch's and PEFT's way: uniform in +-1/sqrt(K).

@@ -36,7 +36,7 @@ class Adapter {
   };
 
   // A is drawn as PEFT does, uniform in +-1/sqrt(K), by a counter-based generator; B is zero, so nothing is added yet.
-  // `projections`: the decoder's, in its order.
+  // `projections`: the decoder's, in its order. ERR_RANGE for a rank above the widest target's outputs and inputs.
   Adapter(const std::vector<ProjectionShape>& projections, AdapterOptions options, at::Device device, uint64_t seed);
 
   // Under PEFT's names, "base_model.model.<projection>.lora_A.weight" and "...lora_B.weight".

@@ -1,10 +1,5 @@
-// Rows are widened to f32, and rounded once to a value's dtype.
+// Rows are widened to f32 where they lie.
 #include "model/gguf/stored_rows.h"
-
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
-
-#include <algorithm>
 
 #include "base/error.h"
 
@@ -55,18 +50,6 @@ void StoredRows::read(int64_t first, int64_t count, float* to) const {
     format_.widen(bytes + static_cast<size_t>(place_of(row)) * row_bytes_, columns_ / format_.size, to);
   }
   file_.release(offset_ + static_cast<size_t>(first) * row_bytes_, static_cast<size_t>(count) * row_bytes_);
-}
-
-void copy_rows(const StoredTensor& stored, const MappedFile& file, at::Tensor& value) {
-  constexpr int64_t kAtOnce = 64;
-  const StoredRows rows(stored, file);
-  for (int64_t first = 0; first < rows.count(); first += kAtOnce) {
-    const int64_t count = std::min(kAtOnce, rows.count() - first);
-    const at::Tensor wide = at::empty({count, rows.columns()}, at::kFloat);
-    rows.read(first, count, wide.mutable_data_ptr<float>());
-    at::Tensor target = value.narrow(0, first, count);
-    target.copy_(wide.view(target.sizes()));
-  }
 }
 
 }  // namespace seekrl::model

@@ -2,8 +2,6 @@
 // turn.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 
 #include "base/mapped_file.h"
@@ -38,8 +36,5 @@ class StoredRows {
   const MappedFile& file_;
   size_t offset_;
 };
-
-// Copies a tensor to a value of its shape, converted to the value's dtype.
-void copy_rows(const StoredTensor& stored, const MappedFile& file, at::Tensor& value);
 
 }  // namespace seekrl::model

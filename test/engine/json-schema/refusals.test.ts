@@ -46,10 +46,41 @@ test("what a grammar cannot hold to is refused by its place and its keyword", ()
     [{ type: "string", enum: ["a", 1] }, /jsonSchema\.enum: 1 is not of the "type"/],
     [{ anyOf: [{ type: "string" }], minLength: 1 }, /"minLength" beside "anyOf"/],
     [inside({ type: "array", items: [{}] }), /properties\.x\.items: expected a schema/],
+    [
+      { type: "object", properties: { a: { $ref: "#" } }, required: ["a"] },
+      /jsonSchema: no finite value meets it/,
+    ],
+    [
+      {
+        $defs: {
+          a: { type: "array", items: { $ref: "#/$defs/b" }, minItems: 1 },
+          b: { anyOf: [{ $ref: "#/$defs/a" }] },
+        },
+        anyOf: [{ type: "null" }, inside({ $ref: "#/$defs/a" })],
+      },
+      /jsonSchema\.\$defs\.a: no finite value meets it/,
+    ],
+    [
+      { type: "array", prefixItems: [{ $ref: "#" }], items: false, minItems: 1 },
+      /jsonSchema: no finite value meets it/,
+    ],
+    [{ const: Number.POSITIVE_INFINITY }, /jsonSchema: "const": expected a number of JSON, got Infinity/],
+    [inside({ enum: [1, Number.NaN] }), /jsonSchema: "1": expected a number of JSON, got NaN/],
     [circle, /jsonSchema: expected JSON: .*circular/],
     [{ const: 5n }, /expected JSON: .*BigInt/],
     [{ toJSON: () => assert.fail("thrown") }, /expected JSON: thrown/],
   ];
   for (const [schema, message] of refusals)
     assert.throws(() => jsonSchemaGrammar(schema), { code: "ERR_ARGUMENT", message });
+});
+
+test("a schema that asks for itself is taken where a value may end", () => {
+  const end = { anyOf: [{ type: "null" }, { $ref: "#" }] };
+  for (const schema of [
+    { type: "object", properties: { next: end }, required: ["next"] },
+    { type: "object", properties: { next: { $ref: "#" } } },
+    { type: "array", items: { $ref: "#" } },
+    { type: ["object", "null"], properties: { next: { $ref: "#" } }, required: ["next"] },
+  ])
+    assert.match(jsonSchemaGrammar(schema), /root ::=/);
 });

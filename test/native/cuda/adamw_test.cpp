@@ -133,6 +133,21 @@ TEST("AdamW on the card has the reference's bits in every form of weights and mo
   });
 }
 
+TEST("8-bit moments that are not finite have the reference's codes on the card") {
+  std::vector<Parameter> actual = parameters(), expected = parameters();
+  const Slices slices(actual);
+  for (int t = 1; t <= 3; ++t) {
+    for (std::vector<Parameter>* all : {&actual, &expected}) {
+      for (Parameter& each : *all) std::fill_n(each.gradients.begin() + 10, 200, 1e30f);
+    }
+    EXPECT(adamw(slices.call(step_of(t)), nullptr) == nullptr);
+    for (Parameter& each : expected) kernels::reference::adamw(each.slice, step_of(t));
+  }
+  for (size_t i = 0; i < actual.size(); ++i) {
+    EXPECT(actual[i].first.codes == expected[i].first.codes && actual[i].second.codes == expected[i].second.codes);
+  }
+}
+
 TEST("gradients longer than the norm that is allowed are clipped on the card, by the norm of all") {
   std::vector<Parameter> actual = parameters(), expected = parameters();
   double truth = 0;

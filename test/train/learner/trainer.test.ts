@@ -226,6 +226,28 @@ test("a gradient that is not finite changes no weight", async () => {
   assert.equal(trainer.numSteps, 0);
 });
 
+test("gradients whose squares float32 does not hold change nothing, in every form of the moments", async () => {
+  for (const moments of ["float32", "8-bit"] as const) {
+    await using model = await tinyModel();
+    await using trainer = await Trainer.open(model, { moments, maxGradNorm: 0 });
+    const before = await model.parameter("model.norm.weight");
+    const sequence = tinySequence(1, 12);
+    const step = async (size: number) => {
+      await trainer.accumulate([{ ...sequence, weights: filled(sequence.rows.length, () => size) }]);
+      return await trainer.step({ learningRate: 1e-3 });
+    };
+    for (const size of [1e22, 1e30])
+      await assert.rejects(step(size), {
+        code: "ERR_RANGE",
+        message: /^gradient: expected less than 9\.2.*e\+18, .*; set maxGradNorm$/,
+      });
+    assert.deepEqual(await model.parameter("model.norm.weight"), before);
+    assert.equal(trainer.numSteps, 0);
+    for (const size of [1e15, 1e-15, 1]) assert.ok(Number.isFinite((await step(size)).gradNorm));
+    assert.ok((await model.parameter("model.norm.weight")).every(Number.isFinite));
+  }
+});
+
 test("one trainer at a time trains a model", async () => {
   await using model = await tinyModel();
   const trainer = await Trainer.open(model);

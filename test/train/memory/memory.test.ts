@@ -68,6 +68,28 @@ test("the plan of a training is within a tenth of its peak, in every form", asyn
   }
 });
 
+test("the plan of a training with experts is within a tenth of its peak", async () => {
+  const sizes = {
+    architecture: "Qwen3MoeForCausalLM",
+    ...{ vocabSize: 1000, hiddenSize: 256, intermediateSize: 256, numLayers: 6, numHeads: 4, numKvHeads: 2 },
+    ...{ numExperts: 16, numChosenExperts: 8, tieEmbeddings: true },
+  } as const;
+  const moeFolder = join(folder, "experts");
+  await using model = await Model.create(sizes);
+  await model.save(moeFolder);
+  const batch = { tokens: 2048, rows: 300 };
+  for (const dtype of ["float32", "bfloat16"] as const) {
+    const plain = { config: model.config, dtype };
+    for (const bytes of [1e12, activationBytes(plain, batch, 3)]) {
+      const { total } = trainingMemory({ ...plain, batch, activationBytes: bytes });
+      const given = { folder: moeFolder, dtype, options: { activationBytes: bytes }, ...batch };
+      const { peak } = await measurePeak(given);
+      const told = `${dtype}, ${bytes / 1e6} MB to keep: planned ${total / 1e6} MB, took ${peak / 1e6} MB`;
+      assert.ok(total > 0.9 * peak && total < 1.1 * peak, told);
+    }
+  }
+});
+
 test("the plan of an adapter's training is within a tenth of its peak, on weights of every form", async () => {
   const batch = { tokens: 512, rows: 153 };
   for (const weights of [undefined, "int8", "nf4"] as const) {

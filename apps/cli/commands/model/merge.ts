@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { readModel, storedDtypeOf } from "../../../../lib/model/model-folder.ts";
 import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
 import { command, UsageError } from "../../command.ts";
 import { loadPolicy, policyFolders } from "../../open/local-policy.ts";
@@ -17,7 +18,9 @@ export const mergeCommand = command({
     storedDtype: z
       .enum(["float32", "bfloat16", "float16"])
       .optional()
-      .describe("form of the weights on the disk (--dtype)"),
+      .describe(
+        "form of the weights on the disk (as the model's are stored; of several forms or GGUF's blocks --dtype)",
+      ),
   }),
   run: async ({ out, storedDtype, ...given }, io) => {
     const folders = await policyFolders(given);
@@ -38,9 +41,10 @@ export const mergeCommand = command({
       );
     }
     if ("merge" in policy) await policy.merge();
-    await model.save(out, storedDtype && { dtype: storedDtype });
+    const dtype = storedDtype ?? storedDtypeOf((await readModel(folders.model)).stored) ?? model.dtype;
+    await model.save(out, { dtype });
     await copyTokenizer(folders.model, out);
     io.write(`${out}: ${folders.model} with ${folders.adapter} merged into its weights\n`);
-    io.result({ model: out });
+    io.result({ model: out, dtype });
   },
 });

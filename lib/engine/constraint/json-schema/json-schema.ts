@@ -1,6 +1,7 @@
 /** JSON schemas as grammars: every text of the grammar meets the schema, and a schema that has no such grammar is refused. */
 import { messageOf, SeekError } from "../../../base/errors.ts";
 import { areExclusive, kindOf } from "./alternatives.ts";
+import { endlessDefinition } from "./finite-values.ts";
 import { formOf, type TypeName, typesOf } from "./keywords.ts";
 import { numberGrammar } from "./numbers.ts";
 import { listBody, type Parts, partsBody } from "./parts.ts";
@@ -20,11 +21,18 @@ export function jsonSchemaGrammar(schema: object): string {
 function jsonOf(schema: object): unknown {
   let text: string | undefined;
   try {
-    text = JSON.stringify(schema);
+    text = JSON.stringify(schema, finite);
   } catch (error) {
+    if (error instanceof SeekError) throw error;
     throw new SeekError("ERR_ARGUMENT", `constraint: jsonSchema: expected JSON: ${messageOf(error)}`);
   }
   return text === undefined ? refuse("jsonSchema", "expected JSON, got what has none") : JSON.parse(text);
+}
+
+/** What JSON has no number for it writes as null. */
+function finite(key: string, value: unknown): unknown {
+  if (typeof value !== "number" || Number.isFinite(value)) return value;
+  return refuse("jsonSchema", `"${key}": expected a number of JSON, got ${value}`);
 }
 
 const isObject = (value: unknown): value is Schema =>
@@ -40,7 +48,18 @@ class Grammar {
   }
 
   text(): string {
-    return this.#rules.grammar(this.#reference("#", "jsonSchema"));
+    const root = this.#reference("#", "jsonSchema");
+    this.#checkEnds();
+    return this.#rules.grammar(root);
+  }
+
+  #checkEnds(): void {
+    const targets = new Map(
+      [...this.#definitions.keys()].map((pointer) => [pointer, this.#target(pointer, "jsonSchema")]),
+    );
+    const endless = endlessDefinition(targets);
+    if (endless !== undefined)
+      refuse(pathOf(endless), "no finite value meets it: it asks for itself again and again");
   }
 
   /** The rule of a schema. */
@@ -125,7 +144,7 @@ class Grammar {
     if (this.#returns(target, [pointer], path)) refuse(path, `"$ref" "${pointer}" leads back to itself`);
     const name = this.#rules.reserve("definition");
     this.#definitions.set(pointer, name);
-    this.#rules.define(name, this.#rule(target, ["jsonSchema", ...pointer.split("/").slice(1)].join(".")));
+    this.#rules.define(name, this.#rule(target, pathOf(pointer)));
     return name;
   }
 
@@ -218,6 +237,8 @@ class Grammar {
     return this.#rule(propertyNames, `${path}.propertyNames`);
   }
 }
+
+const pathOf = (pointer: string): string => ["jsonSchema", ...pointer.split("/").slice(1)].join(".");
 
 /** The keys of a JSON pointer behind a "#", which may be written as in an address. */
 function keysOf(pointer: string): string[] {

@@ -91,10 +91,10 @@ inline float largest_size(const float* x, int64_t count) {
   return float_of(largest);
 }
 
-// Magnitudes of [0, 1] as indices of `map`.
+// Magnitudes of [0, 1] as indices of `map`; the last one for what is no number.
 inline int nearest(const DynamicMap& map, float x) {
-  const uint32_t key = bits_of(x) >> 16;
-  const int low = map.lowest[key > DynamicMap::kFirstKey ? key - DynamicMap::kFirstKey : 0];
+  const uint32_t key = bits_of(x) >> 16, least = key > DynamicMap::kFirstKey ? key : DynamicMap::kFirstKey;
+  const int low = map.lowest[(least < DynamicMap::kLastKey ? least : DynamicMap::kLastKey) - DynamicMap::kFirstKey];
   return low + (x > map.middles[low] ? 1 : 0);
 }
 
@@ -103,9 +103,9 @@ inline void store_first_codes(uint8_t* to, float* scale, const float* first, int
   *scale = largest_size(first, count);
   const float divisor = *scale > 0 ? *scale : 1;
   for (int64_t i = 0; i < count; ++i) {
-    const uint32_t bits = bits_of(first[i] / divisor);
-    const int index = nearest(map, float_of(bits & 0x7fffffff));
-    const bool is_negative = bits >> 31 != 0 && index > 0;
+    const float x = first[i] / divisor;
+    const int index = nearest(map, float_of(bits_of(x) & 0x7fffffff));
+    const bool is_negative = x < 0 && index > 0;
     to[i] = static_cast<uint8_t>(is_negative ? kNegative + (index < kNegative ? index : kNegative - 1) : index);
   }
 }

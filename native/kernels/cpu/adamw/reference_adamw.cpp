@@ -11,20 +11,30 @@ namespace seekrl::kernels::reference {
 
 namespace {
 
-// The index of the magnitude nearest to x of [0, 1], the less of two as near.
+// The index of the magnitude nearest to x of [0, 1], the less of two as near; the last for what is no number.
 int nearest(const DynamicMap& map, float x) {
-  const uint32_t key = std::max(std::bit_cast<uint32_t>(x) >> 16, DynamicMap::kFirstKey);
+  const uint32_t key = std::clamp(std::bit_cast<uint32_t>(x) >> 16, DynamicMap::kFirstKey, DynamicMap::kLastKey);
   const int low = map.lowest[key - DynamicMap::kFirstKey];
   return low + (x > map.middles[low] ? 1 : 0);
 }
 
 uint8_t first_code(float x) {
   const int index = nearest(signed_map(), std::fabs(x));
-  if (x >= 0 || index == 0) return static_cast<uint8_t>(index);
+  if (!(x < 0) || index == 0) return static_cast<uint8_t>(index);
   return static_cast<uint8_t>(kNegative + std::min(index, kNegative - 1));
 }
 
-uint8_t root_code(float x) { return static_cast<uint8_t>(x > 0 ? std::max(nearest(unsigned_map(), x), 1) : 0); }
+uint8_t root_code(float x) {
+  const int index = nearest(unsigned_map(), x);
+  return static_cast<uint8_t>(index == 0 && x > 0 ? 1 : index);
+}
+
+// Where one is no number, that: as bits, it is the largest.
+float largest_size(const float* x, int64_t count) {
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu);
+  return std::bit_cast<float>(largest);
+}
 
 uint32_t random_bits(const AdamWSlice& slice, int64_t i) {
   const uint64_t element = static_cast<uint64_t>(slice.offset + i);
@@ -62,16 +72,13 @@ Moments moments(const AdamWSlice& slice, int64_t i) {
 
 // Replaces the codes of elements [start, end), one block.
 void set_codes(const AdamWSlice& slice, int64_t start, int64_t end, const float* first, const float* roots) {
-  float first_scale = 0, root_scale = 0;
-  for (int64_t i = 0; i < end - start; ++i) {
-    first_scale = std::max(first_scale, std::fabs(first[i]));
-    root_scale = std::max(root_scale, roots[i]);
-  }
+  const float first_scale = largest_size(first, end - start), root_scale = largest_size(roots, end - start);
+  const float first_divisor = first_scale > 0 ? first_scale : 1, root_divisor = root_scale > 0 ? root_scale : 1;
   slice.first.scales[start / kMomentBlock] = first_scale;
   slice.second.scales[start / kMomentBlock] = root_scale;
   for (int64_t i = start; i < end; ++i) {
-    slice.first.codes[i] = first_scale > 0 ? first_code(first[i - start] / first_scale) : 0;
-    slice.second.codes[i] = root_scale > 0 ? root_code(roots[i - start] / root_scale) : 0;
+    slice.first.codes[i] = first_code(first[i - start] / first_divisor);
+    slice.second.codes[i] = root_code(roots[i - start] / root_divisor);
   }
 }
 

@@ -27,20 +27,26 @@ __device__ __forceinline__ int64_t slice_of(const int64_t* first_block_S, int64_
 }
 
 __device__ __forceinline__ int nearest(const DynamicMap& map, float x) {
-  const uint32_t key = max(bits_of(x) >> 16, DynamicMap::kFirstKey);
+  const uint32_t key = min(max(bits_of(x) >> 16, DynamicMap::kFirstKey), DynamicMap::kLastKey);
   const int low = map.lowest[key - DynamicMap::kFirstKey];
   return low + (x > map.middles[low] ? 1 : 0);
 }
 
 __device__ __forceinline__ uint8_t first_code(const DynamicMap& map, float x) {
   const int index = nearest(map, fabsf(x));
-  if (x >= 0 || index == 0) return static_cast<uint8_t>(index);
+  if (!(x < 0) || index == 0) return static_cast<uint8_t>(index);
   return static_cast<uint8_t>(kernels::kNegative + min(index, kernels::kNegative - 1));
 }
 
 __device__ __forceinline__ uint8_t root_code(const DynamicMap& map, float x) {
-  return static_cast<uint8_t>(x > 0 ? max(nearest(map, x), 1) : 0);
+  const int index = nearest(map, x);
+  return static_cast<uint8_t>(index == 0 && x > 0 ? 1 : index);
 }
+
+// Of numbers without a sign; where one is no number, that: as bits, it is the largest.
+struct Largest {
+  __device__ __forceinline__ float operator()(float a, float b) const { return bits_of(a) > bits_of(b) ? a : b; }
+};
 
 __device__ __forceinline__ uint32_t random_bits(const AdamWSlice& slice, int64_t i) {
   const auto element = static_cast<uint64_t>(slice.offset + i);
@@ -109,15 +115,15 @@ __global__ void __launch_bounds__(kThreads) adamw_blocks(AdamWCall call) {
     }
   }
   if (slice.first.codes == nullptr) return;  // so does the whole block of threads
-  const float first_scale = reduce_block<Max, kThreads>(fabsf(m), first_parts);
-  const float root_scale = reduce_block<Max, kThreads>(root, root_parts);
+  const float first_scale = reduce_block<Largest, kThreads>(fabsf(m), first_parts);
+  const float root_scale = reduce_block<Largest, kThreads>(fabsf(root), root_parts);
   if (!is_there) return;
   if (threadIdx.x == 0) {
     slice.first.scales[block] = first_scale;
     slice.second.scales[block] = root_scale;
   }
-  slice.first.codes[i] = first_scale > 0 ? first_code(*call.signed_map, m / first_scale) : uint8_t{0};
-  slice.second.codes[i] = root_scale > 0 ? root_code(*call.unsigned_map, root / root_scale) : uint8_t{0};
+  slice.first.codes[i] = first_code(*call.signed_map, m / (first_scale > 0 ? first_scale : 1.0f));
+  slice.second.codes[i] = root_code(*call.unsigned_map, root / (root_scale > 0 ? root_scale : 1.0f));
 }
 
 // A thread adds the elements of its number in each of its group's blocks, then the threads join by a tree.

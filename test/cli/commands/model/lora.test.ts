@@ -1,9 +1,11 @@
 /** Adapters from outside: trained by sft, gone on with, generated with, merged. */
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { Model } from "../../../../lib/model/model.ts";
+import { findWeights, storedDtypeOf } from "../../../../lib/model/model-folder.ts";
 import { runCli } from "../../run-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";
 
@@ -52,6 +54,33 @@ test("sft trains an adapter, whose folder stands for its model; merge makes a pl
   const { samples } = await runJson<{ samples: object[] }>("generate", "--model", merged, ...asked);
   const own = await runJson<{ samples: { ids: number[] }[] }>("generate", "--model", trained, ...asked);
   assert.deepEqual((samples[0] as { ids: number[] }).ids, own.samples[0]?.ids);
+});
+
+test("a merge keeps the form in which the model's weights are stored, unless another is asked for", async () => {
+  const stored = join(folder, "stored");
+  const trained = ["--adapter", join(run, "model")];
+  for (const form of ["bfloat16", "float16", "float32"] as const) {
+    await using plain = await Model.load(model);
+    await plain.save(stored, { dtype: form });
+    await cp(join(model, "tokenizer.json"), join(stored, "tokenizer.json"));
+    const formOf = async (out: string, ...args: string[]) => {
+      const { dtype } = await runJson<{ dtype: string }>(
+        "merge",
+        "--model",
+        stored,
+        ...trained,
+        ...args,
+        "--out",
+        out,
+      );
+      assert.equal(storedDtypeOf(await findWeights(out)), dtype);
+      assert.equal(JSON.parse(await readFile(join(out, "config.json"), "utf8")).torch_dtype, dtype);
+      return dtype;
+    };
+    assert.equal(await formOf(join(folder, `kept-${form}`)), form);
+    const other = form === "bfloat16" ? "float32" : "bfloat16";
+    assert.equal(await formOf(join(folder, `asked-${form}`), "--stored-dtype", other), other);
+  }
 });
 
 test("an adapter is trained on weights in NF4, whose plan counts them so, and stands for them", async () => {
