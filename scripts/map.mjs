@@ -39,6 +39,7 @@ const folders = {
   "native/search/vectors/hnsw": "the graph that finds near vectors without comparing all",
   "native/search/words": "texts as words: BM25, the hashed embedder",
   "native/model/gguf": "weights as GGUF files keep them",
+  "native/model/stored": "numbers of files, looked at while they are copied",
   "native/model/rope": "rotary frequencies of every kind, and their tables",
   "native/engine": "batched generation over a paged KV pool",
   "native/engine/sampling": "draws of tokens: edits of logits, limits, masks",
