@@ -9,13 +9,10 @@ struct E4m3 {
   uint8_t bits;
 };
 
-constexpr float kE4m3Max = 448;
-
 // Four codes as one register holds them, the first in its low byte; exact, in bf16 and f16 too. The code of NaN, which
 // nobody writes, counts as 480.
 __device__ __forceinline__ float unpack_e4m3(uint32_t four, int i) {
-  // The code's exponent and mantissa lie in a float's then, 120 too low; its sign was drawn through what the mask
-  // drops.
+  // As a float the code is 2^-120 of its number; the shift copies its sign to bits that the mask clears.
   const auto wide = static_cast<uint32_t>(static_cast<int32_t>(four << (24 - 8 * i)) >> 4) & 0x87f00000u;
   return float_of(wide) * 0x1p120f;
 }

@@ -254,6 +254,7 @@ TEST("attention over codes of 8 bits has the bits of attention over the numbers 
   const auto check = [](auto number, const Case& c, double tolerance) {
     using Number = decltype(number);
     check_case<Number>(c, tolerance);
+    if (kIsRaceTest) return;
     Data<Number> coded(c), plain(c);
     plain.key_codes.clear();
     EXPECT(coded.run() == nullptr && plain.run() == nullptr);
@@ -265,5 +266,5 @@ TEST("attention over codes of 8 bits has the bits of attention over the numbers 
   check(F16{}, {4, 2, 80, {31, 130}, {1, 9}, 48, 0, Dtype::kF16, true}, 6e-4);
   check(Bf16{}, {2, 2, 96, {64}, {20}, 0, 5, Dtype::kBf16, true}, 4e-3);
   check(F16{}, {14, 2, 128, {275, 16}, {1, 2}, 0, 0, Dtype::kF16, true}, 6e-4);
-  check(Bf16{}, {4, 4, 256, {33, 100}, {1, 2}, 0, 0, Dtype::kBf16, true}, 4e-3);
+  if (!kIsRaceTest) check(Bf16{}, {4, 4, 256, {33, 100}, {1, 2}, 0, 0, Dtype::kBf16, true}, 4e-3);
 }

@@ -86,6 +86,7 @@ void check_gradient(const Shape& shape, double tolerance) {
 TEST("gradients of projections, biases and norms are the differences of what they become") {
   check_gradient<Bf16>({3, 2, 1, 64, 32, true, true}, 3e-3);
   check_gradient<Bf16>({5, 3, 2, 80, 40, true, false}, 3e-3);
+  if (kIsRaceTest) return;
   check_gradient<F16>({3, 2, 2, 96, 36, false, true, 1}, 4e-4);
   check_gradient<F16>({1, 2, 1, 256, 128, true, true}, 4e-4);
   check_gradient<Bf16>({3, 2, 1, 128, 0, true, true}, 3e-3);

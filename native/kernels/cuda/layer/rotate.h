@@ -30,8 +30,8 @@ struct Rotate {
   ProjectedHeads value;
   void* keys;  // blocks as attention/paged.h has them; null, for training: keys and values stay where they are
   void* values;
-  float* key_scales =
-      nullptr;  // with value_scales: blocks hold codes of 8 bits and these, as attention/paged.h has them
+  // With both, blocks hold codes of 8 bits and these are their scales, as attention/paged.h has them.
+  float* key_scales = nullptr;
   float* value_scales = nullptr;
   const int32_t* slots_T;  // block * block_tokens + place of each token; negative: it is not kept; for blocks alone
   RotaryTables rotary;
@@ -43,9 +43,9 @@ struct Rotate {
 };
 
 // x += bias; x = x / sqrt(mean of x^2 + epsilon) (norm + offset); (x_c, x_F+c) become (x_c cos - x_F+c sin,
-// x_F+c cos + x_c sin); of values, the bias alone; all in f32, rounded once. A head
-// that is kept as codes gets the least scale by which none of its numbers is beyond 448. A warp a head and token; reads
-// and writes each number once, none of what stays as it is.
+// x_F+c cos + x_c sin); of values, the bias alone; all in f32, rounded once. A head that is kept as codes gets the
+// least scale by which none of its numbers is beyond 448, at least 2^-15, or NaN where one is not finite. A warp a head
+// and token; reads and writes each number once, none of what stays as it is.
 Status rotate(const Rotate& call, void* stream);
 
 // Gradients of one of the three projections.
