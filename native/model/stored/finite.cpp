@@ -10,10 +10,9 @@ namespace seekrl::model {
 namespace {
 
 template <class Bits>
-int64_t first_from(const at::Tensor& numbers, Bits limit) {
+int64_t first_from(const void* numbers, int64_t count, Bits limit) {
   constexpr Bits kSize = std::numeric_limits<Bits>::max();
-  const auto* bits = static_cast<const Bits*>(numbers.const_data_ptr());
-  const int64_t count = numbers.numel();
+  const auto* bits = static_cast<const Bits*>(numbers);
   // Below 0 for what is beyond.
   const auto left = [=](Bits each) { return static_cast<Bits>(limit - 1 - (each & kSize)); };
   Bits any = 0;  // its sign
@@ -26,14 +25,17 @@ int64_t first_from(const at::Tensor& numbers, Bits limit) {
 
 }  // namespace
 
-int64_t first_not_finite(const at::Tensor& numbers, at::ScalarType target) {
+int64_t first_not_finite(const void* numbers, int64_t count, at::ScalarType from, at::ScalarType target) {
   const bool is_half = target == at::kHalf;
-  switch (numbers.scalar_type()) {
+  switch (from) {
     case at::kFloat:
       // The least that rounds to infinity: half a step above the target's largest number.
-      return first_from<int32_t>(numbers, is_half ? 0x477ff000 : target == at::kBFloat16 ? 0x7f7f8000 : 0x7f800000);
-    case at::kBFloat16: return first_from<int16_t>(numbers, is_half ? 0x4780 : 0x7f80);
-    case at::kHalf: return first_from<int16_t>(numbers, 0x7c00);
+      return first_from<int32_t>(numbers, count,
+                                 is_half                   ? 0x477ff000
+                                 : target == at::kBFloat16 ? 0x7f7f8000
+                                                           : 0x7f800000);
+    case at::kBFloat16: return first_from<int16_t>(numbers, count, is_half ? 0x4780 : 0x7f80);
+    case at::kHalf: return first_from<int16_t>(numbers, count, 0x7c00);
     default: TORCH_INTERNAL_ASSERT(false);
   }
 }

@@ -6,12 +6,15 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <functional>
+#include <vector>
 
 #include "base/error.h"
 #include "model/gguf/stored_rows.h"
 #include "model/stored/finite.h"
+#include "ops/parallel.h"
 
 namespace seekrl::model {
 
@@ -20,40 +23,65 @@ namespace {
 // A piece of a tensor's numbers, flat, and the place of its first one.
 using Visit = std::function<void(const at::Tensor& piece, int64_t first)>;
 
-void each_rows(const StoredTensor& stored, const MappedFile& file, const Visit& visit) {
+int64_t first_wrong(const void* numbers, int64_t count, at::ScalarType from, at::ScalarType target) {
+  return at::isFloatingType(target) ? first_not_finite(numbers, count, from, target) : -1;
+}
+
+[[noreturn]] void refuse(const StoredTensor& stored, double number, int64_t place, at::ScalarType target) {
+  fail(ErrorCode::kRange, stored.path, ": ", stored.name, ": expected finite numbers of ", target, ", got ", number,
+       " at place ", place);
+}
+
+void each_rows(const StoredTensor& stored, const MappedFile& file, at::ScalarType target, const Visit& visit) {
   constexpr int64_t kAtOnce = 64;
   const StoredRows rows(stored, file);
   for (int64_t first = 0; first < rows.count(); first += kAtOnce) {
     const int64_t count = std::min(kAtOnce, rows.count() - first);
     const at::Tensor wide = at::empty({count * rows.columns()}, at::kFloat);
     rows.read(first, count, wide.mutable_data_ptr<float>());
+    const int64_t wrong = first_wrong(wide.const_data_ptr(), wide.numel(), at::kFloat, target);
+    if (wrong >= 0) refuse(stored, wide[wrong].item<double>(), first * rows.columns() + wrong, target);
     visit(wide, first * rows.columns());
   }
 }
 
-void each_piece(const StoredTensor& stored, const MappedFile& file, int64_t size, const Visit& visit) {
-  if (needs_rows(stored)) return each_rows(stored, file, visit);
-  constexpr int64_t kPiece = int64_t{1} << 20;
-  const at::ScalarType dtype = scalar_type(stored.dtype, stored.name);
-  const size_t element = at::elementSize(dtype);
-  // The bytes may lie at any address, so they are first copied to where their type may be read.
-  const at::Tensor source = at::empty({std::min(kPiece, size)}, dtype);
-  for (int64_t first = 0; first < size; first += kPiece) {
-    const int64_t count = std::min(kPiece, size - first);
-    const size_t offset = stored.offset + static_cast<size_t>(first) * element,
-                 num_bytes = static_cast<size_t>(count) * element;
-    std::memcpy(source.mutable_data_ptr(), file.data() + offset, num_bytes);
-    visit(source.narrow(0, 0, count), first);
-    file.release(offset, num_bytes);
+// The bytes may lie at any address, so they are first copied to where their type may be read; by several threads.
+void read_piece(const at::Tensor& piece, const StoredTensor& stored, const MappedFile& file, int64_t first,
+                at::ScalarType target) {
+  // As many as a core's own cache holds until they are looked at.
+  constexpr int64_t kAtOnce = int64_t{1} << 16;
+  const at::ScalarType dtype = piece.scalar_type();
+  const int64_t size = piece.numel(), num_parts = (size + kAtOnce - 1) / kAtOnce;
+  const auto element = static_cast<int64_t>(piece.element_size());
+  auto* const to = static_cast<std::byte*>(piece.mutable_data_ptr());
+  const std::byte* const from = file.data() + stored.offset + first * element;
+  std::vector<int64_t> wrong(num_parts);
+  ops::claim_items(num_parts, size * element, [&](int64_t i) {
+    const int64_t start = i * kAtOnce, count = std::min(kAtOnce, size - start);
+    std::memcpy(to + start * element, from + start * element, static_cast<size_t>(count * element));
+    wrong[i] = first_wrong(to + start * element, count, dtype, target);
+  });
+  for (int64_t i = 0; i < num_parts; ++i) {
+    const int64_t place = i * kAtOnce + wrong[i];
+    if (wrong[i] >= 0) refuse(stored, piece[place].item<double>(), first + place, target);
   }
 }
 
-void check_piece(const StoredTensor& stored, const at::Tensor& piece, int64_t first, at::ScalarType target) {
-  if (!at::isFloatingType(target)) return;
-  const int64_t place = first_not_finite(piece, target);
-  if (place < 0) return;
-  fail(ErrorCode::kRange, stored.path, ": ", stored.name, ": expected finite numbers of ", target, ", got ",
-       piece[place].item<double>(), " at place ", first + place);
+// Pieces are made in their places of `into` where that is defined: flat, on the CPU, of the stored dtype.
+void each_piece(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value, const at::Tensor& into,
+                const Visit& visit) {
+  const at::ScalarType target = value.scalar_type();
+  if (needs_rows(stored)) return each_rows(stored, file, target, visit);
+  constexpr int64_t kPiece = int64_t{1} << 20;
+  const int64_t size = value.numel();
+  const at::ScalarType dtype = scalar_type(stored.dtype, stored.name);
+  const at::Tensor source = into.defined() ? into : at::empty({std::min(kPiece, size)}, dtype);
+  for (int64_t first = 0; first < size; first += kPiece) {
+    const at::Tensor piece = source.narrow(0, into.defined() ? first : 0, std::min(kPiece, size - first));
+    read_piece(piece, stored, file, first, target);
+    visit(piece, first);
+    file.release(stored.offset + static_cast<size_t>(first) * at::elementSize(dtype), piece.nbytes());
+  }
 }
 
 }  // namespace
@@ -82,15 +110,15 @@ void check_place(const StoredTensor& stored, const MappedFile& file, const at::T
 }
 
 void check_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value) {
-  each_piece(stored, file, value.numel(),
-             [&](const at::Tensor& piece, int64_t first) { check_piece(stored, piece, first, value.scalar_type()); });
+  each_piece(stored, file, value, {}, [](const at::Tensor&, int64_t) {});
 }
 
 void copy_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value) {
   const at::Tensor flat = value.view({-1});
-  each_piece(stored, file, value.numel(), [&](const at::Tensor& piece, int64_t first) {
-    check_piece(stored, piece, first, value.scalar_type());
-    flat.narrow(0, first, piece.numel()).copy_(piece);
+  const bool is_same =
+      value.is_cpu() && !needs_rows(stored) && scalar_type(stored.dtype, stored.name) == value.scalar_type();
+  each_piece(stored, file, value, is_same ? flat : at::Tensor(), [&](const at::Tensor& piece, int64_t first) {
+    if (!is_same) flat.narrow(0, first, piece.numel()).copy_(piece);
   });
 }
 
