@@ -54,21 +54,33 @@ export async function readWorldFile(folder: string): Promise<WorldSetting | unde
 }
 
 /**
- * Notes in the folder of a world model by which recipe it was trained, so that it is asked by that one.
+ * The setting of a model, or of an adapter on it: one that says nothing itself belongs to its model's world.
  *
- * @param folder - any other model's stays as it is
- * @param recipe - name and choices, as `--recipe` takes them
- * @throws ERR_IO; ERR_FORMAT
+ * @returns undefined for any other model
+ * @throws ERR_FORMAT
  */
-export async function noteRecipe(
-  folder: string,
+export async function settingOfPolicy({
+  model,
+  adapter,
+}: {
+  readonly model: string;
+  readonly adapter?: string | undefined;
+}): Promise<WorldSetting | undefined> {
+  const own = adapter === undefined ? undefined : await readWorldFile(adapter);
+  return own ?? (await readWorldFile(model));
+}
+
+/**
+ * The setting of a model that is asked by another recipe.
+ *
+ * @param setting - of the model
+ * @param recipe - name and choices, as `--recipe` takes them
+ */
+export function withRecipe(
+  { seed, search }: WorldSetting,
   recipe: { readonly name: string; readonly queries?: QueryMode | undefined },
-): Promise<void> {
-  const setting = await readWorldFile(folder);
-  if (setting === undefined) return;
-  const { seed, search } = setting;
-  const how = recipe.name === "world" ? { queries: recipe.queries } : { recipe };
-  await writeWorldFile(folder, { seed, search, ...how });
+): WorldSetting {
+  return { seed, search, ...(recipe.name === "world" ? { queries: recipe.queries } : { recipe }) };
 }
 
 /** The world's own recipe for a world model; parallel queries for one that knows both modes. */

@@ -13,6 +13,7 @@ import {
 } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
+import { baseFormNote } from "./base-form.ts";
 import type { DecoderConfig } from "./config/config.ts";
 import { checkContext } from "./config/context.ts";
 import { areModules, splitFusedPairs, splitFusedTargets } from "./fused.ts";
@@ -61,6 +62,8 @@ interface Parts {
   readonly handle: NativeAdapter;
   readonly model: Model;
   readonly config: PeftConfig;
+  /** Whether the numbers are those that {@link Adapter.create} draws. */
+  readonly isDrawn: boolean;
 }
 
 /**
@@ -84,11 +87,13 @@ export class Adapter {
   /** What Engine and Trainer take; nothing else should. @internal */
   readonly handle: NativeAdapter;
   readonly #config: PeftConfig;
+  readonly #isDrawn: boolean;
 
-  private constructor({ handle, model, config }: Parts) {
+  private constructor({ handle, model, config, isDrawn }: Parts) {
     this.handle = handle;
     this.model = model;
     this.#config = config;
+    this.#isDrawn = isDrawn;
     const { rank, alpha, rankStabilised } = config;
     const all = new Set(handle.tensors().map(({ name }) => name.split(".").at(-3) ?? ""));
     const targets = config.targets === "all-linear" ? all : config.targets;
@@ -142,7 +147,7 @@ export class Adapter {
     const handle = new (native().AdapterHandle)();
     const names = targets === "all-linear" ? [targets] : [...targets];
     await handle.create(model.handle, { rank, alpha, rankStabilised, targets: names, seed });
-    return new Adapter({ handle, model, config });
+    return new Adapter({ handle, model, config, isDrawn: true });
   }
 
   /** The model's shape. */
@@ -159,6 +164,11 @@ export class Adapter {
   get numParameters(): number {
     const sizes = this.handle.tensors().map(({ shape: [rows = 0, columns = 0] }) => rows * columns);
     return sizes.reduce((sum, size) => sum + size, 0);
+  }
+
+  /** Whether nothing was trained or read into it yet, so that it changes nothing. @throws ERR_STATE once closed @internal */
+  get isNew(): boolean {
+    return this.#isDrawn && this.handle.version() === 0;
   }
 
   /** Moves by one with each change of the adapter or of the model's weights, between steps of the engine only (law 6). @throws ERR_STATE once closed */
@@ -191,7 +201,7 @@ export class Adapter {
   }
 
   /**
-   * Copies the adapter's numbers, for a critic that begins where the policy stands; the model is shared.
+   * Copies the adapter's numbers, for a frozen reference or a critic; the model is shared.
    *
    * @returns an adapter of its own
    * @throws ERR_STATE once closed
@@ -199,7 +209,7 @@ export class Adapter {
   async clone(): Promise<Adapter> {
     const handle = new (native().AdapterHandle)();
     await handle.copyFrom(this.model.handle, this.handle);
-    return new Adapter({ handle, model: this.model, config: this.#config });
+    return new Adapter({ handle, model: this.model, config: this.#config, isDrawn: this.isNew });
   }
 
   /**
@@ -223,7 +233,8 @@ export class Adapter {
   /**
    * Writes a folder that Hugging Face's peft and SeekRL both read, each file whole or not at all. Where projections of
    * the adapter are no modules of transformers' model (Phi-3's fused ones, experts), peft refuses the folder by its
-   * `peft_type`: {@link Adapter.merge} and save the model for other programs.
+   * `peft_type`: {@link Adapter.merge} and save the model for other programs. The form of the model (`dtype`, `weights`)
+   * is noted beside the tensors, and the commands load it so again.
    *
    * @param folder - made when missing
    * @throws ERR_IO when the file system refuses; ERR_RANGE when a number is not finite; ERR_STATE once closed
@@ -233,7 +244,8 @@ export class Adapter {
     await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
       throw new SeekError("ERR_IO", `${folder}: cannot be made`, { cause });
     });
-    await this.handle.write(join(folder, adapterFile), safetensorsHeader(this.handle.tensors(), "F32"));
+    const header = safetensorsHeader(this.handle.tensors(), "F32", baseFormNote(this.model));
+    await this.handle.write(join(folder, adapterFile), header);
     const base = this.model.folder ?? this.#config.base;
     const config = { ...this.#config, targets: this.shape.targets, base };
     const names = this.handle.tensors().map(({ name }) => name);

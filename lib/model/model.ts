@@ -12,7 +12,7 @@ import { parseConfig } from "./config/parse-config.ts";
 import { joinFused, splitFused } from "./fused.ts";
 import { readModel, type StoredDtype } from "./model-folder.ts";
 import { saveModel } from "./save.ts";
-import { chosenForm, type QuantisedWeights, quantisedForms, splitConfig } from "./weights-form.ts";
+import { chosenForm, type QuantisedWeights, splitConfig, weightsForms } from "./weights-form.ts";
 
 /** Where weights live and in which form. */
 export interface ModelOptions {
@@ -20,9 +20,9 @@ export interface ModelOptions {
   readonly dtype?: "float32" | "bfloat16";
   /**
    * Quantises the projections, which are frozen then, and the output head to int8; embeddings, norms and biases stay in `dtype`.
-   * CPU only. @default as the folder holds them
+   * CPU only; `plain` leaves them. @default as the folder holds them
    */
-  readonly weights?: QuantisedWeights | undefined;
+  readonly weights?: QuantisedWeights | "plain" | undefined;
   /** `cpu`, `cuda` or `cuda:<index>`. @default "cpu" */
   readonly device?: string;
 }
@@ -54,7 +54,7 @@ export interface SaveOptions {
   readonly maxShardBytes?: number;
 }
 
-const modelKinds = { dtype: ["float32", "bfloat16"], weights: quantisedForms, device: "string" } as const;
+const modelKinds = { dtype: ["float32", "bfloat16"], weights: weightsForms, device: "string" } as const;
 const loadKinds = { ...modelKinds, contextTokens: countKind } as const;
 const createKinds = { ...modelKinds, seed: "number", std: "number" } as const;
 const saveKinds = { dtype: ["float32", "bfloat16", "float16"], maxShardBytes: "number" } as const;
@@ -145,7 +145,8 @@ export class Model {
    */
   static async create(shape: DecoderShape, options: CreateOptions = {}): Promise<Model> {
     checkOptions("Model.create", options, createKinds);
-    const { dtype = "float32", weights, device = "cpu", seed = 0, std = 0.02 } = options;
+    const { dtype = "float32", device = "cpu", seed = 0, std = 0.02 } = options;
+    const weights = options.weights === "plain" ? undefined : options.weights;
     if (!Number.isSafeInteger(seed) || seed < 0) {
       throw new SeekError("ERR_RANGE", `seed: expected a whole number, got ${seed}`);
     }

@@ -165,12 +165,30 @@ function checkCoverage(placed: readonly Placed[], path: string, dataBytes: numbe
 export async function readSafetensorsHeader(path: string): Promise<NativeStoredTensor[]> {
   const { bytes, dataStart, fileBytes } = await readHeaderBytes(path);
   const { __metadata__, ...entries } = parseHeader(bytes, path);
-  if (__metadata__ != null && !metadata().safeParse(__metadata__).success) {
-    throw formatError(path, "__metadata__: expected strings only");
-  }
+  checkMetadata(__metadata__, path);
   const placed = Object.entries(entries).map(([name, entry]) => placeTensor(name, entry, path, dataStart));
   checkCoverage(placed, path, fileBytes - dataStart);
   return placed.map(({ tensor }) => tensor);
+}
+
+function checkMetadata(found: unknown, path: string): Record<string, string> {
+  const result = metadata().safeParse(found ?? {});
+  if (result.success) return result.data;
+  throw formatError(path, "__metadata__: expected strings only");
+}
+
+/**
+ * Reads what a safetensors file says of itself beside its tensors.
+ *
+ * @param path the file
+ * @returns texts by name
+ * @throws as {@link readSafetensorsHeader}
+ * @example
+ * const { format } = await readSafetensorsMetadata("models/qwen2.5-0.5b/model.safetensors"); // "pt"
+ */
+export async function readSafetensorsMetadata(path: string): Promise<Record<string, string>> {
+  const { bytes } = await readHeaderBytes(path);
+  return checkMetadata(parseHeader(bytes, path).__metadata__, path);
 }
 
 /** A tensor to be written: its name and shape, and its dtype where it is another one than its file's. */
@@ -194,6 +212,7 @@ export function storedBytes({ shape, dtype }: NamedShape, fileDtype: StoredSpell
  *
  * @param tensors in the order in which their bytes will follow
  * @param dtype of those that name none: `F32`, `BF16` or `F16`
+ * @param said of the file itself, texts by name
  * @returns length and header
  * @example
  * const start = safetensorsHeader([{ name: "a", shape: [2, 3] }], "F32"); // 24 bytes of data follow
@@ -201,8 +220,9 @@ export function storedBytes({ shape, dtype }: NamedShape, fileDtype: StoredSpell
 export function safetensorsHeader(
   tensors: readonly NamedShape[],
   dtype: "F32" | "BF16" | "F16" = "F32",
+  said: Readonly<Record<string, string>> = {},
 ): Buffer {
-  const entries: Record<string, unknown> = { __metadata__: { format: "pt" } };
+  const entries: Record<string, unknown> = { __metadata__: { format: "pt", ...said } };
   let offset = 0;
   for (const tensor of tensors) {
     const end = offset + storedBytes(tensor, dtype);

@@ -12,6 +12,9 @@ export const quantisedForms = ["int8", "int4", "nf4"] as const;
  */
 export type QuantisedWeights = (typeof quantisedForms)[number];
 
+/** What may be asked for: a form, or none. */
+export const weightsForms = [...quantisedForms, "plain"] as const;
+
 const quantization = lazySchema((z) =>
   z.strictObject({ quant_method: z.literal("seekrl"), weights: z.enum(quantisedForms) }),
 );
@@ -43,18 +46,19 @@ export function splitConfig(json: unknown, from: string): SplitConfig {
 }
 
 /**
- * The form to load: the folder's own, or the one asked for.
+ * The form to load: the folder's own, or the one asked for; undefined where weights are plain.
  *
- * @throws ERR_ARGUMENT when a quantised folder is asked for in another form
+ * @throws ERR_ARGUMENT when a quantised folder is asked for in another form, or plain
  */
 export function chosenForm(
   stored: QuantisedWeights | undefined,
-  asked: QuantisedWeights | undefined,
+  asked: (typeof weightsForms)[number] | undefined,
   folder: string,
 ): QuantisedWeights | undefined {
-  if (stored === undefined || asked === undefined || stored === asked) return asked ?? stored;
+  if (asked === undefined || stored === asked) return stored;
+  if (stored === undefined) return asked === "plain" ? undefined : asked;
   throw new SeekError(
     "ERR_ARGUMENT",
-    `Model.load: weights: ${folder} holds ${stored}, not ${asked}; quantise the original folder`,
+    `Model.load: weights: ${folder} holds ${stored}, not ${asked}; take the original folder`,
   );
 }

@@ -12,8 +12,8 @@ export interface OpenLearners extends AsyncDisposable {
 }
 
 /**
- * Opens the learners of an algorithm: a critic for GAE, a reference for a KL term. The reference of a model is a frozen
- * copy; that of an adapter is its model without it, which needs no copy.
+ * Opens the learners of an algorithm: a critic for GAE, a reference for a KL term. The reference is a frozen copy of the
+ * policy, a model or an adapter; that of an adapter to which nothing was done yet is its model, which needs no copy.
  *
  * @param policy - what is trained; copies are of its weights as they are now
  * @param algorithm - what asks for critic and reference
@@ -33,7 +33,8 @@ export async function openLearners(
   const trainer = await Trainer.open(policy, options);
   const { model, adapter } = policyParts(policy, "openLearners");
   const critic = algorithm.advantage === "gae" ? await Critic.open(policy, options) : undefined;
-  const copy = algorithm.kl !== undefined && adapter === undefined ? await model.clone() : undefined;
+  const isCopied = algorithm.kl !== undefined && adapter?.isNew !== true;
+  const copy = isCopied ? await policy.clone() : undefined;
   const reference = algorithm.kl === undefined ? undefined : (copy ?? model);
   return {
     learners: { trainer, critic, reference },

@@ -6,14 +6,17 @@ import { SeekError } from "../../../lib/base/errors.ts";
 import { isGguf } from "../../../lib/base/gguf/gguf.ts";
 import type { Engine, EngineOptions } from "../../../lib/engine/engine.ts";
 import type { LoadedPolicy, LocalPolicy, PolicyChoice } from "../../../lib/engine/local-policy.ts";
+import type { BaseForm } from "../../../lib/model/base-form.ts";
 import type { Policy } from "../../../lib/model/policy.ts";
 import type { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
+import { copyTokenizer } from "../../../lib/text/tokenizers/copy-tokenizer.ts";
 import type { Detokenizer } from "../../../lib/text/tokenizers/detokenizer.ts";
 import type { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
+import { settingOfPolicy, withRecipe, writeWorldFile } from "../../world/world-file.ts";
 import { UsageError } from "../command.ts";
 
-/** The folders of a policy. */
-export type PolicyFolders = Pick<PolicyChoice, "model" | "adapter">;
+/** The folders of a policy, and the form of its weights. */
+export type PolicyFolders = Pick<PolicyChoice, "model" | "adapter" | "dtype" | "weights">;
 
 /** A policy's folders, how to load it, and how much its engine may hold. */
 interface EngineChoice extends PolicyChoice {
@@ -22,11 +25,21 @@ interface EngineChoice extends PolicyChoice {
 }
 
 /**
- * The folders of a policy, of which an adapter's own may stand for both.
+ * The folders of a policy, of which an adapter's own may stand for both, and the form of its weights: the one that was asked
+ * for, or the one in which the adapter was trained.
  *
  * @throws ERR_IO when the model that the adapter names is not there
  */
-export async function policyFolders({ model, adapter }: PolicyFolders): Promise<PolicyFolders> {
+export async function policyFolders({ dtype, weights, ...given }: PolicyFolders): Promise<PolicyFolders> {
+  const { model, adapter } = await foldersOf(given);
+  const form = await formOf(adapter);
+  return { model, adapter, dtype: dtype ?? form.dtype, weights: weights ?? form.weights };
+}
+
+async function foldersOf({
+  model,
+  adapter,
+}: Pick<PolicyFolders, "model" | "adapter">): Promise<Pick<PolicyFolders, "model" | "adapter">> {
   const isAdapter = existsSync(join(model, "adapter_config.json")) && !existsSync(join(model, "config.json"));
   if (adapter !== undefined || !isAdapter) return { model, adapter };
   const { readPeftConfig } = await import("../../../lib/model/peft-config.ts");
@@ -36,11 +49,21 @@ export async function policyFolders({ model, adapter }: PolicyFolders): Promise<
   throw new SeekError("ERR_IO", `${model}: the model of this adapter is not there: ${base}. ${remedy}`);
 }
 
-/** A choice with the folders that it means. */
+/** The form of its model in which an adapter was trained. */
+async function formOf(adapter: string | undefined): Promise<BaseForm> {
+  if (adapter === undefined) return {};
+  const { readBaseForm } = await import("../../../lib/model/base-form.ts");
+  return readBaseForm(adapter);
+}
+
+/** A choice with the folders and the form that it means. */
 async function placed(choice: PolicyChoice): Promise<PolicyChoice> {
-  const folders = await policyFolders(choice);
-  if (folders.adapter !== undefined) await warnOfOtherModel(folders.adapter, folders.model);
-  return { ...choice, ...folders };
+  const found = await policyFolders(choice);
+  if (found.adapter !== undefined) {
+    await warnOfOtherModel(found.adapter, found.model);
+    await warnOfOtherForm(found.adapter, choice);
+  }
+  return { ...choice, ...found };
 }
 
 /** Loads a model's weights, and an adapter on it. */
@@ -64,6 +87,40 @@ async function warnOfOtherModel(adapter: string, model: string): Promise<void> {
   process.stderr.write(
     `warning: ${adapter} names ${base} as its model and is put on ${model}; only shapes are compared\n`,
   );
+}
+
+/** Warns where an adapter is put on its model in another form than it was trained on, which computes something else. */
+async function warnOfOtherForm(adapter: string, { dtype, weights }: PolicyFolders): Promise<void> {
+  const trained = await formOf(adapter);
+  const others = [
+    { asked: weights, was: trained.weights, what: "weights" },
+    // float32 computes what bfloat16 rounds.
+    { asked: dtype === "float32" ? undefined : dtype, was: trained.dtype, what: "numbers" },
+  ];
+  for (const { asked, was, what } of others) {
+    if (asked === undefined || was === undefined || asked === was) continue;
+    process.stderr.write(
+      `warning: ${adapter} was trained on ${was} ${what} and is put on ${asked} ones, which compute something else\n`,
+    );
+  }
+}
+
+/**
+ * Copies what stands beside a policy's weights: tokenizer, chat template, and what says of which world it is.
+ *
+ * @param folders - of the policy
+ * @param to - of the policy that was made of it
+ * @param recipe - by which it is asked from now on, where it belongs to the built-in world. @default as before
+ */
+export async function copyBeside(
+  { model, adapter }: PolicyFolders,
+  to: string,
+  recipe?: Parameters<typeof withRecipe>[1],
+): Promise<void> {
+  await copyTokenizer(model, to);
+  const setting = await settingOfPolicy({ model, adapter });
+  if (setting === undefined) return;
+  await writeWorldFile(to, recipe === undefined ? setting : withRecipe(setting, recipe));
 }
 
 /** Loads a folder's tokenizer. */

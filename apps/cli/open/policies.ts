@@ -72,12 +72,13 @@ export function policiesOf(choice: PolicyChoice): PolicySource[] {
   }
   const folders = (model ?? []).flatMap(checkpointsOf);
   const names = shortNames(folders);
-  const { adapter, dtype, weights, device, cacheGib } = choice;
+  const { adapter, dtype, weights, device, contextTokens, cacheGib } = choice;
+  const form = { adapter, dtype, weights, device, contextTokens };
   return folders.map((folder, i) => ({
     name: names[i] ?? folder,
-    settings: { model: folder, adapter, dtype, weights, device },
+    settings: { model: folder, ...form },
     folders: { model: folder, adapter },
-    open: () => openLocalPolicy({ model: folder, adapter, dtype, weights, device, cacheGib }),
+    open: () => openLocalPolicy({ model: folder, ...form, cacheGib }),
   }));
 }
 

@@ -10,12 +10,10 @@ import type { Reward } from "../../../lib/reward/reward.ts";
 import type { Agent } from "../../../lib/rollout/agents/agent.ts";
 import { type AgentParts, searchAgent } from "../../../lib/rollout/agents/search-agent.ts";
 import { baselineAgent, baselineNames } from "../../../lib/rollout/baselines/baselines.ts";
-import { copyTokenizer } from "../../../lib/text/tokenizers/copy-tokenizer.ts";
 import { countSchedule } from "../../../lib/train/algorithm/schedule.ts";
 import type { Collapse } from "../../../lib/train/collapse.ts";
 import type { RlMetrics, RlOptions } from "../../../lib/train/rl-options.ts";
 import type { BestOptions } from "../../../lib/train/run/run.ts";
-import { noteRecipe } from "../../world/world-file.ts";
 import { type CommandIo, UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 import { agentOptions } from "../options/agent-options.ts";
@@ -25,6 +23,7 @@ import { resolvedOptions, trainingOptions, withoutSharedWarmups } from "../optio
 import { Pace } from "../report/pace.ts";
 import { stepLine, TrainingWarnings } from "../report/training-report.ts";
 import { judgeRewardOptions } from "./judge-rewards.ts";
+import { copyBeside } from "./local-policy.ts";
 import { loadMixed } from "./question-sets.ts";
 import { runFolderOf } from "./run-folder.ts";
 
@@ -99,10 +98,7 @@ export async function planTraining(
   const planned = trainingOf(recipe, parts, await loadMixed(given.questions));
   const agent = given.baseline === undefined ? searchAgent(parts) : baselineAgent(parts, given.baseline);
   const resolved = resolvedOptions(given, recipe);
-  const onCheckpoint = async (to: string): Promise<void> => {
-    await copyTokenizer(given.model, to);
-    await noteRecipe(to, given.recipe);
-  };
+  const onCheckpoint = (to: string): Promise<void> => copyBeside(given, to, given.recipe);
   return {
     ...{ ...planned, learners: opened.learners, seed: given.seed, signal: io.signal },
     task: {

@@ -1,6 +1,6 @@
 /** Which model a command opens: its folder, the form of its weights, the memory of its engine. */
 import { z } from "zod";
-import { quantisedForms } from "../../../lib/model/weights-form.ts";
+import { weightsForms } from "../../../lib/model/weights-form.ts";
 import { inGroup } from "../fields.ts";
 
 /** Which model, where its weights live, in which form. */
@@ -11,12 +11,15 @@ export const modelOptions = inGroup("Model", {
       "Model folder: config.json, model.safetensors, tokenizer.json; or a GGUF file; or an adapter's folder, which names its model.",
     ),
   adapter: z.string().optional().describe("Folder of a LoRA adapter on the model, as peft writes it."),
-  dtype: z.enum(["float32", "bfloat16"]).default("float32").describe("Form of the weights in memory."),
+  dtype: z
+    .enum(["float32", "bfloat16"])
+    .optional()
+    .describe("Form of the weights in memory (float32; under an adapter as it was trained)."),
   weights: z
-    .enum(quantisedForms)
+    .enum(weightsForms)
     .optional()
     .describe(
-      "Quantises projections and head, which are frozen then; unless given, as the folder holds them.",
+      "Quantises projections and head, which are frozen then (as the folder holds them; under an adapter as it was trained).",
     ),
   device: z.string().default("cpu").describe("cpu, cuda or cuda:<index>."),
   contextTokens: z

@@ -16,7 +16,7 @@ export interface MemoryPlan {
   readonly optimiser: number;
   /** A second model with gradients and optimiser; 0 without one. */
   readonly critic: number;
-  /** A frozen copy of the weights; 0 without one. */
+  /** A frozen copy of the weights, or of an adapter; 0 without one. */
   readonly reference: number;
   /** What a micro-batch keeps for its backward pass, and what one layer works with. */
   readonly activations: number;
@@ -47,7 +47,7 @@ export interface TrainingSizes extends Omit<ModelSizes, "hasAdapter">, StateForm
   readonly activationBytes?: number | undefined;
   /** @default false */
   readonly hasCritic?: boolean;
-  /** @default false */
+  /** Whether it is a copy; a new adapter's is its model. @default false */
   readonly hasReference?: boolean;
   /** Of an engine. @default 0 */
   readonly cacheBytes?: number;
@@ -184,14 +184,14 @@ export function trainingMemory(sizes: TrainingSizes): MemoryPlan {
   const base = weightBytes(config, dtype, sizes.weights);
   const isAdapter = adapterParameters !== undefined;
   const model = { config, dtype, hasAdapter: isAdapter };
-  // An adapter is f32; its reference is the model, and its critic another adapter.
+  // An adapter is f32; its reference and its critic are adapters.
   const own = isAdapter ? adapterParameters * 4 : base;
   const weights = isAdapter ? base + own : base;
   const { gradients, optimiser } = isAdapter
     ? stateBytes(adapterParameters, "float32", sizes)
     : stateBytes(parameters, dtype, sizes);
   const critic = sizes.hasCritic === true ? own + gradients + optimiser : 0;
-  const reference = sizes.hasReference === true && !isAdapter ? base : 0;
+  const reference = sizes.hasReference === true ? own : 0;
   const recomputed = numRecomputed(model, batch, sizes.activationBytes ?? Number.POSITIVE_INFINITY);
   const activations = activationBytes(model, batch, recomputed) + workBytes(model, batch);
   const head = headBytes(sizes);

@@ -140,7 +140,7 @@ test("a model that is trained itself is no base for training an adapter", async 
   await assert.rejects(Trainer.open(adapter), { code: "ERR_STATE", message: /trained already/ });
 });
 
-test("the reference of an adapter is its model, and its critic an adapter of its own on the same model", async () => {
+test("the reference of a new adapter is its model, and its critic an adapter of its own on the same model", async () => {
   await using model = await tinyModel();
   await using adapter = await Adapter.create(model, { rank: 2 });
   const algorithm = { ...algorithms.ppo, kl: { in: "loss", estimator: "k3", coef: 0.1 } } as const;
@@ -157,6 +157,29 @@ test("the reference of an adapter is its model, and its critic an adapter of its
   const { loss: last } = await critic.accumulate(sequences);
   assert.ok(last < 0.5 * 2 * first, `value loss ${first} became ${last / 2}`);
   assert.deepEqual(await trainer.logprobs(sequences), before);
+});
+
+test("the reference of an adapter that was loaded is that adapter as it was, which training leaves alone", async () => {
+  await using model = await tinyModel();
+  await withFolder(async (folder) => {
+    {
+      await using adapter = await Adapter.create(model, { rank: 2 });
+      await using trainer = await Trainer.open(adapter);
+      await trainer.accumulate(sequences);
+      await trainer.step({ learningRate: 0.05 });
+      await adapter.save(folder);
+    }
+    await using adapter = await Adapter.load(model, folder);
+    const ids = sequences[0]!.tokens;
+    const start = await adapter.scoreLogprobs(ids);
+    assert.notDeepEqual(start, await model.scoreLogprobs(ids));
+    await using opened = await openLearners(adapter, algorithms.grpo);
+    const { trainer, reference } = opened.learners;
+    await trainer.accumulate(sequences);
+    await trainer.step({ learningRate: 0.05 });
+    assert.notDeepEqual(await adapter.scoreLogprobs(ids), start);
+    assert.deepEqual(await reference?.scoreLogprobs(ids), start);
+  });
 });
 
 async function run(folder: string, steps: number, shape: object = { rank: 2 }): Promise<Float32Array> {

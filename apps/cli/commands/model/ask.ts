@@ -16,7 +16,7 @@ import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
 import type { TitledText } from "../../../../lib/text/observation.ts";
 import { librarySearch } from "../../../world/library.ts";
 import { createWorld } from "../../../world/world.ts";
-import { readWorldFile, type WorldSetting } from "../../../world/world-file.ts";
+import { settingOfPolicy, type WorldSetting, withRecipe } from "../../../world/world-file.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { policyFolders } from "../../open/local-policy.ts";
 import { type PolicySource, policiesOf, policyOptions } from "../../open/policies.ts";
@@ -64,7 +64,7 @@ export const askCommand = command({
     const [policy, another] = policiesOf(given);
     if (policy === undefined || another !== undefined) throw new UsageError("expected one model");
     refuseIdleTools(given);
-    const setting = given.recipe === undefined ? await settingOf(policy, io) : undefined;
+    const setting = await settingOf(policy, given.recipe, io);
     const asked = {
       ...given,
       recipe: given.recipe ?? recipeSchema.parse({ name: setting ? "world" : "rag-r1" }),
@@ -84,19 +84,21 @@ export const askCommand = command({
   },
 });
 
-/** Of a model of the built-in world: where it was trained. */
-async function settingOf({ folders }: PolicySource, io: CommandIo): Promise<WorldSetting | undefined> {
+/** Of a model of the built-in world: where it was trained, with the recipe that was named in place of its own. */
+async function settingOf(
+  { folders }: PolicySource,
+  named: Options["recipe"],
+  io: CommandIo,
+): Promise<WorldSetting | undefined> {
   if (folders === undefined) return undefined;
-  const { model, adapter } = await policyFolders(folders);
-  if (!existsSync(model)) throw new SeekError("ERR_IO", `${model}: no such file or folder`);
-  // An adapter that says nothing itself belongs to its model's world.
-  const own = adapter === undefined ? undefined : await readWorldFile(adapter);
-  const setting = own ?? (await readWorldFile(model));
-  if (setting !== undefined) {
-    const gaps = setting.search === "patchy" ? ", whose search has gaps" : "";
-    const by = setting.recipe === undefined ? "that world's recipe" : `${setting.recipe.name}'s recipe`;
-    io.log(`a model of the built-in world of seed ${setting.seed}${gaps}: it is asked by ${by}`);
-  }
+  const placed = await policyFolders(folders);
+  if (!existsSync(placed.model)) throw new SeekError("ERR_IO", `${placed.model}: no such file or folder`);
+  const own = await settingOfPolicy(placed);
+  if (own === undefined) return undefined;
+  const setting = named === undefined ? own : withRecipe(own, named);
+  const gaps = setting.search === "patchy" ? ", whose search has gaps" : "";
+  const by = setting.recipe === undefined ? "that world's recipe" : `${setting.recipe.name}'s recipe`;
+  io.log(`a model of the built-in world of seed ${setting.seed}${gaps}: it is asked by ${by}`);
   return setting;
 }
 
@@ -105,7 +107,8 @@ function chosenRecipe(
   { tools }: Environment,
   setting: WorldSetting | undefined,
 ): Recipe {
-  const recipe = setting ? withLimits(recipeOfSetting(setting), options) : recipeOf(options, { tools });
+  const isWorlds = setting !== undefined && tools === undefined;
+  const recipe = isWorlds ? withLimits(recipeOfSetting(setting), options) : recipeOf(options, { tools });
   return { ...recipe, sampling: { temperature: options.temperature, topP: options.topP } };
 }
 

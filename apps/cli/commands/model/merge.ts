@@ -3,9 +3,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { readModel, storedDtypeOf } from "../../../../lib/model/model-folder.ts";
-import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
 import { command, UsageError } from "../../command.ts";
-import { loadPolicy, policyFolders } from "../../open/local-policy.ts";
+import { copyBeside, loadPolicy, policyFolders } from "../../open/local-policy.ts";
 import { modelOptions } from "../../options/model-options.ts";
 
 /** The command. */
@@ -26,24 +25,20 @@ export const mergeCommand = command({
     const folders = await policyFolders(given);
     if (folders.adapter === undefined)
       throw new UsageError("--adapter: required, or an adapter's folder as --model");
-    if (given.weights !== undefined)
+    if (given.weights !== undefined && given.weights !== "plain")
       throw new UsageError(
         "--weights: a merge changes plain weights. Remedy: merge without it, then seekrl quantize",
       );
     if (existsSync(join(out, "config.json"))) throw new UsageError(`--out: ${out} holds a model already`);
     if (existsSync(join(out, "adapter_config.json"))) throw new UsageError(`--out: ${out} holds an adapter`);
-    await using loaded = await loadPolicy({ ...given, ...folders });
+    const { model: from, adapter } = folders;
+    const plain = { dtype: given.dtype ?? "float32", weights: "plain" } as const;
+    await using loaded = await loadPolicy({ ...given, model: from, adapter, ...plain });
     const { model, policy } = loaded;
-    if (model.weights !== undefined) {
-      const remedy = "Remedy: --model with the plain folder that they were made of, and --adapter";
-      throw new UsageError(
-        `--model: the weights of ${folders.model} are ${model.weights}: no merge. ${remedy}`,
-      );
-    }
     if ("merge" in policy) await policy.merge();
     const dtype = storedDtype ?? storedDtypeOf((await readModel(folders.model)).stored) ?? model.dtype;
     await model.save(out, { dtype });
-    await copyTokenizer(folders.model, out);
+    await copyBeside(folders, out);
     io.write(`${out}: ${folders.model} with ${folders.adapter} merged into its weights\n`);
     io.result({ model: out, dtype });
   },

@@ -7,7 +7,6 @@ import type { LoadedPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { Model } from "../../../../lib/model/model.ts";
 import type { Policy } from "../../../../lib/model/policy.ts";
 import type { ChatTemplate } from "../../../../lib/text/templates/chat-template.ts";
-import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
 import { type Schedule, schedule } from "../../../../lib/train/algorithm/schedule.ts";
 import { checkContexts } from "../../../../lib/train/batch/micro-batches.ts";
@@ -16,12 +15,20 @@ import { normaliseWeights, sftSequence } from "../../../../lib/train/batch/seque
 import type { Trainer } from "../../../../lib/train/learner/trainer.ts";
 import { largestBatch, type MemoryPlan, trainingMemory } from "../../../../lib/train/memory/plan.ts";
 import type { SftOptions } from "../../../../lib/train/sft.ts";
+import { settingOfPolicy } from "../../../world/world-file.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { openTrainer, planEpochs, runSft } from "../../open/learners.ts";
-import { loadChatTemplate, loadPolicy, loadTokenizer, policyFolders } from "../../open/local-policy.ts";
+import {
+  copyBeside,
+  loadChatTemplate,
+  loadPolicy,
+  loadTokenizer,
+  policyFolders,
+} from "../../open/local-policy.ts";
 import { doneIn, runFolderOf } from "../../open/run-folder.ts";
 import { loraOf, loraOption, oneAdapter } from "../../options/lora-options.ts";
 import { modelOptions } from "../../options/model-options.ts";
+import { recipeSchema } from "../../options/recipe-options.ts";
 import { activationOptions, adamWOptions, bytesOf, runOptions } from "../../options/run-options.ts";
 import { Pace } from "../../report/pace.ts";
 import { memoryLine, modelLines, sftStepLine } from "../../report/training-report.ts";
@@ -40,6 +47,11 @@ const schema = z.strictObject({
       "conversations to evaluate on, as eval/loss; the checkpoint of the least stays as checkpoints/best",
     ),
   evalEvery: z.int().min(1).default(50).describe("with --validation: steps between evaluations"),
+  recipe: recipeSchema.optional().meta({
+    head: "name",
+    description:
+      "of a model of the built-in world: the recipe whose demonstrations these are, by which ask asks it (as before)",
+  }),
   ...runOptions,
   ...activationOptions,
   epochs: z.number().gt(0).default(1).describe("passes over the data"),
@@ -88,6 +100,9 @@ export const sftCommand = command({
     const lora = loraOf(given.lora);
     if (lora !== undefined && folders.adapter !== undefined) throw new UsageError(oneAdapter);
     const isAdapter = lora !== undefined || folders.adapter !== undefined;
+    if (given.recipe !== undefined && (await settingOfPolicy(folders)) === undefined) {
+      throw new UsageError(`--recipe: expected with a model of the built-in world, got ${folders.model}`);
+    }
     const learningRate = given.learningRate ?? (isAdapter ? usualRates.adapter : usualRates.weights);
     const options = { ...given, ...folders, learningRate };
     const { model: start, data, validation, seed, otherWeight, microBatchTokens: maxTokens } = options;
@@ -114,7 +129,7 @@ export const sftCommand = command({
       run: {
         ...(await runFolderOf(options)),
         best: validation ? { metric: "eval/loss", mode: "min" } : undefined,
-        onCheckpoint: (to) => copyTokenizer(start, to),
+        onCheckpoint: (to) => copyBeside(folders, to, given.recipe),
       },
       onStep: (metrics) => {
         loss = metrics.loss;

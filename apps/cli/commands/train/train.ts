@@ -144,7 +144,7 @@ function settingsOf(
         batch: { tokens, rows: tokens },
       },
       ...{ activationBytes: bytesOf(given.activationGib), hasCritic: critic !== undefined },
-      hasReference: reference !== undefined,
+      hasReference: reference !== undefined && reference !== model,
       cacheBytes: given.cacheGib * 2 ** 30,
     }),
   };

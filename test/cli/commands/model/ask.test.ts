@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { createWorld } from "../../../../apps/world/world.ts";
+import { readWorldFile } from "../../../../apps/world/world-file.ts";
 import { writeQuestions } from "../../../../lib/data/question.ts";
 import { buildIndex } from "../../../../lib/index-folder/build/build.ts";
 import { Adapter } from "../../../../lib/model/adapter.ts";
@@ -67,8 +68,13 @@ test("a model of the built-in world is asked by that world's recipe and search, 
   assert.match(stdout, /found: Nightwinter/);
   assert.match(stdout, /answer: \w+ \[1 search, /);
 
-  const other = await runCli("ask", question, "--model", checkpoint, "--recipe", "world");
-  assert.equal(other.code, 2, "who names a recipe names the search too");
+  const other = await runCli("ask", question, "--model", checkpoint, "--recipe", "world,queries=single");
+  assert.equal(other.code, 0, other.stderr);
+  assert.match(
+    other.stdout,
+    /found: Nightwinter/,
+    "a recipe that is named takes the place of the recipe alone",
+  );
 });
 
 test("a quantised, a merged and an adapted model of the world is asked like the one it was made of", async () => {
@@ -109,6 +115,34 @@ test("a quantised, a merged and an adapted model of the world is asked like the 
     assert.ok(stderr.includes(`a model of the built-in world of seed 0: it is asked by ${how}`), stderr);
     if (how.startsWith("that")) assert.match(stdout, /found: Nightwinter[\s\S]*answer: /);
   }
+});
+
+test("sft notes the recipe whose demonstrations it was given, and the model is asked by that one", async () => {
+  const checkpoint = join(projectRoot, "world", "checkpoint");
+  const data = join(folder, "demonstrations.jsonl");
+  await writeFile(data, `${JSON.stringify({ prompt: "Who?", completion: " Nightwinter" })}\n`);
+  const sft = (model: string, ...more: string[]) =>
+    runCli("sft", "--model", model, "--data", data, "--epochs", "1", "--lora", "2", ...more);
+  const taught = join(folder, "taught");
+  const trained = await sft(checkpoint, "--out", taught, "--recipe", "search-r1");
+  assert.equal(trained.code, 0, trained.stderr);
+  const asked = async (...more: string[]): Promise<string> => {
+    const { code, stderr } = await runCli("ask", question, "--model", join(taught, "model"), ...more);
+    assert.equal(code, 0, stderr);
+    return stderr;
+  };
+  assert.match(await asked(), /it is asked by search-r1's recipe/);
+  assert.match(await asked("--recipe", "rag-r1"), /it is asked by rag-r1's recipe/);
+
+  const merged = join(folder, "taught-merged");
+  const merge = await runCli("merge", "--model", join(taught, "model"), "--out", merged);
+  assert.equal(merge.code, 0, merge.stderr);
+  assert.equal((await readWorldFile(merged))?.recipe?.name, "search-r1");
+  const other = join(folder, "no-world");
+  await writeTinyModel(other);
+  const refused = await sft(other, "--out", join(folder, "never"), "--recipe", "search-r1");
+  assert.equal(refused.code, 2);
+  assert.match(refused.stderr, /--recipe: expected with a model of the built-in world/);
 });
 
 test("without a question each line of the input is one", async () => {

@@ -93,8 +93,16 @@ test("an adapter is trained on weights in NF4, whose plan counts them so, and st
   assert.ok(planned.memory.weights < plain.memory.weights);
   const { loss } = await runJson<{ loss: number }>(...asked);
   assert.ok(Number.isFinite(loss));
-  const trained = ["--model", model, "--adapter", join(out, "model"), "--weights", "nf4"];
-  const [on, off] = [await score(...trained), await score("--model", model, "--weights", "nf4")];
+  const trained = ["--model", model, "--adapter", join(out, "model")];
+  const [on, off] = [
+    await score(...trained, "--weights", "nf4"),
+    await score("--model", model, "--weights", "nf4"),
+  ];
+  // The adapter says on which weights it was trained.
+  assert.deepEqual(await score(...trained), on);
+  assert.deepEqual(await score("--model", join(out, "model")), on);
+  const other = await runCli("score", "--ids", "49,32", ...trained, "--weights", "plain");
+  assert.match(other.stderr, /^warning: .* was trained on nf4 weights and is put on plain ones/m);
   const sum = (logprobs: readonly (number | null)[]) =>
     logprobs.reduce<number>((all, each) => all + (each ?? 0), 0);
   assert.ok(sum(on) > sum(off), "it has learnt what it was trained on");
@@ -177,8 +185,8 @@ test("a merge into quantised weights is refused with the remedy", async () => {
   assert.equal(flag.code, 2);
   assert.match(flag.stderr, /--weights: a merge changes plain weights\. Remedy: merge without it/);
   const held = await merge("--model", few, "--adapter", trained);
-  assert.equal(held.code, 2);
-  assert.match(held.stderr, /are nf4.*Remedy: --model with the plain folder/);
+  assert.equal(held.code, 1);
+  assert.match(held.stderr, /holds nf4, not plain; take the original folder/);
 });
 
 test("an adapter whose model has moved is refused with the remedy, and runs with both folders", async () => {
