@@ -13,8 +13,8 @@ import { SeekError } from "../../base/errors.ts";
 import type { TrainSequence } from "../batch/packing.ts";
 import type { LossOn } from "../batch/sequence.ts";
 import type { KlEstimator } from "../learner/trainer.ts";
-import type { GroupBaseline } from "./advantage.ts";
 import type { KlTarget } from "./kl-target.ts";
+import { advantages, klEstimators, lossSpans, ratioObjectives, tokenRewardForms } from "./names.ts";
 
 /**
  * How the rows' losses become one number, over the whole optimiser step: `token-mean` (every token weighs the same),
@@ -39,7 +39,7 @@ export interface Algorithm {
    * each token with all tokens of the step; the others compare the samples of one question, `reinforce++-baseline` the
    * tokens of the step after that.
    */
-  readonly advantage: "gae" | "remax" | "reinforce++" | GroupBaseline;
+  readonly advantage: (typeof advantages)[number];
   /**
    * How rewards of single tokens enter the comparison with a group; GAE knows them anyway. `to-go`: a token's advantage
    * is what its trajectory still earns from there on, less what the group earns on average over as much of it. `ratio`:
@@ -48,13 +48,13 @@ export interface Algorithm {
    *
    * @default "to-go"
    */
-  readonly tokenRewards?: "to-go" | "ratio";
+  readonly tokenRewards?: (typeof tokenRewardForms)[number];
   /** What a reward counts a token earlier; of `gae` and `reinforce++`. @default 1 */
   readonly gamma?: number;
   /** GAE's. @default 1 */
   readonly lambda?: number;
   /** The ratio: per token, or per sequence (GSPO). @default "clipped" */
-  readonly objective?: "clipped" | "clipped-sequence";
+  readonly objective?: (typeof ratioObjectives)[number];
   /**
    * The ratio stays within `[1 - low, 1 + high]`; with `dual` a negative advantage counts at most so many times, however
    * large the ratio (arXiv 1912.09729). @default 0.2, 0.2, no bound
@@ -105,20 +105,11 @@ const adaptiveKind = optionsOf<KlTarget>(
 /** Of an option `algorithm`. */
 export const algorithmKind = optionsOf<Algorithm>(
   {
-    advantage: [
-      "gae",
-      "remax",
-      "reinforce++",
-      "reinforce++-baseline",
-      "reinforce",
-      "grpo",
-      "dr-grpo",
-      "rloo",
-    ],
-    tokenRewards: ["to-go", "ratio"],
+    advantage: advantages,
+    tokenRewards: tokenRewardForms,
     gamma: numberIn({ above: 0, to: 1 }),
     lambda: numberIn({ from: 0, to: 1 }),
-    objective: ["clipped", "clipped-sequence"],
+    objective: ratioObjectives,
     clip: optionsOf<NonNullable<Algorithm["clip"]>>(
       { low: numberIn({ above: 0, to: 1 }), high: numberIn({ above: 0 }), dual: numberIn({ above: 1 }) },
       ["low", "high"],
@@ -127,7 +118,7 @@ export const algorithmKind = optionsOf<Algorithm>(
     kl: optionsOf<KlTerm>(
       {
         in: ["loss", "reward"],
-        estimator: ["k1", "k2", "k3", "abs"],
+        estimator: klEstimators,
         coef: numberIn({ from: 0 }),
         adaptive: adaptiveKind,
       },
@@ -136,7 +127,7 @@ export const algorithmKind = optionsOf<Algorithm>(
     dynamicSampling: wholeKind,
     entropyCoef: numberIn({ from: 0 }),
     valueClip: numberIn({ from: 0 }),
-    lossOn: ["policy", "all"],
+    lossOn: lossSpans,
     epochs: countKind,
     miniBatches: countKind,
   },

@@ -1,7 +1,8 @@
-/** Every setting of an algorithm as data: the one description behind checks, help and documentation. */
+/** Every setting of an algorithm as data, for files and the command line: what help and documentation say of it. */
 import { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
 import { type Algorithm, algorithms } from "./algorithm.ts";
+import { advantages, klEstimators, lossSpans, ratioObjectives, tokenRewardForms } from "./names.ts";
 
 /** A published algorithm's name. */
 type AlgorithmName = keyof typeof algorithms;
@@ -16,7 +17,7 @@ const clip = z.strictObject({
 
 const kl = z.strictObject({
   in: z.enum(["loss", "reward"]).optional().describe('Where the distance to the reference counts ("loss").'),
-  estimator: z.enum(["k1", "k2", "k3", "abs"]).optional().describe('How it is estimated ("k3").'),
+  estimator: z.enum(klEstimators).optional().describe('How it is estimated ("k3").'),
   coef: z
     .number()
     .min(0)
@@ -37,18 +38,17 @@ const kl = z.strictObject({
 /** Settings of an algorithm; what is left out stays as the named one has it. */
 export const algorithmChoice = z.strictObject({
   name: z.enum(algorithmNames).optional().describe("A published algorithm to start from (the recipe's)."),
-  advantage: z
-    .enum(["gae", "grpo", "dr-grpo", "rloo", "reinforce", "reinforce++", "reinforce++-baseline", "remax"])
-    .optional()
-    .describe("What an advantage is."),
+  advantage: z.enum(advantages).optional().describe("What an advantage is."),
   gamma: z.number().gt(0).lte(1).optional().describe("Of gae and reinforce++: the discount (1)."),
   lambda: z.number().min(0).lte(1).optional().describe("Of gae (1)."),
   tokenRewards: z
-    .enum(["to-go", "ratio"])
+    .enum(tokenRewardForms)
     .optional()
-    .describe('How rewards of single tokens enter the comparison of a group ("to-go").'),
+    .describe(
+      'Rewards of single tokens beside a group: "to-go" gives a token what its trajectory still earns from there on, less the group\'s mean of that; "ratio" shares the whole reward\'s advantage out by reward of the token / whole reward ("to-go").',
+    ),
   objective: z
-    .enum(["clipped", "clipped-sequence"])
+    .enum(ratioObjectives)
     .optional()
     .describe('A ratio per token, or per sequence as in GSPO ("clipped").'),
   clip: clip.optional(),
@@ -67,7 +67,7 @@ export const algorithmChoice = z.strictObject({
     .optional()
     .describe("Times a step asks other questions for those whose rollouts all earned the same (0)."),
   lossOn: z
-    .enum(["policy", "all"])
+    .enum(lossSpans)
     .optional()
     .describe('"all" trains on what was retrieved too: for the ablation of the mask only ("policy").'),
 });

@@ -5,6 +5,7 @@ import type { LossStats, NativeLossOptions, NativeTrainer } from "../../base/add
 import { checkOptions, type OptionKinds, optionsOf } from "../../base/check-options.ts";
 import type { Model } from "../../model/model.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
+import { klEstimators, objectives } from "../algorithm/names.ts";
 import { distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { adamW, Learner, type LearnerOptions } from "./learner.ts";
@@ -15,7 +16,7 @@ export type { LossStats } from "../../base/addon/training.ts";
 export const defaultMaxTokens = 4096;
 
 /** Estimators of KL(policy || reference) with d = ref - logp: k1 = -d, k2 = d^2/2, k3 = e^d - d - 1, abs = |d| (verl's). */
-export type KlEstimator = "k1" | "k2" | "k3" | "abs";
+export type KlEstimator = (typeof klEstimators)[number];
 
 /** The one loss; SFT, PPO, GRPO and their relatives are options of it. */
 export interface LossOptions {
@@ -24,7 +25,7 @@ export interface LossOptions {
    *
    * @default "likelihood"
    */
-  readonly objective?: "likelihood" | "clipped" | "clipped-sequence";
+  readonly objective?: (typeof objectives)[number];
   /** The ratio is clipped to `[1 - clipLow, 1 + clipHigh]`. @default 0.2 */
   readonly clipLow?: number;
   /** @default clipLow */
@@ -40,12 +41,12 @@ export interface LossOptions {
 }
 
 const lossKinds: OptionKinds<LossOptions> = {
-  objective: ["likelihood", "clipped", "clipped-sequence"],
+  objective: objectives,
   clipLow: "number",
   clipHigh: "number",
   clipDual: "number",
   entropyCoef: "number",
-  kl: optionsOf<NonNullable<LossOptions["kl"]>>({ estimator: ["k1", "k2", "k3", "abs"], coef: "number" }, [
+  kl: optionsOf<NonNullable<LossOptions["kl"]>>({ estimator: klEstimators, coef: "number" }, [
     "estimator",
     "coef",
   ]),
