@@ -88,6 +88,7 @@ export { type DecodeOptions, type EncodeOptions, Tokenizer } from "./text/tokeni
 export type { Discount, GroupBaseline } from "./train/algorithm/advantage.ts";
 export { type Aggregation, type Algorithm, algorithms, type KlTerm } from "./train/algorithm/algorithm.ts";
 export type { KlTarget } from "./train/algorithm/kl-target.ts";
+export type { KlEstimator } from "./train/algorithm/names.ts";
 export { countSchedule, type Schedule, type ScheduleOptions, schedule } from "./train/algorithm/schedule.ts";
 export type { TrainSegment } from "./train/batch/layout.ts";
 export type { TrainSequence } from "./train/batch/packing.ts";
@@ -95,7 +96,7 @@ export { type LossOn, sftSequence } from "./train/batch/sequence.ts";
 export type { Collapse, CollapseOptions, WatchedMetric } from "./train/collapse.ts";
 export { Critic } from "./train/learner/critic.ts";
 export type { AdamWOptions, Learner, LearnerOptions } from "./train/learner/learner.ts";
-export { type KlEstimator, type LossOptions, Trainer } from "./train/learner/trainer.ts";
+export { type LossOptions, Trainer } from "./train/learner/trainer.ts";
 export { type OpenLearners, openLearners } from "./train/open-learners.ts";
 export { rl } from "./train/rl.ts";
 export type { Learners, RlBatch, RlMetrics, RlOptions, SampleRollouts, Task } from "./train/rl-options.ts";

@@ -10,9 +10,10 @@ import {
   whiten,
 } from "./algorithm/advantage.ts";
 import type { Algorithm } from "./algorithm/algorithm.ts";
+import type { KlEstimator } from "./algorithm/names.ts";
 import type { TrainSequence } from "./batch/packing.ts";
 import { policySequence } from "./batch/sequence.ts";
-import { type KlEstimator, scoreSequences } from "./learner/trainer.ts";
+import { scoreSequences } from "./learner/trainer.ts";
 import { mean } from "./rl-metrics.ts";
 import type { Learners, RlBatch } from "./rl-options.ts";
 import type { Rewarded } from "./step-rollouts.ts";

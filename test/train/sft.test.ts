@@ -34,6 +34,25 @@ test("a training killed with SIGKILL and resumed ends with the same bytes as one
   });
 });
 
+for (const form of ["adapter with 8-bit moments", "adapter on nf4", "stochastic rounding"] as const) {
+  test(`${form}: killed and resumed, a training ends with the same bytes`, async () => {
+    await withFolder(async (folder) => {
+      const [whole, killed] = [join(folder, "whole"), join(folder, "killed")];
+      await runSft(whole, () => {}, form);
+      for (const step of ["15", "30"]) await runAndKill("sft-run.js", killed, step, form);
+      const steps: number[] = [];
+      await runSft(killed, (step) => steps.push(step), form);
+      assert.ok(steps[0]! > 1 && steps.at(-1) === sftRunSteps, "it went on from a checkpoint");
+      const files = (await readdir(lastCheckpoint(whole))).filter((name) => name.endsWith(".safetensors"));
+      assert.equal(files.length, 2);
+      for (const file of files) {
+        const [a, b] = [whole, killed].map((run) => readFile(join(lastCheckpoint(run), file)));
+        assert.ok((await a)?.equals((await b)!), `${file} differs`);
+      }
+    });
+  });
+}
+
 test("a finished run is not run again", async () => {
   await withFolder(async (folder) => {
     await using model = await tinyModel();

@@ -12,9 +12,15 @@ import {
 import { SeekError } from "../../base/errors.ts";
 import type { TrainSequence } from "../batch/packing.ts";
 import type { LossOn } from "../batch/sequence.ts";
-import type { KlEstimator } from "../learner/trainer.ts";
 import type { KlTarget } from "./kl-target.ts";
-import { advantages, klEstimators, lossSpans, ratioObjectives, tokenRewardForms } from "./names.ts";
+import {
+  advantages,
+  type KlEstimator,
+  klEstimators,
+  lossSpans,
+  ratioObjectives,
+  tokenRewardForms,
+} from "./names.ts";
 
 /**
  * How the rows' losses become one number, over the whole optimiser step: `token-mean` (every token weighs the same),

@@ -1,7 +1,10 @@
 /** The words of an algorithm's settings, each list once: types, checks, help and documentation are made of them. */
 
-/** Estimators of the distance to the reference; see {@link KlEstimator}. */
+/** Estimators of the distance to the reference, by their names. */
 export const klEstimators = ["k1", "k2", "k3", "abs"] as const;
+
+/** Estimators of KL(policy || reference) with d = ref - logp: k1 = -d, k2 = d^2/2, k3 = e^d - d - 1, abs = |d| (verl's). */
+export type KlEstimator = (typeof klEstimators)[number];
 
 /** Ratios of the policy to the one that sampled. */
 export const ratioObjectives = ["clipped", "clipped-sequence"] as const;

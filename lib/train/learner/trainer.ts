@@ -5,7 +5,7 @@ import type { LossStats, NativeLossOptions, NativeTrainer } from "../../base/add
 import { checkOptions, type OptionKinds, optionsOf } from "../../base/check-options.ts";
 import type { Model } from "../../model/model.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
-import { klEstimators, objectives } from "../algorithm/names.ts";
+import { type KlEstimator, klEstimators, objectives } from "../algorithm/names.ts";
 import { distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { adamW, Learner, type LearnerOptions } from "./learner.ts";
@@ -14,9 +14,6 @@ export type { LossStats } from "../../base/addon/training.ts";
 
 /** Tokens of one micro-batch unless said otherwise: enough to fill the cores, little memory. */
 export const defaultMaxTokens = 4096;
-
-/** Estimators of KL(policy || reference) with d = ref - logp: k1 = -d, k2 = d^2/2, k3 = e^d - d - 1, abs = |d| (verl's). */
-export type KlEstimator = (typeof klEstimators)[number];
 
 /** The one loss; SFT, PPO, GRPO and their relatives are options of it. */
 export interface LossOptions {

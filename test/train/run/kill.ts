@@ -6,10 +6,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Runs a compiled module beside the tests; SIGKILL when it prints `lastLine`, or at the end of its own accord. */
-export async function runAndKill(module: string, folder: string, lastLine: string): Promise<void> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL(module, import.meta.url)), folder], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+export async function runAndKill(
+  module: string,
+  folder: string,
+  lastLine: string,
+  ...more: string[]
+): Promise<void> {
+  const program = fileURLToPath(new URL(module, import.meta.url));
+  const child = spawn(process.execPath, [program, folder, ...more], { stdio: ["ignore", "pipe", "inherit"] });
   let text = "";
   child.stdout.on("data", (chunk: Buffer) => {
     text += chunk.toString();

@@ -1,16 +1,48 @@
-/** A small SFT run as a program of its own, so that a test can kill it: `node sft-run.js FOLDER`. */
+/** A small SFT run as a program of its own, so that a test can kill it: `node sft-run.js FOLDER [FORM]`. */
 import { pathToFileURL } from "node:url";
+import { native } from "../../../lib/base/addon/native.ts";
+import { Adapter } from "../../../lib/model/adapter.ts";
+import { Model, type ModelOptions } from "../../../lib/model/model.ts";
 import { schedule } from "../../../lib/train/algorithm/schedule.ts";
+import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
 import { epochs, sft } from "../../../lib/train/sft.ts";
-import { filled, tinyModel, tinySequence } from "../tiny.ts";
+import { filled, tinySequence, tinyShape } from "../tiny.ts";
 
 export const sftRunSteps = 40;
 
+/** What is trained, and how AdamW keeps what it keeps. */
+interface SftForm extends LearnerOptions, ModelOptions {
+  readonly isAdapter?: boolean;
+}
+
+/** Forms whose runs are killed and resumed. */
+export const sftForms = {
+  weights: {},
+  "adapter with 8-bit moments": { isAdapter: true, moments: "8-bit" },
+  "adapter on nf4": { isAdapter: true, weights: "nf4", dtype: "bfloat16" },
+  "stochastic rounding": { dtype: "bfloat16", moments: "8-bit", masterWeights: false },
+} as const satisfies Record<string, SftForm>;
+
+/** The name of a form. */
+export type SftFormName = keyof typeof sftForms;
+
 /** Trains into a folder and says each finished step. */
-export async function runSft(folder: string, onStep: (step: number) => void): Promise<void> {
-  await using model = await tinyModel();
-  await using trainer = await Trainer.open(model);
+export async function runSft(
+  folder: string,
+  onStep: (step: number) => void,
+  form: SftFormName = "weights",
+): Promise<void> {
+  await native().setNumThreads(1);
+  const { isAdapter = false, weights, dtype, ...options }: SftForm = sftForms[form];
+  await using model = await Model.create(tinyShape, {
+    seed: 1,
+    std: 0.2,
+    dtype: dtype ?? "float32",
+    weights,
+  });
+  const policy = isAdapter ? await Adapter.create(model, { rank: 2 }) : model;
+  await using trainer = await Trainer.open(policy, options);
   const sequences = Array.from({ length: 30 }, (_, i) => {
     const sequence = tinySequence(i, 10 + (i % 7));
     return { ...sequence, weights: filled(sequence.rows.length, () => 1) };
@@ -28,5 +60,5 @@ export async function runSft(folder: string, onStep: (step: number) => void): Pr
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  await runSft(process.argv[2]!, (step) => process.stdout.write(`${step}\n`));
+  await runSft(process.argv[2]!, (step) => process.stdout.write(`${step}\n`), process.argv[3] as SftFormName);
 }
