@@ -20,6 +20,7 @@ const folders = {
   "native/kernels/cuda/attention": "over keys and values in blocks, and over packed texts, with gradients",
   "native/kernels/cuda/encoder": "what encoders of texts do between products: layer norms, GELU, pooling",
   "native/kernels/cuda/layer": "norms, gates, rotary positions and the way into the cache",
+  "native/kernels/cuda/product": "products with weights in 16 bits and their gradients, and those of adapters by rows",
   "native/kernels/cuda/quant": "products with weights in 8 and 4 bits, and what they are in 16",
   "native/kernels/cuda/sampling": "draws of tokens, and what the next step takes of them",
   "native/kernels/cuda/search": "exact search of the nearest vectors",

@@ -12,13 +12,14 @@ constexpr float kLog2E = 1.4426950408889634f;
 template <int C>
 constexpr int kRowStride = C + 8;
 
-// Brings rows to shared memory: row r from `row_at(r)`, zeros where that is null.
+// Brings rows to shared memory: row r from `row_at(r)`, zeros where that is null and from column `num_columns` on, a
+// multiple of 8.
 template <int C, int kRows, int kThreads, class RowAt>
-__device__ __forceinline__ void fetch_rows(uint16_t* to, const RowAt& row_at) {
+__device__ __forceinline__ void fetch_rows(uint16_t* to, const RowAt& row_at, int64_t num_columns = C) {
 #pragma unroll 4
   for (int i = static_cast<int>(threadIdx.x); i < kRows * (C / 8); i += kThreads) {
     const int row = i / (C / 8), column = i % (C / 8) * 8;
-    const uint16_t* const from = row_at(row);
+    const uint16_t* const from = column < num_columns ? row_at(row) : nullptr;
     copy_async_16_or_zero(to + row * kRowStride<C> + column, from == nullptr ? nullptr : from + column,
                           from != nullptr);
   }
