@@ -15,7 +15,7 @@ namespace seekrl::engine {
 namespace {
 
 BlockLayout layout_of(at::ScalarType dtype, at::Device device) {
-  if (!device.is_cpu()) return BlockLayout::kByToken;
+  if (!device.is_cpu()) return c10::isReducedFloatingType(dtype) ? BlockLayout::kOnCard : BlockLayout::kByToken;
   return dtype == at::kBFloat16 ? BlockLayout::kPaired : BlockLayout::kByHead;
 }
 
@@ -29,9 +29,9 @@ BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int
       idle_places_(num_blocks),
       prefixes_(num_blocks, block_tokens),
       idle_memory_(Work::kGenerate, [this] { release_free(); }) {
-  require(layout_ != BlockLayout::kPaired || block_tokens % kernels::kPairedTokens == 0, ErrorCode::kArgument,
-          "blockTokens: expected a multiple of ", kernels::kPairedTokens, " for a bfloat16 model on the CPU, got ",
-          block_tokens);
+  const bool is_free = layout_ == BlockLayout::kByToken || layout_ == BlockLayout::kByHead;
+  require(is_free || block_tokens % kernels::kPairedTokens == 0, ErrorCode::kArgument,
+          "blockTokens: expected a multiple of ", kernels::kPairedTokens, " for a bfloat16 model, got ", block_tokens);
   const int64_t row = config.num_kv_heads * config.head_dim;
   storage_ = at::empty({config.num_layers * 2, num_blocks, block_tokens * row}, at::device(device).dtype(dtype));
   // Decoding walks all over the pool and would miss the address cache at each block of small pages.

@@ -4,6 +4,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
 
+#include "ops/card/card.h"
+#include "ops/card/product.h"
 #include "ops/elementwise/softcap.h"
 #include "ops/products/linear.h"
 #include "ops/token_logprob.h"
@@ -14,6 +16,12 @@ namespace {
 
 at::Tensor to_device(std::vector<int64_t>& values, at::Device device) {
   return at::from_blob(values.data(), {static_cast<int64_t>(values.size())}, at::kLong).to(device);
+}
+
+// f32 where kernels make them.
+at::Tensor logits_of(const at::Tensor& hidden_RD, const ops::Weight& head_VD) {
+  const bool is_on_card = !head_VD.is_quant() && ops::is_on_card(head_VD.plain_NK);
+  return is_on_card ? ops::card_logits(hidden_RD, head_VD.plain_NK) : ops::linear(hidden_RD, head_VD, {});
 }
 
 }  // namespace
@@ -31,7 +39,7 @@ StepOutput Runner::run(const std::vector<Row>& rows) {
     adapters.add(sequence.adapter, row.num_tokens);
     for (int64_t i = row.num_samples; i > 0; --i) sampling_R_.push_back(static_cast<int64_t>(tokens_T_.size()) - i);
   }
-  attention_.prepare(rows);
+  attention_->prepare(rows);
   const at::Device device = decoder_->device();
   const auto num_sampling = static_cast<int64_t>(sampling_R_.size()),
              num_scored = static_cast<int64_t>(scored_N_.size());
@@ -40,13 +48,13 @@ StepOutput Runner::run(const std::vector<Row>& rows) {
   wanted.insert(wanted.end(), scored_N_.begin(), scored_N_.end());
   // When nothing is wanted, any row will do: the step is for its keys and values.
   if (wanted.empty()) wanted.push_back(0);
-  const at::Tensor hidden = decoder_->forward(to_device(tokens_T_, device), to_device(positions_T_, device), attention_,
+  const at::Tensor hidden = decoder_->forward(to_device(tokens_T_, device), to_device(positions_T_, device), *attention_,
                                               needs_all ? at::Tensor() : to_device(wanted, device), adapters);
   for (const Row& row : rows) row.sequence->num_cached += row.num_tokens;
   StepOutput output;
   const double softcap = decoder_->config().logit_softcap;
   if (num_sampling > 0) {
-    output.logits_RV = ops::linear(hidden.narrow(0, 0, num_sampling), decoder_->head_VD(), {});
+    output.logits_RV = logits_of(hidden.narrow(0, 0, num_sampling), decoder_->head_VD());
     if (softcap > 0) ops::softcap_(output.logits_RV, softcap);
   }
   if (num_scored == 0) return output;

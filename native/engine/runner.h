@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/paged_attention.h"
+#include "engine/attention/step_attention.h"
 #include "engine/scheduler.h"
 #include "model/decoder.h"
 
@@ -22,7 +22,7 @@ struct StepOutput {
 class Runner {
  public:
   Runner(std::shared_ptr<const model::Decoder> decoder, const BlockPool& pool)
-      : decoder_(std::move(decoder)), attention_(decoder_->config(), pool) {}
+      : decoder_(std::move(decoder)), attention_(step_attention(decoder_->config(), pool)) {}
 
   // Caches the rows' tokens.
   StepOutput run(const std::vector<Row>& rows);
@@ -31,7 +31,7 @@ class Runner {
   void list_scored(const Row& row);
 
   std::shared_ptr<const model::Decoder> decoder_;
-  PagedAttention attention_;
+  std::unique_ptr<StepAttention> attention_;
   std::vector<int64_t> tokens_T_, positions_T_, sampling_R_, scored_N_, targets_N_;
 };
 

@@ -16,7 +16,6 @@
 #include "ops/elementwise/add.h"
 #include "ops/embedding.h"
 #include "ops/rms_norm.h"
-#include "ops/rope.h"
 
 namespace seekrl::model {
 
@@ -239,8 +238,9 @@ at::Tensor Decoder::layer_block(int64_t index, const at::Tensor& x_TD, const Rop
   const at::Tensor mixed =
       attention_block(layer, index, normed(x_TD, layer.attention_norm_D), turned_by, attention, rows_R, adapters);
   const at::Tensor kept_TD = rows_R.defined() ? x_TD.index_select(0, rows_R) : x_TD;
-  const at::Tensor sum_TD = ops::add(kept_TD, normed(mixed, layer.attention_post_norm_D));
-  const at::Tensor fed = mlp_block(layer, normed(sum_TD, layer.mlp_norm_D), adapters.select(rows_R));
+  const auto [sum_TD, normed_TD] = ops::add_norm(kept_TD, normed(mixed, layer.attention_post_norm_D), layer.mlp_norm_D,
+                                                 config_.rms_norm_eps, config_.norm_offset);
+  const at::Tensor fed = mlp_block(layer, normed_TD, adapters.select(rows_R));
   return ops::add(sum_TD, normed(fed, layer.mlp_post_norm_D));
 }
 
@@ -248,18 +248,15 @@ at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at:
                                     const RopeTable::Angles* angles, Attention& attention, const at::Tensor& rows_R,
                                     const AdapterRows& adapters) const {
   const int64_t num_tokens = x_TD.size(0), head_dim = config_.head_dim;
-  at::Tensor query = layer.q.apply(x_TD, adapters).view({num_tokens, config_.num_heads, head_dim});
-  at::Tensor key = layer.k.apply(x_TD, adapters).view({num_tokens, config_.num_kv_heads, head_dim});
-  const at::Tensor value = layer.v.apply(x_TD, adapters).view({num_tokens, config_.num_kv_heads, head_dim});
-  if (config_.qk_norm) {
-    query = normed(query, layer.q_norm_C);
-    key = normed(key, layer.k_norm_C);
-  }
-  if (angles != nullptr) {
-    query = ops::rope(query, angles->cos_TF, angles->sin_TF);
-    key = ops::rope(key, angles->cos_TF, angles->sin_TF);
-  }
-  at::Tensor mixed = attention.attend(index, query, key, value, layer.rule);
+  Heads heads = {layer.q.apply(x_TD, adapters).view({num_tokens, config_.num_heads, head_dim}),
+                 layer.k.apply(x_TD, adapters).view({num_tokens, config_.num_kv_heads, head_dim}),
+                 layer.v.apply(x_TD, adapters).view({num_tokens, config_.num_kv_heads, head_dim}),
+                 layer.q_norm_C,
+                 layer.k_norm_C,
+                 config_.rms_norm_eps,
+                 config_.norm_offset,
+                 angles};
+  at::Tensor mixed = attention.attend(index, heads, layer.rule);
   if (rows_R.defined()) mixed = mixed.index_select(0, rows_R);
   return layer.o.apply(mixed.reshape({mixed.size(0), config_.num_heads * head_dim}), adapters.select(rows_R));
 }

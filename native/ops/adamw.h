@@ -38,12 +38,7 @@ struct AdamWRates {
 };
 
 // Updates values and moments, and zeroes the gradients. Random bits follow from num_steps and a parameter's place in
-// the list. Moments of 8 bits and rounding at random: on the CPU only.
+// the list. The same bits on the CPU and on a card.
 void adamw(const std::vector<TrainedParameter>& parameters, const AdamWRates& rates);
-
-// The same by libtorch's ops, on any device.
-namespace composition {
-void adamw(const std::vector<TrainedParameter>& parameters, const AdamWRates& rates);
-}
 
 }  // namespace seekrl::ops

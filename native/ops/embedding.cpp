@@ -17,7 +17,7 @@ using torch::autograd::variable_list;
 
 at::Tensor rows_of(const at::Tensor& weight_VD, const at::Tensor& tokens_T) {
   const at::Tensor rows_TD = at::embedding(weight_VD, tokens_T);
-  return rows_TD.device().is_cpu() ? rows_TD.to(at::kFloat) : rows_TD;
+  return c10::isReducedFloatingType(rows_TD.scalar_type()) ? rows_TD.to(at::kFloat) : rows_TD;
 }
 
 class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {

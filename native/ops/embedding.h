@@ -5,7 +5,7 @@
 
 namespace seekrl::ops {
 
-// weight_VD, tokens_T (i64) -> [T, D]: f32 on the CPU, the weight's dtype elsewhere. Differentiable in the weight.
+// weight_VD, tokens_T (i64) -> [T, D]: f32, or f64 of such a weight. Differentiable in the weight.
 at::Tensor embedding(const at::Tensor& weight_VD, const at::Tensor& tokens_T);
 
 }  // namespace seekrl::ops

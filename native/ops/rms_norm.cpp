@@ -1,4 +1,4 @@
-// The norm: our kernel for f32 on the CPU, a composition of ATen ops elsewhere.
+// The norm: our kernels on the CPU and on a card, a composition of ATen ops elsewhere.
 #include "ops/rms_norm.h"
 
 #include <ATen/TensorOperators.h>
@@ -14,6 +14,9 @@
 
 #include "base/error.h"
 #include "kernels/rows.h"
+#include "ops/card/card.h"
+#include "ops/card/layer.h"
+#include "ops/elementwise/add.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
@@ -102,10 +105,21 @@ at::Tensor composition(const at::Tensor& x, const at::Tensor& weight_D, double e
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight_D, double eps, double offset) {
   require(weight_D.dim() == 1 && x.dim() > 0 && x.size(-1) == weight_D.size(0), ErrorCode::kShape,
           "rms_norm: expected x [..., D] and weight [D], got ", x.sizes(), " and ", weight_D.sizes());
+  if (is_on_card(weight_D)) return card_add_norm(x.to(at::kFloat), {}, weight_D, eps, offset).normed;
   if (!is_cpu_f32(x, weight_D) && !is_cpu_bf16(x, weight_D)) return composition(x, weight_D, eps, offset);
   const at::Tensor dense = x.contiguous();
   if (!needs_grad(x, weight_D)) return forward_cpu(dense, weight_D, eps, offset).y;
   return RmsNormFunction::apply(dense, weight_D, eps, offset);
+}
+
+AddNormed add_norm(const at::Tensor& x, const at::Tensor& added, const at::Tensor& weight_D, double eps,
+                   double offset) {
+  if (is_on_card(weight_D)) {
+    const auto [sum, normed] = card_add_norm(x, added, weight_D, eps, offset);
+    return {sum, normed};
+  }
+  const at::Tensor sum = add(x, added);
+  return {sum, rms_norm(sum, weight_D, eps, offset)};
 }
 
 }  // namespace seekrl::ops

@@ -24,6 +24,8 @@
 #include "kernels/logprob.h"
 #include "kernels/products/bf16.h"
 #include "ops/elementwise/softcap.h"
+#include "ops/card/card.h"
+#include "ops/card/token_logprob.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
@@ -328,6 +330,10 @@ TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD,
   const at::Tensor& plain_VD = weight_VD.plain_NK;
   require(!weight_VD.is_quant() || is_cpu_f32(hidden_RD), ErrorCode::kDtype,
           "token_logprob: a quantised weight: expected hidden states in f32 on the CPU");
+  if (!weight_VD.is_quant() && is_on_card(plain_VD)) {
+    const auto [logprob_R, entropy_R] = card_token_logprob(hidden_RD, plain_VD, ids_R, temperature, logit_softcap);
+    return {logprob_R, entropy_R};
+  }
   if (!weight_VD.is_quant() && !is_cpu_f32(hidden_RD, plain_VD) && !is_cpu_bf16(hidden_RD, plain_VD)) {
     const variable_list results = ComposedFunction::apply(hidden_RD, plain_VD, ids_R, temperature, logit_softcap);
     return {results[0], results[1]};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "ops/kernel_path.h"
 
@@ -11,6 +12,8 @@ namespace seekrl::engine {
 namespace {
 
 constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+// As LogitEdit has it: a token that stood nowhere before.
+constexpr int32_t kNotBefore = -1;
 
 void apply_mask(float* logits_V, int64_t vocab_size, const int32_t* mask) {
   for (int64_t start = 0; start < vocab_size; start += 32) {
@@ -23,13 +26,14 @@ void apply_mask(float* logits_V, int64_t vocab_size, const int32_t* mask) {
   }
 }
 
-// The last token of each bad word whose other tokens have just been said.
-void forbid_bad_words(float* logits_V, const SampleRequest& request) {
+// Calls forbid(the last token) of each bad word whose other tokens have just been said.
+template <class Forbid>
+void for_forbidden(const SampleRequest& request, const Forbid& forbid) {
   for (const std::vector<int64_t>& word : request.options->bad_words) {
     const auto num_before = static_cast<std::ptrdiff_t>(word.size()) - 1;
     if (num_before > std::ssize(request.tokens)) continue;
     if (std::equal(word.begin(), word.end() - 1, request.tokens.end() - num_before)) {
-      logits_V[word.back()] = kForbidden;
+      forbid(word.back());
     }
   }
 }
@@ -64,6 +68,26 @@ void penalise(float* logits_V, int64_t vocab_size, const SampleRequest& request)
 
 }  // namespace
 
+std::vector<cuda::LogitEdit> edits_of(const SampleRequest& request) {
+  const SamplingOptions& options = *request.options;
+  std::map<int32_t, cuda::LogitEdit> edits;
+  const auto edit = [&](int64_t token) -> cuda::LogitEdit& {
+    const auto id = static_cast<int32_t>(token);
+    return edits.try_emplace(id, cuda::LogitEdit{id, kNotBefore, 0}).first->second;
+  };
+  for (const auto& [token, bias] : options.logit_bias) edit(token).bias += bias;
+  for_forbidden(request, [&](int64_t token) { edit(token).bias = kForbidden; });
+  if (options.has_penalties()) {
+    for (size_t i = 0; i < request.tokens.size(); ++i) {
+      int32_t& num_said = edit(request.tokens[i]).num_said;
+      num_said = std::max(num_said, 0) + (static_cast<int64_t>(i) >= request.num_prompt ? 1 : 0);
+    }
+  }
+  std::vector<cuda::LogitEdit> result;
+  for (const auto& [token, each] : edits) result.push_back(each);
+  return result;
+}
+
 bool has_edits(const SampleRequest& request) {
   const SamplingOptions& options = *request.options;
   return request.mask != nullptr || !options.logit_bias.empty() || !options.bad_words.empty() ||
@@ -74,7 +98,7 @@ void edit_logits(float* logits_V, int64_t vocab_size, const SampleRequest& reque
   const SamplingOptions& options = *request.options;
   if (request.mask != nullptr) apply_mask(logits_V, vocab_size, request.mask);
   for (const auto& [token, bias] : options.logit_bias) logits_V[token] += bias;
-  forbid_bad_words(logits_V, request);
+  for_forbidden(request, [&](int64_t token) { logits_V[token] = kForbidden; });
   if (options.has_penalties()) penalise(logits_V, vocab_size, request);
 }
 

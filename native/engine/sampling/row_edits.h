@@ -2,10 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/sampling/sampler.h"
+#include "kernels/cuda/sampling/sampler.h"
 
 namespace seekrl::engine {
+
+// All of them but the mask as a card is told of them: at most one a token, in ascending order.
+std::vector<cuda::LogitEdit> edits_of(const SampleRequest& request);
 
 // Whether edit_logits would change anything.
 bool has_edits(const SampleRequest& request);

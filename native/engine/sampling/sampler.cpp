@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "engine/sampling/bound.h"
+#include "engine/sampling/card_sampler.h"
 #include "engine/sampling/row_edits.h"
 #include "kernels/sampling.h"
 #include "ops/parallel.h"
@@ -97,6 +98,7 @@ Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest
 }  // namespace
 
 std::vector<Sample> sample(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests) {
+  if (!logits_RV.device().is_cpu()) return sample_on_card(logits_RV.to(at::kFloat), requests);
   const at::Tensor rows_RV = logits_RV.to(at::kCPU, at::kFloat).contiguous();
   const float* logits = rows_RV.const_data_ptr<float>();
   const int64_t vocab_size = rows_RV.size(1);

@@ -50,32 +50,41 @@ endif()
 
 # The kernels as C++ on fibers: seekrl_cuda_test, and under ThreadSanitizer, where its library is installed,
 # seekrl_cuda_race_test, which finds missing barriers. What the emulator itself must find is no business of the second.
+# libseekrl_emulated.so is the same as a device of libtorch's, for tests of what drives a card.
 file(GLOB CUDA_TEST_SOURCES CONFIGURE_DEPENDS test/native/cuda/*.cpp)
-function(add_emulated_test program)
-  add_executable(${program} ${CUDA_SOURCES} ${ARGN})
-  target_include_directories(${program} PRIVATE test/native test/native/cuda)
-  target_link_libraries(${program} PRIVATE seekrl_settings)
-  target_compile_options(${program} PRIVATE -Wno-unknown-pragmas -Wno-maybe-uninitialized -ffp-contract=off
-    -ffunction-sections)
-  # The references' files hold more than references, which calls what is not linked here.
-  target_link_options(${program} PRIVATE -Wl,--gc-sections)
+function(emulate target)
+  target_include_directories(${target} PRIVATE test/native test/native/cuda)
+  target_link_libraries(${target} PRIVATE seekrl_settings)
+  target_compile_options(${target} PRIVATE -Wno-unknown-pragmas -Wno-maybe-uninitialized -ffp-contract=off
+    -ffunction-sections ${ARGN})
 endfunction()
 # The emulator switches stacks by hand, on these processors.
 if(SEEKRL_TESTS AND CUDA_TEST_SOURCES AND CMAKE_SYSTEM_NAME STREQUAL "Linux"
    AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64")
   set_source_files_properties(${CUDA_SOURCES} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
-  # Reference kernels that share their contract.
+  add_library(seekrl_emulated_kernels OBJECT ${CUDA_SOURCES})
+  emulate(seekrl_emulated_kernels)
+  add_library(seekrl_emulated SHARED test/native/cuda/device/device.cpp $<TARGET_OBJECTS:seekrl_emulated_kernels>)
+  emulate(seekrl_emulated)
+  target_include_directories(seekrl_emulated SYSTEM PRIVATE ${SEEKRL_LIBTORCH}/include
+    ${SEEKRL_LIBTORCH}/include/torch/csrc/api/include)
+  target_compile_definitions(seekrl_emulated PRIVATE AT_PER_OPERATOR_HEADERS)
+  target_link_libraries(seekrl_emulated PRIVATE ${SEEKRL_LIBTORCH}/lib/libtorch_cpu.so ${SEEKRL_LIBTORCH}/lib/libc10.so)
+
+  # Reference kernels that share their contract. Their files hold more than references, which calls what is not linked.
   list(APPEND CUDA_TEST_SOURCES native/kernels/cpu/adamw/reference_adamw.cpp native/kernels/cpu/reference.cpp
     native/kernels/dynamic_map.cpp native/kernels/products/quant.cpp native/kernels/products/bf16.cpp)
-  add_emulated_test(seekrl_cuda_test ${CUDA_TEST_SOURCES} test/native/main.cpp)
+  add_executable(seekrl_cuda_test ${CUDA_TEST_SOURCES} test/native/main.cpp $<TARGET_OBJECTS:seekrl_emulated_kernels>)
+  emulate(seekrl_cuda_test)
+  target_link_options(seekrl_cuda_test PRIVATE -Wl,--gc-sections)
   include(CheckCXXSourceCompiles)
   set(CMAKE_REQUIRED_FLAGS -fsanitize=thread)
   check_cxx_source_compiles("int main() { return 0; }" SEEKRL_HAS_THREAD_SANITIZER)
   unset(CMAKE_REQUIRED_FLAGS)
   if(SEEKRL_HAS_THREAD_SANITIZER AND NOT SEEKRL_SANITIZE)
     list(FILTER CUDA_TEST_SOURCES EXCLUDE REGEX emulator_test)
-    add_emulated_test(seekrl_cuda_race_test ${CUDA_TEST_SOURCES} test/native/cuda/race/main.cpp)
-    target_compile_options(seekrl_cuda_race_test PRIVATE -fsanitize=thread -O1 -g1)
-    target_link_options(seekrl_cuda_race_test PRIVATE -fsanitize=thread)
+    add_executable(seekrl_cuda_race_test ${CUDA_TEST_SOURCES} ${CUDA_SOURCES} test/native/cuda/race/main.cpp)
+    emulate(seekrl_cuda_race_test -fsanitize=thread -O1 -g1)
+    target_link_options(seekrl_cuda_race_test PRIVATE -fsanitize=thread -Wl,--gc-sections)
   endif()
 endif()

@@ -11,6 +11,7 @@
 #include "node/model/adapter_api.h"
 #include "node/tensor_values.h"
 #include "node/values.h"
+#include "ops/card/card.h"
 
 namespace seekrl::node {
 
@@ -126,10 +127,13 @@ at::ScalarType to_dtype(const std::string& dtype) {
   fail(ErrorCode::kDtype, "dtype: expected float32 or bfloat16, got ", dtype);
 }
 
+// The device of tests, `emulated`, has its name once its kernels are open.
 at::Device to_device(const std::string& name) {
   const bool is_cuda = name == "cuda" || name.rfind("cuda:", 0) == 0;
-  require(name == "cpu" || is_cuda, ErrorCode::kDevice, "device: expected cpu, cuda or cuda:<index>, got ", name);
+  require(name == "cpu" || is_cuda || name == "emulated", ErrorCode::kDevice,
+          "device: expected cpu, cuda or cuda:<index>, got ", name);
   require(!is_cuda || at::hasCUDA(), ErrorCode::kDevice, "device: ", name, ": this libtorch finds no CUDA device");
+  if (name != "cpu") ops::open_card(is_cuda ? at::kCUDA : at::kPrivateUse1);
   try {
     return at::Device(name);
   } catch (const c10::Error&) {

@@ -1,4 +1,4 @@
-// The linear op: our kernels on the CPU, where a row's bits must not depend on its batch; ATen's elsewhere.
+// The linear op: our kernels on the CPU and on a card, where a row's bits must not depend on its batch; ATen's elsewhere.
 #include "ops/products/linear.h"
 
 #include <ATen/core/Tensor.h>
@@ -9,6 +9,8 @@
 #include <optional>
 
 #include "base/error.h"
+#include "ops/card/card.h"
+#include "ops/card/product.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
@@ -131,6 +133,7 @@ class Bf16LinearFunction : public torch::autograd::Function<Bf16LinearFunction> 
 
 at::Tensor linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
   check(x_MK, weight_NK, bias_N);
+  if (is_on_card(weight_NK)) return card_linear(x_MK, weight_NK, bias_N);
   if (is_cpu_f32(x_MK, weight_NK, bias_N)) {
     if (!needs_grad(x_MK, weight_NK, bias_N)) return forward_cpu(x_MK, weight_NK, bias_N);
     const auto bias = bias_N.defined() ? std::optional<at::Tensor>(bias_N) : std::nullopt;

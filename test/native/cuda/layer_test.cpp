@@ -28,14 +28,25 @@ void check_norm(int64_t rows, int64_t width, float offset, double tolerance) {
       truth[r * width + c] = sums[r * width + c] * scale * (value(weight[c]) + offset);
   }
   with_each_order([&] {
-    std::vector<float> residual = before, scale = poison<float>(rows);
+    std::vector<float> sum = poison<float>(rows * width), scale = poison<float>(rows);
     std::vector<Number> out = poison<Number>(rows * width);
-    EXPECT(add_norm({out.data(), residual.data(), added.data(), weight.data(), scale.data(), rows, width, 1e-6f, offset,
-                     kDtype<Number>},
-                    nullptr) == nullptr);
+    AddNorm call = {out.data(),    sum.data(), before.data(), added.data(), weight.data(),
+                    scale.data(), rows,       width,         1e-6f,        offset,        kDtype<Number>};
+    EXPECT(add_norm(call, nullptr) == nullptr);
     EXPECT(relative_error(out, truth) < tolerance);
-    EXPECT(relative_error(residual, sums) < 1e-7);
+    EXPECT(relative_error(sum, sums) < 1e-7);
     EXPECT(std::isfinite(scale[rows - 1]));
+    // The sum in the residual's place, and a norm of what nothing is added to: the same bits.
+    std::vector<float> residual = before;
+    std::vector<Number> in_place = poison<Number>(rows * width), alone = in_place;
+    call.out_TD = in_place.data();
+    call.residual_TD = call.sum_TD = residual.data();
+    EXPECT(add_norm(call, nullptr) == nullptr);
+    call.out_TD = alone.data();
+    call.sum_TD = nullptr;
+    call.added_TD = nullptr;
+    EXPECT(add_norm(call, nullptr) == nullptr);
+    EXPECT(doubles(in_place) == doubles(out) && doubles(alone) == doubles(out) && residual == sum);
   });
 }
 

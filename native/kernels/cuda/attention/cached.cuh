@@ -31,20 +31,23 @@ __device__ __forceinline__ int64_t place_of(const PagedAttention& call, const At
   return (block * call.num_kv_heads + head) * int64_t{block_tokens} + token % block_tokens;
 }
 
+// Values of tokens from the `count`-th on, which nobody may have written, become zeros: what no row attends over is
+// multiplied too.
 template <int C>
-__device__ __forceinline__ void fetch(const PagedAttention& call, KeyTile<C>& to, int64_t place) {
+__device__ __forceinline__ void fetch(const PagedAttention& call, KeyTile<C>& to, int64_t place, int count) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
   for (int i = 0; i < C / 16; ++i) {
     const int chunk = i * 32 + lane, row = chunk / (C / 8), column = chunk % (C / 8) * 8;
     const int64_t at = (place + row) * C + column;
     copy_async_16(to.keys + row * kRowStride<C> + column, static_cast<const uint16_t*>(call.keys) + at);
-    copy_async_16(to.values + row * kRowStride<C> + column, static_cast<const uint16_t*>(call.values) + at);
+    copy_async_16_or_zero(to.values + row * kRowStride<C> + column, static_cast<const uint16_t*>(call.values) + at,
+                          row < count);
   }
 }
 
 template <int C>
-__device__ __forceinline__ void fetch(const PagedAttention& call, CodeTile<C>& to, int64_t place) {
+__device__ __forceinline__ void fetch(const PagedAttention& call, CodeTile<C>& to, int64_t place, int /*count*/) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
   for (int at = lane * 16; at < kKeyTile * C; at += 512) {
@@ -56,17 +59,19 @@ __device__ __forceinline__ void fetch(const PagedAttention& call, CodeTile<C>& t
   copy_async_16(to.value_scales + lane * 4, call.value_scales + place + lane * 4);
 }
 
+// Rows from `count` on become zeros.
 template <class Number, int C>
-__device__ __forceinline__ void decode(uint16_t* to, const uint8_t* codes, const float* scales) {
+__device__ __forceinline__ void decode(uint16_t* to, const uint8_t* codes, const float* scales, int count) {
 #pragma unroll
   for (int at = static_cast<int>(threadIdx.x) % 32 * 16; at < kKeyTile * C; at += 512) {
     const uint4 loaded = *reinterpret_cast<const uint4*>(codes + at);
     const uint32_t fours[4] = {loaded.x, loaded.y, loaded.z, loaded.w};
-    const float scale = scales[at / C];
+    const bool is_there = at / C < count;
+    const float scale = is_there ? scales[at / C] : 0.0f;
     uint32_t pairs[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      const uint32_t four = fours[i / 2];
+      const uint32_t four = is_there ? fours[i / 2] : 0;
       pairs[i] = pack<Number>(unpack_e4m3(four, i % 2 * 2) * scale, unpack_e4m3(four, i % 2 * 2 + 1) * scale);
     }
     auto* const row = reinterpret_cast<uint4*>(to + at / C * kRowStride<C> + at % C);
@@ -81,7 +86,7 @@ struct PlainCache {
   using Tile = KeyTile<C>;
   Tile tiles[2];
 
-  __device__ __forceinline__ const KeyTile<C>& ready(int i) { return tiles[i]; }
+  __device__ __forceinline__ const KeyTile<C>& ready(int i, int /*count*/) { return tiles[i]; }
 };
 
 template <class Number, int C>
@@ -91,9 +96,9 @@ struct CodedCache {
   KeyTile<C> decoded;
 
   // The whole warp calls.
-  __device__ __forceinline__ const KeyTile<C>& ready(int i) {
-    decode<Number, C>(decoded.keys, tiles[i].keys, tiles[i].key_scales);
-    decode<Number, C>(decoded.values, tiles[i].values, tiles[i].value_scales);
+  __device__ __forceinline__ const KeyTile<C>& ready(int i, int count) {
+    decode<Number, C>(decoded.keys, tiles[i].keys, tiles[i].key_scales, count);
+    decode<Number, C>(decoded.values, tiles[i].values, tiles[i].value_scales, count);
     __syncwarp();
     return decoded;
   }

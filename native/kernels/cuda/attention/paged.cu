@@ -28,12 +28,13 @@ Status attend(const PagedAttention& call, void* stream) {
 template <class Number>
 Status attend(const PagedAttention& call, void* stream) {
   switch (call.head_dim) {
+    case 32: return attend<Number, 32>(call, stream);
     case 64: return attend<Number, 64>(call, stream);
     case 80: return attend<Number, 80>(call, stream);
     case 96: return attend<Number, 96>(call, stream);
     case 128: return attend<Number, 128>(call, stream);
     case 256: return attend<Number, 256>(call, stream);
-    default: return "paged attention: expected heads of width 64, 80, 96, 128 or 256";
+    default: return "paged attention: expected heads of width 32, 64, 80, 96, 128 or 256";
   }
 }
 

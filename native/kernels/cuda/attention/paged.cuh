@@ -121,7 +121,9 @@ __global__ void __launch_bounds__(kWarps<C> * 32) attend_split(PagedAttention ca
   int next = 0;
   while (token_of(next) + kKeyTile <= first.first) ++next;
   const auto fetch_next = [&](int n) {
-    if (token_of(n) < end) fetch<C>(call, cache.tiles[n % 2], place_of(call, tile, token_of(n), head));
+    if (token_of(n) < end) {
+      fetch<C>(call, cache.tiles[n % 2], place_of(call, tile, token_of(n), head), end - token_of(n));
+    }
     copy_async_commit();
   };
   RowSums<C> state;
@@ -130,7 +132,7 @@ __global__ void __launch_bounds__(kWarps<C> * 32) attend_split(PagedAttention ca
     fetch_next(n + 1);
     copy_async_wait<1>();
     __syncwarp();
-    add_tile<Number, C>(state, call, reach, queries, cache.ready(n % 2), token_of(n));
+    add_tile<Number, C>(state, call, reach, queries, cache.ready(n % 2, end - token_of(n)), token_of(n));
     __syncwarp();
   }
   copy_async_wait<0>();
@@ -150,6 +152,9 @@ __global__ void __launch_bounds__(128) join_splits(PagedAttention call, int num_
     return own == -INFINITY ? 0.0f : exp2f(own - top);
   };
   for (int i = 0; i < num_splits; ++i) sum += factor(i) * parts[i * (C + 2) + C + 1];
+  if (call.log_sum_HT != nullptr && threadIdx.x % 32 == 0) {
+    call.log_sum_HT[row % call.num_heads * call.num_rows + row / call.num_heads] = top + log2f(sum);
+  }
   auto* const out = static_cast<Number*>(call.out) + row * C;
   for (int c = static_cast<int>(threadIdx.x) % 32; c < C; c += 32) {
     float value = 0;

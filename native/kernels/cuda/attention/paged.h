@@ -39,7 +39,7 @@ struct PagedAttention {
   float* scratch;
   int64_t num_tiles;
   int64_t num_rows;                           // T
-  int64_t num_heads, num_kv_heads, head_dim;  // head_dim: 64, 80, 96, 128 or 256
+  int64_t num_heads, num_kv_heads, head_dim;  // head_dim: 32, 64, 80, 96, 128 or 256
   int64_t table_stride, block_tokens;
   int64_t max_keys;  // of any row
   float scale;       // of q . k
@@ -50,6 +50,7 @@ struct PagedAttention {
   // power of two: [blocks, num_kv_heads, block_tokens].
   const float* key_scales = nullptr;
   const float* value_scales = nullptr;
+  float* log_sum_HT = nullptr;  // of span.h, for gradients; null: not wanted
 };
 
 // Reads each key and value of a tile's sequence once: num_keys * 2 * C * 2 bytes a tile and key head.

@@ -15,20 +15,19 @@ template <class Number, int kVectors>
 __global__ void __launch_bounds__(kNormThreads) add_norm_rows(AddNorm call) {
   SEEKRL_SHARED(float, parts, kNormThreads / 32);
   const int64_t row = blockIdx.x, width = call.width;
-  float* const residual = call.residual_TD + row * width;
   float x[kVectors][8];
   float squares = 0;
 #pragma unroll
   for (int i = 0; i < kVectors; ++i) {
     const int64_t c = (int64_t{i} * kNormThreads + threadIdx.x) * 8;
     if (c >= width) continue;
-    load_8(x[i], residual + c);
+    load_8(x[i], call.residual_TD + row * width + c);
     if (call.added_TD != nullptr) {
       float added[8];
       load_8(added, static_cast<const Number*>(call.added_TD) + row * width + c);
 #pragma unroll
       for (int j = 0; j < 8; ++j) x[i][j] += added[j];
-      store_8(residual + c, x[i]);
+      store_8(call.sum_TD + row * width + c, x[i]);
     }
 #pragma unroll
     for (int j = 0; j < 8; ++j) squares += x[i][j] * x[i][j];

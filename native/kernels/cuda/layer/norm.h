@@ -9,8 +9,9 @@ namespace seekrl::cuda {
 
 // The residual stream is f32; what enters and leaves products is in dtype. D is a multiple of 8, at most 16,384.
 struct AddNorm {
-  void* out_TD;          // in dtype: the norm of the new residual; null: the sum alone
-  float* residual_TD;    // += added
+  void* out_TD;          // in dtype: the norm of the sum; null: the sum alone
+  float* sum_TD;         // residual + added; may be residual; null where nothing is added
+  const float* residual_TD;
   const void* added_TD;  // in dtype; null: nothing is added
   const void* weight_D;  // in dtype
   float* scale_T;        // 1 / root mean square of each row, for the backward pass; may be null
@@ -20,8 +21,8 @@ struct AddNorm {
   Dtype dtype;
 };
 
-// residual += added; out = residual scale (weight + offset), scale = 1 / sqrt(mean of residual^2 + epsilon). A block a
-// row; moves 10 D bytes a row. A row's bits depend on that row alone.
+// sum = residual + added; out = sum scale (weight + offset), scale = 1 / sqrt(mean of sum^2 + epsilon). A block a row;
+// moves 12 D bytes a row, 6 where nothing is added. A row's bits depend on that row alone.
 Status add_norm(const AddNorm& call, void* stream);
 
 struct NormGradient {

@@ -50,7 +50,8 @@ Status rotate(const Rotate& call, void* stream);
 
 // Gradients of one of the three projections.
 struct HeadGradients {
-  const void* rotated;  // of what `rotate` made: [T, heads, C] in dtype, tokens `stride` values apart
+  // Of what `rotate` made: [T, heads, C] in dtype, tokens `stride` values apart. Null: this projection is left out.
+  const void* rotated;
   int64_t stride;
   void* projected;  // written: in dtype, laid out as the projection; may be `rotated` where it lies so too
   float* bias;      // [heads, C], added to; null: not wanted

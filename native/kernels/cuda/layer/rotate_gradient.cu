@@ -80,6 +80,7 @@ __global__ void __launch_bounds__(kHeadWarps * 32) rotate_gradient_heads(RotateG
   constexpr int kPart = 2 * kMaxHeadDim;
   SEEKRL_SHARED(float, parts, kHeadWarps* kPart);
   const Part part = part_of(call, blockIdx.y);
+  if (part.grads.rotated == nullptr) return;
   const auto width = static_cast<int>(call.of.head_dim), warp = static_cast<int>(threadIdx.x) / 32;
   const int64_t per_group = (call.of.num_tokens + kRotateGroups - 1) / kRotateGroups, first = blockIdx.x * per_group;
   float* const own = parts + warp * kPart;

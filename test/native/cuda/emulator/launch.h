@@ -12,6 +12,8 @@ namespace seekrl::emulator {
 // Of one block, on every card from sm_80 on.
 inline constexpr size_t kMaxSharedBytes = 99 << 10;
 inline constexpr int64_t kMaxThreads = 1024;
+// Of the host's threads that run a launch's blocks, as many as there are processors.
+inline int64_t max_workers = std::max(1u, std::thread::hardware_concurrency());
 
 inline void shuffle_order(std::vector<Thread*>& order, uint64_t seed, const Dim3& index) {
   if (seed == 0) return;
@@ -102,7 +104,7 @@ inline void launch(Dim3 grid, Dim3 shape, size_t shared_bytes, std::function<voi
 #if defined(__SANITIZE_THREAD__)
   const int64_t num_workers = 1;  // blocks are in no order to it all the same
 #else
-  const int64_t num_workers = std::min<int64_t>(grid.count(), std::max(1u, std::thread::hardware_concurrency()));
+  const int64_t num_workers = std::min(grid.count(), max_workers);
 #endif
   for (int64_t i = 1; i < num_workers; ++i) helpers.emplace_back(work);
   work();

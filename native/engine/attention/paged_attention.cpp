@@ -1,5 +1,5 @@
 // The paged kernel on the CPU; elsewhere ATen attends over gathered keys and values.
-#include "engine/paged_attention.h"
+#include "engine/attention/paged_attention.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
@@ -46,7 +46,7 @@ PagedAttention::PagedAttention(const model::DecoderConfig& config, const BlockPo
       num_heads_(config.num_heads),
       num_kv_heads_(config.num_kv_heads),
       head_dim_(config.head_dim),
-      runs_kernel_(pool.layout() != BlockLayout::kByToken),
+      runs_kernel_(pool.layout() == BlockLayout::kByHead || pool.layout() == BlockLayout::kPaired),
       is_paired_(pool.layout() == BlockLayout::kPaired) {}
 
 void PagedAttention::prepare(const std::vector<Row>& rows) {
@@ -69,15 +69,15 @@ void PagedAttention::prepare(const std::vector<Row>& rows) {
   if (!runs_kernel_) device_slots_T_ = at::tensor(slots_T_, at::kLong).to(pool_.keys(0).device());
 }
 
-at::Tensor PagedAttention::attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC,
-                                  const at::Tensor& value_TKC, const kernels::ScoreRule& rule) {
+at::Tensor PagedAttention::attend(int64_t layer, model::Heads& heads, const kernels::ScoreRule& rule) {
+  heads.turn();
   if (!runs_kernel_) {
-    pool_rows(pool_.keys(layer)).index_copy_(0, device_slots_T_, key_TKC);
-    pool_rows(pool_.values(layer)).index_copy_(0, device_slots_T_, value_TKC);
-    return attend_gathered(layer, query_THC, rule);
+    pool_rows(pool_.keys(layer)).index_copy_(0, device_slots_T_, heads.key_TKC);
+    pool_rows(pool_.values(layer)).index_copy_(0, device_slots_T_, heads.value_TKC);
+    return attend_gathered(layer, heads.query_THC, rule);
   }
-  write(layer, key_TKC.contiguous(), value_TKC.contiguous());
-  return attend_blocks(layer, query_THC.contiguous(), rule);
+  write(layer, heads.key_TKC.contiguous(), heads.value_TKC.contiguous());
+  return attend_blocks(layer, heads.query_THC.contiguous(), rule);
 }
 
 // Keys or values that lie by token as [num_blocks * block_tokens, K, C].

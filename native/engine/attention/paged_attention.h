@@ -8,21 +8,19 @@
 
 #include "engine/block_pool.h"
 #include "engine/scheduler.h"
-#include "model/attention.h"
+#include "engine/attention/step_attention.h"
 
 namespace seekrl::engine {
 
 // On the CPU it runs the kernel that training runs, over keys and values in the model's dtype, so that both give the
 // same bits.
-class PagedAttention : public model::Attention {
+class PagedAttention : public StepAttention {
  public:
   PagedAttention(const model::DecoderConfig& config, const BlockPool& pool);
 
-  // Once per step: where the rows' tokens go and which blocks they read.
-  void prepare(const std::vector<Row>& rows);
+  void prepare(const std::vector<Row>& rows) override;
 
-  at::Tensor attend(int64_t layer, const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
-                    const kernels::ScoreRule& rule) override;
+  at::Tensor attend(int64_t layer, model::Heads& heads, const kernels::ScoreRule& rule) override;
 
  private:
   // Consecutive positions of one sequence, few enough to share among threads.

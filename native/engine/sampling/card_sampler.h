@@ -1,0 +1,15 @@
+// Chooses the next token of each row on a card: the token of sampler.h for the same logits.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "engine/sampling/sampler.h"
+
+namespace seekrl::engine {
+
+// logits_RV: f32 on a card. 12 bytes a row come back.
+std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests);
+
+}  // namespace seekrl::engine

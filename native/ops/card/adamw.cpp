@@ -1,0 +1,74 @@
+// One launch for all parameters that decay alike.
+#include "ops/card/adamw.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
+
+#include <map>
+
+#include "ops/adamw_slices.h"
+#include "ops/card/card.h"
+
+namespace seekrl::ops {
+
+namespace {
+
+template <class Value>
+at::Tensor bytes_on(at::Device device, const Value* values, size_t count) {
+  auto* const bytes = const_cast<void*>(static_cast<const void*>(values));
+  return at::from_blob(bytes, {static_cast<int64_t>(count * sizeof(Value))}, at::kByte).to(device);
+}
+
+template <class Value>
+const Value* as(const at::Tensor& bytes) {
+  return reinterpret_cast<const Value*>(bytes.const_data_ptr());
+}
+
+// Both maps, the signed one first. Kept as long as the process: a card's memory may go before its tensors do.
+const kernels::DynamicMap* maps_on(at::Device device) {
+  static auto* const of_devices = new std::map<at::DeviceIndex, at::Tensor>;
+  at::Tensor& maps = (*of_devices)[device.index()];
+  if (!maps.defined()) {
+    const std::vector<kernels::DynamicMap> both = {kernels::signed_map(), kernels::unsigned_map()};
+    maps = bytes_on(device, both.data(), both.size());
+  }
+  return as<kernels::DynamicMap>(maps);
+}
+
+// Those of the parameters whose numbers are listed.
+void step(const std::vector<TrainedParameter>& parameters, const std::vector<size_t>& places, const AdamWRates& rates) {
+  const TrainedParameter& any = parameters[places.front()];
+  std::vector<kernels::AdamWSlice> slices;
+  std::vector<int64_t> first_block = {0};
+  for (const size_t place : places) {
+    const int64_t size = parameters[place].value.numel();
+    slices.push_back(slice_of(parameters[place], 0, size));
+    slices.back().seed = static_cast<uint64_t>(rates.num_steps);
+    slices.back().stream = place;
+    first_block.push_back(first_block.back() + num_blocks(size));
+  }
+  const at::Device device = any.value.device();
+  const at::Tensor slices_S = bytes_on(device, slices.data(), slices.size());
+  const at::Tensor first_block_S = bytes_on(device, first_block.data(), first_block.size());
+  const kernels::DynamicMap* const maps = any.first.scales.defined() ? maps_on(device) : nullptr;
+  const cuda::AdamWCall call = {.slices_S = as<kernels::AdamWSlice>(slices_S),
+                                .first_block_S = as<int64_t>(first_block_S),
+                                .num_slices = std::ssize(slices),
+                                .num_blocks = first_block.back(),
+                                .signed_map = maps,
+                                .unsigned_map = maps == nullptr ? nullptr : maps + 1,
+                                .step = step_of(rates, any.weight_decay),
+                                .squared_norm = nullptr,
+                                .max_norm = 0};
+  check(card().adamw(call, stream_of(any.value)));
+}
+
+}  // namespace
+
+void card_adamw(const std::vector<TrainedParameter>& parameters, const AdamWRates& rates) {
+  std::map<double, std::vector<size_t>> places_of;  // by their decay
+  for (size_t i = 0; i < parameters.size(); ++i) places_of[parameters[i].weight_decay].push_back(i);
+  for (const auto& [decay, places] : places_of) step(parameters, places, rates);
+}
+
+}  // namespace seekrl::ops

@@ -1,0 +1,156 @@
+// The kernels of kernels/cuda/layer/norm.h as differentiable ops.
+#include "ops/card/layer.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <optional>
+
+#include "ops/card/card.h"
+#include "ops/gradient.h"
+#include "ops/kernel_path.h"
+
+namespace seekrl::ops {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct Normed {
+  at::Tensor sum, normed, scale_T;
+};
+
+Normed norm(const at::Tensor& x, const at::Tensor& added, const at::Tensor& weight_D, double eps, double offset) {
+  const int64_t width = weight_D.size(0), num_rows = x.numel() / width;
+  Normed to = {added.defined() ? at::empty_like(x) : x, at::empty(x.sizes(), weight_D.options()),
+               at::empty({num_rows}, x.options())};
+  const cuda::AddNorm call = {.out_TD = to.normed.mutable_data_ptr(),
+                              .sum_TD = added.defined() ? to.sum.mutable_data_ptr<float>() : nullptr,
+                              .residual_TD = x.const_data_ptr<float>(),
+                              .added_TD = data_or_null(added),
+                              .weight_D = weight_D.const_data_ptr(),
+                              .scale_T = to.scale_T.mutable_data_ptr<float>(),
+                              .num_rows = num_rows,
+                              .width = width,
+                              .epsilon = static_cast<float>(eps),
+                              .weight_offset = static_cast<float>(offset),
+                              .dtype = card_dtype(weight_D)};
+  check(card().add_norm(call, stream_of(x)));
+  return to;
+}
+
+class CardNormFunction : public torch::autograd::Function<CardNormFunction> {
+ public:
+  static variable_list forward(AutogradContext* context, const at::Tensor& x, const std::optional<at::Tensor>& added,
+                               const at::Tensor& weight_D, double eps, double offset) {
+    const Normed normed = norm(x, added.value_or(at::Tensor()), weight_D, eps, offset);
+    context->save_for_backward({normed.sum, weight_D, normed.scale_T});
+    context->saved_data["offset"] = offset;
+    context->saved_data["adds"] = added.has_value();
+    if (!added.has_value()) return {normed.normed};
+    return {normed.normed, normed.sum};
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &sum = saved[0], &weight_D = saved[1];
+    const bool adds = context->saved_data["adds"].toBool();
+    at::Tensor grad = adds && grads[1].defined() ? grads[1].clone() : at::zeros_like(sum);
+    at::Tensor weight_grad;
+    if (grads[0].defined()) {
+      const int64_t width = weight_D.size(0);
+      const at::Tensor out_grad = grads[0].contiguous();
+      at::Tensor target, scratch;
+      // An absent `added` is no input.
+      if (context->needs_input_grad(adds ? 2 : 1)) {
+        target = gradient_target(weight_D);
+        scratch = at::empty({card().norm_gradient_scratch_floats(width)}, sum.options());
+      }
+      const cuda::NormGradient call = {
+          .residual_grad_TD = grad.mutable_data_ptr<float>(),
+          .weight_grad_D = target.defined() ? target.mutable_data_ptr<float>() : nullptr,
+          .scratch = scratch.defined() ? scratch.mutable_data_ptr<float>() : nullptr,
+          .out_grad_TD = out_grad.const_data_ptr(),
+          .residual_TD = sum.const_data_ptr<float>(),
+          .scale_T = saved[2].const_data_ptr<float>(),
+          .weight_D = weight_D.const_data_ptr(),
+          .num_rows = sum.numel() / width,
+          .width = width,
+          .weight_offset = static_cast<float>(context->saved_data["offset"].toDouble()),
+          .dtype = card_dtype(weight_D)};
+      check(card().norm_gradient(call, stream_of(sum)));
+      if (target.defined()) weight_grad = gradient_result(weight_D, target);
+    }
+    return {grad, adds ? grad.to(weight_D.scalar_type()) : at::Tensor(), weight_grad, at::Tensor(), at::Tensor()};
+  }
+};
+
+at::Tensor gate_forward(const at::Tensor& gate_TI, const at::Tensor& up_TI, cuda::Gate gate) {
+  at::Tensor out_TI = at::empty_like(gate_TI);
+  const int64_t width = gate_TI.size(-1);
+  const cuda::GateMul call = {.out_TI = out_TI.mutable_data_ptr(),
+                              .gate_TI = gate_TI.const_data_ptr(),
+                              .up_TI = up_TI.const_data_ptr(),
+                              .num_rows = gate_TI.numel() / width,
+                              .width = width,
+                              .stride = width,
+                              .gate = gate,
+                              .dtype = card_dtype(gate_TI)};
+  check(card().gate_mul(call, stream_of(gate_TI)));
+  return out_TI;
+}
+
+class CardGateFunction : public torch::autograd::Function<CardGateFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& gate_TI, const at::Tensor& up_TI,
+                            cuda::Gate gate) {
+    context->save_for_backward({gate_TI, up_TI});
+    context->saved_data["gate"] = static_cast<int64_t>(gate);
+    return gate_forward(gate_TI, up_TI, gate);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &gate_TI = saved[0], &up_TI = saved[1], out_grad_TI = grads[0].contiguous();
+    at::Tensor gate_grad_TI = at::empty_like(gate_TI), up_grad_TI = at::empty_like(up_TI);
+    const int64_t width = gate_TI.size(-1);
+    const cuda::GateMulGradient call = {.gate_grad_TI = gate_grad_TI.mutable_data_ptr(),
+                                        .up_grad_TI = up_grad_TI.mutable_data_ptr(),
+                                        .out_grad_TI = out_grad_TI.const_data_ptr(),
+                                        .gate_TI = gate_TI.const_data_ptr(),
+                                        .up_TI = up_TI.const_data_ptr(),
+                                        .num_rows = gate_TI.numel() / width,
+                                        .width = width,
+                                        .stride = width,
+                                        .gate = static_cast<cuda::Gate>(context->saved_data["gate"].toInt()),
+                                        .dtype = card_dtype(gate_TI)};
+    check(card().gate_mul_gradient(call, stream_of(gate_TI)));
+    return {gate_grad_TI, up_grad_TI, at::Tensor()};
+  }
+};
+
+}  // namespace
+
+CardNormed card_add_norm(const at::Tensor& x, const at::Tensor& added, const at::Tensor& weight_D, double eps,
+                         double offset) {
+  const at::Tensor dense = x.contiguous(), dense_added = added.defined() ? added.contiguous() : added;
+  if (!needs_grad(x, added, weight_D)) {
+    const Normed normed = norm(dense, dense_added, weight_D, eps, offset);
+    return {normed.sum, normed.normed};
+  }
+  const auto optional = added.defined() ? std::optional(dense_added) : std::nullopt;
+  const variable_list results = CardNormFunction::apply(dense, optional, weight_D, eps, offset);
+  return {added.defined() ? results[1] : dense, results[0]};
+}
+
+at::Tensor card_gate_mul(const at::Tensor& gate_TI, const at::Tensor& up_TI, cuda::Gate gate) {
+  const at::Tensor dense_gate = gate_TI.contiguous(), dense_up = up_TI.contiguous();
+  if (!needs_grad(gate_TI, up_TI)) return gate_forward(dense_gate, dense_up, gate);
+  return CardGateFunction::apply(dense_gate, dense_up, gate);
+}
+
+}  // namespace seekrl::ops

@@ -1,0 +1,30 @@
+// What kernels on a card are told of a batch's spans: integers on the device, made once a batch.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "ops/attention/spans.h"
+
+namespace seekrl::ops {
+
+// i32. For gradients, as kernels/cuda/attention/span.h has them: what the last token of span s sees is
+// path[path_start_S[s]] to path[path_start_S[s + 1]], excluded; what sees it, viewers likewise.
+struct SpanTables {
+  at::Tensor tiles;  // [tiles, 3]
+  at::Tensor path, path_start_S;
+  at::Tensor viewers, viewers_start_S;
+  at::Tensor position_T;
+  // The way there is attention/paged.h's, so that a row has the bits that generation gives it: each span has blocks of
+  // kPathBlock tokens of its own, which hold its path.
+  at::Tensor row_tiles;     // [tiles, 4]
+  at::Tensor block_tokens;  // [blocks * kPathBlock], which token of the batch stands there; any where none does
+  at::Tensor block_table;   // [S, most blocks of a span]
+  int64_t max_keys = 0;     // of any token
+};
+
+constexpr int64_t kPathBlock = 16;
+
+// num_groups: rows of a tile that a position has, the query heads of a key head.
+SpanTables span_tables(const Spans& spans, int64_t num_groups, at::Device device);
+
+}  // namespace seekrl::ops

@@ -1,0 +1,136 @@
+// Chunks of rows: their logits in f32, made once more for the gradients, which take their place.
+#include "ops/card/token_logprob.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ops/card/card.h"
+#include "ops/card/product.h"
+#include "ops/gradient.h"
+#include "ops/kernel_path.h"
+
+namespace seekrl::ops {
+
+namespace {
+
+using cuda::ProductForm;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// Of logits at once: 256 MB.
+constexpr int64_t kChunkLogits = int64_t{1} << 26;
+
+// One call of the head and the distribution that it stands for.
+struct Head {
+  const at::Tensor &hidden_RD, &weight_VD, &ids_R;
+  double temperature, softcap;
+
+  int64_t num_rows() const { return hidden_RD.size(0); }
+  int64_t vocab_size() const { return weight_VD.size(0); }
+  at::Tensor make_chunk() const {
+    const int64_t rows = std::min(num_rows(), std::max<int64_t>(64, kChunkLogits / vocab_size()));
+    return at::empty({rows, vocab_size()}, hidden_RD.options().dtype(at::kFloat));
+  }
+  cuda::LogitRows rows(const at::Tensor& logits, int64_t first) const {
+    return {.logits_RV = logits.mutable_data_ptr<float>(),
+            .ids_R = ids_R.const_data_ptr<int64_t>() + first,
+            .num_rows = logits.size(0),
+            .vocab_size = vocab_size(),
+            .stride = vocab_size(),
+            .inverse_temperature = static_cast<float>(1.0 / temperature),
+            .softcap = static_cast<float>(softcap)};
+  }
+  // Calls body(first row, logits of the chunk [rows, V]).
+  template <class Body>
+  void each_chunk(const Body& body) const {
+    const at::Tensor chunk = make_chunk();
+    for (int64_t first = 0; first < num_rows(); first += chunk.size(0)) {
+      const int64_t count = std::min(chunk.size(0), num_rows() - first);
+      const at::Tensor logits = chunk.narrow(0, 0, count);
+      card_product(logits, hidden_RD.narrow(0, first, count), weight_VD, ProductForm::kForward);
+      body(first, logits);
+    }
+  }
+};
+
+// stats_4R: log-probabilities, entropies, maxima, logarithms of sums.
+cuda::RowScores scores_at(const at::Tensor& stats_4R, int64_t first) {
+  const auto row = [&](int64_t i) { return stats_4R.select(0, i).mutable_data_ptr<float>() + first; };
+  return {.logprob_R = row(0), .entropy_R = row(1), .max_R = row(2), .log_sum_R = row(3)};
+}
+
+at::Tensor score(const Head& head) {
+  const at::Tensor stats_4R = at::empty({4, head.num_rows()}, head.hidden_RD.options().dtype(at::kFloat));
+  head.each_chunk([&](int64_t first, const at::Tensor& logits) {
+    check(card().score_logits(scores_at(stats_4R, first), head.rows(logits, first), stream_of(logits)));
+  });
+  return stats_4R;
+}
+
+// The numbers of 16 bits that stand at the beginning of each row of floats.
+at::Tensor narrow_rows(const at::Tensor& logits, at::ScalarType dtype) {
+  return logits.view(dtype).narrow(1, 0, logits.size(1));
+}
+
+class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction> {
+ public:
+  static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD, const at::Tensor& weight_VD,
+                               const at::Tensor& ids_R, double temperature, double softcap) {
+    const at::Tensor stats_4R = score({hidden_RD, weight_VD, ids_R, temperature, softcap});
+    context->save_for_backward({hidden_RD, weight_VD, ids_R, stats_4R});
+    context->saved_data["temperature"] = temperature;
+    context->saved_data["softcap"] = softcap;
+    return {stats_4R.select(0, 0).clone(), stats_4R.select(0, 1).clone()};
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const variable_list saved = context->get_saved_variables();
+    const Head head = {saved[0], saved[1], saved[2], context->saved_data["temperature"].toDouble(),
+                       context->saved_data["softcap"].toDouble()};
+    const at::Tensor &stats_4R = saved[3], none_R = at::zeros_like(stats_4R.select(0, 0));
+    const at::Tensor logprob_grad = grads[0].defined() ? grads[0].contiguous() : none_R,
+                     entropy_grad = grads[1].defined() ? grads[1].contiguous() : none_R;
+    at::Tensor hidden_grad, target;
+    if (context->needs_input_grad(0)) hidden_grad = at::empty_like(head.hidden_RD);
+    if (context->needs_input_grad(1)) target = gradient_target(head.weight_VD);
+    head.each_chunk([&](int64_t first, const at::Tensor& logits) {
+      const cuda::ScoreGradients of = {logprob_grad.const_data_ptr<float>() + first,
+                                       entropy_grad.const_data_ptr<float>() + first};
+      check(card().logit_gradients(head.rows(logits, first), scores_at(stats_4R, first), of,
+                                   card_dtype(head.hidden_RD), stream_of(logits)));
+      const at::Tensor logits_grad = narrow_rows(logits, head.hidden_RD.scalar_type());
+      const int64_t count = logits.size(0);
+      if (hidden_grad.defined()) {
+        card_product(hidden_grad.narrow(0, first, count), logits_grad, head.weight_VD, ProductForm::kInputGradient);
+      }
+      if (target.defined()) {
+        card_product(target, logits_grad, head.hidden_RD.narrow(0, first, count), ProductForm::kWeightGradient, true);
+      }
+    });
+    const at::Tensor weight_grad = target.defined() ? gradient_result(head.weight_VD, target) : at::Tensor();
+    return {hidden_grad, weight_grad, at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+CardScores card_token_logprob(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
+                              double temperature, double softcap) {
+  require(weight_VD.size(0) % 8 == 0, ErrorCode::kShape,
+          "token_logprob: on a card: expected a vocabulary that is a multiple of 8, got ", weight_VD.size(0));
+  const at::Tensor hidden = hidden_RD.contiguous(), weight = weight_VD.contiguous(), ids = ids_R.contiguous();
+  if (!needs_grad(hidden, weight)) {
+    const at::Tensor stats_4R = score({hidden, weight, ids, temperature, softcap});
+    return {stats_4R.select(0, 0), stats_4R.select(0, 1)};
+  }
+  const variable_list results = CardLogprobFunction::apply(hidden, weight, ids, temperature, softcap);
+  return {results[0], results[1]};
+}
+
+}  // namespace seekrl::ops

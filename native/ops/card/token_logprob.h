@@ -1,0 +1,17 @@
+// Log-probabilities of given tokens on a card.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace seekrl::ops {
+
+// f32 [R] each.
+struct CardScores {
+  at::Tensor logprob_R, entropy_R;
+};
+
+// hidden [R, D] and weight [V, D] of 16 bits, ids i64 [R], V a multiple of 8; as ops::token_logprob, with gradients.
+CardScores card_token_logprob(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
+                              double temperature, double softcap);
+
+}  // namespace seekrl::ops

@@ -1,0 +1,91 @@
+/** The engine on a card, emulated: what drives the kernels, against the same weights on the CPU. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Engine } from "../../lib/engine/engine.ts";
+import { scoreSequences } from "../../lib/train/learner/trainer.ts";
+import { modelOn, shapes } from "./models.ts";
+
+const ids = (length: number, salt: number): Int32Array =>
+  Int32Array.from({ length }, (_, i) => (i * 37 + salt * 11 + 5) % 96);
+
+// Factors of products have 8 bits: on the CPU sums stay in f32, on a card what leaves a product is rounded again.
+const tolerance = 0.06;
+
+for (const [name, shape] of Object.entries(shapes)) {
+  test(`a card scores tokens as the CPU does: ${name}`, async () => {
+    await using card = await modelOn("emulated", shape);
+    await using cpu = await modelOn("cpu", shape);
+    const text = ids(70, 1);
+    const [expected, actual] = [await cpu.scoreLogprobs(text), await card.scoreLogprobs(text)];
+    for (let i = 1; i < text.length; i += 1)
+      assert.ok(Math.abs(actual[i]! - expected[i]!) < tolerance, `token ${i}: ${actual[i]}, ${expected[i]}`);
+  });
+
+  test(`sequences of all lengths generate together on a card, and each has its own numbers: ${name}`, async () => {
+    await using card = await modelOn("emulated", shape);
+    await using engine = await Engine.open(card, { blockTokens: 16, maxBatchTokens: 40 });
+    const spans = await Promise.all(
+      [1, 15, 16, 33, 50].map(async (length, i) => {
+        await using sequence = engine.open(ids(length, i), { seed: i });
+        const span = await sequence.generate({ maxTokens: 6, temperature: i === 0 ? 0 : 0.8, topP: 0.9 });
+        return { prompt: ids(length, i), span, temperature: i === 0 ? 1 : 0.8 };
+      }),
+    );
+    // Training gives a token the number that it was generated with (law 4).
+    for (const { prompt, span, temperature } of spans) {
+      const tokens = Int32Array.of(...prompt, ...span.ids);
+      const rows = Int32Array.from(span.ids, (_, i) => prompt.length - 1 + i);
+      const { logprobs } = await scoreSequences(card, [{ tokens, rows }], { temperature });
+      assert.deepEqual(logprobs[0], span.logprobs);
+    }
+    // Alone, through other tiles and batches: the same bits.
+    for (const [i, { prompt, span, temperature }] of spans.entries()) {
+      await using alone = engine.open(prompt, { seed: i });
+      const again = await alone.generate({ maxTokens: 6, temperature: i === 0 ? 0 : temperature, topP: 0.9 });
+      assert.deepEqual(again.ids, span.ids);
+      assert.deepEqual(again.logprobs, span.logprobs);
+    }
+  });
+}
+
+test("what a card draws is bounded, biased and forbidden as on the CPU", async () => {
+  await using card = await modelOn("emulated", shapes["biases and a tied head"]!);
+  await using engine = await Engine.open(card);
+  await using greedy = engine.open(ids(9, 2));
+  const [likeliest] = (await greedy.generate({ maxTokens: 1, temperature: 0 })).ids;
+  await using other = engine.open(ids(9, 2), { seed: 4 });
+  const span = await other.generate({
+    maxTokens: 8,
+    topK: 5,
+    logitBias: { 7: 1e6 },
+    badWords: [[7, 7, 7], [likeliest!]],
+    repetitionPenalty: 1.1,
+    presencePenalty: 0.1,
+    entropies: true,
+  });
+  assert.deepEqual([...span.ids.slice(0, 2)], [7, 7]);
+  assert.notEqual(span.ids[2], 7);
+  assert.ok(!span.ids.includes(likeliest!));
+  assert.ok(span.entropies?.every((entropy) => entropy > 0 && entropy <= Math.log(96)));
+});
+
+test("a sequence that loses its blocks, is cut or forked on a card goes on as if nothing had been", async () => {
+  await using card = await modelOn("emulated", shapes["biases and a tied head"]!);
+  await using roomy = await Engine.open(card, { blockTokens: 16 });
+  await using narrow = await Engine.open(card, { blockTokens: 16, numBlocks: 8 });
+  const generate = (engine: Engine) =>
+    Promise.all(
+      [20, 25, 30].map(async (length, i) => {
+        await using sequence = engine.open(ids(length, i), { seed: i });
+        await using fork = sequence.fork({ seed: i + 10 });
+        const [own, forked] = await Promise.all([
+          sequence.generate({ maxTokens: 10 }),
+          fork.generate({ maxTokens: 5 }),
+        ]);
+        await sequence.truncate(length - 3);
+        const cut = await sequence.generate({ maxTokens: 4 });
+        return [...own.ids, ...forked.ids, ...cut.ids, ...cut.logprobs];
+      }),
+    );
+  assert.deepEqual(await generate(narrow), await generate(roomy));
+});

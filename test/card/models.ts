@@ -1,0 +1,57 @@
+/** Models small enough for the emulated card, with heads as wide as its kernels have them. */
+import { native } from "../../lib/base/addon/native.ts";
+import type { DecoderShape } from "../../lib/model/config/config.ts";
+import { Model } from "../../lib/model/model.ts";
+
+const base: DecoderShape = {
+  vocabSize: 96,
+  hiddenSize: 64,
+  intermediateSize: 96,
+  numLayers: 2,
+  numHeads: 4,
+  numKvHeads: 2,
+  headDim: 64,
+  maxPosition: 512,
+};
+
+/** One of each kind of layer that the kernels know. */
+export const shapes: Readonly<Record<string, DecoderShape>> = {
+  "biases and a tied head": { ...base, qkvBias: true, tieEmbeddings: true },
+  "norms of heads, part of each turned": {
+    ...base,
+    architecture: "Qwen3ForCausalLM",
+    qkNorm: true,
+    rotaryDim: 32,
+  },
+  "Gemma's norms, bounds and windows": {
+    ...base,
+    architecture: "Gemma2ForCausalLM",
+    headDim: 80,
+    layerTypes: ["sliding", "full"],
+    slidingWindow: 20,
+    activation: "gelu",
+    attentionSoftcap: 30,
+    logitSoftcap: 20,
+    embeddingScale: 8,
+    normOffset: 1,
+    postNorms: true,
+    tieEmbeddings: true,
+  },
+};
+
+/** The same weights on either device. libtorch must know of the emulated one before it first differentiates. */
+export async function modelOn(device: "cpu" | "emulated", shape: DecoderShape): Promise<Model> {
+  await native().setNumThreads(1);
+  await (await Model.create({ ...base, numLayers: 1 }, { device: "emulated", dtype: "bfloat16" })).close();
+  return Model.create(shape, { device, dtype: "bfloat16", seed: 3, std: 0.08 });
+}
+
+/** The root of the sum of squares of a - b, to that of a. */
+export function relativeDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let [difference, size] = [0, 0];
+  for (let i = 0; i < Math.max(a.length, b.length); i += 1) {
+    difference += ((a[i] ?? Number.NaN) - (b[i] ?? Number.NaN)) ** 2;
+    size += (a[i] ?? Number.NaN) ** 2;
+  }
+  return Math.sqrt(difference / size);
+}

@@ -1,0 +1,67 @@
+/** Training on a card, emulated: losses and gradients against the same weights on the CPU, AdamW's bits, law 3. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { DecoderShape } from "../../lib/model/config/config.ts";
+import type { TrainSequence } from "../../lib/train/batch/packing.ts";
+import { type LossOptions, Trainer } from "../../lib/train/learner/trainer.ts";
+import { filled, noise } from "../train/tiny.ts";
+import { modelOn, relativeDifference, shapes } from "./models.ts";
+
+function sequence(seed: number, length: number): TrainSequence {
+  const tokens = Int32Array.from({ length }, (_, t) => Math.floor(noise(seed, t) * 96));
+  const rows = Int32Array.from({ length: length - 6 }, (_, i) => 5 + i);
+  return {
+    tokens,
+    rows,
+    weights: filled(rows.length, () => 1 / 60),
+    advantages: filled(rows.length, (i) => noise(seed + 50, i) * 2 - 1),
+    oldLogprobs: filled(rows.length, (i) => -4.5 + noise(seed + 60, i) * 0.6),
+  };
+}
+
+const sequences = [17, 9, 70].map((length, i) => sequence(i, length));
+
+async function gradientsOn(device: "cpu" | "emulated", shape: DecoderShape, options: LossOptions) {
+  await using model = await modelOn(device, shape);
+  await using trainer = await Trainer.open(model);
+  const { loss } = await trainer.accumulate(sequences, options);
+  const gradients = new Map<string, Float32Array>();
+  for (const { name } of model.handle.tensors()) gradients.set(name, await trainer.gradient(name));
+  const { gradNorm } = await trainer.step({ learningRate: 1e-3 });
+  const { loss: next } = await trainer.accumulate(sequences, options);
+  return { loss, gradients, gradNorm, next };
+}
+
+for (const [name, shape] of Object.entries(shapes)) {
+  test(`loss, gradients and a step on a card are those of the CPU: ${name}`, async () => {
+    const options = { temperature: 0.9, entropyCoef: 0.01 };
+    const card = await gradientsOn("emulated", shape, options);
+    const cpu = await gradientsOn("cpu", shape, options);
+    assert.ok(Math.abs(card.loss / cpu.loss - 1) < 5e-3, `${card.loss}, ${cpu.loss}`);
+    assert.ok(Math.abs(card.gradNorm / cpu.gradNorm - 1) < 0.02);
+    for (const [tensor, expected] of cpu.gradients) {
+      const difference = relativeDifference(expected, card.gradients.get(tensor) ?? new Float32Array(0));
+      assert.ok(difference < 0.05, `${tensor}: ${difference}`);
+    }
+    assert.ok(card.next < card.loss && Math.abs(card.next / cpu.next - 1) < 0.01);
+  });
+}
+
+test("samples that share their prompt have the gradients of each alone on a card (law 3)", async () => {
+  await using model = await modelOn("emulated", shapes["biases and a tied head"]!);
+  await using trainer = await Trainer.open(model);
+  const prompt = sequence(9, 20).tokens;
+  const forks = [30, 31].map((seed) => {
+    const tokens = Int32Array.of(...prompt, ...sequence(seed, 12).tokens);
+    const rows = Int32Array.from({ length: 12 }, (_, i) => 19 + i);
+    return { tokens, rows, weights: filled(12, () => 1 / 24) };
+  });
+  const of = async (batches: TrainSequence[][]) => {
+    await trainer.zeroGradients();
+    for (const batch of batches) await trainer.accumulate(batch, {});
+    return trainer.gradient("model.layers.0.self_attn.k_proj.weight");
+  };
+  const together = await of([forks]);
+  const apart = await of(forks.map((each) => [each]));
+  assert.ok(relativeDifference(apart, together) < 0.02);
+});
