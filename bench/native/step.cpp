@@ -19,7 +19,7 @@
 
 #include "model/decoder.h"
 #include "ops/products/linear.h"
-#include "ops/token_logprob.h"
+#include "ops/head/token_logprob.h"
 
 using namespace seekrl;
 

@@ -41,8 +41,7 @@ class BlockPool {
   void forget(int32_t block);
   void forget_all();
 
-  // Gives the memory of free blocks back to the system, until they are used again, and forgets the
-  // prefixes in them.
+  // Gives the memory of free blocks back to the system, until they are used again, and forgets the prefixes in them.
   void release_free();
   // Copies the keys and values of every layer.
   void copy(int32_t from, int32_t to);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "model/check_ids.h"
 
 namespace seekrl::engine {
 
@@ -25,10 +26,7 @@ Sequence& Engine::open_sequence(int32_t id) {
 }
 
 void Engine::check_ids(const std::vector<int64_t>& tokens) const {
-  const int64_t vocab_size = decoder_->config().vocab_size;
-  for (const int64_t id : tokens) {
-    require(id >= 0 && id < vocab_size, ErrorCode::kRange, "ids: expected 0 to ", vocab_size - 1, ", got ", id);
-  }
+  model::check_ids(tokens, decoder_->config().vocab_size, "ids");
 }
 
 void Engine::check_sampling(const SamplingOptions& options) const {

@@ -7,8 +7,8 @@
 #include "ops/card/card.h"
 #include "ops/card/product.h"
 #include "ops/elementwise/softcap.h"
+#include "ops/head/token_logprob.h"
 #include "ops/products/linear.h"
-#include "ops/token_logprob.h"
 
 namespace seekrl::engine {
 

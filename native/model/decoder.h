@@ -7,12 +7,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "model/adapters/adapter.h"
 #include "model/adapters/adapter_rows.h"
 #include "model/attention.h"
 #include "model/config.h"
@@ -118,19 +116,5 @@ class Decoder {
 
 // Every projection quantised alike and the head in int8; nothing without a kind.
 Decoder::QuantOf quant_all(std::optional<ops::QuantKind> kind);
-
-// Every parameter; ERR_STATE when some weights are quantised, which no step may change.
-const std::vector<Parameter>& trainable(const Decoder& decoder);
-
-// A decoder as it is, or with an adapter on it: what generates and what is trained.
-struct Policy {
-  std::shared_ptr<Decoder> decoder;
-  std::shared_ptr<Adapter> adapter;  // null without one
-
-  // What training changes: the adapter's numbers alone where there is one.
-  const std::vector<Parameter>& parameters() const { return adapter ? adapter->parameters() : trainable(*decoder); }
-  AdapterRows rows() const { return AdapterRows(adapter); }
-  void changed() const { adapter ? adapter->changed() : decoder->weights_changed(); }
-};
 
 }  // namespace seekrl::model

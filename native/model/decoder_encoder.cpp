@@ -6,6 +6,7 @@
 #include <ATen/ops/tensor.h>
 
 #include "base/error.h"
+#include "model/check_ids.h"
 
 namespace seekrl::model {
 
@@ -26,10 +27,7 @@ void DecoderEncoder::encode(const TextBatch& batch, float* out, int /*num_helper
   model::check(batch);
   const at::NoGradGuard no_grad;
   const int64_t width = dim(), num_texts = batch.num_texts();
-  for (const int64_t id : batch.ids) {
-    require(id >= 0 && id < decoder_->config().vocab_size, ErrorCode::kRange, "encoder: expected ids below ",
-            decoder_->config().vocab_size, ", got ", id);
-  }
+  check_ids(batch.ids, decoder_->config().vocab_size, "encoder: ids");
   std::vector<int64_t> rows;
   for (int64_t text = 0; text < num_texts; ++text) {
     rows.push_back(pooling_ == Pooling::kLast ? batch.starts[text + 1] - 1 : batch.starts[text]);

@@ -14,6 +14,7 @@
 #include "kernels/attention.h"
 #include "kernels/products/bf16.h"
 #include "kernels/rows.h"
+#include "model/check_ids.h"
 #include "ops/parallel.h"
 #include "ops/scratch.h"
 
@@ -204,14 +205,13 @@ void Encoder::encode(const TextBatch& batch, float* out, int num_helpers) const 
 }
 
 void Encoder::embed(const TextBatch& batch, Work& work) const {
+  check_ids(batch.ids, config_.vocab_size, "encoder: ids");
   const int64_t most = config_.num_positions - config_.position_offset;
   for (int64_t text = 0; text < batch.num_texts(); ++text) {
     require(batch.length(text) <= most, ErrorCode::kRange, "encoder: a text of ", batch.length(text),
             " tokens; the model has positions for ", most);
     for (int64_t t = batch.starts[text]; t < batch.starts[text + 1]; ++t) {
       const int64_t id = batch.ids[t], type = batch.types.empty() ? 0 : batch.types[t];
-      require(id >= 0 && id < config_.vocab_size, ErrorCode::kRange, "encoder: expected ids below ", config_.vocab_size,
-              ", got ", id);
       require(type >= 0 && type < config_.num_types, ErrorCode::kRange, "encoder: expected types below ",
               config_.num_types, ", got ", type);
       float* x = work.x_TD.data() + t * config_.hidden_size;

@@ -8,18 +8,16 @@
 #include <ATen/ops/tensor.h>
 
 #include "base/error.h"
+#include "model/check_ids.h"
 #include "model/stored/finite.h"
-#include "ops/token_logprob.h"
+#include "ops/head/token_logprob.h"
 
 namespace seekrl::model {
 
 at::Tensor score_logprobs(const Policy& policy, const std::vector<int64_t>& ids) {
   const Decoder& decoder = *policy.decoder;
   const auto count = static_cast<int64_t>(ids.size());
-  for (const int64_t id : ids) {
-    require(id >= 0 && id < decoder.config().vocab_size, ErrorCode::kRange, "id: expected 0 to ",
-            decoder.config().vocab_size - 1, ", got ", id);
-  }
+  check_ids(ids, decoder.config().vocab_size, "id");
   if (count < 2) return at::empty({0}, at::kFloat);
   at::NoGradGuard no_grad;
   const at::Tensor ids_T = at::tensor(ids, at::kLong).to(decoder.device());

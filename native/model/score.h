@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/decoder.h"
+#include "model/policy.h"
 
 namespace seekrl::model {
 

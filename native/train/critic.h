@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/decoder.h"
+#include "model/policy.h"
 #include "train/adamw.h"
 #include "train/batch.h"
 #include "train/loss.h"

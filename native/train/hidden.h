@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "model/decoder.h"
+#include "model/policy.h"
 #include "train/batch.h"
 
 namespace seekrl::train {

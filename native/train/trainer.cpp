@@ -8,7 +8,7 @@
 
 #include "base/idle_memory.h"
 #include "ops/activation_memory.h"
-#include "ops/token_logprob.h"
+#include "ops/head/token_logprob.h"
 #include "train/hidden.h"
 
 namespace seekrl::train {

@@ -15,10 +15,10 @@
 
 #include "check.h"
 #include "floats.h"
+#include "ops/head/token_logprob.h"
 #include "ops/products/bf16_matmul.h"
 #include "ops/products/linear.h"
 #include "ops/products/quant_linear.h"
-#include "ops/token_logprob.h"
 
 using namespace seekrl;
 using ops::QuantKind;

@@ -1,5 +1,5 @@
 // Log-probabilities of tokens: results and gradients against double, bits that do not depend on the batch.
-#include "ops/token_logprob.h"
+#include "ops/head/token_logprob.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/linear.h>

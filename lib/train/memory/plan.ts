@@ -153,7 +153,7 @@ export function largestBatch(
 /** Logits in f32, whose gradient takes their place; for a quantised head it is rounded beside them. */
 function headBytes({ config, weights, batch }: TrainingSizes): number {
   const each = weights === undefined ? 4 : 6;
-  // As chunk_rows in native/ops/token_logprob.cpp.
+  // As chunk_rows in native/ops/head/row_chunks.h.
   const chunk = Math.max(64, Math.floor(2 ** 25 / config.vocabSize));
   return Math.min(batch.rows, chunk) * config.vocabSize * each;
 }

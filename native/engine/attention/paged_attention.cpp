@@ -8,7 +8,6 @@
 
 #include <algorithm>
 
-#include "kernels/attention.h"
 #include "ops/attention/span_attention.h"
 #include "ops/parallel.h"
 #include "ops/scratch.h"
@@ -101,17 +100,38 @@ void PagedAttention::write(int64_t layer, const at::Tensor& key_TKC, const at::T
   write_to(static_cast<float*>(keys), static_cast<float*>(values));
 }
 
+// Where one key head's keys and values lie, f32.
+kernels::KeyValues PagedAttention::source(int64_t layer, int64_t head, const int32_t* block_table) const {
+  const int64_t size = pool_.block_tokens(), head_size = size * head_dim_;
+  return {.keys = pool_.keys(layer).const_data_ptr<float>() + head * head_size,
+          .values = pool_.values(layer).const_data_ptr<float>() + head * head_size,
+          .block_table = block_table,
+          .block_tokens = size,
+          .block_stride = num_kv_heads_ * head_size,
+          .token_stride = head_dim_,
+          .keys_by_channel = true};
+}
+
+// The same of bf16 in pairs.
+kernels::PairedKeyValues PagedAttention::paired_source(int64_t layer, int64_t head, const int32_t* block_table) const {
+  const int64_t size = pool_.block_tokens(), head_size = size * head_dim_;
+  return {.keys = static_cast<const uint16_t*>(pool_.keys(layer).const_data_ptr()) + head * head_size,
+          .values = static_cast<const uint16_t*>(pool_.values(layer).const_data_ptr()) + head * head_size,
+          .block_table = block_table,
+          .block_tokens = size,
+          .block_stride = num_kv_heads_ * head_size};
+}
+
 at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_THC,
                                          const kernels::ScoreRule& rule) const {
-  const int64_t group = num_heads_ / num_kv_heads_, size = pool_.block_tokens(), head_size = size * head_dim_;
+  const int64_t group = num_heads_ / num_kv_heads_;
   at::Tensor out_THC = at::empty_like(query_THC);
   const float* query = query_THC.const_data_ptr<float>();
-  const void *const keys = pool_.keys(layer).const_data_ptr(), *const values = pool_.values(layer).const_data_ptr();
   float* out = out_THC.mutable_data_ptr<float>();
   const int64_t num_scratch = kernels::attend_scratch_floats(max_keys_, head_dim_);
   const auto attend_item = [&](int64_t item) {
     const Piece& piece = pieces_[item / num_kv_heads_];
-    const int64_t head = item % num_kv_heads_, at = head * head_size;
+    const int64_t head = item % num_kv_heads_;
     const int64_t first = (piece.first_token * num_heads_ + head * group) * head_dim_;
     const kernels::QueryRows rows{.out = out + first,
                                   .query = query + first,
@@ -120,23 +140,12 @@ at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_
                                   .position_stride = num_heads_ * head_dim_,
                                   .head_stride = head_dim_,
                                   .num_keys = piece.num_keys};
+    float* const scratch = ops::scratch<float, ops::Scratch::kScores>(num_scratch);
     if (is_paired_) {
-      const kernels::PairedKeyValues source{.keys = static_cast<const uint16_t*>(keys) + at,
-                                            .values = static_cast<const uint16_t*>(values) + at,
-                                            .block_table = piece.block_table,
-                                            .block_tokens = size,
-                                            .block_stride = num_kv_heads_ * head_size};
-      return kernels::attend_bf16(rows, source, head_dim_, rule, nullptr,
-                                  ops::scratch<float, ops::Scratch::kScores>(num_scratch));
+      const kernels::PairedKeyValues source = paired_source(layer, head, piece.block_table);
+      return kernels::attend_bf16(rows, source, head_dim_, rule, nullptr, scratch);
     }
-    const kernels::KeyValues source{.keys = static_cast<const float*>(keys) + at,
-                                    .values = static_cast<const float*>(values) + at,
-                                    .block_table = piece.block_table,
-                                    .block_tokens = size,
-                                    .block_stride = num_kv_heads_ * head_size,
-                                    .token_stride = head_dim_,
-                                    .keys_by_channel = true};
-    kernels::attend(rows, source, head_dim_, rule, nullptr, ops::scratch<float, ops::Scratch::kScores>(num_scratch));
+    kernels::attend(rows, source(layer, head, piece.block_table), head_dim_, rule, nullptr, scratch);
   };
   const auto num_items = static_cast<int64_t>(pieces_.size()) * num_kv_heads_;
   ops::claim_items(num_items, 2 * work_ * num_heads_ * head_dim_, attend_item);

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/attention/step_attention.h"
 #include "engine/block_pool.h"
 #include "engine/scheduler.h"
-#include "engine/attention/step_attention.h"
+#include "kernels/attention.h"
 
 namespace seekrl::engine {
 
@@ -38,6 +39,8 @@ class PagedAttention : public StepAttention {
 
   at::Tensor pool_rows(const at::Tensor& blocks) const;
   void write(int64_t layer, const at::Tensor& key_TKC, const at::Tensor& value_TKC) const;
+  kernels::KeyValues source(int64_t layer, int64_t head, const int32_t* block_table) const;
+  kernels::PairedKeyValues paired_source(int64_t layer, int64_t head, const int32_t* block_table) const;
   at::Tensor attend_blocks(int64_t layer, const at::Tensor& query_THC, const kernels::ScoreRule& rule) const;
   at::Tensor attend_gathered(int64_t layer, const at::Tensor& query_THC, const kernels::ScoreRule& rule) const;
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "model/adapters/adapter.h"
-#include "model/decoder.h"
+#include "model/policy.h"
 
 namespace seekrl::node {
 

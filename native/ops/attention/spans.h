@@ -10,8 +10,8 @@ namespace seekrl::ops {
 // Texts that begin alike are thus a tree, in which each token stands once.
 struct Spans {
   std::vector<int64_t> starts;  // S + 1 offsets, from 0 to T
-  std::vector<int64_t>
-      parents;  // [S], the span before it that a span continues, or -1; empty when none continues another
+  // [S], the span before it that a span continues, or -1; empty when none continues another.
+  std::vector<int64_t> parents;
 
   int64_t count() const { return static_cast<int64_t>(starts.size()) - 1; }
   int64_t num_tokens() const { return starts.back(); }

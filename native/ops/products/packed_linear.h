@@ -28,9 +28,6 @@ class PackedLinear {
   void apply_with(const PackedLinear& next, float* y, int64_t y_stride, const float* x, int64_t x_stride, float* hidden,
                   int64_t m, Activation activation, int num_helpers) const;
 
-  int64_t out_width() const { return n_; }
-  int64_t in_width() const { return k_; }
-
  private:
   const float* bias() const { return bias_.empty() ? nullptr : bias_.data(); }
 

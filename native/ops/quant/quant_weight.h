@@ -64,9 +64,8 @@ using RowReader = std::function<void(float* rows, int64_t first, int64_t count)>
 
 // Fills a weight, which errors name, a few rows at a time:
 // - kInt8: scale = max |row| / 127, code = 128 + round(x 127 / max |row|), ties to even;
-// - kInt4: of each 32 values the one furthest from zero becomes -8: scale = it / -8, code = min(15, floor(x / scale
-// + 8.5)),
-//   scale kept as f16, as GGUF's Q4_0;
+// - kInt4: of each 32 values the one furthest from zero becomes -8: scale = it / -8, kept as f16;
+//   code = min(15, floor(x / scale + 8.5)), as GGUF's Q4_0;
 // - kNf4: absmax of each 64 values of a row, the level nearest to x / absmax; the absmaxes less their mean in blocks of
 //   256, each the nearest of 256 dynamic levels times the block's largest (QLoRA, arXiv 2305.14314, section 3).
 // ERR_RANGE when a number is not finite.

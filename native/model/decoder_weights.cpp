@@ -1,0 +1,233 @@
+// The list of a decoder's weights: their names and shapes, what they begin as, and which are quantised.
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "model/decoder.h"
+
+namespace seekrl::model {
+
+namespace {
+
+// Far beyond any model, and small enough that no product of two overflows.
+constexpr int64_t kLargestSize = int64_t{1} << 31;
+
+void check(const DecoderConfig& config) {
+  for (const int64_t size : {config.vocab_size, config.hidden_size, config.intermediate_size, config.num_layers,
+                             config.num_heads, config.num_kv_heads, config.head_dim}) {
+    require(size <= kLargestSize, ErrorCode::kArgument, "decoder: expected sizes up to ", kLargestSize, ", got ", size);
+  }
+  const bool is_positive = config.vocab_size > 0 && config.hidden_size > 0 && config.intermediate_size > 0 &&
+                           config.num_layers > 0 && config.num_heads > 0 && config.num_kv_heads > 0;
+  require(is_positive, ErrorCode::kArgument, "decoder: every size must be positive");
+  require(config.num_heads * config.head_dim <= kLargestSize, ErrorCode::kArgument, "decoder: ", config.num_heads,
+          " heads of width ", config.head_dim, " are too wide");
+  require(config.num_heads % config.num_kv_heads == 0, ErrorCode::kArgument, "decoder: ", config.num_kv_heads,
+          " key heads do not divide ", config.num_heads, " query heads");
+  require(config.head_dim > 0 && config.head_dim % 2 == 0, ErrorCode::kArgument,
+          "decoder: head width: expected an even number, got ", config.head_dim);
+  require(config.num_experts == 0 || (config.num_chosen_experts > 0 && config.num_chosen_experts <= config.num_experts),
+          ErrorCode::kArgument, "decoder: expected 1 to ", config.num_experts, " experts for a token, got ",
+          config.num_chosen_experts);
+  const bool has_types =
+      config.layer_types.empty() || config.layer_types.size() == static_cast<size_t>(config.num_layers);
+  require(has_types, ErrorCode::kArgument, "decoder: expected ", config.num_layers, " layer types, got ",
+          config.layer_types.size());
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+kernels::ScoreRule score_rule(const DecoderConfig& config, LayerType type) {
+  const double scale =
+      config.attention_scale > 0 ? config.attention_scale : 1.0 / std::sqrt(static_cast<double>(config.head_dim));
+  return {static_cast<float>(scale), static_cast<float>(config.attention_softcap),
+          type == LayerType::kSliding ? config.sliding_window : 0};
+}
+
+// Standard normals of the generator's stream `stream`, f32.
+at::Tensor normals(at::IntArrayRef shape, uint64_t seed, uint64_t stream) {
+  at::Tensor drawn = at::empty(shape, at::kFloat);
+  float* values = drawn.mutable_data_ptr<float>();
+  const int64_t count = drawn.numel();
+  for (int64_t i = 0; i < count; i += 2) {
+    const auto [first, second] = normal_pair(seed, stream, static_cast<uint64_t>(i / 2));
+    values[i] = static_cast<float>(first);
+    if (i + 1 < count) values[i + 1] = static_cast<float>(second);
+  }
+  return drawn;
+}
+
+}  // namespace
+
+Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, QuantOf quant_of, const Expect& expect)
+    : config_(std::move(config)), dtype_(dtype), device_(device), quant_of_(std::move(quant_of)) {
+  check(config_);
+  embedding_VD_ = add("model.embed_tokens.weight", {config_.vocab_size, config_.hidden_size}, expect);
+  for (int64_t index = 0; index < config_.num_layers; ++index) layers_.push_back(add_layer(index, expect));
+  norm_D_ = add("model.norm.weight", {config_.hidden_size}, expect);
+  head_VD_ = add_head(expect);
+  rope_table_ = RopeTable(config_.rope, config_.head_dim, device_);
+  if (config_.sliding_rope) sliding_rope_table_ = RopeTable(*config_.sliding_rope, config_.head_dim, device_);
+}
+
+at::Tensor Decoder::add(const std::string& name, at::IntArrayRef shape, const Expect& expect) {
+  if (expect) expect(name, shape);
+  parameters_.push_back({name, at::zeros(shape, at::TensorOptions(device_).dtype(dtype_))});
+  return parameters_.back().value;
+}
+
+ops::Weight Decoder::add_weight(const std::string& name, int64_t n, int64_t k, const Expect& expect) {
+  const auto kind = quant_of_ ? quant_of_(name) : std::nullopt;
+  if (!kind) return add(name, {n, k}, expect);
+  if (expect) expect(name, {n, k});
+  return add_quant(name, *kind, n, k);
+}
+
+ops::Weight Decoder::add_quant(const std::string& name, ops::QuantKind kind, int64_t n, int64_t k) {
+  require(device_.is_cpu(), ErrorCode::kDevice, "quantised weights: expected the device cpu, got ", device_);
+  quantised_.push_back({name, ops::QuantWeight(kind, n, k), parameters_.size() + quantised_.size()});
+  return quantised_.back().value;
+}
+
+ops::Weight Decoder::add_head(const Expect& expect) {
+  const std::string name = "lm_head.weight";
+  const int64_t vocab_size = config_.vocab_size, width = config_.hidden_size;
+  if (!config_.tie_embeddings) return add_weight(name, vocab_size, width, expect);
+  const auto kind = quant_of_ ? quant_of_(name) : std::nullopt;
+  return kind ? add_quant(name, *kind, vocab_size, width) : embedding_VD_;
+}
+
+Decoder::Layer Decoder::add_layer(int64_t index, const Expect& expect) {
+  const std::string prefix = "model.layers." + std::to_string(index) + ".";
+  const int64_t width = config_.hidden_size, inner = config_.intermediate_size;
+  const int64_t query_width = config_.num_heads * config_.head_dim, key_width = config_.num_kv_heads * config_.head_dim;
+  const auto vector = [&](const std::string& name, int64_t size, bool exists) {
+    return exists ? add(prefix + name, {size}, expect) : at::Tensor();
+  };
+  const auto projection = [&](const std::string& name, int64_t rows, int64_t columns, bool has_bias) {
+    const ops::Weight weight_NK = add_weight(prefix + name + ".weight", rows, columns, expect);
+    projections_.push_back({prefix + name, rows, columns});
+    return Projection{weight_NK, vector(name + ".bias", rows, has_bias), static_cast<int64_t>(projections_.size()) - 1};
+  };
+  const bool qkv_bias = config_.qkv_bias || config_.attention_bias;
+  Layer layer;
+  if (!config_.layer_types.empty()) layer.type = config_.layer_types[index];
+  layer.rule = score_rule(config_, layer.type);
+  layer.attention_norm_D = vector("input_layernorm.weight", width, true);
+  layer.q = projection("self_attn.q_proj", query_width, width, qkv_bias);
+  layer.k = projection("self_attn.k_proj", key_width, width, qkv_bias);
+  layer.v = projection("self_attn.v_proj", key_width, width, qkv_bias);
+  layer.o = projection("self_attn.o_proj", width, query_width, config_.attention_bias);
+  layer.q_norm_C = vector("self_attn.q_norm.weight", config_.head_dim, config_.qk_norm);
+  layer.k_norm_C = vector("self_attn.k_norm.weight", config_.head_dim, config_.qk_norm);
+  layer.attention_post_norm_D = vector("post_attention_layernorm.weight", width, config_.post_norms);
+  layer.mlp_norm_D =
+      vector(config_.post_norms ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight", width, true);
+  layer.mlp_post_norm_D = vector("post_feedforward_layernorm.weight", width, config_.post_norms);
+  if (config_.num_experts > 0) {
+    layer.experts = add_experts(prefix, expect);
+    return layer;
+  }
+  layer.feed_forward.gate = projection("mlp.gate_proj", inner, width, config_.mlp_bias);
+  layer.feed_forward.up = projection("mlp.up_proj", inner, width, config_.mlp_bias);
+  layer.feed_forward.down = projection("mlp.down_proj", width, inner, config_.mlp_bias);
+  return layer;
+}
+
+Experts Decoder::add_experts(const std::string& prefix, const Expect& expect) {
+  const int64_t width = config_.hidden_size, inner = config_.intermediate_size;
+  const bool is_mixtral = config_.has_mixtral_names;
+  const std::string block = prefix + (is_mixtral ? "block_sparse_moe." : "mlp.");
+  const auto matrix = [&](const std::string& name, int64_t rows, int64_t columns) {
+    const ops::Weight weight_NK = add_weight(block + name + ".weight", rows, columns, expect);
+    projections_.push_back({block + name, rows, columns});
+    return Projection{weight_NK, {}, static_cast<int64_t>(projections_.size()) - 1};
+  };
+  // Never quantised: which experts are chosen hangs on it.
+  Experts experts{.router = {add(block + "gate.weight", {config_.num_experts, width}, expect), {}},
+                  .all = {},
+                  .num_chosen = config_.num_chosen_experts,
+                  .is_normalised = config_.has_normalised_experts};
+  for (int64_t e = 0; e < config_.num_experts; ++e) {
+    const std::string expert = "experts." + std::to_string(e) + ".";
+    FeedForward network;
+    network.gate = matrix(expert + (is_mixtral ? "w1" : "gate_proj"), inner, width);
+    network.up = matrix(expert + (is_mixtral ? "w3" : "up_proj"), inner, width);
+    network.down = matrix(expert + (is_mixtral ? "w2" : "down_proj"), width, inner);
+    experts.all.push_back(std::move(network));
+  }
+  return experts;
+}
+
+void Decoder::initialise(uint64_t seed, double std) {
+  at::NoGradGuard no_grad;
+  // A weight's stream is its place: quantised or not, the same seed draws the same numbers.
+  size_t place = 0;
+  auto next_quant = quantised_.begin();
+  const auto draw_quantised = [&] {
+    for (; next_quant != quantised_.end() && next_quant->place == place; ++next_quant, ++place) {
+      const bool is_tied = config_.tie_embeddings && next_quant->name == "lm_head.weight";
+      ops::QuantWeight& value = next_quant->value;
+      ops::quantise(value, next_quant->name,
+                    is_tied ? embedding_VD_ : normals({value.n(), value.k()}, seed, place).mul_(std));
+    }
+  };
+  for (auto& [name, value] : parameters_) {
+    draw_quantised();
+    if (value.dim() == 2) {
+      value.copy_(normals(value.sizes(), seed, place).mul_(std));
+    } else {
+      value.fill_(ends_with(name, "norm.weight") ? 1.0 - config_.norm_offset : 0.0);
+    }
+    ++place;
+  }
+  draw_quantised();
+  weights_changed();
+}
+
+template <class AnyLayer>
+auto Decoder::projections_of(AnyLayer& layer) {
+  std::vector<decltype(&layer.q)> all = {&layer.q, &layer.k, &layer.v, &layer.o};
+  const auto add_network = [&](auto& network) {
+    for (auto* part : {&network.gate, &network.up, &network.down}) all.push_back(part);
+  };
+  if (layer.experts.all.empty()) add_network(layer.feed_forward);
+  for (auto& expert : layer.experts.all) add_network(expert);
+  return all;
+}
+
+void Decoder::share_quantised(const Decoder& from) {
+  quantised_ = from.quantised_;
+  if (from.head_VD_.is_quant()) head_VD_ = from.head_VD_;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const std::vector<Projection*> to = projections_of(layers_[i]);
+    const std::vector<const Projection*> parts = projections_of(from.layers_[i]);
+    for (size_t p = 0; p < parts.size(); ++p) {
+      if (parts[p]->weight_NK.is_quant()) to[p]->weight_NK = parts[p]->weight_NK;
+    }
+  }
+}
+
+at::Tensor Decoder::parameter(const std::string& name) const {
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.name == name) return parameter.value;
+  }
+  for (const QuantParameter& parameter : quantised_) {
+    if (parameter.name == name) return parameter.value.to_float();
+  }
+  fail(ErrorCode::kArgument, "parameter: no weight is called ", name);
+}
+
+Decoder::QuantOf quant_all(std::optional<ops::QuantKind> kind) {
+  if (!kind) return {};
+  return [kind](const std::string& name) { return name == "lm_head.weight" ? ops::QuantKind::kInt8 : kind; };
+}
+
+}  // namespace seekrl::model

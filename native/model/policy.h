@@ -1,0 +1,32 @@
+// What generates and what training changes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/error.h"
+#include "model/adapters/adapter.h"
+#include "model/adapters/adapter_rows.h"
+#include "model/decoder.h"
+
+namespace seekrl::model {
+
+// Every parameter; ERR_STATE when some weights are quantised, which no step may change.
+inline const std::vector<Parameter>& trainable(const Decoder& decoder) {
+  require(decoder.quantised().empty(), ErrorCode::kState,
+          "training: the weights are quantised and stay as they are; load the model without `weights`");
+  return decoder.parameters();
+}
+
+// A decoder as it is, or with an adapter on it: what generates and what is trained.
+struct Policy {
+  std::shared_ptr<Decoder> decoder;
+  std::shared_ptr<Adapter> adapter;  // null without one
+
+  // What training changes: the adapter's numbers alone where there is one.
+  const std::vector<Parameter>& parameters() const { return adapter ? adapter->parameters() : trainable(*decoder); }
+  AdapterRows rows() const { return AdapterRows(adapter); }
+  void changed() const { adapter ? adapter->changed() : decoder->weights_changed(); }
+};
+
+}  // namespace seekrl::model
