@@ -75,15 +75,7 @@ export function agenticRagR1(options: AgenticOptions = {}): Recipe {
   const { form = faithful ? "points" : "ordered" } = options;
   return {
     ...formatOf(options),
-    limits: {
-      maxTurns: faithful ? 8 : 24,
-      maxResponseTokens: 500,
-      maxObservationTokens: faithful ? 128 : 512,
-      // Of what is visible at once; the original bounds what is generated.
-      maxTokens: faithful ? 8096 : 4096,
-      topK: faithful ? 1 : 3,
-      searchTimeoutMs: 30_000,
-    },
+    limits: limitsOf(faithful),
     sampling: { temperature: 0.7, topP: 1 },
     ...rewardsOf({ ...options, faithful, selfSearch, tokenLevel, form }),
     algorithm: {
@@ -109,6 +101,18 @@ export function agenticRagR1(options: AgenticOptions = {}): Recipe {
       // The original's dropout of 0.1 is left out: what is sampled is then what is trained.
       lora: { rank: 4, alpha: 32, targets: ["q_proj", "v_proj"] },
     },
+  };
+}
+
+function limitsOf(faithful: boolean): Recipe["limits"] {
+  return {
+    maxTurns: faithful ? 8 : 24,
+    maxResponseTokens: 500,
+    maxObservationTokens: faithful ? 128 : 512,
+    // Of what is visible at once; the original bounds what is generated.
+    maxTokens: faithful ? 8096 : 4096,
+    topK: faithful ? 1 : 3,
+    searchTimeoutMs: 30_000,
   };
 }
 

@@ -162,14 +162,24 @@ function longrope(
   };
 }
 
-function readScaling(file: RopeFile, rope: RopeObject, family: Family, from: string): RopeScaling {
-  const kind = kindOf(rope, family, from);
-  checkUsed(rope, kind, from);
-  const needed = (key: "factor" | "low_freq_factor" | "high_freq_factor"): number => {
-    const value = rope[key];
-    expectFormat(value != null, from, `rope scaling ${kind}: ${key} is missing`);
-    return value;
+function yarn(rope: RopeObject, factor: number, originalMaxPosition: number): RopeScaling {
+  return {
+    kind: "yarn",
+    factor,
+    betaFast: rope.beta_fast ?? 32,
+    betaSlow: rope.beta_slow ?? 1,
+    isTruncated: rope.truncate ?? true,
+    attentionFactor: rope.attention_factor ?? yarnAttention(factor, rope),
+    originalMaxPosition,
   };
+}
+
+/** Positions that the model was trained on before its frequencies were stretched. */
+function originalContext(
+  file: RopeFile,
+  { rope, kind, family }: { rope: RopeObject; kind: string; family: Family },
+  from: string,
+): number {
   const original = agreed(
     "original_max_position_embeddings, at the top and in rope scaling",
     [file.original_max_position_embeddings, rope.original_max_position_embeddings],
@@ -181,24 +191,25 @@ function readScaling(file: RopeFile, rope: RopeObject, family: Family, from: str
     from,
     `original_max_position_embeddings: has no effect with rope scaling ${kind}`,
   );
+  return (usesOriginal ? original : undefined) ?? file.max_position_embeddings;
+}
+
+function readScaling(file: RopeFile, rope: RopeObject, family: Family, from: string): RopeScaling {
+  const kind = kindOf(rope, family, from);
+  checkUsed(rope, kind, from);
+  const needed = (key: "factor" | "low_freq_factor" | "high_freq_factor"): number => {
+    const value = rope[key];
+    expectFormat(value != null, from, `rope scaling ${kind}: ${key} is missing`);
+    return value;
+  };
   const maxPosition = file.max_position_embeddings;
-  const originalMaxPosition = (usesOriginal ? original : undefined) ?? maxPosition;
+  const originalMaxPosition = originalContext(file, { rope, kind, family }, from);
   if (kind === "default") return { kind: "none" };
   if (kind === "longrope") return longrope(rope, { originalMaxPosition, maxPosition }, from);
   const factor = needed("factor");
   if (kind === "linear") return { kind, factor };
   if (kind === "dynamic") return { kind, factor, originalMaxPosition };
-  if (kind === "yarn") {
-    return {
-      kind,
-      factor,
-      betaFast: rope.beta_fast ?? 32,
-      betaSlow: rope.beta_slow ?? 1,
-      isTruncated: rope.truncate ?? true,
-      attentionFactor: rope.attention_factor ?? yarnAttention(factor, rope),
-      originalMaxPosition,
-    };
-  }
+  if (kind === "yarn") return yarn(rope, factor, originalMaxPosition);
   return {
     kind: "llama3",
     factor,

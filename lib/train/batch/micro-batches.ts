@@ -5,6 +5,9 @@ import { checkContext } from "../../model/config/context.ts";
 import { packSequences, singleSpans, type TrainSequence, textsOf } from "./packing.ts";
 import { compareTexts, numShared, TreeSize } from "./prefix-tree.ts";
 
+/** Tokens of one micro-batch unless said otherwise: enough to fill the cores, little memory. */
+export const defaultMaxTokens = 4096;
+
 /** Sequences that share less of the shorter one are placed by size alone. */
 const leastShare = 0.25;
 

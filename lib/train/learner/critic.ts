@@ -4,10 +4,9 @@ import { native } from "../../base/addon/native.ts";
 import type { NativeCritic, ValueStats } from "../../base/addon/training.ts";
 import { checkOptions } from "../../base/check-options.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
-import { distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
+import { defaultMaxTokens, distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { adamW, Learner, type LearnerOptions } from "./learner.ts";
-import { defaultMaxTokens } from "./trainer.ts";
 
 export type { ValueStats } from "../../base/addon/training.ts";
 

@@ -6,14 +6,11 @@ import { checkOptions, type OptionKinds, optionsOf } from "../../base/check-opti
 import type { Model } from "../../model/model.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { type KlEstimator, klEstimators, objectives } from "../algorithm/names.ts";
-import { distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
+import { defaultMaxTokens, distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { adamW, Learner, type LearnerOptions } from "./learner.ts";
 
 export type { LossStats } from "../../base/addon/training.ts";
-
-/** Tokens of one micro-batch unless said otherwise: enough to fill the cores, little memory. */
-export const defaultMaxTokens = 4096;
 
 /** The one loss; SFT, PPO, GRPO and their relatives are options of it. */
 export interface LossOptions {
