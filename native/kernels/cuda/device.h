@@ -50,18 +50,6 @@ __device__ __forceinline__ void load_matrices_x4_transposed(uint32_t (&r)[4], co
                : "r"(shared_address(row))
                : "memory");
 }
-__device__ __forceinline__ void load_matrices_x2(uint32_t (&r)[2], const void* row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
-               : "=r"(r[0]), "=r"(r[1])
-               : "r"(shared_address(row))
-               : "memory");
-}
-__device__ __forceinline__ void load_matrices_x2_transposed(uint32_t (&r)[2], const void* row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
-               : "=r"(r[0]), "=r"(r[1])
-               : "r"(shared_address(row))
-               : "memory");
-}
 
 // d [16, 8] += a [16, 16] b [16, 8]. Lane l holds d at rows l / 4 and l / 4 + 8, columns l % 4 * 2 and the next.
 __device__ __forceinline__ void mma_bf16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {

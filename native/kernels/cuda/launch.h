@@ -44,7 +44,7 @@ Status launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t share
 
 // How many blocks of threads `count` items take.
 inline unsigned blocks_of(int64_t count, int64_t per_block) {
-  return static_cast<unsigned>((count + per_block - 1) / per_block);
+  return static_cast<unsigned>(ceil_divide(count, per_block));
 }
 
 // body.operator()<Number>() for numbers of 16 bits; `refusal` for others.

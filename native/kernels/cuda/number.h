@@ -9,6 +9,8 @@
 
 namespace seekrl::cuda {
 
+__host__ __device__ __forceinline__ int64_t ceil_divide(int64_t count, int64_t by) { return (count + by - 1) / by; }
+
 // Bits of a bf16, of an f16.
 struct Bf16 {
   uint16_t bits;

@@ -89,6 +89,8 @@ SEEKRL_KERNEL(codes_to_bf16);
 
 // NF4: values that share an absmax, in a row of a weight.
 inline constexpr int64_t kNf4Block = 64;
+// Absmaxes of a weight, row after row, that share a scale.
+inline constexpr int64_t kAbsmaxBlock = 256;
 
 inline constexpr int64_t num_nf4_blocks(int64_t k) { return (k + kNf4Block - 1) / kNf4Block; }
 

@@ -18,10 +18,7 @@ namespace seekrl::ops {
 
 namespace {
 
-using kernels::CodeForm;
-
-// Absmaxes that share a scale.
-constexpr int64_t kAbsmaxBlock = 256;
+using kernels::CodeForm, kernels::kAbsmaxBlock;
 
 // Of all kinds but kNf4.
 CodeForm form_of(QuantKind kind) { return kind == QuantKind::kInt8 ? CodeForm::kByte : CodeForm::kNibble; }

@@ -101,7 +101,7 @@ void to_nf4(uint8_t* codes, float* absmax, const std::string& name, const float*
   }
 }
 
-// The second quantisation: of all absmaxes, in blocks of 256.
+// The second quantisation: of all absmaxes, in blocks of kAbsmaxBlock.
 void set_absmaxes(const QuantWeight& weight, const std::string& name, std::vector<float>& absmaxes) {
   auto* codes = static_cast<uint8_t*>(weight.parts()[1].value.mutable_data_ptr());
   auto* scales = static_cast<float*>(weight.parts()[2].value.mutable_data_ptr());
@@ -109,7 +109,7 @@ void set_absmaxes(const QuantWeight& weight, const std::string& name, std::vecto
   const auto mean = static_cast<float>(sum / static_cast<double>(absmaxes.size()));
   *static_cast<float*>(weight.parts()[3].value.mutable_data_ptr()) = mean;
   static const std::array<float, 255> middles = middles_of<256>(nf4_absmax_levels());
-  constexpr size_t kBlock = 256;
+  constexpr auto kBlock = static_cast<size_t>(kernels::kAbsmaxBlock);
   for (size_t first = 0; first < absmaxes.size(); first += kBlock) {
     const size_t end = std::min(absmaxes.size(), first + kBlock);
     for (size_t i = first; i < end; ++i) absmaxes[i] -= mean;

@@ -1,11 +1,10 @@
-// What encoders do to rows, and their attention, against f64.
+// What encoders do to rows, against f64.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "card.h"
-#include "kernels/cuda/attention/span.h"
 #include "kernels/cuda/encoder/rows.h"
 
 using namespace seekrl;
@@ -60,71 +59,6 @@ void check_gelu(int64_t rows, int64_t width, double tolerance) {
   }
 }
 
-// Of texts laid end to end, whose queries, keys and values lie together.
-void check_attention(int64_t num_heads, int64_t head_dim, const std::vector<int64_t>& lengths) {
-  std::vector<SpanTile> tiles;
-  std::vector<int32_t> path, start = {0}, position;
-  for (size_t text = 0; text < lengths.size(); ++text) {
-    const int32_t first = start.back();
-    for (int64_t row = 0; row < lengths[text]; row += kSpanTileRows) {
-      tiles.push_back({static_cast<int32_t>(text), static_cast<int32_t>(first + row),
-                       static_cast<int32_t>(std::min<int64_t>(kSpanTileRows, lengths[text] - row))});
-    }
-    for (int64_t i = 0; i < lengths[text]; ++i) {
-      position.push_back(static_cast<int32_t>(i));
-      path.push_back(static_cast<int32_t>(first + i));
-    }
-    start.push_back(static_cast<int32_t>(first + lengths[text]));
-  }
-  const int64_t num_tokens = start.back(), width = num_heads * head_dim, stride = 3 * width;
-  const auto rows = normals<Bf16>(num_tokens * stride, 1);
-  const double scale = 1 / std::sqrt(static_cast<double>(head_dim));
-  std::vector<double> truth(num_tokens * width);
-  for (size_t text = 0; text < lengths.size(); ++text) {
-    for (int64_t item = start[text] * num_heads; item < start[text + 1] * num_heads; ++item) {
-      const int64_t query = item / num_heads, head = item % num_heads * head_dim;
-      double sum = 0;
-      double* const out = truth.data() + query * width + head;
-      for (int64_t key = start[text]; key < start[text + 1]; ++key) {
-        double score = 0;
-        for (int64_t c = 0; c < head_dim; ++c) {
-          score += value(rows[query * stride + head + c]) * value(rows[key * stride + width + head + c]);
-        }
-        const double weight = std::exp(score * scale);
-        sum += weight;
-        for (int64_t c = 0; c < head_dim; ++c) out[c] += weight * value(rows[key * stride + 2 * width + head + c]);
-      }
-      for (int64_t c = 0; c < head_dim; ++c) out[c] /= sum;
-    }
-  }
-  with_each_order([&] {
-    std::vector<Bf16> out = poison<Bf16>(num_tokens * width);
-    SpanAttention call{.query_THC = {rows.data(), stride},
-                       .key_TKC = {rows.data() + width, stride},
-                       .value_TKC = {rows.data() + 2 * width, stride},
-                       .out_THC = out.data(),
-                       .log_sum_HT = nullptr,
-                       .tiles = tiles.data(),
-                       .num_tiles = std::ssize(tiles),
-                       .path = path.data(),
-                       .path_start_S = start.data(),
-                       .position_T = position.data(),
-                       .num_tokens = num_tokens,
-                       .num_heads = num_heads,
-                       .num_kv_heads = num_heads,
-                       .head_dim = head_dim,
-                       .scale = static_cast<float>(scale),
-                       .softcap = 0,
-                       .window = 0,
-                       .dtype = Dtype::kBf16,
-                       .is_causal = false};
-    EXPECT(span_attention(call, nullptr) == nullptr);
-    EXPECT(relative_error(out, truth) < 4e-3);
-    call.window = 7;
-    EXPECT(span_attention(call, nullptr) != nullptr);
-  });
-}
-
 }  // namespace
 
 TEST("a layer norm of a sum is that of f64, and rounded for the next product") {
@@ -170,10 +104,4 @@ TEST("texts are pooled to their first, last or mean row, of length 1 where that 
       }
     }
   }
-}
-
-TEST("every token of a text attends over all of it, and over no other text") {
-  check_attention(3, 32, {1, 70, 17});
-  check_attention(2, 64, {65, 130, 3});
-  check_attention(1, 80, {33});
 }

@@ -6,107 +6,13 @@
 
 #include "card.h"
 #include "kernels/cuda/attention/span.h"
+#include "packed_texts.h"
 
 using namespace seekrl;
 using namespace seekrl::cuda;
 using namespace seekrl::test;
 
 namespace {
-
-struct Shape {
-  int64_t num_heads, num_kv_heads, head_dim;
-  std::vector<int64_t> lengths, parents;  // of spans
-  int64_t window = 0;
-  float softcap = 0;
-};
-
-// What the kernels are told of the spans.
-struct Packing {
-  explicit Packing(const Shape& shape) {
-    std::vector<std::vector<int32_t>> seen, seeing;
-    for (size_t s = 0; s < shape.lengths.size(); ++s) {
-      const int64_t parent = shape.parents[s];
-      std::vector<int32_t> tokens = parent < 0 ? std::vector<int32_t>{} : seen[parent];
-      seeing.emplace_back();
-      for (int64_t first = 0; first < shape.lengths[s]; first += kSpanTileRows) {
-        tiles.push_back({static_cast<int32_t>(s), static_cast<int32_t>(num_tokens + first),
-                         static_cast<int32_t>(std::min<int64_t>(kSpanTileRows, shape.lengths[s] - first))});
-      }
-      for (int64_t i = 0; i < shape.lengths[s]; ++i, ++num_tokens) {
-        position.push_back(static_cast<int32_t>(tokens.size()));
-        tokens.push_back(static_cast<int32_t>(num_tokens));
-        for (int64_t at = static_cast<int64_t>(s); at >= 0; at = shape.parents[at]) {
-          seeing[at].push_back(static_cast<int32_t>(num_tokens));
-        }
-      }
-      seen.push_back(tokens);
-    }
-    for (size_t s = 0; s < seen.size(); ++s) {
-      path.insert(path.end(), seen[s].begin(), seen[s].end());
-      path_start.push_back(static_cast<int32_t>(path.size()));
-      viewers.insert(viewers.end(), seeing[s].begin(), seeing[s].end());
-      viewers_start.push_back(static_cast<int32_t>(viewers.size()));
-      for (int64_t i = 0; i < shape.lengths[s]; ++i) span.push_back(static_cast<int64_t>(s));
-    }
-  }
-  // The tokens that a token sees, but for the window.
-  std::vector<int32_t> keys_of(int64_t token) const {
-    const auto first = path.begin() + path_start[span[token]];
-    return {first, first + position[token] + 1};
-  }
-
-  int64_t num_tokens = 0;
-  std::vector<SpanTile> tiles;
-  std::vector<int32_t> path, path_start = {0}, viewers, viewers_start = {0}, position;
-  std::vector<int64_t> span;
-};
-
-struct Truth {
-  std::vector<double> out, query, key, value;
-};
-
-// All in f64, token by token.
-Truth truth_of(const Shape& shape, const Packing& packing, const std::vector<double>& q, const std::vector<double>& k,
-               const std::vector<double>& v, const std::vector<double>& out_grad) {
-  const int64_t width = shape.head_dim, group = shape.num_heads / shape.num_kv_heads;
-  const double scale = 1 / std::sqrt(static_cast<double>(width));
-  Truth truth{std::vector<double>(q.size()), std::vector<double>(q.size()), std::vector<double>(k.size()),
-              std::vector<double>(k.size())};
-  for (int64_t t = 0; t < packing.num_tokens; ++t) {
-    std::vector<int32_t> keys = packing.keys_of(t);
-    if (shape.window > 0 && std::ssize(keys) > shape.window) keys.erase(keys.begin(), keys.end() - shape.window);
-    for (int64_t head = 0; head < shape.num_heads; ++head) {
-      const int64_t row = (t * shape.num_heads + head) * width;
-      const auto key_row = [&](int32_t j) { return (j * shape.num_kv_heads + head / group) * width; };
-      std::vector<double> weight, slope;
-      double sum = 0, product = 0;
-      for (const int32_t j : keys) {
-        double s = 0;
-        for (int64_t c = 0; c < width; ++c) s += q[row + c] * k[key_row(j) + c] * scale;
-        const double t1 = shape.softcap > 0 ? std::tanh(s / shape.softcap) : 0;
-        slope.push_back(1 - t1 * t1);
-        weight.push_back(std::exp(shape.softcap > 0 ? shape.softcap * t1 : s));
-        sum += weight.back();
-      }
-      for (size_t i = 0; i < keys.size(); ++i) {
-        for (int64_t c = 0; c < width; ++c) truth.out[row + c] += weight[i] / sum * v[key_row(keys[i]) + c];
-      }
-      for (int64_t c = 0; c < width; ++c) product += out_grad[row + c] * truth.out[row + c];
-      for (size_t i = 0; i < keys.size(); ++i) {
-        const int64_t at = key_row(keys[i]);
-        double with_value = 0;
-        for (int64_t c = 0; c < width; ++c) with_value += out_grad[row + c] * v[at + c];
-        const double g = weight[i] / sum * (with_value - product) * slope[i] * scale;
-        for (int64_t c = 0; c < width; ++c) {
-          truth.query[row + c] += g * k[at + c];
-          truth.key[at + c] += g * q[row + c];
-          truth.value[at + c] += weight[i] / sum * out_grad[row + c];
-        }
-      }
-    }
-  }
-  return truth;
-}
 
 // The inputs, packed as one product's result is: a token's queries, keys and values in a row.
 struct Numbers {
@@ -127,6 +33,8 @@ struct Numbers {
   std::vector<double> key(const std::vector<Bf16>& of) const { return part(query_size, key_size, of); }
   std::vector<double> values(const std::vector<Bf16>& of) const { return part(query_size + key_size, key_size, of); }
 
+  AttentionInputs inputs() const { return {query(rows), key(rows), values(rows), doubles(out_grad)}; }
+
   int64_t query_size, key_size;
   std::vector<Bf16> rows, out_grad;
 };
@@ -136,35 +44,43 @@ double error_of(const std::vector<double>& actual, const std::vector<double>& ex
 }
 
 struct Result {
+  Result(const Shape& shape, const Packing& packing, const Numbers& numbers)
+      : out(poison<Bf16>(packing.num_tokens * numbers.query_size)),
+        grads(poison<Bf16>(packing.num_tokens * numbers.stride())),
+        log_sum(poison<float>(packing.num_tokens * shape.num_heads)) {}
+
   std::vector<Bf16> out, grads;
   std::vector<float> log_sum;
 };
 
-Result run(const Shape& shape, const Packing& packing, const Numbers& numbers) {
-  const int64_t count = packing.num_tokens, width = shape.head_dim, stride = numbers.stride();
-  Result result{poison<Bf16>(count * numbers.query_size), poison<Bf16>(count * stride),
-                poison<float>(count * shape.num_heads)};
-  std::vector<float> scratch = poison<float>(count * shape.num_heads);
+SpanAttention call_of(Result& result, const Shape& shape, const Packing& packing, const Numbers& numbers) {
   const Bf16* const rows = numbers.rows.data();
-  const SpanAttention call{.query_THC = {rows, stride},
-                           .key_TKC = {rows + numbers.query_size, stride},
-                           .value_TKC = {rows + numbers.query_size + numbers.key_size, stride},
-                           .out_THC = result.out.data(),
-                           .log_sum_HT = result.log_sum.data(),
-                           .tiles = packing.tiles.data(),
-                           .num_tiles = std::ssize(packing.tiles),
-                           .path = packing.path.data(),
-                           .path_start_S = packing.path_start.data(),
-                           .position_T = packing.position.data(),
-                           .num_tokens = count,
-                           .num_heads = shape.num_heads,
-                           .num_kv_heads = shape.num_kv_heads,
-                           .head_dim = width,
-                           .scale = 1.0f / std::sqrt(static_cast<float>(width)),
-                           .softcap = shape.softcap,
-                           .window = shape.window,
-                           .dtype = Dtype::kBf16};
+  return {.query_THC = {rows, numbers.stride()},
+          .key_TKC = {rows + numbers.query_size, numbers.stride()},
+          .value_TKC = {rows + numbers.query_size + numbers.key_size, numbers.stride()},
+          .out_THC = result.out.data(),
+          .log_sum_HT = shape.is_causal ? result.log_sum.data() : nullptr,
+          .tiles = packing.tiles.data(),
+          .num_tiles = std::ssize(packing.tiles),
+          .path = packing.path.data(),
+          .path_start_S = packing.path_start.data(),
+          .position_T = packing.position.data(),
+          .num_tokens = packing.num_tokens,
+          .num_heads = shape.num_heads,
+          .num_kv_heads = shape.num_kv_heads,
+          .head_dim = shape.head_dim,
+          .scale = 1.0f / std::sqrt(static_cast<float>(shape.head_dim)),
+          .softcap = shape.softcap,
+          .window = shape.window,
+          .dtype = Dtype::kBf16,
+          .is_causal = shape.is_causal};
+}
+
+Result run(const Shape& shape, const Packing& packing, const Numbers& numbers) {
+  Result result(shape, packing, numbers);
+  const SpanAttention call = call_of(result, shape, packing, numbers);
   EXPECT(span_attention(call, nullptr) == nullptr);
+  std::vector<float> scratch = poison<float>(packing.num_tokens * shape.num_heads);
   Bf16* const grads = result.grads.data();
   EXPECT(span_attention_gradient({.of = call,
                                   .out_grad_THC = numbers.out_grad.data(),
@@ -181,8 +97,7 @@ Result run(const Shape& shape, const Packing& packing, const Numbers& numbers) {
 void check_shape(const Shape& shape) {
   const Packing packing(shape);
   const Numbers numbers(shape, packing);
-  const Truth truth = truth_of(shape, packing, numbers.query(numbers.rows), numbers.key(numbers.rows),
-                               numbers.values(numbers.rows), doubles(numbers.out_grad));
+  const Truth truth = truth_of(shape, packing, numbers.inputs());
   std::vector<Bf16> first;
   with_each_order([&] {
     const Result result = run(shape, packing, numbers);
@@ -192,6 +107,27 @@ void check_shape(const Shape& shape) {
     EXPECT(error_of(numbers.values(result.grads), truth.value) < 8e-3);
     if (first.empty()) first = result.grads;
     for (size_t i = 0; i < first.size(); ++i) EXPECT(first[i].bits == result.grads[i].bits);
+  });
+}
+
+// Of texts whose tokens see what follows too: no log-sums, no gradients.
+void check_whole_texts(int64_t num_heads, int64_t head_dim, const std::vector<int64_t>& lengths) {
+  const Shape shape{.num_heads = num_heads,
+                    .num_kv_heads = num_heads,
+                    .head_dim = head_dim,
+                    .lengths = lengths,
+                    .parents = std::vector<int64_t>(lengths.size(), -1),
+                    .is_causal = false};
+  const Packing packing(shape);
+  const Numbers numbers(shape, packing);
+  const Truth truth = truth_of(shape, packing, numbers.inputs());
+  with_each_order([&] {
+    Result result(shape, packing, numbers);
+    SpanAttention call = call_of(result, shape, packing, numbers);
+    EXPECT(span_attention(call, nullptr) == nullptr);
+    EXPECT(error_of(doubles(result.out), truth.out) < 4e-3);
+    call.window = 7;
+    EXPECT(span_attention(call, nullptr) != nullptr);
   });
 }
 
@@ -214,6 +150,12 @@ TEST("texts that begin alike stand in a tree, whose shared tokens get the gradie
 TEST("windows and soft caps hold in attention of packed texts and its gradients") {
   check_shape({2, 1, 64, {150, 60, 30}, {-1, 0, -1}, 37, 0});
   check_shape({2, 1, 64, {80, 30}, {-1, 0}, 0, 3});
+}
+
+TEST("every token of a text attends over all of it, and over no other text") {
+  check_whole_texts(3, 32, {1, 70, 17});
+  check_whole_texts(2, 64, {65, 130, 3});
+  check_whole_texts(1, 80, {33});
 }
 
 TEST("a text has the same bits alone and in a tree") {

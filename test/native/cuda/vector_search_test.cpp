@@ -1,8 +1,10 @@
-// Exact search against scores in f64: few and many results, ties, corpora cut in any way.
+// Exact search against scores in f64: few and many hits, ties, corpora cut in any way.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "card.h"
@@ -15,7 +17,7 @@ using namespace seekrl::test;
 namespace {
 
 struct Shape {
-  int64_t num_rows, num_queries, width, k, num_parts;
+  int64_t num_rows, num_queries, width, num_hits, num_parts;
 };
 
 // Codes and their scales; of bf16, numbers and no scales.
@@ -60,42 +62,44 @@ std::vector<double> scores_of(const Vectors<Number>& rows, const Vectors<Number>
   return scores;
 }
 
-struct Results {
+struct Hits {
   std::vector<int32_t> ids;
   std::vector<float> scores;
 };
 
 template <class Number>
-Results search(const Shape& shape, const Vectors<Number>& rows, const Vectors<Number>& queries) {
+Hits search(const Shape& shape, const Vectors<Number>& rows, const Vectors<Number>& queries) {
   constexpr bool kIsBf16 = std::is_same_v<Number, Bf16>;
-  Results results{std::vector<int32_t>(shape.num_queries * shape.k, -7), poison<float>(shape.num_queries * shape.k)};
-  const int64_t num_bytes = vector_search_scratch_bytes(shape.num_queries, shape.k, shape.num_parts);
+  Hits hits{std::vector<int32_t>(shape.num_queries * shape.num_hits, -7),
+            poison<float>(shape.num_queries * shape.num_hits)};
+  const int64_t num_bytes = vector_search_scratch_bytes(shape.num_queries, shape.num_hits, shape.num_parts);
   std::vector<uint64_t> scratch(num_bytes / 8 + 2, ~uint64_t{0});
-  EXPECT(search_vectors({.ids_QK = results.ids.data(),
-                         .scores_QK = results.scores.data(),
+  EXPECT(search_vectors({.ids_QM = hits.ids.data(),
+                         .scores_QM = hits.scores.data(),
                          .scratch = scratch.data(),
-                         .rows_ND = rows.numbers.data(),
-                         .queries_QD = queries.numbers.data(),
+                         .rows_NE = rows.numbers.data(),
+                         .queries_QE = queries.numbers.data(),
                          .row_scale_N = kIsBf16 ? nullptr : rows.scale.data(),
                          .query_scale_Q = kIsBf16 ? nullptr : queries.scale.data(),
                          .num_rows = shape.num_rows,
                          .num_queries = shape.num_queries,
                          .width = shape.width,
-                         .k = shape.k,
+                         .num_hits = shape.num_hits,
                          .num_parts = shape.num_parts,
                          .kind = kIsBf16 ? VectorKind::kBf16 : VectorKind::kInt8},
                         nullptr) == nullptr);
   EXPECT(scratch[(num_bytes + 7) / 8] == ~uint64_t{0});
-  return results;
+  return hits;
 }
 
 // Whether `ids` are the best by `truth`, where scores differ by more than rounding, and stand in the order of `scores`.
-bool is_best(const std::vector<double>& truth, const int32_t* ids, const float* scores, int64_t k, double rounding) {
+bool is_best(const std::vector<double>& truth, const int32_t* ids, const float* scores, int64_t num_hits,
+             double rounding) {
   std::vector<int32_t> order(truth.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return truth[a] > truth[b]; });
   std::vector<bool> is_taken(truth.size());
-  for (int64_t i = 0; i < k; ++i) {
+  for (int64_t i = 0; i < num_hits; ++i) {
     if (i >= std::ssize(truth)) {
       if (ids[i] != -1 || scores[i] != -INFINITY) return false;
       continue;
@@ -120,17 +124,32 @@ void check_search(const Shape& shape, double rounding) {
   std::vector<std::vector<double>> truth;
   for (int64_t query = 0; query < shape.num_queries; ++query) truth.push_back(scores_of(rows, queries, query));
   with_each_order([&] {
-    const Results results = search(shape, rows, queries);
+    const Hits hits = search(shape, rows, queries);
     for (int64_t query = 0; query < shape.num_queries; ++query) {
-      const int64_t at = query * shape.k;
-      EXPECT(is_best(truth[query], results.ids.data() + at, results.scores.data() + at, shape.k, rounding));
+      const int64_t at = query * shape.num_hits;
+      EXPECT(is_best(truth[query], hits.ids.data() + at, hits.scores.data() + at, shape.num_hits, rounding));
     }
   });
 }
 
-bool is_same(const Results& a, const Results& b) {
+bool is_same(const Hits& a, const Hits& b) {
   return a.ids == b.ids && std::equal(a.scores.begin(), a.scores.end(), b.scores.begin(),
                                       [](float x, float y) { return bits_of(x) == bits_of(y); });
+}
+
+// One query's candidates by their scores in f64, each with its score's negative.
+std::vector<std::pair<double, int32_t>> ranked(std::span<const int32_t> candidates, const std::vector<float>& rows,
+                                               std::span<const float> query) {
+  const int64_t width = std::ssize(query);
+  std::vector<std::pair<double, int32_t>> truth;
+  for (const int32_t row : candidates) {
+    if (row < 0) continue;
+    double sum = 0;
+    for (int64_t c = 0; c < width; ++c) sum += double{rows[row * width + c]} * query[c];
+    truth.push_back({-sum, row});
+  }
+  std::sort(truth.begin(), truth.end());
+  return truth;
 }
 
 }  // namespace
@@ -139,7 +158,7 @@ TEST("a search finds the best rows by the scores of f64, whatever the order of t
   check_search<Bf16>({301, 3, 48, 10, 2}, 1e-4);
   check_search<Bf16>({129, 65, 16, 1, 1}, 1e-4);
   check_search<Bf16>({1, 1, 144, 1, 1}, 1e-4);
-  // Lists that are cut: k and a tile are more than there is room for.
+  // Lists that are cut: the hits and a tile are more than there is room for.
   check_search<Bf16>({2500, 1, 16, 1000, 1}, 1e-4);
 }
 
@@ -148,7 +167,7 @@ TEST("codes of 8 bits are multiplied exactly and scaled") {
   check_search<int8_t>({200, 65, 144, 5, 2}, 1e-4);
 }
 
-TEST("where there are fewer rows than results, the rest is none") {
+TEST("where there are fewer rows than hits, the rest is none") {
   check_search<Bf16>({37, 2, 16, 1000, 1}, 1e-4);
   check_search<Bf16>({0, 2, 16, 10, 1}, 1e-4);
 }
@@ -159,57 +178,47 @@ TEST("of equal scores the lower rows come first, and no cut of the corpus change
   const Vectors<Bf16> queries(shape.num_queries, shape.width, 3);
   // Every row stands in the corpus about eleven times.
   for (int64_t row = 100; row < shape.num_rows; ++row) rows.copy(row % 100, row);
-  const Results results = search(shape, rows, queries);
+  const Hits hits = search(shape, rows, queries);
   for (int64_t query = 0; query < shape.num_queries; ++query) {
     const std::vector<double> truth = scores_of(rows, queries, query);
-    EXPECT(
-        is_best(truth, results.ids.data() + query * shape.k, results.scores.data() + query * shape.k, shape.k, 1e-4));
+    EXPECT(is_best(truth, hits.ids.data() + query * shape.num_hits, hits.scores.data() + query * shape.num_hits,
+                   shape.num_hits, 1e-4));
   }
   with_each_order([&] {
     for (const int64_t num_parts : {2, 5, 20}) {
       Shape cut = shape;
       cut.num_parts = num_parts;
-      EXPECT(is_same(search(cut, rows, queries), results));
+      EXPECT(is_same(search(cut, rows, queries), hits));
     }
   });
 }
 
 TEST("candidates are scored again in f32, and the best of them returned in order") {
   const int64_t num_rows = 90, num_queries = 3, num_candidates = 41, width = 264;
-  for (const int64_t k : {7, 50}) {
-    const auto rows = normals<Bf16>(num_rows * width, 1);
-    const auto queries = normals<float>(num_queries * width, 2);
-    const std::vector<float> wide = [&] {
-      std::vector<float> values;
-      for (const Bf16 each : rows) values.push_back(to_float(each));
-      return values;
-    }();
-    std::vector<int32_t> candidates;
-    for (int64_t i = 0; i < num_queries * num_candidates; ++i) {
-      candidates.push_back(i % num_candidates == 5 ? -1 : static_cast<int32_t>(i * 7 % num_rows));
-    }
+  const auto rows = normals<Bf16>(num_rows * width, 1);
+  const auto queries = normals<float>(num_queries * width, 2);
+  std::vector<float> wide;
+  for (const Bf16 each : rows) wide.push_back(to_float(each));
+  std::vector<int32_t> candidates;
+  for (int64_t i = 0; i < num_queries * num_candidates; ++i) {
+    candidates.push_back(i % num_candidates == 5 ? -1 : static_cast<int32_t>(i * 7 % num_rows));
+  }
+  for (const int64_t num_hits : {7, 50}) {
     with_each_order([&] {
       for (const Dtype dtype : {Dtype::kBf16, Dtype::kFloat}) {
-        Results results{std::vector<int32_t>(num_queries * k, -7), poison<float>(num_queries * k)};
+        Hits hits{std::vector<int32_t>(num_queries * num_hits, -7), poison<float>(num_queries * num_hits)};
         std::vector<uint64_t> scratch(vector_rescore_scratch_bytes(num_queries, num_candidates) / 8 + 2, ~uint64_t{0});
-        EXPECT(rescore_vectors({results.ids.data(), results.scores.data(), scratch.data(), candidates.data(),
+        EXPECT(rescore_vectors({hits.ids.data(), hits.scores.data(), scratch.data(), candidates.data(),
                                 dtype == Dtype::kBf16 ? static_cast<const void*>(rows.data()) : wide.data(),
-                                queries.data(), num_candidates, num_queries, width, k, dtype},
+                                queries.data(), num_candidates, num_queries, width, num_hits, dtype},
                                nullptr) == nullptr);
         for (int64_t query = 0; query < num_queries; ++query) {
-          std::vector<std::pair<double, int32_t>> truth;
-          for (int64_t i = 0; i < num_candidates; ++i) {
-            const int32_t row = candidates[query * num_candidates + i];
-            if (row < 0) continue;
-            double sum = 0;
-            for (int64_t c = 0; c < width; ++c) sum += double{wide[row * width + c]} * queries[query * width + c];
-            truth.push_back({-sum, row});
-          }
-          std::sort(truth.begin(), truth.end());
-          for (int64_t i = 0; i < k; ++i) {
+          const auto truth = ranked({candidates.data() + query * num_candidates, num_candidates}, wide,
+                                    {queries.data() + query * width, width});
+          for (int64_t i = 0; i < num_hits; ++i) {
             const bool is_there = i < std::ssize(truth);
-            EXPECT(results.ids[query * k + i] == (is_there ? truth[i].second : -1));
-            const float score = results.scores[query * k + i];
+            EXPECT(hits.ids[query * num_hits + i] == (is_there ? truth[i].second : -1));
+            const float score = hits.scores[query * num_hits + i];
             EXPECT(is_there ? std::fabs(score + truth[i].first) < 1e-4 : score == -INFINITY);
           }
         }
@@ -220,11 +229,11 @@ TEST("candidates are scored again in f32, and the best of them returned in order
 
 TEST("a search refuses what it cannot do") {
   VectorSearch call{};
-  call.num_queries = call.k = call.num_parts = 1;
+  call.num_queries = call.num_hits = call.num_parts = 1;
   call.num_rows = 10;
   call.width = 24;
   EXPECT(search_vectors(call, nullptr) != nullptr);
   call.width = 16;
-  call.k = 1001;
+  call.num_hits = 1001;
   EXPECT(search_vectors(call, nullptr) != nullptr);
 }

@@ -6,7 +6,7 @@ namespace seekrl::cuda {
 
 namespace {
 
-int64_t num_splits(int64_t max_keys) { return (max_keys + kSplitTokens - 1) / kSplitTokens; }
+int64_t num_splits(int64_t max_keys) { return ceil_divide(max_keys, kSplitTokens); }
 
 template <class Number, int C, class Cache>
 Status attend(const PagedAttention& call, void* stream) {
@@ -15,8 +15,8 @@ Status attend(const PagedAttention& call, void* stream) {
   const Status status =
       launch(&attend_split<Number, C, Cache>, grid, dim3(kWarps<C> * 32), paged_shared_bytes<Cache, C>(), stream, call);
   if (status != nullptr) return status;
-  const auto num_blocks = static_cast<unsigned>((call.num_rows * call.num_heads + 3) / 4);
-  return launch(&join_splits<Number, C>, dim3(num_blocks), dim3(128), 0, stream, call, static_cast<int>(splits));
+  const dim3 warps(blocks_of(call.num_rows * call.num_heads, 4));
+  return launch(&join_splits<Number, C>, warps, dim3(128), 0, stream, call, static_cast<int>(splits));
 }
 
 template <class Number, int C>

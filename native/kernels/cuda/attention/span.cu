@@ -40,7 +40,7 @@ Status span_attention_gradient(const SpanAttentionGradient& call, void* stream) 
   const auto num_tiles = static_cast<unsigned>(call.of.num_tiles);
   return with_kind(call.of, [&]<class Number, int C>() {
     const int64_t num_items = call.of.num_tokens * call.of.num_heads;
-    const dim3 rows(static_cast<unsigned>((num_items + kSpanWarps - 1) / kSpanWarps));
+    const dim3 rows(blocks_of(num_items, kSpanWarps));
     Status status = launch(&multiply_out<Number>, rows, dim3(kSpanThreads), 0, stream, call);
     if (status != nullptr) return status;
     status = launch(&span_query_gradient<Number, C>, dim3(num_tiles, static_cast<unsigned>(call.of.num_heads)),

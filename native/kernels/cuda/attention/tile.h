@@ -1,12 +1,13 @@
 // Tiles of 16-bit rows in shared memory and the products of a warp over them.
 #pragma once
 
+#include "kernels/cpu/exp.h"
 #include "kernels/cuda/number.h"
 #include "kernels/cuda/reduce.h"
 
 namespace seekrl::cuda {
 
-constexpr float kLog2E = 1.4426950408889634f;
+using kernels::kLog2E;
 
 // A row of C values of 16 bits and 16 bytes more: eight rows' equal chunks then lie in different banks.
 template <int C>

@@ -113,7 +113,7 @@ Status with_vectors(int64_t width, const Body& body) {
   if (width < 8 || width % 8 != 0 || width > 16384) {
     return "encoder: expected a width that is a multiple of 8 and at most 16,384";
   }
-  const int64_t vectors = (width / 8 + kThreads - 1) / kThreads;
+  const int64_t vectors = ceil_divide(width / 8, kThreads);
   if (vectors <= 1) return body.template operator()<1>();
   if (vectors <= 2) return body.template operator()<2>();
   if (vectors <= 4) return body.template operator()<4>();
@@ -136,7 +136,7 @@ Status bias_gelu(const BiasGelu& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
   if (call.width < 8 || call.width % 8 != 0) return "gelu: expected a width that is a multiple of 8";
   const int64_t num_eights = call.num_rows * call.width / 8;
-  const dim3 grid(static_cast<unsigned>((num_eights + kThreads - 1) / kThreads));
+  const dim3 grid(blocks_of(num_eights, kThreads));
   return with_number(call.dtype, kRefusal, [&]<class Number>() {
     return launch(&gelu_eights<Number>, grid, dim3(kThreads), 0, stream, call);
   });

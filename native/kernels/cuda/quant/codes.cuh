@@ -3,13 +3,11 @@
 
 #include "kernels/cuda/number.h"
 #include "kernels/cuda/quant/quant.h"
+#include "kernels/products/quant.h"
 
 namespace seekrl::cuda {
 
-// Outputs of a panel, values along k of a block of kInt8 and kInt4, of kNf4, absmaxes that share a scale.
-constexpr int kPanel = 16, kQuantBlock = 32, kNf4Block = 64, kAbsmaxBlock = 256;
-
-__host__ __device__ __forceinline__ int64_t ceil_divide(int64_t count, int64_t by) { return (count + by - 1) / by; }
+using kernels::kAbsmaxBlock, kernels::kNf4Block, kernels::kQuantBlock, kernels::kQuantLanes;
 
 // Both numbers of a pair plus both of another, exact here.
 __device__ __forceinline__ uint32_t add_pairs(Bf16, uint32_t a, uint32_t b) {

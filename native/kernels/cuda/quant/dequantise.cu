@@ -14,11 +14,11 @@ __global__ void __launch_bounds__(kThreads) bytes_to_numbers(Number* to_NK, Quan
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x, blocks = ceil_divide(weight.k, kQuantBlock);
   const int64_t g = i % 8, a = i / 8 % 4, block = i / 32 % blocks, panel = i / 32 / blocks;
   const int64_t k = block * kQuantBlock + g * 4;
-  if (panel >= ceil_divide(weight.n, kPanel) || k >= weight.k) return;
+  if (panel >= ceil_divide(weight.n, kQuantLanes) || k >= weight.k) return;
   const uint4 codes = *reinterpret_cast<const uint4*>(weight.codes + i / 32 * 512 + g * 64 + a * 16);
 #pragma unroll
   for (int o = 0; o < 4; ++o) {
-    const int64_t n = panel * kPanel + a * 4 + o;
+    const int64_t n = panel * kQuantLanes + a * 4 + o;
     if (n >= weight.n) return;
     const float scale = weight.channel_scales_N[n];
     const uint32_t word = word_of(codes, o);
@@ -34,13 +34,13 @@ __global__ void __launch_bounds__(kThreads) nibbles_to_numbers(Number* to_NK, Qu
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x, blocks = ceil_divide(weight.k, kQuantBlock);
   const int64_t q = i % 4, a = i / 4 % 4, block = i / 16 % blocks, panel = i / 16 / blocks;
   const int64_t k = block * kQuantBlock + q * 8;
-  if (panel >= ceil_divide(weight.n, kPanel) || k >= weight.k) return;
+  if (panel >= ceil_divide(weight.n, kQuantLanes) || k >= weight.k) return;
   const uint4 codes = *reinterpret_cast<const uint4*>(weight.codes + i / 16 * 256 + q * 64 + a * 16);
 #pragma unroll
   for (int o = 0; o < 4; ++o) {
-    const int64_t n = panel * kPanel + a * 4 + o;
+    const int64_t n = panel * kQuantLanes + a * 4 + o;
     if (n >= weight.n) return;
-    const float scale = to_float(F16{weight.block_scales[i / 16 * kPanel + a * 4 + o]});
+    const float scale = to_float(F16{weight.block_scales[i / 16 * kQuantLanes + a * 4 + o]});
     const uint32_t word = word_of(codes, o);
     float x[8];
     for (int j = 0; j < 8; ++j) {
@@ -73,11 +73,10 @@ __global__ void __launch_bounds__(kThreads) nf4_to_numbers(Number* to_NK, QuantM
 
 template <class Number>
 Status launch_dequantise(void* to_NK, const QuantMatrix& weight, void* stream) {
-  const int64_t panels = ceil_divide(weight.n, kPanel), blocks = ceil_divide(weight.k, kQuantBlock);
+  const int64_t panels = ceil_divide(weight.n, kQuantLanes), blocks = ceil_divide(weight.k, kQuantBlock);
   auto* const to = static_cast<Number*>(to_NK);
   const auto run = [&](void (*kernel)(Number*, QuantMatrix), int64_t num_threads) {
-    return launch(kernel, dim3(static_cast<unsigned>(ceil_divide(num_threads, kThreads))), dim3(kThreads), 0, stream,
-                  to, weight);
+    return launch(kernel, dim3(blocks_of(num_threads, kThreads)), dim3(kThreads), 0, stream, to, weight);
   };
   switch (weight.kind) {
     case QuantKind::kInt8: return run(&bytes_to_numbers<Number>, panels * blocks * 32);

@@ -57,7 +57,7 @@ struct PanelPart {
     const int64_t lane = threadIdx.x % 32, a = lane / 4 % 4, q = lane % 4;
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) x[t] = load_x<Number>(call, t * 8 + lane / 4, block * kQuantBlock + q * 8);
-    if (panel >= ceil_divide(call.weight.n, kPanel)) return;
+    if (panel >= ceil_divide(call.weight.n, kQuantLanes)) return;
     const int64_t at = panel * ceil_divide(call.weight.k, kQuantBlock) + block;
     if constexpr (kIsByte) {
       const uint8_t* const from = call.weight.codes + at * 512 + q * 128 + a * 16;
@@ -65,7 +65,7 @@ struct PanelPart {
       codes[1] = *reinterpret_cast<const uint4*>(from + 64);
     } else {
       codes[0] = *reinterpret_cast<const uint4*>(call.weight.codes + at * 256 + q * 64 + a * 16);
-      scales = *reinterpret_cast<const uint2*>(call.weight.block_scales + at * kPanel + a * 4);
+      scales = *reinterpret_cast<const uint2*>(call.weight.block_scales + at * kQuantLanes + a * 4);
     }
   }
 
@@ -115,7 +115,7 @@ struct PanelPart {
 // A block: two panels.
 template <class Number, QuantKind kKind, int kTiles>
 __global__ void __launch_bounds__(kThreads, kMinBlocks<kTiles>) panel_product(QuantProduct call) {
-  constexpr int kRows = kTiles * 8, kOutputs = 2 * kPanel, kStride = kOutputs + 1;
+  constexpr int kRows = kTiles * 8, kOutputs = 2 * kQuantLanes, kStride = kOutputs + 1;
   SEEKRL_SHARED(float, parts, kWarps * kRows * kStride);
   const auto lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int64_t panel = int64_t{blockIdx.x} * 2 + lane / 16, num_blocks = ceil_divide(call.weight.k, kQuantBlock);
@@ -149,7 +149,7 @@ struct Nf4Part {
     for (int i = 0; i < kTiles * 4; ++i) x[i / 4][i % 4] = load_x<Number>(call, i / 4 * 8 + lane / 4, k + i % 4 * 8);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const int64_t n = int64_t{blockIdx.x} * kPanel + lane / 4 + i * 8;
+      const int64_t n = int64_t{blockIdx.x} * kQuantLanes + lane / 4 + i * 8;
       if (n >= call.weight.n || k >= call.weight.k) continue;
       const int64_t row_bytes = ceil_divide(call.weight.k, kNf4Block) * (kNf4Block / 2);
       codes[i] = *reinterpret_cast<const uint4*>(call.weight.codes + n * row_bytes + k / 2);
@@ -181,7 +181,7 @@ struct Nf4Part {
 // A block: 16 outputs. The levels are in 16 banks: lanes that look up different ones do not wait for one another.
 template <class Number, int kTiles>
 __global__ void __launch_bounds__(kThreads, kMinBlocks<kTiles>) nf4_product(QuantProduct call) {
-  constexpr int kRows = kTiles * 8, kStride = kPanel + 1;
+  constexpr int kRows = kTiles * 8, kStride = kQuantLanes + 1;
   SEEKRL_SHARED(float, parts, kWarps * kRows * kStride);
   SEEKRL_SHARED(float, levels, 16);
   if (threadIdx.x < 16) levels[threadIdx.x] = call.weight.levels[threadIdx.x];
@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(kThreads, kMinBlocks<kTiles>) nf4_product(Quan
     const int row = i / 4 * 8 + lane % 4 * 2 + i % 2, output = lane / 4 + i % 4 / 2 * 8;
     parts[(warp * kRows + row) * kStride + output] = sums[i / 4][i % 4];
   }
-  join_warps<Number, kRows, kPanel>(call, parts);
+  join_warps<Number, kRows, kQuantLanes>(call, parts);
 }
 
 template <class Number, int kTiles>
@@ -207,8 +207,8 @@ Status launch_product(const QuantProduct& call, void* stream) {
   const auto kernel = is_nf4                                 ? &nf4_product<Number, kTiles>
                       : call.weight.kind == QuantKind::kInt8 ? &panel_product<Number, QuantKind::kInt8, kTiles>
                                                              : &panel_product<Number, QuantKind::kInt4, kTiles>;
-  const int64_t num_blocks = ceil_divide(call.weight.n, is_nf4 ? kPanel : 2 * kPanel);
-  return launch(kernel, dim3(static_cast<unsigned>(num_blocks)), dim3(kThreads), 0, stream, call);
+  const dim3 grid(blocks_of(call.weight.n, is_nf4 ? kQuantLanes : 2 * kQuantLanes));
+  return launch(kernel, grid, dim3(kThreads), 0, stream, call);
 }
 
 }  // namespace

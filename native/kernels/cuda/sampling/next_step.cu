@@ -41,8 +41,7 @@ __global__ void __launch_bounds__(kRowThreads) advance_rows(NextStep call) {
 
 Status next_step(const NextStep& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
-  const auto num_blocks = static_cast<unsigned>((call.num_rows + kRowThreads - 1) / kRowThreads);
-  return launch(&advance_rows, dim3(num_blocks), dim3(kRowThreads), 0, stream, call);
+  return launch(&advance_rows, dim3(blocks_of(call.num_rows, kRowThreads)), dim3(kRowThreads), 0, stream, call);
 }
 
 }  // namespace seekrl::cuda

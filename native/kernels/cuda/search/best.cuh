@@ -1,11 +1,11 @@
-// Lists of the best rows: a key orders scores and rows at once, lists are cut to their best k when they fill.
+// Lists of the best rows: a key orders scores and rows at once, lists are cut to their best num_hits when they fill.
 #pragma once
 
 #include "kernels/cuda/number.h"
 
 namespace seekrl::cuda {
 
-// A score above a row: the greater key is the better result. 0 is none.
+// A score above a row: the greater key is the better hit. 0 is none.
 using Key = unsigned long long;
 
 __device__ __forceinline__ Key key_of(float score, uint32_t row) {
@@ -41,7 +41,7 @@ __device__ __forceinline__ void sort_keys(Key* keys, int size) {
 
 // Lists of keys, in no order: list p of query q has counts[p Q + q] keys from keys + (p Q + q) capacity.
 struct KeyLists {
-  Key* limits_Q;  // what is below cannot be among the best k of all lists
+  Key* limits_Q;  // what is below cannot be among the best num_hits of all lists
   Key* keys;
   int32_t* counts;
   int64_t num_queries, num_lists, capacity;
@@ -59,26 +59,26 @@ inline KeyLists lists_in(void* scratch, int64_t num_queries, int64_t num_lists, 
 
 constexpr int kSelectThreads = 128;
 
-// Room for k keys and as many more as there are threads at once, to be sorted.
-inline int64_t sorted_capacity(int64_t k) {
+// Room for num_hits keys and as many more as there are threads at once, to be sorted.
+inline int64_t sorted_capacity(int64_t num_hits) {
   int64_t capacity = 2 * kSelectThreads;
-  while (capacity < k + kSelectThreads) capacity *= 2;
+  while (capacity < num_hits + kSelectThreads) capacity *= 2;
   return capacity;
 }
 
-// A block a query: the best k of its lists, in order.
+// A block a query: the best num_hits of its lists, in order.
 __global__ void __launch_bounds__(kSelectThreads)
-    select_best(int32_t* ids_QK, float* scores_QK, KeyLists lists, int k, int capacity) {
+    select_best(int32_t* ids_QM, float* scores_QM, KeyLists lists, int num_hits, int capacity) {
   SEEKRL_DYNAMIC_SHARED(Key, sorted);
   SEEKRL_SHARED(int, count, 1);
   const int64_t query = blockIdx.x;
   const int thread = static_cast<int>(threadIdx.x);
-  // Sorts what is there and keeps the best k.
+  // Sorts what is there and keeps the best.
   const auto cut = [&] {
     for (int i = *count + thread; i < capacity; i += kSelectThreads) sorted[i] = 0;
     __syncthreads();
     sort_keys<kSelectThreads>(sorted, capacity);
-    if (thread == 0 && *count > k) *count = k;
+    if (thread == 0 && *count > num_hits) *count = num_hits;
     __syncthreads();
   };
   if (thread == 0) *count = 0;
@@ -95,13 +95,13 @@ __global__ void __launch_bounds__(kSelectThreads)
       __syncthreads();
       if (!is_full) continue;
       cut();
-      limit = max(limit, sorted[k - 1]);
+      limit = max(limit, sorted[num_hits - 1]);
     }
   }
   cut();
-  for (int i = thread; i < k; i += kSelectThreads) {
-    ids_QK[query * k + i] = row_of_key(sorted[i]);
-    scores_QK[query * k + i] = score_of_key(sorted[i]);
+  for (int i = thread; i < num_hits; i += kSelectThreads) {
+    ids_QM[query * num_hits + i] = row_of_key(sorted[i]);
+    scores_QM[query * num_hits + i] = score_of_key(sorted[i]);
   }
 }
 

@@ -19,7 +19,7 @@ constexpr int kScanThreads = kQueries * 2;
 template <int kQueries>
 constexpr int kScanSharedBytes = 2 * (kQueries + kScanRows) * kScanStride;
 
-// A list has room for k keys and a tile more.
+// A list has room for num_hits keys and a tile more.
 static_assert(kScanRows == kSelectThreads);
 
 // How vectors of a kind are multiplied.
@@ -59,8 +59,8 @@ template <int kQueries>
 struct QueryLists {
   static constexpr int kThreads = kScanThreads<kQueries>;
 
-  __device__ QueryLists(const KeyLists& lists, Key* limits_, Key* sorted_, int* counts_, int* num_full_, int k_)
-      : limits(limits_), sorted(sorted_), counts(counts_), num_full(num_full_), k(k_) {
+  __device__ QueryLists(const KeyLists& lists, Key* limits_, Key* sorted_, int* counts_, int* num_full_, int num_hits_)
+      : limits(limits_), sorted(sorted_), counts(counts_), num_full(num_full_), num_hits(num_hits_) {
     const int64_t first_query = int64_t{blockIdx.x} * kQueries, first = blockIdx.y * lists.num_queries + first_query;
     num_queries = static_cast<int>(min(int64_t{kQueries}, lists.num_queries - first_query));
     capacity = static_cast<int>(lists.capacity);
@@ -105,11 +105,11 @@ struct QueryLists {
     for (int i = static_cast<int>(threadIdx.x); i < capacity; i += kThreads) sorted[i] = i < count ? list[i] : 0;
     __syncthreads();
     sort_keys<kThreads>(sorted, capacity);
-    for (int i = static_cast<int>(threadIdx.x); i < k; i += kThreads) list[i] = sorted[i];
+    for (int i = static_cast<int>(threadIdx.x); i < num_hits; i += kThreads) list[i] = sorted[i];
     if (threadIdx.x == 0) {
-      counts[query] = k;
-      limits[query] = max(limits[query], sorted[k - 1]);
-      atomicMax(shared_limits + query, sorted[k - 1]);
+      counts[query] = num_hits;
+      limits[query] = max(limits[query], sorted[num_hits - 1]);
+      atomicMax(shared_limits + query, sorted[num_hits - 1]);
     }
     __syncthreads();
   }
@@ -121,7 +121,7 @@ struct QueryLists {
 
   Key *const limits, *const sorted;
   int *const counts, *const num_full;
-  const int k;
+  const int num_hits;
   // Of the block's first query, in scratch.
   Key *keys, *shared_limits;
   int32_t* final_counts;
@@ -204,11 +204,11 @@ struct ScanTiles {
   static constexpr int kStageBytes = (kQueries + kScanRows) * kScanStride;
 
   __device__ ScanTiles(const VectorSearch& call, unsigned char* shared_, int number_bytes)
-      : shared(shared_), size(call.width * number_bytes), num_chunks((size + kScanBytes - 1) / kScanBytes) {
-    const int64_t first_query = int64_t{blockIdx.x} * kQueries, num_tiles = (call.num_rows + kScanRows - 1) / kScanRows;
+      : shared(shared_), size(call.width * number_bytes), num_chunks(ceil_divide(size, kScanBytes)) {
+    const int64_t first_query = int64_t{blockIdx.x} * kQueries, num_tiles = ceil_divide(call.num_rows, kScanRows);
     first = num_tiles * blockIdx.y / call.num_parts;
     end = num_tiles * (blockIdx.y + 1) / call.num_parts;
-    queries = static_cast<const unsigned char*>(call.queries_QD) + first_query * size;
+    queries = static_cast<const unsigned char*>(call.queries_QE) + first_query * size;
     num_queries = call.num_queries - first_query;
     next_tile = first;
   }
@@ -221,7 +221,7 @@ struct ScanTiles {
       unsigned char* const to = shared + stage * kStageBytes;
       fetch_vectors<kQueries, kThreads>(to, queries, num_queries, size, from);
       fetch_vectors<kScanRows, kThreads>(to + kQueries * kScanStride,
-                                         static_cast<const unsigned char*>(call.rows_ND) + row * size,
+                                         static_cast<const unsigned char*>(call.rows_NE) + row * size,
                                          call.num_rows - row, size, from);
       if (++next_chunk == num_chunks) {
         next_chunk = 0;
@@ -250,7 +250,7 @@ __global__ void __launch_bounds__(kScanThreads<kQueries>, 512 / kScanThreads<kQu
   SEEKRL_SHARED(int, counts, kQueries);
   SEEKRL_SHARED(int, num_full, 1);
   QueryLists<kQueries> lists(lists_of_all, limits, reinterpret_cast<Key*>(shared + kScanSharedBytes<kQueries>), counts,
-                             num_full, static_cast<int>(call.k));
+                             num_full, static_cast<int>(call.num_hits));
   ScanTiles<kQueries> tiles(call, shared, Products::kNumberBytes);
   const int warp = static_cast<int>(threadIdx.x) / 32, first_query = warp / 2 * 32, first_row = warp % 2 * 64;
   const bool has_queries = first_query < lists.num_queries;

@@ -23,13 +23,13 @@ __global__ void __launch_bounds__(kRescoreThreads) rescore_rows(VectorRescore ca
   const int64_t at = int64_t{blockIdx.x} * (kRescoreThreads / 32) + threadIdx.x / 32;
   if (at >= call.num_queries * call.num_candidates) return;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int64_t row = call.candidates_QM[at];
+  const int64_t row = call.candidates_QL[at];
   if (row < 0) {
     if (lane == 0) lists.keys[at] = 0;
     return;
   }
-  const float* const query = call.queries_QD + at / call.num_candidates * call.width;
-  const auto* const numbers = static_cast<const Number*>(call.rows_ND) + row * call.width;
+  const float* const query = call.queries_QE + at / call.num_candidates * call.width;
+  const auto* const numbers = static_cast<const Number*>(call.rows_NE) + row * call.width;
   float sum = 0;
   for (int64_t c = lane * 8; c < call.width; c += 32 * 8) {
     float x[8], y[8];
@@ -47,10 +47,10 @@ Status clear(const KeyLists& lists, int64_t count, void* stream) {
                 static_cast<int32_t>(count));
 }
 
-Status select(int32_t* ids_QK, float* scores_QK, const KeyLists& lists, int64_t k, void* stream) {
-  const int64_t capacity = sorted_capacity(k);
+Status select(int32_t* ids_QM, float* scores_QM, const KeyLists& lists, int64_t num_hits, void* stream) {
+  const int64_t capacity = sorted_capacity(num_hits);
   return launch(&select_best, dim3(static_cast<unsigned>(lists.num_queries)), dim3(kSelectThreads),
-                static_cast<size_t>(capacity) * 8, stream, ids_QK, scores_QK, lists, static_cast<int>(k),
+                static_cast<size_t>(capacity) * 8, stream, ids_QM, scores_QM, lists, static_cast<int>(num_hits),
                 static_cast<int>(capacity));
 }
 
@@ -75,7 +75,7 @@ Status scan(const VectorSearch& call, const KeyLists& lists, void* stream) {
 Status check(const VectorSearch& call) {
   if (call.num_queries < 0 || call.num_queries > kMaxSearchQueries) return "search: expected at most 512 queries";
   if (call.num_rows < 0 || call.num_rows > INT32_MAX) return "search: expected at most 2^31 - 1 rows";
-  if (call.k < 1 || call.k > kMaxSearchResults) return "search: expected k from 1 to 1,000";
+  if (call.num_hits < 1 || call.num_hits > kMaxSearchHits) return "search: expected 1 to 1,000 hits";
   if (call.width < 16 || call.width % 16 != 0) return "search: expected a width that is a multiple of 16";
   if (call.num_parts < 1 || call.num_parts > 65535) return "search: expected 1 to 65,535 parts";
   return nullptr;
@@ -86,12 +86,12 @@ Status check(const VectorSearch& call) {
 Status search_vectors(const VectorSearch& call, void* stream) {
   Status status = check(call);
   if (status != nullptr || call.num_queries == 0) return status;
-  const KeyLists lists = lists_in(call.scratch, call.num_queries, call.num_parts, sorted_capacity(call.k));
+  const KeyLists lists = lists_in(call.scratch, call.num_queries, call.num_parts, sorted_capacity(call.num_hits));
   status = clear(lists, 0, stream);
   if (status != nullptr) return status;
   status = call.kind == VectorKind::kInt8 ? scan<VectorKind::kInt8>(call, lists, stream)
                                           : scan<VectorKind::kBf16>(call, lists, stream);
-  return status != nullptr ? status : select(call.ids_QK, call.scores_QK, lists, call.k, stream);
+  return status != nullptr ? status : select(call.ids_QM, call.scores_QM, lists, call.num_hits, stream);
 }
 
 int64_t vector_search_parts(int64_t num_rows, int64_t num_queries, int64_t num_processors) {
@@ -100,12 +100,12 @@ int64_t vector_search_parts(int64_t num_rows, int64_t num_queries, int64_t num_p
   return max(int64_t{1}, min(wanted, num_tiles));
 }
 
-int64_t vector_search_scratch_bytes(int64_t num_queries, int64_t k, int64_t num_parts) {
-  return key_list_bytes(num_queries, num_parts, sorted_capacity(k));
+int64_t vector_search_scratch_bytes(int64_t num_queries, int64_t num_hits, int64_t num_parts) {
+  return key_list_bytes(num_queries, num_parts, sorted_capacity(num_hits));
 }
 
 Status rescore_vectors(const VectorRescore& call, void* stream) {
-  if (call.k < 1 || call.k > kMaxSearchResults) return "rescore: expected k from 1 to 1,000";
+  if (call.num_hits < 1 || call.num_hits > kMaxSearchHits) return "rescore: expected 1 to 1,000 hits";
   if (call.width < 8 || call.width % 8 != 0) return "rescore: expected a width that is a multiple of 8";
   if (call.num_candidates < 1) return "rescore: expected candidates";
   if (call.num_queries == 0) return nullptr;
@@ -120,7 +120,7 @@ Status rescore_vectors(const VectorRescore& call, void* stream) {
     case Dtype::kBf16: status = launch(&rescore_rows<Bf16>, grid, dim3(kRescoreThreads), 0, stream, call, lists); break;
     default: return "rescore: expected rows in f32 or bf16";
   }
-  return status != nullptr ? status : select(call.ids_QK, call.scores_QK, lists, call.k, stream);
+  return status != nullptr ? status : select(call.ids_QM, call.scores_QM, lists, call.num_hits, stream);
 }
 
 int64_t vector_rescore_scratch_bytes(int64_t num_queries, int64_t num_candidates) {

@@ -1,6 +1,6 @@
 // Exact search of the nearest vectors: every query against every row, without keeping the scores.
 //
-// The order of results is total: the higher score first, of equal scores the lower row. It is what makes the result the
+// The order of hits is total: the higher score first, of equal scores the lower row. It is what makes the result the
 // same whatever the order of threads and however the corpus is cut.
 #pragma once
 
@@ -12,20 +12,20 @@ namespace seekrl::cuda {
 
 enum class VectorKind : int32_t { kBf16, kInt8 };
 
-constexpr int64_t kMaxSearchQueries = 512, kMaxSearchResults = 1000;
+constexpr int64_t kMaxSearchQueries = 512, kMaxSearchHits = 1000;
 
 // All pointers are to the card's memory; rows and queries begin at multiples of 16 bytes.
 struct VectorSearch {
-  int32_t* ids_QK;      // rows; -1 where there are fewer than k
-  float* scores_QK;     // of those rows; minus infinity where there is none
+  int32_t* ids_QM;      // rows; -1 where there are fewer than M
+  float* scores_QM;     // of those rows; minus infinity where there is none
   void* scratch;        // vector_search_scratch_bytes bytes
-  const void* rows_ND;  // in kind, contiguous
-  const void* queries_QD;
+  const void* rows_NE;  // in kind, contiguous
+  const void* queries_QE;
   const float* row_scale_N;  // of kInt8: a row is its codes times its scale; else null
   const float* query_scale_Q;
   int64_t num_rows, num_queries;  // at most 2^31 - 1 rows, kMaxSearchQueries queries
-  int64_t width;                  // D: a multiple of 16; shorter vectors are filled with zeros
-  int64_t k;                      // 1 to kMaxSearchResults
+  int64_t width;                  // E: a multiple of 16; shorter vectors are filled with zeros
+  int64_t num_hits;               // M: 1 to kMaxSearchHits
   // Into how many parts the rows are cut, each for a block of threads and a tile of queries; the result is the same for
   // any. Four blocks to a processor fill a card: vector_search_parts.
   int64_t num_parts;
@@ -33,26 +33,26 @@ struct VectorSearch {
 };
 
 // score = q . row: kBf16 on tensor cores with f32 sums in the order of channels, kInt8 with exact sums times
-// query_scale row_scale. Rows whose score is NaN are no results. 2 D FLOP a pair; a tile of 64 queries, 128 where there
-// are more, reads the rows once. A part keeps for each query a list in scratch and drops what is below the k-th best
+// query_scale row_scale. Rows whose score is NaN are no hits. 2 E FLOP a pair; a tile of 64 queries, 128 where there
+// are more, reads the rows once. A part keeps for each query a list in scratch and drops what is below the M-th best
 // key that any part has met.
 Status search_vectors(const VectorSearch& call, void* stream);
 
 int64_t vector_search_parts(int64_t num_rows, int64_t num_queries, int64_t num_processors);
 
-// Q (8 + parts (8 L + 4)) bytes, L the power of two that is at least k + 128: 2 KB a query and part for k = 10, 16 KB
-// for k = 1000. 132 processors and 512 queries: 0.14 GB and 1.1 GB.
-int64_t vector_search_scratch_bytes(int64_t num_queries, int64_t k, int64_t num_parts);
+// Q (8 + parts (8 P + 4)) bytes, P the power of two that is at least M + 128: 2 KB a query and part for M = 10, 16 KB
+// for M = 1000. 132 processors and 512 queries: 0.14 GB and 1.1 GB.
+int64_t vector_search_scratch_bytes(int64_t num_queries, int64_t num_hits, int64_t num_parts);
 
 struct VectorRescore {
-  int32_t* ids_QK;  // the best k of the candidates
-  float* scores_QK;
+  int32_t* ids_QM;  // the best M of the candidates
+  float* scores_QM;
   void* scratch;                 // vector_rescore_scratch_bytes bytes
-  const int32_t* candidates_QM;  // rows, each once; negative ones are none
-  const void* rows_ND;           // in dtype
-  const float* queries_QD;
-  int64_t num_candidates, num_queries, width, k;  // M: any; D: a multiple of 8
-  Dtype dtype;                                    // kFloat or kBf16
+  const int32_t* candidates_QL;  // rows, each once; negative ones are none
+  const void* rows_NE;           // in dtype
+  const float* queries_QE;
+  int64_t num_candidates, num_queries, width, num_hits;  // L: any; E: a multiple of 8
+  Dtype dtype;                                           // kFloat or kBf16
 };
 
 // score = q . row in f32: each lane of a warp sums every 32nd eight channels in order, then lanes join as a tree. Moves

@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kThreads)
     square_groups(double* group_sums, const AdamWSlice* slices_S, const int64_t* first_block_S, int64_t num_slices,
                   int64_t num_blocks) {
   SEEKRL_SHARED(double, parts, kThreads);
-  const int64_t per_group = (num_blocks + kSquareGroups - 1) / kSquareGroups, first = blockIdx.x * per_group;
+  const int64_t per_group = ceil_divide(num_blocks, kSquareGroups), first = blockIdx.x * per_group;
   double sum = 0;
   for (int64_t block = first; block < min(first + per_group, num_blocks); ++block) {
     const int64_t s = slice_of(first_block_S, num_slices, block);

@@ -166,19 +166,19 @@ inline void count_conflicts(uint32_t meeting, int first_lane) {
 }
 
 // Matrices of 8 x 8 values of 16 bits; lane l of each eight gives the address of row l of its matrix.
-template <int kMatrices, bool kIsTransposed>
-void load_matrices(uint32_t (&registers)[kMatrices], const void* row) {
+template <bool kIsTransposed>
+void load_matrices(uint32_t (&registers)[4], const void* row) {
   using namespace emulator;
   const int lane = this_thread().lane;
-  if (lane < kMatrices * 8 && reinterpret_cast<uintptr_t>(row) % 16 != 0) fail("ldmatrix: a row at no multiple of 16");
+  if (reinterpret_cast<uintptr_t>(row) % 16 != 0) fail("ldmatrix: a row at no multiple of 16");
   bring(row);
   const uint32_t meeting = meet(~0u, Collective::kLdmatrix);
-  if (lane < kMatrices) {
+  if (lane < 4) {
     const OwnBusiness own;
     count_conflicts(meeting, lane * 8);
     count(counts.num_ldmatrix, lane == 0);
   }
-  for (int m = 0; m < kMatrices; ++m) {
+  for (int m = 0; m < 4; ++m) {
     uint32_t pair = 0;
     for (int i = 0; i < 2; ++i) {
       const int r = kIsTransposed ? lane % 4 * 2 + i : lane / 4, c = kIsTransposed ? lane / 4 : lane % 4 * 2 + i;
@@ -188,10 +188,8 @@ void load_matrices(uint32_t (&registers)[kMatrices], const void* row) {
   }
   meet(~0u, Collective::kLdmatrixRead);  // the rows may be written over when all lanes have read
 }
-inline void load_matrices_x4(uint32_t (&r)[4], const void* row) { load_matrices<4, false>(r, row); }
-inline void load_matrices_x4_transposed(uint32_t (&r)[4], const void* row) { load_matrices<4, true>(r, row); }
-inline void load_matrices_x2(uint32_t (&r)[2], const void* row) { load_matrices<2, false>(r, row); }
-inline void load_matrices_x2_transposed(uint32_t (&r)[2], const void* row) { load_matrices<2, true>(r, row); }
+inline void load_matrices_x4(uint32_t (&r)[4], const void* row) { load_matrices<false>(r, row); }
+inline void load_matrices_x4_transposed(uint32_t (&r)[4], const void* row) { load_matrices<true>(r, row); }
 
 // d [16, 8] += a [16, K] b [K, 8] in the registers of mma.m16n8k16 and, of 8 bits, mma.m16n8k32: `number` makes an
 // Element of the `Bits` that one has in a register.
