@@ -7,7 +7,7 @@ import type { DecoderConfig } from "../model/config/config.ts";
 import { checkKeys } from "../model/config/config-keys.ts";
 import { parseConfig, sizeKeys } from "../model/config/parse-config.ts";
 
-/** The shape of a BERT or XLM-RoBERTa (native/model/encoder.h). */
+/** The shape of a BERT or XLM-RoBERTa (native/model/encoders/encoder.h). */
 interface EncoderConfig {
   readonly vocabSize: number;
   readonly hiddenSize: number;

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "model/decoder_encoder.h"
-#include "model/encoder.h"
+#include "model/encoders/decoder_encoder.h"
+#include "model/encoders/encoder.h"
 #include "node/guard.h"
 #include "node/model/model_api.h"
 #include "node/search/search_work.h"

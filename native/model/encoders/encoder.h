@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/text_encoder.h"
+#include "model/encoders/text_encoder.h"
 #include "model/weights.h"
 #include "ops/products/packed_linear.h"
 #include "ops/quant/quant_weight.h"

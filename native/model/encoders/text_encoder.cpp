@@ -1,5 +1,5 @@
 // Plain work on lists of texts.
-#include "model/text_encoder.h"
+#include "model/encoders/text_encoder.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "model/decoder.h"
-#include "model/text_encoder.h"
+#include "model/encoders/text_encoder.h"
 
 namespace seekrl::model {
 

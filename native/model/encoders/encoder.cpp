@@ -1,5 +1,5 @@
 // The forward pass over packed texts, kernel by kernel, and where its weights come from.
-#include "model/encoder.h"
+#include "model/encoders/encoder.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>

@@ -1,5 +1,5 @@
 // Spans of one packed forward; of the last layer only the rows that pooling reads.
-#include "model/decoder_encoder.h"
+#include "model/encoders/decoder_encoder.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
