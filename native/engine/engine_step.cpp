@@ -110,8 +110,9 @@ void Engine::sample_held() {
     try {
       const std::vector<int32_t> mask = sequence.span.options.masks->take();
       SampleRequest request = request_of(sequence);
+      const double softcap = decoder_->config().logit_softcap;
       request.mask = mask.data();
-      take_samples(sequence, sample(logits_V.unsqueeze(0), {request}).data());
+      take_samples(sequence, sample(logits_V.unsqueeze(0), {request}, softcap).data());
     } catch (...) {
       fail_span(sequence, std::current_exception());
     }
@@ -139,7 +140,9 @@ void Engine::sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_
   }
   if (requests.empty()) return;
   const bool are_all = std::ssize(requests) == logits_RV.size(0);
-  const auto samples = sample(are_all ? logits_RV : logits_RV.index_select(0, at::tensor(drawn_R)), requests);
+  const auto samples =
+      sample(are_all ? logits_RV : logits_RV.index_select(0, at::tensor(drawn_R).to(logits_RV.device())), requests,
+             decoder_->config().logit_softcap);
   const Sample* first = samples.data();
   for (Sequence* sequence : sampling) {
     const Sample* own = std::exchange(first, first + 1 + sequence->draft.num_tokens());

@@ -6,7 +6,6 @@
 
 #include "ops/card/card.h"
 #include "ops/card/product.h"
-#include "ops/elementwise/softcap.h"
 #include "ops/head/token_logprob.h"
 #include "ops/products/linear.h"
 
@@ -48,18 +47,15 @@ StepOutput Runner::run(const std::vector<Row>& rows) {
   wanted.insert(wanted.end(), scored_N_.begin(), scored_N_.end());
   // When nothing is wanted, any row will do: the step is for its keys and values.
   if (wanted.empty()) wanted.push_back(0);
-  const at::Tensor hidden = decoder_->forward(to_device(tokens_T_, device), to_device(positions_T_, device), *attention_,
-                                              needs_all ? at::Tensor() : to_device(wanted, device), adapters);
+  const at::Tensor hidden =
+      decoder_->forward(to_device(tokens_T_, device), to_device(positions_T_, device), *attention_,
+                        needs_all ? at::Tensor() : to_device(wanted, device), adapters);
   for (const Row& row : rows) row.sequence->num_cached += row.num_tokens;
   StepOutput output;
-  const double softcap = decoder_->config().logit_softcap;
-  if (num_sampling > 0) {
-    output.logits_RV = logits_of(hidden.narrow(0, 0, num_sampling), decoder_->head_VD());
-    if (softcap > 0) ops::softcap_(output.logits_RV, softcap);
-  }
+  if (num_sampling > 0) output.logits_RV = logits_of(hidden.narrow(0, 0, num_sampling), decoder_->head_VD());
   if (num_scored == 0) return output;
   const auto scores = ops::token_logprob(hidden.narrow(0, num_sampling, num_scored), decoder_->head_VD(),
-                                         to_device(targets_N_, device), 1.0, softcap);
+                                         to_device(targets_N_, device), 1.0, decoder_->config().logit_softcap);
   output.logprob_N = scores.logprob_R.to(at::kCPU);
   output.entropy_N = scores.entropy_R.to(at::kCPU);
   return output;

@@ -14,7 +14,7 @@ namespace seekrl::engine {
 
 // What a step computed.
 struct StepOutput {
-  at::Tensor logits_RV;  // of the rows that sample, in their order; undefined for none
+  at::Tensor logits_RV;  // of the rows that sample, in their order, before the model's softcap; undefined for none
   at::Tensor logprob_N;  // f32, CPU, of the tokens scored, row by row; undefined for none
   at::Tensor entropy_N;  // of their distributions
 };

@@ -12,10 +12,10 @@ namespace seekrl::model {
 void Heads::turn() {
   if (ops::is_on_card(query_THC)) {
     const bool turns = angles != nullptr;
-    const ops::Turned turned = ops::card_rotate(query_THC, key_TKC,
-                                                {q_norm_C, k_norm_C, norm_eps, norm_offset,
-                                                 turns ? angles->cos_TF : at::Tensor(),
-                                                 turns ? angles->sin_TF : at::Tensor()});
+    const ops::Turned turned =
+        ops::card_rotate(query_THC, key_TKC,
+                         {q_norm_C, k_norm_C, norm_eps, norm_offset, turns ? angles->cos_TF : at::Tensor(),
+                          turns ? angles->sin_TF : at::Tensor()});
     query_THC = turned.query_THC;
     key_TKC = turned.key_TKC;
     return;

@@ -70,25 +70,24 @@ void CardAttention::turn_and_write(int64_t layer, const model::Heads& heads) con
     return {x.data_ptr(), x.size(1) * head_dim_, nullptr, ops::data_or_null(norm_C)};
   };
   const bool turns = heads.angles != nullptr;
-  const cuda::Rotate call = {
-      .query = part(heads.query_THC, heads.q_norm_C),
-      .key = part(heads.key_TKC, heads.k_norm_C),
-      .value = part(heads.value_TKC, {}),
-      .keys = pool_.keys(layer).mutable_data_ptr(),
-      .values = pool_.values(layer).mutable_data_ptr(),
-      .slots_T = device_slots_T_.const_data_ptr<int32_t>(),
-      .rotary = {device_rows_T_.const_data_ptr<int32_t>(),
-                 turns ? heads.angles->cos_TF.const_data_ptr<float>() : nullptr,
-                 turns ? heads.angles->sin_TF.const_data_ptr<float>() : nullptr,
-                 turns ? heads.angles->cos_TF.size(1) : 0},
-      .num_tokens = heads.query_THC.size(0),
-      .num_heads = num_heads_,
-      .num_kv_heads = num_kv_heads_,
-      .head_dim = head_dim_,
-      .block_tokens = pool_.block_tokens(),
-      .norm_epsilon = static_cast<float>(heads.norm_eps),
-      .norm_offset = static_cast<float>(heads.norm_offset),
-      .dtype = ops::card_dtype(heads.query_THC)};
+  const cuda::Rotate call = {.query = part(heads.query_THC, heads.q_norm_C),
+                             .key = part(heads.key_TKC, heads.k_norm_C),
+                             .value = part(heads.value_TKC, {}),
+                             .keys = pool_.keys(layer).mutable_data_ptr(),
+                             .values = pool_.values(layer).mutable_data_ptr(),
+                             .slots_T = device_slots_T_.const_data_ptr<int32_t>(),
+                             .rotary = {device_rows_T_.const_data_ptr<int32_t>(),
+                                        turns ? heads.angles->cos_TF.const_data_ptr<float>() : nullptr,
+                                        turns ? heads.angles->sin_TF.const_data_ptr<float>() : nullptr,
+                                        turns ? heads.angles->cos_TF.size(1) : 0},
+                             .num_tokens = heads.query_THC.size(0),
+                             .num_heads = num_heads_,
+                             .num_kv_heads = num_kv_heads_,
+                             .head_dim = head_dim_,
+                             .block_tokens = pool_.block_tokens(),
+                             .norm_epsilon = static_cast<float>(heads.norm_eps),
+                             .norm_offset = static_cast<float>(heads.norm_offset),
+                             .dtype = ops::card_dtype(heads.query_THC)};
   ops::check(ops::card().rotate(call, ops::stream_of(heads.query_THC)));
 }
 

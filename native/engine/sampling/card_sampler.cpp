@@ -77,7 +77,8 @@ Packed pack(Parcel& parcel, cuda::SampleRow& row, const SampleRequest& request, 
 
 }  // namespace
 
-std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests) {
+std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests,
+                                   double softcap) {
   const int64_t vocab_size = logits_RV.size(1), num_rows = std::ssize(requests);
   const at::Tensor logits = logits_RV.contiguous();
   Parcel parcel;
@@ -106,7 +107,8 @@ std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vecto
                                  .rows_R = reinterpret_cast<const cuda::SampleRow*>(base + rows_at),
                                  .num_tokens_R = reinterpret_cast<const int32_t*>(base + num_tokens_at),
                                  .num_rows = num_rows,
-                                 .vocab_size = vocab_size};
+                                 .vocab_size = vocab_size,
+                                 .softcap = static_cast<float>(softcap)};
   ops::check(ops::card().sample(call, ops::stream_of(logits)));
   const at::Tensor home = drawn.to(at::kCPU);
   const auto* const found = reinterpret_cast<const cuda::DrawnToken*>(home.const_data_ptr());

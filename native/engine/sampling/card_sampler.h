@@ -10,6 +10,7 @@
 namespace seekrl::engine {
 
 // logits_RV: f32 on a card. 12 bytes a row come back.
-std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests);
+std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests,
+                                   double softcap);
 
 }  // namespace seekrl::engine

@@ -13,6 +13,7 @@
 #include "engine/sampling/card_sampler.h"
 #include "engine/sampling/row_edits.h"
 #include "kernels/sampling.h"
+#include "ops/elementwise/softcap.h"
 #include "ops/parallel.h"
 #include "ops/scratch.h"
 
@@ -97,9 +98,10 @@ Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest
 
 }  // namespace
 
-std::vector<Sample> sample(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests) {
-  if (!logits_RV.device().is_cpu()) return sample_on_card(logits_RV.to(at::kFloat), requests);
-  const at::Tensor rows_RV = logits_RV.to(at::kCPU, at::kFloat).contiguous();
+std::vector<Sample> sample(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests, double softcap) {
+  if (!logits_RV.device().is_cpu()) return sample_on_card(logits_RV.to(at::kFloat), requests, softcap);
+  const at::Tensor rows_RV = logits_RV.to(at::kFloat).contiguous();
+  if (softcap > 0) ops::softcap_(rows_RV, softcap);
   const float* logits = rows_RV.const_data_ptr<float>();
   const int64_t vocab_size = rows_RV.size(1);
   const auto num_rows = static_cast<int64_t>(requests.size());

@@ -31,7 +31,8 @@ struct Sample {
   float entropy;  // of softmax(logits), in nats, over the whole vocabulary; 0 unless wanted
 };
 
-// logits_RV: any floating dtype and device; one request per row.
-std::vector<Sample> sample(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests);
+// logits_RV: any floating dtype and device, bounded in place first where softcap is more than 0: x becomes softcap
+// tanh(x / softcap). One request per row.
+std::vector<Sample> sample(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests, double softcap = 0);
 
 }  // namespace seekrl::engine

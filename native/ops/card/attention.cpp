@@ -57,8 +57,8 @@ Turned rotated(const at::Tensor& query_THC, const at::Tensor& key_TKC, const Tur
 class CardRotateFunction : public torch::autograd::Function<CardRotateFunction> {
  public:
   static variable_list forward(AutogradContext* context, const at::Tensor& query_THC, const at::Tensor& key_TKC,
-                               const std::optional<at::Tensor>& q_norm_C,
-                               const std::optional<at::Tensor>& /*k_norm_C*/, const Turn& turn) {
+                               const std::optional<at::Tensor>& q_norm_C, const std::optional<at::Tensor>& /*k_norm_C*/,
+                               const Turn& turn) {
     const Turned to = rotated(query_THC, key_TKC, turn);
     // What was turned is read again where there are norms.
     const bool has_norms = q_norm_C.has_value();
@@ -71,8 +71,9 @@ class CardRotateFunction : public torch::autograd::Function<CardRotateFunction> 
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
-    const Turn turn = {saved[2], saved[3], context->saved_data["eps"].toDouble(),
-                       context->saved_data["offset"].toDouble(), saved[4], saved[5]};
+    const Turn turn = {
+        saved[2], saved[3], context->saved_data["eps"].toDouble(), context->saved_data["offset"].toDouble(),
+        saved[4], saved[5]};
     const at::Tensor query_grad = grads[0].contiguous(), key_grad = grads[1].contiguous();
     at::Tensor query_to = at::empty_like(query_grad), key_to = at::empty_like(key_grad);
     const at::Tensor &query = saved[0].defined() ? saved[0] : query_grad,
@@ -82,9 +83,8 @@ class CardRotateFunction : public torch::autograd::Function<CardRotateFunction> 
     if (wants_norms) {
       q_norm_grad = gradient_target(turn.q_norm_C);
       k_norm_grad = gradient_target(turn.k_norm_C);
-      scratch =
-          at::empty({card().rotate_gradient_scratch_floats(query.size(1), key.size(1), query.size(2))},
-                    query.options().dtype(at::kFloat));
+      scratch = at::empty({card().rotate_gradient_scratch_floats(query.size(1), key.size(1), query.size(2))},
+                          query.options().dtype(at::kFloat));
     }
     const auto part = [&](const at::Tensor& grad, const at::Tensor& to, const at::Tensor& norm) -> cuda::HeadGradients {
       return {grad.const_data_ptr(), grad.size(1) * grad.size(2), to.mutable_data_ptr(), nullptr,
@@ -111,9 +111,7 @@ struct Attended {
 
 cuda::SpanAttention span_call(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
                               const SpanTables& spans, const kernels::ScoreRule& rule, const Attended& to) {
-  const auto part = [](const at::Tensor& x) -> cuda::SpanHeads {
-    return {x.const_data_ptr(), x.size(1) * x.size(2)};
-  };
+  const auto part = [](const at::Tensor& x) -> cuda::SpanHeads { return {x.const_data_ptr(), x.size(1) * x.size(2)}; };
   return {.query_THC = part(query_THC),
           .key_TKC = part(key_TKC),
           .value_TKC = part(value_TKC),
@@ -150,27 +148,26 @@ Attended attend(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at
   const at::Tensor keys = in_blocks(key_TKC, spans), values = in_blocks(value_TKC, spans);
   at::Tensor scratch =
       at::empty({card().paged_attention_scratch_floats(num_tokens, num_heads, head_dim, spans.max_keys)}, floats);
-  const cuda::PagedAttention call = {
-      .out = to.out_THC.mutable_data_ptr(),
-      .query = query_THC.const_data_ptr(),
-      .keys = keys.const_data_ptr(),
-      .values = values.const_data_ptr(),
-      .tiles = static_cast<const cuda::AttentionTile*>(spans.row_tiles.const_data_ptr()),
-      .block_table = spans.block_table.const_data_ptr<int32_t>(),
-      .scratch = scratch.mutable_data_ptr<float>(),
-      .num_tiles = spans.row_tiles.size(0),
-      .num_rows = num_tokens,
-      .num_heads = num_heads,
-      .num_kv_heads = key_TKC.size(1),
-      .head_dim = head_dim,
-      .table_stride = spans.block_table.size(1),
-      .block_tokens = kPathBlock,
-      .max_keys = spans.max_keys,
-      .scale = rule.scale,
-      .softcap = rule.softcap,
-      .window = rule.window,
-      .dtype = card_dtype(query_THC),
-      .log_sum_HT = to.log_sum_HT.mutable_data_ptr<float>()};
+  const cuda::PagedAttention call = {.out = to.out_THC.mutable_data_ptr(),
+                                     .query = query_THC.const_data_ptr(),
+                                     .keys = keys.const_data_ptr(),
+                                     .values = values.const_data_ptr(),
+                                     .tiles = static_cast<const cuda::AttentionTile*>(spans.row_tiles.const_data_ptr()),
+                                     .block_table = spans.block_table.const_data_ptr<int32_t>(),
+                                     .scratch = scratch.mutable_data_ptr<float>(),
+                                     .num_tiles = spans.row_tiles.size(0),
+                                     .num_rows = num_tokens,
+                                     .num_heads = num_heads,
+                                     .num_kv_heads = key_TKC.size(1),
+                                     .head_dim = head_dim,
+                                     .table_stride = spans.block_table.size(1),
+                                     .block_tokens = kPathBlock,
+                                     .max_keys = spans.max_keys,
+                                     .scale = rule.scale,
+                                     .softcap = rule.softcap,
+                                     .window = rule.window,
+                                     .dtype = card_dtype(query_THC),
+                                     .log_sum_HT = to.log_sum_HT.mutable_data_ptr<float>()};
   check(card().paged_attention(call, stream_of(query_THC)));
   return to;
 }
@@ -205,15 +202,14 @@ class CardSpanFunction : public torch::autograd::Function<CardSpanFunction> {
                                      context->saved_data["window"].toInt()};
     at::Tensor query_grad = at::empty_like(query), key_grad = at::empty_like(key), value_grad = at::empty_like(value),
                scratch_HT = at::empty_like(saved[4]);
-    const cuda::SpanAttentionGradient call = {
-        .of = span_call(query, key, value, spans, rule, {saved[3], saved[4]}),
-        .out_grad_THC = out_grad.const_data_ptr(),
-        .query_grad_THC = query_grad.mutable_data_ptr(),
-        .key_grad_TKC = key_grad.mutable_data_ptr(),
-        .value_grad_TKC = value_grad.mutable_data_ptr(),
-        .scratch_HT = scratch_HT.mutable_data_ptr<float>(),
-        .viewers = spans.viewers.const_data_ptr<int32_t>(),
-        .viewers_start_S = spans.viewers_start_S.const_data_ptr<int32_t>()};
+    const cuda::SpanAttentionGradient call = {.of = span_call(query, key, value, spans, rule, {saved[3], saved[4]}),
+                                              .out_grad_THC = out_grad.const_data_ptr(),
+                                              .query_grad_THC = query_grad.mutable_data_ptr(),
+                                              .key_grad_TKC = key_grad.mutable_data_ptr(),
+                                              .value_grad_TKC = value_grad.mutable_data_ptr(),
+                                              .scratch_HT = scratch_HT.mutable_data_ptr<float>(),
+                                              .viewers = spans.viewers.const_data_ptr<int32_t>(),
+                                              .viewers_start_S = spans.viewers_start_S.const_data_ptr<int32_t>()};
     check(card().span_attention_gradient(call, stream_of(query)));
     return {query_grad, key_grad, value_grad, at::Tensor(), at::Tensor()};
   }

@@ -70,18 +70,17 @@ class CardNormFunction : public torch::autograd::Function<CardNormFunction> {
         target = gradient_target(weight_D);
         scratch = at::empty({card().norm_gradient_scratch_floats(width)}, sum.options());
       }
-      const cuda::NormGradient call = {
-          .residual_grad_TD = grad.mutable_data_ptr<float>(),
-          .weight_grad_D = target.defined() ? target.mutable_data_ptr<float>() : nullptr,
-          .scratch = scratch.defined() ? scratch.mutable_data_ptr<float>() : nullptr,
-          .out_grad_TD = out_grad.const_data_ptr(),
-          .residual_TD = sum.const_data_ptr<float>(),
-          .scale_T = saved[2].const_data_ptr<float>(),
-          .weight_D = weight_D.const_data_ptr(),
-          .num_rows = sum.numel() / width,
-          .width = width,
-          .weight_offset = static_cast<float>(context->saved_data["offset"].toDouble()),
-          .dtype = card_dtype(weight_D)};
+      const cuda::NormGradient call = {.residual_grad_TD = grad.mutable_data_ptr<float>(),
+                                       .weight_grad_D = target.defined() ? target.mutable_data_ptr<float>() : nullptr,
+                                       .scratch = scratch.defined() ? scratch.mutable_data_ptr<float>() : nullptr,
+                                       .out_grad_TD = out_grad.const_data_ptr(),
+                                       .residual_TD = sum.const_data_ptr<float>(),
+                                       .scale_T = saved[2].const_data_ptr<float>(),
+                                       .weight_D = weight_D.const_data_ptr(),
+                                       .num_rows = sum.numel() / width,
+                                       .width = width,
+                                       .weight_offset = static_cast<float>(context->saved_data["offset"].toDouble()),
+                                       .dtype = card_dtype(weight_D)};
       check(card().norm_gradient(call, stream_of(sum)));
       if (target.defined()) weight_grad = gradient_result(weight_D, target);
     }

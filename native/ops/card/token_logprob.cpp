@@ -102,8 +102,8 @@ class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction
     head.each_chunk([&](int64_t first, const at::Tensor& logits) {
       const cuda::ScoreGradients of = {logprob_grad.const_data_ptr<float>() + first,
                                        entropy_grad.const_data_ptr<float>() + first};
-      check(card().logit_gradients(head.rows(logits, first), scores_at(stats_4R, first), of,
-                                   card_dtype(head.hidden_RD), stream_of(logits)));
+      check(card().logit_gradients(head.rows(logits, first), scores_at(stats_4R, first), of, card_dtype(head.hidden_RD),
+                                   stream_of(logits)));
       const at::Tensor logits_grad = narrow_rows(logits, head.hidden_RD.scalar_type());
       const int64_t count = logits.size(0);
       if (hidden_grad.defined()) {

@@ -1,4 +1,5 @@
-// The linear op: our kernels on the CPU and on a card, where a row's bits must not depend on its batch; ATen's elsewhere.
+// The linear op: our kernels on the CPU and on a card, where a row's bits must not depend on its batch; ATen's
+// elsewhere.
 #include "ops/products/linear.h"
 
 #include <ATen/core/Tensor.h>

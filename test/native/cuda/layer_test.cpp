@@ -30,8 +30,8 @@ void check_norm(int64_t rows, int64_t width, float offset, double tolerance) {
   with_each_order([&] {
     std::vector<float> sum = poison<float>(rows * width), scale = poison<float>(rows);
     std::vector<Number> out = poison<Number>(rows * width);
-    AddNorm call = {out.data(),    sum.data(), before.data(), added.data(), weight.data(),
-                    scale.data(), rows,       width,         1e-6f,        offset,        kDtype<Number>};
+    AddNorm call = {out.data(), sum.data(), before.data(), added.data(), weight.data(), scale.data(),
+                    rows,       width,      1e-6f,         offset,       kDtype<Number>};
     EXPECT(add_norm(call, nullptr) == nullptr);
     EXPECT(relative_error(out, truth) < tolerance);
     EXPECT(relative_error(sum, sums) < 1e-7);

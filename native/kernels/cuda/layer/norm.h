@@ -9,8 +9,8 @@ namespace seekrl::cuda {
 
 // The residual stream is f32; what enters and leaves products is in dtype. D is a multiple of 8, at most 16,384.
 struct AddNorm {
-  void* out_TD;          // in dtype: the norm of the sum; null: the sum alone
-  float* sum_TD;         // residual + added; may be residual; null where nothing is added
+  void* out_TD;   // in dtype: the norm of the sum; null: the sum alone
+  float* sum_TD;  // residual + added; may be residual; null where nothing is added
   const float* residual_TD;
   const void* added_TD;  // in dtype; null: nothing is added
   const void* weight_D;  // in dtype
