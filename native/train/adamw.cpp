@@ -8,9 +8,18 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
+#include "model/stored/stored_numbers.h"
 #include "ops/norm.h"
 
 namespace seekrl::train {
+
+namespace {
+
+// Of gradients. A quarter of what f32 holds when squared: a root is rounded before it is squared again.
+constexpr double kMost = 0x1p63;
+
+}  // namespace
 
 AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options)
     : parameters_(std::move(parameters)), options_(options) {
@@ -80,8 +89,6 @@ void AdamW::zero_gradients() { gradient_arena_.zero_(); }
 
 // What is thrown here leaves nothing to be summed on.
 void AdamW::check_gradients(double norm, double divisor) {
-  // A quarter of what f32 holds when squared: a root is rounded before it is squared again.
-  constexpr double kMost = 0x1p63;
   try {
     require(std::isfinite(norm), ErrorCode::kRange, "gradient norm: expected a finite number, got ", norm);
     // No gradient is above the norm; only where that does not settle it are they looked at.
@@ -129,6 +136,19 @@ std::vector<model::Parameter> AdamW::state() const {
     if (trained.low.defined()) result.push_back({"adamw.low." + name, trained.low});
   }
   return result;
+}
+
+void AdamW::check_state(const std::vector<model::StoredTensor>& stored) const {
+  const model::TensorsByName found = model::by_name(stored);
+  constexpr auto kMean = static_cast<float>(kMost);  // that of gradients is no larger than they are
+  for (const auto& [name, value] : state()) {
+    const bool is_mean = name.starts_with("adamw.m."), is_square = name.starts_with("adamw.v.");
+    if (!is_mean && !is_square && !name.ends_with(".scale")) continue;
+    const model::StoredTensor& tensor = model::find_tensor(found, name, value.sizes());
+    const MappedFile file(tensor.path);
+    model::check_place(tensor, file, value);
+    model::check_between(tensor, file, value, is_mean ? -kMean : 0, is_square ? kMean * kMean : kMean);
+  }
 }
 
 }  // namespace seekrl::train

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/decoder.h"
+#include "model/weights.h"
 #include "ops/adamw.h"
 
 namespace seekrl::train {
@@ -51,6 +52,9 @@ class AdamW {
   // Everything a resumed run needs besides the weights: "adamw.m.<name>" and "adamw.v.<name>", or their codes
   // "adamw.m8.<name>" and "adamw.root8.<name>" with ".scale", and "adamw.low.<name>" where there is a master.
   std::vector<model::Parameter> state() const;
+  // ERR_RANGE for moments and scales that no gradients leave, of which a step would make weights that are not numbers:
+  // those of squares and scales below zero, and others too large. ERR_FORMAT where one is missing.
+  void check_state(const std::vector<model::StoredTensor>& stored) const;
   int64_t num_steps() const { return num_steps_; }
   void set_num_steps(int64_t num_steps) { num_steps_ = num_steps; }
 

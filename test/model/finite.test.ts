@@ -149,3 +149,30 @@ test("log-probabilities that are not finite are refused", async () => {
     message: /^score: expected finite log-probabilities, got -?nan/,
   });
 });
+
+test("moments and scales that no gradients leave are refused, and counts below zero; nothing changes", async () => {
+  const minusOne = [0, 0, 0x80, 0xbf];
+  const huge = [0xff, 0xff, 0x7f, 0x7f];
+  const forms = [
+    ["float32", `adamw.m.${up}`, huge, /from -9\.22337e\+18 to 9\.22337e\+18, got 3\.40282e\+38 at place 1$/],
+    ["float32", `adamw.v.${up}`, minusOne, /from 0 to 8\.50706e\+37, got -1 at place 1$/],
+    ["float32", `adamw.v.${up}`, huge, /got 3\.40282e\+38 at place 1$/],
+    ["8-bit", `adamw.m8.${up}.scale`, minusOne, /from 0 to 9\.22337e\+18, got -1 at place 1$/],
+    ["8-bit", `adamw.root8.${up}.scale`, minusOne, /got -1 at place 1$/],
+    ["8-bit", `adamw.root8.${up}.scale`, huge, /got 3\.40282e\+38 at place 1$/],
+  ] as const;
+  for (const [moments, name, bytes, message] of forms) {
+    await withFolder(async (folder) => {
+      const [path, again] = [join(folder, "state.safetensors"), join(folder, "again.safetensors")];
+      await using model = await tinyModel();
+      await using trainer = await Trainer.open(model, { moments });
+      await trainer.saveState(path);
+      const before = await readFile(path);
+      await assert.rejects(trainer.loadState(path, -1), { code: "ERR_RANGE", message: /numSteps.*-1/ });
+      await damage(path, name, 1, bytes);
+      await assert.rejects(trainer.loadState(path, 1), { code: "ERR_RANGE", message });
+      await trainer.saveState(again);
+      assert.deepEqual(await readFile(again), before);
+    });
+  }
+});

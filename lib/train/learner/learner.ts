@@ -1,7 +1,7 @@
 /** What the policy's trainer and the critic share: AdamW's options, updates and the optimiser's state on disk. */
 
 import type { NativeAdamW, NativeBatch, NativeLearner } from "../../base/addon/training.ts";
-import { checkOptions, numberIn, type OptionKinds } from "../../base/check-options.ts";
+import { checkOptions, numberIn, type OptionKinds, wholeKind } from "../../base/check-options.ts";
 import type { Model } from "../../model/model.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "../../model/safetensors.ts";
@@ -175,9 +175,10 @@ export abstract class Learner {
    * @param path - the file
    * @param numSteps - steps taken when it was written; Adam's bias correction needs them
    * @throws ERR_IO when the file cannot be read; ERR_FORMAT when it belongs to another model; ERR_RANGE when a
-   *   number is not finite; ERR_STATE once closed
+   *   number is not finite, a moment is one that no gradients leave or `numSteps` is no whole number; ERR_STATE once closed
    */
   async loadState(path: string, numSteps: number): Promise<void> {
+    wholeKind("numSteps", numSteps);
     await this.handle.readState(await readSafetensorsHeader(path), numSteps);
     this.#numSteps = numSteps;
   }

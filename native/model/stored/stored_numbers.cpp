@@ -113,6 +113,19 @@ void check_numbers(const StoredTensor& stored, const MappedFile& file, const at:
   each_piece(stored, file, value, {}, [](const at::Tensor&, int64_t) {});
 }
 
+void check_between(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value, float least,
+                   float most) {
+  each_piece(stored, file, value, {}, [&](const at::Tensor& piece, int64_t first) {
+    const at::Tensor wide = piece.to(at::kFloat);
+    const auto* const begin = wide.const_data_ptr<float>();
+    const auto* const end = begin + wide.numel();
+    const auto* const wrong = std::find_if(begin, end, [=](float each) { return each < least || each > most; });
+    if (wrong == end) return;
+    fail(ErrorCode::kRange, stored.path, ": ", stored.name, ": expected numbers from ", least, " to ", most, ", got ",
+         *wrong, " at place ", first + (wrong - begin));
+  });
+}
+
 void copy_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value) {
   const at::Tensor flat = value.view({-1});
   const bool is_same =

@@ -17,6 +17,10 @@ void check_place(const StoredTensor& stored, const MappedFile& file, const at::T
 // ERR_RANGE, which names the first, when one is not finite or would not be in the value's dtype.
 void check_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value);
 
+// ERR_RANGE, which names the first, when one is not from `least` to `most`. For numbers that are there (check_place).
+void check_between(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value, float least,
+                   float most);
+
 // Converts them to the value's dtype. Throws as check_numbers, and then has overwritten what stands before.
 void copy_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value);
 
