@@ -224,7 +224,7 @@ export class Model {
    * @param folder made when missing
    * @param options stored dtype and shard size
    * @throws ERR_IO when the file system refuses; ERR_STATE once closed; ERR_ARGUMENT for a `dtype` other than the model's
-   *   own where its weights are quantised
+   *   own where its weights are quantised, and for a shape that config.json cannot say
    */
   async save(folder: string, options: SaveOptions = {}): Promise<void> {
     checkArgument("model.save: folder", folder, "string");

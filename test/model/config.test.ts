@@ -1,7 +1,7 @@
 /** config.json in the spellings that are met in the wild. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decoderConfig } from "../../lib/model/config/config.ts";
+import { type DecoderShape, decoderConfig } from "../../lib/model/config/config.ts";
 import { configFileOf } from "../../lib/model/config/config-file.ts";
 import { type Architecture, families } from "../../lib/model/config/families.ts";
 import { parseConfig } from "../../lib/model/config/parse-config.ts";
@@ -84,6 +84,7 @@ const refused: [string, Record<string, unknown>][] = [
   ["num_key_value_heads", { num_key_value_heads: 3 }],
   ["head_dim", { head_dim: 15 }],
   ["is_causal", { is_causal: false }],
+  ["rope_parameters", { rope_parameters: 3 }],
   ["rope_theta", { rope_theta: 70, rope_parameters: { rope_theta: 500 } }],
   ["rope_theta", { rope_theta: 70, rope_scaling: { rope_type: "linear", factor: 2, rope_theta: 500 } }],
   ["rope_scaling and rope_parameters", { rope_scaling: { factor: 2 }, rope_parameters: { factor: 3 } }],
@@ -106,6 +107,18 @@ for (const [name, changes] of refused) {
     );
   });
 }
+
+test("biases and norms that config.json cannot say are refused where it is written", () => {
+  const sizes = { vocabSize: 8, hiddenSize: 8, intermediateSize: 8, numLayers: 1, numHeads: 2 };
+  const refuses = (shape: Partial<DecoderShape>, message: RegExp): void =>
+    assert.throws(() => configFileOf(decoderConfig({ ...sizes, ...shape })), {
+      code: "ERR_ARGUMENT",
+      message,
+    });
+  refuses({ qkvBias: false }, /qkvBias: expected true for Qwen2ForCausalLM, got false/);
+  refuses({ architecture: "LlamaForCausalLM", qkvBias: true }, /qkvBias: expected false for Llama/);
+  refuses({ architecture: "Qwen3ForCausalLM", qkNorm: false }, /qkNorm: expected true for Qwen3/);
+});
 
 test("a shape that is written is read back", () => {
   for (const architecture of Object.keys(families) as Architecture[]) {

@@ -1,4 +1,5 @@
 /** The content of config.json for a decoder's shape. */
+import { SeekError } from "../../base/errors.ts";
 import type { DecoderConfig } from "./config.ts";
 import { type Family, families } from "./families.ts";
 import { readLayers } from "./layers.ts";
@@ -43,17 +44,31 @@ function expertsFile(config: DecoderConfig, { experts }: Family): Record<string,
   };
 }
 
+/** These two no key says: the architecture has them or not. */
+function checkFixed(config: DecoderConfig, family: Family): void {
+  for (const key of ["qkvBias", "qkNorm"] as const) {
+    const expected = family[key] ?? false;
+    if (config[key] === expected) continue;
+    throw new SeekError(
+      "ERR_ARGUMENT",
+      `config.json: ${key}: expected ${expected} for ${config.architecture}, got ${config[key]}; make the model with an architecture that fits`,
+    );
+  }
+}
+
 /**
  * The content of config.json for a shape; the inverse of {@link parseConfig}.
  *
  * @param config the shape
  * @returns an object for JSON.stringify, in the spelling every release of transformers reads
+ * @throws ERR_ARGUMENT for biases or norms that the architecture has not, or that it has and the shape has not
  * @example
  * configFileOf(config).model_type; // "qwen2"
  */
 export function configFileOf(config: DecoderConfig): Record<string, unknown> {
   const { ropeScaling } = config;
   const family = families[config.architecture];
+  checkFixed(config, family);
   return {
     architectures: [config.architecture],
     model_type: family.modelType,

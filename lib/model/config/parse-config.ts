@@ -135,7 +135,8 @@ function checkHeads(config: DecoderConfig, from: string): DecoderConfig {
 function flattened(json: unknown, from: string): unknown {
   const { rope_parameters, ...rest } = (json ?? {}) as { rope_parameters?: Record<string, unknown> };
   const isNested =
-    rope_parameters != null &&
+    typeof rope_parameters === "object" &&
+    rope_parameters !== null &&
     ("full_attention" in rope_parameters || "sliding_attention" in rope_parameters);
   if (!isNested || (rest as { model_type?: unknown }).model_type !== "gemma3_text") return json;
   const { full_attention, sliding_attention, ...others } = rope_parameters;
