@@ -15,7 +15,10 @@ export interface EncoderOptions {
    * memory of bf16. `dtype` is then that of the rest.
    */
   readonly weights?: "int8" | undefined;
-  /** `cpu`; decoders that embed also `cuda` or `cuda:<index>`. @default "cpu" */
+  /**
+   * `cpu`, `cuda` or `cuda:<index>`. On a card BERT and RoBERTa have `dtype: "bfloat16"` and heads of width 32, 64, 80,
+   * 96, 128 or 256. @default "cpu"
+   */
   readonly device?: string;
   /** @default what the folder says; needed when it says nothing */
   readonly pooling?: Pooling;
@@ -88,7 +91,8 @@ export class Encoder implements Embedder {
    * @param options override what the folder says
    * @returns the encoder, to be closed
    * @throws ERR_ARGUMENT when nothing says how to pool; ERR_FORMAT for a malformed file, an unsupported family or
-   *   module, missing or unexpected tensors; ERR_RANGE for `maxTokens`; ERR_IO; ERR_DEVICE
+   *   module, missing or unexpected tensors; ERR_RANGE for `maxTokens`; ERR_IO; ERR_DEVICE, ERR_DTYPE
+   *   for a card that is not there or a dtype that it has not
    */
   static async open(folder: string, options: EncoderOptions = {}): Promise<Encoder> {
     checkArgument("Encoder.open: folder", folder, "string");

@@ -26,18 +26,11 @@ const batchTokens = 4096 * availableParallelism();
 /** Batches under way: while one is encoded, the next is tokenized. */
 const maxUnderWay = 2;
 
-async function openHandle(
-  folder: string,
-  kind: EncoderKind,
-  { device, ...given }: LoadOptions,
-): Promise<Handle<"encoder">> {
+async function openHandle(folder: string, kind: EncoderKind, given: LoadOptions): Promise<Handle<"encoder">> {
   const options = { ...given, weights: given.weights ?? "plain" };
   const tensors = namedWeights(kind, await findWeights(folder));
-  if (kind.family === "decoder")
-    return native().encoderOpenDecoder(kind.config, { ...options, device }, tensors);
-  if (device !== "cpu")
-    throw new SeekError("ERR_DEVICE", `device: ${kind.family} encoders run on cpu, got ${device}`);
-  return native().encoderOpen(kind.config, options, tensors);
+  const open = kind.family === "decoder" ? native().encoderOpenDecoder : native().encoderOpen;
+  return open(kind.config, options, tensors);
 }
 
 /** A loaded model. */

@@ -13,6 +13,8 @@ export interface RerankerOptions {
    * memory of bf16. `dtype` is then that of the rest.
    */
   readonly weights?: "int8" | undefined;
+  /** `cpu`, `cuda` or `cuda:<index>`, as for encoders. @default "cpu" */
+  readonly device?: string | undefined;
   /** Tokens of query and passage together, marks included; the longer loses its end. @default what the folder says */
   readonly maxTokens?: number;
 }
@@ -35,7 +37,7 @@ export class Reranker {
    * Opens the folder of a ForSequenceClassification with one output.
    *
    * @param folder holds config.json, a tokenizer and safetensors
-   * @param options dtype, form of the weights, longest pair
+   * @param options dtype, form of the weights, device, longest pair
    * @returns the re-ranker, to be closed
    * @throws ERR_FORMAT for another architecture, a malformed file, missing or unexpected tensors; ERR_RANGE; ERR_IO
    */
@@ -44,13 +46,14 @@ export class Reranker {
     checkOptions("Reranker.open", options, {
       dtype: ["float32", "bfloat16"],
       weights: ["int8"],
+      device: "string",
       maxTokens: "number",
     });
-    const { dtype = "float32", weights, maxTokens } = options;
+    const { dtype = "float32", weights, device = "cpu", maxTokens } = options;
     const found = await readSentenceFolder(folder);
     const encoder = await NativeEncoder.open(
       found.modelFolder,
-      { dtype, weights, device: "cpu", pooling: "score", isNormalised: false },
+      { dtype, weights, device, pooling: "score", isNormalised: false },
       (most) => maxTokens ?? Math.min(most, found.maxTokens ?? most),
     );
     return new Reranker(encoder);

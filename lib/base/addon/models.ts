@@ -76,7 +76,7 @@ export interface NativeModels {
 export interface NativeEncoders {
   encoderOpen(
     config: object,
-    options: { dtype: string; weights: string; pooling: string; isNormalised: boolean },
+    options: { dtype: string; weights: string; device: string; pooling: string; isNormalised: boolean },
     tensors: readonly NativeStoredTensor[],
   ): Promise<Handle<"encoder">>;
   encoderOpenDecoder(

@@ -1,20 +1,17 @@
-// The forward pass over packed texts, kernel by kernel, and where its weights come from.
+// The forward pass over packed texts, kernel by kernel.
 #include "model/encoders/encoder.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 
 #include "base/error.h"
 #include "kernels/attention.h"
 #include "kernels/products/bf16.h"
 #include "kernels/rows.h"
-#include "model/check_ids.h"
 #include "ops/parallel.h"
 #include "ops/scratch.h"
 
@@ -23,41 +20,6 @@ namespace seekrl::model {
 namespace {
 
 constexpr int64_t kBlockRows = 64;
-
-// A weight and the bias that goes with it.
-struct Affine {
-  at::Tensor weight, bias;
-};
-
-// Tensors by name while the weights are read.
-class Reader {
- public:
-  explicit Reader(const std::vector<StoredTensor>& stored) : stored_(stored), by_name_(by_name(stored)) {}
-
-  // Of what is added from here on.
-  void set_dtype(at::ScalarType dtype) { dtype_ = dtype; }
-  // Looked for before memory is taken.
-  at::Tensor add(const std::string& name, at::IntArrayRef shape) {
-    find_tensor(by_name_, name, shape);
-    wanted_.push_back({name, at::empty(shape, at::TensorOptions().dtype(dtype_))});
-    return wanted_.back().value;
-  }
-  Affine affine(const std::string& name, int64_t n, int64_t k) {
-    return {add(name + ".weight", {n, k}), add(name + ".bias", {n})};
-  }
-  Affine norm(const std::string& name, int64_t d) { return {add(name + ".weight", {d}), add(name + ".bias", {d})}; }
-  // Tensors are then the caller's alone.
-  void read() {
-    read_tensors(wanted_, stored_, true);
-    wanted_.clear();
-  }
-
- private:
-  at::ScalarType dtype_ = at::kFloat;
-  const std::vector<StoredTensor>& stored_;
-  TensorsByName by_name_;
-  std::vector<Parameter> wanted_;
-};
 
 std::vector<float> floats_of(const at::Tensor& values) {
   const at::Tensor wide = values.to(at::kFloat).contiguous();
@@ -91,16 +53,6 @@ void attend_paired(const kernels::QueryRows& rows, const kernels::KeyValues& sou
   kernels::attend_bf16(rows, {keys, values, nullptr, kBlockTokens, block_size}, head_dim, {scale}, nullptr, scratch);
 }
 
-void check(const EncoderConfig& config) {
-  const bool is_positive = config.vocab_size > 0 && config.hidden_size > 0 && config.intermediate_size > 0 &&
-                           config.num_layers > 0 && config.num_heads > 0 && config.num_types > 0;
-  require(is_positive, ErrorCode::kArgument, "encoder: every size must be positive");
-  require(config.hidden_size % config.num_heads == 0, ErrorCode::kArgument, "encoder: ", config.num_heads,
-          " heads do not divide the width ", config.hidden_size);
-  require(config.num_positions > config.position_offset, ErrorCode::kArgument, "encoder: ", config.num_positions,
-          " positions leave none after the first ", config.position_offset);
-}
-
 }  // namespace
 
 // Activations of one batch. A thread keeps them for its next one, unless they are those of uncommonly long texts.
@@ -123,24 +75,7 @@ struct Encoder::Work {
   bool is_large() const { return inner_TI.size() > size_t{1} << 23; }
 };
 
-// A layer as stored, before it is laid out for the product.
-struct Encoder::StoredLayer {
-  std::string name;
-  Affine query, key, value, attention_out, attention_norm, inner, outer, out_norm;
-
-  StoredLayer(Reader& reader, const std::string& name_, int64_t width, int64_t inner_width)
-      : name(name_),
-        query(reader.affine(name + "attention.self.query", width, width)),
-        key(reader.affine(name + "attention.self.key", width, width)),
-        value(reader.affine(name + "attention.self.value", width, width)),
-        attention_out(reader.affine(name + "attention.output.dense", width, width)),
-        attention_norm(reader.norm(name + "attention.output.LayerNorm", width)),
-        inner(reader.affine(name + "intermediate.dense", inner_width, width)),
-        outer(reader.affine(name + "output.dense", width, inner_width)),
-        out_norm(reader.norm(name + "output.LayerNorm", width)) {}
-};
-
-Encoder::Layer Encoder::laid_out(const StoredLayer& stored, std::optional<ops::QuantKind> kind) {
+Encoder::Layer Encoder::laid_out(const StoredEncoderLayer& stored, std::optional<ops::QuantKind> kind) {
   const auto linear = [&](const Affine& affine, const char* part) {
     if (!kind) return ops::PackedLinear(affine.weight, affine.bias);
     ops::QuantWeight weight(*kind, affine.weight.size(0), affine.weight.size(1));
@@ -164,37 +99,21 @@ Encoder::Encoder(const EncoderConfig& config, at::ScalarType dtype, std::optiona
       pooling_(pooling),
       is_normalised_(is_normalised),
       is_rounded_(dtype == at::kBFloat16 || kind.has_value()) {
-  check(config);
   at::NoGradGuard no_grad;
-  const int64_t width = config.hidden_size;
-  Reader reader(stored);
-  reader.set_dtype(dtype);
-  words_VD_ = reader.add("embeddings.word_embeddings.weight", {config.vocab_size, width});
-  positions_PD_ = reader.add("embeddings.position_embeddings.weight", {config.num_positions, width});
-  types_YD_ = reader.add("embeddings.token_type_embeddings.weight", {config.num_types, width});
-  const Affine norm = reader.norm("embeddings.LayerNorm", width);
   // Codes are of the numbers as stored.
-  if (kind) reader.set_dtype(at::kFloat);
-  std::deque<StoredLayer> layers;
-  for (int64_t i = 0; i < config.num_layers; ++i) {
-    layers.emplace_back(reader, "encoder.layer." + std::to_string(i) + ".", width, config.intermediate_size);
-  }
-  reader.set_dtype(dtype);
-  Affine dense, out;
-  if (config.has_classifier) {
-    dense = reader.affine("classifier.dense", width, width);
-    out = reader.affine("classifier.out", 1, width);
-  }
-  reader.read();
-  embedding_norm_ = {floats_of(norm.weight), floats_of(norm.bias)};
-  for (; !layers.empty(); layers.pop_front()) layers_.push_back(laid_out(layers.front(), kind));
+  EncoderWeights weights = read_encoder(config, dtype, kind ? at::kFloat : dtype, stored);
+  words_VD_ = weights.words_VD;
+  positions_PD_ = weights.positions_PD;
+  types_YD_ = weights.types_YD;
+  embedding_norm_ = {floats_of(weights.embedding_norm.weight), floats_of(weights.embedding_norm.bias)};
+  for (; !weights.layers.empty(); weights.layers.pop_front()) layers_.push_back(laid_out(weights.layers.front(), kind));
   if (!config.has_classifier) return;
-  classifier_dense_ = ops::PackedLinear(dense.weight, dense.bias);
-  classifier_out_ = ops::PackedLinear(out.weight, out.bias);
+  classifier_dense_ = ops::PackedLinear(weights.classifier_dense.weight, weights.classifier_dense.bias);
+  classifier_out_ = ops::PackedLinear(weights.classifier_out.weight, weights.classifier_out.bias);
 }
 
 void Encoder::encode(const TextBatch& batch, float* out, int num_helpers) const {
-  model::check(batch);
+  check_texts(batch, config_);
   thread_local Work work;
   work.fit(config_, static_cast<int64_t>(batch.ids.size()));
   work.num_helpers = num_helpers;
@@ -205,15 +124,9 @@ void Encoder::encode(const TextBatch& batch, float* out, int num_helpers) const 
 }
 
 void Encoder::embed(const TextBatch& batch, Work& work) const {
-  check_ids(batch.ids, config_.vocab_size, "encoder: ids");
-  const int64_t most = config_.num_positions - config_.position_offset;
   for (int64_t text = 0; text < batch.num_texts(); ++text) {
-    require(batch.length(text) <= most, ErrorCode::kRange, "encoder: a text of ", batch.length(text),
-            " tokens; the model has positions for ", most);
     for (int64_t t = batch.starts[text]; t < batch.starts[text + 1]; ++t) {
       const int64_t id = batch.ids[t], type = batch.types.empty() ? 0 : batch.types[t];
-      require(type >= 0 && type < config_.num_types, ErrorCode::kRange, "encoder: expected types below ",
-              config_.num_types, ", got ", type);
       float* x = work.x_TD.data() + t * config_.hidden_size;
       std::fill_n(x, config_.hidden_size, 0.0f);
       add_row(x, words_VD_, id);

@@ -1,4 +1,4 @@
-// The BERT and XLM-RoBERTa families over packed texts: embeddings and rankings on the CPU.
+// The BERT and XLM-RoBERTa families over packed texts on the CPU: embeddings and rankings.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,31 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "model/encoders/encoder_weights.h"
 #include "model/encoders/text_encoder.h"
-#include "model/weights.h"
 #include "ops/products/packed_linear.h"
 #include "ops/quant/quant_weight.h"
 
 namespace seekrl::model {
 
-struct EncoderConfig {
-  int64_t vocab_size = 0;
-  int64_t hidden_size = 0;        // D
-  int64_t intermediate_size = 0;  // I
-  int64_t num_layers = 0;
-  int64_t num_heads = 0;        // H; D = H C
-  int64_t num_positions = 0;    // rows of the position table
-  int64_t position_offset = 0;  // of a text's first token: 0 for BERT, padding id + 1 for RoBERTa
-  int64_t num_types = 0;        // segments
-  double layer_norm_eps = 1e-12;
-  bool has_classifier = false;  // dense, tanh, one output, over a text's first token
-};
-
 // Weights are read once, laid out for the product and never change; any number of threads may encode at once.
 class Encoder : public TextEncoder {
  public:
-  // `stored` has the names of BertModel; the classifier's are classifier.dense and classifier.out, each .weight and
-  // .bias. dtype: f32, or bf16 for weights and the factors of products and attention, while sums and norms stay f32;
+  // dtype: f32, or bf16 for weights and the factors of products and attention, while sums and norms stay f32;
   // kInt8 takes its place in the layers' weights, the tables keep it.
   Encoder(const EncoderConfig& config, at::ScalarType dtype, std::optional<ops::QuantKind> kind, Pooling pooling,
           bool is_normalised, const std::vector<StoredTensor>& stored);
@@ -49,10 +35,9 @@ class Encoder : public TextEncoder {
     ops::PackedLinear query_key_value, attention_out, inner, outer;
     Norm attention_norm, out_norm;
   };
-  struct StoredLayer;
   struct Work;
 
-  static Layer laid_out(const StoredLayer& stored, std::optional<ops::QuantKind> kind);
+  static Layer laid_out(const StoredEncoderLayer& stored, std::optional<ops::QuantKind> kind);
   void embed(const TextBatch& batch, Work& work) const;
   void attend(const TextBatch& batch, Work& work) const;
   void run_layer(const Layer& layer, const TextBatch& batch, Work& work) const;

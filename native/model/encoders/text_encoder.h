@@ -47,6 +47,9 @@ class TextEncoder {
 
   // Whether several threads may call `encode` at once.
   virtual bool is_concurrent() const = 0;
+
+  // Whether it is made and run on the device's thread.
+  virtual bool is_on_card() const { return false; }
 };
 
 }  // namespace seekrl::model

@@ -1,7 +1,8 @@
 // Encoders for JavaScript: a call's texts are cut into parts, and a few tasks take part after part.
 //
-// Encoders have a queue of their own: generation keeps the device queue and searches keep theirs. A task encodes one
-// part of a call and goes to the end of the queue for the next, so that a query waits for a part, not for a corpus.
+// Encoders on the CPU have a queue of their own: generation keeps the device queue and searches keep theirs. A task
+// encodes one part of a call and goes to the end of the queue for the next, so that a query waits for a part, not for a
+// corpus.
 #include "node/model/encoder_api.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "model/encoders/card_encoder.h"
 #include "model/encoders/decoder_encoder.h"
 #include "model/encoders/encoder.h"
 #include "node/guard.h"
@@ -28,6 +30,8 @@ using model::TextEncoder;
 // Tokens of a part: enough to repay reading the weights, few enough for a short wait.
 constexpr int64_t kMostPartTokens = 256;
 constexpr int64_t kFewestPartTokens = 128;
+// On a card: enough to fill it; activations of the widest encoders then take 0.6 GB.
+constexpr int64_t kCardPartTokens = 1 << 14;
 
 model::Pooling to_pooling(const std::string& name) {
   if (name == "cls") return model::Pooling::kCls;
@@ -53,22 +57,30 @@ model::EncoderConfig to_encoder_config(const Napi::Object& object) {
   return config;
 }
 
+TaskQueue& queue_of(bool is_on_card) { return is_on_card ? device_queue() : encode_queue(); }
+
 template <class Make>
-Napi::Value post_open(Napi::Env env, Make make) {
-  return post(env, encode_queue(), std::move(make),
+Napi::Value post_open(Napi::Env env, at::Device device, Make make) {
+  return post(env, queue_of(!device.is_cpu()), std::move(make),
               [](Napi::Env js, const std::shared_ptr<TextEncoder>& encoder) { return wrap(js, encoder); });
 }
 
-// encoderOpen(config, {dtype, weights, pooling, isNormalised}, tensors)
+// encoderOpen(config, {dtype, weights, device, pooling, isNormalised}, tensors)
 Napi::Value encoder_open(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object options = to_object(info[1], "options");
+    const at::Device device = to_device(text_of(options, "device"));
     return post_open(
-        info.Env(),
+        info.Env(), device,
         [config = to_encoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
-         kind = to_quant_kind(options), pooling = to_pooling(text_of(options, "pooling")),
+         kind = to_quant_kind(options), device, pooling = to_pooling(text_of(options, "pooling")),
          is_normalised = bool_of(options, "isNormalised"),
          stored = to_stored_tensors(info[2])]() -> std::shared_ptr<TextEncoder> {
+          require(device.is_cpu() || !kind, ErrorCode::kArgument,
+                  "weights: encoders on a card have bfloat16; leave weights out or give device cpu");
+          if (!device.is_cpu()) {
+            return std::make_shared<model::CardEncoder>(config, dtype, device, pooling, is_normalised, stored);
+          }
           return std::make_shared<model::Encoder>(config, dtype, kind, pooling, is_normalised, stored);
         });
   });
@@ -78,11 +90,12 @@ Napi::Value encoder_open(const Napi::CallbackInfo& info) {
 Napi::Value encoder_open_decoder(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object options = to_object(info[1], "options");
+    const at::Device device = to_device(text_of(options, "device"));
     return post_open(
-        info.Env(),
+        info.Env(), device,
         [config = to_decoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
-         kind = to_quant_kind(options), device = to_device(text_of(options, "device")),
-         pooling = to_pooling(text_of(options, "pooling")), is_normalised = bool_of(options, "isNormalised"),
+         kind = to_quant_kind(options), device, pooling = to_pooling(text_of(options, "pooling")),
+         is_normalised = bool_of(options, "isNormalised"),
          stored = to_stored_tensors(info[2])]() -> std::shared_ptr<TextEncoder> {
           return std::make_shared<model::DecoderEncoder>(
               model::load(config, dtype, device, stored, model::quant_all(kind)), pooling, is_normalised);
@@ -135,7 +148,7 @@ void take_part(const std::shared_ptr<Call>& call) {
     }
     goes_on = call->next.load() < call->parts.size();
   }
-  if (goes_on) return encode_queue().post([call] { take_part(call); });
+  if (goes_on) return queue_of(call->encoder->is_on_card()).post([call] { take_part(call); });
   if (call->num_tasks.fetch_sub(1) == 1) settle(call);
 }
 
@@ -147,17 +160,20 @@ Napi::Value encoder_encode(const Napi::CallbackInfo& info) {
     if (!info[3].IsUndefined()) batch.types = to_ids(info[3], "types");
     check(batch);
     auto call = std::make_shared<Call>(info.Env(), std::move(encoder), std::move(batch));
-    const int num_threads = encode_queue().num_threads();
+    const bool is_on_card = call->encoder->is_on_card();
+    TaskQueue& queue = queue_of(is_on_card);
+    const int num_threads = queue.num_threads();
     const auto num_tokens = static_cast<int64_t>(call->batch.ids.size());
     const int64_t share = num_tokens / (2 * num_threads) + 1;
-    call->parts = cut(call->batch, std::clamp(share, kFewestPartTokens, kMostPartTokens));
+    const int64_t part_tokens = is_on_card ? kCardPartTokens : std::clamp(share, kFewestPartTokens, kMostPartTokens);
+    call->parts = cut(call->batch, part_tokens);
     const auto num_parts = static_cast<int>(call->parts.size());
     const int num_tasks = call->encoder->is_concurrent() ? std::clamp(num_parts, 1, num_threads) : 1;
     call->num_helpers = num_threads / num_tasks - 1;
     call->num_tasks = num_tasks;
     call->vectors.resize(static_cast<size_t>(call->batch.num_texts() * call->encoder->dim()));
     const Napi::Value promise = call->deferred.promise();
-    for (int task = 0; task < num_tasks; ++task) encode_queue().post([call] { take_part(call); });
+    for (int task = 0; task < num_tasks; ++task) queue.post([call] { take_part(call); });
     return promise;
   });
 }

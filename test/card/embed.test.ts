@@ -1,0 +1,107 @@
+/** Encoders on a card, emulated, against the same weights on the CPU in bf16. */
+import assert from "node:assert/strict";
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Encoder, type EncoderOptions } from "../../lib/embed/encoder.ts";
+import { Reranker } from "../../lib/embed/reranker.ts";
+import { copyOf, golden, texts } from "../embed/golden.ts";
+import { modelOn, shapes } from "./models.ts";
+
+const bf16 = { dtype: "bfloat16" } as const;
+
+/** A golden folder whose heads are joined into one of a width that the kernels have. */
+async function wideHeaded(name: string): Promise<string> {
+  const folder = await copyOf(name);
+  const path = join(folder, "config.json");
+  const config = JSON.parse(await readFile(path, "utf8")) as object;
+  await writeFile(path, JSON.stringify({ ...config, num_attention_heads: 1 }));
+  return folder;
+}
+
+function cosine(a: Float32Array, b: Float32Array): number {
+  let [ab, aa, bb] = [0, 0, 0];
+  for (let i = 0; i < a.length; i += 1) [ab, aa, bb] = [ab + a[i]! * b[i]!, aa + a[i]! ** 2, bb + b[i]! ** 2];
+  return ab / Math.sqrt(aa * bb);
+}
+
+// Of one token to as many as there are positions; more than one tile of 64 in all.
+const ragged = [...texts.passages, "a", texts.passages.join(" "), ...texts.queries];
+
+async function vectorsOn(folder: string, options: EncoderOptions): Promise<Float32Array[]> {
+  await using encoder = await Encoder.open(folder, { ...bf16, ...options });
+  const vectors = await encoder.embedPassages(ragged);
+  assert.deepEqual(
+    await encoder.embedPassages(ragged.slice(2, 3)),
+    vectors.slice(2 * encoder.dim, 3 * encoder.dim),
+  );
+  return ragged.map((_, i) => vectors.slice(i * encoder.dim, (i + 1) * encoder.dim));
+}
+
+async function areAlike(folder: string, options: EncoderOptions): Promise<void> {
+  const [cpu, card] = [
+    await vectorsOn(folder, options),
+    await vectorsOn(folder, { ...options, device: "emulated" }),
+  ];
+  for (const [i, expected] of cpu.entries()) {
+    assert.ok(cosine(expected, card[i]!) >= 0.999, `text ${i}: ${cosine(expected, card[i]!)}`);
+    assert.ok(Math.abs(Math.hypot(...card[i]!) / Math.hypot(...expected) - 1) < 0.01);
+  }
+}
+
+for (const name of ["bert-cls", "xlm-roberta"]) {
+  for (const pooling of ["cls", "mean", "last"] as const) {
+    test(`${name}: a card's vectors are the CPU's, alone and in company: ${pooling}`, async () => {
+      const folder = await wideHeaded(name);
+      await areAlike(folder, { pooling, normalise: true });
+      await areAlike(folder, { pooling, normalise: false });
+    });
+  }
+}
+
+test("a decoder that embeds runs on a card, whatever rows are pooled", async () => {
+  const folder = await copyOf("qwen3-last");
+  await using model = await modelOn("cpu", {
+    ...shapes["norms of heads, part of each turned"]!,
+    vocabSize: 320,
+    rotaryDim: 64,
+  });
+  await model.save(folder);
+  for (const name of ["tokenizer.json", "tokenizer_config.json"])
+    await cp(join(golden, "qwen3-last", name), join(folder, name));
+  for (const pooling of ["last", "cls", "mean"] as const) await areAlike(folder, { pooling });
+});
+
+for (const name of ["bert-rank", "xlm-roberta-rank"]) {
+  test(`${name}: a card's scores are the CPU's`, async () => {
+    const folder = await wideHeaded(name);
+    const scoresOn = async (device: string): Promise<Float32Array> => {
+      await using reranker = await Reranker.open(folder, { ...bf16, device });
+      return await reranker.score(texts.queries[0]!, texts.passages);
+    };
+    const [cpu, card] = [await scoresOn("cpu"), await scoresOn("emulated")];
+    for (const [i, score] of cpu.entries())
+      assert.ok(Math.abs(score - card[i]!) < 0.02 * Math.max(1, Math.abs(score)), `${score}, ${card[i]}`);
+  });
+}
+
+test("what a card's encoders have not is refused with the remedy", async () => {
+  const folder = await wideHeaded("bert-cls");
+  const device = "emulated";
+  await assert.rejects(Encoder.open(folder, { device }), {
+    code: "ERR_DTYPE",
+    message: /give dtype bfloat16/,
+  });
+  await assert.rejects(Encoder.open(folder, { ...bf16, weights: "int8", device }), {
+    code: "ERR_ARGUMENT",
+    message: /leave weights out/,
+  });
+  await assert.rejects(Encoder.open(join(golden, "bert-cls"), { ...bf16, device }), {
+    code: "ERR_ARGUMENT",
+    message: /heads of width 32, .* got 8; this model runs on device cpu/,
+  });
+  await assert.rejects(Encoder.open(folder, { ...bf16, device: "gpu" }), {
+    code: "ERR_DEVICE",
+    message: /expected cpu, cuda or cuda:<index>, got gpu/,
+  });
+});
