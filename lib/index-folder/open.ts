@@ -29,7 +29,9 @@ export interface OpenIndexOptions {
   /** The folder of the encoder, if it is not where it was when the index was built. */
   readonly encoder?: string;
   /** What an encoder runs on. @default "cpu" */
-  readonly device?: string;
+  readonly device?: string | undefined;
+  /** Where vectors are searched that are `exact` and `bf16` or `i8`; those of a graph on the CPU alone. @default "cpu" */
+  readonly vectorsDevice?: string | undefined;
 }
 
 const optionKinds: OptionKinds<OpenIndexOptions> = {
@@ -37,6 +39,7 @@ const optionKinds: OptionKinds<OpenIndexOptions> = {
   verify: verifyKind,
   encoder: "string",
   device: "string",
+  vectorsDevice: "string",
 };
 
 /** A search over an index folder, to be closed when it is no longer needed. */
@@ -105,7 +108,8 @@ export async function openFiles(
   };
   try {
     if (wanted.embedder) embedder = await openOwnEmbedder(manifest, checks, options);
-    for (const entry of manifest.segments) segments.push(await Segment.open(entry, checks, wanted));
+    for (const entry of manifest.segments)
+      segments.push(await Segment.open(entry, checks, wanted, options.vectorsDevice));
     if (wanted.bm25) bm25 = joinBm25(segments);
   } catch (error) {
     close();

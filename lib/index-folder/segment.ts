@@ -48,6 +48,7 @@ export class Segment {
     entry: SegmentEntry,
     checks: FileChecks,
     wanted: Omit<Wanted, "embedder">,
+    device: string | undefined = undefined,
   ): Promise<Segment> {
     const opened: { close(): void }[] = [];
     const open: OpenPart = async (name, how) => {
@@ -62,7 +63,7 @@ export class Segment {
       const bm25 = wanted.bm25
         ? await open(segmentFiles.bm25, (path, verify) => Bm25Index.open(path, { verify }))
         : undefined;
-      const { rows, vectors } = wanted.dense ? await openVectors(entry, open) : noVectors;
+      const { rows, vectors } = wanted.dense ? await openVectors(entry, open, device) : noVectors;
       const removed = await openRemoved(entry, checks);
       checks.same(entry, [passages.size, bm25?.size, vectors?.size, rows?.size]);
       for (const index of [vectors, rows]) index?.remove(removed);
@@ -109,7 +110,11 @@ interface SegmentVectors {
 
 const noVectors: SegmentVectors = {};
 
-async function openVectors({ files, vectors: kind }: SegmentEntry, open: OpenPart): Promise<SegmentVectors> {
+async function openVectors(
+  { files, vectors: kind }: SegmentEntry,
+  open: OpenPart,
+  device: string | undefined,
+): Promise<SegmentVectors> {
   const rows =
     files[segmentFiles.rows] === undefined
       ? undefined
@@ -117,7 +122,7 @@ async function openVectors({ files, vectors: kind }: SegmentEntry, open: OpenPar
   const vectors =
     kind &&
     (await open(segmentFiles.vectors, (path, verify) =>
-      VectorIndex.open(path, { kind, verify, rescore: rows }),
+      VectorIndex.open(path, { kind, verify, rescore: rows, device }),
     ));
   return { rows, vectors };
 }

@@ -29,7 +29,9 @@ export interface VectorIndexOptions extends VectorFormat {
   /** The graph's shape; `exact` has none. */
   readonly graph?: GraphOptions;
   /** See {@link OpenVectorIndexOptions}. */
-  readonly rescore?: VectorIndex;
+  readonly rescore?: VectorIndex | undefined;
+  /** See {@link OpenVectorIndexOptions}. @default "cpu" */
+  readonly device?: string | undefined;
 }
 
 /** The graph's shape: more of each costs time and raises recall. */
@@ -59,12 +61,17 @@ export interface OpenVectorIndexOptions {
    * The same vectors in a finer form, an exact index of `f32` or `bf16`: a search takes more candidates than it was
    * asked for and keeps those that are best by these. It stays the caller's to close.
    */
-  readonly rescore?: VectorIndex;
+  readonly rescore?: VectorIndex | undefined;
+  /**
+   * `cpu`, `cuda` or `cuda:<index>`: where an exact index of `bf16` or `i8` is searched. A card keeps a copy of its vectors
+   * and of those of `rescore`, `2 D` or `D + 4` bytes each with `D` a multiple of 16. @default "cpu"
+   */
+  readonly device?: string | undefined;
 }
 
 /** Options of a search over vectors. */
 export interface VectorSearchOptions {
-  /** How many vectors to find for each query, at most `size`. */
+  /** How many vectors to find for each query, at most `size`; on a card `topK` times `overFetch` is at most 1,000. */
   readonly topK: number;
   /** Candidates that a graph keeps, at least `topK`; the index's own number unless given. */
   readonly expansion?: number;
@@ -92,12 +99,17 @@ export class VectorIndex {
   readonly #handle: Handle<"vectorIndex">;
   /** The finer form of its vectors that it was given. */
   readonly rescore: VectorIndex | undefined;
+  readonly #card: Handle<"vectorCard"> | undefined;
   #numAdded: number;
   #isAdding = false;
 
-  private constructor(index: Handle<"vectorIndex">, rescore: VectorIndex | undefined) {
+  private constructor(index: Handle<"vectorIndex">, rescore: VectorIndex | undefined, device: string) {
     const { count, dim } = native().vectorIndexInfo(index);
     this.#handle = index;
+    this.#card =
+      device === "cpu"
+        ? undefined
+        : native().vectorCardCreate(index, rescore === undefined ? undefined : rescore.#handle, device);
     this.rescore = rescore;
     this.#numAdded = count;
     this.dim = dim;
@@ -107,34 +119,42 @@ export class VectorIndex {
    * An empty index in memory.
    *
    * @param kind every vector compared, or a graph walked
-   * @param options width, capacity, metric, stored form
+   * @param options width, capacity, metric, stored form, device
    * @returns the index, to be closed
-   * @throws ERR_RANGE, ERR_ARGUMENT for options that cannot be; ERR_MEMORY
+   * @throws ERR_RANGE, ERR_ARGUMENT for options that cannot be; ERR_MEMORY; ERR_DEVICE
    * @example
    * const index = VectorIndex.create("exact", { dim: 2, capacity: 2 });
    * await index.add(new Float32Array([1, 0, 0, 1]));
    * const { ids } = await index.search(new Float32Array([0.9, 0.1]), { topK: 1 }); // ids[0] is 0
    */
   static create(kind: VectorIndexKind, options: VectorIndexOptions): VectorIndex {
-    const { dim, capacity, metric = "cos", dtype = "bf16", rescore } = options;
+    const { dim, capacity, metric = "cos", dtype = "bf16", rescore, device = "cpu" } = options;
     const sizes = { dim, capacity, ...graphDefaults, ...options.graph };
     checkSizes(sizes);
-    return new VectorIndex(native().vectorIndexCreate({ kind, metric, dtype, ...sizes }), rescore);
+    return new VectorIndex(native().vectorIndexCreate({ kind, metric, dtype, ...sizes }), rescore, device);
   }
 
   /**
    * Maps a saved index, or reads it into memory so that vectors can be added.
    *
    * @param path what `save` or a {@link VectorRowsWriter} wrote
-   * @param options `kind` it must have; `verify`, `capacity`, `rescore`
+   * @param options `kind` it must have; `verify`, `capacity`, `rescore`, `device`
    * @returns the index, to be closed
    * @throws ERR_IO when the file cannot be read; ERR_FORMAT when it is damaged or of another kind; ERR_RANGE for a
-   * capacity below its size
+   * capacity below its size; ERR_ARGUMENT, ERR_DEVICE for a device that cannot search it; ERR_MEMORY
    */
   static async open(path: string, options: OpenVectorIndexOptions): Promise<VectorIndex> {
-    const { kind, verify = true, capacity, rescore } = options;
+    const { kind, verify = true, capacity, rescore, device = "cpu" } = options;
     if (capacity !== undefined) checkSizes({ capacity });
-    return new VectorIndex(await native().vectorIndexOpen(path, kind, verify, capacity), rescore);
+    const handle = await native().vectorIndexOpen(path, kind, verify, capacity);
+    try {
+      const index = new VectorIndex(handle, rescore, device);
+      if (index.#card !== undefined) await native().vectorCardUpload(index.#card, index.#numAdded);
+      return index;
+    } catch (error) {
+      native().vectorIndexClose(handle);
+      throw error;
+    }
   }
 
   /** How many vectors it holds, removed ones included. @throws ERR_STATE after close */
@@ -228,7 +248,8 @@ export class VectorIndex {
   }
 
   /**
-   * The nearest vectors of each query: queries, and rows where every one is compared, are spread over all cores.
+   * The nearest vectors of each query: queries, and rows where every one is compared, are spread over all cores; on a card
+   * up to 512 queries share a pass over all rows.
    *
    * @param queries f32 [Q, dim], row-major; copied before this returns
    * @param options `topK`, and how hard to look
@@ -239,6 +260,10 @@ export class VectorIndex {
     const rescore = this.rescore === undefined ? undefined : this.rescore.#handle;
     const { topK, expansion = 0, overFetch = rescore ? 4 : 1, exact = false, allowed } = options;
     checkSizes({ topK, expansion, overFetch });
+    if (this.#card !== undefined) {
+      const asked = { topK, overFetch, numRows: this.#numAdded };
+      return native().vectorCardSearch(this.#card, queries, asked, allowed, rescore);
+    }
     const asked = { topK, expansion, overFetch, exact };
     return native().vectorIndexSearch(this.#handle, queries, asked, allowed, rescore);
   }
@@ -252,5 +277,6 @@ export class VectorIndex {
   /** Frees the memory once running searches have ended; later calls reject with ERR_STATE. */
   close(): void {
     native().vectorIndexClose(this.#handle);
+    if (this.#card !== undefined) native().vectorCardClose(this.#card);
   }
 }

@@ -31,6 +31,11 @@ const index = z.strictObject({
     .optional()
     .describe("By words, by vectors, by both (both, if it has both)."),
   encoder: z.string().optional().describe("Folder of the index's encoder, if that was moved."),
+  device: z.string().optional().describe("What that encoder runs on (cpu): cpu, cuda or cuda:<index>."),
+  vectorsDevice: z
+    .string()
+    .optional()
+    .describe("Where exact vectors of bf16 or i8 are searched (cpu): cpu, cuda or cuda:<index>."),
 });
 
 const retriever = z.strictObject({
@@ -90,9 +95,9 @@ async function openFirst({ retries = patientRetries, ...choice }: SearchChoice):
   throw new UsageError(`expected one of ${names.map(flagName).join(", ")}, got ${got}`);
 }
 
-async function openFolder({ folder, mode, encoder }: z.output<typeof index>): Promise<OpenedSearch> {
+async function openFolder({ folder, ...options }: z.output<typeof index>): Promise<OpenedSearch> {
   const { openIndex } = await import("../../../lib/index-folder/open.ts");
-  const search = await openIndex(folder, { mode, encoder });
+  const search = await openIndex(folder, options);
   return { search, [Symbol.dispose]: () => search.close() };
 }
 

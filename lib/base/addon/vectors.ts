@@ -1,7 +1,7 @@
 /** Vectors: indexes of them, and files of rows. */
 import type { Handle, NativeHits } from "./handle.ts";
 
-/** Vectors, the exports of native/node/search/vector_api.cpp. */
+/** Vectors, the exports of native/node/search/vector_api.cpp and vector_card_api.cpp. */
 export interface NativeVectors {
   vectorIndexCreate(options: object): Handle<"vectorIndex">;
   /** `verify`: reads and checks every byte of the file, not its header alone. */
@@ -33,6 +33,21 @@ export interface NativeVectors {
   vectorIndexSave(index: Handle<"vectorIndex">, path: string): Promise<void>;
   vectorIndexInfo(index: Handle<"vectorIndex">): { count: number; dim: number; numRemoved: number };
   vectorIndexClose(index: Handle<"vectorIndex">): void;
+  /** An exact index on a card; its vectors go there when they are uploaded or searched. */
+  vectorCardCreate(
+    index: Handle<"vectorIndex">,
+    rescore: Handle<"vectorIndex"> | undefined,
+    device: string,
+  ): Handle<"vectorCard">;
+  vectorCardUpload(card: Handle<"vectorCard">, numRows: number): Promise<void>;
+  vectorCardSearch(
+    card: Handle<"vectorCard">,
+    queries: Float32Array,
+    options: { topK: number; overFetch: number; numRows: number },
+    allowed: Uint8Array | undefined,
+    rescore: Handle<"vectorIndex"> | undefined,
+  ): Promise<NativeHits>;
+  vectorCardClose(card: Handle<"vectorCard">): void;
   vectorRowsWriterOpen(path: string, format: object): Promise<Handle<"vectorRowsWriter">>;
   vectorRowsWriterAdd(writer: Handle<"vectorRowsWriter">, vectors: Float32Array): Promise<void>;
   vectorRowsWriterCount(writer: Handle<"vectorRowsWriter">): number;

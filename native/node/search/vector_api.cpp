@@ -1,11 +1,10 @@
 // Vector indexes for JavaScript: made, filled and searched on the search queue.
-#include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 
 #include "node/search/search_api.h"
 #include "node/search/search_work.h"
+#include "node/search/vector_values.h"
 #include "search/vectors/exact_index.h"
 #include "search/vectors/hnsw/hnsw_index.h"
 #include "search/vectors/vector_rows_writer.h"
@@ -21,17 +20,6 @@ using search::VectorSearch;
 
 // How many vectors a task inserts.
 constexpr int64_t kPerTask = 16;
-
-// Copies f32 [rows, dim] after looking at its shape and its values.
-std::vector<float> matrix(const Napi::Value& value, int64_t dim, const char* name) {
-  std::vector<float> values = to_floats(value, name);
-  require(static_cast<int64_t>(values.size()) % dim == 0, ErrorCode::kShape, name, ": expected f32 [N, ", dim,
-          "], got ", values.size(), " values");
-  bool is_finite = true;
-  for (const float each : values) is_finite &= std::fabs(each) <= std::numeric_limits<float>::max();
-  require(is_finite, ErrorCode::kRange, name, ": expected finite values");
-  return values;
-}
 
 search::Metric to_metric(const std::string& name) {
   if (name == "cos") return search::Metric::kCos;
@@ -164,25 +152,6 @@ Napi::Value vector_index_read(const Napi::CallbackInfo& info) {
   });
 }
 
-// Bits of the rows that may be found, the first row in the lowest bit of the first byte; as the set of the others.
-search::RowSet others_of(const Napi::Value& allowed, int64_t num_rows) {
-  const std::string bits = to_bytes(allowed, "allowed");
-  require(static_cast<int64_t>(bits.size()) == (num_rows + 7) / 8, ErrorCode::kShape, "allowed: expected ",
-          (num_rows + 7) / 8, " bytes, got ", bits.size());
-  search::RowSet others(num_rows);
-  others.assign(bits.data(), true);
-  return others;
-}
-
-std::shared_ptr<VectorIndex> finer_rows(const Napi::Value& handle, const VectorIndex& index) {
-  if (handle.IsUndefined()) return nullptr;
-  auto rescore = held<VectorIndex>(handle);
-  require(rescore->format().dim == index.format().dim && rescore->count() == index.count(), ErrorCode::kArgument,
-          "rescore: expected ", index.count(), " vectors of width ", index.format().dim, ", got ", rescore->count(),
-          " of width ", rescore->format().dim);
-  return rescore;
-}
-
 // (index, queries, {topK, expansion, overFetch, exact}, allowed or undefined, rescore or undefined)
 Napi::Value vector_index_search(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
@@ -192,8 +161,7 @@ Napi::Value vector_index_search(const Napi::CallbackInfo& info) {
     search::VectorRequest request = {integer_of(options, "topK"), integer_of(options, "expansion"),
                                      integer_of(options, "overFetch"), bool_of(options, "exact"), std::nullopt};
     check_top_k(request.top_k, index->count());
-    require(request.over_fetch >= 1 && request.over_fetch <= 1 << 16, ErrorCode::kRange,
-            "overFetch: expected 1 to 65536, got ", request.over_fetch);
+    check_over_fetch(request.over_fetch);
     require(request.expansion >= 0 && request.expansion <= 1 << 16, ErrorCode::kRange,
             "expansion: expected 0 to 65536, got ", request.expansion);
     if (!info[3].IsUndefined()) request.excluded = others_of(info[3], index->count());

@@ -1,0 +1,149 @@
+// Rows are contiguous on the card, so that one launch sees all of them.
+#include "ops/card/vectors.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "ops/card/card.h"
+
+namespace seekrl::ops {
+
+namespace {
+
+constexpr int64_t kWidthUnit = 16;
+// Of the card that the parts of a search are meant for; others give the same result.
+constexpr int64_t kProcessors = 132;
+
+at::Tensor host_view(const void* values, at::IntArrayRef sizes, at::ScalarType dtype) {
+  return at::from_blob(const_cast<void*>(values), sizes, dtype);
+}
+
+// While it lives, rows have a score that is none: NaN stands in their scale, or in their first number.
+class Hidden {
+ public:
+  Hidden(const at::Tensor& marks_N, const at::Tensor& hidden_N) : marks_N_(marks_N) {
+    if (!hidden_N.defined()) return;
+    kept_N_ = marks_N.clone();
+    marks_N_.masked_fill_(hidden_N, std::numeric_limits<float>::quiet_NaN());
+  }
+  ~Hidden() {
+    if (kept_N_.defined()) marks_N_.copy_(kept_N_);
+  }
+  Hidden(const Hidden&) = delete;
+  Hidden& operator=(const Hidden&) = delete;
+
+ private:
+  at::Tensor marks_N_, kept_N_;
+};
+
+}  // namespace
+
+CardVectors::CardVectors(int64_t dim, at::ScalarType dtype, int64_t capacity, at::Device device)
+    : dim_(dim), width_((dim + kWidthUnit - 1) / kWidthUnit * kWidthUnit), capacity_(capacity) {
+  const auto options = at::TensorOptions().device(device);
+  rows_NE_ = at::empty({0, width_}, options.dtype(dtype));
+  if (dtype == at::kChar) scale_N_ = at::empty({0}, options.dtype(at::kFloat));
+}
+
+// Twice as many as there were, so that rows that come one by one are not copied for each.
+void CardVectors::reserve(int64_t num_rows) {
+  if (num_rows <= rows_NE_.size(0)) return;
+  const int64_t size = std::min(capacity_, std::max(num_rows, 2 * rows_NE_.size(0)));
+  const auto grown = [&](const at::Tensor& values) {
+    std::vector<int64_t> sizes = values.sizes().vec();
+    sizes[0] = size;
+    at::Tensor more = at::empty(sizes, values.options());
+    if (count_ > 0) more.narrow(0, 0, count_).copy_(values.narrow(0, 0, count_));
+    return more;
+  };
+  rows_NE_ = grown(rows_NE_);
+  if (scale_N_.defined()) scale_N_ = grown(scale_N_);
+}
+
+void CardVectors::add(const void* rows_ND, const float* scale_N, int64_t num_rows) {
+  reserve(count_ + num_rows);
+  const at::ScalarType dtype = rows_NE_.scalar_type();
+  const int64_t row_bytes = dim_ * rows_NE_.element_size(), buffer_row_bytes = width_ * rows_NE_.element_size();
+  const int64_t buffer_rows = std::clamp<int64_t>(kBufferBytes / buffer_row_bytes, 1, std::max<int64_t>(1, num_rows));
+  const at::Tensor buffer = at::zeros({buffer_rows, width_}, dtype);
+  for (int64_t first = 0; first < num_rows; first += buffer_rows) {
+    const int64_t num = std::min(buffer_rows, num_rows - first);
+    const auto* const from = static_cast<const char*>(rows_ND) + first * row_bytes;
+    buffer.narrow(0, 0, num).narrow(1, 0, dim_).copy_(host_view(from, {num, dim_}, dtype));
+    rows_NE_.narrow(0, count_, num).copy_(buffer.narrow(0, 0, num));
+    if (scale_N != nullptr) scale_N_.narrow(0, count_, num).copy_(host_view(scale_N + first, {num}, at::kFloat));
+    count_ += num;
+  }
+}
+
+at::Tensor CardVectors::on_card(const at::Tensor& queries_QD) const {
+  const at::Tensor padded_QE = at::zeros({queries_QD.size(0), width_}, queries_QD.options());
+  padded_QE.narrow(1, 0, dim_).copy_(queries_QD);
+  return padded_QE.to(rows_NE_.device());
+}
+
+CardHits CardVectors::search(const at::Tensor& queries_QD, const at::Tensor& scale_Q, const at::Tensor& hidden_N,
+                             int64_t num_hits) {
+  const at::Tensor queries_QE = on_card(queries_QD);
+  const at::Tensor query_scale_Q = scale_Q.defined() ? scale_Q.to(rows_NE_.device()) : scale_Q;
+  const at::Tensor marks_N =
+      scale_N_.defined() ? scale_N_.narrow(0, 0, count_) : rows_NE_.select(1, 0).narrow(0, 0, count_);
+  const Hidden hidden(marks_N, hidden_N);
+  return found(queries_QE, query_scale_Q, num_hits);
+}
+
+CardHits CardVectors::found(const at::Tensor& queries_QE, const at::Tensor& scale_Q, int64_t num_hits) const {
+  const int64_t num_queries = queries_QE.size(0);
+  const auto options = rows_NE_.options();
+  const CardHits hits = {at::empty({num_queries, num_hits}, options.dtype(at::kInt)),
+                         at::empty({num_queries, num_hits}, options.dtype(at::kFloat))};
+  const int64_t num_parts = card().vector_search_parts(count_, num_queries, kProcessors);
+  at::Tensor scratch =
+      at::empty({card().vector_search_scratch_bytes(num_queries, num_hits, num_parts)}, options.dtype(at::kByte));
+  const bool has_scales = scale_N_.defined();
+  const cuda::VectorSearch call = {.ids_QM = hits.ids_QM.mutable_data_ptr<int32_t>(),
+                                   .scores_QM = hits.scores_QM.mutable_data_ptr<float>(),
+                                   .scratch = scratch.mutable_data_ptr(),
+                                   .rows_NE = rows_NE_.const_data_ptr(),
+                                   .queries_QE = queries_QE.const_data_ptr(),
+                                   .row_scale_N = has_scales ? scale_N_.const_data_ptr<float>() : nullptr,
+                                   .query_scale_Q = has_scales ? scale_Q.const_data_ptr<float>() : nullptr,
+                                   .num_rows = count_,
+                                   .num_queries = num_queries,
+                                   .width = width_,
+                                   .num_hits = num_hits,
+                                   .num_parts = num_parts,
+                                   .kind = has_scales ? cuda::VectorKind::kInt8 : cuda::VectorKind::kBf16};
+  check(card().search_vectors(call, stream_of(rows_NE_)));
+  return hits;
+}
+
+CardHits CardVectors::rescore(const CardHits& candidates, const at::Tensor& queries_QD, int64_t num_hits) const {
+  const at::Tensor queries_QE = on_card(queries_QD);
+  const int64_t num_queries = queries_QE.size(0), num_candidates = candidates.ids_QM.size(1);
+  const CardHits hits = {at::empty({num_queries, num_hits}, candidates.ids_QM.options()),
+                         at::empty({num_queries, num_hits}, candidates.scores_QM.options())};
+  at::Tensor scratch = at::empty({card().vector_rescore_scratch_bytes(num_queries, num_candidates)},
+                                 rows_NE_.options().dtype(at::kByte));
+  const cuda::VectorRescore call = {.ids_QM = hits.ids_QM.mutable_data_ptr<int32_t>(),
+                                    .scores_QM = hits.scores_QM.mutable_data_ptr<float>(),
+                                    .scratch = scratch.mutable_data_ptr(),
+                                    .candidates_QL = candidates.ids_QM.const_data_ptr<int32_t>(),
+                                    .rows_NE = rows_NE_.const_data_ptr(),
+                                    .queries_QE = queries_QE.const_data_ptr<float>(),
+                                    .num_candidates = num_candidates,
+                                    .num_queries = num_queries,
+                                    .width = width_,
+                                    .num_hits = num_hits,
+                                    .dtype = card_dtype(rows_NE_)};
+  check(card().rescore_vectors(call, stream_of(rows_NE_)));
+  return hits;
+}
+
+}  // namespace seekrl::ops
