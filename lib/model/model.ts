@@ -16,7 +16,7 @@ import { chosenForm, type QuantisedWeights, splitConfig, weightsForms } from "./
 
 /** Where weights live and in which form. */
 export interface ModelOptions {
-  /** @default "float32" */
+  /** On a card `bfloat16` alone. @default "float32" on the CPU, "bfloat16" on a card */
   readonly dtype?: "float32" | "bfloat16";
   /**
    * Quantises the projections, which are frozen then, and the output head to int8; embeddings, norms and biases stay in `dtype`.
@@ -53,6 +53,8 @@ export interface SaveOptions {
   /** Most bytes of one weights file. @default 5e9 */
   readonly maxShardBytes?: number;
 }
+
+const usualDtype = (device: string) => (device === "cpu" ? "float32" : "bfloat16");
 
 const modelKinds = { dtype: ["float32", "bfloat16"], weights: weightsForms, device: "string" } as const;
 const loadKinds = { ...modelKinds, contextTokens: countKind } as const;
@@ -121,7 +123,7 @@ export class Model {
   static async load(folder: string, options: LoadOptions = {}): Promise<Model> {
     checkArgument("Model.load: folder", folder, "string");
     checkOptions("Model.load", options, loadKinds);
-    const { dtype = "float32", device = "cpu" } = options;
+    const { device = "cpu", dtype = usualDtype(device) } = options;
     const { path, json: file, stored } = await readModel(folder);
     const { json, weights: own } = splitConfig(file, path);
     const weights = chosenForm(own, options.weights, folder);
@@ -145,7 +147,7 @@ export class Model {
    */
   static async create(shape: DecoderShape, options: CreateOptions = {}): Promise<Model> {
     checkOptions("Model.create", options, createKinds);
-    const { dtype = "float32", device = "cpu", seed = 0, std = 0.02 } = options;
+    const { device = "cpu", dtype = usualDtype(device), seed = 0, std = 0.02 } = options;
     const weights = options.weights === "plain" ? undefined : options.weights;
     if (!Number.isSafeInteger(seed) || seed < 0) {
       throw new SeekError("ERR_RANGE", `seed: expected a whole number, got ${seed}`);

@@ -15,7 +15,7 @@ namespace seekrl::engine {
 namespace {
 
 BlockLayout layout_of(at::ScalarType dtype, at::Device device) {
-  if (!device.is_cpu()) return c10::isReducedFloatingType(dtype) ? BlockLayout::kOnCard : BlockLayout::kByToken;
+  if (!device.is_cpu()) return BlockLayout::kOnCard;
   return dtype == at::kBFloat16 ? BlockLayout::kPaired : BlockLayout::kByHead;
 }
 
@@ -29,8 +29,7 @@ BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int
       idle_places_(num_blocks),
       prefixes_(num_blocks, block_tokens),
       idle_memory_(Work::kGenerate, [this] { release_free(); }) {
-  const bool is_free = layout_ == BlockLayout::kByToken || layout_ == BlockLayout::kByHead;
-  require(is_free || block_tokens % kernels::kPairedTokens == 0, ErrorCode::kArgument,
+  require(layout_ == BlockLayout::kByHead || block_tokens % kernels::kPairedTokens == 0, ErrorCode::kArgument,
           "blockTokens: expected a multiple of ", kernels::kPairedTokens, " for a bfloat16 model, got ", block_tokens);
   const int64_t row = config.num_kv_heads * config.head_dim;
   storage_ = at::empty({config.num_layers * 2, num_blocks, block_tokens * row}, at::device(device).dtype(dtype));

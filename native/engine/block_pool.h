@@ -13,11 +13,11 @@
 
 namespace seekrl::engine {
 
-// How a block's keys and values lie. By token: both [block_tokens, K, C], as ATen likes them. By head, for the CPU's
-// kernel in f32: keys [K, C, block_tokens], values [K, block_tokens, C], so that decoding reads both front to back.
-// Paired, for its kernel in bf16: see kernels::PairedKeyValues, keys [K, C / 2, block_tokens, 2], values
-// [K, block_tokens / 2, C, 2]. For a card's kernels: both [K, block_tokens, C].
-enum class BlockLayout { kByToken, kByHead, kPaired, kOnCard };
+// How a block's keys and values lie. By head, for the CPU's kernel in f32: keys [K, C, block_tokens], values
+// [K, block_tokens, C], so that decoding reads both front to back. Paired, for its kernel in bf16: see
+// kernels::PairedKeyValues, keys [K, C / 2, block_tokens, 2], values [K, block_tokens / 2, C, 2]. For a card's kernels:
+// both [K, block_tokens, C].
+enum class BlockLayout { kByHead, kPaired, kOnCard };
 
 class BlockPool {
  public:

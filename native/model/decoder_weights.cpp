@@ -69,6 +69,8 @@ at::Tensor normals(at::IntArrayRef shape, uint64_t seed, uint64_t stream) {
 Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, QuantOf quant_of, const Expect& expect)
     : config_(std::move(config)), dtype_(dtype), device_(device), quant_of_(std::move(quant_of)) {
   check(config_);
+  require(device.is_cpu() || c10::isReducedFloatingType(dtype), ErrorCode::kDtype,
+          "dtype: expected bfloat16, of which a card's kernels are, got float32");
   embedding_VD_ = add("model.embed_tokens.weight", {config_.vocab_size, config_.hidden_size}, expect);
   for (int64_t index = 0; index < config_.num_layers; ++index) layers_.push_back(add_layer(index, expect));
   norm_D_ = add("model.norm.weight", {config_.hidden_size}, expect);

@@ -1,4 +1,4 @@
-// Losses as a few operations over the rows of a micro-batch; autograd gives their gradients.
+// Losses on the CPU as a few operations over the rows of a micro-batch; autograd gives their gradients.
 #include "train/loss.h"
 
 #include <ATen/TensorOperators.h>
@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "base/error.h"
+#include "train/card_loss.h"
 
 namespace seekrl::train {
 
@@ -22,6 +23,12 @@ constexpr double kMaxKl = 10.0;
 const at::Tensor& need(const at::Tensor& tensor_R, const char* name) {
   require(tensor_R.defined(), ErrorCode::kArgument, name, ": this loss needs it, the batch has none");
   return tensor_R;
+}
+
+void check_needs(const Batch& batch, const LossOptions& options) {
+  if (options.objective != Objective::kLikelihood) need(batch.advantages_R, "advantages");
+  if (options.objective == Objective::kClippedSequence) need(batch.sequences_R, "sequences");
+  if (options.kl != KlEstimator::kNone) need(batch.reference_logprob_R, "referenceLogprobs");
 }
 
 double total(const at::Tensor& tensor_R) { return tensor_R.sum(at::kDouble).item<double>(); }
@@ -39,12 +46,12 @@ at::Tensor log_ratio(const at::Tensor& logprob_R, const Batch& batch, Objective 
   const at::Tensor old_R = batch.old_logprob_R.defined() ? batch.old_logprob_R : logprob_R.detach();
   const at::Tensor difference_R = logprob_R - old_R;
   if (objective == Objective::kClipped) return difference_R;
-  return sequence_mean(difference_R, need(batch.sequences_R, "sequences"));
+  return sequence_mean(difference_R, batch.sequences_R);
 }
 
 at::Tensor clipped_objective(const at::Tensor& logprob_R, const Batch& batch, const LossOptions& options,
                              LossStats& stats) {
-  const at::Tensor& advantages_R = need(batch.advantages_R, "advantages");
+  const at::Tensor& advantages_R = batch.advantages_R;
   const at::Tensor log_ratio_R = log_ratio(logprob_R, batch, options.objective);
   const at::Tensor ratio_R = log_ratio_R.clamp(-kMaxLogRatio, kMaxLogRatio).exp();
   const at::Tensor free_R = -advantages_R * ratio_R;
@@ -57,7 +64,7 @@ at::Tensor clipped_objective(const at::Tensor& logprob_R, const Batch& batch, co
 }
 
 at::Tensor kl_to_reference(const at::Tensor& logprob_R, const Batch& batch, KlEstimator estimator) {
-  const at::Tensor distance_R = need(batch.reference_logprob_R, "referenceLogprobs") - logprob_R;
+  const at::Tensor distance_R = batch.reference_logprob_R - logprob_R;
   if (estimator == KlEstimator::kK1) return -distance_R;
   if (estimator == KlEstimator::kK2) return 0.5 * distance_R.square();
   if (estimator == KlEstimator::kAbs) return distance_R.abs();
@@ -77,6 +84,8 @@ void measure_gap(const at::Tensor& logprob_R, const Batch& batch, LossStats& sta
 Loss policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
                  const LossOptions& options) {
   const at::Tensor& weights_R = need(batch.weights_R, "weights");
+  check_needs(batch, options);
+  if (!logprob_R.device().is_cpu()) return card_policy_loss(logprob_R, entropy_R, batch, options);
   LossStats stats;
   stats.num_rows = static_cast<double>(logprob_R.size(0));
   const bool is_likelihood = options.objective == Objective::kLikelihood;
@@ -98,12 +107,14 @@ Loss policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const
 ValueLoss value_loss(const at::Tensor& values_R, const Batch& batch, double clip) {
   const at::Tensor& weights_R = need(batch.weights_R, "weights");
   const at::Tensor& returns_R = need(batch.returns_R, "returns");
+  if (clip > 0.0) need(batch.old_values_R, "oldValues");
+  if (!values_R.device().is_cpu()) return card_value_loss(values_R, batch, clip);
   ValueStats stats;
   stats.num_rows = static_cast<double>(values_R.size(0));
   stats.values = total(values_R.detach());
   at::Tensor error_R = (values_R - returns_R).square();
   if (clip > 0.0) {
-    const at::Tensor& old_R = need(batch.old_values_R, "oldValues");
+    const at::Tensor& old_R = batch.old_values_R;
     const at::Tensor clipped_R = (old_R + (values_R - old_R).clamp(-clip, clip) - returns_R).square();
     stats.num_clipped = total(clipped_R.detach().gt(error_R.detach()));
     error_R = at::max(error_R, clipped_R);

@@ -3,18 +3,15 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "kernels/policy_rows.h"
 #include "train/batch.h"
 
 namespace seekrl::train {
 
-// kLikelihood: -logp. kClipped: the clipped ratio of PPO; at the token, or (kClippedSequence, GSPO) with one ratio
-// per sequence, the geometric mean of its tokens' ratios.
-enum class Objective { kLikelihood, kClipped, kClippedSequence };
-
-// Estimators of KL(policy || reference) from one sample, d = ref - logp (Schulman, "Approximating KL divergence"):
-// k1 = -d, k2 = d^2 / 2, k3 = e^d - d - 1, at most 10 and without a gradient there (verl's low_var_kl); verl also has
-// abs = |d|.
-enum class KlEstimator { kNone, kK1, kK2, kK3, kAbs };
+using kernels::KlEstimator;
+using kernels::LossStats;
+using kernels::Objective;
+using kernels::ValueStats;
 
 struct LossOptions {
   Objective objective = Objective::kLikelihood;
@@ -29,19 +26,6 @@ struct LossOptions {
   double temperature = 1.0;  // of the rollout: logits are divided by it
 };
 
-// Sums over rows, so that micro-batches add up; unweighted except where said.
-struct LossStats {
-  double loss = 0;    // weighted: what was differentiated
-  double policy = 0;  // weighted: its objective alone
-  double num_rows = 0;
-  double entropy = 0;
-  double kl = 0;         // to the reference, by the chosen estimator
-  double approx_kl = 0;  // old - new
-  double num_clipped = 0;
-  double gap = 0;  // |engine's log-prob - ours|
-  double gap_max = 0;
-};
-
 struct Loss {
   at::Tensor value;  // scalar, differentiable
   LossStats stats;
@@ -51,13 +35,6 @@ struct Loss {
 // normaliser of the whole step, so the sum over micro-batches does not depend on how they were cut (law 3).
 Loss policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
                  const LossOptions& options);
-
-struct ValueStats {
-  double loss = 0;  // weighted
-  double num_rows = 0;
-  double num_clipped = 0;
-  double values = 0;
-};
 
 struct ValueLoss {
   at::Tensor value;

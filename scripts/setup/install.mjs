@@ -2,7 +2,8 @@
  * What `npm install` runs in a checkout: finds libtorch and builds the addons with cmake-js.
  *
  * SEEKRL_LIBTORCH names a libtorch folder to build against; SEEKRL_BUILD_JOBS bounds the compilers at work at once;
- * SEEKRL_WERROR=ON makes warnings errors, as in the checks of every change.
+ * SEEKRL_WERROR=ON makes warnings errors, as in the checks of every change; SEEKRL_CUDA_ARCHITECTURES ("80;90") names the
+ * compute capabilities that kernels for CUDA are compiled for, where nvcc is found.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -87,6 +88,7 @@ async function main() {
     SEEKRL_USEARCH: packageFolder("usearch"),
     SEEKRL_NODE_ADDON_API: packageFolder("node-addon-api"),
     SEEKRL_WERROR: process.env.SEEKRL_WERROR ?? "OFF",
+    SEEKRL_CUDA_ARCHITECTURES: process.env.SEEKRL_CUDA_ARCHITECTURES ?? "80",
   };
   const options = ["--out", "build/cmake", "--parallel", parallel];
   for (const [name, value] of Object.entries(definitions)) options.push(`--CD${name}=${value}`);

@@ -6,7 +6,7 @@ import { scoreSequences } from "../../lib/train/learner/trainer.ts";
 import { modelOn, shapes } from "./models.ts";
 
 const ids = (length: number, salt: number): Int32Array =>
-  Int32Array.from({ length }, (_, i) => (i * 37 + salt * 11 + 5) % 96);
+  Int32Array.from({ length }, (_, i) => (i * 37 + salt * 11 + 5) % 91);
 
 // Factors of products have 8 bits: on the CPU sums stay in f32, on a card what leaves a product is rounded again.
 const tolerance = 0.06;

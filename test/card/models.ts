@@ -19,6 +19,7 @@ export const shapes: Readonly<Record<string, DecoderShape>> = {
   "biases and a tied head": { ...base, qkvBias: true, tieEmbeddings: true },
   "norms of heads, part of each turned": {
     ...base,
+    vocabSize: 91,
     architecture: "Qwen3ForCausalLM",
     qkNorm: true,
     rotaryDim: 32,

@@ -2,13 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DecoderShape } from "../../lib/model/config/config.ts";
+import { Adapter } from "../../lib/model/adapter.ts";
+import { Model } from "../../lib/model/model.ts";
 import type { TrainSequence } from "../../lib/train/batch/packing.ts";
+import { Critic } from "../../lib/train/learner/critic.ts";
 import { type LossOptions, Trainer } from "../../lib/train/learner/trainer.ts";
 import { filled, noise } from "../train/tiny.ts";
 import { modelOn, relativeDifference, shapes } from "./models.ts";
 
 function sequence(seed: number, length: number): TrainSequence {
-  const tokens = Int32Array.from({ length }, (_, t) => Math.floor(noise(seed, t) * 96));
+  const tokens = Int32Array.from({ length }, (_, t) => Math.floor(noise(seed, t) * 91));
   const rows = Int32Array.from({ length: length - 6 }, (_, i) => 5 + i);
   return {
     tokens,
@@ -46,6 +49,66 @@ for (const [name, shape] of Object.entries(shapes)) {
     assert.ok(card.next < card.loss && Math.abs(card.next / cpu.next - 1) < 0.01);
   });
 }
+
+const losses: Readonly<Record<string, LossOptions>> = {
+  clipped: { objective: "clipped", entropyCoef: 0.01, kl: { estimator: "k3", coef: 0.05 } },
+  "one ratio a sequence": { objective: "clipped-sequence", clipLow: 0.01, clipHigh: 0.02 },
+};
+
+test("what is told of PPO's and GSPO's losses on a card is what the CPU tells", async () => {
+  const rows = sequences.map((each, i) => ({
+    ...each,
+    referenceLogprobs: filled(each.rows.length, (r) => -4.5 + noise(i + 70, r) * 0.6),
+  }));
+  const told = async (device: "cpu" | "emulated", options: LossOptions) => {
+    await using model = await modelOn(device, shapes["biases and a tied head"]!);
+    await using trainer = await Trainer.open(model);
+    return trainer.accumulate(rows, options);
+  };
+  for (const options of Object.values(losses)) {
+    const [card, cpu] = [await told("emulated", options), await told("cpu", options)];
+    for (const key of ["loss", "policy", "numRows", "entropy", "kl", "approxKl"] as const)
+      assert.ok(
+        Math.abs(card[key] - cpu[key]) <= 0.01 * Math.abs(cpu[key]) + 1e-4,
+        `${key}: ${card[key]}, ${cpu[key]}`,
+      );
+  }
+});
+
+test("a critic and an adapter train on a card as on the CPU", async () => {
+  const run = async (device: "cpu" | "emulated") => {
+    await using model = await modelOn(device, shapes["biases and a tied head"]!);
+    await using adapter = await Adapter.create(model, { rank: 4, alpha: 8, seed: 1 });
+    await using trainer = await Trainer.open(adapter);
+    const numbers: number[] = [];
+    for (let step = 0; step < 3; step += 1) {
+      numbers.push((await trainer.accumulate(sequences, {})).loss);
+      numbers.push((await trainer.step({ learningRate: 1e-2 })).gradNorm);
+    }
+    await using trunk = await modelOn(device, shapes["norms of heads, part of each turned"]!);
+    await using critic = await Critic.open(trunk);
+    const values = sequences.map((each) => ({
+      ...each,
+      returns: filled(each.rows.length, () => 0.7),
+      oldValues: filled(each.rows.length, () => 0),
+    }));
+    for (let step = 0; step < 3; step += 1) {
+      numbers.push((await critic.accumulate(values, { clip: 0.2 })).loss);
+      await critic.step({ learningRate: 1e-3 });
+    }
+    return numbers;
+  };
+  const [card, cpu] = [await run("emulated"), await run("cpu")];
+  for (const [i, expected] of cpu.entries())
+    assert.ok(Math.abs(card[i]! / expected - 1) < 0.05, `${i}: ${card[i]}, ${expected}`);
+});
+
+test("float32 on a card is refused by name", async () => {
+  await assert.rejects(
+    Model.create(shapes["biases and a tied head"]!, { device: "emulated", dtype: "float32" }),
+    { code: "ERR_DTYPE", message: /expected bfloat16/ },
+  );
+});
 
 test("samples that share their prompt have the gradients of each alone on a card (law 3)", async () => {
   await using model = await modelOn("emulated", shapes["biases and a tied head"]!);

@@ -14,7 +14,9 @@ export const modelOptions = inGroup("Model", {
   dtype: z
     .enum(["float32", "bfloat16"])
     .optional()
-    .describe("Form of the weights in memory (float32; under an adapter as it was trained)."),
+    .describe(
+      "Form of the weights in memory (float32, on a card bfloat16; under an adapter as it was trained).",
+    ),
   weights: z
     .enum(weightsForms)
     .optional()

@@ -1,14 +1,11 @@
-// The paged kernel on the CPU; elsewhere ATen attends over gathered keys and values.
+// Pieces of sequences under one key head, claimed by threads.
 #include "engine/attention/paged_attention.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 
-#include "ops/attention/span_attention.h"
 #include "ops/parallel.h"
 #include "ops/scratch.h"
 
@@ -17,13 +14,6 @@ namespace seekrl::engine {
 namespace {
 
 constexpr int64_t kPiecePositions = 16;
-
-at::Tensor slots_of(const Sequence& sequence, int64_t num_tokens, const BlockPool& pool) {
-  at::Tensor slots_N = at::empty({num_tokens}, at::kLong);
-  int64_t* slots = slots_N.mutable_data_ptr<int64_t>();
-  for (int64_t i = 0; i < num_tokens; ++i) slots[i] = pool.slot(sequence.blocks, i);
-  return slots_N;
-}
 
 // A token's key and value of C floats, to their place in the block's part of one key head: keys [C, block_tokens],
 // values [block_tokens, C].
@@ -45,13 +35,11 @@ PagedAttention::PagedAttention(const model::DecoderConfig& config, const BlockPo
       num_heads_(config.num_heads),
       num_kv_heads_(config.num_kv_heads),
       head_dim_(config.head_dim),
-      runs_kernel_(pool.layout() == BlockLayout::kByHead || pool.layout() == BlockLayout::kPaired),
       is_paired_(pool.layout() == BlockLayout::kPaired) {}
 
 void PagedAttention::prepare(const std::vector<Row>& rows) {
   slots_T_.clear();
   pieces_.clear();
-  contexts_.clear();
   work_ = max_keys_ = 0;
   for (const Row& row : rows) {
     const Sequence& sequence = *row.sequence;
@@ -63,25 +51,13 @@ void PagedAttention::prepare(const std::vector<Row>& rows) {
     }
     work_ += row.num_tokens * end;
     max_keys_ = std::max(max_keys_, end);
-    if (!runs_kernel_) contexts_.push_back({row.num_tokens, slots_of(sequence, end, pool_).to(pool_.keys(0).device())});
   }
-  if (!runs_kernel_) device_slots_T_ = at::tensor(slots_T_, at::kLong).to(pool_.keys(0).device());
 }
 
 at::Tensor PagedAttention::attend(int64_t layer, model::Heads& heads, const kernels::ScoreRule& rule) {
   heads.turn();
-  if (!runs_kernel_) {
-    pool_rows(pool_.keys(layer)).index_copy_(0, device_slots_T_, heads.key_TKC);
-    pool_rows(pool_.values(layer)).index_copy_(0, device_slots_T_, heads.value_TKC);
-    return attend_gathered(layer, heads.query_THC, rule);
-  }
   write(layer, heads.key_TKC.contiguous(), heads.value_TKC.contiguous());
   return attend_blocks(layer, heads.query_THC.contiguous(), rule);
-}
-
-// Keys or values that lie by token as [num_blocks * block_tokens, K, C].
-at::Tensor PagedAttention::pool_rows(const at::Tensor& blocks) const {
-  return blocks.view({-1, num_kv_heads_, head_dim_});
 }
 
 void PagedAttention::write(int64_t layer, const at::Tensor& key_TKC, const at::Tensor& value_TKC) const {
@@ -149,21 +125,6 @@ at::Tensor PagedAttention::attend_blocks(int64_t layer, const at::Tensor& query_
   };
   const auto num_items = static_cast<int64_t>(pieces_.size()) * num_kv_heads_;
   ops::claim_items(num_items, 2 * work_ * num_heads_ * head_dim_, attend_item);
-  return out_THC;
-}
-
-at::Tensor PagedAttention::attend_gathered(int64_t layer, const at::Tensor& query_THC,
-                                           const kernels::ScoreRule& rule) const {
-  at::Tensor out_THC = at::empty_like(query_THC);
-  int64_t start = 0;
-  for (const Context& context : contexts_) {
-    const int64_t num_queries = context.num_queries;
-    const at::Tensor keys = pool_rows(pool_.keys(layer)).index_select(0, context.slots_N);
-    const at::Tensor values = pool_rows(pool_.values(layer)).index_select(0, context.slots_N);
-    const at::Tensor query_QHC = query_THC.narrow(0, start, num_queries);
-    out_THC.narrow(0, start, num_queries).copy_(ops::composed_attention(query_QHC, keys, values, rule));
-    start += num_queries;
-  }
   return out_THC;
 }
 

@@ -13,8 +13,8 @@
 
 namespace seekrl::engine {
 
-// On the CPU it runs the kernel that training runs, over keys and values in the model's dtype, so that both give the
-// same bits.
+// On the CPU: the kernel that training runs, over keys and values in the model's dtype, so that both give the same
+// bits.
 class PagedAttention : public StepAttention {
  public:
   PagedAttention(const model::DecoderConfig& config, const BlockPool& pool);
@@ -31,29 +31,19 @@ class PagedAttention : public StepAttention {
     int64_t num_positions;
     int64_t num_keys;  // of the first position
   };
-  // All of one sequence's tokens in the step.
-  struct Context {
-    int64_t num_queries;
-    at::Tensor slots_N;  // where the sequence's tokens live, up to and with the row's last
-  };
 
-  at::Tensor pool_rows(const at::Tensor& blocks) const;
   void write(int64_t layer, const at::Tensor& key_TKC, const at::Tensor& value_TKC) const;
   kernels::KeyValues source(int64_t layer, int64_t head, const int32_t* block_table) const;
   kernels::PairedKeyValues paired_source(int64_t layer, int64_t head, const int32_t* block_table) const;
   at::Tensor attend_blocks(int64_t layer, const at::Tensor& query_THC, const kernels::ScoreRule& rule) const;
-  at::Tensor attend_gathered(int64_t layer, const at::Tensor& query_THC, const kernels::ScoreRule& rule) const;
 
   const BlockPool& pool_;
   const int64_t num_heads_, num_kv_heads_, head_dim_;
-  const bool runs_kernel_;        // else ATen attends over gathered keys and values
   const bool is_paired_;          // the pool holds bf16 as attend_bf16 takes it
   std::vector<int64_t> slots_T_;  // row of the pool each token is written to
   std::vector<Piece> pieces_;
   int64_t work_ = 0;      // query-key pairs
   int64_t max_keys_ = 0;  // of any position
-  at::Tensor device_slots_T_;
-  std::vector<Context> contexts_;
 };
 
 }  // namespace seekrl::engine

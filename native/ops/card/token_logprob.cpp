@@ -2,14 +2,16 @@
 #include "ops/card/token_logprob.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <optional>
 
-#include "base/error.h"
 #include "ops/card/card.h"
 #include "ops/card/product.h"
 #include "ops/gradient.h"
@@ -33,27 +35,30 @@ struct Head {
 
   int64_t num_rows() const { return hidden_RD.size(0); }
   int64_t vocab_size() const { return weight_VD.size(0); }
+  // Of rows of logits: as products read them along.
+  int64_t stride() const { return (vocab_size() + 7) / 8 * 8; }
   at::Tensor make_chunk() const {
     const int64_t rows = std::min(num_rows(), std::max<int64_t>(64, kChunkLogits / vocab_size()));
-    return at::empty({rows, vocab_size()}, hidden_RD.options().dtype(at::kFloat));
+    return at::empty({rows, stride()}, hidden_RD.options().dtype(at::kFloat));
   }
   cuda::LogitRows rows(const at::Tensor& logits, int64_t first) const {
     return {.logits_RV = logits.mutable_data_ptr<float>(),
             .ids_R = ids_R.const_data_ptr<int64_t>() + first,
             .num_rows = logits.size(0),
             .vocab_size = vocab_size(),
-            .stride = vocab_size(),
+            .stride = stride(),
             .inverse_temperature = static_cast<float>(1.0 / temperature),
             .softcap = static_cast<float>(softcap)};
   }
-  // Calls body(first row, logits of the chunk [rows, V]).
+  // Calls body(first row, logits of the chunk [rows, stride], of which the first V are set).
   template <class Body>
   void each_chunk(const Body& body) const {
     const at::Tensor chunk = make_chunk();
     for (int64_t first = 0; first < num_rows(); first += chunk.size(0)) {
       const int64_t count = std::min(chunk.size(0), num_rows() - first);
       const at::Tensor logits = chunk.narrow(0, 0, count);
-      card_product(logits, hidden_RD.narrow(0, first, count), weight_VD, ProductForm::kForward);
+      card_product(logits.narrow(1, 0, vocab_size()), hidden_RD.narrow(0, first, count), weight_VD,
+                   ProductForm::kForward);
       body(first, logits);
     }
   }
@@ -78,6 +83,29 @@ at::Tensor narrow_rows(const at::Tensor& logits, at::ScalarType dtype) {
   return logits.view(dtype).narrow(1, 0, logits.size(1));
 }
 
+// The weight's gradient, or a sum in its place with as many rows as products need.
+class WeightGradient {
+ public:
+  WeightGradient(const at::Tensor& weight_VD, int64_t num_rows)
+      : weight_VD_(weight_VD), target_(gradient_target(weight_VD)), sum_(target_) {
+    if (num_rows > weight_VD.size(0)) sum_ = at::zeros({num_rows, weight_VD.size(1)}, target_.options());
+  }
+  const at::Tensor& sum() const { return sum_; }
+  at::Tensor result() const {
+    if (sum_.size(0) > target_.size(0)) target_.add_(sum_.narrow(0, 0, target_.size(0)));
+    return gradient_result(weight_VD_, target_);
+  }
+
+ private:
+  at::Tensor weight_VD_, target_, sum_;
+};
+
+// With rows of zeros behind its own.
+at::Tensor with_rows(const at::Tensor& weight_VD, int64_t num_rows) {
+  const int64_t missing = num_rows - weight_VD.size(0);
+  return missing == 0 ? weight_VD : at::cat({weight_VD, at::zeros({missing, weight_VD.size(1)}, weight_VD.options())});
+}
+
 class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction> {
  public:
   static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD, const at::Tensor& weight_VD,
@@ -96,9 +124,11 @@ class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction
     const at::Tensor &stats_4R = saved[3], none_R = at::zeros_like(stats_4R.select(0, 0));
     const at::Tensor logprob_grad = grads[0].defined() ? grads[0].contiguous() : none_R,
                      entropy_grad = grads[1].defined() ? grads[1].contiguous() : none_R;
-    at::Tensor hidden_grad, target;
+    at::Tensor hidden_grad;
     if (context->needs_input_grad(0)) hidden_grad = at::empty_like(head.hidden_RD);
-    if (context->needs_input_grad(1)) target = gradient_target(head.weight_VD);
+    std::optional<WeightGradient> weight_grad;
+    if (context->needs_input_grad(1)) weight_grad.emplace(head.weight_VD, head.stride());
+    const at::Tensor weight = with_rows(head.weight_VD.detach(), head.stride());
     head.each_chunk([&](int64_t first, const at::Tensor& logits) {
       const cuda::ScoreGradients of = {logprob_grad.const_data_ptr<float>() + first,
                                        entropy_grad.const_data_ptr<float>() + first};
@@ -107,14 +137,15 @@ class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction
       const at::Tensor logits_grad = narrow_rows(logits, head.hidden_RD.scalar_type());
       const int64_t count = logits.size(0);
       if (hidden_grad.defined()) {
-        card_product(hidden_grad.narrow(0, first, count), logits_grad, head.weight_VD, ProductForm::kInputGradient);
+        card_product(hidden_grad.narrow(0, first, count), logits_grad, weight, ProductForm::kInputGradient);
       }
-      if (target.defined()) {
-        card_product(target, logits_grad, head.hidden_RD.narrow(0, first, count), ProductForm::kWeightGradient, true);
+      if (weight_grad.has_value()) {
+        card_product(weight_grad->sum(), logits_grad, head.hidden_RD.narrow(0, first, count),
+                     ProductForm::kWeightGradient, true);
       }
     });
-    const at::Tensor weight_grad = target.defined() ? gradient_result(head.weight_VD, target) : at::Tensor();
-    return {hidden_grad, weight_grad, at::Tensor(), at::Tensor(), at::Tensor()};
+    return {hidden_grad, weight_grad.has_value() ? weight_grad->result() : at::Tensor(), at::Tensor(), at::Tensor(),
+            at::Tensor()};
   }
 };
 
@@ -122,8 +153,6 @@ class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction
 
 CardScores card_token_logprob(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
                               double temperature, double softcap) {
-  require(weight_VD.size(0) % 8 == 0, ErrorCode::kShape,
-          "token_logprob: on a card: expected a vocabulary that is a multiple of 8, got ", weight_VD.size(0));
   const at::Tensor hidden = hidden_RD.contiguous(), weight = weight_VD.contiguous(), ids = ids_R.contiguous();
   if (!needs_grad(hidden, weight)) {
     const at::Tensor stats_4R = score({hidden, weight, ids, temperature, softcap});

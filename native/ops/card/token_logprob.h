@@ -10,7 +10,7 @@ struct CardScores {
   at::Tensor logprob_R, entropy_R;
 };
 
-// hidden [R, D] and weight [V, D] of 16 bits, ids i64 [R], V a multiple of 8; as ops::token_logprob, with gradients.
+// hidden [R, D] and weight [V, D] of 16 bits, ids i64 [R]; as ops::token_logprob, with gradients.
 CardScores card_token_logprob(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
                               double temperature, double softcap);
 

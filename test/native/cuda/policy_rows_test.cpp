@@ -70,8 +70,8 @@ double kl_of(KlEstimator estimator, double d) {
   return NAN;
 }
 
-PolicyStats policy(const Inputs& in, const Doubles& logprob, const Doubles& entropy, const PolicyOptions& o) {
-  PolicyStats stats{};
+LossStats policy(const Inputs& in, const Doubles& logprob, const Doubles& entropy, const PolicyOptions& o) {
+  LossStats stats{};
   const Doubles ratios = log_ratios(in, logprob, o.objective);
   for (size_t r = 0; r < logprob.size(); ++r) {
     double objective = -logprob[r];
@@ -118,10 +118,10 @@ void check_policy(const Inputs& in, const PolicyOptions& options, int num_times 
   const auto count = static_cast<int64_t>(in.logprob.size());
   Doubles logprob = doubles(in.logprob);
   const Doubles entropy = doubles(in.entropy);
-  const PolicyStats truth = policy(in, logprob, entropy, options);
+  const LossStats truth = policy(in, logprob, entropy, options);
   const Doubles logprob_truth = differences(logprob, [&] { return policy(in, logprob, entropy, options).loss; }, kStep);
   std::vector<float> logprob_grad = poison<float>(count), entropy_grad = poison<float>(count);
-  PolicyStats stats{};
+  LossStats stats{};
   const PolicyRows rows{logprob_grad.data(),  entropy_grad.data(), &stats,
                         in.logprob.data(),    in.entropy.data(),   in.weights.data(),
                         in.advantages.data(), in.old.data(),       in.reference.data(),
@@ -151,7 +151,7 @@ TEST("sums of micro-batches add up on the card") { check_policy(Inputs(53), all_
 TEST("without old log-probabilities a row's ratio is 1 and its gradient minus its weighted advantage") {
   const Inputs in(53);
   std::vector<float> logprob_grad = poison<float>(53), entropy_grad = poison<float>(53);
-  PolicyStats stats{};
+  LossStats stats{};
   PolicyRows rows{};
   rows.logprob_grad_R = logprob_grad.data();
   rows.entropy_grad_R = entropy_grad.data();

@@ -41,7 +41,7 @@ struct Term {
 };
 
 enum Stat { kLoss, kPolicy, kNumRows, kEntropy, kKl, kApproxKl, kNumClipped, kGap, kGapMax, kNumStats };
-static_assert(sizeof(PolicyStats) == kNumStats * sizeof(double));
+static_assert(sizeof(LossStats) == kNumStats * sizeof(double));
 
 // By the log ratio.
 __device__ __forceinline__ Term clipped_objective(const PolicyOptions& options, float advantage, float log_ratio,

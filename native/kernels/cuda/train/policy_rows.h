@@ -4,13 +4,14 @@
 #include <cstdint>
 
 #include "kernels/cuda/status.h"
+#include "kernels/policy_rows.h"
 
 namespace seekrl::cuda {
 
-// As in train/loss.h: -logp; PPO's clipped ratio of a token; GSPO's, one ratio a sequence.
-enum class Objective : int32_t { kLikelihood, kClipped, kClippedSequence };
-// d = reference - logp: k1 = -d, k2 = d^2 / 2, k3 = e^d - d - 1 (at most 10, without a gradient there), abs = |d|.
-enum class KlEstimator : int32_t { kNone, kK1, kK2, kK3, kAbs };
+using kernels::KlEstimator;
+using kernels::LossStats;
+using kernels::Objective;
+using kernels::ValueStats;
 
 struct PolicyOptions {
   Objective objective;
@@ -21,24 +22,11 @@ struct PolicyOptions {
   float kl_coef;
 };
 
-// Sums over rows, so that micro-batches add up; unweighted except where said. Kernels add to them; zero them before a
-// step.
-struct PolicyStats {
-  double loss;    // weighted: what was differentiated
-  double policy;  // weighted: its objective alone
-  double num_rows, entropy;
-  double kl;         // to the reference, by the chosen estimator
-  double approx_kl;  // old - new
-  double num_clipped;
-  double gap;  // |engine's log-prob - ours|
-  double gap_max;
-};
-
 // Pointers to f32 [R] on the card, but where said.
 struct PolicyRows {
   float* logprob_grad_R;
   float* entropy_grad_R;
-  PolicyStats* stats;  // one, on the card
+  LossStats* stats;  // one, on the card; added to
   const float* logprob_R;
   const float* entropy_R;
   const float* weights_R;
@@ -56,11 +44,6 @@ struct PolicyRows {
 // 0 than 20. One block: moves at most 44 bytes a row, sums in f64 in the order of rows within threads, then of threads;
 // a warp has a sequence where sequences have ratios.
 Status policy_rows(const PolicyRows& rows, const PolicyOptions& options, void* stream);
-
-struct ValueStats {
-  double loss;  // weighted
-  double num_rows, num_clipped, values;
-};
 
 struct ValueRows {
   float* values_grad_R;

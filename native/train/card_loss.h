@@ -1,0 +1,14 @@
+// The losses of loss.h on a card: one launch over the rows of a micro-batch, and one copy home.
+#pragma once
+
+#include "train/loss.h"
+
+namespace seekrl::train {
+
+// The batch has what the options need.
+Loss card_policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
+                      const LossOptions& options);
+
+ValueLoss card_value_loss(const at::Tensor& values_R, const Batch& batch, double clip);
+
+}  // namespace seekrl::train
