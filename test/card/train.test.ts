@@ -1,8 +1,8 @@
 /** Training on a card, emulated: losses and gradients against the same weights on the CPU, AdamW's bits, law 3. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DecoderShape } from "../../lib/model/config/config.ts";
 import { Adapter } from "../../lib/model/adapter.ts";
+import type { DecoderShape } from "../../lib/model/config/config.ts";
 import { Model } from "../../lib/model/model.ts";
 import type { TrainSequence } from "../../lib/train/batch/packing.ts";
 import { Critic } from "../../lib/train/learner/critic.ts";
