@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const entry = join(root, "dist", "apps", "cli", "main.js");
 const addon = join(root, "build", "cmake", "Release", "seekrl.node");
+const libtorch = join(root, "build", "libtorch.json");
 
 /** Sets up what is missing. Its output goes to standard error: standard output belongs to the command. */
 function setUp() {
@@ -20,7 +21,11 @@ function setUp() {
   if (status !== 0) process.exit(1);
 }
 
-if (!existsSync(entry) || !existsSync(addon)) setUp();
+const missing = [entry, addon, libtorch].find((path) => !existsSync(path));
+if (missing !== undefined) {
+  process.stderr.write(`seekrl: ${missing} is missing; setting up\n`);
+  setUp();
+}
 const { main } = await import(new URL("../dist/apps/cli/main.js", import.meta.url).href);
 const abort = new AbortController();
 // The second Ctrl-C meets no listener and ends the process at once.

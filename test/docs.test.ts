@@ -38,6 +38,10 @@ test("every command has an example, and every example's flags exist", () => {
   );
 });
 
+test("every npx of a package that is not installed asks nothing, so that it runs without a terminal", () => {
+  for (const { file, text } of pages) assert.doesNotMatch(text, /npx tsx/, file);
+});
+
 test("every published recipe has a page with the command that trains it on the world, and its cost", () => {
   const recipes = pages.find(({ file }) => file.endsWith("recipes.md"))?.text ?? "";
   const linked = [...recipes.matchAll(/^\| \[`([\w-]+)`\]\((systems\/[\w-]+\.md)\)/gm)];

@@ -15,13 +15,15 @@ function load(): Addon {
   const require = createRequire(import.meta.url);
   const build = join(packageRoot, "build");
   const addonPath = join(build, "cmake", "Release", "seekrl.node");
-  if (!existsSync(addonPath) || !existsSync(join(build, "libtorch.json"))) {
+  const libtorchPath = join(build, "libtorch.json");
+  const missing = [addonPath, libtorchPath].find((path) => !existsSync(path));
+  if (missing !== undefined) {
     throw new SeekError(
       "ERR_STATE",
-      `the native addon is not built: ${addonPath} is missing. Remedy: ${buildCommand()}.`,
+      `the native addon is not built: ${missing} is missing. Remedy: ${buildCommand()}.`,
     );
   }
-  const { folder } = JSON.parse(readFileSync(join(build, "libtorch.json"), "utf8")) as { folder: string };
+  const { folder } = JSON.parse(readFileSync(libtorchPath, "utf8")) as { folder: string };
   const preload = require(join(build, "cmake", "Release", "seekrl_preload.node")) as Preload;
   for (const path of libtorchLibraries(folder)) preload.openLibrary(path);
   const addon = require(addonPath) as Addon;

@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 import type { GgufValue } from "../../../lib/base/gguf/gguf-cursor.ts";
 import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
+import { projectRoot } from "../../project.ts";
 import { byteLetter, ggufBytes } from "./fixture.ts";
 
 let folder = "";
@@ -73,6 +74,18 @@ test("a BPE file that does not say how text is cut is refused with a remedy", as
   await writeFile(path, ggufBytes(metadata, []));
   const message = /tokenizer\.ggml\.pre: is missing; .*Remedy: .*gguf-new-metadata --pre-tokenizer/;
   await assert.rejects(Tokenizer.load(path), { code: "ERR_FORMAT", message });
+});
+
+test("docs/models.md lists the ways to cut that the refusal of an unknown one lists", async () => {
+  const path = join(folder, "unknown-cut.gguf");
+  await writeFile(path, ggufBytes({ ...markedMetadata(), "tokenizer.ggml.pre": "no-such" }, []));
+  const refusal = await Tokenizer.load(path).catch(({ message }: Error) => message);
+  const [, known = ""] = /expected (.*), got no-such/.exec(String(refusal)) ?? [];
+  const page = await readFile(join(projectRoot, "docs", "models.md"), "utf8");
+  const [, listed = ""] = /`tokenizer\.ggml\.pre` says: ([^)]*)\)/.exec(page) ?? [];
+  const names = [...listed.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+  assert.ok(names.length > 1);
+  assert.deepEqual(names.sort(), known.split(", ").sort());
 });
 
 test("marks stand around a text of a BPE file as its flags say", async () => {

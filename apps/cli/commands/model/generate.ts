@@ -50,13 +50,28 @@ export const generateCommand = command({
     await using engine = await openEngine(loaded.policy, tokenizer ? { tokenizer } : {});
     const spans = await sample(engine, promptIds, given, io, tokenizer);
     warnOfContext(spans, given, loaded.model.config, io);
+    warnOfCutForm(spans, given, io);
     io.result({
       samples: spans.map(({ ids, logprobs, stop }) => {
-        return { ids: [...ids], text: tokenizer?.decode(ids) ?? "", logprobs: [...logprobs], stop };
+        const text = tokenizer?.decode(withoutEos(ids, tokenizer)) ?? "";
+        return { ids: [...ids], text, logprobs: [...logprobs], stop };
       }),
     });
   },
 });
+
+/** The ids that are text: the one that ends a text is none. */
+function withoutEos(ids: Int32Array, { eosIds }: Tokenizer): Int32Array {
+  return eosIds.includes(ids.at(-1) ?? -1) ? ids.subarray(0, -1) : ids;
+}
+
+/** A text of a form that `--max-tokens` ended is not of that form. */
+function warnOfCutForm(spans: readonly Span[], given: Options, io: CommandIo): void {
+  const { jsonSchema, regex, grammar, maxTokens } = given;
+  if ((jsonSchema ?? regex ?? grammar) === undefined) return;
+  const isCut = spans.some(({ ids, stop }) => stop === "length" && ids.length === maxTokens);
+  if (isCut) io.log("warning: cut off by --max-tokens: the text is not whole");
+}
 
 /** A text that the context ended looks like one that `--max-tokens` ended. */
 function warnOfContext(
@@ -88,7 +103,8 @@ async function sample(
   return Promise.all(
     [root, ...others].map(async (sequence, i) => {
       const span = await sequence.generate(request);
-      io.write(`[${i + 1}] ${tokenizer?.decode(span.ids) ?? span.ids.join(" ")}\n`);
+      const text = tokenizer?.decode(withoutEos(span.ids, tokenizer)) ?? span.ids.join(" ");
+      io.write(`[${i + 1}] ${text}\n`);
       return span;
     }),
   );
@@ -130,14 +146,14 @@ async function stream(
   io: CommandIo,
   tokenizer: Tokenizer | undefined,
 ): Promise<Span> {
-  const text = tokenizer && (await openDetokenizer(tokenizer));
+  const text = tokenizer && { tokenizer, shown: await openDetokenizer(tokenizer) };
   const chunks = sequence.stream(request);
   for (;;) {
     const { value, done } = await chunks.next();
     if (done) {
-      io.write(`${text?.flush() ?? ""}\n`);
+      io.write(`${text?.shown.flush() ?? ""}\n`);
       return value;
     }
-    io.write(text?.push(value.ids) ?? `${value.ids.join(" ")} `);
+    io.write(text?.shown.push(withoutEos(value.ids, text.tokenizer)) ?? `${value.ids.join(" ")} `);
   }
 }

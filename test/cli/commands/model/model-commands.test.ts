@@ -149,3 +149,30 @@ test("generate takes every option of sampling and holds a text to a form", async
   const both = await runCli("generate", "--model", model, "--prompt", "a", "--regex", "a", "--grammar", "b");
   assert.match(both.stderr, /expected one of --json-schema, --regex and --grammar/);
 });
+
+test("a text of a form parses as it is printed: the token that ends it stands in the ids alone", async () => {
+  const schema = join(model, "switch.json");
+  await writeFile(schema, JSON.stringify({ enum: ["on", "off"] }));
+  const asked = ["--prompt", "ab", "--json-schema", schema, "--temperature", "2", "--max-tokens", "9"];
+  const samples = await generate(...asked, "--samples", "3");
+  for (const { ids, text, stop } of samples) {
+    assert.deepEqual([stop, ids.at(-1)], ["eos", 256]);
+    assert.ok(["on", "off"].includes(JSON.parse(text)));
+  }
+  const streamed = await runCli("generate", "--model", model, ...asked);
+  assert.equal(streamed.stdout, `${samples[0]?.text}\n`);
+  assert.equal(streamed.stderr, "");
+  const several = await runCli("generate", "--model", model, ...asked, "--samples", "3");
+  assert.deepEqual(
+    several.stdout.trim().split("\n").sort(),
+    samples.map(({ text }, i) => `[${i + 1}] ${text}`),
+  );
+});
+
+test("a text of a form that --max-tokens cuts off is told of", async () => {
+  const asked = ["generate", "--model", model, "--prompt", "ab", "--max-tokens", "2"];
+  const cut = await runCli(...asked, "--regex", "[xyz]{5}");
+  assert.equal(cut.code, 0, cut.stderr);
+  assert.equal(cut.stderr, "warning: cut off by --max-tokens: the text is not whole\n");
+  assert.equal((await runCli(...asked, "--logit-bias", "256=-Infinity")).stderr, "");
+});
