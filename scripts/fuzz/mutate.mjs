@@ -122,28 +122,36 @@ export function nested(value, depth) {
   return result;
 }
 
+/** A value of the same kind: half of all changes would else be refused for their types. */
+function alike(value, others, roll) {
+  if (typeof value === "number")
+    return roll(2) === 0 ? value + pick(roll, [-1, 1, 0.5]) : pick(roll, oddNumbers);
+  if (typeof value === "string" && roll(2) === 0) return mutateText(value, roll);
+  return structuredClone(
+    pick(
+      roll,
+      others.filter((each) => typeof each === typeof value),
+    ),
+  );
+}
+
 /** A copy with one value or key changed. */
 export function mutateJson(given, roll) {
   const json = structuredClone(given);
   const places = placesOf(json);
   if (places.length === 0) return pick(roll, oddValues);
   const [holder, key] = pick(roll, places);
-  const [other, otherKey] = pick(roll, places);
   const value = holder[key];
-  const numbers = () =>
-    typeof value === "number" ? value + pick(roll, [-1, 1, 0.5, value]) : pick(roll, oddNumbers);
+  const values = places.map(([each, name]) => each[name]);
   const change = pick(roll, [
     () => pick(roll, oddValues),
-    () => pick(roll, oddNumbers),
-    numbers,
-    numbers,
-    () => structuredClone(other[otherKey]),
+    () => structuredClone(pick(roll, values)),
     () => nested(value, pick(roll, [1, 2, 40, 700])),
-    () => (typeof value === "string" ? mutateText(value, roll) : value),
+    ...Array.from({ length: 5 }, () => () => alike(value, values, roll)),
   ]);
   const kind = roll(8);
   if (kind === 0) delete holder[key];
-  else if (kind === 1 && !Array.isArray(holder)) holder[String(otherKey)] = value;
+  else if (kind === 1 && !Array.isArray(holder)) holder[String(pick(roll, places)[1])] = value;
   else holder[key] = change();
   return json;
 }

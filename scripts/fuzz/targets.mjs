@@ -1,6 +1,6 @@
 /** What scripts/fuzz.mjs damages, and how each is used afterwards. */
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { native } from "../../dist/lib/base/addon/native.js";
 import { digestsBelow } from "../../dist/lib/base/files/digests.js";
 import { Engine } from "../../dist/lib/engine/engine.js";
@@ -12,7 +12,8 @@ import { epochs, sft } from "../../dist/lib/train/sft.js";
 import { tinyModel as letterModel, letters, prompt } from "../../dist/test/engine/models.js";
 import { byteLetter, writeGguf } from "../../dist/test/model/gguf/fixture.js";
 import { filled, tinySequence, tinyShape } from "../../dist/test/train/tiny.js";
-import { mutateFile, mutateJson, mutateText, nested, pick } from "./mutate.mjs";
+import { changedGrammar, changedSchema } from "./constraints.mjs";
+import { mutateFile, pick } from "./mutate.mjs";
 
 const golden = new URL("../../test/golden/model/", import.meta.url).pathname;
 const families = [
@@ -107,7 +108,18 @@ async function prepareQuantised(folder) {
   }
 }
 
-const tinyModel = () => Model.create(tinyShape, { seed: 1, std: 0.2 });
+/** Whose states are damaged. */
+const states = {
+  plain: {},
+  codes: { moments: "8-bit" },
+  low: { dtype: "bfloat16", moments: "8-bit" },
+};
+
+/** Opens a model and its trainer. */
+const withTrainer = ({ dtype, ...options }, use) =>
+  within(Model.create(tinyShape, { seed: 1, std: 0.2, dtype }), (model) =>
+    within(Trainer.open(model, options), (trainer) => use(trainer, model)),
+  );
 
 /** A step of AdamW. */
 async function step(trainer, seed) {
@@ -116,36 +128,28 @@ async function step(trainer, seed) {
 }
 
 async function prepareState(folder) {
-  for (const moments of ["float32", "8-bit"]) {
-    await within(tinyModel(), (model) =>
-      within(Trainer.open(model, { moments }), async (trainer) => {
-        await step(trainer, 1);
-        await trainer.saveState(join(folder, `${moments}.safetensors`));
-      }),
-    );
+  for (const [name, form] of Object.entries(states)) {
+    await withTrainer(form, async (trainer) => {
+      await step(trainer, 1);
+      await trainer.saveState(join(folder, `${name}.safetensors`));
+    });
   }
 }
 
-async function useState(path) {
-  const moments = path.includes("8-bit") ? "8-bit" : "float32";
-  await within(tinyModel(), (model) =>
-    within(Trainer.open(model, { moments }), async (trainer) => {
-      await trainer.loadState(path, 1);
-      await step(trainer, 2);
-      for (const { name } of model.handle.tensors()) expectFinite(await model.parameter(name), name);
-    }),
-  );
-}
+const useState = (path) =>
+  withTrainer(states[basename(path, ".safetensors")], async (trainer, model) => {
+    await trainer.loadState(path, 1);
+    await step(trainer, 2);
+    for (const { name } of model.handle.tensors()) expectFinite(await model.parameter(name), name);
+  });
 
 async function train(folder, onStep = () => {}) {
   const data = epochs([1, 2, 3, 4].map(sequenceOf), { batchSize: 2, epochs: 3, seed: 3 });
   const run = { folder, checkpointEvery: 3 };
-  await within(tinyModel(), (model) =>
-    within(Trainer.open(model), async (trainer) => {
-      await sft({ trainer, ...data, steps: 6, learningRate: () => 1e-3, seed: 3, run, onStep });
-      await useModel(model);
-    }),
-  );
+  await withTrainer({}, async (trainer, model) => {
+    await sft({ trainer, ...data, steps: 6, learningRate: () => 1e-3, seed: 3, run, onStep });
+    await useModel(model);
+  });
 }
 
 async function prepareRun(folder) {
@@ -200,7 +204,7 @@ const files = (use, { prepare = async () => {}, from, entries } = {}) => ({
 });
 
 async function prepareAdapter(folder, scratch) {
-  const model = await tinyModel();
+  const model = await Model.create(tinyShape, { seed: 1, std: 0.2 });
   const shapes = {
     all: { rank: 4 },
     few: { rank: 2, targets: ["q_proj", "down_proj"], rankStabilised: true },
@@ -217,41 +221,6 @@ async function prepareAdapter(folder, scratch) {
 const useAdapter = (context, roll) =>
   within(Adapter.load(context.model, damagedCopy(context, roll)), useModel);
 
-const schemas = [
-  {
-    type: "object",
-    properties: { a: { type: "integer", minimum: 0, maximum: 99 }, b: { enum: ["x", 1, null] } },
-    required: ["a"],
-  },
-  {
-    type: "array",
-    items: { $ref: "#/$defs/n" },
-    minItems: 1,
-    maxItems: 4,
-    $defs: { n: { type: "number", multipleOf: 5 } },
-  },
-  {
-    anyOf: [
-      { type: "string", pattern: "^[a-c]{2,5}$" },
-      { const: { k: [1] } },
-      { type: ["boolean", "null"] },
-    ],
-  },
-  { type: "string", format: "date-time", minLength: 1, maxLength: 40 },
-  {
-    allOf: [
-      { type: "object", additionalProperties: { type: "string" } },
-      { propertyNames: { pattern: "^a" } },
-    ],
-  },
-];
-const grammars = [
-  { regex: "[0-9]{4}-(0[1-9]|1[0-2])(a|b)*" },
-  { regex: "(?:foo|ba[rz])+\\d?\\w{2,3}" },
-  { grammar: 'root ::= "yes" | "no, " root' },
-  { grammar: 'root ::= item+\nitem ::= [a-z]{1,3} ("," | ";")? # rest\n' },
-];
-
 async function prepareConstraint() {
   const engine = await Engine.open(await letterModel(), { tokenizer: letters });
   return { engine };
@@ -261,19 +230,6 @@ async function constrained({ engine }, constraint) {
   await within(engine.open(prompt(6), { seed: 1 }), async (sequence) =>
     expectFinite((await sequence.generate({ maxTokens: 8, constraint })).logprobs, "drawn log-probability"),
   );
-}
-
-function changedSchema(roll) {
-  let schema = pick(roll, schemas);
-  for (let left = 1 + roll(4); left > 0; left -= 1) schema = mutateJson(schema, roll);
-  return roll(20) === 0 ? nested(schema, 9001) : schema;
-}
-
-function changedGrammar(roll) {
-  const [[key, text]] = Object.entries(pick(roll, grammars));
-  let changed = text;
-  for (let left = 1 + roll(3); left > 0; left -= 1) changed = mutateText(changed, roll);
-  return { [key]: changed };
 }
 
 /** Each prepares once, then runs a case: ends, throws a typed error, or shows a defect. */
