@@ -99,10 +99,14 @@ export function tableOf(summary: DemoSummary): string {
     ...rows,
     "",
     `Control: ${control.samples} more demonstrations of the hasty teacher, as many as both trainings have rollouts.`,
-    `RL over the better of start and control: ${gain("single")} EM points (single), ${gain("multi")} (multi).`,
+    `RL over the better of start and control: ${gain("single")} EM points (single), ${gain("multi")} (multi)${smokeNote(questions)}.`,
     ...thoroughLines(thorough?.samples),
   ].join("\n");
 }
+
+/** Points of few questions say that the demo runs, and no more: a whole one asks hundreds. */
+const smokeNote = (questions: number): string =>
+  questions < 100 ? ` (${questions} questions: a smoke test)` : "";
 
 function thoroughLines(samples: number | undefined): string[] {
   const first = "RL is no substitute for good demonstrations; it is for when there is no such teacher.";

@@ -100,7 +100,7 @@ test("the table has a row for each model and mode, and sets RL against the bette
   ]);
   assert.match(
     table,
-    /RL over the better of start and control: \+0\.0 EM points \(single\), \+100\.0 \(multi\)/,
+    /RL over the better of start and control: \+0\.0 EM points \(single\), \+100\.0 \(multi\) \(2 questions: a smoke test\)\./,
   );
   assert.match(table, /7680 more demonstrations of the hasty teacher/);
   const plain = tableOf(summarize({ ...results, thorough: undefined }, counts));

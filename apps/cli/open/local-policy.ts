@@ -72,6 +72,18 @@ export async function loadPolicy(choice: PolicyChoice): Promise<LoadedPolicy> {
   return load(await placed(choice));
 }
 
+/** Refuses to train weights that no step may change. @throws UsageError */
+export function refuseQuantised(
+  { policy, model }: Pick<LoadedPolicy, "policy" | "model">,
+  folder: string,
+): void {
+  if (policy !== model || model.weights === undefined) return;
+  const remedy = "Remedy: --lora, or a folder with plain weights";
+  throw new UsageError(
+    `--model: the weights of ${folder} are ${model.weights} and cannot be trained. ${remedy}`,
+  );
+}
+
 /**
  * Warns where an adapter names another model than it is put on: only shapes are compared, and another model of the same
  * sizes gives nonsense. A folder that is gone has moved when its name is the same.

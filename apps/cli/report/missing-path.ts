@@ -55,8 +55,14 @@ export function withOption(error: unknown, options: object): unknown {
     return better(`${text}: no such file or folder`, `${remedy}; paths begin at ${process.cwd()}`);
   }
   const model = join(text, "model");
-  if (flag === "--model" && existsSync(join(text, "checkpoints")) && existsSync(model)) {
+  if (!["--model", "--adapter"].includes(flag)) return error;
+  if (existsSync(join(text, "checkpoints")) && existsSync(model)) {
     return better(`${text} is a training run`, `${flag} ${model}`);
+  }
+  const config = flag === "--model" ? "config.json" : "adapter_config.json";
+  if (message.startsWith(join(text, config)) && !existsSync(join(text, config))) {
+    const remedy = flag === "--model" ? remedies[flag]!(text) : "an adapter's folder (docs/lora.md)";
+    return better(`${text} holds no ${config}`, remedy);
   }
   return error;
 }

@@ -20,6 +20,8 @@ interface TrainedModel {
   readonly model: string;
   readonly parameters: number;
   readonly dtype: string;
+  /** How they are quantised, where they are. */
+  readonly weights: string | undefined;
   readonly device: string;
   /** Of an adapter that is trained in place of the weights. */
   readonly adapterParameters: number | undefined;
@@ -33,8 +35,10 @@ export interface TrainingSettings extends TrainedModel {
 }
 
 /** The model of a training, and the adapter on it. */
-export function modelLines({ model, parameters, dtype, device, adapterParameters }: TrainedModel): string[] {
-  const line = `model      ${model}: ${numberText(parameters)} parameters, ${dtype} on ${device}`;
+export function modelLines(trained: TrainedModel): string[] {
+  const { model, parameters, dtype, weights, device, adapterParameters } = trained;
+  const form = weights === undefined ? dtype : `${dtype}, ${weights}`;
+  const line = `model      ${model}: ${numberText(parameters)} parameters, ${form} on ${device}`;
   if (adapterParameters === undefined) return [line];
   return [line, `adapter    ${numberText(adapterParameters)} parameters are trained`];
 }

@@ -59,7 +59,8 @@ test("a broken model folder is refused by the name of the file that is wrong", a
     generate(cut),
     /^ERR_FORMAT: .*model\.safetensors: header: \d+ bytes do not fit the file's 2000$/m,
   );
-  await assertRefused(generate(bare), /^ERR_IO: .*config\.json: cannot be read: ENOENT/m);
+  const holdsNone = /^ERR_IO: --model: .*bare holds no config\.json\. Remedy: a model folder or GGUF file/m;
+  await assertRefused(generate(bare), holdsNone);
   await assertRefused(generate(end), /generation_config\.json: eos_token_id: expected .*, received string/m);
   await assertRefused(generate(tokenizer), /^ERR_IO: .*tokenizer\.json: cannot be read: EISDIR/m);
 });
@@ -90,6 +91,15 @@ test("a path that is not there is named with its option and a remedy, and a run'
   await mkdir(at("run", "model"));
   const run = ["score", "--model", at("run"), "--ids", "1"];
   await assertRefused(run, /^ERR_IO: --model: .*run is a training run\. Remedy: --model .*run\/model$/m);
+  await assertRefused(
+    ["score", ...model, "--adapter", at("run"), "--ids", "1"],
+    /^ERR_IO: --adapter: .*run is a training run\. Remedy: --adapter .*run\/model$/m,
+  );
+  await assertRefused(
+    ["train", ...model, ...agent, ...questions, ...out, "--weights", "int8", "--dry-run"],
+    /--model: the weights of .* are int8 and cannot be trained\. Remedy: --lora/,
+    2,
+  );
 });
 
 test("an option without its value says what it takes", async () => {

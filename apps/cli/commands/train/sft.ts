@@ -24,6 +24,7 @@ import {
   loadPolicy,
   loadTokenizer,
   policyFolders,
+  refuseQuantised,
 } from "../../open/local-policy.ts";
 import { doneIn, runFolderOf } from "../../open/run-folder.ts";
 import { loraOf, loraOption, oneAdapter } from "../../options/lora-options.ts";
@@ -75,16 +76,10 @@ function tellPlan(
   { model: start, device, batchSize, learningRate, steps }: Options & { readonly steps: number },
   io: CommandIo,
 ): void {
-  const isAdapter = policy !== model;
-  if (!isAdapter && model.weights !== undefined) {
-    const remedy = "Remedy: --lora, or a folder with plain weights";
-    throw new UsageError(
-      `--model: the weights of ${start} are ${model.weights} and cannot be trained. ${remedy}`,
-    );
-  }
-  const { numParameters: parameters, dtype } = model;
-  const adapterParameters = isAdapter ? policy.numParameters : undefined;
-  const told = modelLines({ model: start, parameters, dtype, device, adapterParameters });
+  refuseQuantised({ policy, model }, start);
+  const { numParameters: parameters, dtype, weights } = model;
+  const adapterParameters = policy === model ? undefined : policy.numParameters;
+  const told = modelLines({ model: start, parameters, dtype, weights, device, adapterParameters });
   for (const line of [...told, memoryLine(memory)]) io.log(line);
   io.log(`updates    ${steps} steps of ${batchSize} conversations, rate ${learningRate}`);
 }

@@ -12,7 +12,7 @@ import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { openJudgeRewards } from "../../open/judge-rewards.ts";
 import { openLearners, probe, runRl } from "../../open/learners.ts";
-import { openLocalPolicy, policyFolders } from "../../open/local-policy.ts";
+import { openLocalPolicy, policyFolders, refuseQuantised } from "../../open/local-policy.ts";
 import { doneIn } from "../../open/run-folder.ts";
 import { type PlanContext, planTraining, type TrainOptions, trainOptions } from "../../open/training-plan.ts";
 import { type Environment, noSearch, openEnvironment } from "../../options/agent-options.ts";
@@ -45,6 +45,7 @@ export const trainCommand = command({
     const { lora } = trainedRecipe(given, parts).training;
     if (given.lora !== undefined && given.adapter !== undefined) throw new UsageError(oneAdapter);
     await using policy = await openLocalPolicy({ ...given, lora });
+    refuseQuantised(policy, given.model);
     const last: { metrics?: RlMetrics } = {};
     const stages = stagesOf(given);
     for (const stage of stages) await trainStage(stage, { policy, environment, parts, io, last });
@@ -129,6 +130,7 @@ function settingsOf(
       model: given.model,
       parameters: model.numParameters,
       dtype: model.dtype,
+      weights,
       device: given.device,
       adapterParameters,
       recipe: given.recipe.name,

@@ -110,5 +110,7 @@ test("sft says that quantised weights cannot be trained before it plans anything
   const { code, stdout, stderr } = await runCli(...given);
   assert.deepEqual([code, stdout], [2, ""]);
   assert.match(stderr, /are int8 and cannot be trained. Remedy: --lora/);
-  assert.equal((await runCli(...given, "--lora", "2")).code, 0);
+  const planned = await runCli(...given, "--lora", "2");
+  assert.equal(planned.code, 0);
+  assert.match(planned.stderr, /^model .* parameters, float32, int8 on cpu$/m);
 });
