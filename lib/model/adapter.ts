@@ -13,6 +13,7 @@ import {
 } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
+import { projectionsOf, refuseTargets } from "./adapter-targets.ts";
 import { baseFormNote } from "./base-form.ts";
 import type { DecoderConfig } from "./config/config.ts";
 import { checkContext } from "./config/context.ts";
@@ -95,8 +96,7 @@ export class Adapter {
     this.#config = config;
     this.#isDrawn = isDrawn;
     const { rank, alpha, rankStabilised } = config;
-    const all = new Set(handle.tensors().map(({ name }) => name.split(".").at(-3) ?? ""));
-    const targets = config.targets === "all-linear" ? all : config.targets;
+    const targets = config.targets === "all-linear" ? projectionsOf(handle) : config.targets;
     this.shape = { rank, alpha, rankStabilised, targets: [...new Set(targets)].sort() };
   }
 
@@ -146,7 +146,9 @@ export class Adapter {
     const { rank, alpha, targets, rankStabilised } = config;
     const handle = new (native().AdapterHandle)();
     const names = targets === "all-linear" ? [targets] : [...targets];
-    await handle.create(model.handle, { rank, alpha, rankStabilised, targets: names, seed });
+    await handle
+      .create(model.handle, { rank, alpha, rankStabilised, targets: names, seed })
+      .catch((error: unknown) => refuseTargets(error, model.handle));
     return new Adapter({ handle, model, config, isDrawn: true });
   }
 

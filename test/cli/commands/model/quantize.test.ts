@@ -110,6 +110,11 @@ test("sft says that quantised weights cannot be trained before it plans anything
   const { code, stdout, stderr } = await runCli(...given);
   assert.deepEqual([code, stdout], [2, ""]);
   assert.match(stderr, /are int8 and cannot be trained. Remedy: --lora/);
+  const misspelt = await runCli(...given, "--lora", "2,targets=q_prj");
+  assert.match(
+    misspelt.stderr,
+    /no projection called q_prj; expected all-linear, or some of .*k_proj, .*q_proj/,
+  );
   const planned = await runCli(...given, "--lora", "2");
   assert.equal(planned.code, 0);
   assert.match(planned.stderr, /^model .* parameters, float32, int8 on cpu$/m);
