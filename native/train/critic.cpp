@@ -3,7 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/zeros.h>
 
 #include <utility>
@@ -39,12 +38,7 @@ Critic::Critic(model::Policy trunk, AdamWOptions options)
     : trunk_(std::move(trunk)), head_(zero_head(decoder())), optimizer_(trained(trunk_, head_), options) {}
 
 at::Tensor Critic::predict(const at::Tensor& states_RD) const {
-  const at::Tensor &weight = head_[0].value, &bias = head_[1].value;
-  // One output is too few for a card's products.
-  if (!states_RD.device().is_cpu()) {
-    return at::linear(states_RD.to(at::kFloat), weight.to(at::kFloat), bias.to(at::kFloat)).squeeze(1);
-  }
-  return ops::linear(states_RD, weight, bias).squeeze(1).to(at::kFloat);
+  return ops::linear(states_RD, head_[0].value, head_[1].value).squeeze(1).to(at::kFloat);
 }
 
 std::vector<model::Parameter> Critic::state() const {

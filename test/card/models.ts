@@ -24,6 +24,14 @@ export const shapes: Readonly<Record<string, DecoderShape>> = {
     qkNorm: true,
     rotaryDim: 32,
   },
+  // All are chosen: where two are nearly as likely, a card's roundings may choose another than the CPU's.
+  "four experts, each weighed": {
+    ...base,
+    architecture: "Qwen3MoeForCausalLM",
+    qkNorm: true,
+    numExperts: 4,
+    numChosenExperts: 4,
+  },
   "Gemma's norms, bounds and windows": {
     ...base,
     architecture: "Gemma2ForCausalLM",

@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "kernels/attention.h"
+#include "ops/attention/saved_rule.h"
 #include "ops/attention/span_pairs.h"
 #include "ops/attention/span_paths.h"
 #include "ops/kernel_path.h"
@@ -210,18 +211,14 @@ class SpanAttentionFunction : public torch::autograd::Function<SpanAttentionFunc
         {query_THC.to(dtype), key_TKC.to(dtype), value_TKC.to(dtype), call.out_THC, call.log_sum_exp_KTG});
     context->saved_data["starts"] = spans.starts;
     context->saved_data["parents"] = spans.parents;
-    context->saved_data["scale"] = rule.scale;
-    context->saved_data["softcap"] = rule.softcap;
-    context->saved_data["window"] = rule.window;
+    save_rule(context, rule);
     return call.out_THC;
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
     const Spans spans = {context->saved_data["starts"].toIntVector(), context->saved_data["parents"].toIntVector()};
-    const ScoreRule rule = {static_cast<float>(context->saved_data["scale"].toDouble()),
-                            static_cast<float>(context->saved_data["softcap"].toDouble()),
-                            context->saved_data["window"].toInt()};
+    const ScoreRule rule = saved_rule(context);
     const at::Tensor query = saved[0].to(at::kFloat), key = saved[1].to(at::kFloat), value = saved[2].to(at::kFloat);
     const Gradients to = backward_cpu({query, key, value, spans, rule, saved[3], saved[4]}, grads[0].contiguous());
     return {to.query_THC, to.key_TKC, to.value_TKC, at::Tensor(), at::Tensor(), at::Tensor()};

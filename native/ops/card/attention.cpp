@@ -10,6 +10,7 @@
 
 #include <optional>
 
+#include "ops/attention/saved_rule.h"
 #include "ops/card/card.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
@@ -179,9 +180,7 @@ class CardSpanFunction : public torch::autograd::Function<CardSpanFunction> {
     const Attended to = attend(query_THC, key_TKC, value_TKC, spans, rule);
     context->save_for_backward({query_THC, key_TKC, value_TKC, to.out_THC, to.log_sum_HT, spans.tiles, spans.path,
                                 spans.path_start_S, spans.viewers, spans.viewers_start_S, spans.position_T});
-    context->saved_data["scale"] = rule.scale;
-    context->saved_data["softcap"] = rule.softcap;
-    context->saved_data["window"] = rule.window;
+    save_rule(context, rule);
     return to.out_THC;
   }
 
@@ -197,9 +196,7 @@ class CardSpanFunction : public torch::autograd::Function<CardSpanFunction> {
                               .row_tiles = {},
                               .block_tokens = {},
                               .block_table = {}};
-    const kernels::ScoreRule rule = {static_cast<float>(context->saved_data["scale"].toDouble()),
-                                     static_cast<float>(context->saved_data["softcap"].toDouble()),
-                                     context->saved_data["window"].toInt()};
+    const kernels::ScoreRule rule = saved_rule(context);
     at::Tensor query_grad = at::empty_like(query), key_grad = at::empty_like(key), value_grad = at::empty_like(value),
                scratch_HT = at::empty_like(saved[4]);
     const cuda::SpanAttentionGradient call = {.of = span_call(query, key, value, spans, rule, {saved[3], saved[4]}),

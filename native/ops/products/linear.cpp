@@ -130,11 +130,20 @@ class Bf16LinearFunction : public torch::autograd::Function<Bf16LinearFunction> 
   }
 };
 
+// What a card's products do not take, such as a critic's one output, by libtorch in f32.
+at::Tensor wide_linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
+  const at::Tensor bias = bias_N.defined() ? bias_N.to(at::kFloat) : at::Tensor();
+  return at::linear(x_MK.to(at::kFloat), weight_NK.to(at::kFloat), bias);
+}
+
 }  // namespace
 
 at::Tensor linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
   check(x_MK, weight_NK, bias_N);
-  if (is_on_card(weight_NK)) return card_linear(x_MK, weight_NK, bias_N);
+  if (is_on_card(weight_NK)) {
+    const bool has_eights = weight_NK.size(0) % 8 == 0 && weight_NK.size(1) % 8 == 0;
+    return has_eights ? card_linear(x_MK, weight_NK, bias_N) : wide_linear(x_MK, weight_NK, bias_N);
+  }
   if (is_cpu_f32(x_MK, weight_NK, bias_N)) {
     if (!needs_grad(x_MK, weight_NK, bias_N)) return forward_cpu(x_MK, weight_NK, bias_N);
     const auto bias = bias_N.defined() ? std::optional<at::Tensor>(bias_N) : std::nullopt;
