@@ -21,7 +21,9 @@ function setUp() {
   if (status !== 0) process.exit(1);
 }
 
-const missing = [entry, addon, libtorch].find((path) => !existsSync(path));
+// What sets up, and what says why that failed, runs without the addon.
+const needed = ["setup", "doctor"].includes(process.argv[2]) ? [entry] : [entry, addon, libtorch];
+const missing = needed.find((path) => !existsSync(path));
 if (missing !== undefined) {
   process.stderr.write(`seekrl: ${missing} is missing; setting up\n`);
   setUp();

@@ -108,6 +108,7 @@ const folders = {
   "apps/world/teachers": "who shows how questions are answered, and what they write",
   "apps/world/recipes": "recipes for the world's model and its short window",
   "apps/cli/options": "options that commands share, and what they describe",
+  "apps/cli/machine": "drivers, cards and libraries of the machine, and whether they run a model",
   "apps/cli/open": "what commands open: models, learners, policies, files",
   "apps/cli/report": "what commands print: tables, progress, pace",
   "lib/text/tokenizers/gguf": "the tokenizer and chat template of a GGUF file",
@@ -134,6 +135,7 @@ const folders = {
   "apps/cli/commands/data": "questions and SFT data",
   "apps/cli/commands/evaluate": "figures: evaluation, scoring, rewards over HTTP",
   "apps/cli/commands/model": "one model: ask, generate, score, tokenize, lint",
+  "apps/cli/commands/setup": "what the machine needs, and what it has",
   "apps/cli/commands/train": "commands that change weights, and the built-in world",
 };
 

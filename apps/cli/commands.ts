@@ -23,6 +23,8 @@ import { mergeCommand } from "./commands/model/merge.ts";
 import { quantizeCommand } from "./commands/model/quantize.ts";
 import { scoreCommand } from "./commands/model/score.ts";
 import { tokenizeCommand } from "./commands/model/tokenize.ts";
+import { doctorCommand } from "./commands/setup/doctor.ts";
+import { setupCudaCommand } from "./commands/setup/setup-cuda.ts";
 import { demoCommand } from "./commands/train/demo.ts";
 import { demoAblationsCommand } from "./commands/train/demo-ablations.ts";
 import { sftCommand } from "./commands/train/sft.ts";
@@ -31,6 +33,8 @@ import { worldCommand } from "./commands/train/world.ts";
 
 /** Every command of the program. */
 export const commands: readonly Command[] = [
+  doctorCommand,
+  setupCudaCommand,
   demoCommand,
   demoAblationsCommand,
   worldCommand,
@@ -69,4 +73,5 @@ export const groups: Readonly<Record<string, string>> = {
   index: "index folders",
   retriever: "retrieval as a service",
   reward: "rewards as a service",
+  setup: "what the machine needs",
 };

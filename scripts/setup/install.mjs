@@ -3,7 +3,7 @@
  *
  * SEEKRL_LIBTORCH names a libtorch folder to build against; SEEKRL_BUILD_JOBS bounds the compilers at work at once;
  * SEEKRL_WERROR=ON makes warnings errors, as in the checks of every change; SEEKRL_CUDA_ARCHITECTURES ("80;90") names the
- * compute capabilities that kernels for CUDA are compiled for, where nvcc is found.
+ * compute capabilities that kernels for CUDA are compiled for, where nvcc is found: those of this machine's cards unless given.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -13,6 +13,9 @@ import { availableParallelism } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BuildProgress } from "./build-progress.mjs";
+import { architecturesFor, findDriver } from "./cuda/driver.mjs";
+import { librariesOf } from "./cuda/libraries.mjs";
+import { findNvcc } from "./cuda/nvcc.mjs";
 import { findLibtorch } from "./libtorch.mjs";
 import { isNpx } from "./npx.mjs";
 import { SetupError, say, step } from "./report.mjs";
@@ -78,6 +81,13 @@ function packageFolder(name) {
   return folder;
 }
 
+/** Without a card: the least that has kernels, which later cards run too, compiled at first use. */
+async function architectures() {
+  const { cards } = await findDriver();
+  const known = cards.length === 0 ? [] : ((await findNvcc())?.known ?? []);
+  return architecturesFor(cards, known).join(";") || "80";
+}
+
 async function main() {
   requireTools(); // before libtorch, which may be a long download
   const libtorch = await step("found libtorch", findLibtorch);
@@ -88,13 +98,14 @@ async function main() {
     SEEKRL_USEARCH: packageFolder("usearch"),
     SEEKRL_NODE_ADDON_API: packageFolder("node-addon-api"),
     SEEKRL_WERROR: process.env.SEEKRL_WERROR ?? "OFF",
-    SEEKRL_CUDA_ARCHITECTURES: process.env.SEEKRL_CUDA_ARCHITECTURES ?? "80",
+    SEEKRL_CUDA_ARCHITECTURES: process.env.SEEKRL_CUDA_ARCHITECTURES ?? (await architectures()),
   };
   const options = ["--out", "build/cmake", "--parallel", parallel];
   for (const [name, value] of Object.entries(definitions)) options.push(`--CD${name}=${value}`);
   await step("built the native addons", () => cmakeJs(options));
   const where = join(root, "build", "libtorch.json");
-  const text = `${JSON.stringify({ folder: libtorch }, null, 2)}\n`;
+  const { needed } = librariesOf(libtorch);
+  const text = `${JSON.stringify({ folder: libtorch, needed }, null, 2)}\n`;
   if ((await readFile(where, "utf8").catch(() => "")) !== text) await writeFile(where, text);
 }
 

@@ -1,52 +1,40 @@
 /**
- * Finds libtorch, or fetches the pinned one into the user's cache.
+ * Chooses the libtorch to build against, or fetches the pinned one for the CPU into the user's cache.
  *
- * Order: SEEKRL_LIBTORCH, the npm runtime package, the cache, an installed Python torch, `pip download`,
- * the official archive. Each attempt that fails is told in the final error.
+ * Order: SEEKRL_LIBTORCH; a CUDA build that `seekrl setup cuda` put into the cache; where there is an NVIDIA driver, a CUDA
+ * torch of Python; the npm runtime package; the CPU build in the cache; Python's torch of any kind; `pip download`; the
+ * official archive. Each attempt that fails is told in the final error.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { SetupError, say } from "./report.mjs";
+import { cudaOf, refusal, supported } from "./torch-folder.mjs";
+import { unzip } from "./unzip.mjs";
+import { compareVersions } from "./versions.mjs";
 
 const run = promisify(execFile);
 
 /** The libtorch that is downloaded when none is found. */
 const PINNED_VERSION = "2.13.0";
-/** Oldest and newest minor versions whose C++ interface this source compiles against. */
-const SUPPORTED = { oldest: [2, 11], newest: [2, 13] };
-const supported = `${SUPPORTED.oldest.join(".")} to ${SUPPORTED.newest.join(".")}`;
 
-const cacheRoot =
-  process.env.SEEKRL_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "seekrl");
-
-/** Where the pinned CPU build is unpacked; shared by all checkouts of one user. */
-const cacheFolder = join(cacheRoot, `libtorch-${PINNED_VERSION}-cpu`);
-
-/** Major and minor version that a libtorch folder's headers state; `undefined` when none does. */
-async function versionOf(folder) {
-  for (const place of ["torch/headeronly/version.h", "torch/version.h"]) {
-    const header = await readFile(join(folder, "include", place), "utf8").catch(() => "");
-    const part = (name) => new RegExp(`#define TORCH_VERSION_${name} (\\d+)`).exec(header)?.[1];
-    const version = [part("MAJOR"), part("MINOR")];
-    if (!version.includes(undefined)) return version.map(Number);
-  }
-  return undefined;
+/** The folder of everything that the set-up fetches; shared by all checkouts of one user. */
+export function cacheRoot(env = process.env) {
+  return env.SEEKRL_CACHE ?? join(env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "seekrl");
 }
 
-/** `undefined` when the folder is usable, else the reason why not. */
-async function refusal(folder) {
-  if (!existsSync(join(folder, "lib", "libtorch_cpu.so"))) return "no lib/libtorch_cpu.so";
-  if (!existsSync(join(folder, "include", "ATen", "ATen.h"))) return "no include/ATen/ATen.h";
-  const version = await versionOf(folder);
-  if (version === undefined) return "no version in include/torch/version.h";
-  const [number, low, high] = [version, SUPPORTED.oldest, SUPPORTED.newest].map(([a, b]) => a * 1000 + b);
-  if (number < low || number > high) return `version ${version.join(".")}, expected ${supported}`;
-  return undefined;
+/** The CUDA builds in the cache, the newest first: `libtorch-2.13.0-cu130/torch`, the nvidia libraries beside it. */
+export async function cachedCuda(env = process.env) {
+  const names = await readdir(cacheRoot(env)).catch(() => []);
+  return names
+    .map((name) => /^libtorch-([\d.]+)-cu(\d+)$/.exec(name))
+    .filter((match) => match !== null)
+    .sort((a, b) => compareVersions(b[1], a[1]) || Number(b[2]) - Number(a[2]))
+    .map(([name]) => join(cacheRoot(env), name, "torch"));
 }
 
 function runtimePackageFolder() {
@@ -58,43 +46,54 @@ function runtimePackageFolder() {
   }
 }
 
-async function pythonTorchFolder() {
+/** The folder of Python's torch; undefined where there is none. */
+export async function pythonTorchFolder(env = process.env) {
   const find =
     "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '')";
-  const { stdout } = await run("python3", ["-c", find]);
+  const { stdout } = await run("python3", ["-c", find], { env });
   return stdout.trim() || undefined;
 }
 
-/** Moves the unpacked `torch` folder into the cache whole or not at all. */
-async function adopt(unpacked) {
-  await mkdir(cacheRoot, { recursive: true });
+/** Python's torch where it has CUDA and the machine a driver, which the user then means to use. */
+async function pythonCudaFolder(env) {
+  const hasDriver =
+    existsSync("/proc/driver/nvidia/version") ||
+    (await run("nvidia-smi", ["-L"], { env }).catch(() => undefined));
+  const folder = hasDriver ? await pythonTorchFolder(env) : undefined;
+  return folder !== undefined && (await cudaOf(folder)) !== undefined ? folder : undefined;
+}
+
+/** Moves an unpacked folder into the cache whole or not at all. */
+export async function adopt(unpacked, folder) {
   try {
-    await rename(unpacked, cacheFolder);
+    await rename(unpacked, folder);
   } catch (error) {
-    if (!existsSync(cacheFolder)) throw error; // another set-up got there first
+    if (!existsSync(folder)) throw error; // another set-up got there first
   }
-  return cacheFolder;
+  return folder;
 }
 
 /** Downloads a zip file into a folder of its own, unpacks it there and adopts its folder `inside`. */
-async function fetchInto(inside, download) {
-  await mkdir(cacheRoot, { recursive: true });
-  const work = await mkdtemp(join(cacheRoot, "download-"));
+async function fetchInto(env, inside, download) {
+  await mkdir(cacheRoot(env), { recursive: true });
+  const work = await mkdtemp(join(cacheRoot(env), "download-"));
   try {
-    const zip = await download(work);
-    await run("python3", ["-m", "zipfile", "-e", zip, join(work, "unpacked")]);
-    return await adopt(join(work, "unpacked", inside));
+    await unzip(await download(work), join(work, "unpacked"));
+    return await adopt(join(work, "unpacked", inside), cpuFolder(env));
   } finally {
     await rm(work, { recursive: true, force: true });
   }
 }
 
-function fromPip() {
-  return fetchInto("torch", async (work) => {
-    say(`downloading torch==${PINNED_VERSION} with pip (about 190 MB)`);
+const cpuFolder = (env) => join(cacheRoot(env), `libtorch-${PINNED_VERSION}-cpu`);
+
+function fromPip(env) {
+  return fetchInto(env, "torch", async (work) => {
+    // Without `+cpu` an index may answer with a CUDA build, several times as large.
+    const wanted = `torch==${PINNED_VERSION}+cpu`;
+    say(`downloading ${wanted} with pip (about 190 MB)`);
     const pip = ["-m", "pip", "--disable-pip-version-check", "download", "--retries", "0"];
-    const what = ["--no-deps", "--only-binary=:all:", "-d", work, `torch==${PINNED_VERSION}`];
-    await run("python3", [...pip, ...what]);
+    await run("python3", [...pip, "--no-deps", "--only-binary=:all:", "-d", work, wanted], { env });
     return join(
       work,
       (await readdir(work)).find((name) => name.endsWith(".whl")),
@@ -102,39 +101,48 @@ function fromPip() {
   });
 }
 
-function fromArchive() {
-  return fetchInto("libtorch", async (work) => {
+function fromArchive(env) {
+  return fetchInto(env, "libtorch", async (work) => {
     const name = `libtorch-shared-with-deps-${PINNED_VERSION}%2Bcpu.zip`;
     const zip = join(work, "libtorch.zip");
-    await run("curl", ["-fsSL", "-o", zip, `https://download.pytorch.org/libtorch/cpu/${name}`]);
+    await run("curl", ["-fsSL", "-o", zip, `https://download.pytorch.org/libtorch/cpu/${name}`], { env });
     return zip;
   });
 }
 
+async function places(env) {
+  const cuda = (await cachedCuda(env)).map((folder) => [`cache ${folder}`, () => folder]);
+  return [
+    ...cuda,
+    ["Python's installed torch with CUDA", () => pythonCudaFolder(env)],
+    ["npm package @seekrl/libtorch-cpu", runtimePackageFolder],
+    [`cache ${cpuFolder(env)}`, () => cpuFolder(env)],
+    ["Python's installed torch", () => pythonTorchFolder(env)],
+    [`pip download torch==${PINNED_VERSION}+cpu`, () => fromPip(env)],
+    ["the official archive", () => fromArchive(env)],
+  ];
+}
+
 /** Returns the folder of a usable libtorch. Throws a SetupError that lists every place tried. */
-export async function findLibtorch() {
-  if (process.env.SEEKRL_LIBTORCH !== undefined) {
-    const folder = resolve(process.env.SEEKRL_LIBTORCH);
-    const reason = await refusal(folder);
+export async function findLibtorch(env = process.env) {
+  if (env.SEEKRL_LIBTORCH !== undefined) {
+    const folder = resolve(env.SEEKRL_LIBTORCH);
+    const reason = await refusal(folder, { env });
     if (reason === undefined) return folder;
     throw new SetupError(
       `SEEKRL_LIBTORCH: ${folder}: ${reason}. ` +
         `Remedy: point it at a libtorch ${supported}, the folder that holds include and lib, or unset it.`,
     );
   }
-  const places = [
-    ["npm package @seekrl/libtorch-cpu", runtimePackageFolder],
-    [`cache ${cacheFolder}`, () => cacheFolder],
-    ["Python's installed torch", pythonTorchFolder],
-    [`pip download torch==${PINNED_VERSION}`, fromPip],
-    ["the official archive", fromArchive],
-  ];
   const tried = [];
-  for (const [name, look] of places) {
+  for (const [name, look] of await places(env)) {
     try {
       const folder = await look();
-      const reason = folder === undefined ? "not installed" : await refusal(folder);
+      const reason = folder === undefined ? "not installed" : await refusal(folder, { env });
       if (reason === undefined) return folder;
+      // A card that was asked for is not given up in silence.
+      if (folder !== undefined && existsSync(join(folder, "lib", "libtorch_cuda.so")))
+        say(`passed over the CUDA build in ${folder}: ${reason}`);
       tried.push(`${name}: ${reason}`);
     } catch (error) {
       tried.push(

@@ -10,11 +10,11 @@ test("a libtorch folder gives its libraries in order, and one that lacks some is
   const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
   try {
     const missing = { code: "ERR_STATE", message: /expected libc10\.so in .*: ENOENT.* npm run build/ };
-    assert.throws(() => libtorchLibraries(folder), missing);
+    assert.throws(() => libtorchLibraries({ folder }), missing);
     await mkdir(join(folder, "lib"));
     const names = ["libc10.so", "libtorch.so", "libtorch_cpu.so"];
     for (const name of names) await writeFile(join(folder, "lib", name), "");
-    const found = libtorchLibraries(folder).map((path) => basename(path));
+    const found = libtorchLibraries({ folder }).map((path) => basename(path));
     assert.deepEqual(found, ["libc10.so", "libtorch_cpu.so", "libtorch.so"]);
   } finally {
     await rm(folder, { recursive: true });

@@ -34,6 +34,7 @@ const shortened: readonly (readonly [RegExp, string])[] = [
 
 /** What a call must say besides ending well. */
 const expected: readonly (readonly [RegExp, RegExp])[] = [
+  [/^doctor/, /^cpu {7}runs$/m],
   [/^generate .*temperature 0/, /<search> who directed Nightwinter <\/search>/],
   [/^generate .*regex/, /^ [A-Z][a-z]{2,9} [A-Z][a-z]{2,9}/],
   [/^search --index index --query/, /who directed Nightwinter\n +\S+ +Nightwinter: /],

@@ -1,8 +1,18 @@
 /** Which of libtorch's libraries a program opens before the addon. */
-import { accessSync, constants } from "node:fs";
-import { join } from "node:path";
+import { accessSync, constants, existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { SeekError } from "../errors.ts";
 import { buildCommand } from "../package-root.ts";
+
+/** What the set-up found, as it wrote it down. */
+export interface BuiltLibtorch {
+  readonly folder: string;
+  /**
+   * NVIDIA's libraries that a CUDA build needs, in an order in which each can be opened. The loader then finds them by
+   * name, wherever they lie.
+   */
+  readonly needed?: readonly string[] | undefined;
+}
 
 /** In the order in which they need one another; the CUDA ones exist only in a CUDA build. */
 const libraries = [
@@ -13,26 +23,32 @@ const libraries = [
   { name: "libtorch.so", isNeeded: true },
 ];
 
+/** @throws ERR_STATE unless a file may be read */
+function requireReadable(path: string, folder: string): void {
+  try {
+    accessSync(path, constants.R_OK);
+  } catch (cause) {
+    const why = (cause as Error).message;
+    const remedy = `Was it moved? Remedy: ${buildCommand()}.`;
+    throw new SeekError("ERR_STATE", `libtorch: expected ${basename(path)} in ${folder}: ${why}. ${remedy}`, {
+      cause,
+    });
+  }
+}
+
 /**
- * The libraries of a libtorch folder, in the order in which they are opened.
+ * The libraries of libtorch, in the order in which they are opened.
  *
- * @param folder - the one that the addon was built against
+ * @param built - the folder that the addon was built against, and what it needs beside it
  * @returns their paths
  * @throws ERR_STATE when one that is always there is missing or may not be read
  */
-export function libtorchLibraries(folder: string): string[] {
-  return libraries.flatMap(({ name, isNeeded }) => {
+export function libtorchLibraries({ folder, needed = [] }: BuiltLibtorch): string[] {
+  for (const path of needed) requireReadable(path, dirname(path));
+  const own = libraries.flatMap(({ name, isNeeded }) => {
     const path = join(folder, "lib", name);
-    try {
-      accessSync(path, constants.R_OK);
-      return [path];
-    } catch (cause) {
-      if (!isNeeded) return [];
-      const why = (cause as Error).message;
-      const remedy = `Was it moved? Remedy: ${buildCommand()}.`;
-      throw new SeekError("ERR_STATE", `libtorch: expected ${name} in ${folder}: ${why}. ${remedy}`, {
-        cause,
-      });
-    }
+    if (isNeeded) requireReadable(path, folder);
+    return isNeeded || existsSync(path) ? [path] : [];
   });
+  return [...needed, ...own];
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { SeekError } from "../errors.ts";
 import { buildCommand, packageRoot } from "../package-root.ts";
 import type { Addon } from "./addon.ts";
-import { libtorchLibraries } from "./libtorch.ts";
+import { type BuiltLibtorch, libtorchLibraries } from "./libtorch.ts";
 
 interface Preload {
   openLibrary(path: string): void;
@@ -23,9 +23,9 @@ function load(): Addon {
       `the native addon is not built: ${missing} is missing. Remedy: ${buildCommand()}.`,
     );
   }
-  const { folder } = JSON.parse(readFileSync(libtorchPath, "utf8")) as { folder: string };
+  const built = JSON.parse(readFileSync(libtorchPath, "utf8")) as BuiltLibtorch;
   const preload = require(join(build, "cmake", "Release", "seekrl_preload.node")) as Preload;
-  for (const path of libtorchLibraries(folder)) preload.openLibrary(path);
+  for (const path of libtorchLibraries(built)) preload.openLibrary(path);
   const addon = require(addonPath) as Addon;
   addon.setErrorClass(SeekError);
   return addon;

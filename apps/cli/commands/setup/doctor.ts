@@ -1,0 +1,73 @@
+/** `seekrl doctor`: what this machine has to run models on, and whether it does. */
+import { z } from "zod";
+import { SeekError } from "../../../../lib/base/errors.ts";
+import { command } from "../../command.ts";
+import {
+  cardProblem,
+  findMachine,
+  kernelsFor,
+  type Machine,
+  processorProblem,
+} from "../../machine/machine.ts";
+
+const archText = (code: number): string => `sm_${code}`;
+
+function kernelLine({ kernels }: Machine): string {
+  if (kernels === undefined) return "none";
+  const ptx = kernels.ptx.map((each) => `PTX of ${archText(each)}`);
+  return `${[...kernels.code.map(archText), ...ptx].join(", ")} (${kernels.file})`;
+}
+
+function libtorchLine({ libtorch }: Machine): string {
+  if (libtorch === undefined) return "none";
+  const kind = libtorch.cuda === undefined ? "CPU build" : `CUDA ${libtorch.cuda}`;
+  return `${libtorch.version ?? "of an unknown version"}, ${kind} (${libtorch.folder})`;
+}
+
+function cardLines({ driver, kernels }: Machine): string[] {
+  const by = { code: "its own code", ptx: "PTX, compiled at first use" };
+  return driver.cards.map((card, i) => {
+    const way = kernels && kernelsFor(card, kernels);
+    const runs = way === undefined ? "no kernels for it" : `kernels: ${by[way]}`;
+    return `card ${i}    ${card.name}, compute capability ${card.capability}, ${card.gib.toFixed(1)} GiB, ${runs}`;
+  });
+}
+
+function describe(machine: Machine): string {
+  const { driver } = machine;
+  const lines = [
+    `node      ${machine.node}, ${machine.platform}`,
+    `driver    ${driver.version ?? "none"}${driver.problem === undefined ? "" : ` (${driver.problem})`}`,
+    ...cardLines(machine),
+    `libtorch  ${libtorchLine(machine)}`,
+    `kernels   ${kernelLine(machine)}`,
+    `cpu       ${processorProblem(machine) ?? "runs"}`,
+    `cuda      ${cardProblem(machine) ?? "runs"}`,
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** The command. */
+export const doctorCommand = command({
+  name: "doctor",
+  summary: "says what this machine can run models on",
+  options: z.strictObject({
+    device: z
+      .string()
+      .optional()
+      .describe("generates and scores on it with a tiny model: cpu, cuda or cuda:<index>"),
+  }),
+  run: async ({ device }, io) => {
+    const machine = await findMachine();
+    io.write(describe(machine));
+    const runs = { cpu: processorProblem(machine) ?? true, cuda: cardProblem(machine) ?? true };
+    if (device === undefined) return io.result({ ...machine, runs });
+    const problem = device === "cpu" ? processorProblem(machine) : cardProblem(machine);
+    if (problem !== undefined && /^(cpu|cuda)/.test(device))
+      throw new SeekError("ERR_DEVICE", `${device}: ${problem}`);
+    const { checkDevice } = await import("../../machine/check-device.ts");
+    const checked = await checkDevice(device);
+    io.write(`${device}: ${checked.tokens} tokens generated, and scored with the same bits\n`);
+    io.result({ ...machine, runs, checked });
+  },
+});

@@ -1,0 +1,88 @@
+/** `seekrl setup cuda`: makes a machine with a card ready for `--device cuda`. */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { SeekError } from "../../../../lib/base/errors.ts";
+import { packageRoot } from "../../../../lib/base/package-root.ts";
+import { command } from "../../command.ts";
+import { setupScripts } from "../../machine/setup-scripts.ts";
+
+interface ChildResult {
+  readonly code: number | null;
+  readonly stdout: string;
+}
+
+/** A program of this package; what it says to people goes on to standard error. */
+async function run(
+  args: readonly string[],
+  { env, signal }: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal },
+): Promise<ChildResult> {
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], env, signal });
+  let stdout = "";
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk;
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on("error", (error) =>
+      reject(signal.aborted ? new SeekError("ERR_ABORTED", "setup cuda: aborted", { cause: error }) : error),
+    );
+    child.on("close", resolve);
+  });
+  return { code, stdout };
+}
+
+/** Builds the addons against a libtorch, and the kernels for the cards of this machine. */
+async function build(folder: string, signal: AbortSignal): Promise<void> {
+  const env = { ...process.env, SEEKRL_LIBTORCH: folder };
+  const { code } = await run([join(packageRoot, "scripts", "setup", "install.mjs")], { env, signal });
+  if (code !== 0) throw new SeekError("ERR_STATE", "setup cuda: the addons were not built: see above");
+  const kernels = join(packageRoot, "build", "cmake", "Release", "libseekrl_cuda.so");
+  if (!existsSync(kernels))
+    throw new SeekError(
+      "ERR_STATE",
+      `setup cuda: ${kernels} was not built. Remedy: see whether nvcc compiles C++20 here (its own complaint stands in ` +
+        "the build's output), with a host compiler that it supports.",
+    );
+}
+
+/** In a process of its own, which has loaded no other libtorch and may die without taking this one along. */
+async function check(signal: AbortSignal): Promise<object> {
+  const args = [join(packageRoot, "bin", "seekrl.mjs"), "doctor", "--device", "cuda", "--json"];
+  const { code, stdout } = await run(args, { env: process.env, signal });
+  if (code === 0) return (JSON.parse(stdout) as { checked: object }).checked;
+  throw new SeekError(
+    "ERR_DEVICE",
+    "setup cuda: the build is done, but a forward on the card failed: see above. Remedy: npx seekrl doctor.",
+  );
+}
+
+/** The command. */
+export const setupCudaCommand = command({
+  name: "setup cuda",
+  summary: "finds or downloads a CUDA torch, builds against it, and checks it on the card",
+  goesOn: "with the download where it was",
+  options: z.strictObject({
+    build: z
+      .enum(["cu126", "cu128", "cu130"])
+      .optional()
+      .describe(
+        "which of torch's builds (the newest that driver and cards run; needed where there is no card)",
+      ),
+    index: z
+      .url()
+      .optional()
+      .describe("mirror of torch's wheels, with a folder for each build, in place of PyTorch's own"),
+    dryRun: z.boolean().default(false).describe("says what would be done and downloaded, and does nothing"),
+  }),
+  run: async (options, io) => {
+    const { setUpCuda } = await setupScripts.cuda();
+    const { signal } = io;
+    const found = await setUpCuda(
+      { ...options, signal },
+      { build: (folder) => build(folder, signal), check: () => check(signal) },
+    );
+    if (!options.dryRun) io.write("ready: npx seekrl generate --device cuda ...\n");
+    io.result(found);
+  },
+});

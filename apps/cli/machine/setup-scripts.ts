@@ -1,0 +1,71 @@
+/** The set-up's own scripts, which run before anything is compiled, seen from the command line. */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { packageRoot } from "../../../lib/base/package-root.ts";
+
+/** A card of this machine. */
+export interface FoundCard {
+  readonly name: string;
+  /** Compute capability, for example `9.0`. */
+  readonly capability: string;
+  readonly gib: number;
+}
+
+/** What drives cards, and which there are. */
+export interface FoundDriver {
+  readonly version: string | undefined;
+  readonly cards: readonly FoundCard[];
+  /** Why cards could not be listed. */
+  readonly problem: string | undefined;
+}
+
+/** Compute capabilities times ten that a library has machine code for, and PTX, which is compiled at first use. */
+export interface Architectures {
+  readonly code: readonly number[];
+  readonly ptx: readonly number[];
+}
+
+interface DriverScript {
+  readonly LEAST_CAPABILITY: number;
+  findDriver(): Promise<FoundDriver>;
+  runsCuda(driverVersion: string, cuda: string): boolean;
+}
+
+interface TorchFolderScript {
+  versionOf(folder: string): Promise<string | undefined>;
+  cudaOf(folder: string): Promise<string | undefined>;
+  refusal(folder: string): Promise<string | undefined>;
+}
+
+interface ElfScript {
+  architecturesOf(path: string): Architectures;
+}
+
+/** What `seekrl setup cuda` may be told. */
+export interface CudaSetupOptions {
+  readonly index?: string | undefined;
+  readonly build?: string | undefined;
+  readonly dryRun?: boolean;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly signal?: AbortSignal;
+  /** Before a download is tried again. */
+  readonly pauseMs?: number;
+}
+
+interface CudaSetupScript {
+  setUpCuda(
+    options: CudaSetupOptions,
+    parts: { build(folder: string): Promise<void>; check(): Promise<object> },
+  ): Promise<object>;
+}
+
+const scriptOf = (name: string): Promise<unknown> =>
+  import(pathToFileURL(join(packageRoot, "scripts", "setup", name)).href);
+
+/** The scripts by what they find, each loaded when it is asked for. */
+export const setupScripts = {
+  driver: () => scriptOf("cuda/driver.mjs") as Promise<DriverScript>,
+  torchFolder: () => scriptOf("torch-folder.mjs") as Promise<TorchFolderScript>,
+  elf: () => scriptOf("cuda/elf.mjs") as Promise<ElfScript>,
+  cuda: () => scriptOf("cuda/setup.mjs") as Promise<CudaSetupScript>,
+};

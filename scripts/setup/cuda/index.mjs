@@ -1,0 +1,174 @@
+/** Reads a package index (PEP 503 pages, PEP 658 metadata) and settles which wheels a CUDA build of torch consists of. */
+import { arch } from "node:os";
+import { SetupError } from "../report.mjs";
+import { isSupported } from "../torch-folder.mjs";
+import { compareVersions, satisfies } from "../versions.mjs";
+
+const machine = { x64: "x86_64", arm64: "aarch64" }[arch()];
+
+/** `nvidia_cublas-13.1.0.3-py3-none-manylinux_2_27_x86_64.whl` in parts; undefined for what runs elsewhere. */
+function wheelParts(file) {
+  const [, version, platform] = /^[^-]+-([^-]+)(?:-\d[^-]*)?-[^-]+-[^-]+-(.+)\.whl$/.exec(file) ?? [];
+  const fits = platform === "any" || (platform?.includes("linux") && platform.includes(machine));
+  return fits ? { version } : undefined;
+}
+
+function unescaped(text) {
+  return text
+    .replaceAll("&amp;", "&")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"');
+}
+
+/** The wheels of one package's page that run on this machine. */
+function wheelsOf(html, page) {
+  return [...html.matchAll(/<a\s([^>]*)>/g)].flatMap(([, text]) => {
+    const attribute = (name) => new RegExp(`\\b${name}\\s*=\\s*"([^"]*)"`).exec(text)?.[1];
+    const href = attribute("href");
+    if (href === undefined || attribute("data-yanked") !== undefined) return [];
+    const url = new URL(unescaped(href), page);
+    const file = decodeURIComponent(url.pathname.split("/").at(-1));
+    const parts = wheelParts(file);
+    if (parts === undefined) return [];
+    const sha256 = /^#sha256=([0-9a-f]{64})$/.exec(url.hash)?.[1];
+    url.hash = "";
+    const hasMetadata = [attribute("data-core-metadata"), attribute("data-dist-info-metadata")].some(
+      (value) => value !== undefined && value !== "false",
+    );
+    return [{ ...parts, file, url: url.href, sha256, hasMetadata }];
+  });
+}
+
+/** One requirement of a wheel: `cuda-toolkit[cublas,cudart]==13.0.2; platform_system == "Linux"`. */
+export function requirementOf(line) {
+  const [head, marker = ""] = line.split(";", 2);
+  const match = /^\s*([\w.-]+)\s*(?:\[([^\]]*)\])?\s*\(?([^)]*)\)?\s*$/.exec(head);
+  if (match === null) return undefined;
+  const [, name, extras = "", specifier] = match;
+  const extra = /extra\s*==\s*["']([^"']+)["']/.exec(marker)?.[1];
+  const elsewhere = [
+    [/platform_system\s*==\s*["']([^"']+)/, "Linux"],
+    [/sys_platform\s*==\s*["']([^"']+)/, "linux"],
+    [/platform_machine\s*==\s*["']([^"']+)/, machine],
+  ].some(([pattern, own]) => (pattern.exec(marker)?.[1] ?? own) !== own);
+  return {
+    ...{ name: name.toLowerCase().replaceAll(/[._]+/g, "-"), specifier: specifier.trim(), extra, elsewhere },
+    extras: extras
+      .split(",")
+      .map((each) => each.trim())
+      .filter(Boolean),
+  };
+}
+
+/** What is native of torch's requirements; the rest is Python. */
+const isNative = ({ name }) => name.startsWith("nvidia-") || name === "cuda-toolkit";
+
+/** The native requirements that a wheel states for this machine, with those of the extras asked for. */
+export function requirementsOf(metadata, extras = []) {
+  return [...metadata.matchAll(/^Requires-Dist: *(.+)$/gm)]
+    .map(([, line]) => requirementOf(line))
+    .filter((each) => each !== undefined && !each.elsewhere && isNative(each))
+    .filter(({ extra }) => extra === undefined || extras.includes(extra));
+}
+
+/** An index at an address: pages of packages by name, kept while the set-up runs. */
+export class WheelIndex {
+  #pages = new Map();
+  #signal;
+
+  constructor(url, { signal } = {}) {
+    this.url = url.replace(/\/*$/, "/");
+    this.#signal = signal;
+  }
+
+  /** Wheels of a package, the newest first; none where the index has no such page. */
+  async wheels(name) {
+    if (!this.#pages.has(name)) {
+      const page = new URL(`${name}/`, this.url).href;
+      const html = await this.text(page);
+      const found = html === undefined ? [] : wheelsOf(html, page);
+      this.#pages.set(
+        name,
+        found.sort((a, b) => compareVersions(b.version, a.version)),
+      );
+    }
+    return this.#pages.get(name);
+  }
+
+  /** What stands at an address; undefined when nothing does (403 is what object stores say of a missing file). */
+  async text(url) {
+    const response = await this.fetched(url);
+    if ([403, 404].includes(response.status)) return undefined;
+    if (!response.ok) throw new SetupError(`${url}: HTTP ${response.status}`, "ERR_REMOTE");
+    return await response.text();
+  }
+
+  async fetched(url, options = {}) {
+    try {
+      return await fetch(url, { ...options, signal: this.#signal ?? null });
+    } catch (error) {
+      if (this.#signal?.aborted) throw new SetupError("setup: aborted", "ERR_ABORTED");
+      const why = error.cause?.message ?? error.message;
+      throw new SetupError(
+        `${url}: ${why}. Remedy: check the network, or name a mirror of the index with --index.`,
+        "ERR_REMOTE",
+      );
+    }
+  }
+
+  async metadataOf({ url, hasMetadata }) {
+    return hasMetadata ? await this.text(`${url}.metadata`) : undefined;
+  }
+
+  async sizeOf({ url }) {
+    const response = await this.fetched(url, { method: "HEAD" });
+    const size = Number(response.headers.get("content-length"));
+    return response.ok && size > 0 ? size : undefined;
+  }
+}
+
+/** The newest wheel of torch that this source compiles against and that was built for a tag; undefined for none. */
+export async function torchWheel(index, tag) {
+  const wheels = await index.wheels("torch");
+  return wheels.find(({ version }) => version.endsWith(`+${tag}`) && isSupported(version));
+}
+
+/**
+ * The wheels that torch's metadata asks for, and those that they ask for.
+ *
+ * @param metadata - torch's
+ * @returns one of each package, of the newest version that every requirement accepts
+ */
+export async function neededWheels(index, metadata) {
+  const [specifiers, chosen, asked] = [new Map(), new Map(), new Set()];
+  const waiting = requirementsOf(metadata);
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const { name, specifier, extras } = next;
+    specifiers.set(name, [...(specifiers.get(name) ?? []), specifier].filter(Boolean));
+    const all = specifiers.get(name);
+    const wheels = await index.wheels(name);
+    const found = wheels.find(({ version }) => all.every((each) => satisfies(version, each)));
+    if (found === undefined)
+      throw new SetupError(
+        `${index.url}${name}/: expected a wheel ${all.join(",") || "of any version"} for ${machine}, got ` +
+          `${
+            wheels.length === 0
+              ? "none"
+              : wheels
+                  .map(({ version }) => version)
+                  .slice(0, 5)
+                  .join(", ")
+          }. ` +
+          "Remedy: name a complete index with --index.",
+        "ERR_REMOTE",
+      );
+    chosen.set(name, found);
+    const question = `${found.file} ${extras.join(",")}`;
+    if (asked.has(question)) continue;
+    asked.add(question);
+    waiting.push(...requirementsOf((await index.metadataOf(found)) ?? "", extras));
+  }
+  chosen.delete("cuda-toolkit"); // names others, and holds nothing
+  return [...chosen].map(([name, wheel]) => ({ name, ...wheel }));
+}

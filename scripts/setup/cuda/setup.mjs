@@ -1,0 +1,187 @@
+/** `seekrl setup cuda`: a driver, a CUDA torch that fits it, the addons built against it, a forward on the card. */
+import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { adopt, cachedCuda, cacheRoot, pythonTorchFolder } from "../libtorch.mjs";
+import { bytesText, SetupError, say } from "../report.mjs";
+import { cudaOf, refusal, supported, versionOf } from "../torch-folder.mjs";
+import { readFromZip, unzip } from "../unzip.mjs";
+import { DownloadProgress, download } from "./download.mjs";
+import { BUILDS, buildsFor, findDriver } from "./driver.mjs";
+import { neededWheels, torchWheel, WheelIndex } from "./index.mjs";
+import { findNvcc, requireNvcc } from "./nvcc.mjs";
+
+/** Where torch's wheels of each build are: a folder of it for each tag. */
+export const DEFAULT_INDEX = "https://download.pytorch.org/whl";
+
+/** Of a wheel of torch, what a program in C++ needs; of the others all that is native. */
+const isWanted = (name) =>
+  /^torch\/(lib\/|include\/|share\/cmake\/|version\.py$)/.test(name) ||
+  /\.so(\.\d+)*$/.test(name) ||
+  /\.dist-info\/(METADATA|licen[cs]es?)/i.test(name);
+
+function tell(driver, builds) {
+  for (const { name, capability, gib } of driver.cards)
+    say(`card: ${name}, compute capability ${capability}, ${gib.toFixed(1)} GiB`);
+  const from = driver.version === undefined ? "asked for" : `driver: ${driver.version}`;
+  say(`${from}; torch builds that run on it: ${builds.map(({ tag }) => tag).join(", ")}`);
+}
+
+/** The builds to look for: the one asked for, or those of the driver. */
+function buildsOf(driver, tag) {
+  if (tag === undefined) return buildsFor(driver);
+  const build = BUILDS.find((each) => each.tag === tag);
+  if (build === undefined)
+    throw new SetupError(
+      `build: expected one of ${BUILDS.map((each) => each.tag).join(", ")}, got ${tag}`,
+      "ERR_RANGE",
+    );
+  // A machine that only prepares, such as one that builds an image, has no card.
+  if (driver.version === undefined || buildsFor(driver).includes(build)) return [build];
+  throw new SetupError(
+    `build ${tag} does not run on driver ${driver.version} and its cards. Remedy: leave --build out, or install driver ${build.own} or later.`,
+    "ERR_DEVICE",
+  );
+}
+
+/** Why a folder is of no use with these builds; undefined when it is. */
+async function misfit(folder, builds, env) {
+  const cuda = await cudaOf(folder);
+  if (cuda === undefined) return "a CPU build";
+  const reason = await refusal(folder, { env });
+  if (reason !== undefined) return reason;
+  const fits = cuda === "unknown" || builds.some((build) => build.cuda === cuda);
+  return fits ? undefined : `of CUDA ${cuda}, expected ${builds.map((build) => build.cuda).join(", ")}`;
+}
+
+/** A CUDA torch that is on the machine already. SEEKRL_LIBTORCH is used or refused, never passed over. */
+async function findTorch(builds, env) {
+  if (env.SEEKRL_LIBTORCH !== undefined) {
+    const folder = resolve(env.SEEKRL_LIBTORCH);
+    const reason = await misfit(folder, builds, env);
+    if (reason === undefined) return folder;
+    throw new SetupError(
+      `SEEKRL_LIBTORCH: ${folder}: ${reason}. Remedy: point it at a CUDA libtorch ${supported} that is complete, or unset it.`,
+    );
+  }
+  const python = await pythonTorchFolder(env).catch(() => undefined);
+  for (const folder of [...(await cachedCuda(env)), ...(python === undefined ? [] : [python])]) {
+    const reason = await misfit(folder, builds, env);
+    if (reason === undefined) return folder;
+    say(`passed over ${folder}: ${reason}`);
+  }
+  return undefined;
+}
+
+/** Torch's wheel of the first build that the index has. */
+async function chooseWheel(base, builds, signal) {
+  for (const build of builds) {
+    const index = new WheelIndex(`${base.replace(/\/*$/, "")}/${build.tag}`, { signal });
+    const torch = await torchWheel(index, build.tag);
+    if (torch !== undefined) return { index, torch, tag: build.tag };
+    say(`${index.url}: no torch ${supported} for this machine`);
+  }
+  throw new SetupError(
+    `no torch ${supported} of ${builds.map(({ tag }) => tag).join(", ")} was found at ${base}. ` +
+      "Remedy: name an index that has one with --index.",
+    "ERR_REMOTE",
+  );
+}
+
+async function sized(index, wheels) {
+  return Promise.all(wheels.map(async (wheel) => ({ ...wheel, size: await index.sizeOf(wheel) })));
+}
+
+const total = (wheels) => wheels.reduce((sum, { size = 0 }) => sum + size, 0);
+
+/** What would be fetched, line by line; without metadata beside the wheel, the libraries are known after it is here. */
+async function plan({ index, torch }) {
+  const metadata = await index.metadataOf(torch);
+  const needed = metadata === undefined ? undefined : await neededWheels(index, metadata);
+  const wheels = await sized(index, [{ name: "torch", ...torch }, ...(needed ?? [])]);
+  for (const { file, size } of wheels) say(`  ${file}${size === undefined ? "" : `, ${bytesText(size)}`}`);
+  if (needed === undefined) say("  and the nvidia libraries that it names");
+  return { wheels, isComplete: needed !== undefined };
+}
+
+/** Downloads and unpacks everything beside its place, and moves it there when it is whole. */
+async function fetchTorch({ index, torch, tag }, { env, signal, pauseMs }) {
+  const root = cacheRoot(env);
+  const downloads = join(root, "downloads");
+  await mkdir(downloads, { recursive: true });
+  const { wheels, isComplete } = await plan({ index, torch });
+  const progress = new DownloadProgress(total(wheels));
+  const get = (wheel) => download(index, wheel, downloads, { progress, signal, pauseMs });
+  const files = [];
+  for (const wheel of wheels) files.push(await get(wheel));
+  if (!isComplete) {
+    const metadata = (await readFromZip(files[0], /^torch-[^/]*\.dist-info\/METADATA$/)) ?? "";
+    for (const wheel of await neededWheels(index, metadata)) files.push(await get(wheel));
+  }
+  progress.end();
+  const work = await mkdtemp(join(root, "unpacking-"));
+  try {
+    for (const file of files) await unzip(file, work, isWanted);
+    const name = `libtorch-${torch.version.split("+")[0]}-${tag}`;
+    const reason = await refusal(join(work, "torch"), { env });
+    if (reason !== undefined)
+      throw new SetupError(`${name} as downloaded is of no use: ${reason}`, "ERR_FORMAT");
+    const home = join(root, name);
+    // What stands there was passed over: it is of no use.
+    await rm(home, { recursive: true, force: true });
+    await adopt(work, home);
+    await rm(downloads, { recursive: true, force: true });
+    return join(home, "torch");
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** Half-unpacked folders of set-ups that were killed. */
+async function removeLeftovers(root) {
+  const names = await readdir(root).catch(() => []);
+  for (const name of names.filter((each) => each.startsWith("unpacking-")))
+    await rm(join(root, name), { recursive: true, force: true });
+}
+
+/**
+ * Sets up a CUDA build.
+ *
+ * @param options - `index` of packages; `build`, a tag, in place of the driver's choice; `dryRun` changes nothing; `pauseMs`
+ *   before a download is tried again
+ * @param parts - `build(folder)` builds the addons against a libtorch; `check()` runs a forward on the card, and returns
+ *   what it found
+ * @returns what there is now: folder, version, CUDA, driver, cards, what the check found
+ */
+export async function setUpCuda(options, parts) {
+  const { index = DEFAULT_INDEX, build, dryRun = false, env = process.env, signal } = options;
+  const driver = await findDriver(env);
+  const builds = buildsOf(driver, build);
+  tell(driver, builds);
+  requireNvcc(await findNvcc(env), driver.version);
+  let folder = await findTorch(builds, env);
+  if (folder === undefined) {
+    const chosen = await chooseWheel(index, builds, signal);
+    say(
+      `torch ${chosen.torch.version}: ${dryRun ? "would be downloaded" : "downloading"} into ${cacheRoot(env)}`,
+    );
+    if (dryRun) {
+      const { wheels } = await plan(chosen);
+      return { dryRun, driver: driver.version, torch: chosen.torch.version, bytes: total(wheels) };
+    }
+    await removeLeftovers(cacheRoot(env));
+    folder = await fetchTorch(chosen, { ...options, env });
+  }
+  const [version, cuda] = [await versionOf(folder), await cudaOf(folder)];
+  say(`libtorch ${version} with CUDA ${cuda}: ${folder}`);
+  if (dryRun) {
+    say("would build the addons against it and run a forward on the card");
+    return { dryRun, driver: driver.version, torch: version, bytes: 0 };
+  }
+  await parts.build(folder);
+  const found = { folder, torch: version, cuda, driver: driver.version, cards: driver.cards };
+  if (driver.version === undefined) {
+    say("there is no card here: what was built is not tried");
+    return { ...found, checked: undefined };
+  }
+  return { ...found, checked: await parts.check() };
+}

@@ -1,0 +1,313 @@
+/** `seekrl setup cuda` against a server that plays the index, with a card that only nvidia-smi knows of. */
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import type { CudaSetupOptions } from "../../apps/cli/machine/setup-scripts.ts";
+import { setupScripts } from "../../apps/cli/machine/setup-scripts.ts";
+import { libtorchLibraries } from "../../lib/base/addon/libtorch.ts";
+import { projectRoot } from "../project.ts";
+import { fakeCard, fakeIndex, nvidiaFiles, torchFiles, unpackTo, wheelsOfCuda13 } from "./fake-torch.ts";
+
+const scratch = await mkdtemp(join(tmpdir(), "seekrl-setup-"));
+after(() => rm(scratch, { recursive: true }));
+const hasCompiler = spawnSync("gcc", ["--version"]).status === 0;
+const skip = hasCompiler ? false : "gcc, which makes the libraries of these tests, is not installed";
+const script = (name: string) => pathToFileURL(join(projectRoot, "scripts", "setup", name)).href;
+const { findLibtorch } = (await import(script("libtorch.mjs"))) as {
+  findLibtorch(env: NodeJS.ProcessEnv): Promise<string>;
+};
+const { librariesOf } = (await import(script("cuda/libraries.mjs"))) as {
+  librariesOf(torch: string): { needed: string[]; missing: { library: string; neededBy: string }[] };
+};
+
+let count = 0;
+
+/** A machine with a cache of its own, nothing in its path but what a test puts there. */
+async function machine(card: Parameters<typeof fakeCard>[1] = {}) {
+  const home = join(scratch, `machine-${count++}`);
+  const bin = join(home, "bin");
+  await mkdir(bin, { recursive: true });
+  await fakeCard(bin, card);
+  const env: NodeJS.ProcessEnv = { PATH: bin, SEEKRL_CACHE: join(home, "cache") };
+  return { home, bin, env, cache: join(home, "cache") };
+}
+
+/** What the set-up said, did and returned. */
+async function setUp(options: CudaSetupOptions) {
+  const { setUpCuda } = await setupScripts.cuda();
+  const built: string[] = [];
+  const write = process.stderr.write;
+  let said = "";
+  process.stderr.write = (text: string | Uint8Array) => {
+    said += text;
+    return true;
+  };
+  try {
+    const found = await setUpCuda(
+      { pauseMs: 1, ...options },
+      { build: async (folder) => void built.push(folder), check: async () => ({ tokens: 12 }) },
+    );
+    return { found: found as Record<string, unknown>, built, said };
+  } finally {
+    process.stderr.write = write;
+  }
+}
+
+test("a CUDA torch is downloaded with the libraries it names, built against, and found from then on", {
+  skip,
+}, async () => {
+  const { env, cache } = await machine();
+  const index = await fakeIndex({ cu130: await wheelsOfCuda13(scratch) });
+  try {
+    const planned = await setUp({ env, index: index.url, dryRun: true });
+    assert.match(planned.said, /card: NVIDIA H100 80GB HBM3, compute capability 9\.0, 79\.6 GiB/);
+    assert.match(planned.said, /torch-2\.13\.0\+cu130\S+, [\d.]+ MB\n[\s\S]*nvidia_cublas-13\.1\.0\.3/);
+    assert.ok((planned.found.bytes as number) > 10_000);
+    assert.deepEqual([planned.built, existsSync(cache)], [[], false]);
+
+    const first = await setUp({ env, index: index.url });
+    const folder = join(cache, "libtorch-2.13.0-cu130", "torch");
+    assert.deepEqual(first.built, [folder]);
+    assert.deepEqual(first.found.checked, { tokens: 12 });
+    assert.deepEqual(
+      [first.found.torch, first.found.cuda, first.found.driver],
+      ["2.13.0", "13.0", "580.82.07"],
+    );
+    // Neither Python's files nor what is left of the downloads.
+    assert.deepEqual(await readdir(cache), ["libtorch-2.13.0-cu130"]);
+    assert.ok(!existsSync(join(folder, "__init__.py")));
+    assert.ok(!existsSync(join(cache, "libtorch-2.13.0-cu130", "nvidia", "cu13", "include")));
+
+    // A CPU build beside it, whichever came first, does not hide it.
+    await unpackTo(scratch, await torchFiles(scratch, { cuda: null }));
+    await unpackTo(join(cache, "libtorch-2.13.0-cpu"), {});
+    execFileSync("cp", ["-r", join(scratch, "torch"), join(cache, "libtorch-2.13.0-cpu")]);
+    assert.equal(await findLibtorch(env), folder);
+    const before = index.requests.length;
+    assert.deepEqual((await setUp({ env, index: index.url })).built, [folder]);
+    assert.equal(index.requests.length, before);
+
+    // One that has lost a library is passed over aloud, and fetched again.
+    await rm(join(cache, "libtorch-2.13.0-cu130", "nvidia", "cu13", "lib", "libcublasLt.so.913"));
+    const again = await setUp({ env, index: index.url });
+    assert.match(
+      again.said,
+      /passed over .*missing libcublasLt\.so\.913 \(needed by libcublas\.so\.913; in nvidia-cublas\)/,
+    );
+    assert.deepEqual(again.built, [folder]);
+  } finally {
+    index.close();
+  }
+});
+
+test("the libraries of a CUDA build open in the order in which they are given, wherever they lie", {
+  skip,
+}, async () => {
+  const site = join(scratch, "site");
+  await unpackTo(site, await torchFiles(scratch), ...Object.values(await nvidiaFiles(scratch)));
+  const folder = join(site, "torch");
+  const { needed, missing } = librariesOf(folder);
+  assert.deepEqual(missing, []);
+  assert.deepEqual(
+    needed.map((path) => path.slice(site.length)),
+    ["libcudart.so.913", "libcublasLt.so.913", "libcublas.so.913"].map((name) => `/nvidia/cu13/lib/${name}`),
+  );
+  const preload = join(projectRoot, "build", "cmake", "Release", "seekrl_preload.node");
+  const open = (paths: readonly string[]) =>
+    spawnSync(
+      process.execPath,
+      [
+        "-e",
+        "const [addon, ...paths] = process.argv.slice(1); for (const each of paths) require(addon).openLibrary(each)",
+        preload,
+        ...paths,
+      ],
+      { encoding: "utf8" },
+    );
+  const { status, stderr } = open(libtorchLibraries({ folder, needed }));
+  assert.equal(status, 0, stderr);
+  assert.match(
+    open(libtorchLibraries({ folder })).stderr,
+    /libcudart\.so\.913: cannot open shared object file/,
+  );
+  const gone = join(site, "nvidia", "cu13", "lib", "libcublas.so.913");
+  await rm(gone);
+  assert.throws(() => libtorchLibraries({ folder, needed }), {
+    code: "ERR_STATE",
+    message: /expected libcublas\.so\.913 in/,
+  });
+});
+
+test("a download that breaks off goes on where it was, in the same set-up and in the next one", {
+  skip,
+}, async () => {
+  const { env, cache } = await machine();
+  const index = await fakeIndex({ cu130: await wheelsOfCuda13(scratch) });
+  try {
+    index.breakOff = 2;
+    const { said, built } = await setUp({ env, index: index.url });
+    assert.match(said, /torch-2\.13\.0\+cu130\S+: .*; trying again/);
+    assert.equal(built.length, 1);
+    assert.equal(index.requests.filter((each) => /torch-2.* bytes=[1-9]\d*-$/.test(each)).length, 2);
+
+    await rm(cache, { recursive: true });
+    index.breakOff = 4;
+    await assert.rejects(setUp({ env, index: index.url }), {
+      code: "ERR_REMOTE",
+      message: /Remedy: run the same command again; it goes on where it was/,
+    });
+    const before = index.requests.length;
+    assert.equal((await setUp({ env, index: index.url })).built.length, 1);
+    assert.match(
+      index.requests.slice(before).find((each) => /^\S+torch-2\S+whl( |$)/.test(each)) ?? "",
+      / bytes=[1-9]/,
+    );
+  } finally {
+    index.close();
+  }
+});
+
+test("a wheel that is another than the index says is thrown away", { skip }, async () => {
+  const { env, cache } = await machine();
+  const wheels = await wheelsOfCuda13(scratch);
+  const wrong = wheels.map((each) =>
+    each.name === "nvidia-cublas" ? { ...each, sha256: "0".repeat(64) } : each,
+  );
+  const index = await fakeIndex({ cu130: wrong });
+  try {
+    await assert.rejects(setUp({ env, index: index.url }), {
+      code: "ERR_FORMAT",
+      message: /nvidia_cublas-13\.1\.0\.3\S+: expected the sha256 0{64}, got [0-9a-f]{64}\. Remedy/,
+    });
+    const kept = await readdir(join(cache, "downloads"));
+    assert.ok(
+      kept.some((name) => name.startsWith("torch-")) && !kept.some((name) => name.includes("cublas")),
+    );
+  } finally {
+    index.close();
+  }
+});
+
+test("an index without a torch of a minor version that compiles, or without a library, is named", {
+  skip,
+}, async () => {
+  const { env } = await machine();
+  const wheels = await wheelsOfCuda13(scratch);
+  const index = await fakeIndex({
+    cu130: wheels.filter(({ name, version }) => name !== "torch" || !version.startsWith("2.13")),
+    cu128: [],
+  });
+  const lacking = await fakeIndex({ cu130: wheels.filter(({ name }) => name !== "nvidia-cublas") });
+  try {
+    await assert.rejects(setUp({ env, index: index.url }), {
+      code: "ERR_REMOTE",
+      message: /no torch 2\.11 to 2\.13 of cu130, cu128, cu126 was found at .*--index/,
+    });
+    await assert.rejects(setUp({ env, index: lacking.url }), {
+      code: "ERR_REMOTE",
+      message: /nvidia-cublas\/: expected a wheel <=13\.1\.1\.3,>=13\.1\.0\.3 for \w+, got none/,
+    });
+    await assert.rejects(setUp({ env, index: "http://127.0.0.1:9" }), {
+      code: "ERR_REMOTE",
+      message: /--index/,
+    });
+  } finally {
+    index.close();
+    lacking.close();
+  }
+});
+
+const index = "http://127.0.0.1:9";
+
+test("a driver, card or compiler that cannot run any build is refused with what would", async () => {
+  const refused = async (
+    card: Parameters<typeof fakeCard>[1],
+    code: string,
+    message: RegExp,
+    options = {},
+  ) => {
+    const { env } = await machine(card);
+    await assert.rejects(setUp({ env, index, ...options }), { code, message });
+  };
+  await refused(
+    { driver: "470.82.01" },
+    "ERR_DEVICE",
+    /driver 470\.82\.01 is too old: expected 525\.60\.13 or later.*Remedy: install driver 580/,
+  );
+  await refused(
+    { capability: "7.5" },
+    "ERR_DEVICE",
+    /capability 8\.0 or later, got NVIDIA H100 80GB HBM3 \(7\.5\)/,
+  );
+  await refused(
+    { driver: "550.54.14" },
+    "ERR_DEVICE",
+    /nvcc 13\.0 makes kernels that driver 550\.54\.14 does not run\. Remedy: .* 12\.x, or driver 580/,
+  );
+  await refused({ nvcc: "11.8" }, "ERR_STATE", /nvcc: expected release 12\.0 or later/);
+  await refused(
+    { driver: "550.54.14", nvcc: "12.6" },
+    "ERR_DEVICE",
+    /build cu130 does not run on driver 550\.54\.14/,
+    { build: "cu130" },
+  );
+  const { env, bin } = await machine();
+  await rm(join(bin, "nvidia-smi"));
+  const hasDriver = existsSync("/proc/driver/nvidia/version");
+  if (!hasDriver)
+    await assert.rejects(setUp({ env, index }), {
+      code: "ERR_DEVICE",
+      message: /no NVIDIA driver was found \(nvidia-smi was not found\)\. Remedy: install driver/,
+    });
+});
+
+test("a libtorch that SEEKRL_LIBTORCH names is used or refused, never passed over", { skip }, async () => {
+  const { env, home } = await machine();
+  const site = async (name: string, options: Parameters<typeof torchFiles>[1], ...more: object[]) => {
+    await unpackTo(
+      join(home, name),
+      await torchFiles(scratch, options),
+      ...(more as Record<string, Buffer>[]),
+    );
+    return { ...env, SEEKRL_LIBTORCH: join(home, name, "torch") };
+  };
+  const refused = async (own: NodeJS.ProcessEnv, message: RegExp): Promise<void> =>
+    void (await assert.rejects(setUp({ env: own, index }), { code: "ERR_STATE", message }));
+  await refused(await site("cpu", { cuda: null }), /SEEKRL_LIBTORCH: .*: a CPU build\. Remedy/);
+  await refused(await site("old", { version: "2.10.1" }), /version 2\.10\.1, expected 2\.11 to 2\.13/);
+  await refused(
+    await site("bare", {}),
+    /missing libcudart\.so\.913 \(needed by libc10_cuda\.so; in nvidia-cuda-runtime\), libcublas\.so\.913/,
+  );
+  const nvidia = Object.values(await nvidiaFiles(scratch));
+  await refused(
+    await site("later", { cuda: "13.2" }, ...nvidia),
+    /of CUDA 13\.2, expected 13\.0, 12\.8, 12\.6/,
+  );
+  const whole = await site("whole", {}, ...nvidia);
+  assert.deepEqual((await setUp({ env: whole, index })).built, [whole.SEEKRL_LIBTORCH]);
+});
+
+test("Python's torch with CUDA comes before a CPU build where there is a driver, after it where there is none", {
+  skip,
+}, async () => {
+  const { env, home, bin, cache } = await machine();
+  await unpackTo(join(home, "site"), await torchFiles(scratch), ...Object.values(await nvidiaFiles(scratch)));
+  await unpackTo(join(home, "own"), await torchFiles(scratch, { cuda: null }));
+  await mkdir(cache);
+  execFileSync("cp", ["-r", join(home, "own", "torch"), join(cache, "libtorch-2.13.0-cpu")]);
+  await (await import("./fake-torch.ts")).programAt(
+    join(bin, "python3"),
+    `echo ${join(home, "site", "torch")}`,
+  );
+  assert.equal(await findLibtorch(env), join(home, "site", "torch"));
+  assert.deepEqual((await setUp({ env, index })).built, [join(home, "site", "torch")]);
+  if (existsSync("/proc/driver/nvidia/version")) return;
+  await rm(join(bin, "nvidia-smi"));
+  assert.equal(await findLibtorch(env), join(cache, "libtorch-2.13.0-cpu"));
+});

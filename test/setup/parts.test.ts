@@ -1,0 +1,104 @@
+/** What the set-up knows of drivers, cards, versions and files. */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { cardProblem, kernelsFor, type Machine } from "../../apps/cli/machine/machine.ts";
+import { setupScripts } from "../../apps/cli/machine/setup-scripts.ts";
+import { projectRoot } from "../project.ts";
+
+const load = (name: string) => import(pathToFileURL(join(projectRoot, "scripts", "setup", name)).href);
+
+test("driver and card decide which builds of torch are looked for, and in which order", async () => {
+  const { buildsFor } = await load("cuda/driver.mjs");
+  const tags = (version: string, capability: string): string =>
+    buildsFor({ version, cards: [{ name: "card", capability, gib: 80 }] })
+      .map(({ tag }: { tag: string }) => tag)
+      .join(" ");
+  assert.equal(tags("580.65.06", "9.0"), "cu130 cu128 cu126");
+  assert.equal(tags("575.57.08", "8.0"), "cu128 cu126");
+  // Of the same major version, what the driver knows comes before what it runs without knowing it.
+  assert.equal(tags("560.35.03", "8.6"), "cu126 cu128");
+  assert.equal(tags("525.60.13", "8.9"), "cu126 cu128");
+  assert.equal(tags("580.65.06", "12.0"), "cu130 cu128");
+  assert.equal(tags("570.26", "10.0"), "cu128");
+});
+
+test("kernels are compiled for the cards of the machine, as far as nvcc knows them", async () => {
+  const { architecturesFor } = await load("cuda/driver.mjs");
+  const of = (...capabilities: string[]) => capabilities.map((capability) => ({ capability }));
+  assert.deepEqual(architecturesFor(of("9.0", "8.0", "9.0"), [80, 86, 90, 120]), [80, 90]);
+  assert.deepEqual(architecturesFor(of("12.0", "7.5"), [80, 86, 90]), [90]);
+  assert.deepEqual(architecturesFor([], []), []);
+});
+
+test("versions are compared by number, and specifiers read as Python's packages write them", async () => {
+  const { satisfies, compareVersions } = await load("versions.mjs");
+  assert.ok(compareVersions("2.13.0+cu130", "2.9.1") > 0 && compareVersions("13.0", "13.0.0") === 0);
+  const holds: [string, string, boolean][] = [
+    ["13.1.0.3", "<=13.1.1.3,>=13.1.0.3", true],
+    ["13.4.0.1", "<=13.1.1.3,>=13.1.0.3", false],
+    ["13.0.96", "==13.0.96.*", true],
+    ["13.0.9", "==13.0.96.*", false],
+    ["12.8", "~=12.6", true],
+    ["13.0", "~=12.6", false],
+    ["1.2", "!=1.2", false],
+    ["1.2", "", true],
+    ["1.2", "@ file", false],
+  ];
+  for (const [version, specifier, expected] of holds)
+    assert.equal(satisfies(version, specifier), expected, `${version} ${specifier}`);
+});
+
+test("the library of kernels tells which cards it has code for", async () => {
+  const { architecturesOf } = await setupScripts.elf();
+  const release = join(projectRoot, "build", "cmake", "Release");
+  assert.deepEqual(architecturesOf(join(release, "seekrl.node")), { code: [], ptx: [] });
+  const file = join(release, "libseekrl_cuda.so");
+  if (!existsSync(file)) return;
+  const { code, ptx } = architecturesOf(file);
+  assert.ok(code.some((each) => each >= 80) && ptx.length === 1, `${code}; ${ptx}`);
+});
+
+test("a card runs code of its own generation that is no later than itself, and PTX of any earlier one", () => {
+  const way = (capability: string, code: number[], ptx: number[]) =>
+    kernelsFor({ capability }, { code, ptx });
+  assert.equal(way("8.9", [80], [80]), "code");
+  assert.equal(way("8.0", [86], []), undefined);
+  assert.equal(way("9.0", [80], [80]), "ptx");
+  assert.equal(way("12.0", [80, 90], [90]), "ptx");
+  assert.equal(way("8.0", [90], [90]), undefined);
+});
+
+const ready: Machine = {
+  ...{ node: "v20", platform: "linux x64", hasAddon: true, driverRunsCuda: true },
+  driver: { version: "580.82.07", cards: [{ name: "card", capability: "9.0", gib: 80 }], problem: undefined },
+  libtorch: { folder: "torch", version: "2.13.0", cuda: "13.0", problem: undefined },
+  kernels: { file: "libseekrl_cuda.so", code: [90], ptx: [90] },
+};
+
+test("what keeps a card from running is said with the remedy", () => {
+  assert.equal(cardProblem(ready), undefined);
+  const { driver, libtorch } = ready;
+  const problems: [Partial<Machine>, RegExp][] = [
+    [
+      { driver: { version: undefined, cards: [], problem: "nvidia-smi was not found" } },
+      /no NVIDIA driver \(nvidia-smi was not found\)\. Remedy: npx seekrl setup cuda/,
+    ],
+    [{ driver: { ...driver, cards: [] } }, /shows no card/],
+    [{ hasAddon: false }, /not built\. Remedy: npm run build/],
+    [
+      { libtorch: libtorch && { ...libtorch, problem: "missing libcublas.so.13" } },
+      /missing libcublas\.so\.13/,
+    ],
+    [
+      { libtorch: libtorch && { ...libtorch, cuda: undefined } },
+      /torch is a CPU build\. Remedy: npx seekrl setup cuda/,
+    ],
+    [{ driverRunsCuda: false }, /driver 580\.82\.07 does not run CUDA 13\.0/],
+    [{ kernels: undefined }, /no library of kernels/],
+    [{ kernels: { file: "", code: [100], ptx: [100] } }, /no code for these cards/],
+  ];
+  for (const [change, message] of problems) assert.match(cardProblem({ ...ready, ...change }) ?? "", message);
+});
