@@ -48,6 +48,7 @@ const folders = {
   "native/model/rope": "rotary frequencies of every kind, and their tables",
   "native/engine": "batched generation over a paged KV pool",
   "native/engine/attention": "attention of a step's rows over the block pool, on the CPU and on a card",
+  "native/engine/memory": "what a step and the cache may take of a card's memory",
   "native/engine/sampling": "draws of tokens: edits of logits, limits, masks",
   "native/train": "losses, optimiser and packed training steps",
   "native/node": "the only folder that knows JavaScript: exports, queues, values",

@@ -73,6 +73,8 @@ export interface EngineStats {
   readonly meanBatch: number;
   /** Times a sequence lost its blocks because the cache was full. */
   readonly numPreemptions: number;
+  /** Steps that a card had no memory for: each was tried again with fewer tokens. */
+  readonly numOutOfMemory: number;
   /** Open sequences. */
   readonly numSequences: number;
   readonly numBlocks: number;

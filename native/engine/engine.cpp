@@ -16,6 +16,7 @@ Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions opti
       pool_(decoder->config(), options.num_blocks, options.block_tokens, decoder->dtype(), decoder->device()),
       scheduler_(pool_, sequences_, options.limits),
       runner_(decoder, pool_),
+      budget_(options.limits),
       weights_version_(decoder->weights_version()) {}
 
 Sequence& Engine::open_sequence(int32_t id) {
@@ -145,6 +146,14 @@ void Engine::fail_batch(std::exception_ptr error) {
     }
   }
   for (Sequence* sequence : failed) fail_span(*sequence, error);
+}
+
+// Where it does not generate it is there for the sake of its forks.
+void Engine::fail_row(Sequence& sequence, std::exception_ptr error) {
+  if (sequence.is_generating()) return fail_span(sequence, error);
+  for (const auto& [id, fork] : sequences_) {
+    if (fork->parent.get() == &sequence && fork->waits_for_parent) fail_row(*fork, error);
+  }
 }
 
 void Engine::close(int32_t id) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/block_pool.h"
+#include "engine/memory/step_budget.h"
 #include "engine/runner.h"
 #include "engine/sampling/sampler.h"
 #include "engine/scheduler.h"
@@ -55,6 +56,7 @@ struct EngineStats {
   int64_t num_reused = 0;     // tokens whose keys and values were found where sequences had left them
   int64_t num_rows = 0;       // summed over steps: num_rows / num_steps is the mean batch
   int64_t num_preemptions = 0;
+  int64_t num_out_of_memory = 0;  // steps that a card had no memory for, each tried again with fewer tokens
   int64_t num_sequences = 0;
   int64_t num_blocks = 0, num_used_blocks = 0;
 };
@@ -85,7 +87,8 @@ class Engine {
   // Not when all that run wait for their masks.
   bool has_work() const;
   // Runs one batch. Weights never change during a step. A sequence whose numbers are not finite fails alone; when the
-  // step as a whole throws, the sequences of its batch do.
+  // step as a whole throws, the sequences of its batch do. A step that a card has no memory for leaves everything as it
+  // was, and the next one is smaller; a sequence fails when the card has no memory for one token of it.
   void step();
   // What has happened since the last call.
   Report take_report() { return std::exchange(report_, {}); }
@@ -93,6 +96,13 @@ class Engine {
   EngineStats stats() const;
 
  private:
+  // What the rows of a step drew, before anybody is told.
+  struct Draws {
+    std::vector<Sequence*> sequences;
+    std::vector<Sample> samples;  // of these, one sequence's behind the other's
+    std::vector<std::pair<Sequence*, at::Tensor>> held_logits_V;
+  };
+
   Sequence& open_sequence(int32_t id);
   void check_ids(const std::vector<int64_t>& tokens) const;
   void check_sampling(const SamplingOptions& options) const;
@@ -100,14 +110,18 @@ class Engine {
   int64_t version_of(const Sequence& sequence) const;
   void run_batch();
   void fail_batch(std::exception_ptr error);
+  void shrink_step(const char* message);
+  void fail_row(Sequence& sequence, std::exception_ptr error);
   void fail_span(Sequence& sequence, std::exception_ptr error);
   void start(Sequence& sequence, Span span);
   void sample_held();
-  bool must_hold(Sequence& sequence, const at::Tensor& logits_V);
-  void sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_RV);
+  void sample_held(Sequence& sequence);
+  Draws draw(const std::vector<Row>& rows, const at::Tensor& logits_RV) const;
+  void take_draws(const Draws& draws);
   void take_samples(Sequence& sequence, const Sample* samples);
   void take_sample(Sequence& sequence, const Sample& sample);
   void allow_draft(Sequence& sequence);
+  static std::exception_ptr not_finite(float logprob);
   void take_scores(const std::vector<Row>& rows, const StepOutput& output);
   void accept(Sequence& sequence, const Sample& sample);
   void finish(Sequence& sequence, News news);
@@ -121,6 +135,7 @@ class Engine {
   Scheduler::Sequences sequences_;
   Scheduler scheduler_;
   Runner runner_;
+  StepBudget budget_;
   std::vector<int32_t> closed_;  // closed ones that still serve forks
   std::vector<int32_t> held_;    // those with held logits, or that had them
   int64_t num_running_ = 0;

@@ -1,11 +1,10 @@
 // The step: choose rows, run them, sample, report.
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/tensor.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <sstream>
 #include <utility>
 
@@ -13,30 +12,18 @@
 #include "base/idle_memory.h"
 #include "engine/engine.h"
 #include "ops/activation_memory.h"
+#include "ops/card/memory.h"
 
 namespace seekrl::engine {
 
 namespace {
 
-std::exception_ptr not_finite(float logprob) {
-  std::ostringstream message;
-  message << "logits: expected finite numbers, got " << logprob << " as a log-probability: the weights are broken";
-  return std::make_exception_ptr(Error(ErrorCode::kRange, message.str()));
-}
-
-std::exception_ptr nothing_allowed() {
-  return std::make_exception_ptr(
-      Error(ErrorCode::kRange,
-            "generate: expected a token that may follow, got a constraint, badWords or logitBias "
-            "that forbid all"));
-}
-
-// Of the token after its tokens and the first `num_drafted` of its draft.
-SampleRequest request_of(const Sequence& sequence, int64_t num_drafted = 0) {
-  const Span& span = sequence.span;
-  const int64_t num_tokens = sequence.num_tokens() - sequence.draft.num_tokens();
-  return {&span.options.sampling,       sequence.seed, std::span(sequence.tokens).first(num_tokens + num_drafted),
-          num_tokens - span.num_tokens, nullptr,       span.options.wants_entropies};
+std::exception_ptr too_little_memory(const char* message) {
+  std::ostringstream text;
+  text << "generate: expected room for one token in the card's memory beside weights and cache; give the cache less "
+          "(cacheBytes) or close what else is on the card: "
+       << message;
+  return std::make_exception_ptr(Error(ErrorCode::kMemory, text.str()));
 }
 
 }  // namespace
@@ -66,10 +53,28 @@ void Engine::step() {
   const ops::ActivationScope activations;
   try {
     run_batch();
+  } catch (const c10::OutOfMemoryError& error) {
+    shrink_step(error.what_without_backtrace());
   } catch (...) {
     fail_batch(std::current_exception());
   }
   erase_closed();
+}
+
+// Rows keep the blocks that were found for them; nothing else has changed.
+void Engine::shrink_step(const char* message) {
+  const std::vector<Row>& rows = scheduler_.rows();
+  int64_t num_tokens = 0;
+  for (const Row& row : rows) {
+    row.sequence->draft.take_off(row.sequence->tokens);
+    num_tokens += row.num_tokens;
+  }
+  ops::release_cached(decoder_->device());
+  ++stats_.num_out_of_memory;
+  if (budget_.shrink(num_tokens)) return scheduler_.set_limits(budget_.limits());
+  const std::exception_ptr error = too_little_memory(message);
+  if (rows.empty()) return fail_batch(error);
+  fail_row(*rows.front().sequence, error);
 }
 
 void Engine::run_batch() {
@@ -78,112 +83,19 @@ void Engine::run_batch() {
   const std::vector<Row>& rows = scheduler_.next();
   if (rows.empty()) return;
   const StepOutput output = runner_.run(rows);
+  const Draws draws = output.logits_RV.defined() ? draw(rows, output.logits_RV) : Draws{};
+  // From here on nothing needs a card's memory.
   ++stats_.num_steps;
   stats_.num_rows += static_cast<int64_t>(rows.size());
-  for (const Row& row : rows) stats_.num_prefilled += row.num_tokens - row.num_samples;
-  if (output.logits_RV.defined()) sample_rows(rows, output.logits_RV);
+  for (const Row& row : rows) {
+    row.sequence->num_cached += row.num_tokens;
+    stats_.num_prefilled += row.num_tokens - row.num_samples;
+  }
+  take_draws(draws);
   if (output.logprob_N.defined()) take_scores(rows, output);
   scheduler_.remember();
-}
-
-// The masks are all that is waited for: others of its step draw, and the sequence's own forward is done.
-bool Engine::must_hold(Sequence& sequence, const at::Tensor& logits_V) {
-  const std::shared_ptr<MaskSlot>& masks = sequence.span.options.masks;
-  if (masks == nullptr || masks->is_ready()) return false;
-  sequence.span.held_logits_V = logits_V.clone();
-  held_.push_back(sequence.id);
-  return true;
-}
-
-// Draws what waited for masks that have come; what has lost its cache meanwhile runs again.
-void Engine::sample_held() {
-  for (const int32_t id : std::exchange(held_, {})) {
-    const auto found = sequences_.find(id);
-    if (found == sequences_.end() || !found->second->span.held_logits_V.defined()) continue;
-    Sequence& sequence = *found->second;
-    if (sequence.num_cached == sequence.num_tokens() && !sequence.span.options.masks->is_ready()) {
-      held_.push_back(id);
-      continue;
-    }
-    const at::Tensor logits_V = std::exchange(sequence.span.held_logits_V, {});
-    if (sequence.num_cached < sequence.num_tokens()) continue;
-    try {
-      const std::vector<int32_t> mask = sequence.span.options.masks->take();
-      SampleRequest request = request_of(sequence);
-      const double softcap = decoder_->config().logit_softcap;
-      request.mask = mask.data();
-      take_samples(sequence, sample(logits_V.unsqueeze(0), {request}, softcap).data());
-    } catch (...) {
-      fail_span(sequence, std::current_exception());
-    }
-  }
-}
-
-void Engine::sample_rows(const std::vector<Row>& rows, const at::Tensor& logits_RV) {
-  std::vector<SampleRequest> requests;
-  std::vector<Sequence*> sampling;
-  std::vector<int64_t> drawn_R;  // rows of logits
-  std::deque<std::vector<int32_t>> masks;
-  int64_t next = 0;
-  for (const Row& row : rows) {
-    if (row.num_samples == 0) continue;
-    const int64_t first = std::exchange(next, next + row.num_samples);
-    if (must_hold(*row.sequence, logits_RV[first])) continue;
-    sampling.push_back(row.sequence);
-    for (int64_t i = 0; i < row.num_samples; ++i) {
-      requests.push_back(request_of(*row.sequence, i));
-      drawn_R.push_back(first + i);
-    }
-    if (row.sequence->span.options.masks == nullptr) continue;
-    masks.push_back(row.sequence->span.options.masks->take());
-    requests.back().mask = masks.back().data();
-  }
-  if (requests.empty()) return;
-  const bool are_all = std::ssize(requests) == logits_RV.size(0);
-  const auto samples =
-      sample(are_all ? logits_RV : logits_RV.index_select(0, at::tensor(drawn_R).to(logits_RV.device())), requests,
-             decoder_->config().logit_softcap);
-  const Sample* first = samples.data();
-  for (Sequence* sequence : sampling) {
-    const Sample* own = std::exchange(first, first + 1 + sequence->draft.num_tokens());
-    take_samples(*sequence, own);
-  }
-}
-
-// As many as were drawn from the tokens that they follow: the first, and one after each drafted token that was drawn.
-void Engine::take_samples(Sequence& sequence, const Sample* samples) {
-  const std::vector<int64_t> drafted = sequence.draft.take_off(sequence.tokens);
-  const auto num_drafted = std::ssize(drafted);
-  int64_t num_accepted = 0;
-  for (;; ++num_accepted) {
-    sequence.num_cached = sequence.num_tokens();
-    take_sample(sequence, samples[num_accepted]);
-    const bool goes_on = sequence.is_generating() && num_accepted < num_drafted;
-    if (!goes_on || samples[num_accepted].token != drafted[num_accepted]) break;
-  }
-  sequence.draft.learn(num_drafted, num_accepted);
-  stats_.num_drafted += num_drafted;
-  stats_.num_accepted += num_accepted;
-  allow_draft(sequence);
-}
-
-void Engine::take_sample(Sequence& sequence, const Sample& sample) {
-  if (!std::isfinite(sample.logprob)) {
-    fail_span(sequence, not_finite(sample.logprob));
-  } else if (sample.token < 0) {
-    fail_span(sequence, nothing_allowed());
-  } else {
-    accept(sequence, sample);
-  }
-}
-
-// Where kernels give a position the same bits however many are run with it, and no mask is to come for each.
-void Engine::allow_draft(Sequence& sequence) {
-  const Span& span = sequence.span;
-  const bool is_plain = span.num_given == 0 && span.options.masks == nullptr;
-  if (!options_.drafts || !decoder_->device().is_cpu() || !is_plain) return sequence.draft.stop();
-  sequence.draft.allow(
-      std::min(span.options.max_tokens - span.num_tokens, options_.max_tokens - sequence.num_tokens()) - 1);
+  budget_.grow();
+  scheduler_.set_limits(budget_.limits());
 }
 
 void Engine::take_scores(const std::vector<Row>& rows, const StepOutput& output) {

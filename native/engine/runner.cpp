@@ -50,7 +50,6 @@ StepOutput Runner::run(const std::vector<Row>& rows) {
   const at::Tensor hidden =
       decoder_->forward(to_device(tokens_T_, device), to_device(positions_T_, device), *attention_,
                         needs_all ? at::Tensor() : to_device(wanted, device), adapters);
-  for (const Row& row : rows) row.sequence->num_cached += row.num_tokens;
   StepOutput output;
   if (num_sampling > 0) output.logits_RV = logits_of(hidden.narrow(0, 0, num_sampling), decoder_->head_VD());
   if (num_scored == 0) return output;

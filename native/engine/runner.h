@@ -24,7 +24,7 @@ class Runner {
   Runner(std::shared_ptr<const model::Decoder> decoder, const BlockPool& pool)
       : decoder_(std::move(decoder)), attention_(step_attention(decoder_->config(), pool)) {}
 
-  // Caches the rows' tokens.
+  // Writes the keys and values of the rows' tokens, which are cached once nothing of the step can fail.
   StepOutput run(const std::vector<Row>& rows);
 
  private:

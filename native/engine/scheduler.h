@@ -34,6 +34,9 @@ class Scheduler {
   Scheduler(BlockPool& pool, const Sequences& sequences, Limits limits)
       : pool_(pool), sequences_(sequences), limits_(limits) {}
 
+  // Of the steps from here on.
+  void set_limits(Limits limits) { limits_ = limits; }
+
   // A sequence begins to generate. A fork makes its parent cache what they share first.
   void activate(Sequence& sequence);
   // It has ceased to: nothing is cached for its sake any more.
@@ -41,7 +44,8 @@ class Scheduler {
   // It is about to go.
   void remove(Sequence& sequence);
 
-  // The rows of the next step, their blocks reserved. Empty only when nothing is pending.
+  // The rows of the next step, their blocks reserved; those of a step that was not run may be asked for again. Empty
+  // only when nothing is pending.
   const std::vector<Row>& next();
   // Those of the last step.
   const std::vector<Row>& rows() const { return rows_; }

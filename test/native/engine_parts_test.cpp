@@ -7,6 +7,7 @@
 #include "check.h"
 #include "engine/block_pool.h"
 #include "engine/draft.h"
+#include "engine/memory/step_budget.h"
 #include "engine/prefix_cache.h"
 
 using namespace seekrl;
@@ -134,4 +135,18 @@ TEST("a block is free when its last reference goes, and what it held is found un
   EXPECT(pool.allocate() == block && !pool.prefixes().holds(block) && pool.allocate() == -1);
   for (const int32_t each : {block, others[0], others[1]}) pool.release(each);
   EXPECT(pool.num_free() == 3);
+}
+
+TEST("a step's budget is half of what ran out of memory, down to one token, and grows back") {
+  StepBudget budget({1000, 64});
+  EXPECT(budget.shrink(300) && budget.limits().max_batch_tokens == 150);
+  for (int i = 0; i < 63; ++i) budget.grow();
+  EXPECT(budget.limits().max_batch_tokens == 150);
+  budget.grow();
+  EXPECT(budget.limits().max_batch_tokens == 300);
+  while (budget.shrink(budget.limits().max_batch_tokens)) {
+  }
+  EXPECT(budget.limits().max_batch_tokens == 1 && budget.limits().max_batch_rows == 64);
+  for (int i = 0; i < 64 * 12; ++i) budget.grow();
+  EXPECT(budget.limits().max_batch_tokens == 1000);
 }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -30,10 +29,15 @@ class MaskSlot {
     return !mask_.empty();
   }
 
-  // Leaves the slot empty; empty when there is none.
-  std::vector<int32_t> take() {
+  // Empty when there is none.
+  std::vector<int32_t> mask() const {
     const std::lock_guard lock(mutex_);
-    return std::exchange(mask_, {});
+    return mask_;
+  }
+  // Its token is drawn.
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    mask_.clear();
   }
 
  private:

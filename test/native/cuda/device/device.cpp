@@ -11,9 +11,9 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
 
-#include <cstdlib>
 #include <cstring>
 
+#include "device/counted.h"
 #include "emulator/launch.h"
 
 namespace seekrl::emulator {
@@ -21,18 +21,14 @@ namespace seekrl::emulator {
 namespace {
 
 constexpr auto kType = c10::DeviceType::PrivateUse1;
-constexpr size_t kAlign = 512;  // as CUDA's
 
-// New memory is NaN in every format: what reads before it writes is seen.
-class Memory final : public c10::Allocator {
+class Memory final : public CountedAllocator {
  public:
   c10::DataPtr allocate(size_t num_bytes) override {
-    const size_t size = (num_bytes + kAlign - 1) / kAlign * kAlign;
-    void* const block = size == 0 ? nullptr : std::aligned_alloc(kAlign, size);
-    if (block != nullptr) std::memset(block, kPoison, size);
-    return {block, block, &std::free, c10::Device(kType, 0)};
+    void* const block = take_bytes(num_bytes);
+    return {block, block, &give_bytes, c10::Device(kType, 0)};
   }
-  c10::DeleterFnPtr raw_deleter() const override { return &std::free; }
+  c10::DeleterFnPtr raw_deleter() const override { return &give_bytes; }
   void copy_data(void* to, const void* from, size_t count) const override { std::memcpy(to, from, count); }
 };
 Memory memory;
