@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { projectRoot } from "./project.ts";
 
 const build = join(projectRoot, "build");
+const launchLog = join(build, "cmake", "cuda", "launches.txt");
 const programs: Readonly<Record<string, string>> = {
   "every native test passes": "seekrl_test",
   "every kernel for CUDA computes in the emulator what its header says": "seekrl_cuda_test",
@@ -23,7 +24,13 @@ for (const [name, program] of Object.entries(programs)) {
     const { status, stdout, stderr } = spawnSync(path ?? "", [], {
       encoding: "utf8",
       maxBuffer: 2 ** 28,
-      env: { ...process.env, LD_LIBRARY_PATH: join(folder, "lib"), OMP_WAIT_POLICY: "passive" },
+      env: {
+        ...process.env,
+        LD_LIBRARY_PATH: join(folder, "lib"),
+        OMP_WAIT_POLICY: "passive",
+        // What test/native/cuda/kernels.ts reads.
+        ...(program === "seekrl_cuda_test" ? { SEEKRL_LAUNCHES: launchLog } : {}),
+      },
     });
     // ThreadSanitizer of GCC 12 and older wants fewer random bits in addresses than some systems have.
     if (stderr.includes("unexpected memory mapping"))

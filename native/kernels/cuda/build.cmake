@@ -3,26 +3,43 @@
 file(GLOB_RECURSE CUDA_SOURCES CONFIGURE_DEPENDS native/kernels/cuda/*.cu)
 
 find_program(SEEKRL_NVCC nvcc HINTS ENV CUDA_HOME /usr/local/cuda PATH_SUFFIXES bin)
-# Code for the first runs on every later card of its generation, its PTX on later ones. A release names all:
-# 80;86;89;90;100;120.
-set(SEEKRL_CUDA_ARCHITECTURES "80" CACHE STRING "Compute capabilities to compile for")
+# Code for the first runs on every later card of its generation, its PTX on all later ones. "all" is what a release has.
+set(SEEKRL_CUDA_ARCHITECTURES "80" CACHE STRING "Compute capabilities to compile for, or all")
+set(CUDA_ARCHITECTURES ${SEEKRL_CUDA_ARCHITECTURES})
+if(CUDA_ARCHITECTURES STREQUAL "all")
+  set(CUDA_ARCHITECTURES 80 86 89 90 100 120)
+endif()
+function(try_nvcc status words)
+  set(try ${CMAKE_BINARY_DIR}/cuda/try)
+  file(WRITE ${try}.cu "template <class T> concept Any = true; __global__ void kernel() {}\n")
+  execute_process(COMMAND ${SEEKRL_NVCC} -std=c++20 ${ARGN} -c ${try}.cu -o ${try}.o
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  set(${status} ${result} PARENT_SCOPE)
+  set(${words} "${output}" PARENT_SCOPE)
+endfunction()
 if(SEEKRL_NVCC)
-  file(WRITE ${CMAKE_BINARY_DIR}/cuda/try.cu "template <class T> concept Any = true; __global__ void kernel() {}\n")
-  execute_process(COMMAND ${SEEKRL_NVCC} -std=c++20 -c ${CMAKE_BINARY_DIR}/cuda/try.cu -o ${CMAKE_BINARY_DIR}/cuda/try.o
-    RESULT_VARIABLE nvcc_status OUTPUT_VARIABLE nvcc_words ERROR_VARIABLE nvcc_words)
+  try_nvcc(nvcc_status nvcc_words)
   if(NOT nvcc_status EQUAL 0)
     message(WARNING "The kernels for CUDA are left out: ${SEEKRL_NVCC} does not compile C++20 here: ${nvcc_words}")
     set(SEEKRL_NVCC "")
   endif()
 endif()
 if(SEEKRL_NVCC)
-  set(CUDA_FLAGS -std=c++20 -O3 -lineinfo -I${CMAKE_SOURCE_DIR}/native -Xcompiler=-fPIC,-fvisibility=hidden
-      -Xptxas=-v -Werror=all-warnings)
-  foreach(architecture ${SEEKRL_CUDA_ARCHITECTURES})
+  set(CUDA_FLAGS -std=c++20 -O3 -I${CMAKE_SOURCE_DIR}/native -Xcompiler=-fPIC,-fvisibility=hidden -Xptxas=-v
+      -Werror=all-warnings)
+  foreach(architecture ${CUDA_ARCHITECTURES})
     list(APPEND CUDA_FLAGS -gencode=arch=compute_${architecture},code=sm_${architecture})
   endforeach()
-  list(GET SEEKRL_CUDA_ARCHITECTURES -1 newest)
-  list(APPEND CUDA_FLAGS -gencode=arch=compute_${newest},code=compute_${newest})
+  # No kernel asks for its architecture: the PTX of the oldest is that of the newest, and runs on more cards.
+  list(GET CUDA_ARCHITECTURES 0 oldest)
+  list(APPEND CUDA_FLAGS -gencode=arch=compute_${oldest},code=compute_${oldest})
+  # A tenth of the size; the driver unpacks what is used. (nvcc before 12.8 packs less.)
+  try_nvcc(nvcc_status nvcc_words --compress-mode=size)
+  if(nvcc_status EQUAL 0)
+    list(APPEND CUDA_FLAGS --compress-mode=size)
+  else()
+    list(APPEND CUDA_FLAGS -Xfatbin=-compress-all)
+  endif()
   # Where the CPU's kernel has the same contract, its bits: no multiply-add is fused but those the source names.
   set_source_files_properties(native/kernels/cuda/train/adamw.cu native/kernels/cuda/train/token_logprob.cu
     native/kernels/cuda/sampling/sampler.cu PROPERTIES CUDA_FLAGS -fmad=false)
@@ -35,11 +52,14 @@ if(SEEKRL_NVCC)
     if(NOT own_flags)
       set(own_flags)
     endif()
-    # What ptxas says of registers and spills is kept beside the object for test/native/cuda/resources.test.ts.
+    # What ptxas says, its input and its code are kept beside the object for test/native/cuda/resources.test.ts.
+    set(kept ${CMAKE_BINARY_DIR}/cuda/${name})
     add_custom_command(OUTPUT ${object} DEPENDS ${source} ${CUDA_HEADERS} VERBATIM
-      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
-      COMMAND sh -c "\"$@\" 2> \"$0\" || { cat \"$0\" >&2; exit 1; }"
-              ${object}.txt ${SEEKRL_NVCC} ${CUDA_FLAGS} ${own_flags} -c ${source} -o ${object})
+      COMMAND ${CMAKE_COMMAND} -E rm -rf ${kept}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${kept}
+      COMMAND sh -c "\"$@\" 2> \"$0/ptxas.txt\" || { cat \"$0/ptxas.txt\" >&2; exit 1; }"
+              ${kept} ${SEEKRL_NVCC} ${CUDA_FLAGS} ${own_flags} --keep --keep-dir ${kept} -c ${source} -o ${object}
+      COMMAND sh -c "cd \"$0\" && rm -f *.ii *.c *.cpp *.gpu *.fatbin *.module_id" ${kept})
     list(APPEND CUDA_OBJECTS ${object})
   endforeach()
   set(CUDA_LIBRARY ${CMAKE_BINARY_DIR}/Release/libseekrl_cuda.so)
@@ -54,7 +74,7 @@ endif()
 file(GLOB CUDA_TEST_SOURCES CONFIGURE_DEPENDS test/native/cuda/*.cpp)
 function(emulate target)
   target_include_directories(${target} PRIVATE test/native test/native/cuda)
-  target_link_libraries(${target} PRIVATE seekrl_settings)
+  target_link_libraries(${target} PRIVATE seekrl_settings ${CMAKE_DL_LIBS})
   target_compile_options(${target} PRIVATE -Wno-unknown-pragmas -Wno-maybe-uninitialized -ffp-contract=off
     -ffunction-sections ${ARGN})
 endfunction()

@@ -31,6 +31,7 @@ template <class... Parameters, class... Arguments>
 Status launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes, void*,
               Arguments... arguments) {
   static thread_local std::string fault;
+  emulator::launch_log.add(reinterpret_cast<const void*>(kernel), block.count(), shared_bytes);
   try {
     emulator::launch(grid, block, shared_bytes, [=] { kernel(arguments...); });
     return nullptr;

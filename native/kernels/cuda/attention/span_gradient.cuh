@@ -6,7 +6,7 @@
 
 namespace seekrl::cuda {
 
-// sum_c out_grad_c out_c by head and token: a warp each.
+// sum_c out_grad_c out_c by head and token: a warp each, whose lanes have eight channels, at most 256 together.
 template <class Number>
 __global__ void __launch_bounds__(kSpanThreads, 1) multiply_out(SpanAttentionGradient call) {
   const int64_t item = int64_t{blockIdx.x} * kSpanWarps + threadIdx.x / 32;
@@ -14,8 +14,14 @@ __global__ void __launch_bounds__(kSpanThreads, 1) multiply_out(SpanAttentionGra
   const int64_t width = call.of.head_dim, token = item / call.of.num_heads, head = item % call.of.num_heads;
   const auto* const out = static_cast<const Number*>(call.of.out_THC) + item * width;
   const auto* const grad = static_cast<const Number*>(call.out_grad_THC) + item * width;
+  const auto c = static_cast<int64_t>(threadIdx.x) % 32 * 8;
   float sum = 0;
-  for (int64_t c = threadIdx.x % 32; c < width; c += 32) sum += to_float(out[c]) * to_float(grad[c]);
+  if (c < width) {
+    float of_out[8], of_grad[8];
+    load_8(of_out, out + c);
+    load_8(of_grad, grad + c);
+    for (int i = 0; i < 8; ++i) sum += of_out[i] * of_grad[i];
+  }
   sum = reduce_warp<Sum>(sum);
   if (threadIdx.x % 32 == 0) call.scratch_HT[head * call.of.num_tokens + token] = sum;
 }
@@ -100,11 +106,12 @@ struct Viewers {
   __device__ void fetch(const SpanAttentionGradient& gradient, const int32_t* list, int first, int end, int64_t head) {
     const SpanAttention& call = gradient.of;
     const SpanHeads out_grad{gradient.out_grad_THC, call.num_heads * C};
-    for (const bool is_query : {true, false}) {
-      fetch_rows<C, kViewers<C>, kSpanThreads>(is_query ? queries : out_grads, [&](int row) {
-        return first + row < end ? head_at(is_query ? call.query_THC : out_grad, list[first + row], head, C) : nullptr;
-      });
-    }
+    const auto fetch = [&](uint16_t* to, const SpanHeads& from) {
+      fetch_rows<C, kViewers<C>, kSpanThreads>(
+          to, [&](int row) { return first + row < end ? head_at(from, list[first + row], head, C) : nullptr; });
+    };
+    fetch(queries, call.query_THC);
+    fetch(out_grads, out_grad);
     const int row = static_cast<int>(threadIdx.x);
     if (row < kViewers<C>) {
       const bool is_there = first + row < end;

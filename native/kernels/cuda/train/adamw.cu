@@ -51,8 +51,8 @@ struct Largest {
 __device__ __forceinline__ uint32_t random_bits(const AdamWSlice& slice, int64_t i) {
   const auto element = static_cast<uint64_t>(slice.offset + i);
   const uint4 words = philox(slice.seed, slice.stream, element / 8);
-  const uint32_t of_eight[4] = {words.x, words.y, words.z, words.w};
-  const uint32_t word = of_eight[element % 8 / 2];
+  const uint32_t of_four = element % 4 < 2 ? words.x : words.y, of_next = element % 4 < 2 ? words.z : words.w;
+  const uint32_t word = element % 8 < 4 ? of_four : of_next;
   return element % 2 == 0 ? word & 0xffff : word >> 16;
 }
 
@@ -132,6 +132,10 @@ __global__ void __launch_bounds__(kThreads)
                   int64_t num_blocks) {
   SEEKRL_SHARED(double, parts, kThreads);
   const int64_t per_group = ceil_divide(num_blocks, kSquareGroups), first = blockIdx.x * per_group;
+  if (first >= num_blocks) {
+    if (threadIdx.x == 0) group_sums[blockIdx.x] = 0;
+    return;
+  }
   double sum = 0;
   for (int64_t block = first; block < min(first + per_group, num_blocks); ++block) {
     const int64_t s = slice_of(first_block_S, num_slices, block);

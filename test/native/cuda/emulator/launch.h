@@ -1,7 +1,11 @@
 // A launch: blocks as tasks of the host's threads, one at a time on each.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 
@@ -74,6 +78,41 @@ inline Block& block_of(const Dim3& shape) {
   }
   return b;
 }
+
+// Which kernels were launched, and the most threads and dynamic shared memory of each: what nvcc's results do not say.
+// At the end the file that SEEKRL_LAUNCHES names gets a line for each, its address in the program first.
+class LaunchLog {
+ public:
+  void add(const void* kernel, int64_t num_threads, size_t shared_bytes) {
+    if (path_ == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    Largest& largest = kernels_[kernel];
+    largest.num_threads = std::max(largest.num_threads, num_threads);
+    largest.shared_bytes = std::max(largest.shared_bytes, shared_bytes);
+  }
+  ~LaunchLog() {
+    std::FILE* file = path_ == nullptr ? nullptr : std::fopen(path_, "w");
+    if (file == nullptr) return;
+    for (const auto& [kernel, largest] : kernels_) {
+      Dl_info program;
+      if (dladdr(kernel, &program) == 0) continue;
+      const auto at = static_cast<const char*>(kernel) - static_cast<const char*>(program.dli_fbase);
+      std::fprintf(file, "%zx %zu %zu\n", static_cast<size_t>(at), static_cast<size_t>(largest.num_threads),
+                   largest.shared_bytes);
+    }
+    std::fclose(file);
+  }
+
+ private:
+  struct Largest {
+    int64_t num_threads = 0;
+    size_t shared_bytes = 0;
+  };
+  const char* path_ = std::getenv("SEEKRL_LAUNCHES");
+  std::mutex mutex_;
+  std::map<const void*, Largest> kernels_;
+};
+inline LaunchLog launch_log;
 
 // Runs all blocks and waits for them; throws the first Fault.
 inline void launch(Dim3 grid, Dim3 shape, size_t shared_bytes, std::function<void()> body) {
