@@ -2,7 +2,7 @@
  * What `npm install` runs in a checkout: finds libtorch and builds the addons with cmake-js.
  *
  * SEEKRL_LIBTORCH names a libtorch folder to build against; SEEKRL_BUILD_JOBS bounds the compilers at work at once;
- * SEEKRL_WERROR=ON makes warnings errors, as in the checks of every change; SEEKRL_CUDA_ARCHITECTURES ("80;90") names the
+ * SEEKRL_WERROR=ON makes warnings errors, as in the checks of every change; SEEKRL_CUDA_ARCHITECTURES ("80;90", "all") names the
  * compute capabilities that kernels for CUDA are compiled for, where nvcc is found: those of this machine's cards unless given.
  */
 import { spawn } from "node:child_process";
