@@ -84,7 +84,8 @@ if(SEEKRL_TESTS AND CUDA_TEST_SOURCES AND CMAKE_SYSTEM_NAME STREQUAL "Linux"
   set_source_files_properties(${CUDA_SOURCES} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
   add_library(seekrl_emulated_kernels OBJECT ${CUDA_SOURCES})
   emulate(seekrl_emulated_kernels)
-  add_library(seekrl_emulated SHARED test/native/cuda/device/device.cpp $<TARGET_OBJECTS:seekrl_emulated_kernels>)
+  file(GLOB EMULATED_SOURCES CONFIGURE_DEPENDS test/native/cuda/device/*.cpp)
+  add_library(seekrl_emulated SHARED ${EMULATED_SOURCES} $<TARGET_OBJECTS:seekrl_emulated_kernels>)
   emulate(seekrl_emulated)
   target_include_directories(seekrl_emulated SYSTEM PRIVATE ${SEEKRL_LIBTORCH}/include
     ${SEEKRL_LIBTORCH}/include/torch/csrc/api/include)

@@ -4,71 +4,33 @@
 #include <ATen/InferSize.h>
 #include <ATen/TensorUtils.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/CPUFallback.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
 
-#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
 
-#include "device/counted.h"
+#include "device/memory.h"
+#include "device/stream.h"
 #include "emulator/launch.h"
 
 namespace seekrl::emulator {
 
 namespace {
 
-constexpr auto kType = c10::DeviceType::PrivateUse1;
-
-class Memory final : public CountedAllocator {
- public:
-  c10::DataPtr allocate(size_t num_bytes) override {
-    void* const block = take_bytes(num_bytes);
-    return {block, block, &give_bytes, c10::Device(kType, 0)};
-  }
-  c10::DeleterFnPtr raw_deleter() const override { return &give_bytes; }
-  void copy_data(void* to, const void* from, size_t count) const override { std::memcpy(to, from, count); }
-};
-Memory memory;
-
-// One device with one stream, on which all is done as soon as it is asked for.
-class Guard final : public c10::impl::DeviceGuardImplInterface {
- public:
-  static constexpr c10::DeviceType static_type = kType;
-  c10::DeviceType type() const override { return kType; }
-  c10::Device exchangeDevice(c10::Device) const override { return getDevice(); }
-  c10::Device getDevice() const override { return {kType, 0}; }
-  void setDevice(c10::Device) const override {}
-  void uncheckedSetDevice(c10::Device) const noexcept override {}
-  c10::Stream getStream(c10::Device) const override { return c10::Stream(c10::Stream::DEFAULT, getDevice()); }
-  c10::Stream exchangeStream(c10::Stream stream) const override { return stream; }
-  void* getStreamNativeHandle(const c10::Stream) const override { return nullptr; }
-  c10::DeviceIndex deviceCount() const noexcept override { return 1; }
-  void record(void**, const c10::Stream&, c10::DeviceIndex, c10::EventFlag) const override {}
-  void block(void*, const c10::Stream&) const override {}
-  bool queryEvent(void*) const override { return true; }
-};
-C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard)
-
-class Hooks final : public at::PrivateUse1HooksInterface {
- public:
-  bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
-  bool isBuilt() const override { return true; }
-  bool isAvailable() const override { return true; }
-};
-
 const c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
 
 at::Tensor make_empty(c10::IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout>,
                       std::optional<at::Device>, std::optional<bool>, std::optional<at::MemoryFormat> format) {
-  return at::detail::empty_generic(size, &memory, kKeys, c10::dtype_or_default(dtype), format);
+  return at::detail::empty_generic(size, &device_memory(), kKeys, c10::dtype_or_default(dtype), format);
 }
 
 at::Tensor make_strided(c10::IntArrayRef size, c10::IntArrayRef stride, std::optional<at::ScalarType> dtype,
                         std::optional<at::Layout>, std::optional<at::Device>, std::optional<bool>) {
-  return at::detail::empty_strided_generic(size, stride, &memory, kKeys, c10::dtype_or_default(dtype));
+  return at::detail::empty_strided_generic(size, stride, &device_memory(), kKeys, c10::dtype_or_default(dtype));
 }
 
 // The same memory as the CPU sees it.
@@ -76,8 +38,18 @@ at::Tensor host_view(const at::Tensor& x) {
   return x.is_cpu() ? x : at::from_blob(x.data_ptr(), x.sizes(), x.strides(), x.options().device(at::kCPU));
 }
 
-at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool) {
-  host_view(to).copy_(host_view(from));
+bool is_ready(const at::Tensor& x) { return !x.is_cpu() || is_pinned(x.const_data_ptr()); }
+
+// In the stream's order where no memory of the host's is in it that may change before.
+at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
+  const bool is_within = !from.is_cpu() && !to.is_cpu();
+  const auto copy = [from = host_view(from), to = host_view(to), source = from, target = to] { to.copy_(from); };
+  if (is_within || (non_blocking && is_ready(from) && is_ready(to))) {
+    submit(copy);
+  } else {
+    finish();
+    copy();
+  }
   return to;
 }
 
@@ -110,7 +82,29 @@ at::Tensor reshape_alias(const at::Tensor& x, c10::IntArrayRef size, c10::IntArr
   return as_strided(x, size, stride, std::nullopt);
 }
 
-void by_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) { at::native::cpu_fallback(op, stack); }
+// While a graph is captured: run now for the shapes, and again at each replay, into what was made now.
+void record_op(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  TORCH_CHECK(op.schema().name() != "aten::_local_scalar_dense",
+              "emulated: a number is read while a graph is captured");
+  const torch::jit::Stack inputs = *stack;
+  const std::shared_ptr<Recording> paused = end_recording();
+  at::native::cpu_fallback(op, stack);
+  begin_recording(paused);
+  submit([op, inputs, outputs = *stack] {
+    torch::jit::Stack again = inputs;
+    at::native::cpu_fallback(op, &again);
+    for (size_t i = 0; i < again.size(); ++i) {
+      if (again[i].isTensor() && again[i].toTensor().defined())
+        host_view(outputs[i].toTensor()).copy_(host_view(again[i].toTensor()));
+    }
+  });
+}
+
+void by_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  if (recording() != nullptr) return record_op(op, stack);
+  finish();
+  at::native::cpu_fallback(op, stack);
+}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("empty.memory_format", &make_empty);
@@ -129,8 +123,8 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, library) { library.fallback(torch::CppFunctio
 const bool is_registered = [] {
   max_workers = 1;
   c10::register_privateuse1_backend("emulated");
-  c10::SetAllocator(kType, &memory);
-  at::RegisterPrivateUse1HooksInterface(new Hooks);  // lives as long as the process
+  c10::SetAllocator(kType, &device_memory());
+  defer = &submit;
   return true;
 }();
 

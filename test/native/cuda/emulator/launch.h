@@ -114,11 +114,11 @@ class LaunchLog {
 };
 inline LaunchLog launch_log;
 
+// Who runs launches later, in their order; null: each is done when it returns.
+inline void (*defer)(std::function<void()>) = nullptr;
+
 // Runs all blocks and waits for them; throws the first Fault.
-inline void launch(Dim3 grid, Dim3 shape, size_t shared_bytes, std::function<void()> body) {
-  if (grid.count() < 1 || grid.y > 65535 || grid.z > 65535) throw Fault("launch: a grid of no blocks or too many");
-  if (shape.count() < 1 || shape.count() > kMaxThreads) throw Fault("launch: a block of no threads or too many");
-  if (shared_bytes > kMaxSharedBytes) throw Fault("launch: more shared memory than a block has on every card");
+inline void run_blocks(Dim3 grid, Dim3 shape, std::function<void()> body, size_t shared_bytes) {
   Launch shared{std::move(body)};
   std::atomic<int64_t> next{0};
   std::mutex mutex;
@@ -149,6 +149,14 @@ inline void launch(Dim3 grid, Dim3 shape, size_t shared_bytes, std::function<voi
   work();
   for (std::thread& helper : helpers) helper.join();
   if (!fault.empty()) throw Fault(fault);
+}
+
+inline void launch(Dim3 grid, Dim3 shape, size_t shared_bytes, std::function<void()> body) {
+  if (grid.count() < 1 || grid.y > 65535 || grid.z > 65535) throw Fault("launch: a grid of no blocks or too many");
+  if (shape.count() < 1 || shape.count() > kMaxThreads) throw Fault("launch: a block of no threads or too many");
+  if (shared_bytes > kMaxSharedBytes) throw Fault("launch: more shared memory than a block has on every card");
+  if (defer == nullptr) return run_blocks(grid, shape, std::move(body), shared_bytes);
+  defer([=] { run_blocks(grid, shape, body, shared_bytes); });
 }
 
 }  // namespace seekrl::emulator

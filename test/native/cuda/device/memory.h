@@ -1,0 +1,17 @@
+// The emulated card's memory, and the host's that it copies from and to while the host goes on.
+#pragma once
+
+#include <ATen/core/CachingHostAllocator.h>
+#include <c10/core/Allocator.h>
+
+namespace seekrl::emulator {
+
+constexpr auto kType = c10::DeviceType::PrivateUse1;
+
+// New memory is NaN in every format: what reads before it writes is seen. Freed in the order of the stream; what was
+// made while a graph was captured, with the graph.
+c10::Allocator& device_memory();
+at::HostAllocator& pinned_memory();
+bool is_pinned(const void* pointer);
+
+}  // namespace seekrl::emulator

@@ -1,0 +1,34 @@
+// The emulated card's one stream: what is asked of it is done when somebody waits for it, as late as a card may.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace seekrl::emulator {
+
+using Work = std::function<void()>;
+
+// What a graph does at each replay, and the memory that was made while it was captured.
+struct Recording {
+  std::vector<Work> works;
+  std::vector<std::shared_ptr<void>> memory;
+};
+
+// To be done in this order; recorded instead while a graph is captured; at once by work itself. From any thread.
+void submit(Work work);
+
+// Waits until all that was submitted is done, or all before a ticket. Throws the first error of it. Nobody may wait
+// while a graph is captured; work itself waits for nothing, for it is its turn.
+void finish();
+void finish_until(int64_t ticket);
+// Of what is submitted last; what is later has greater ones.
+int64_t last_ticket();
+
+void begin_recording(const std::shared_ptr<Recording>& recording);
+std::shared_ptr<Recording> end_recording();
+// The one in progress, or null.
+Recording* recording();
+
+}  // namespace seekrl::emulator
