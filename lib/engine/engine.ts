@@ -75,6 +75,8 @@ export interface EngineStats {
   readonly numPreemptions: number;
   /** Steps that a card had no memory for: each was tried again with fewer tokens. */
   readonly numOutOfMemory: number;
+  /** Steps on a card that were one captured graph of launches. */
+  readonly numReplays: number;
   /** Open sequences. */
   readonly numSequences: number;
   readonly numBlocks: number;

@@ -17,7 +17,10 @@ Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions opti
       scheduler_(pool_, sequences_, options.limits),
       runner_(decoder, pool_),
       budget_(options.limits),
-      weights_version_(decoder->weights_version()) {}
+      weights_version_(decoder->weights_version()) {
+  if (pool_.layout() != BlockLayout::kOnCard) return;
+  flight_ = std::make_unique<Flight>(*decoder_, pool_, options.limits.max_batch_rows, options.max_tokens);
+}
 
 Sequence& Engine::open_sequence(int32_t id) {
   const auto found = sequences_.find(id);
@@ -134,6 +137,7 @@ void Engine::fail_span(Sequence& sequence, std::exception_ptr error) {
 
 // A row that does not generate is there for the sake of forks, which may be any: then all fail.
 void Engine::fail_batch(std::exception_ptr error) {
+  if (flight_) flight_->end();
   std::vector<Sequence*> failed;
   for (const Row& row : scheduler_.rows()) failed.push_back(row.sequence);
   const bool is_known = !failed.empty() && std::all_of(failed.begin(), failed.end(),
@@ -187,6 +191,7 @@ int64_t Engine::version_of(const Sequence& sequence) const {
 
 EngineStats Engine::stats() const {
   EngineStats stats = stats_;
+  if (flight_) stats.num_replays = flight_->num_replays();
   stats.num_preemptions = scheduler_.num_preemptions();
   stats.num_reused = scheduler_.num_reused();
   stats.num_sequences = static_cast<int64_t>(sequences_.size() - closed_.size());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/block_pool.h"
+#include "engine/decode/flight.h"
 #include "engine/memory/step_budget.h"
 #include "engine/runner.h"
 #include "engine/sampling/sampler.h"
@@ -55,6 +56,7 @@ struct EngineStats {
   int64_t num_prefilled = 0;  // all other tokens that were run
   int64_t num_reused = 0;     // tokens whose keys and values were found where sequences had left them
   int64_t num_rows = 0;       // summed over steps: num_rows / num_steps is the mean batch
+  int64_t num_replays = 0;    // steps on a card that were one graph
   int64_t num_preemptions = 0;
   int64_t num_out_of_memory = 0;  // steps that a card had no memory for, each tried again with fewer tokens
   int64_t num_sequences = 0;
@@ -114,6 +116,10 @@ class Engine {
   void fail_row(Sequence& sequence, std::exception_ptr error);
   void fail_span(Sequence& sequence, std::exception_ptr error);
   void start(Sequence& sequence, Span span);
+  void take_off(const std::vector<Row>& rows);
+  void fly();
+  void land();
+  bool may_fly_on();
   void sample_held();
   void sample_held(Sequence& sequence);
   Draws draw(const std::vector<Row>& rows, const at::Tensor& logits_RV) const;
@@ -136,8 +142,9 @@ class Engine {
   Scheduler scheduler_;
   Runner runner_;
   StepBudget budget_;
-  std::vector<int32_t> closed_;  // closed ones that still serve forks
-  std::vector<int32_t> held_;    // those with held logits, or that had them
+  std::unique_ptr<Flight> flight_;  // on a card
+  std::vector<int32_t> closed_;     // closed ones that still serve forks
+  std::vector<int32_t> held_;       // those with held logits, or that had them
   int64_t num_running_ = 0;
   int64_t weights_version_;  // of the model at the last step
   Report report_;

@@ -61,8 +61,9 @@ void Engine::step() {
   erase_closed();
 }
 
-// Rows keep the blocks that were found for them; nothing else has changed.
+// Rows keep the blocks that were found for them; nothing else has changed. What is under way runs again.
 void Engine::shrink_step(const char* message) {
+  if (flight_) flight_->end();
   const std::vector<Row>& rows = scheduler_.rows();
   int64_t num_tokens = 0;
   for (const Row& row : rows) {
@@ -78,10 +79,12 @@ void Engine::shrink_step(const char* message) {
 }
 
 void Engine::run_batch() {
+  if (flight_ && flight_->is_open()) return fly();
   drop_stale_caches();
   sample_held();
   const std::vector<Row>& rows = scheduler_.next();
   if (rows.empty()) return;
+  if (flight_ && Flight::can_carry(rows)) return take_off(rows);
   const StepOutput output = runner_.run(rows);
   const Draws draws = output.logits_RV.defined() ? draw(rows, output.logits_RV) : Draws{};
   // From here on nothing needs a card's memory.
@@ -150,7 +153,9 @@ void Engine::finish(Sequence& sequence, News news) {
   Span& span = sequence.span;
   span.held_logits_V.reset();
   sequence.draft.take_off(sequence.tokens);
-  if (sequence.num_cached == sequence.num_tokens()) scheduler_.truncate(sequence, sequence.num_tokens());
+  if (flight_) flight_->leave(sequence);
+  sequence.last_step = -1;
+  scheduler_.truncate(sequence, sequence.num_tokens());
   if (sequence.is_scoring()) {
     const auto given = sequence.tokens.end() - span.num_given;
     span.tokens.assign(given, given + static_cast<int64_t>(span.logprobs.size()));

@@ -4,10 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
 
-#include "ops/card/card.h"
-#include "ops/card/product.h"
 #include "ops/head/token_logprob.h"
-#include "ops/products/linear.h"
 
 namespace seekrl::engine {
 
@@ -15,12 +12,6 @@ namespace {
 
 at::Tensor to_device(std::vector<int64_t>& values, at::Device device) {
   return at::from_blob(values.data(), {static_cast<int64_t>(values.size())}, at::kLong).to(device);
-}
-
-// f32 where kernels make them.
-at::Tensor logits_of(const at::Tensor& hidden_RD, const ops::Weight& head_VD) {
-  const bool is_on_card = !head_VD.is_quant() && ops::is_on_card(head_VD.plain_NK);
-  return is_on_card ? ops::card_logits(hidden_RD, head_VD.plain_NK) : ops::linear(hidden_RD, head_VD, {});
 }
 
 }  // namespace
@@ -51,7 +42,7 @@ StepOutput Runner::run(const std::vector<Row>& rows) {
       decoder_->forward(to_device(tokens_T_, device), to_device(positions_T_, device), *attention_,
                         needs_all ? at::Tensor() : to_device(wanted, device), adapters);
   StepOutput output;
-  if (num_sampling > 0) output.logits_RV = logits_of(hidden.narrow(0, 0, num_sampling), decoder_->head_VD());
+  if (num_sampling > 0) output.logits_RV = decoder_->logits(hidden.narrow(0, 0, num_sampling));
   if (num_scored == 0) return output;
   const auto scores = ops::token_logprob(hidden.narrow(0, num_sampling, num_scored), decoder_->head_VD(),
                                          to_device(targets_N_, device), 1.0, decoder_->config().logit_softcap);

@@ -45,6 +45,7 @@ void Scheduler::remove(Sequence& sequence) {
   if (sequence.parent != nullptr) leave_parent(sequence);
   drop_cache(sequence);
   active_.erase(sequence.id);
+  std::erase_if(rows_, [&](const Row& row) { return row.sequence == &sequence; });
 }
 
 void Scheduler::leave_parent(Sequence& sequence) {
@@ -108,6 +109,26 @@ const std::vector<Row>& Scheduler::next() {
   std::stable_sort(rows_.begin(), rows_.end(),
                    [&](const Row& a, const Row& b) { return adapter_of(a) < adapter_of(b); });
   return rows_;
+}
+
+bool Scheduler::extend(int64_t num_ahead, int64_t limit) {
+  const auto num_missing = [&](const Sequence& sequence) {
+    const int64_t num_left = sequence.span.options.max_tokens - sequence.span.num_tokens;
+    const int64_t num_tokens = std::min(sequence.num_tokens() + std::min(num_ahead, num_left), limit);
+    return std::max<int64_t>(0, pool_.blocks_for(num_tokens) - std::ssize(sequence.blocks));
+  };
+  int64_t num_blocks = 0;
+  for (const auto& [id, sequence] : active_) {
+    if (!sequence->is_active()) continue;
+    if (sequence->last_step != step_) return false;
+    num_blocks += num_missing(*sequence);
+  }
+  if (num_blocks > pool_.num_free()) return false;
+  for (const auto& [id, sequence] : active_) {
+    if (!sequence->is_active()) continue;
+    for (int64_t i = num_missing(*sequence); i > 0; --i) sequence->blocks.push_back(pool_.allocate());
+  }
+  return true;
 }
 
 void Scheduler::drop_cache(Sequence& sequence) {

@@ -50,6 +50,11 @@ class Scheduler {
   // Those of the last step.
   const std::vector<Row>& rows() const { return rows_; }
 
+  // For the rows of the last step that still run, a token each and again one more: whether nobody else wants to run
+  // and there are free blocks for `num_ahead` tokens behind those that a row has, which are then reserved; none
+  // for tokens that its span does not go to, nor for those beyond `limit`.
+  bool extend(int64_t num_ahead, int64_t limit);
+
   // Takes all tokens but the first `length` off a sequence, and gives back the blocks that held nothing else. Forks
   // that were to share more take what is cached.
   void truncate(Sequence& sequence, int64_t length);

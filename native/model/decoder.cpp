@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "model/recompute.h"
+#include "ops/card/card.h"
+#include "ops/card/product.h"
 #include "ops/elementwise/add.h"
 #include "ops/embedding.h"
 #include "ops/rms_norm.h"
@@ -25,8 +27,7 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
                             const at::Tensor& rows_R, const AdapterRows& adapters, int64_t num_recomputed) const {
   require(tokens_T.dim() == 1 && tokens_T.sizes() == positions_T.sizes(), ErrorCode::kShape,
           "decoder: expected tokens and positions [T], got ", tokens_T.sizes(), " and ", positions_T.sizes());
-  require(tokens_T.scalar_type() == at::kLong && positions_T.scalar_type() == at::kLong, ErrorCode::kDtype,
-          "decoder: expected i64 tokens and positions");
+  TORCH_INTERNAL_ASSERT(tokens_T.scalar_type() == positions_T.scalar_type());
   const RopeTable::Angles angles = rope_table_.at(positions_T);
   const RopeTable::Angles sliding_angles = config_.sliding_rope ? sliding_rope_table_.at(positions_T) : angles;
   at::Tensor x_TD = ops::embedding(embedding_VD_, tokens_T);
@@ -42,6 +43,11 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
     x_TD = i < num_recomputed ? recomputed(layer, x_TD) : layer(x_TD);
   }
   return normed(x_TD, norm_D_);
+}
+
+at::Tensor Decoder::logits(const at::Tensor& hidden_RD) const {
+  const bool is_on_card = !head_VD_.is_quant() && ops::is_on_card(head_VD_.plain_NK);
+  return is_on_card ? ops::card_logits(hidden_RD, head_VD_.plain_NK) : ops::linear(hidden_RD, head_VD_, {});
 }
 
 // x itself where the model has no such norm.

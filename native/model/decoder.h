@@ -52,6 +52,12 @@ class Decoder {
   at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
                      const at::Tensor& rows_R = {}, const AdapterRows& adapters = {}, int64_t num_recomputed = 0) const;
 
+  // Of rows that `forward` returned: [R, V], before the softcap; f32 on a card, whatever the weights are.
+  at::Tensor logits(const at::Tensor& hidden_RD) const;
+
+  // Whether a forward of given shapes asks the same of a card each time, and the host nothing of what it computes.
+  bool is_capturable() const { return config_.num_experts == 0; }
+
   // The output head's weight, [V, D]: the embedding itself when tied and not quantised.
   const ops::Weight& head_VD() const { return head_VD_; }
 

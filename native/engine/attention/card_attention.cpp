@@ -3,12 +3,11 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "ops/card/card.h"
+#include "ops/card/transfer.h"
 
 namespace seekrl::engine {
 
@@ -28,12 +27,12 @@ void CardAttention::list(const std::vector<Row>& rows) {
   const int64_t tile_positions = std::max<int64_t>(1, cuda::kTileRows * num_kv_heads_ / num_heads_);
   slots_T_.clear();
   tiles_.clear();
-  table_stride_ = max_keys_ = 0;
-  for (const Row& row : rows) table_stride_ = std::max(table_stride_, std::ssize(row.sequence->blocks));
-  block_table_.assign(rows.size() * table_stride_, 0);
+  step_ = {};
+  for (const Row& row : rows) step_.table_stride = std::max(step_.table_stride, std::ssize(row.sequence->blocks));
+  block_table_.assign(rows.size() * step_.table_stride, 0);
   for (size_t r = 0; r < rows.size(); ++r) {
     const Sequence& sequence = *rows[r].sequence;
-    std::copy(sequence.blocks.begin(), sequence.blocks.end(), block_table_.begin() + r * table_stride_);
+    std::copy(sequence.blocks.begin(), sequence.blocks.end(), block_table_.begin() + r * step_.table_stride);
     const int64_t start = sequence.num_cached, end = start + rows[r].num_tokens, first = std::ssize(slots_T_);
     for (int64_t i = start; i < end; ++i) slots_T_.push_back(static_cast<int32_t>(pool_.slot(sequence.blocks, i)));
     for (int64_t i = start; i < end; i += tile_positions) {
@@ -42,27 +41,27 @@ void CardAttention::list(const std::vector<Row>& rows) {
         tiles_.push_back(static_cast<int32_t>(each));
       }
     }
-    max_keys_ = std::max(max_keys_, end);
+    step_.max_keys = std::max(step_.max_keys, end);
   }
-  rows_T_.resize(slots_T_.size());
-  std::iota(rows_T_.begin(), rows_T_.end(), 0);
+  step_.num_tiles = std::ssize(tiles_) / 4;
 }
 
 void CardAttention::prepare(const std::vector<Row>& rows) {
   list(rows);
-  const std::vector<int32_t>* const lists[] = {&slots_T_, &rows_T_, &block_table_, &tiles_};
-  at::Tensor* const parts[] = {&device_slots_T_, &device_rows_T_, &device_table_, &device_tiles_};
   std::vector<int32_t> all;
-  for (const auto* each : lists) {
-    all.insert(all.end(), each->begin(), each->end());
+  const auto add = [&all](const std::vector<int32_t>& each) {
+    const auto at = std::ssize(all);
+    all.insert(all.end(), each.begin(), each.end());
     all.resize(aligned(std::ssize(all)));
-  }
-  inputs_ = at::from_blob(all.data(), {std::ssize(all)}, at::kInt).to(pool_.keys(0).device());
-  int64_t at = 0;
-  for (size_t i = 0; i < std::size(lists); ++i) {
-    *parts[i] = inputs_.narrow(0, at, std::ssize(*lists[i]));
-    at += aligned(std::ssize(*lists[i]));
-  }
+    return at;
+  };
+  const int64_t slots = add(slots_T_), table = add(block_table_), tiles = add(tiles_);
+  inputs_ = at::empty({std::ssize(all)}, at::device(pool_.keys(0).device()).dtype(at::kInt));
+  ops::send(inputs_, all.data());
+  const auto* const base = inputs_.const_data_ptr<int32_t>();
+  step_.slots_T = base + slots;
+  step_.block_table = base + table;
+  step_.tiles = reinterpret_cast<const cuda::AttentionTile*>(base + tiles);
 }
 
 void CardAttention::turn_and_write(int64_t layer, const model::Heads& heads) const {
@@ -75,9 +74,8 @@ void CardAttention::turn_and_write(int64_t layer, const model::Heads& heads) con
                              .value = part(heads.value_TKC, {}),
                              .keys = pool_.keys(layer).mutable_data_ptr(),
                              .values = pool_.values(layer).mutable_data_ptr(),
-                             .slots_T = device_slots_T_.const_data_ptr<int32_t>(),
-                             .rotary = {device_rows_T_.const_data_ptr<int32_t>(),
-                                        turns ? heads.angles->cos_TF.const_data_ptr<float>() : nullptr,
+                             .slots_T = step_.slots_T,
+                             .rotary = {turns ? heads.angles->cos_TF.const_data_ptr<float>() : nullptr,
                                         turns ? heads.angles->sin_TF.const_data_ptr<float>() : nullptr,
                                         turns ? heads.angles->cos_TF.size(1) : 0},
                              .num_tokens = heads.query_THC.size(0),
@@ -95,30 +93,30 @@ at::Tensor CardAttention::attend(int64_t layer, model::Heads& heads, const kerne
   turn_and_write(layer, heads);
   const at::Tensor& query_THC = heads.query_THC;
   const int64_t num_rows = query_THC.size(0);
-  const int64_t num_scratch = ops::card().paged_attention_scratch_floats(num_rows, num_heads_, head_dim_, max_keys_);
+  const int64_t num_scratch =
+      ops::card().paged_attention_scratch_floats(num_rows, num_heads_, head_dim_, step_.max_keys);
   if (!scratch_.defined() || scratch_.numel() < num_scratch) {
     scratch_ = at::empty({num_scratch}, query_THC.options().dtype(at::kFloat));
   }
-  const cuda::PagedAttention call = {
-      .out = query_THC.mutable_data_ptr(),
-      .query = query_THC.const_data_ptr(),
-      .keys = pool_.keys(layer).const_data_ptr(),
-      .values = pool_.values(layer).const_data_ptr(),
-      .tiles = reinterpret_cast<const cuda::AttentionTile*>(device_tiles_.const_data_ptr<int32_t>()),
-      .block_table = device_table_.const_data_ptr<int32_t>(),
-      .scratch = scratch_.mutable_data_ptr<float>(),
-      .num_tiles = device_tiles_.numel() / 4,
-      .num_rows = num_rows,
-      .num_heads = num_heads_,
-      .num_kv_heads = num_kv_heads_,
-      .head_dim = head_dim_,
-      .table_stride = table_stride_,
-      .block_tokens = pool_.block_tokens(),
-      .max_keys = max_keys_,
-      .scale = rule.scale,
-      .softcap = rule.softcap,
-      .window = rule.window,
-      .dtype = ops::card_dtype(query_THC)};
+  const cuda::PagedAttention call = {.out = query_THC.mutable_data_ptr(),
+                                     .query = query_THC.const_data_ptr(),
+                                     .keys = pool_.keys(layer).const_data_ptr(),
+                                     .values = pool_.values(layer).const_data_ptr(),
+                                     .tiles = step_.tiles,
+                                     .block_table = step_.block_table,
+                                     .scratch = scratch_.mutable_data_ptr<float>(),
+                                     .num_tiles = step_.num_tiles,
+                                     .num_rows = num_rows,
+                                     .num_heads = num_heads_,
+                                     .num_kv_heads = num_kv_heads_,
+                                     .head_dim = head_dim_,
+                                     .table_stride = step_.table_stride,
+                                     .block_tokens = pool_.block_tokens(),
+                                     .max_keys = step_.max_keys,
+                                     .scale = rule.scale,
+                                     .softcap = rule.softcap,
+                                     .window = rule.window,
+                                     .dtype = ops::card_dtype(query_THC)};
   ops::check(ops::card().paged_attention(call, ops::stream_of(query_THC)));
   return query_THC;
 }

@@ -11,11 +11,22 @@
 
 namespace seekrl::engine {
 
+// A step's rows on the card, as cuda::Rotate and cuda::PagedAttention have them.
+struct CardStep {
+  const int32_t* slots_T;
+  const cuda::AttentionTile* tiles;
+  const int32_t* block_table;
+  int64_t num_tiles, table_stride;
+  int64_t max_keys;  // of any row, or more
+};
+
 class CardAttention : public StepAttention {
  public:
   CardAttention(const model::DecoderConfig& config, const BlockPool& pool);
 
   void prepare(const std::vector<Row>& rows) override;
+  // Rows that are there already, for as long as they are attended to.
+  void prepare(const CardStep& step) { step_ = step; }
 
   at::Tensor attend(int64_t layer, model::Heads& heads, const kernels::ScoreRule& rule) override;
 
@@ -25,10 +36,9 @@ class CardAttention : public StepAttention {
 
   const BlockPool& pool_;
   const int64_t num_heads_, num_kv_heads_, head_dim_;
-  std::vector<int32_t> slots_T_, rows_T_, block_table_, tiles_;  // of the step, on the host
-  int64_t table_stride_ = 0, max_keys_ = 0;
-  at::Tensor inputs_;  // all of them on the card, one behind the other
-  at::Tensor device_slots_T_, device_rows_T_, device_table_, device_tiles_;
+  std::vector<int32_t> slots_T_, block_table_, tiles_;  // of the step, on the host
+  at::Tensor inputs_;                                   // all of them on the card, one behind the other
+  CardStep step_ = {};
   at::Tensor scratch_;  // grows
 };
 

@@ -3,7 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +11,8 @@
 #include <limits>
 
 #include "engine/sampling/row_edits.h"
-#include "kernels/cuda/sampling/sampler.h"
 #include "ops/card/card.h"
+#include "ops/card/transfer.h"
 
 namespace seekrl::engine {
 
@@ -35,30 +34,11 @@ class Parcel {
     return reinterpret_cast<Value*>(bytes_.data() + place);
   }
   size_t size() const { return bytes_.size(); }
-  at::Tensor send(const at::Tensor& to) {
-    to.copy_(at::from_blob(bytes_.data(), {static_cast<int64_t>(bytes_.size())}, at::kByte));
-    return to;
-  }
+  void send(const at::Tensor& to) const { ops::send(to, bytes_.data()); }
 
  private:
   std::vector<std::byte> bytes_;
 };
-
-cuda::SampleRow row_of(const SampleRequest& request) {
-  const SamplingOptions& options = *request.options;
-  return {.seed = request.seed,
-          .mask = nullptr,
-          .edits = nullptr,
-          .num_edits = 0,
-          .top_k = static_cast<int32_t>(std::min<int64_t>(options.top_k, std::numeric_limits<int32_t>::max())),
-          .temperature = options.temperature,
-          .top_p = options.top_p,
-          .min_p = options.min_p,
-          .repetition = static_cast<float>(options.repetition_penalty),
-          .frequency = static_cast<float>(options.frequency_penalty),
-          .presence = static_cast<float>(options.presence_penalty),
-          .wants_entropy = request.wants_entropy ? 1 : 0};
-}
 
 // A row whose pointers are places in the parcel until it is known where that lies.
 struct Packed {
@@ -77,6 +57,21 @@ Packed pack(Parcel& parcel, cuda::SampleRow& row, const SampleRequest& request, 
 
 }  // namespace
 
+cuda::SampleRow sample_row(const SamplingOptions& options, uint64_t seed, bool wants_entropy) {
+  return {.seed = seed,
+          .mask = nullptr,
+          .edits = nullptr,
+          .num_edits = 0,
+          .top_k = static_cast<int32_t>(std::min<int64_t>(options.top_k, std::numeric_limits<int32_t>::max())),
+          .temperature = options.temperature,
+          .top_p = options.top_p,
+          .min_p = options.min_p,
+          .repetition = static_cast<float>(options.repetition_penalty),
+          .frequency = static_cast<float>(options.frequency_penalty),
+          .presence = static_cast<float>(options.presence_penalty),
+          .wants_entropy = wants_entropy ? 1 : 0};
+}
+
 std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests,
                                    double softcap) {
   const int64_t vocab_size = logits_RV.size(1), num_rows = std::ssize(requests);
@@ -86,7 +81,7 @@ std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vecto
   std::vector<int32_t> num_tokens;
   std::vector<Packed> packed;
   for (const SampleRequest& request : requests) {
-    rows.push_back(row_of(request));
+    rows.push_back(sample_row(*request.options, request.seed, request.wants_entropy));
     num_tokens.push_back(static_cast<int32_t>(request.tokens.size()));
     packed.push_back(pack(parcel, rows.back(), request, vocab_size));
   }

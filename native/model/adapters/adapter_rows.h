@@ -21,6 +21,8 @@ class AdapterRows {
   // The next `num_rows` rows; null for none.
   void add(std::shared_ptr<const Adapter> adapter, int64_t num_rows);
 
+  bool is_empty() const { return runs_.empty(); }
+
   // What a batch of those rows alone (i64 [R]) goes through; undefined means all of them.
   AdapterRows select(const at::Tensor& rows_R) const;
 

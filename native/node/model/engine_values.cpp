@@ -96,6 +96,7 @@ Napi::Object from_stats(Napi::Env env, const engine::EngineStats& stats) {
                                                     {"numReused", stats.num_reused},
                                                     {"numRows", stats.num_rows},
                                                     {"numPreemptions", stats.num_preemptions},
+                                                    {"numReplays", stats.num_replays},
                                                     {"numOutOfMemory", stats.num_out_of_memory},
                                                     {"numSequences", stats.num_sequences},
                                                     {"numBlocks", stats.num_blocks},

@@ -3,7 +3,6 @@
 #include "ops/card/attention.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -22,9 +21,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// The call for queries and keys in `query` and `key`; `row_T`: 0 to T - 1, the tables' rows.
-cuda::Rotate rotation(const at::Tensor& query_THC, const at::Tensor& key_TKC, const Turn& turn,
-                      const at::Tensor& row_T) {
+// The call for queries and keys in `query` and `key`.
+cuda::Rotate rotation(const at::Tensor& query_THC, const at::Tensor& key_TKC, const Turn& turn) {
   const int64_t num_heads = query_THC.size(1), num_kv_heads = key_TKC.size(1), head_dim = query_THC.size(2);
   const bool turns = turn.cos_TF.defined();
   const auto part = [&](const at::Tensor& x, const at::Tensor& norm_C) -> cuda::ProjectedHeads {
@@ -36,7 +34,7 @@ cuda::Rotate rotation(const at::Tensor& query_THC, const at::Tensor& key_TKC, co
           .keys = nullptr,
           .values = nullptr,
           .slots_T = nullptr,
-          .rotary = {row_T.const_data_ptr<int32_t>(), turns ? turn.cos_TF.const_data_ptr<float>() : nullptr,
+          .rotary = {turns ? turn.cos_TF.const_data_ptr<float>() : nullptr,
                      turns ? turn.sin_TF.const_data_ptr<float>() : nullptr, turns ? turn.cos_TF.size(1) : 0},
           .num_tokens = query_THC.size(0),
           .num_heads = num_heads,
@@ -50,8 +48,7 @@ cuda::Rotate rotation(const at::Tensor& query_THC, const at::Tensor& key_TKC, co
 
 Turned rotated(const at::Tensor& query_THC, const at::Tensor& key_TKC, const Turn& turn) {
   const Turned to = {query_THC.clone(), key_TKC.clone()};
-  const at::Tensor row_T = at::arange(query_THC.size(0), query_THC.options().dtype(at::kInt));
-  check(card().rotate(rotation(to.query_THC, to.key_TKC, turn, row_T), stream_of(query_THC)));
+  check(card().rotate(rotation(to.query_THC, to.key_TKC, turn), stream_of(query_THC)));
   return to;
 }
 
@@ -91,8 +88,7 @@ class CardRotateFunction : public torch::autograd::Function<CardRotateFunction> 
       return {grad.const_data_ptr(), grad.size(1) * grad.size(2), to.mutable_data_ptr(), nullptr,
               norm.defined() ? norm.mutable_data_ptr<float>() : nullptr};
     };
-    const at::Tensor row_T = at::arange(query.size(0), query.options().dtype(at::kInt));
-    const cuda::RotateGradient call = {.of = rotation(query, key, turn, row_T),
+    const cuda::RotateGradient call = {.of = rotation(query, key, turn),
                                        .query = part(query_grad, query_to, q_norm_grad),
                                        .key = part(key_grad, key_to, k_norm_grad),
                                        .value = {},

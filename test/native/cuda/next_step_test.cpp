@@ -27,28 +27,21 @@ struct Batch {
       tiles.push_back({num_rows - 1 - s, s, 1, n});
       drawn.push_back({s, -1.5f, 0});
       limits.push_back(kStride * kBlockTokens);
-      first_stop.push_back(static_cast<int32_t>(stop_ids.size()));
-      stop_ids.insert(stop_ids.end(), s % 3, 500 + s);
     }
-    first_stop.push_back(static_cast<int32_t>(stop_ids.size()));
-    ends.resize(num_rows);
     for (int32_t i = 0; i < num_rows * kStride; ++i) block_table.push_back(3 * i + 1);
   }
   void step() {
-    EXPECT(next_step({ids.data(), positions.data(), num_tokens.data(), slots.data(), tiles.data(), ends.data(),
-                      drawn.data(), block_table.data(), limits.data(), stop_ids.data(), first_stop.data(),
-                      std::ssize(ids), kStride, kBlockTokens},
+    EXPECT(next_step({ids.data(), positions.data(), num_tokens.data(), slots.data(), tiles.data(), drawn.data(),
+                      block_table.data(), limits.data(), std::ssize(ids), kStride, kBlockTokens},
                      nullptr) == nullptr);
   }
-  std::vector<int32_t> ids, positions, num_tokens, slots, limits, stop_ids, first_stop, block_table;
+  std::vector<int32_t> ids, positions, num_tokens, slots, limits, block_table;
   std::vector<AttentionTile> tiles;
-  std::vector<RowEnd> ends;
   std::vector<DrawnToken> drawn;
 };
 
-void check_ended(const Batch& batch, int32_t s, RowEnd end) {
+void check_ended(const Batch& batch, int32_t s) {
   const Batch before(static_cast<int32_t>(batch.ids.size()));
-  EXPECT(batch.ends[s] == end);
   EXPECT(batch.slots[s] == -1);
   EXPECT(batch.tiles[s].num_keys == 1);
   EXPECT(batch.ids[s] == before.ids[s]);
@@ -60,7 +53,6 @@ void check_advanced(const Batch& batch, int32_t s) {
   const auto num_rows = static_cast<int32_t>(batch.ids.size());
   const Batch before(num_rows);
   const int32_t position = before.positions[s] + 1;
-  EXPECT(batch.ends[s] == RowEnd::kNone);
   EXPECT(batch.ids[s] == s);
   EXPECT(batch.positions[s] == position);
   EXPECT(batch.num_tokens[s] == position + 1);
@@ -80,26 +72,32 @@ TEST("a drawn token becomes the next input at the next place of its sequence's b
   });
 }
 
-TEST("rows end at a stop id of theirs, when they are full and when nothing could be drawn, and stay ended") {
+TEST("rows end when they are full and when nothing could be drawn, and stay ended") {
   Batch batch(12);
-  batch.drawn[5].token = 505;  // a stop id of row 5
-  batch.drawn[6].token = 505;  // and of no other
   batch.limits[7] = batch.num_tokens[7] + 1;
   batch.limits[8] = batch.num_tokens[8] + 2;
   batch.drawn[9].token = -1;
   batch.drawn[10].logprob = NAN;
   batch.step();
   for (int again = 0; again < 2; ++again) {
-    check_ended(batch, 5, RowEnd::kStop);
-    EXPECT(batch.ids[6] == 505 && batch.ends[6] == RowEnd::kNone);
-    check_ended(batch, 7, RowEnd::kFull);
-    check_ended(batch, 9, RowEnd::kError);
-    check_ended(batch, 10, RowEnd::kError);
+    check_ended(batch, 7);
+    check_ended(batch, 9);
+    check_ended(batch, 10);
     if (again == 0) {
       check_advanced(batch, 8);
       check_advanced(batch, 11);
       batch.step();
     }
   }
-  EXPECT(batch.ends[8] == RowEnd::kFull);
+  EXPECT(batch.slots[8] == -1 && batch.slots[11] >= 0);
+}
+
+TEST("words are edited where they are said, and no others") {
+  with_each_order([] {
+    std::vector<int32_t> words(900, 7);
+    std::vector<WordEdit> edits;
+    for (int32_t i = 0; i < 300; ++i) edits.push_back({i * 3 % 900, i});
+    EXPECT(edit_words(words.data(), edits.data(), std::ssize(edits), nullptr) == nullptr);
+    for (int32_t i = 0; i < 900; ++i) EXPECT(words[i] == (i % 3 == 0 ? i / 3 : 7));
+  });
 }

@@ -36,10 +36,9 @@ struct Projections {
         bias(normals<Number>(shape.all_heads() * shape.width, 2)),
         norms(normals<Number>(2 * shape.width, 3)) {
     for (int64_t t = 0; t < shape.tokens; ++t) {
-      positions.push_back(static_cast<int32_t>((7 * t + 3) % kNumPositions));
       for (int64_t i = stride - 6; i < stride; ++i) data[t * stride + i] = from_float<Number>(NAN);
     }
-    for (int64_t i = 0; i < kNumPositions * shape.half; ++i) {
+    for (int64_t i = 0; i < shape.tokens * shape.half; ++i) {
       cos.push_back(static_cast<float>(std::cos(0.1 * static_cast<double>(i))));
       sin.push_back(static_cast<float>(std::sin(0.1 * static_cast<double>(i))));
     }
@@ -57,7 +56,7 @@ struct Projections {
             .keys = nullptr,
             .values = nullptr,
             .slots_T = nullptr,
-            .rotary = {positions.data(), cos.data(), sin.data(), shape.half},
+            .rotary = {cos.data(), sin.data(), shape.half},
             .num_tokens = shape.tokens,
             .num_heads = shape.heads,
             .num_kv_heads = shape.kv_heads,
@@ -68,11 +67,9 @@ struct Projections {
             .dtype = kDtype<Number>};
   }
 
-  static constexpr int64_t kNumPositions = 40;
   Shape shape;
   int64_t stride;
   std::vector<Number> data, bias, norms;
-  std::vector<int32_t> positions;
   std::vector<float> cos, sin;
 };
 
@@ -91,7 +88,7 @@ Doubles rotated(const Projections<Number>& of, int64_t token, int64_t head, Doub
   }
   Doubles y = x;
   for (int64_t f = 0; f < half; ++f) {
-    const double cos = of.cos[of.positions[token] * half + f], sin = of.sin[of.positions[token] * half + f];
+    const double cos = of.cos[token * half + f], sin = of.sin[token * half + f];
     y[f] = x[f] * cos - x[f + half] * sin;
     y[f + half] = x[f + half] * cos + x[f] * sin;
   }

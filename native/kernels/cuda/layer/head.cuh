@@ -58,15 +58,15 @@ __device__ __forceinline__ float norm_scale(const float2 (&x)[kPairs], int width
 __device__ __forceinline__ void turn(float2 (&x)[kPairs], const RotaryTables& tables, int64_t token, float sign,
                                      int width, float* shared) {
   const int half = static_cast<int>(tables.num_frequencies);
-  const int64_t angles = tables.positions_T[token] * int64_t{half};
+  const int64_t angles = token * half;
   each_pair(width, [&](int i, int c) { *reinterpret_cast<float2*>(shared + c) = x[i]; });
   __syncwarp();
   const auto turned = [&](int c, float own) {
     if (c >= 2 * half) return own;
     const int f = c < half ? c : c - half;
     const float partner = shared[c < half ? c + half : c - half];
-    const float sin = sign * tables.sin_PF[angles + f];
-    return own * tables.cos_PF[angles + f] + (c < half ? -partner * sin : partner * sin);
+    const float sin = sign * tables.sin_TF[angles + f];
+    return own * tables.cos_TF[angles + f] + (c < half ? -partner * sin : partner * sin);
   };
   each_pair(width, [&](int i, int c) {
     x[i].x = turned(c, x[i].x);

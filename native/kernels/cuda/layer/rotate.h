@@ -17,10 +17,10 @@ struct ProjectedHeads {
   const void* norm;  // [C] in dtype, of queries and keys; null: none
 };
 
+// Of each token's position.
 struct RotaryTables {
-  const int32_t* positions_T;  // rows of the tables
-  const float* cos_PF;         // [positions, F], F <= C / 2: channels c and F + c are a pair, those from 2 F on stay
-  const float* sin_PF;
+  const float* cos_TF;  // F <= C / 2: channels c and F + c are a pair, those from 2 F on stay
+  const float* sin_TF;
   int64_t num_frequencies;  // F; 0: nothing is rotated
 };
 

@@ -8,21 +8,12 @@ namespace {
 
 constexpr int kRowThreads = 128;
 
-__device__ __forceinline__ RowEnd end_of(const NextStep& call, int64_t s, const DrawnToken& drawn) {
-  if (drawn.token < 0 || drawn.logprob != drawn.logprob) return RowEnd::kError;
-  for (int32_t i = call.first_stop_S[s]; i < call.first_stop_S[s + 1]; ++i) {
-    if (call.stop_ids[i] == drawn.token) return RowEnd::kStop;
-  }
-  return call.num_tokens_S[s] + 1 >= call.limits_S[s] ? RowEnd::kFull : RowEnd::kNone;
-}
-
 __global__ void __launch_bounds__(kRowThreads) advance_rows(NextStep call) {
   const int64_t s = int64_t{blockIdx.x} * kRowThreads + threadIdx.x;
-  if (s >= call.num_rows || call.ends_S[s] != RowEnd::kNone) return;
+  if (s >= call.num_rows || call.slots_S[s] < 0) return;
   const DrawnToken drawn = call.drawn_S[s];
-  const RowEnd end = end_of(call, s, drawn);
-  if (end != RowEnd::kNone) {
-    call.ends_S[s] = end;
+  const bool is_drawn = drawn.token >= 0 && drawn.logprob == drawn.logprob;
+  if (!is_drawn || call.num_tokens_S[s] + 1 >= call.limits_S[s]) {
     call.slots_S[s] = -1;
     call.tiles_S[s].num_keys = 1;
     return;
@@ -37,11 +28,21 @@ __global__ void __launch_bounds__(kRowThreads) advance_rows(NextStep call) {
   ++call.tiles_S[s].num_keys;
 }
 
+__global__ void __launch_bounds__(kRowThreads) edit(int32_t* words, const WordEdit* edits, int64_t num_edits) {
+  const int64_t i = int64_t{blockIdx.x} * kRowThreads + threadIdx.x;
+  if (i < num_edits) words[edits[i].place] = edits[i].value;
+}
+
 }  // namespace
 
 Status next_step(const NextStep& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
   return launch(&advance_rows, dim3(blocks_of(call.num_rows, kRowThreads)), dim3(kRowThreads), 0, stream, call);
+}
+
+Status edit_words(int32_t* words, const WordEdit* edits, int64_t num_edits, void* stream) {
+  if (num_edits == 0) return nullptr;
+  return launch(&edit, dim3(blocks_of(num_edits, kRowThreads)), dim3(kRowThreads), 0, stream, words, edits, num_edits);
 }
 
 }  // namespace seekrl::cuda

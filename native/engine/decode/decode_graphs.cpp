@@ -1,0 +1,106 @@
+// By libtorch's graphs, which keep the memory of what is captured; a libtorch without them launches each kernel anew.
+#include "engine/decode/decode_graphs.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/attention/card_attention.h"
+#include "ops/card/card.h"
+
+#if __has_include(<ATen/core/GraphImplInterface.h>)
+#include <ATen/core/GraphImplInterface.h>
+#define SEEKRL_HAS_GRAPHS 1
+#else
+namespace at {
+struct GraphImplInterface {
+  virtual ~GraphImplInterface() = default;
+  virtual void replay() = 0;
+};
+}  // namespace at
+#endif
+
+namespace seekrl::engine {
+
+// What one shape has launched, with the buffers of its attention.
+struct DecodeGraphs::Step {
+  CardAttention attention;
+  std::unique_ptr<at::GraphImplInterface> graph;  // null until it is captured
+  bool has_run = false;                           // and so has made ready what is made once
+};
+
+DecodeGraphs::DecodeGraphs(const model::Decoder& decoder, const BlockPool& pool, const DecodeState& state)
+    : decoder_(decoder), pool_(pool), state_(state) {}
+
+DecodeGraphs::~DecodeGraphs() = default;
+
+// Few enough that most batches find theirs captured, near enough that few rows run for nothing.
+int64_t DecodeGraphs::bucket_of(int64_t num_rows) {
+  if (num_rows <= 8) return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(num_rows)));
+  const int64_t step = num_rows <= 64 ? 8 : 16;
+  return (num_rows + step - 1) / step * step;
+}
+
+// Splits that a row has no keys for cost a look each: no more than it has, twice.
+int64_t DecodeGraphs::keys_bucket(int64_t max_keys) const {
+  const auto wide = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(max_keys)));
+  return std::min(std::max<int64_t>(wide, cuda::kSplitTokens), state_.table_stride() * pool_.block_tokens());
+}
+
+void DecodeGraphs::run(int64_t num_rows, int64_t max_keys, const model::AdapterRows& adapters) {
+  const Shape shape = {std::min(bucket_of(num_rows), state_.max_rows()), keys_bucket(max_keys)};
+  std::unique_ptr<Step>& step = steps_[shape];
+  if (step == nullptr) step = std::make_unique<Step>(CardAttention(decoder_.config(), pool_));
+  if (!adapters.is_empty()) return launch(*step, shape, adapters);
+  if (step->graph == nullptr && step->has_run) capture(*step, shape);
+  if (step->graph == nullptr) return launch(*step, shape, {});
+  step->graph->replay();
+  ++num_replays_;
+}
+
+void DecodeGraphs::launch(Step& step, Shape shape, const model::AdapterRows& adapters) const {
+  const auto [num_rows, max_keys] = shape;
+  step.attention.prepare({.slots_T = state_.slots(),
+                          .tiles = state_.tiles(),
+                          .block_table = state_.block_table(),
+                          .num_tiles = num_rows,
+                          .table_stride = state_.table_stride(),
+                          .max_keys = max_keys});
+  const at::Tensor hidden_SD =
+      decoder_.forward(state_.ids(num_rows), state_.positions(num_rows), step.attention, {}, adapters);
+  const at::Tensor logits_SV = decoder_.logits(hidden_SD);
+  void* const stream = ops::stream_of(hidden_SD);
+  ops::check(ops::card().sample(state_.sample_call(logits_SV, decoder_.config().logit_softcap), stream));
+  ops::check(ops::card().next_step(state_.next_step(num_rows), stream));
+  step.has_run = true;
+}
+
+// On a stream of its own: the default one is not captured. What is in flight is waited for first.
+void DecodeGraphs::capture([[maybe_unused]] Step& step, [[maybe_unused]] Shape shape) {
+#ifdef SEEKRL_HAS_GRAPHS
+  const at::Device device = decoder_.device();
+  if (!at::has_graph_impl(device.type()) || !decoder_.is_capturable()) return;
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  guard.synchronizeDevice(device.has_index() ? device.index() : 0);
+  const c10::StreamGuard stream(guard.getStreamFromGlobalPool(device));
+  auto graph = at::create_graph_impl(device.type());
+  const auto captured =
+      std::find_if(steps_.begin(), steps_.end(), [](const auto& each) { return each.second->graph != nullptr; });
+  graph->capture_begin(captured == steps_.end() ? c10::MempoolId_t{0, 0} : captured->second->graph->pool(),
+                       at::GraphCaptureMode::ThreadLocal);
+  try {
+    launch(step, shape, {});
+  } catch (...) {
+    graph->capture_end();
+    throw;
+  }
+  graph->capture_end();
+  step.graph = std::move(graph);
+#endif
+}
+
+}  // namespace seekrl::engine

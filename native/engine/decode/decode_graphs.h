@@ -1,0 +1,47 @@
+// A decoding step on a card as one graph of launches for each size of batch, so that the host asks for it once, not for
+// each kernel.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "engine/block_pool.h"
+#include "engine/decode/decode_state.h"
+#include "model/decoder.h"
+
+namespace seekrl::engine {
+
+class DecodeGraphs {
+ public:
+  // All outlive it.
+  DecodeGraphs(const model::Decoder& decoder, const BlockPool& pool, const DecodeState& state);
+  ~DecodeGraphs();
+
+  // Runs the first `num_rows` rows of the state, each of at most `max_keys` tokens, draws from them and moves them on.
+  // A shape that comes again is captured: what it launches is replayed from then on.
+  void run(int64_t num_rows, int64_t max_keys, const model::AdapterRows& adapters);
+
+  // Rows that run where `num_rows` are asked for: the rest have ended.
+  static int64_t bucket_of(int64_t num_rows);
+
+  int64_t num_replays() const { return num_replays_; }
+
+ private:
+  struct Step;
+  using Shape = std::pair<int64_t, int64_t>;  // rows, keys
+  void launch(Step& step, Shape shape, const model::AdapterRows& adapters) const;
+  void capture(Step& step, Shape shape);
+  int64_t keys_bucket(int64_t max_keys) const;
+
+  const model::Decoder& decoder_;
+  const BlockPool& pool_;
+  const DecodeState& state_;
+  std::map<Shape, std::unique_ptr<Step>> steps_;
+  int64_t num_replays_ = 0;
+};
+
+}  // namespace seekrl::engine

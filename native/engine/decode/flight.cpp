@@ -1,0 +1,114 @@
+// The device's order of work keeps apart what the host does early: blocks that a sequence gives back are written to by
+// others only in steps that are asked for later.
+#include "engine/decode/flight.h"
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/sampling/card_sampler.h"
+#include "ops/card/card.h"
+#include "ops/card/transfer.h"
+
+namespace seekrl::engine {
+
+Flight::Flight(const model::Decoder& decoder, const BlockPool& pool, int64_t max_rows, int64_t max_tokens)
+    : decoder_(decoder),
+      pool_(pool),
+      max_tokens_(max_tokens),
+      state_(max_rows, pool.blocks_for(max_tokens), pool.block_tokens(), decoder.device()),
+      graphs_(decoder, pool, state_) {}
+
+bool Flight::can_carry(const std::vector<Row>& rows) {
+  return std::all_of(rows.begin(), rows.end(), [](const Row& row) {
+    const Span& span = row.sequence->span;
+    const SamplingOptions& sampling = span.options.sampling;
+    const bool is_edited = sampling.has_penalties() || !sampling.logit_bias.empty() || !sampling.bad_words.empty();
+    return row.num_tokens == 1 && row.num_samples == 1 && span.options.masks == nullptr && !is_edited;
+  });
+}
+
+void Flight::begin(const std::vector<Row>& rows) {
+  places_.clear();
+  adapters_ = {};
+  max_keys_ = 0;
+  num_live_ = std::ssize(rows);
+  std::vector<DecodeRow> there;
+  for (const Row& row : rows) {
+    const Sequence& sequence = *row.sequence;
+    const Span& span = sequence.span;
+    const int64_t num_tokens = sequence.num_tokens(), num_left = span.options.max_tokens - span.num_tokens;
+    const int64_t limit = std::min(num_tokens + num_left, max_tokens_);
+    there.push_back({.id = static_cast<int32_t>(sequence.tokens.back()),
+                     .num_tokens = static_cast<int32_t>(num_tokens),
+                     .limit = static_cast<int32_t>(limit),
+                     .slot = static_cast<int32_t>(pool_.slot(sequence.blocks, num_tokens - 1)),
+                     .sampling = sample_row(span.options.sampling, sequence.seed, span.options.wants_entropies)});
+    places_.push_back({row.sequence, limit});
+    adapters_.add(sequence.adapter, 1);
+    max_keys_ = std::max(max_keys_, num_tokens);
+  }
+  state_.set_rows(there);
+}
+
+bool Flight::may_go_on() const {
+  return std::any_of(places_.begin(), places_.end(), [this](const Place& place) {
+    return place.sequence != nullptr && place.sequence->num_tokens() + num_under_way() < place.limit;
+  });
+}
+
+void Flight::send_blocks() {
+  for (size_t row = 0; row < places_.size(); ++row) {
+    Place& place = places_[row];
+    if (place.sequence == nullptr) continue;
+    const std::vector<int32_t>& blocks = place.sequence->blocks;
+    for (; place.num_blocks < std::ssize(blocks); ++place.num_blocks) {
+      state_.set_block(static_cast<int64_t>(row), place.num_blocks, blocks[place.num_blocks]);
+    }
+  }
+  state_.send_edits();
+}
+
+void Flight::launch() {
+  send_blocks();
+  graphs_.run(std::ssize(places_), std::min(max_keys_, max_tokens_), adapters_);
+  ++max_keys_;
+  const at::Tensor& drawn = state_.drawn();
+  Homeward homeward = {ops::pinned_bytes(drawn.numel(), drawn.device()), c10::Event(drawn.device().type())};
+  homeward.drawn.copy_(drawn.view({-1}), /*non_blocking=*/true);
+  homeward.is_home.record(c10::impl::VirtualGuardImpl(drawn.device().type()).getStream(drawn.device()));
+  homeward_.push_back(std::move(homeward));
+}
+
+std::vector<Flight::Draw> Flight::collect() {
+  const Homeward homeward = std::move(homeward_.front());
+  homeward_.pop_front();
+  homeward.is_home.synchronize();
+  const auto* const drawn = reinterpret_cast<const cuda::DrawnToken*>(homeward.drawn.const_data_ptr());
+  std::vector<Draw> draws;
+  for (size_t row = 0; row < places_.size(); ++row) {
+    const auto& [token, logprob, entropy] = drawn[row];
+    if (places_[row].sequence != nullptr) draws.push_back({places_[row].sequence, {token, logprob, entropy}});
+  }
+  return draws;
+}
+
+void Flight::leave(const Sequence& sequence) {
+  for (size_t row = 0; row < places_.size(); ++row) {
+    if (places_[row].sequence != &sequence) continue;
+    places_[row].sequence = nullptr;
+    state_.end_row(static_cast<int64_t>(row));
+    if (--num_live_ == 0) end();
+    return;
+  }
+}
+
+void Flight::end() {
+  places_.clear();
+  homeward_.clear();
+  num_live_ = 0;
+}
+
+}  // namespace seekrl::engine

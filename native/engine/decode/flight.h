@@ -1,0 +1,74 @@
+// Decoding on a card with the host one step behind: a step is asked for before the draws of the last one are home.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Event.h>
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "engine/decode/decode_graphs.h"
+#include "engine/decode/decode_state.h"
+#include "engine/sampling/sampler.h"
+#include "engine/scheduler.h"
+#include "model/decoder.h"
+
+namespace seekrl::engine {
+
+// A batch whose rows each decode a token a step, from the scheduler's choice of it until its rows have ended or others
+// want to run. Its sequences are a token behind the card for as long as a step is under way.
+class Flight {
+ public:
+  // All outlive it. max_tokens: of any sequence.
+  Flight(const model::Decoder& decoder, const BlockPool& pool, int64_t max_rows, int64_t max_tokens);
+
+  // Whether these rows can: all decode, and what each draws from follows from its logits, seed and number alone.
+  static bool can_carry(const std::vector<Row>& rows);
+
+  bool is_open() const { return num_live_ > 0; }
+  // Steps that were asked for and whose draws are not home.
+  int64_t num_under_way() const { return static_cast<int64_t>(homeward_.size()); }
+  int64_t num_replays() const { return graphs_.num_replays(); }
+
+  void begin(const std::vector<Row>& rows);
+  // Whether some sequence may have more tokens than those under way give it.
+  bool may_go_on() const;
+  // Asks for the next step; the blocks that it and the one after it write to are reserved.
+  void launch();
+  struct Draw {
+    Sequence* sequence;
+    Sample sample;
+  };
+  // Waits for the oldest step that is under way: what each sequence that has not left draws.
+  std::vector<Draw> collect();
+  // What this sequence draws from here on is ignored, if it takes part.
+  void leave(const Sequence& sequence);
+  // What is under way is ignored.
+  void end();
+
+ private:
+  struct Place {
+    Sequence* sequence;      // null: it has left
+    int64_t limit;           // of its tokens
+    int64_t num_blocks = 0;  // that the card knows of
+  };
+  struct Homeward {
+    at::Tensor drawn;  // pinned
+    c10::Event is_home;
+  };
+  void send_blocks();
+
+  const model::Decoder& decoder_;
+  const BlockPool& pool_;
+  const int64_t max_tokens_;
+  DecodeState state_;
+  DecodeGraphs graphs_;
+  std::vector<Place> places_;
+  model::AdapterRows adapters_;
+  std::deque<Homeward> homeward_;
+  int64_t num_live_ = 0;
+  int64_t max_keys_ = 0;
+};
+
+}  // namespace seekrl::engine

@@ -1,0 +1,41 @@
+// The step of a batch whose rows all decode on a card.
+#include <algorithm>
+
+#include "engine/engine.h"
+
+namespace seekrl::engine {
+
+void Engine::take_off(const std::vector<Row>& rows) {
+  flight_->begin(rows);
+  const bool has_room = may_fly_on();
+  flight_->launch();
+  if (has_room) return fly();
+  land();
+}
+
+// The next step is asked for before the last one's draws are looked at.
+void Engine::fly() {
+  if (may_fly_on()) flight_->launch();
+  land();
+}
+
+// The draws of the oldest step under way.
+void Engine::land() {
+  ++stats_.num_steps;
+  for (const auto& [sequence, sample] : flight_->collect()) {
+    ++stats_.num_rows;
+    take_samples(*sequence, &sample);
+  }
+  if (flight_->num_under_way() == 0) flight_->end();
+  scheduler_.remember();
+}
+
+// Not when nothing is left to draw for, as far as is known, or weights have changed, under which all is run anew.
+bool Engine::may_fly_on() {
+  const auto is_stale = [this](const Row& row) { return version_of(*row.sequence) != row.sequence->weights_version; };
+  const auto& rows = scheduler_.rows();
+  return flight_->may_go_on() && held_.empty() && std::none_of(rows.begin(), rows.end(), is_stale) &&
+         scheduler_.extend(flight_->num_under_way() + 1, options_.max_tokens);
+}
+
+}  // namespace seekrl::engine

@@ -1,0 +1,23 @@
+// Through pinned memory, which libtorch keeps until the copy is done.
+#include "ops/card/transfer.h"
+
+#include <ATen/core/CachingHostAllocator.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+
+#include <cstring>
+
+namespace seekrl::ops {
+
+at::Tensor pinned_bytes(int64_t num_bytes, at::Device card) {
+  const at::TensorOptions options = at::TensorOptions(at::kByte).device(at::kCPU);
+  return at::empty({num_bytes}, card.is_cpu() ? options : options.pinned_memory(true));
+}
+
+void send(const at::Tensor& to, const void* from) {
+  const at::Tensor staged = pinned_bytes(static_cast<int64_t>(to.nbytes()), to.device());
+  std::memcpy(staged.mutable_data_ptr(), from, to.nbytes());
+  to.copy_(staged.view(to.scalar_type()).view(to.sizes()), /*non_blocking=*/true);
+}
+
+}  // namespace seekrl::ops
