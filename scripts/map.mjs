@@ -48,6 +48,7 @@ const folders = {
   "native/model/rope": "rotary frequencies of every kind, and their tables",
   "native/engine": "batched generation over a paged KV pool",
   "native/engine/attention": "attention of a step's rows over the block pool, on the CPU and on a card",
+  "native/engine/decode": "decoding on a card: inputs kept there, steps as graphs, the host one step behind",
   "native/engine/memory": "what a step and the cache may take of a card's memory",
   "native/engine/sampling": "draws of tokens: edits of logits, limits, masks",
   "native/train": "losses, optimiser and packed training steps",
