@@ -26,6 +26,8 @@ interface DemoOptions {
   readonly seed?: number;
   /** A few steps and questions: shows that everything works, not that it learns. @default false */
   readonly quick?: boolean;
+  /** @default those of a full or a quick demo */
+  readonly sizes?: DemoSizes;
   /** Shows the start a thorough teacher's demonstrations too, to compare with. @default false */
   readonly compare?: boolean;
   /** Trains the shipped start model anew, from nothing, in place of taking it. @default false */
@@ -51,17 +53,32 @@ interface DemoResult {
   readonly ask: string;
 }
 
-/**
- * Steps of SFT: by which the start model learns to read behind a search with gaps, by which it learns its teacher's
- * habits, and by which a thorough teacher mends them.
- */
-const fullSizes = { reading: 500, start: 150, thorough: 100 };
+/** How much of everything is done. */
+export interface DemoSizes {
+  /** Steps of SFT by which the start model learns to read behind a search with gaps, */
+  readonly reading: number;
+  /** by which it learns its teacher's habits, */
+  readonly start: number;
+  /** and by which a thorough teacher mends them. */
+  readonly thorough: number;
+  /** Of one step of SFT. */
+  readonly demonstrations: number;
+  /** Steps of SFT by which a base model is made from nothing. */
+  readonly worldModel: number;
+  /** What differs from the recipe. */
+  readonly training: Partial<Recipe["training"]>;
+  /** Held-out questions. @default all */
+  readonly numTest?: number;
+}
 
-const quickSizes = {
-  worldModel: 30,
-  reading: 2,
-  start: 2,
-  thorough: 2,
+const { batchSize: demonstrations, steps: worldModel } = worldSft;
+const fullSizes: DemoSizes = {
+  ...{ reading: 500, start: 150, thorough: 100, demonstrations, worldModel },
+  training: {},
+};
+
+const quickSizes: DemoSizes = {
+  ...{ reading: 2, start: 2, thorough: 2, demonstrations, worldModel: 30 },
   training: { steps: 2, batchQuestions: 8 },
   numTest: 16,
 };
@@ -100,27 +117,25 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
 /** What every part of a demo needs. */
 interface DemoRun extends ImitateOptions {
   readonly opened: OpenWorld;
-  readonly sizes: typeof fullSizes;
+  readonly sizes: DemoSizes;
   readonly compare: boolean;
   readonly lora: LoraOptions | undefined;
   readonly recipes: Readonly<Record<QueryMode, Recipe>>;
-  readonly numTest: number | undefined;
 }
 
 function planOf(options: DemoOptions, opened: OpenWorld): DemoRun {
   const { out, seed = 0, quick = false, fromScratch = false, compare = false, device = "cpu" } = options;
-  const { lora, signal, onLine = () => {} } = options;
+  const { lora, signal, onLine = () => {}, sizes = quick ? quickSizes : fullSizes } = options;
   const recipeOf = (queries: QueryMode): Recipe => {
     const recipe = patchyWorldRecipe({ queries });
-    return quick ? { ...recipe, training: { ...recipe.training, ...quickSizes.training } } : recipe;
+    return { ...recipe, training: { ...recipe.training, ...sizes.training } };
   };
   // What was trained before a kill is not trained again; another seed, size or start has its own folders.
   const suffix = `seed-${seed}${quick ? "-quick" : ""}${fromScratch ? "-from-scratch" : ""}`;
   return {
     ...{ out, suffix, seed, device, opened, compare, lora, signal, onLine },
     recipes: { single: recipeOf("single"), multi: recipeOf("multi") },
-    sizes: quick ? quickSizes : fullSizes,
-    numTest: quick ? quickSizes.numTest : undefined,
+    ...{ sizes, demonstrations: sizes.demonstrations, numTest: sizes.numTest },
   };
 }
 
@@ -133,10 +148,10 @@ async function trainStart(options: DemoOptions, run: DemoRun): Promise<string> {
   });
 }
 
-async function baseModel(options: DemoOptions, { onLine }: DemoRun): Promise<string> {
-  const { out, seed = 0, quick = false, device = "cpu", signal } = options;
+async function baseModel(options: DemoOptions, { onLine, sizes }: DemoRun): Promise<string> {
+  const { out, seed = 0, device = "cpu", signal } = options;
   const folder = join(out, `base-seed-${seed}`);
-  const steps = quick ? quickSizes.worldModel : worldSft.steps;
+  const steps = sizes.worldModel;
   let tokens = 0;
   const started = performance.now();
   await trainWorldModel({
@@ -153,7 +168,8 @@ async function baseModel(options: DemoOptions, { onLine }: DemoRun): Promise<str
 }
 
 async function trainMode(mode: QueryMode, start: string, run: DemoRun): Promise<ModeResult> {
-  const { opened, seed, device, lora, numTest, signal, onLine } = run;
+  const { opened, seed, device, lora, sizes, signal, onLine } = run;
+  const { numTest } = sizes;
   const recipe = run.recipes[mode];
   const folder = modeFolder(mode, run);
   await using policy = await openLocalPolicy({ model: start, device, lora, seed }, { seed });
@@ -185,7 +201,7 @@ async function imitateFurther(start: string, run: DemoRun): Promise<Compared> {
   const common = { from: start, firstBatch: run.sizes.reading + run.sizes.start };
   const control = await imitate(run, {
     ...{ ...common, name: "control", habits: kHastyHabits },
-    steps: Math.ceil(samples / worldSft.batchSize),
+    steps: Math.ceil(samples / run.sizes.demonstrations),
   });
   const evaluated = { control: await evaluateModes("control", control, run), samples };
   if (!run.compare) return { ...evaluated, thorough: undefined };
@@ -202,7 +218,7 @@ async function report(
   run: DemoRun,
 ): Promise<DemoResult> {
   const { out, seed, opened } = run;
-  const counts = { seed, samples, thoroughSamples: run.sizes.thorough * worldSft.batchSize };
+  const counts = { seed, samples, thoroughSamples: run.sizes.thorough * run.sizes.demonstrations };
   const summary = summarize({ ...results, control, thorough }, counts);
   const questions = opened.world.questions.test;
   const traces = chooseTraces(results, { questions, facts: opened.world.facts.test });

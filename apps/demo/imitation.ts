@@ -22,8 +22,9 @@ import type { OpenWorld } from "./world-search.ts";
 
 /** What is shown, and where the run is kept. */
 interface LearnFormatOptions {
-  /** One batch of demonstrations each. */
   readonly steps: number;
+  /** Of each step. @default worldSft.batchSize */
+  readonly demonstrations?: number;
   readonly teaching: Teaching;
   /** Of the steps: how many have a teacher who looks everything up. @default 0.5 */
   readonly carefulShare?: number;
@@ -57,7 +58,7 @@ export async function learnFormat(policy: LocalPolicy, options: LearnFormatOptio
   const { steps, teaching, carefulShare = 0.5, peak = rate.peak, firstBatch = 0 } = options;
   const { folder, seed, worldSetting, onStep, signal } = options;
   if (steps === 0) return;
-  const perWorld = worldSft.batchSize;
+  const { demonstrations: perWorld = worldSft.batchSize } = options;
   const careful = Math.round(steps * carefulShare) * perWorld;
   const shown = { seed: seed + seedOffset, perWorld, careful };
   const onCheckpoint = async (to: string): Promise<void> => {
@@ -82,6 +83,8 @@ export interface ImitateOptions {
   readonly suffix: string;
   readonly seed: number;
   readonly device: string;
+  /** Of a step of SFT. */
+  readonly demonstrations: number;
   readonly onLine: (line: string) => void;
   readonly signal?: AbortSignal | undefined;
 }
@@ -92,7 +95,6 @@ interface Imitation {
   /** Folder of the model to begin with. */
   readonly from: string;
   readonly habits: Habits;
-  /** Of 24 demonstrations each. */
   readonly steps: number;
   /** The first batch of demonstrations that is shown. @default 0 */
   readonly firstBatch?: number;
@@ -109,12 +111,12 @@ interface Imitation {
  * @throws ERR_ABORTED when the signal fires; ERR_IO when the folder cannot be written
  */
 export async function imitate(options: ImitateOptions, imitation: Imitation): Promise<string> {
-  const { out, suffix, seed, device, onLine, signal } = options;
+  const { out, suffix, seed, device, demonstrations, onLine, signal } = options;
   const { name, from, habits, steps, firstBatch, carefulShare = 0 } = imitation;
   const folder = join(out, `${name}-${suffix}`);
   await using policy = await openLocalPolicy({ model: from, device }, { seed });
   await learnFormat(policy, {
-    ...{ folder, steps, seed, signal, firstBatch, carefulShare },
+    ...{ folder, steps, demonstrations, seed, signal, firstBatch, carefulShare },
     teaching: patchyTeaching(habits),
     worldSetting: { seed, search: "patchy" },
     onStep: ({ step, loss }) => {
@@ -131,7 +133,7 @@ export async function imitate(options: ImitateOptions, imitation: Imitation): Pr
 interface EvaluateModesOptions extends ImitateOptions {
   readonly opened: OpenWorld;
   readonly recipes: Readonly<Record<QueryMode, Recipe>>;
-  readonly numTest: number | undefined;
+  readonly numTest?: number | undefined;
 }
 
 /** Evaluates a model on the held-out questions, with one query a turn and with parallel queries. */

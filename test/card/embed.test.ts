@@ -1,29 +1,14 @@
 /** Encoders on a card, emulated, against the same weights on the CPU in bf16. */
 import assert from "node:assert/strict";
-import { cp, readFile, writeFile } from "node:fs/promises";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Encoder, type EncoderOptions } from "../../lib/embed/encoder.ts";
 import { Reranker } from "../../lib/embed/reranker.ts";
 import { copyOf, golden, texts } from "../embed/golden.ts";
-import { modelOn, shapes } from "./models.ts";
+import { cosine, modelOn, shapes, wideHeaded } from "./models.ts";
 
 const bf16 = { dtype: "bfloat16" } as const;
-
-/** A golden folder whose heads are joined into one of a width that the kernels have. */
-async function wideHeaded(name: string): Promise<string> {
-  const folder = await copyOf(name);
-  const path = join(folder, "config.json");
-  const config = JSON.parse(await readFile(path, "utf8")) as object;
-  await writeFile(path, JSON.stringify({ ...config, num_attention_heads: 1 }));
-  return folder;
-}
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  let [ab, aa, bb] = [0, 0, 0];
-  for (let i = 0; i < a.length; i += 1) [ab, aa, bb] = [ab + a[i]! * b[i]!, aa + a[i]! ** 2, bb + b[i]! ** 2];
-  return ab / Math.sqrt(aa * bb);
-}
 
 // Of one token to as many as there are positions; more than one tile of 64 in all.
 const ragged = [...texts.passages, "a", texts.passages.join(" "), ...texts.queries];

@@ -1,7 +1,10 @@
 /** Models small enough for the emulated card, with heads as wide as its kernels have them. */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { native } from "../../lib/base/addon/native.ts";
 import type { DecoderShape } from "../../lib/model/config/config.ts";
 import { Model } from "../../lib/model/model.ts";
+import { copyOf } from "../embed/golden.ts";
 
 const base: DecoderShape = {
   vocabSize: 96,
@@ -63,4 +66,19 @@ export function relativeDifference(a: ArrayLike<number>, b: ArrayLike<number>): 
     size += (a[i] ?? Number.NaN) ** 2;
   }
   return Math.sqrt(difference / size);
+}
+
+/** A golden folder whose heads are joined into one of a width that the kernels have. */
+export async function wideHeaded(name: string): Promise<string> {
+  const folder = await copyOf(name);
+  const path = join(folder, "config.json");
+  const config = JSON.parse(await readFile(path, "utf8")) as object;
+  await writeFile(path, JSON.stringify({ ...config, num_attention_heads: 1 }));
+  return folder;
+}
+
+export function cosine(a: Float32Array, b: Float32Array): number {
+  let [ab, aa, bb] = [0, 0, 0];
+  for (let i = 0; i < a.length; i += 1) [ab, aa, bb] = [ab + a[i]! * b[i]!, aa + a[i]! ** 2, bb + b[i]! ** 2];
+  return ab / Math.sqrt(aa * bb);
 }

@@ -204,7 +204,8 @@ export async function fakeIndex(tags: Readonly<Record<string, readonly Wheel[]>>
     if (index.breakOff === 0) return void response.end(body.subarray(from));
     index.breakOff -= 1;
     response.write(body.subarray(from, from + Math.floor((body.length - from) / 2)), () =>
-      response.socket?.end(),
+      // What the other side has not yet read is lost with a connection that breaks.
+      setTimeout(() => response.destroy(), 200),
     );
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));

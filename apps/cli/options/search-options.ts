@@ -55,6 +55,11 @@ const web = z.strictObject({
 const reranker = z.strictObject({
   folder: z.string().describe("Folder of a cross-encoder."),
   from: z.int().min(1).default(50).describe("Hits per query that it reads."),
+  dtype: z
+    .enum(["float32", "bfloat16"])
+    .default("float32")
+    .describe("Form of its weights; a card takes bfloat16."),
+  device: z.string().optional().describe("What it runs on (cpu): cpu, cuda or cuda:<index>."),
 });
 
 /** One of `index`, `retriever` and `web` must be given. */
@@ -128,7 +133,8 @@ export async function openUnbatchedSearch(choice: SearchChoice): Promise<OpenedS
   if (choice.reranker === undefined) return first;
   const { Reranker } = await import("../../../lib/embed/reranker.ts");
   const { withReranking } = await import("../../../lib/search/reranking.ts");
-  const reranker = await Reranker.open(choice.reranker.folder).catch((error: unknown) => {
+  const { folder, from, ...options } = choice.reranker;
+  const reranker = await Reranker.open(folder, options).catch((error: unknown) => {
     first[Symbol.dispose]();
     throw error;
   });
@@ -136,7 +142,7 @@ export async function openUnbatchedSearch(choice: SearchChoice): Promise<OpenedS
     first[Symbol.dispose]();
     reranker.close();
   };
-  const search = withReranking(first.search, { reranker, topK: choice.reranker.from });
+  const search = withReranking(first.search, { reranker, topK: from });
   return { search, [Symbol.dispose]: close };
 }
 

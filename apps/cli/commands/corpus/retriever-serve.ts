@@ -16,6 +16,7 @@ const options = z.strictObject({
   encoderName: z.string().optional().describe("its name there; the folder's unless given"),
   encoderDtype: z.enum(["float32", "bfloat16"]).default("float32").describe("form of its weights"),
   encoderWeights: z.enum(["int8"]).optional().describe("quantises its layers' weights"),
+  encoderDevice: z.string().default("cpu").describe("what it runs on: cpu, cuda or cuda:<index>"),
   ...serveOptions(8000),
   topK: z.int().min(1).default(3).describe("passages per query when a request names no number"),
   contents: z
@@ -55,10 +56,11 @@ async function openEmbedding({
   encoderName,
   encoderDtype,
   encoderWeights,
+  encoderDevice: device,
 }: z.output<typeof options>): Promise<{ embedding?: ServedEmbedder; close(): unknown }> {
   if (folder === undefined) return { close: () => undefined };
   const { Encoder } = await import("../../../../lib/embed/encoder.ts");
-  const embedder = await Encoder.open(folder, { dtype: encoderDtype, weights: encoderWeights });
+  const embedder = await Encoder.open(folder, { dtype: encoderDtype, weights: encoderWeights, device });
   return {
     embedding: { model: encoderName ?? basename(folder), embedder },
     close: () => embedder.close(),
