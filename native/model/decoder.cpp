@@ -1,7 +1,6 @@
 // The forward pass of every family.
 #include "model/decoder.h"
 
-#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/scalar_tensor.h>
 
@@ -30,19 +29,23 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
   TORCH_INTERNAL_ASSERT(tokens_T.scalar_type() == positions_T.scalar_type());
   const RopeTable::Angles angles = rope_table_.at(positions_T);
   const RopeTable::Angles sliding_angles = config_.sliding_rope ? sliding_rope_table_.at(positions_T) : angles;
-  at::Tensor x_TD = ops::embedding(embedding_VD_, tokens_T);
-  if (config_.embedding_scale != 1.0) x_TD = x_TD * rounded(config_.embedding_scale, dtype_);
+  Stream stream = {ops::embedding(embedding_VD_, tokens_T, rounded(config_.embedding_scale, dtype_)), {}};
   const auto num_layers = static_cast<int64_t>(layers_.size());
   for (int64_t i = 0; i < num_layers; ++i) {
     const at::Tensor kept_R = i + 1 == num_layers ? rows_R : at::Tensor();
     const bool is_sliding = layers_[static_cast<size_t>(i)].type == LayerType::kSliding;
     const RopeTable::Angles own_angles = is_sliding ? sliding_angles : angles;
+    if (i >= num_recomputed) {
+      stream = layer_block(i, stream, own_angles, attention, kept_R, adapters);
+      continue;
+    }
     const Stage layer = [this, i, own_angles, &attention, kept_R, adapters](const at::Tensor& input_TD) {
-      return layer_block(i, input_TD, own_angles, attention, kept_R, adapters);
+      const Stream to = layer_block(i, {input_TD, {}}, own_angles, attention, kept_R, adapters);
+      return ops::add(to.x_TD, to.added_TD);
     };
-    x_TD = i < num_recomputed ? recomputed(layer, x_TD) : layer(x_TD);
+    stream.x_TD = recomputed(layer, stream.x_TD);
   }
-  return normed(x_TD, norm_D_);
+  return normed(stream, norm_D_).second;
 }
 
 at::Tensor Decoder::logits(const at::Tensor& hidden_RD) const {
@@ -55,17 +58,25 @@ at::Tensor Decoder::normed(const at::Tensor& x, const at::Tensor& weight_D) cons
   return weight_D.defined() ? ops::rms_norm(x, weight_D, config_.rms_norm_eps, config_.norm_offset) : x;
 }
 
-at::Tensor Decoder::layer_block(int64_t index, const at::Tensor& x_TD, const RopeTable::Angles& angles,
-                                Attention& attention, const at::Tensor& rows_R, const AdapterRows& adapters) const {
+// The sum and its norm.
+std::pair<at::Tensor, at::Tensor> Decoder::normed(const Stream& stream, const at::Tensor& weight_D) const {
+  const auto& [x_TD, added_TD] = stream;
+  if (!added_TD.defined()) return {x_TD, normed(x_TD, weight_D)};
+  const auto [sum_TD, normed_TD] = ops::add_norm(x_TD, added_TD, weight_D, config_.rms_norm_eps, config_.norm_offset);
+  return {sum_TD, normed_TD};
+}
+
+Decoder::Stream Decoder::layer_block(int64_t index, const Stream& stream, const RopeTable::Angles& angles,
+                                     Attention& attention, const at::Tensor& rows_R,
+                                     const AdapterRows& adapters) const {
   const Layer& layer = layers_[static_cast<size_t>(index)];
   const RopeTable::Angles* turned_by = layer.type == LayerType::kNoRope ? nullptr : &angles;
-  const at::Tensor mixed =
-      attention_block(layer, index, normed(x_TD, layer.attention_norm_D), turned_by, attention, rows_R, adapters);
+  const auto [x_TD, entered_TD] = normed(stream, layer.attention_norm_D);
+  const at::Tensor mixed = attention_block(layer, index, entered_TD, turned_by, attention, rows_R, adapters);
   const at::Tensor kept_TD = rows_R.defined() ? x_TD.index_select(0, rows_R) : x_TD;
-  const auto [sum_TD, normed_TD] = ops::add_norm(kept_TD, normed(mixed, layer.attention_post_norm_D), layer.mlp_norm_D,
-                                                 config_.rms_norm_eps, config_.norm_offset);
+  const auto [sum_TD, normed_TD] = normed({kept_TD, normed(mixed, layer.attention_post_norm_D)}, layer.mlp_norm_D);
   const at::Tensor fed = mlp_block(layer, normed_TD, adapters.select(rows_R));
-  return ops::add(sum_TD, normed(fed, layer.mlp_post_norm_D));
+  return {sum_TD, normed(fed, layer.mlp_post_norm_D)};
 }
 
 at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD,

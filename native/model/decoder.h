@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/adapters/adapter_rows.h"
@@ -96,9 +97,14 @@ class Decoder {
   ops::Weight add_quant(const std::string& name, ops::QuantKind kind, int64_t n, int64_t k);
   ops::Weight add_head(const Expect& expect);
   Layer add_layer(int64_t index, const Expect& expect);
+  // The residual stream between two layers: what the last one gives is added where the next one norms the sum.
+  struct Stream {
+    at::Tensor x_TD, added_TD;  // the second undefined where there is nothing to add
+  };
   at::Tensor normed(const at::Tensor& x, const at::Tensor& weight_D) const;
-  at::Tensor layer_block(int64_t index, const at::Tensor& x_TD, const RopeTable::Angles& angles, Attention& attention,
-                         const at::Tensor& rows_R, const AdapterRows& adapters) const;
+  std::pair<at::Tensor, at::Tensor> normed(const Stream& stream, const at::Tensor& weight_D) const;
+  Stream layer_block(int64_t index, const Stream& stream, const RopeTable::Angles& angles, Attention& attention,
+                     const at::Tensor& rows_R, const AdapterRows& adapters) const;
   at::Tensor attention_block(const Layer& layer, int64_t index, const at::Tensor& x_TD, const RopeTable::Angles* angles,
                              Attention& attention, const at::Tensor& rows_R, const AdapterRows& adapters) const;
   template <class AnyLayer>

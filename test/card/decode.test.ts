@@ -16,14 +16,20 @@ async function alone(engine: Engine, prompt: Int32Array, options: { seed: number
   return [...ids, ...logprobs];
 }
 
-test("steps of one shape are captured once and replayed", async () => {
-  await using card = await modelOn("emulated", plain);
-  await using engine = await Engine.open(card, { blockTokens: 16 });
-  await alone(engine, ids(9, 1), { seed: 1, maxTokens: 12 });
-  const { numSteps, numReplays } = await engine.stats();
-  // The prompt's step, and the one that runs kernels for the first time, are launched one by one.
-  assert.equal(numReplays, numSteps - 2);
-});
+for (const [name, shape] of Object.entries(shapes).filter(([, { numExperts }]) => numExperts === undefined))
+  test(`steps of one shape are captured once and replayed, and hold our kernels alone: ${name}`, async () => {
+    process.env["SEEKRL_EMULATED_LAUNCHES_ALONE"] = "1";
+    try {
+      await using card = await modelOn("emulated", shape);
+      await using engine = await Engine.open(card, { blockTokens: 16 });
+      await alone(engine, ids(9, 1), { seed: 1, maxTokens: 12 });
+      const { numSteps, numReplays } = await engine.stats();
+      // The prompt's step, and the one that runs kernels for the first time, are launched one by one.
+      assert.equal(numReplays, numSteps - 2);
+    } finally {
+      delete process.env["SEEKRL_EMULATED_LAUNCHES_ALONE"];
+    }
+  });
 
 test("experts, whose batches the host must see, are launched one by one", async () => {
   await using card = await modelOn("emulated", shapes["four experts, each weighed"]!);

@@ -1,7 +1,6 @@
 // The table is computed by the C library in double, one entry at a time.
 #include "model/rope/rope_table.h"
 
-#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
@@ -11,6 +10,7 @@
 
 #include "base/error.h"
 #include "model/rope/rope_frequencies.h"
+#include "ops/card/tokens.h"
 
 namespace seekrl::model {
 
@@ -37,8 +37,8 @@ void RopeTable::grow(int64_t num_positions) {
 
 RopeTable::Angles RopeTable::at(const at::Tensor& positions_T) {
   if (!positions_T.device().is_cpu()) {
-    const at::Tensor angles_TF = positions_T.to(at::kFloat).unsqueeze(1) * frequencies_F_;
-    return {angles_TF.cos() * scale_, angles_TF.sin() * scale_};
+    const auto [cos_TF, sin_TF] = ops::card_rotary_angles(positions_T, frequencies_F_, scale_);
+    return {cos_TF, sin_TF};
   }
   const at::Tensor positions = positions_T.contiguous();
   const int64_t* data = positions.const_data_ptr<int64_t>();

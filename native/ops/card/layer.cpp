@@ -24,13 +24,16 @@ struct Normed {
   at::Tensor sum, normed, scale_T;
 };
 
+// One of x and `added` may be undefined.
 Normed norm(const at::Tensor& x, const at::Tensor& added, const at::Tensor& weight_D, double eps, double offset) {
-  const int64_t width = weight_D.size(0), num_rows = x.numel() / width;
-  Normed to = {added.defined() ? at::empty_like(x) : x, at::empty(x.sizes(), weight_D.options()),
-               at::empty({num_rows}, x.options())};
+  const bool adds = x.defined() && added.defined();
+  const at::Tensor& rows = x.defined() ? x : added;
+  const int64_t width = weight_D.size(0), num_rows = rows.numel() / width;
+  Normed to = {adds ? at::empty_like(x) : x, at::empty(rows.sizes(), weight_D.options()),
+               at::empty({num_rows}, weight_D.options().dtype(at::kFloat))};
   const cuda::AddNorm call = {.out_TD = to.normed.mutable_data_ptr(),
-                              .sum_TD = added.defined() ? to.sum.mutable_data_ptr<float>() : nullptr,
-                              .residual_TD = x.const_data_ptr<float>(),
+                              .sum_TD = adds ? to.sum.mutable_data_ptr<float>() : nullptr,
+                              .residual_TD = static_cast<const float*>(data_or_null(x)),
                               .added_TD = data_or_null(added),
                               .weight_D = weight_D.const_data_ptr(),
                               .scale_T = to.scale_T.mutable_data_ptr<float>(),
@@ -39,7 +42,7 @@ Normed norm(const at::Tensor& x, const at::Tensor& added, const at::Tensor& weig
                               .epsilon = static_cast<float>(eps),
                               .weight_offset = static_cast<float>(offset),
                               .dtype = card_dtype(weight_D)};
-  check(card().add_norm(call, stream_of(x)));
+  check(card().add_norm(call, stream_of(rows)));
   return to;
 }
 
@@ -144,6 +147,12 @@ CardNormed card_add_norm(const at::Tensor& x, const at::Tensor& added, const at:
   const auto optional = added.defined() ? std::optional(dense_added) : std::nullopt;
   const variable_list results = CardNormFunction::apply(dense, optional, weight_D, eps, offset);
   return {added.defined() ? results[1] : dense, results[0]};
+}
+
+at::Tensor card_norm(const at::Tensor& x, const at::Tensor& weight_D, double eps, double offset) {
+  const bool is_wide = x.scalar_type() == at::kFloat || needs_grad(x, weight_D);
+  if (is_wide) return card_add_norm(x.to(at::kFloat), {}, weight_D, eps, offset).normed;
+  return norm({}, x.contiguous(), weight_D, eps, offset).normed;
 }
 
 at::Tensor card_gate_mul(const at::Tensor& gate_TI, const at::Tensor& up_TI, cuda::Gate gate) {

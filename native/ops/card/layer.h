@@ -15,6 +15,8 @@ struct CardNormed {
 // x: f32 [..., D]; added: like it in the weight's dtype, or undefined. As cuda::add_norm, with gradients.
 CardNormed card_add_norm(const at::Tensor& x, const at::Tensor& added, const at::Tensor& weight_D, double eps,
                          double offset);
+// The norm alone, of x in f32 or in the weight's dtype.
+at::Tensor card_norm(const at::Tensor& x, const at::Tensor& weight_D, double eps, double offset);
 
 // gate and up: [T, I] of 16 bits. As cuda::gate_mul, with gradients.
 at::Tensor card_gate_mul(const at::Tensor& gate_TI, const at::Tensor& up_TI, cuda::Gate gate);

@@ -47,6 +47,17 @@ void check_norm(int64_t rows, int64_t width, float offset, double tolerance) {
     call.added_TD = nullptr;
     EXPECT(add_norm(call, nullptr) == nullptr);
     EXPECT(doubles(in_place) == doubles(out) && doubles(alone) == doubles(out) && residual == sum);
+    // What is added, by itself: the bits of the same numbers in f32.
+    std::vector<float> wide;
+    for (const Number& each : added) wide.push_back(to_float(each));
+    call.residual_TD = wide.data();
+    EXPECT(add_norm(call, nullptr) == nullptr);
+    std::vector<Number> narrow = poison<Number>(rows * width);
+    call.out_TD = narrow.data();
+    call.residual_TD = nullptr;
+    call.added_TD = added.data();
+    EXPECT(add_norm(call, nullptr) == nullptr);
+    EXPECT(doubles(narrow) == doubles(alone));
   });
 }
 

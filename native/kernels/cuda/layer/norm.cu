@@ -21,8 +21,12 @@ __global__ void __launch_bounds__(kNormThreads) add_norm_rows(AddNorm call) {
   for (int i = 0; i < kVectors; ++i) {
     const int64_t c = (int64_t{i} * kNormThreads + threadIdx.x) * 8;
     if (c >= width) continue;
-    load_8(x[i], call.residual_TD + row * width + c);
-    if (call.added_TD != nullptr) {
+    if (call.residual_TD == nullptr) {
+      load_8(x[i], static_cast<const Number*>(call.added_TD) + row * width + c);
+    } else {
+      load_8(x[i], call.residual_TD + row * width + c);
+    }
+    if (call.residual_TD != nullptr && call.added_TD != nullptr) {
       float added[8];
       load_8(added, static_cast<const Number*>(call.added_TD) + row * width + c);
 #pragma unroll

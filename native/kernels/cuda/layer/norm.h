@@ -9,12 +9,12 @@ namespace seekrl::cuda {
 
 // The residual stream is f32; what enters and leaves products is in dtype. D is a multiple of 8, at most 16,384.
 struct AddNorm {
-  void* out_TD;   // in dtype: the norm of the sum; null: the sum alone
-  float* sum_TD;  // residual + added; may be residual; null where nothing is added
-  const float* residual_TD;
-  const void* added_TD;  // in dtype; null: nothing is added
-  const void* weight_D;  // in dtype
-  float* scale_T;        // 1 / root mean square of each row, for the backward pass; may be null
+  void* out_TD;              // in dtype: the norm of the sum; null: the sum alone
+  float* sum_TD;             // residual + added; may be residual; null where nothing is added
+  const float* residual_TD;  // null: nothing, and there is no sum to keep
+  const void* added_TD;      // in dtype; null: nothing is added
+  const void* weight_D;      // in dtype
+  float* scale_T;            // 1 / root mean square of each row, for the backward pass; may be null
   int64_t num_rows, width;
   float epsilon;
   float weight_offset;  // 1 for Gemma's, else 0

@@ -9,7 +9,9 @@
 #include <ATen/ops/from_blob.h>
 #include <torch/library.h>
 
+#include <cstdlib>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -82,10 +84,12 @@ at::Tensor reshape_alias(const at::Tensor& x, c10::IntArrayRef size, c10::IntArr
   return as_strided(x, size, stride, std::nullopt);
 }
 
-// While a graph is captured: run now for the shapes, and again at each replay, into what was made now.
+// While a graph is captured, unless a test wants none there: run now for the shapes, and again at each replay, into
+// what was made now.
 void record_op(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  TORCH_CHECK(op.schema().name() != "aten::_local_scalar_dense",
-              "emulated: a number is read while a graph is captured");
+  const std::string& name = op.schema().name();
+  TORCH_CHECK(name != "aten::_local_scalar_dense", "emulated: a number is read while a graph is captured");
+  TORCH_CHECK(std::getenv("SEEKRL_EMULATED_LAUNCHES_ALONE") == nullptr, "emulated: ", name, " in a graph");
   const torch::jit::Stack inputs = *stack;
   const std::shared_ptr<Recording> paused = end_recording();
   at::native::cpu_fallback(op, stack);
