@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { test } from "node:test";
+import type { BuiltLibtorch } from "../lib/base/addon/libtorch.ts";
 import { projectRoot } from "./project.ts";
 
 const build = join(projectRoot, "build");
@@ -20,13 +21,16 @@ for (const [name, program] of Object.entries(programs)) {
   );
   const skip = path === undefined && "not built: SEEKRL_TESTS is off, or the compiler cannot";
   test(name, { skip }, (context) => {
-    const { folder } = JSON.parse(readFileSync(join(build, "libtorch.json"), "utf8")) as { folder: string };
+    const { folder, needed = [] } = JSON.parse(
+      readFileSync(join(build, "libtorch.json"), "utf8"),
+    ) as BuiltLibtorch;
+    const libraries = [join(folder, "lib"), ...new Set(needed.map((path) => dirname(path)))];
     const { status, stdout, stderr } = spawnSync(path ?? "", [], {
       encoding: "utf8",
       maxBuffer: 2 ** 28,
       env: {
         ...process.env,
-        LD_LIBRARY_PATH: join(folder, "lib"),
+        LD_LIBRARY_PATH: libraries.join(delimiter),
         OMP_WAIT_POLICY: "passive",
         // What test/native/cuda/kernels.ts reads.
         ...(program === "seekrl_cuda_test" ? { SEEKRL_LAUNCHES: launchLog } : {}),

@@ -147,9 +147,12 @@ export async function programAt(path: string, shell: string): Promise<void> {
 /** A card and its driver as nvidia-smi tells of them; nvcc beside it. */
 export async function fakeCard(
   bin: string,
-  { driver = "580.82.07", capability = "9.0", nvcc = "13.0" } = {},
+  { driver = "580.82.07", capability = "9.0", nvcc = "13.0", memory = "81559" } = {},
 ): Promise<void> {
-  await programAt(join(bin, "nvidia-smi"), `echo "NVIDIA H100 80GB HBM3, ${capability}, ${driver}, 81559"`);
+  await programAt(
+    join(bin, "nvidia-smi"),
+    `echo "NVIDIA H100 80GB HBM3, ${capability}, ${driver}, ${memory}"`,
+  );
   await programAt(
     join(bin, "nvcc"),
     `case "$1" in --version) echo "Cuda compilation tools, release ${nvcc}, V${nvcc}.88";; *) echo compute_80; echo compute_90;; esac`,

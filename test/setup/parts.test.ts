@@ -1,12 +1,15 @@
 /** What the set-up knows of drivers, cards, versions and files. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { cardProblem, kernelsFor, type Machine } from "../../apps/cli/machine/machine.ts";
 import { setupScripts } from "../../apps/cli/machine/setup-scripts.ts";
 import { projectRoot } from "../project.ts";
+import { fakeCard } from "./fake-torch.ts";
 
 const load = (name: string) => import(pathToFileURL(join(projectRoot, "scripts", "setup", name)).href);
 
@@ -31,6 +34,19 @@ test("kernels are compiled for the cards of the machine, as far as nvcc knows th
   assert.deepEqual(architecturesFor(of("9.0", "8.0", "9.0"), [80, 86, 90, 120]), [80, 90]);
   assert.deepEqual(architecturesFor(of("12.0", "7.5"), [80, 86, 90]), [90]);
   assert.deepEqual(architecturesFor([], []), []);
+});
+
+test("cards are read as nvidia-smi lists them, one without a memory of its own too", async () => {
+  const { findDriver } = await load("cuda/driver.mjs");
+  const bin = await mkdtemp(join(tmpdir(), "seekrl-card-"));
+  try {
+    await fakeCard(bin, { memory: "[N/A]", capability: "12.1" });
+    const { version, cards, problem } = await findDriver({ PATH: bin });
+    assert.deepEqual([version, problem], ["580.82.07", undefined]);
+    assert.deepEqual(cards, [{ name: "NVIDIA H100 80GB HBM3", capability: "12.1", gib: undefined }]);
+  } finally {
+    await rm(bin, { recursive: true });
+  }
 });
 
 test("versions are compared by number, and specifiers read as Python's packages write them", async () => {

@@ -8,7 +8,8 @@ export interface FoundCard {
   readonly name: string;
   /** Compute capability, for example `9.0`. */
   readonly capability: string;
-  readonly gib: number;
+  /** Its own memory; undefined where it shares the processor's. */
+  readonly gib: number | undefined;
 }
 
 /** What drives cards, and which there are. */

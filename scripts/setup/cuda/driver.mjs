@@ -40,7 +40,8 @@ async function cardsBySmi(env) {
     .map((line) => line.split(",").map((part) => part.trim()))
     .map(([name, capability, driver, mebibytes]) => ({
       ...{ name, capability, driver },
-      gib: Number(mebibytes) / 1024,
+      // A card that shares the processor's memory states none of its own.
+      gib: Number.isFinite(Number(mebibytes)) ? Number(mebibytes) / 1024 : undefined,
     }));
 }
 

@@ -21,7 +21,9 @@ const isWanted = (name) =>
 
 function tell(driver, builds) {
   for (const { name, capability, gib } of driver.cards)
-    say(`card: ${name}, compute capability ${capability}, ${gib.toFixed(1)} GiB`);
+    say(
+      `card: ${name}, compute capability ${capability}${gib === undefined ? "" : `, ${gib.toFixed(1)} GiB`}`,
+    );
   const from = driver.version === undefined ? "asked for" : `driver: ${driver.version}`;
   say(`${from}; torch builds that run on it: ${builds.map(({ tag }) => tag).join(", ")}`);
 }

@@ -29,7 +29,8 @@ function cardLines({ driver, kernels }: Machine): string[] {
   return driver.cards.map((card, i) => {
     const way = kernels && kernelsFor(card, kernels);
     const runs = way === undefined ? "no kernels for it" : `kernels: ${by[way]}`;
-    return `card ${i}    ${card.name}, compute capability ${card.capability}, ${card.gib.toFixed(1)} GiB, ${runs}`;
+    const memory = card.gib === undefined ? "" : `, ${card.gib.toFixed(1)} GiB`;
+    return `card ${i}    ${card.name}, compute capability ${card.capability}${memory}, ${runs}`;
   });
 }
 
