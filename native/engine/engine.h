@@ -120,6 +120,8 @@ class Engine {
   void fly();
   void land();
   bool may_fly_on();
+  // Of the token after a sequence's and the first `num_drafted` of its draft.
+  static SampleRequest request_of(const Sequence& sequence, int64_t num_drafted = 0);
   void sample_held();
   void sample_held(Sequence& sequence);
   Draws draw(const std::vector<Row>& rows, const at::Tensor& logits_RV) const;

@@ -23,20 +23,19 @@ std::exception_ptr nothing_allowed() {
             "that forbid all"));
 }
 
-// Of the token after its tokens and the first `num_drafted` of its draft.
-SampleRequest request_of(const Sequence& sequence, int64_t num_drafted = 0) {
-  const Span& span = sequence.span;
-  const int64_t num_tokens = sequence.num_tokens() - sequence.draft.num_tokens();
-  return {&span.options.sampling,       sequence.seed, std::span(sequence.tokens).first(num_tokens + num_drafted),
-          num_tokens - span.num_tokens, nullptr,       span.options.wants_entropies};
-}
-
 }  // namespace
 
 std::exception_ptr Engine::not_finite(float logprob) {
   std::ostringstream message;
   message << "logits: expected finite numbers, got " << logprob << " as a log-probability: the weights are broken";
   return std::make_exception_ptr(Error(ErrorCode::kRange, message.str()));
+}
+
+SampleRequest Engine::request_of(const Sequence& sequence, int64_t num_drafted) {
+  const Span& span = sequence.span;
+  const int64_t num_tokens = sequence.num_tokens() - sequence.draft.num_tokens();
+  return {&span.options.sampling,       sequence.seed, std::span(sequence.tokens).first(num_tokens + num_drafted),
+          num_tokens - span.num_tokens, nullptr,       span.options.wants_entropies};
 }
 
 // Draws what waited for masks that have come; what has lost its cache meanwhile runs again.
@@ -63,13 +62,11 @@ void Engine::sample_held() {
 }
 
 void Engine::sample_held(Sequence& sequence) {
-  MaskSlot& masks = *sequence.span.options.masks;
-  const std::vector<int32_t> mask = masks.mask();
+  const std::vector<int32_t> mask = sequence.span.options.masks->mask();
   SampleRequest request = request_of(sequence);
   request.mask = mask.data();
   const double softcap = decoder_->config().logit_softcap;
   const auto samples = sample(sequence.span.held_logits_V.unsqueeze(0), {request}, softcap);
-  masks.clear();
   take_samples(sequence, samples.data());
 }
 
@@ -109,7 +106,6 @@ void Engine::take_draws(const Draws& draws) {
   }
   const Sample* first = draws.samples.data();
   for (Sequence* sequence : draws.sequences) {
-    if (sequence->span.options.masks != nullptr) sequence->span.options.masks->clear();
     const Sample* own = std::exchange(first, first + 1 + sequence->draft.num_tokens());
     take_samples(*sequence, own);
   }
@@ -117,6 +113,7 @@ void Engine::take_draws(const Draws& draws) {
 
 // As many as were drawn from the tokens that they follow: the first, and one after each drafted token that was drawn.
 void Engine::take_samples(Sequence& sequence, const Sample* samples) {
+  if (sequence.span.options.masks != nullptr) sequence.span.options.masks->clear();
   const std::vector<int64_t> drafted = sequence.draft.take_off(sequence.tokens);
   const auto num_drafted = std::ssize(drafted);
   int64_t num_accepted = 0;

@@ -1,12 +1,20 @@
 // The step of a batch whose rows all decode on a card.
 #include <algorithm>
+#include <deque>
 
 #include "engine/engine.h"
 
 namespace seekrl::engine {
 
 void Engine::take_off(const std::vector<Row>& rows) {
-  flight_->begin(rows);
+  std::vector<SampleRequest> requests;
+  std::deque<std::vector<int32_t>> masks;
+  for (const Row& row : rows) {
+    const auto& slot = row.sequence->span.options.masks;
+    requests.push_back(request_of(*row.sequence));
+    if (slot != nullptr) requests.back().mask = masks.emplace_back(slot->mask()).data();
+  }
+  flight_->begin(rows, requests);
   const bool has_room = may_fly_on();
   flight_->launch();
   if (has_room) return fly();

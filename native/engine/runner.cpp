@@ -2,16 +2,22 @@
 #include "engine/runner.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
+#include "ops/card/transfer.h"
 #include "ops/head/token_logprob.h"
 
 namespace seekrl::engine {
 
 namespace {
 
+// On the CPU the list itself.
 at::Tensor to_device(std::vector<int64_t>& values, at::Device device) {
-  return at::from_blob(values.data(), {static_cast<int64_t>(values.size())}, at::kLong).to(device);
+  if (device.is_cpu()) return at::from_blob(values.data(), {std::ssize(values)}, at::kLong);
+  const at::Tensor there = at::empty({std::ssize(values)}, at::device(device).dtype(at::kLong));
+  ops::send(there, values.data());
+  return there;
 }
 
 }  // namespace

@@ -31,6 +31,22 @@ for (const [name, shape] of Object.entries(shapes).filter(([, { numExperts }]) =
     }
   });
 
+test("steps whose draws the host edits are replayed, each after the draws before it", async () => {
+  const options = { maxTokens: 12, temperature: 0, logitBias: { 3: 100, 4: 98 }, frequencyPenalty: 2 };
+  const drawn = async (device: "cpu" | "emulated") => {
+    await using model = await modelOn(device, plain);
+    await using engine = await Engine.open(model, { blockTokens: 16 });
+    await using sequence = engine.open(ids(9, 1), { seed: 1 });
+    const span = await sequence.generate(options);
+    return { ids: [...span.ids], ...(await engine.stats()) };
+  };
+  const card = await drawn("emulated");
+  // By turns: a token loses 2 each time that it is drawn.
+  assert.deepEqual(card.ids, (await drawn("cpu")).ids);
+  assert.deepEqual([...new Set(card.ids)].sort(), [3, 4]);
+  assert.equal(card.numReplays, card.numSteps - 2);
+});
+
 test("experts, whose batches the host must see, are launched one by one", async () => {
   await using card = await modelOn("emulated", shapes["four experts, each weighed"]!);
   await using engine = await Engine.open(card, { blockTokens: 16 });

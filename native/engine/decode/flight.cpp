@@ -23,38 +23,38 @@ Flight::Flight(const model::Decoder& decoder, const BlockPool& pool, int64_t max
 
 bool Flight::can_carry(const std::vector<Row>& rows) {
   return std::all_of(rows.begin(), rows.end(), [](const Row& row) {
-    const Span& span = row.sequence->span;
-    const SamplingOptions& sampling = span.options.sampling;
-    const bool is_edited = sampling.has_penalties() || !sampling.logit_bias.empty() || !sampling.bad_words.empty();
-    return row.num_tokens == 1 && row.num_samples == 1 && span.options.masks == nullptr && !is_edited;
+    const auto& masks = row.sequence->span.options.masks;
+    return row.num_tokens == 1 && row.num_samples == 1 && (masks == nullptr || masks->is_ready());
   });
 }
 
-void Flight::begin(const std::vector<Row>& rows) {
+void Flight::begin(const std::vector<Row>& rows, const std::vector<SampleRequest>& requests) {
+  CardRequests packed = pack_requests(requests, decoder_.config().vocab_size, decoder_.device());
   places_.clear();
   adapters_ = {};
   max_keys_ = 0;
   num_live_ = std::ssize(rows);
   std::vector<DecodeRow> there;
-  for (const Row& row : rows) {
-    const Sequence& sequence = *row.sequence;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const Sequence& sequence = *rows[r].sequence;
     const Span& span = sequence.span;
-    const int64_t num_tokens = sequence.num_tokens(), num_left = span.options.max_tokens - span.num_tokens;
-    const int64_t limit = std::min(num_tokens + num_left, max_tokens_);
+    const int64_t num_tokens = sequence.num_tokens();
+    const int64_t limit = std::min(num_tokens + span.options.max_tokens - span.num_tokens, max_tokens_);
     there.push_back({.id = static_cast<int32_t>(sequence.tokens.back()),
                      .num_tokens = static_cast<int32_t>(num_tokens),
                      .limit = static_cast<int32_t>(limit),
                      .slot = static_cast<int32_t>(pool_.slot(sequence.blocks, num_tokens - 1)),
-                     .sampling = sample_row(span.options.sampling, sequence.seed, span.options.wants_entropies)});
-    places_.push_back({row.sequence, limit});
+                     .sampling = packed.rows[r]});
+    places_.push_back({rows[r].sequence, limit});
     adapters_.add(sequence.adapter, 1);
     max_keys_ = std::max(max_keys_, num_tokens);
   }
+  edits_ = std::move(packed.edits);
   state_.set_rows(there);
 }
 
 bool Flight::may_go_on() const {
-  return std::any_of(places_.begin(), places_.end(), [this](const Place& place) {
+  return !edits_.defined() && std::any_of(places_.begin(), places_.end(), [this](const Place& place) {
     return place.sequence != nullptr && place.sequence->num_tokens() + num_under_way() < place.limit;
   });
 }

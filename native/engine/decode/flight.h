@@ -17,13 +17,14 @@
 namespace seekrl::engine {
 
 // A batch whose rows each decode a token a step, from the scheduler's choice of it until its rows have ended or others
-// want to run. Its sequences are a token behind the card for as long as a step is under way.
+// want to run; for one step where draws need what the host makes of the last ones: masks, or edits of logits. Its
+// sequences are a token behind the card for as long as a step is under way.
 class Flight {
  public:
   // All outlive it. max_tokens: of any sequence.
   Flight(const model::Decoder& decoder, const BlockPool& pool, int64_t max_rows, int64_t max_tokens);
 
-  // Whether these rows can: all decode, and what each draws from follows from its logits, seed and number alone.
+  // Whether these rows can: all decode, and no mask is waited for.
   static bool can_carry(const std::vector<Row>& rows);
 
   bool is_open() const { return num_live_ > 0; }
@@ -31,7 +32,8 @@ class Flight {
   int64_t num_under_way() const { return static_cast<int64_t>(homeward_.size()); }
   int64_t num_replays() const { return graphs_.num_replays(); }
 
-  void begin(const std::vector<Row>& rows);
+  // requests: of the rows.
+  void begin(const std::vector<Row>& rows, const std::vector<SampleRequest>& requests);
   // Whether some sequence may have more tokens than those under way give it.
   bool may_go_on() const;
   // Asks for the next step; the blocks that it and the one after it write to are reserved.
@@ -65,6 +67,7 @@ class Flight {
   DecodeState state_;
   DecodeGraphs graphs_;
   std::vector<Place> places_;
+  at::Tensor edits_;  // of the rows' logits, on the card; undefined without
   model::AdapterRows adapters_;
   std::deque<Homeward> homeward_;
   int64_t num_live_ = 0;

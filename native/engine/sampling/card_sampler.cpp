@@ -1,4 +1,4 @@
-// One copy there with all rows' options, edits and masks, and one home.
+// Copies there that nobody waits for, and one home.
 #include "engine/sampling/card_sampler.h"
 
 #include <ATen/core/Tensor.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstring>
 #include <limits>
+#include <utility>
 
 #include "engine/sampling/row_edits.h"
 #include "ops/card/card.h"
@@ -25,13 +25,10 @@ class Parcel {
   template <class Value>
   size_t add(const Value* values, size_t count) {
     const size_t at = bytes_.size();
-    bytes_.resize((at + count * sizeof(Value) + 15) / 16 * 16);
-    if (count > 0) std::memcpy(bytes_.data() + at, values, count * sizeof(Value));
+    const auto* const from = reinterpret_cast<const std::byte*>(values);
+    bytes_.insert(bytes_.end(), from, from + count * sizeof(Value));
+    bytes_.resize((bytes_.size() + 15) / 16 * 16);
     return at;
-  }
-  template <class Value>
-  Value* at(size_t place) {
-    return reinterpret_cast<Value*>(bytes_.data() + place);
   }
   size_t size() const { return bytes_.size(); }
   void send(const at::Tensor& to) const { ops::send(to, bytes_.data()); }
@@ -40,25 +37,9 @@ class Parcel {
   std::vector<std::byte> bytes_;
 };
 
-// A row whose pointers are places in the parcel until it is known where that lies.
-struct Packed {
-  size_t edits = 0, mask = 0;
-  bool has_mask = false;
-};
-
-Packed pack(Parcel& parcel, cuda::SampleRow& row, const SampleRequest& request, int64_t vocab_size) {
-  const std::vector<cuda::LogitEdit> edits = edits_of(request);
-  row.num_edits = static_cast<int32_t>(edits.size());
-  Packed packed = {parcel.add(edits.data(), edits.size())};
-  packed.has_mask = request.mask != nullptr;
-  if (packed.has_mask) packed.mask = parcel.add(request.mask, static_cast<size_t>((vocab_size + 31) / 32));
-  return packed;
-}
-
-}  // namespace
-
-cuda::SampleRow sample_row(const SamplingOptions& options, uint64_t seed, bool wants_entropy) {
-  return {.seed = seed,
+cuda::SampleRow row_of(const SampleRequest& request) {
+  const SamplingOptions& options = *request.options;
+  return {.seed = request.seed,
           .mask = nullptr,
           .edits = nullptr,
           .num_edits = 0,
@@ -69,33 +50,49 @@ cuda::SampleRow sample_row(const SamplingOptions& options, uint64_t seed, bool w
           .repetition = static_cast<float>(options.repetition_penalty),
           .frequency = static_cast<float>(options.frequency_penalty),
           .presence = static_cast<float>(options.presence_penalty),
-          .wants_entropy = wants_entropy ? 1 : 0};
+          .wants_entropy = request.wants_entropy ? 1 : 0};
+}
+
+}  // namespace
+
+CardRequests pack_requests(const std::vector<SampleRequest>& requests, int64_t vocab_size, at::Device device) {
+  CardRequests packed;
+  Parcel parcel;
+  std::vector<std::pair<size_t, size_t>> places;  // of a row's edits and mask
+  for (const SampleRequest& request : requests) {
+    cuda::SampleRow& row = packed.rows.emplace_back(row_of(request));
+    const std::vector<cuda::LogitEdit> edits = edits_of(request);
+    row.num_edits = static_cast<int32_t>(edits.size());
+    const size_t edits_at = parcel.add(edits.data(), edits.size());
+    const size_t num_words = request.mask == nullptr ? 0 : static_cast<size_t>((vocab_size + 31) / 32);
+    places.emplace_back(edits_at, parcel.add(request.mask, num_words));
+  }
+  if (parcel.size() == 0) return packed;
+  packed.edits = at::empty({static_cast<int64_t>(parcel.size())}, at::device(device).dtype(at::kByte));
+  parcel.send(packed.edits);
+  const auto* const base = static_cast<const std::byte*>(packed.edits.const_data_ptr());
+  for (size_t r = 0; r < requests.size(); ++r) {
+    const auto [edits_at, mask_at] = places[r];
+    packed.rows[r].edits = reinterpret_cast<const cuda::LogitEdit*>(base + edits_at);
+    if (requests[r].mask != nullptr) packed.rows[r].mask = reinterpret_cast<const uint32_t*>(base + mask_at);
+  }
+  return packed;
 }
 
 std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests,
                                    double softcap) {
   const int64_t vocab_size = logits_RV.size(1), num_rows = std::ssize(requests);
   const at::Tensor logits = logits_RV.contiguous();
-  Parcel parcel;
-  std::vector<cuda::SampleRow> rows;
+  const CardRequests packed = pack_requests(requests, vocab_size, logits.device());
   std::vector<int32_t> num_tokens;
-  std::vector<Packed> packed;
-  for (const SampleRequest& request : requests) {
-    rows.push_back(sample_row(*request.options, request.seed, request.wants_entropy));
-    num_tokens.push_back(static_cast<int32_t>(request.tokens.size()));
-    packed.push_back(pack(parcel, rows.back(), request, vocab_size));
-  }
+  for (const SampleRequest& request : requests) num_tokens.push_back(static_cast<int32_t>(request.tokens.size()));
+  Parcel parcel;
   const size_t num_tokens_at = parcel.add(num_tokens.data(), num_tokens.size());
-  const size_t rows_at = parcel.add(rows.data(), rows.size());
+  const size_t rows_at = parcel.add(packed.rows.data(), packed.rows.size());
   const auto bytes = logits.options().dtype(at::kByte);
   const at::Tensor there = at::empty({static_cast<int64_t>(parcel.size())}, bytes);
-  auto* const base = static_cast<std::byte*>(there.mutable_data_ptr());
-  for (int64_t r = 0; r < num_rows; ++r) {
-    cuda::SampleRow& row = parcel.at<cuda::SampleRow>(rows_at)[r];
-    row.edits = reinterpret_cast<const cuda::LogitEdit*>(base + packed[r].edits);
-    if (packed[r].has_mask) row.mask = reinterpret_cast<const uint32_t*>(base + packed[r].mask);
-  }
   parcel.send(there);
+  const auto* const base = static_cast<const std::byte*>(there.const_data_ptr());
   const at::Tensor drawn = at::empty({num_rows, static_cast<int64_t>(sizeof(cuda::DrawnToken))}, bytes);
   const cuda::SampleCall call = {.drawn_R = reinterpret_cast<cuda::DrawnToken*>(drawn.mutable_data_ptr()),
                                  .logits_RV = logits.const_data_ptr<float>(),

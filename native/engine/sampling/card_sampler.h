@@ -10,8 +10,12 @@
 
 namespace seekrl::engine {
 
-// As the kernel has them, without mask and edits.
-cuda::SampleRow sample_row(const SamplingOptions& options, uint64_t seed, bool wants_entropy);
+// Requests as the kernel has them.
+struct CardRequests {
+  std::vector<cuda::SampleRow> rows;
+  at::Tensor edits;  // what the rows point to on the card, with their masks; undefined where they have none
+};
+CardRequests pack_requests(const std::vector<SampleRequest>& requests, int64_t vocab_size, at::Device device);
 
 // logits_RV: f32 on a card. 12 bytes a row come back.
 std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests,
