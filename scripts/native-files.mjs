@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 export const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
 export function nativeFiles() {
-  return ["native", "test/native"]
+  return ["native", "test/native", "bench"]
     .flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, file)),
     )

@@ -1,7 +1,7 @@
 /**
  * How many tokens a second does the engine sample, against Hugging Face transformers on the same model and prompts?
  *
- * `node dist/bench/engine/generate.js [--shape world] [--dtype float32] [--weights int8] [--threads 2] [--batch 128] [--prompt 64]
+ * `node dist/bench/engine/generate.js [--shape world] [--device cpu] [--dtype float32] [--weights int8] [--threads 2] [--batch 128] [--prompt 64]
  * [--new 128] [--group 1] [--topP 1] [--rounds 5]`; the peers are bench/engine/generate_peer.py and, for quantised weights,
  * llama.cpp through bench/engine/generate_llama.mjs. A group shares its prompt by forks.
  */
@@ -14,6 +14,7 @@ import { shapeOf } from "../shapes.ts";
 const { values } = parseArgs({
   options: {
     shape: { type: "string", default: "world" },
+    device: { type: "string", default: "cpu" },
     dtype: { type: "string", default: "float32" },
     weights: { type: "string" },
     prompt: { type: "string", default: "64" },
@@ -37,7 +38,7 @@ const maxTokens = Number(values.new);
 const topP = Number(values.topP);
 
 await native().setNumThreads(Number(values.threads));
-await using model = await Model.create({ ...shape }, { dtype, weights });
+await using model = await Model.create({ ...shape }, { dtype, weights, device: values.device });
 await using engine = await Engine.open(model);
 
 /** Milliseconds until every sequence has its first token, and until all have all. */

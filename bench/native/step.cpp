@@ -1,7 +1,7 @@
 // How fast is a training step and a decoding step of a small model with our kernels, and how fast are ATen's ops?
 //
-// Build: cmake -DSEEKRL_BENCH=ON ...; run with the libtorch lib folder in LD_LIBRARY_PATH. Arguments: threads, and `linear` or `step` for
-// that part only.
+// Build: cmake -DSEEKRL_BENCH=ON ...; run with the libtorch lib folder in LD_LIBRARY_PATH. Arguments: threads, and
+// `linear` or `step` for that part only.
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -18,8 +18,8 @@
 #include <string>
 
 #include "model/decoder.h"
-#include "ops/products/linear.h"
 #include "ops/head/token_logprob.h"
+#include "ops/products/linear.h"
 
 using namespace seekrl;
 
@@ -101,9 +101,8 @@ void bench_decode(int64_t batch) {
   std::vector<int64_t> starts(batch + 1);
   for (int64_t i = 0; i <= batch; ++i) starts[i] = i;
   model::SpanAttention attention({starts, {}});
-  const double seconds = best_seconds(50, [&] {
-    ops::linear(decoder.forward(ids, positions, attention), decoder.head_VD(), {});
-  });
+  const double seconds =
+      best_seconds(50, [&] { ops::linear(decoder.forward(ids, positions, attention), decoder.head_VD(), {}); });
   std::printf("decode of %ld rows without keys before them, with logits: %.3f ms, %.0f tokens/s\n",
               static_cast<long>(batch), seconds * 1e3, static_cast<double>(batch) / seconds);
 }

@@ -108,4 +108,25 @@ if(SEEKRL_TESTS AND CUDA_TEST_SOURCES AND CMAKE_SYSTEM_NAME STREQUAL "Linux"
     emulate(seekrl_cuda_race_test -fsanitize=thread -O1 -g1)
     target_link_options(seekrl_cuda_race_test PRIVATE -fsanitize=thread -Wl,--gc-sections)
   endif()
+
+  # bench/gpu on the emulator, and linked for a card: what it takes on a machine with one is bench/gpu/run.sh.
+  file(GLOB GPU_BENCH_SOURCES CONFIGURE_DEPENDS bench/gpu/*.cpp)
+  list(FILTER GPU_BENCH_SOURCES EXCLUDE REGEX device_emulated)
+  add_library(seekrl_gpu_bench_cases OBJECT ${GPU_BENCH_SOURCES} native/kernels/dynamic_map.cpp)
+  target_link_libraries(seekrl_gpu_bench_cases PRIVATE seekrl_settings)
+  set_source_files_properties(bench/gpu/fill.cu PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
+  add_executable(seekrl_gpu_bench_emulated bench/gpu/device_emulated.cpp bench/gpu/fill.cu
+    $<TARGET_OBJECTS:seekrl_gpu_bench_cases> $<TARGET_OBJECTS:seekrl_emulated_kernels>)
+  emulate(seekrl_gpu_bench_emulated)
+  if(SEEKRL_NVCC)
+    set(GPU_BENCH ${CMAKE_BINARY_DIR}/seekrl_gpu_bench_card)
+    list(GET CUDA_ARCHITECTURES 0 oldest)
+    add_custom_command(OUTPUT ${GPU_BENCH} VERBATIM COMMAND_EXPAND_LISTS
+      DEPENDS ${CUDA_OBJECTS} seekrl_gpu_bench_cases $<TARGET_OBJECTS:seekrl_gpu_bench_cases>
+              bench/gpu/device_card.cu bench/gpu/fill.cu
+      COMMAND ${SEEKRL_NVCC} -std=c++20 -arch=sm_${oldest} -I${CMAKE_SOURCE_DIR}/native -cudart static -o ${GPU_BENCH}
+              ${CMAKE_SOURCE_DIR}/bench/gpu/device_card.cu ${CMAKE_SOURCE_DIR}/bench/gpu/fill.cu
+              $<TARGET_OBJECTS:seekrl_gpu_bench_cases> ${CUDA_OBJECTS} -ldl)
+    add_custom_target(seekrl_gpu_bench ALL DEPENDS ${GPU_BENCH})
+  endif()
 endif()

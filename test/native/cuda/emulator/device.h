@@ -119,13 +119,15 @@ Value __ldg(const Value* at) {
 
 namespace seekrl::cuda {
 
-// The bytes land when their group is waited for and no sooner, so that a missing wait shows.
+// The bytes land when their group is waited for and no sooner, so that a missing wait shows. What was there is gone at
+// once, so that it shows when someone still reads it.
 inline void copy_async(void* to, const void* from, int num_bytes) {
   using namespace seekrl::emulator;
   if (num_bytes != 0 && reinterpret_cast<uintptr_t>(from) % 16 != 0) fail("cp.async: not from a multiple of 16");
   if (reinterpret_cast<uintptr_t>(to) % 16 != 0) fail("cp.async: not to a multiple of 16");
   Copy copy{to, {}, 0};
   if (num_bytes > 0) std::memcpy(copy.bytes, from, num_bytes);
+  std::memset(to, 0xff, 16);
   const OwnBusiness own;
   copy.group = this_thread().num_groups;
   this_thread().copies.push_back(copy);

@@ -1,0 +1,254 @@
+// Decoding steps and prompts: every kernel of every layer, the head and the draw, as one recorded graph.
+#include <algorithm>
+
+#include "model.h"
+
+namespace seekrl::bench {
+
+using cuda::Dtype;
+
+namespace {
+
+constexpr int64_t kBlockTokens = 16;
+// More than a case is repeated: each step adds a token.
+constexpr int64_t kMoreTokens = 160;
+
+// Sequences of `context` tokens in blocks.
+struct Sequences {
+  Sequences(Memory& memory, const Model& model, int64_t count, int64_t context, bool has_codes)
+      : num_sequences(count),
+        max_tokens(context + kMoreTokens),
+        blocks_of_one((max_tokens + kBlockTokens - 1) / kBlockTokens) {
+    const int64_t places = model.num_kv_heads * kBlockTokens * count * blocks_of_one;
+    for (int64_t layer = 0; layer < model.num_layers; ++layer) {
+      keys.push_back(has_codes ? memory.codes(places * model.head_dim) : memory.halves(places * model.head_dim));
+      values.push_back(has_codes ? memory.codes(places * model.head_dim) : memory.halves(places * model.head_dim));
+    }
+    if (has_codes) key_scales = value_scales = memory.floats(places, 0, 0x1p-8f);
+    std::vector<int32_t> blocks, positions, lengths, slots_of, limits_of;
+    std::vector<cuda::AttentionTile> tiles_of;
+    for (int64_t s = 0; s < count; ++s) {
+      // Neighbours in a sequence are far apart in memory.
+      for (int64_t b = 0; b < blocks_of_one; ++b) blocks.push_back(static_cast<int32_t>(b * count + s));
+      const int64_t block = blocks[s * blocks_of_one + (context - 1) / kBlockTokens];
+      tiles_of.push_back({static_cast<int32_t>(s), static_cast<int32_t>(s), 1, static_cast<int32_t>(context)});
+      positions.push_back(static_cast<int32_t>(context - 1));
+      lengths.push_back(static_cast<int32_t>(context));
+      slots_of.push_back(static_cast<int32_t>(block * kBlockTokens + (context - 1) % kBlockTokens));
+      limits_of.push_back(static_cast<int32_t>(max_tokens));
+    }
+    tiles = memory.copy_of(tiles_of);
+    table = memory.copy_of(blocks);
+    position = memory.copy_of(positions);
+    num_tokens = memory.copy_of(lengths);
+    slots = memory.copy_of(slots_of);
+    limits = memory.copy_of(limits_of);
+    ids = memory.empty<int32_t>(count);
+    ends = memory.empty<cuda::RowEnd>(count);
+    stop_ids = memory.empty<int32_t>(1);
+    first_stop = memory.empty<int32_t>(count + 1);
+    cos = memory.floats(max_tokens * model.head_dim / 2);
+    sin = memory.floats(max_tokens * model.head_dim / 2);
+    scratch = memory.floats(cuda::paged_attention_scratch_floats(count, model.num_heads, model.head_dim, max_tokens));
+  }
+
+  // Queries lie apart from keys and values, as attention wants them.
+  cuda::Rotate rotation(const Model& model, void* query, void* keys_and_values, const void* bias, int64_t layer) const {
+    auto* const key = static_cast<uint16_t*>(keys_and_values);
+    const auto* const biases = static_cast<const uint16_t*>(bias);
+    const int64_t queries = model.query_width(), of_keys = model.num_kv_heads * model.head_dim;
+    cuda::Rotate call = {};
+    call.query = {query, queries, biases, nullptr};
+    call.key = {key, 2 * of_keys, biases + queries, nullptr};
+    call.value = {key + of_keys, 2 * of_keys, biases + queries + of_keys, nullptr};
+    call.keys = keys[layer];
+    call.values = values[layer];
+    call.key_scales = key_scales;
+    call.value_scales = value_scales;
+    call.slots_T = slots;
+    call.rotary = {position, cos, sin, model.head_dim / 2};
+    call.num_tokens = num_sequences;
+    call.num_heads = model.num_heads;
+    call.num_kv_heads = model.num_kv_heads;
+    call.head_dim = model.head_dim;
+    call.block_tokens = kBlockTokens;
+    call.norm_epsilon = 1e-6f;
+    call.dtype = Dtype::kBf16;
+    return call;
+  }
+
+  cuda::PagedAttention attention(const Model& model, void* out, const void* query, int64_t layer) const {
+    return {.out = out,
+            .query = query,
+            .keys = keys[layer],
+            .values = values[layer],
+            .tiles = tiles,
+            .block_table = table,
+            .scratch = scratch,
+            .num_tiles = num_sequences,
+            .num_rows = num_sequences,
+            .num_heads = model.num_heads,
+            .num_kv_heads = model.num_kv_heads,
+            .head_dim = model.head_dim,
+            .table_stride = blocks_of_one,
+            .block_tokens = kBlockTokens,
+            .max_keys = max_tokens,
+            .scale = 1.0f / std::sqrt(static_cast<float>(model.head_dim)),
+            .softcap = 0,
+            .window = 0,
+            .dtype = Dtype::kBf16,
+            .key_scales = key_scales,
+            .value_scales = value_scales};
+  }
+
+  cuda::NextStep next(const cuda::DrawnToken* drawn) const {
+    return {ids,   position, num_tokens, slots,      tiles,         ends,          drawn,
+            table, limits,   stop_ids,   first_stop, num_sequences, blocks_of_one, kBlockTokens};
+  }
+
+  int64_t num_sequences, max_tokens, blocks_of_one;
+  std::vector<void*> keys, values;
+  float *key_scales = nullptr, *value_scales = nullptr, *cos, *sin, *scratch;
+  cuda::AttentionTile* tiles;
+  int32_t *table, *position, *num_tokens, *slots, *limits, *ids, *stop_ids, *first_stop;
+  cuda::RowEnd* ends;
+};
+
+struct Shape {
+  Model model;
+  int64_t batch, context;
+  bool has_codes;
+};
+
+Prepared prepare_decode(Memory& memory, const Shape& shape) {
+  const auto& [model, batch, context, has_codes] = shape;
+  const Sequences sequences(memory, model, batch, context, has_codes);
+  const LayerRows rows(memory, model, batch);
+  float* const input = memory.floats(batch * model.hidden);
+  void* const query = memory.poisoned(Dtype::kBf16, batch * model.query_width());
+  Calls run;
+  float* residual = input;
+  const void* added = nullptr;
+  for (int64_t layer = 0; layer < model.num_layers; ++layer) {
+    const LayerWeights weights(memory, model);
+    add_layer(run, model, weights, rows, residual, added, [&](Calls& calls) {
+      const auto* const of_keys = static_cast<const uint16_t*>(weights.qkv) + model.query_width() * model.hidden;
+      add_forward(calls, query, rows.normed, weights.qkv, nullptr, batch, model.query_width(), model.hidden);
+      add_forward(calls, rows.qkv, rows.normed, of_keys, nullptr, batch, model.qkv_width() - model.query_width(),
+                  model.hidden);
+      SEEKRL_ADD(calls, rotate, sequences.rotation(model, query, rows.qkv, weights.qkv_bias, layer));
+      SEEKRL_ADD(calls, paged_attention, sequences.attention(model, rows.attended, query, layer));
+    });
+    residual = rows.middle;
+    added = rows.last;
+  }
+  const void* const norm = memory.numbers(Dtype::kBf16, model.hidden, 0.1f, 1);
+  const cuda::AddNorm last = {rows.normed, rows.middle,  rows.middle, rows.last, norm,        nullptr,
+                              batch,       model.hidden, 1e-6f,       0,         Dtype::kBf16};
+  SEEKRL_ADD(run, add_norm, last);
+  auto* const logits = memory.empty<float>(batch * model.vocab_size);
+  add_forward(run, logits, rows.normed, weight_of(memory, model.vocab_size, model.hidden), nullptr, batch,
+              model.vocab_size, model.hidden, Dtype::kFloat);
+  std::vector<cuda::SampleRow> options(batch);
+  for (int64_t s = 0; s < batch; ++s) {
+    options[s] = {};
+    options[s].seed = static_cast<uint64_t>(s);
+    options[s].temperature = options[s].top_p = options[s].repetition = 1;
+  }
+  auto* const drawn = memory.empty<cuda::DrawnToken>(batch);
+  const cuda::SampleCall draw = {drawn, logits, memory.copy_of(options), sequences.num_tokens, batch, model.vocab_size};
+  SEEKRL_ADD(run, sample, draw);
+  SEEKRL_ADD(run, next_step, sequences.next(drawn));
+  return {run,
+          {{"queries", query, batch * model.query_width(), Kind::kBf16, 2e-2},
+           {"attended", rows.attended, batch * model.query_width(), Kind::kBf16, 2e-2},
+           {"gated", rows.gated, batch * model.inner, Kind::kBf16, 2e-2},
+           {"residual", rows.middle, batch * model.hidden, Kind::kFloat, 2e-2},
+           {"logits", logits, batch * model.vocab_size, Kind::kFloat, 2e-2},
+           {"positions", sequences.position, batch, Kind::kInt, 0},
+           {"slots", sequences.slots, batch, Kind::kInt, 0}}};
+}
+
+Case decode_case(const Shape& shape, const std::string& goal) {
+  const auto& [model, batch, context, has_codes] = shape;
+  const auto b = static_cast<double>(batch), layers = static_cast<double>(model.num_layers);
+  const double parameters = layers * model.layer_parameters() + model.head_parameters();
+  const double of_token =
+      2.0 * static_cast<double>(model.num_kv_heads) *
+      (has_codes ? static_cast<double>(model.head_dim) + 4 : 2.0 * static_cast<double>(model.head_dim));
+  const double cache = b * static_cast<double>(context) * of_token * layers;
+  const double attention = 4.0 * b * static_cast<double>(context * model.query_width()) * layers;
+  const std::string name = "decode " + model.name + ", " + std::to_string(batch) + " rows at " +
+                           std::to_string(context) + (has_codes ? " tokens, e4m3 cache" : " tokens");
+  return {name,
+          goal,
+          b,
+          "tok",
+          2 * parameters + cache,
+          2 * b * parameters + attention,
+          2 * parameters + cache * (1 + static_cast<double>(kMoreTokens) / static_cast<double>(context)) +
+              b * (4.0 * static_cast<double>(model.vocab_size) + 1e5) + 1e9,
+          true,
+          [shape](Memory& memory) { return prepare_decode(memory, shape); }};
+}
+
+Prepared prepare_prefill(Memory& memory, const Model& model, int64_t num_texts, int64_t length) {
+  const Prompts prompts(memory, model, num_texts, length, true);
+  const LayerRows rows(memory, model, prompts.num_tokens);
+  float* residual = memory.floats(prompts.num_tokens * model.hidden);
+  const void* added = nullptr;
+  Calls run;
+  for (int64_t layer = 0; layer < model.num_layers; ++layer) {
+    const LayerWeights weights(memory, model);
+    add_layer(run, model, weights, rows, residual, added, [&](Calls& calls) {
+      add_forward(calls, rows.qkv, rows.normed, weights.qkv, nullptr, prompts.num_tokens, model.qkv_width(),
+                  model.hidden);
+      SEEKRL_ADD(calls, rotate, prompts.rotation(model, rows, weights.qkv_bias));
+      SEEKRL_ADD(calls, span_attention, prompts.attention(model, rows));
+    });
+    residual = rows.middle;
+    added = rows.last;
+  }
+  return {run,
+          {{"attended", rows.attended, prompts.num_tokens * model.query_width(), Kind::kBf16, 2e-2},
+           {"residual", rows.middle, prompts.num_tokens * model.hidden, Kind::kFloat, 2e-2}}};
+}
+
+}  // namespace
+
+void add_decode_cases(Cases& cases, bool is_tiny) {
+  if (is_tiny) {
+    cases.push_back(decode_case({models(true)[0], 3, 37, false}, ""));
+    cases.push_back(decode_case({models(true)[0], 2, 300, true}, ""));
+    return;
+  }
+  const std::vector<std::vector<std::string>> goals = {{"1.8k", "60k", "105k", "110k"},
+                                                       {"1.0k", "30k", "44k", "45k"},
+                                                       {"560", "19.5k", "30k", "31k"},
+                                                       {"250", "10.2k", "17k", "17.5k"}};
+  const std::vector<Model> all = models(false);
+  for (size_t m = 0; m < all.size(); ++m) {
+    int i = 0;
+    for (const int64_t batch : {1, 64, 256, 1024})
+      cases.push_back(decode_case({all[m], batch, 2048, false}, goals[m][i++]));
+  }
+  cases.push_back(decode_case({all[3], 64, 2048, true}, ""));
+}
+
+void add_prefill_cases(Cases& cases, bool is_tiny) {
+  for (const Model& model : models(is_tiny)) {
+    if (!is_tiny && model.name != "0.5B" && model.name != "7B") continue;
+    const int64_t num_texts = is_tiny ? 2 : 4, length = is_tiny ? 70 : 2048;
+    const auto tokens = static_cast<double>(num_texts * length), layers = static_cast<double>(model.num_layers);
+    const double parameters = layers * model.layer_parameters();
+    const double attention = 2.0 * tokens * static_cast<double>(length * model.query_width()) * layers;
+    cases.push_back(
+        {"prefill " + model.name + ", " + std::to_string(num_texts) + " prompts of " + std::to_string(length),
+         model.name == "7B" ? "38k" : (is_tiny ? "" : "600k"), tokens, "tok", 2 * parameters,
+         2 * tokens * parameters + attention,
+         2 * parameters + tokens * static_cast<double>(8 * model.inner + 40 * model.hidden) + 1e9, true,
+         [=](Memory& memory) { return prepare_prefill(memory, model, num_texts, length); }});
+  }
+}
+
+}  // namespace seekrl::bench

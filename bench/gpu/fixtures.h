@@ -1,0 +1,15 @@
+// What the emulator's cases left, in files, and how near a card's come.
+#pragma once
+
+#include <string>
+
+#include "cases.h"
+
+namespace seekrl::bench {
+
+// One file an output, the name of case and output.
+void write_outputs(const std::string& folder, const Case& of, const Prepared& prepared);
+// Prints a line for each output; whether all are near enough.
+bool check_outputs(const std::string& folder, const Case& of, const Prepared& prepared);
+
+}  // namespace seekrl::bench

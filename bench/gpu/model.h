@@ -1,0 +1,67 @@
+// The kernels of a decoder's layer in the engine's order, over weights of bf16.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cases.h"
+
+namespace seekrl::bench {
+
+struct Model {
+  std::string name;
+  int64_t num_layers, hidden, num_heads, num_kv_heads, head_dim, inner, vocab_size;
+
+  int64_t query_width() const { return num_heads * head_dim; }
+  int64_t qkv_width() const { return (num_heads + 2 * num_kv_heads) * head_dim; }
+  double layer_parameters() const { return static_cast<double>(hidden * (qkv_width() + query_width() + 3 * inner)); }
+  double head_parameters() const { return static_cast<double>(hidden * vocab_size); }
+};
+
+// Qwen2.5's shapes; of `is_tiny`, one of two layers that the emulator can run.
+std::vector<Model> models(bool is_tiny);
+
+// Of a scale that keeps what goes through a product as large as it was.
+inline void* weight_of(Memory& memory, int64_t outputs, int64_t inputs) {
+  return memory.halves(outputs * inputs, std::sqrt(3.0f / static_cast<float>(inputs)));
+}
+
+// out [M, N] = x [M, K] w [N, K]^T + bias.
+void add_forward(Calls& calls, void* out, const void* x, const void* w, const void* bias, int64_t m, int64_t n,
+                 int64_t k, cuda::Dtype out_dtype = cuda::Dtype::kBf16);
+
+struct LayerWeights {
+  LayerWeights(Memory& memory, const Model& model);
+  void *first_norm, *qkv, *qkv_bias, *out, *second_norm, *gate_up, *down;
+};
+
+// What a layer leaves of T rows.
+struct LayerRows {
+  LayerRows(Memory& memory, const Model& model, int64_t num_rows);
+  int64_t num_rows;
+  void *normed, *qkv, *attended, *added, *second_normed, *gate_up, *gated, *last;
+  float *middle, *first_scale, *second_scale;
+};
+
+// Norms, projections and the feed-forward of a layer around `attend`, which goes from rows.normed to
+// rows.attended, projections of queries, keys and values included.
+// residual [T, hidden] + added becomes rows.middle after attention; what the layer adds to that is rows.last.
+void add_layer(Calls& calls, const Model& model, const LayerWeights& weights, const LayerRows& rows, float* residual,
+               const void* added, const std::function<void(Calls&)>& attend);
+
+// Packed prompts: spans of their own, `length` tokens each.
+struct Prompts {
+  Prompts(Memory& memory, const Model& model, int64_t num_texts, int64_t length, bool is_causal);
+  cuda::SpanAttention attention(const Model& model, const LayerRows& rows) const;
+  // In place, where training and prompts have them.
+  cuda::Rotate rotation(const Model& model, const LayerRows& rows, const void* bias) const;
+  int64_t num_tokens, num_tiles;
+  bool is_causal;
+  cuda::SpanTile* tiles;
+  int32_t *path, *path_start, *position, *viewers, *viewers_start;
+  float *cos, *sin, *log_sum;
+};
+
+}  // namespace seekrl::bench

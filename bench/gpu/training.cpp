@@ -1,0 +1,231 @@
+// A training step of one layer, forward and backward, over packed texts; the loss over the vocabulary.
+#include "model.h"
+
+namespace seekrl::bench {
+
+using cuda::Dtype;
+using cuda::ProductForm;
+
+namespace {
+
+// What goes back through a product out [M, N] = x [M, K] w [N, K]^T: the input's gradient in 16 bits, the weight's
+// added to f32 sums.
+void add_backward(Calls& calls, void* input_grad, float* weight_grad, const void* out_grad, const void* x,
+                  const void* w, int64_t m, int64_t n, int64_t k) {
+  const cuda::Product of_input = {
+      input_grad,   out_grad,     w,    nullptr, k, n, k, m, k, n, ProductForm::kInputGradient,
+      Dtype::kBf16, Dtype::kBf16, false};
+  SEEKRL_ADD(calls, product, of_input);
+  const cuda::Product of_weight = {
+      weight_grad,  out_grad,      x,   nullptr, k, n, k, n, k, m, ProductForm::kWeightGradient,
+      Dtype::kBf16, Dtype::kFloat, true};
+  SEEKRL_ADD(calls, product, of_weight);
+}
+
+struct LayerGradients {
+  LayerGradients(Memory& memory, const Model& model, int64_t num_rows)
+      : first_norm(memory.empty<float>(model.hidden)),
+        second_norm(memory.empty<float>(model.hidden)),
+        qkv_weight(memory.empty<float>(model.qkv_width() * model.hidden)),
+        out_weight(memory.empty<float>(model.query_width() * model.hidden)),
+        gate_up_weight(memory.empty<float>(2 * model.inner * model.hidden)),
+        down_weight(memory.empty<float>(model.inner * model.hidden)),
+        bias(memory.empty<float>(model.qkv_width())),
+        residual(memory.floats(num_rows * model.hidden)),
+        out(memory.halves(num_rows * model.hidden)),
+        normed(memory.poisoned(Dtype::kBf16, num_rows * model.hidden)),
+        gated(memory.poisoned(Dtype::kBf16, num_rows * model.inner)),
+        gate_up(memory.poisoned(Dtype::kBf16, num_rows * 2 * model.inner)),
+        attended(memory.poisoned(Dtype::kBf16, num_rows * model.query_width())),
+        qkv(memory.poisoned(Dtype::kBf16, num_rows * model.qkv_width())),
+        norm_scratch(memory.empty<float>(cuda::norm_gradient_scratch_floats(model.hidden))),
+        rotate_scratch(memory.empty<float>(
+            cuda::rotate_gradient_scratch_floats(model.num_heads, model.num_kv_heads, model.head_dim))),
+        span_scratch(memory.empty<float>(num_rows * model.num_heads)) {}
+  float *first_norm, *second_norm, *qkv_weight, *out_weight, *gate_up_weight, *down_weight, *bias, *residual;
+  void *out, *normed, *gated, *gate_up, *attended, *qkv;
+  float *norm_scratch, *rotate_scratch, *span_scratch;
+};
+
+void add_norm_backward(Calls& calls, const LayerGradients& grads, float* weight_grad, const float* residual,
+                       const float* scale, const void* weight, int64_t num_rows, int64_t width) {
+  const cuda::NormGradient call = {grads.residual, weight_grad, grads.norm_scratch, grads.normed, residual,
+                                   scale,          weight,      num_rows,           width,        0,
+                                   Dtype::kBf16};
+  SEEKRL_ADD(calls, norm_gradient, call);
+}
+
+void add_attention_backward(Calls& calls, const Model& model, const LayerWeights& weights, const LayerRows& rows,
+                            const Prompts& prompts, const LayerGradients& grads) {
+  auto* const query = static_cast<uint16_t*>(grads.qkv);
+  uint16_t *const key = query + model.query_width(), *const value = key + model.num_kv_heads * model.head_dim;
+  const cuda::SpanAttentionGradient attention = {.of = prompts.attention(model, rows),
+                                                 .out_grad_THC = grads.attended,
+                                                 .query_grad_THC = query,
+                                                 .key_grad_TKC = key,
+                                                 .value_grad_TKC = value,
+                                                 .scratch_HT = grads.span_scratch,
+                                                 .viewers = prompts.viewers,
+                                                 .viewers_start_S = prompts.viewers_start};
+  SEEKRL_ADD(calls, span_attention_gradient, attention);
+  const int64_t width = model.qkv_width(), heads = model.query_width();
+  const cuda::RotateGradient rotation = {
+      prompts.rotation(model, rows, weights.qkv_bias),
+      {query, width, query, grads.bias, nullptr},
+      {key, width, key, grads.bias + heads, nullptr},
+      {value, width, value, grads.bias + heads + model.num_kv_heads * model.head_dim, nullptr},
+      grads.rotate_scratch};
+  SEEKRL_ADD(calls, rotate_gradient, rotation);
+}
+
+Prepared prepare_layer(Memory& memory, const Model& model, int64_t num_texts, int64_t length) {
+  const Prompts prompts(memory, model, num_texts, length, true);
+  const int64_t t = prompts.num_tokens, d = model.hidden, inner = model.inner;
+  const LayerWeights weights(memory, model);
+  const LayerRows rows(memory, model, t);
+  const LayerGradients grads(memory, model, t);
+  float* const residual = memory.floats(t * d);
+  Calls run;
+  add_layer(run, model, weights, rows, residual, nullptr, [&](Calls& calls) {
+    add_forward(calls, rows.qkv, rows.normed, weights.qkv, nullptr, t, model.qkv_width(), d);
+    SEEKRL_ADD(calls, rotate, prompts.rotation(model, rows, weights.qkv_bias));
+    SEEKRL_ADD(calls, span_attention, prompts.attention(model, rows));
+  });
+  add_backward(run, grads.gated, grads.down_weight, grads.out, rows.gated, weights.down, t, d, inner);
+  const auto* const up = static_cast<const uint16_t*>(rows.gate_up) + inner;
+  auto* const up_grad = static_cast<uint16_t*>(grads.gate_up) + inner;
+  const cuda::GateMulGradient gate = {grads.gate_up, up_grad,   grads.gated,       rows.gate_up, up, t,
+                                      inner,         2 * inner, cuda::Gate::kSilu, Dtype::kBf16};
+  SEEKRL_ADD(run, gate_mul_gradient, gate);
+  add_backward(run, grads.normed, grads.gate_up_weight, grads.gate_up, rows.second_normed, weights.gate_up, t,
+               2 * inner, d);
+  add_norm_backward(run, grads, grads.second_norm, rows.middle, rows.second_scale, weights.second_norm, t, d);
+  add_backward(run, grads.attended, grads.out_weight, grads.out, rows.attended, weights.out, t, d, model.query_width());
+  add_attention_backward(run, model, weights, rows, prompts, grads);
+  add_backward(run, grads.normed, grads.qkv_weight, grads.qkv, rows.normed, weights.qkv, t, model.qkv_width(), d);
+  add_norm_backward(run, grads, grads.first_norm, residual, rows.first_scale, weights.first_norm, t, d);
+  return {run,
+          {{"attended_grad", grads.attended, t * model.query_width(), Kind::kBf16, 2e-2},
+           {"qkv_grad", grads.qkv, t * model.qkv_width(), Kind::kBf16, 3e-2},
+           {"bias_grad", grads.bias, model.qkv_width(), Kind::kFloat, 3e-2},
+           {"residual_grad", grads.residual, t * d, Kind::kFloat, 2e-2},
+           {"norm_grad", grads.first_norm, d, Kind::kFloat, 3e-2},
+           {"gate_up_weight_grad", grads.gate_up_weight, 2 * inner * d, Kind::kFloat, 2e-2},
+           {"qkv_weight_grad", grads.qkv_weight, model.qkv_width() * d, Kind::kFloat, 3e-2}}};
+}
+
+struct LossShape {
+  int64_t rows, chunk, hidden, vocab_size;
+};
+
+// Logits of a chunk of rows stand in one buffer, then their gradients in their place.
+Prepared prepare_loss(Memory& memory, const LossShape& shape) {
+  const auto& [num_rows, chunk, hidden, vocab_size] = shape;
+  const int64_t stride = (vocab_size + 7) / 8 * 8;
+  const void *const x = memory.halves(num_rows * hidden), *const w = weight_of(memory, vocab_size, hidden);
+  void* const x_grad = memory.poisoned(Dtype::kBf16, num_rows * hidden);
+  auto *const w_grad = memory.empty<float>(vocab_size * hidden), *const logits = memory.floats(chunk * stride);
+  float *const logprob = memory.floats(num_rows), *const entropy = memory.floats(num_rows);
+  float *const max = memory.floats(num_rows), *const log_sum = memory.floats(num_rows);
+  const float *const logprob_grad = memory.floats(num_rows), *const entropy_grad = memory.floats(num_rows, 0.1f);
+  std::vector<int64_t> ids(num_rows);
+  for (int64_t r = 0; r < num_rows; ++r) ids[r] = r * 7919 % vocab_size;
+  const int64_t* const all_ids = memory.copy_of(ids);
+  Calls run;
+  for (int64_t first = 0; first < num_rows; first += chunk) {
+    const int64_t count = std::min(chunk, num_rows - first);
+    const auto* const own = static_cast<const uint16_t*>(x) + first * hidden;
+    auto* const own_grad = static_cast<uint16_t*>(x_grad) + first * hidden;
+    const cuda::Product head = {logits,
+                                own,
+                                w,
+                                nullptr,
+                                stride,
+                                hidden,
+                                hidden,
+                                count,
+                                vocab_size,
+                                hidden,
+                                ProductForm::kForward,
+                                Dtype::kBf16,
+                                Dtype::kFloat,
+                                false};
+    SEEKRL_ADD(run, product, head);
+    const cuda::LogitRows rows = {logits, all_ids + first, count, vocab_size, stride, 1, 0};
+    const cuda::RowScores scores = {logprob + first, entropy + first, max + first, log_sum + first};
+    SEEKRL_ADD(run, score_logits, scores, rows);
+    const cuda::ScoreGradients gradients = {logprob_grad + first, entropy_grad + first};
+    SEEKRL_ADD(run, logit_gradients, rows, scores, gradients, Dtype::kBf16);
+    // Each row begins where it did: 16-bit numbers twice as far apart.
+    const cuda::Product of_input = {own_grad,
+                                    logits,
+                                    w,
+                                    nullptr,
+                                    hidden,
+                                    2 * stride,
+                                    hidden,
+                                    count,
+                                    hidden,
+                                    vocab_size,
+                                    ProductForm::kInputGradient,
+                                    Dtype::kBf16,
+                                    Dtype::kBf16,
+                                    false};
+    SEEKRL_ADD(run, product, of_input);
+    const cuda::Product of_weight = {w_grad,
+                                     logits,
+                                     own,
+                                     nullptr,
+                                     hidden,
+                                     2 * stride,
+                                     hidden,
+                                     vocab_size,
+                                     hidden,
+                                     count,
+                                     ProductForm::kWeightGradient,
+                                     Dtype::kBf16,
+                                     Dtype::kFloat,
+                                     true};
+    SEEKRL_ADD(run, product, of_weight);
+  }
+  return {run,
+          {{"logprob", logprob, num_rows, Kind::kFloat, 1e-3},
+           {"entropy", entropy, num_rows, Kind::kFloat, 1e-3},
+           {"x_grad", x_grad, num_rows * hidden, Kind::kBf16, 2e-2},
+           {"w_grad", w_grad, vocab_size * hidden, Kind::kFloat, 2e-2}}};
+}
+
+}  // namespace
+
+void add_training_cases(Cases& cases, bool is_tiny) {
+  const std::vector<std::string> goals = {"103k", "39k", "20k", "9.0k"};
+  int i = 0;
+  for (const Model& model : models(is_tiny)) {
+    const int64_t num_texts = 2, length = is_tiny ? 70 : 4096;
+    const auto tokens = static_cast<double>(num_texts * length), layers = static_cast<double>(model.num_layers);
+    // 4 C FLOP a pair and head forward; backward 10 C, 4 C of them twice.
+    const double attention = 9.0 * tokens * static_cast<double>(length * model.query_width());
+    const double parameters = model.layer_parameters();
+    // The rate is that of all layers: tokens over as many times the time of one.
+    cases.push_back(
+        {"train a layer of " + model.name + ", 2 texts of " + std::to_string(length) + " (rate: all layers)",
+         is_tiny ? "" : goals[i++] + " with head, loss and AdamW", tokens / layers, "tok", 6 * parameters,
+         6 * tokens * parameters + attention,
+         6 * parameters + tokens * static_cast<double>(16 * model.inner + 60 * model.hidden) + 1e9, true,
+         [=](Memory& memory) { return prepare_layer(memory, model, num_texts, length); }});
+  }
+}
+
+void add_loss_cases(Cases& cases, bool is_tiny) {
+  const LossShape shape = is_tiny ? LossShape{24, 16, 64, 208} : LossShape{16384, 1024, 896, 151936};
+  const auto [rows, chunk, hidden, vocab_size] = shape;
+  const double product = static_cast<double>(rows) * static_cast<double>(hidden) * static_cast<double>(vocab_size);
+  const double weights = static_cast<double>(hidden * vocab_size);
+  cases.push_back(
+      {"loss op, " + std::to_string(rows) + " rows of " + std::to_string(hidden) + " by " + std::to_string(vocab_size),
+       is_tiny ? "" : "30 ms, 3 GB", static_cast<double>(rows), "row", static_cast<double>(rows / chunk) * 12 * weights,
+       6 * product, 6 * weights + 4.0 * static_cast<double>(chunk * vocab_size) + 1e9, true,
+       [shape](Memory& memory) { return prepare_loss(memory, shape); }});
+}
+
+}  // namespace seekrl::bench
