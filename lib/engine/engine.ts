@@ -22,9 +22,14 @@ export interface EngineOptions {
   readonly maxBatchTokens?: number;
   /** Sequences run in one step. @default 256 */
   readonly maxBatchSequences?: number;
-  /** Memory for keys and values. @default 1 GiB */
+  /**
+   * Memory for keys and values.
+   *
+   * @default 1 GiB on the CPU. On a card what is free when the first step is run, and when one is run after a training, less a
+   *   tenth of the card and what a step needs
+   */
   readonly cacheBytes?: number;
-  /** Blocks of the cache. @default what fits into `cacheBytes`, but no more than maxBatchSequences of the longest need */
+  /** Blocks of the cache; fewer while a card has not the memory. @default what fits into `cacheBytes`, but no more than maxBatchSequences of the longest need */
   readonly numBlocks?: number;
   /** Tokens a block holds; a multiple of 16 for bfloat16 models on the CPU. @default 64 */
   readonly blockTokens?: number;
@@ -73,6 +78,8 @@ export interface EngineStats {
   readonly meanBatch: number;
   /** Times a sequence lost its blocks because the cache was full. */
   readonly numPreemptions: number;
+  /** Times a sequence lost its blocks on a card and their contents went to the host, from where they come back. */
+  readonly numSwapped: number;
   /** Steps that a card had no memory for: each was tried again with fewer tokens. */
   readonly numOutOfMemory: number;
   /** Steps on a card that were one captured graph of launches. */
@@ -146,12 +153,11 @@ export class Engine {
     checkSeed(seed);
     if (tokenizer !== undefined) checkTokenTable(tokenizer);
     const sizes = sizesOf(model, options);
-    const { maxTokens } = sizes;
     const { contextTokens, vocabSize } = model.config;
     const sequences = new Map<number, OpenSequence>();
     const handle = new (native().EngineHandle)((event) => deliver(event, sequences));
     const packed = packBytes(tokenizer);
-    await handle.start(model.handle, sizes, packed);
+    const maxTokens = await handle.start(model.handle, sizes, packed);
     let numOpened = 0;
     return new Engine(
       {
@@ -247,27 +253,24 @@ export class Engine {
 /** @throws ERR_RANGE */
 function sizesOf(model: Model, options: EngineOptions): NativeEngineSizes {
   const { maxBatchTokens = 2048, maxBatchSequences = 256, blockTokens = 64, promptLookup = true } = options;
-  const { numBlocks = defaultBlocks(model, { ...options, blockTokens, maxBatchSequences }) } = options;
-  const given = { maxBatchTokens, maxBatchSequences, numBlocks, blockTokens };
-  for (const [name, value] of Object.entries(given)) {
-    if (!Number.isSafeInteger(value) || value < 1) {
+  const { numBlocks, cacheBytes } = options;
+  for (const [name, value] of Object.entries({ maxBatchTokens, maxBatchSequences, numBlocks, blockTokens })) {
+    if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {
       throw new SeekError("ERR_RANGE", `${name}: expected a whole number from 1 on, got ${value}`);
     }
   }
-  const maxTokens = Math.min(model.config.contextTokens, numBlocks * blockTokens);
-  return { numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows: maxBatchSequences, promptLookup };
-}
-
-function defaultBlocks(
-  { config, dtype }: Model,
-  sizes: EngineOptions & { readonly blockTokens: number; readonly maxBatchSequences: number },
-): number {
-  const { cacheBytes = 2 ** 30, blockTokens, maxBatchSequences } = sizes;
-  const { numLayers, numKvHeads, headDim, contextTokens } = config;
-  const tokenBytes = 2 * numLayers * numKvHeads * headDim * (dtype === "float32" ? 4 : 2);
-  const fitting = Math.floor(cacheBytes / (tokenBytes * blockTokens));
-  const useful = Math.ceil(contextTokens / blockTokens) * maxBatchSequences;
-  return Math.max(1, Math.min(fitting, useful));
+  if (cacheBytes !== undefined && !(cacheBytes >= 1 && cacheBytes < Number.MAX_SAFE_INTEGER)) {
+    throw new SeekError("ERR_RANGE", `cacheBytes: expected a number from 1 on, got ${cacheBytes}`);
+  }
+  return {
+    ...{ numBlocks: numBlocks ?? 0, cacheBytes: Math.floor(cacheBytes ?? 0), blockTokens },
+    ...{
+      maxTokens: model.config.contextTokens,
+      maxBatchTokens,
+      maxBatchRows: maxBatchSequences,
+      promptLookup,
+    },
+  };
 }
 
 function deliver(event: NativeEngineEvent, sequences: ReadonlyMap<number, OpenSequence>): void {

@@ -55,4 +55,8 @@ Pages& Pages::operator=(Pages&& other) noexcept {
   return *this;
 }
 
+size_t memory_bytes() {
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
 }  // namespace seekrl

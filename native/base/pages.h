@@ -31,4 +31,7 @@ class Pages {
 void use_huge_pages(void* data, size_t num_bytes);
 void release_pages(void* data, size_t num_bytes);
 
+// Of the whole machine.
+size_t memory_bytes();
+
 }  // namespace seekrl

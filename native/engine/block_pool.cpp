@@ -21,25 +21,43 @@ BlockLayout layout_of(at::ScalarType dtype, at::Device device) {
 
 }  // namespace
 
-BlockPool::BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int64_t block_tokens, at::ScalarType dtype,
-                     at::Device device)
+BlockPool::BlockPool(const model::DecoderConfig& config, int64_t block_tokens, at::ScalarType dtype, at::Device device)
     : block_tokens_(block_tokens),
+      num_planes_(config.num_layers * 2),
+      plane_numbers_(block_tokens * config.num_kv_heads * config.head_dim),
+      options_(at::device(device).dtype(dtype)),
       layout_(layout_of(dtype, device)),
-      references_(num_blocks, 0),
-      idle_places_(num_blocks),
-      prefixes_(num_blocks, block_tokens),
-      idle_memory_(Work::kGenerate, [this] { release_free(); }) {
+      prefixes_(0, block_tokens) {
   require(layout_ == BlockLayout::kByHead || block_tokens % kernels::kPairedTokens == 0, ErrorCode::kArgument,
           "blockTokens: expected a multiple of ", kernels::kPairedTokens, " for a bfloat16 model, got ", block_tokens);
-  const int64_t row = config.num_kv_heads * config.head_dim;
-  storage_ = at::empty({config.num_layers * 2, num_blocks, block_tokens * row}, at::device(device).dtype(dtype));
-  // Decoding walks all over the pool and would miss the address cache at each block of small pages.
-  if (device.is_cpu()) use_huge_pages(storage_.mutable_data_ptr(), storage_.nbytes());
-  for (int64_t layer = 0; layer < config.num_layers; ++layer) {
+}
+
+void BlockPool::free_all(int64_t num_blocks) {
+  references_.assign(num_blocks, 0);
+  idle_places_.resize(num_blocks);
+  idle_.clear();
+  prefixes_.reset(num_blocks);
+  free_.clear();
+  for (int64_t block = num_blocks - 1; block >= 0; --block) free_.push_back(static_cast<int32_t>(block));
+}
+
+void BlockPool::take_storage(int64_t num_blocks) {
+  free_all(num_blocks);
+  storage_ = at::empty({num_planes_, num_blocks, plane_numbers_}, options_);
+  for (int64_t layer = 0; 2 * layer < num_planes_; ++layer) {
     keys_.push_back(storage_[2 * layer]);
     values_.push_back(storage_[2 * layer + 1]);
   }
-  for (int64_t block = num_blocks - 1; block >= 0; --block) free_.push_back(static_cast<int32_t>(block));
+  // Decoding walks all over the pool and would miss the address cache at each block of small pages.
+  if (storage_.is_cpu()) use_huge_pages(storage_.mutable_data_ptr(), storage_.nbytes());
+}
+
+void BlockPool::drop_storage() {
+  TORCH_INTERNAL_ASSERT(num_used() == 0);
+  free_all(num_blocks());
+  keys_.clear();
+  values_.clear();
+  storage_.reset();
 }
 
 int32_t BlockPool::allocate() {
@@ -57,7 +75,7 @@ void BlockPool::share(int32_t block) {
 }
 
 void BlockPool::release_free() {
-  if (!is_touched_ || !storage_.is_cpu()) return;
+  if (!is_touched_) return;
   is_touched_ = num_used() > 0;
   while (!idle_.empty()) forget(idle_.front());
   auto* const data = static_cast<std::byte*>(storage_.mutable_data_ptr());

@@ -7,7 +7,6 @@
 #include <list>
 #include <vector>
 
-#include "base/idle_memory.h"
 #include "engine/prefix_cache.h"
 #include "model/config.h"
 
@@ -21,8 +20,17 @@ enum class BlockLayout { kByHead, kPaired, kOnCard };
 
 class BlockPool {
  public:
-  BlockPool(const model::DecoderConfig& config, int64_t num_blocks, int64_t block_tokens, at::ScalarType dtype,
-            at::Device device);
+  // Has no blocks yet.
+  BlockPool(const model::DecoderConfig& config, int64_t block_tokens, at::ScalarType dtype, at::Device device);
+
+  // How many it is to have; they have no memory yet.
+  void set_num_blocks(int64_t num_blocks) { free_all(num_blocks); }
+  // Memory for so many blocks, all free.
+  void take_storage(int64_t num_blocks);
+  // Gives it back, and forgets the prefixes; nobody may hold a block then.
+  void drop_storage();
+  // What holds addresses of keys and values must be gone when it is dropped.
+  bool has_storage() const { return storage_.defined(); }
 
   // A block with one reference, or -1 when none is free. Blocks that hold nothing go first, then what has not been used
   // for longest.
@@ -41,7 +49,8 @@ class BlockPool {
   void forget(int32_t block);
   void forget_all();
 
-  // Gives the memory of free blocks back to the system, until they are used again, and forgets the prefixes in them.
+  // On the CPU: gives the memory of free blocks back to the system, until they are used again, and forgets the prefixes
+  // in them.
   void release_free();
   // Copies the keys and values of every layer.
   void copy(int32_t from, int32_t to);
@@ -59,22 +68,30 @@ class BlockPool {
   }
 
   BlockLayout layout() const { return layout_; }
+  int64_t block_bytes() const {
+    return num_planes_ * plane_numbers_ * static_cast<int64_t>(options_.dtype().itemsize());
+  }
+  // Of all layers, keys and values: [L * 2, num_blocks, block_tokens * K * C]
+  const at::Tensor& storage() const { return storage_; }
   // [num_blocks, block_tokens * K * C]
   const at::Tensor& keys(int64_t layer) const { return keys_[layer]; }
   const at::Tensor& values(int64_t layer) const { return values_[layer]; }
 
  private:
+  void free_all(int64_t num_blocks);
+
   int64_t block_tokens_;
+  int64_t num_planes_, plane_numbers_;
+  at::TensorOptions options_;
   BlockLayout layout_;
   std::vector<int32_t> references_;
   std::vector<int32_t> free_;
   std::list<int32_t> idle_;  // free and in prefixes_, the longest unused first
   std::vector<std::list<int32_t>::iterator> idle_places_;
   PrefixCache prefixes_;
-  at::Tensor storage_;  // [L * 2, num_blocks, block_tokens * K * C]
+  at::Tensor storage_;
   std::vector<at::Tensor> keys_, values_;
   bool is_touched_ = false;  // since the last release
-  IdleMemory idle_memory_;   // while the process trains
 };
 
 }  // namespace seekrl::engine

@@ -13,13 +13,19 @@ Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions opti
     : decoder_(decoder),
       options_(options),
       token_bytes_(std::move(token_bytes)),
-      pool_(decoder->config(), options.num_blocks, options.block_tokens, decoder->dtype(), decoder->device()),
-      scheduler_(pool_, sequences_, options.limits),
+      pool_(decoder->config(), options.block_tokens, decoder->dtype(), decoder->device()),
+      scheduler_(pool_, swap_, sequences_, options.limits),
       runner_(decoder, pool_),
       budget_(options.limits),
-      weights_version_(decoder->weights_version()) {
-  if (pool_.layout() != BlockLayout::kOnCard) return;
-  flight_ = std::make_unique<Flight>(*decoder_, pool_, options.limits.max_batch_rows, options.max_tokens);
+      weights_version_(decoder->weights_version()),
+      idle_memory_(Work::kGenerate, [this] { release_cache(); }) {
+  pool_.set_num_blocks(wanted_blocks());
+  options_.max_tokens = std::min(options.max_tokens, pool_.num_blocks() * options.block_tokens);
+  if (pool_.layout() != BlockLayout::kOnCard) {
+    take_cache();
+    return;
+  }
+  flight_ = std::make_unique<Flight>(*decoder_, pool_, options.limits.max_batch_rows, options_.max_tokens);
 }
 
 Sequence& Engine::open_sequence(int32_t id) {
@@ -193,6 +199,7 @@ EngineStats Engine::stats() const {
   EngineStats stats = stats_;
   if (flight_) stats.num_replays = flight_->num_replays();
   stats.num_preemptions = scheduler_.num_preemptions();
+  stats.num_swapped = scheduler_.num_swapped();
   stats.num_reused = scheduler_.num_reused();
   stats.num_sequences = static_cast<int64_t>(sequences_.size() - closed_.size());
   stats.num_blocks = pool_.num_blocks();

@@ -9,9 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/idle_memory.h"
 #include "engine/block_pool.h"
 #include "engine/decode/flight.h"
 #include "engine/memory/step_budget.h"
+#include "engine/memory/swap.h"
 #include "engine/runner.h"
 #include "engine/sampling/sampler.h"
 #include "engine/scheduler.h"
@@ -22,9 +24,10 @@
 namespace seekrl::engine {
 
 struct EngineOptions {
-  int64_t num_blocks;
+  int64_t num_blocks;   // 0: what the bytes hold
+  int64_t cache_bytes;  // 0: what a card has room for when a step takes them, at first and after each training
   int64_t block_tokens;
-  int64_t max_tokens;  // longest sequence: what the model was made for and the pool can hold
+  int64_t max_tokens;  // of the longest sequence; the engine's own is less where the pool cannot hold it
   Limits limits;
   bool drafts = true;  // prompt-lookup decoding
 };
@@ -58,6 +61,7 @@ struct EngineStats {
   int64_t num_rows = 0;       // summed over steps: num_rows / num_steps is the mean batch
   int64_t num_replays = 0;    // steps on a card that were one graph
   int64_t num_preemptions = 0;
+  int64_t num_swapped = 0;        // times a sequence's blocks went to the host
   int64_t num_out_of_memory = 0;  // steps that a card had no memory for, each tried again with fewer tokens
   int64_t num_sequences = 0;
   int64_t num_blocks = 0, num_used_blocks = 0;
@@ -96,6 +100,8 @@ class Engine {
   Report take_report() { return std::exchange(report_, {}); }
 
   EngineStats stats() const;
+  // The longest that a sequence can grow.
+  int64_t max_tokens() const { return options_.max_tokens; }
 
  private:
   // What the rows of a step drew, before anybody is told.
@@ -108,6 +114,10 @@ class Engine {
   Sequence& open_sequence(int32_t id);
   void check_ids(const std::vector<int64_t>& tokens) const;
   void check_sampling(const SamplingOptions& options) const;
+  void take_cache();
+  void release_cache();
+  int64_t wanted_blocks() const;
+  void check_fits();
   void drop_stale_caches();
   int64_t version_of(const Sequence& sequence) const;
   void run_batch();
@@ -140,6 +150,7 @@ class Engine {
   EngineOptions options_;
   TokenBytes token_bytes_;
   BlockPool pool_;
+  SwapSpace swap_;
   Scheduler::Sequences sequences_;
   Scheduler scheduler_;
   Runner runner_;
@@ -151,6 +162,7 @@ class Engine {
   int64_t weights_version_;  // of the model at the last step
   Report report_;
   EngineStats stats_;
+  IdleMemory idle_memory_;  // while the process trains
 };
 
 }  // namespace seekrl::engine

@@ -36,6 +36,8 @@ void Engine::land() {
   }
   if (flight_->num_under_way() == 0) flight_->end();
   scheduler_.remember();
+  budget_.grow();
+  scheduler_.set_limits(budget_.limits());
 }
 
 // Not when nothing is left to draw for, as far as is known, or weights have changed, under which all is run anew.

@@ -52,6 +52,8 @@ void Engine::step() {
   enter(Work::kGenerate);
   const ops::ActivationScope activations;
   try {
+    take_cache();
+    check_fits();
     run_batch();
   } catch (const c10::OutOfMemoryError& error) {
     shrink_step(error.what_without_backtrace());
@@ -63,7 +65,7 @@ void Engine::step() {
 
 // Rows keep the blocks that were found for them; nothing else has changed. What is under way runs again.
 void Engine::shrink_step(const char* message) {
-  if (flight_) flight_->end();
+  if (flight_) flight_->release();
   const std::vector<Row>& rows = scheduler_.rows();
   int64_t num_tokens = 0;
   for (const Row& row : rows) {

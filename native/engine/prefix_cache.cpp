@@ -42,9 +42,9 @@ void PrefixCache::remove(int32_t block) {
   held_[block] = nullptr;
 }
 
-void PrefixCache::clear() {
+void PrefixCache::reset(int64_t num_blocks) {
   prefixes_.clear();
-  for (const Key*& key : held_) key = nullptr;
+  held_.assign(num_blocks, nullptr);
 }
 
 }  // namespace seekrl::engine

@@ -26,6 +26,9 @@ class PrefixCache {
 
   PrefixCache(int64_t num_blocks, int64_t block_tokens) : block_tokens_(block_tokens), held_(num_blocks, nullptr) {}
 
+  // So many blocks, which hold nothing. Names go on.
+  void reset(int64_t num_blocks);
+
   // The prefix that goes on from `before` with a block's tokens.
   std::optional<Prefix> find(Name before, const int64_t* tokens) const;
   // Names it, held by `block` unless another block holds it already.
@@ -33,7 +36,7 @@ class PrefixCache {
   bool holds(int32_t block) const { return held_[block] != nullptr; }
   // The block's prefix and all that go on from it are not found any more.
   void remove(int32_t block);
-  void clear();
+  void clear() { reset(std::ssize(held_)); }
 
  private:
   using Key = std::vector<int64_t>;  // the name before, and the tokens

@@ -57,9 +57,13 @@ void Scheduler::leave_parent(Sequence& sequence) {
   deactivate(*parent);
 }
 
-// The leading tokens that the parent has cached become the fork's too; the rest it computes itself.
+// Of the leading tokens, those that the parent has on the card or the host become the fork's too; the rest it computes
+// itself.
 void Scheduler::take_share(Sequence& sequence, int64_t num_tokens) {
   const std::vector<int32_t>& blocks = sequence.parent->blocks;
+  sequence.swapped = sequence.parent->swapped;
+  sequence.num_swapped = std::min(num_tokens, sequence.parent->num_swapped);
+  num_tokens = std::min(num_tokens, sequence.parent->num_cached);
   sequence.num_cached = num_tokens;
   sequence.weights_version = sequence.parent->weights_version;
   sequence.blocks.assign(blocks.begin(), blocks.begin() + pool_.blocks_for(num_tokens));
@@ -72,7 +76,8 @@ void Scheduler::take_share(Sequence& sequence, int64_t num_tokens) {
 // Before anything is reserved, else what a parent has just cached might be lost to others again.
 void Scheduler::hand_over() {
   for (const auto& [id, sequence] : active_) {
-    if (sequence->parent == nullptr || sequence->parent->num_cached < sequence->num_shared) continue;
+    const Sequence* const parent = sequence->parent.get();
+    if (parent == nullptr || std::max(parent->num_cached, parent->num_swapped) < sequence->num_shared) continue;
     take_share(*sequence, sequence->num_shared);
   }
 }
@@ -82,7 +87,7 @@ void Scheduler::truncate(Sequence& sequence, int64_t length) {
   for (const auto& [id, fork] : sequences_) {
     if (sequence.num_forks == 0) break;
     if (fork->parent.get() != &sequence || fork->num_shared <= num_kept) continue;
-    take_share(*fork, std::min(fork->num_shared, sequence.num_cached));
+    take_share(*fork, fork->num_shared);
   }
   sequence.num_wanted = std::min(sequence.num_wanted, num_kept);
   if (sequence.parent != nullptr) {
@@ -91,6 +96,8 @@ void Scheduler::truncate(Sequence& sequence, int64_t length) {
   }
   sequence.tokens.resize(length);
   sequence.num_cached = std::min(sequence.num_cached, num_kept);
+  sequence.num_swapped = std::min(sequence.num_swapped, num_kept);
+  if (sequence.num_swapped == 0) sequence.swapped.reset();
   keep_prefixes(sequence, pool_);
   const auto num_blocks = static_cast<size_t>(pool_.blocks_for(sequence.num_cached));
   for (; sequence.blocks.size() > num_blocks; sequence.blocks.pop_back()) pool_.release(sequence.blocks.back());
@@ -132,6 +139,22 @@ bool Scheduler::extend(int64_t num_ahead, int64_t limit) {
 }
 
 void Scheduler::drop_cache(Sequence& sequence) {
+  release_blocks(sequence);
+  sequence.swapped.reset();
+  sequence.num_swapped = 0;
+}
+
+void Scheduler::set_aside(Sequence& sequence) {
+  if (sequence.num_cached > 0) {
+    const auto end = sequence.blocks.begin() + pool_.blocks_for(sequence.num_cached);
+    sequence.swapped = swap_.take_out(pool_, {sequence.blocks.begin(), end});
+    sequence.num_swapped = sequence.swapped == nullptr ? 0 : sequence.num_cached;
+    ++(sequence.swapped == nullptr ? num_preemptions_ : num_swapped_);
+  }
+  release_blocks(sequence);
+}
+
+void Scheduler::release_blocks(Sequence& sequence) {
   for (; !sequence.blocks.empty(); sequence.blocks.pop_back()) pool_.release(sequence.blocks.back());
   sequence.prefixes.clear();
   sequence.num_cached = 0;
@@ -143,14 +166,15 @@ void Scheduler::forget(Sequence& sequence) {
 }
 
 void Scheduler::remember() {
+  for (const Row& row : rows_) name_prefixes(*row.sequence);
+}
+
+void Scheduler::name_prefixes(Sequence& sequence) {
   const int64_t size = pool_.block_tokens();
-  for (const Row& row : rows_) {
-    Sequence& sequence = *row.sequence;
-    auto& prefixes = sequence.prefixes;
-    for (auto i = static_cast<int64_t>(prefixes.size()); (i + 1) * size <= sequence.num_cached; ++i) {
-      const PrefixCache::Name before = i == 0 ? sequence.root() : prefixes.back();
-      prefixes.push_back(pool_.add_prefix(before, sequence.tokens.data() + i * size, sequence.blocks[i]));
-    }
+  auto& prefixes = sequence.prefixes;
+  for (auto i = static_cast<int64_t>(prefixes.size()); (i + 1) * size <= sequence.num_cached; ++i) {
+    const PrefixCache::Name before = i == 0 ? sequence.root() : prefixes.back();
+    prefixes.push_back(pool_.add_prefix(before, sequence.tokens.data() + i * size, sequence.blocks[i]));
   }
 }
 
@@ -175,11 +199,26 @@ bool Scheduler::begin_prefill(Sequence& sequence, int64_t num_spare) {
   const int64_t num_before = sequence.num_cached;
   take_prefix(sequence);
   if (!reserve(sequence, num_spare, rows_.empty())) {
-    if (num_before == 0) drop_cache(sequence);
+    if (num_before == 0) release_blocks(sequence);
     return false;
   }
   num_reused_ += sequence.num_cached - num_before;
+  take_back(sequence);
   return true;
+}
+
+// What it had on the host, behind the prefix that is found on the card. Others that begin alike find it here.
+void Scheduler::take_back(Sequence& sequence) {
+  const auto swapped = std::exchange(sequence.swapped, nullptr);
+  const int64_t num_tokens = std::min(std::exchange(sequence.num_swapped, 0), sequence.num_reusable());
+  if (swapped == nullptr || num_tokens <= sequence.num_cached) return;
+  const auto end = sequence.blocks.begin() + pool_.blocks_for(num_tokens);
+  if (!swap_.put_back(pool_, *swapped, {sequence.blocks.begin(), end}, pool_.blocks_for(sequence.num_cached))) {
+    ++num_preemptions_;
+    return;
+  }
+  sequence.num_cached = num_tokens;
+  name_prefixes(sequence);
 }
 
 bool Scheduler::is_full() const {
@@ -260,8 +299,7 @@ bool Scheduler::make_room(const Sequence& sequence, int64_t num_spare, bool may_
     Sequence* loser = victim(sequence, false);
     if (loser == nullptr && may_preempt_running) loser = victim(sequence, true);
     if (loser == nullptr) return false;
-    drop_cache(*loser);
-    ++num_preemptions_;
+    set_aside(*loser);
   }
 }
 

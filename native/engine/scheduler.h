@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/block_pool.h"
+#include "engine/memory/swap.h"
 #include "engine/sequence.h"
 
 namespace seekrl::engine {
@@ -31,8 +32,8 @@ class Scheduler {
   using Sequences = std::map<int32_t, std::shared_ptr<Sequence>>;  // by id, which is by age
 
   // `sequences`: all there are; those that wait are looked at only when blocks run short.
-  Scheduler(BlockPool& pool, const Sequences& sequences, Limits limits)
-      : pool_(pool), sequences_(sequences), limits_(limits) {}
+  Scheduler(BlockPool& pool, const SwapSpace& swap, const Sequences& sequences, Limits limits)
+      : pool_(pool), swap_(swap), sequences_(sequences), limits_(limits) {}
 
   // Of the steps from here on.
   void set_limits(Limits limits) { limits_ = limits; }
@@ -66,9 +67,14 @@ class Scheduler {
 
   // Gives a sequence's blocks back; its tokens are recomputed when they are needed again.
   void drop_cache(Sequence& sequence);
+  // Gives them back, and keeps what they hold on the host if there is room.
+  void set_aside(Sequence& sequence);
+  // The last step is over, its rows may be gone.
+  void forget_rows() { rows_.clear(); }
 
-  // Times a sequence lost its blocks because the pool was full.
+  // Times a sequence lost its blocks and is to be recomputed, and times its blocks went to the host.
   int64_t num_preemptions() const { return num_preemptions_; }
+  int64_t num_swapped() const { return num_swapped_; }
   // Tokens whose keys and values were found where sequences had left them.
   int64_t num_reused() const { return num_reused_; }
 
@@ -77,7 +83,10 @@ class Scheduler {
   void take_share(Sequence& sequence, int64_t num_tokens);
   void hand_over();
   bool begin_prefill(Sequence& sequence, int64_t num_spare);
+  void release_blocks(Sequence& sequence);
   void take_prefix(Sequence& sequence);
+  void take_back(Sequence& sequence);
+  void name_prefixes(Sequence& sequence);
   void add_decoding();
   void draft(Sequence& sequence);
   void add_prefill();
@@ -89,6 +98,7 @@ class Scheduler {
   Sequence* victim(const Sequence& sequence, bool is_generating) const;
 
   BlockPool& pool_;
+  const SwapSpace& swap_;
   const Sequences& sequences_;
   Limits limits_;
   std::map<int32_t, Sequence*> active_;
@@ -96,6 +106,7 @@ class Scheduler {
   int64_t num_tokens_ = 0;
   int64_t step_ = 0;
   int64_t num_preemptions_ = 0;
+  int64_t num_swapped_ = 0;
   int64_t num_reused_ = 0;
 };
 

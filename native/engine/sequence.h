@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/draft.h"
+#include "engine/memory/swap.h"
 #include "engine/prefix_cache.h"
 #include "engine/sampling/mask_slot.h"
 #include "engine/sampling/options.h"
@@ -58,6 +59,9 @@ struct Sequence {
   std::vector<int32_t> blocks;
   std::vector<PrefixCache::Name> prefixes;  // of its first blocks, as far as they are full
   int64_t num_cached = 0;  // leading tokens whose keys and values are in the blocks; fewer than there are between steps
+  // On the host while it has no blocks: those of its first num_swapped tokens, or null.
+  std::shared_ptr<const SwappedBlocks> swapped;
+  int64_t num_swapped = 0;
   std::shared_ptr<const model::Adapter> adapter;  // null without one
   int64_t weights_version = 0;                    // of model and adapter together, that the blocks were computed with
   int64_t last_step = -1;                         // the scheduler's number of the last step it took part in

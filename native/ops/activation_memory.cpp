@@ -2,12 +2,12 @@
 #include "ops/activation_memory.h"
 
 #include <c10/core/CPUAllocator.h>
-#include <unistd.h>
 
 #include <mutex>
 
 #include "base/arena.h"
 #include "base/idle_memory.h"
+#include "base/pages.h"
 
 namespace seekrl::ops {
 
@@ -22,13 +22,9 @@ constexpr size_t kWorthGivingBack = size_t{1} << 28;
 
 thread_local bool is_active = false;
 
-// As many addresses as the machine has memory.
-size_t memory_bytes() {
-  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
-
 class ActivationAllocator : public c10::Allocator {
  public:
+  // As many addresses as the machine has memory.
   explicit ActivationAllocator(c10::Allocator* other) : other_(other), arena_(memory_bytes()) {}
 
   c10::DataPtr allocate(size_t num_bytes) override {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/idle_memory.h"
 #include "base/mapped_file.h"
 #include "model/stored/stored_numbers.h"
 #include "ops/norm.h"
@@ -24,6 +25,7 @@ constexpr double kMost = 0x1p63;
 AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options)
     : parameters_(std::move(parameters)), options_(options) {
   at::NoGradGuard no_grad;
+  enter(Work::kTrain);  // what an idle engine holds may be where its state will be
   require(!parameters_.empty(), ErrorCode::kArgument, "AdamW: expected at least one parameter");
   int64_t size = 0;
   for (const model::Parameter& parameter : parameters_) {

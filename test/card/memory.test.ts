@@ -2,7 +2,10 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { Engine, type EngineStats } from "../../lib/engine/engine.ts";
+import type { Model } from "../../lib/model/model.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { numParameters } from "../../lib/train/memory/plan.ts";
+import { filled } from "../train/tiny.ts";
 import { modelOn, shapes } from "./models.ts";
 
 const ids = (length: number, salt: number): Int32Array =>
@@ -71,4 +74,110 @@ test("a sequence fails when the card has no memory for one token, with the remed
   give(undefined);
   assert.equal((await sequence.generate({ maxTokens: 3 })).ids.length, 3);
   assert.equal((await fork.generate({ maxTokens: 3 })).ids.length, 3);
+});
+
+/** Turns in which some wait while others generate, a fork, a text taken back; all that is told, and what was run. */
+async function turns(engine: Engine): Promise<{ told: unknown; stats: EngineStats }> {
+  const sequences = [70, 33, 90, 20, 48].map((length, i) => engine.open(ids(length, i), { seed: i }));
+  const told: unknown[] = [];
+  for (const turn of [0, 1]) {
+    for (const some of [sequences.slice(0, 2), sequences.slice(2)]) {
+      const spans = await Promise.all(some.map((each) => each.generate({ maxTokens: 12 + turn, topP: 0.9 })));
+      told.push(spans.map(({ ids: tokens, logprobs }) => [tokens, logprobs]));
+      for (const each of some) each.append(ids(7, turn));
+    }
+  }
+  const { logprobs } = await sequences[0]!.score(ids(9, 3));
+  told.push(logprobs);
+  const stats = await engine.stats();
+  const fork = sequences[1]!.fork({ seed: 40 });
+  await sequences[2]!.truncate(50);
+  const last = await Promise.all(
+    [fork, sequences[2]!, sequences[1]!].map((each) => each.generate({ maxTokens: 9 })),
+  );
+  told.push(last.map(({ ids: tokens, logprobs: each }) => [tokens, each]));
+  for (const each of [...sequences, fork]) each.close();
+  return { told, stats };
+}
+
+test("sequences that lose their blocks on a card get them back from the host, and compute nothing again", async () => {
+  await using card = await modelOn("emulated", shape);
+  await using roomy = await Engine.open(card, { blockTokens, numBlocks: 60 });
+  await using narrow = await Engine.open(card, { blockTokens, numBlocks: 9 });
+  const expected = await turns(roomy);
+  const { told, stats } = await turns(narrow);
+  assert.deepEqual(told, expected.told);
+  assert.ok(stats.numSwapped > 4);
+  assert.equal(stats.numPreemptions, 0);
+  assert.equal(stats.numPrefilled, expected.stats.numPrefilled);
+  assert.equal(expected.stats.numSwapped, 0);
+});
+
+async function train(model: Model): Promise<void> {
+  await using trainer = await Trainer.open(model);
+  const tokens = ids(40, 1);
+  await trainer.accumulate([
+    { tokens, rows: Int32Array.from({ length: 30 }, (_, i) => 5 + i), weights: filled(30, () => 1 / 30) },
+  ]);
+  await trainer.step({ learningRate: 1e-3 });
+}
+
+test("a card's cache is given back while the process trains, and what waits in it comes back", async () => {
+  await using card = await modelOn("emulated", shape);
+  await using other = await modelOn("emulated", shape);
+  const sizes = { blockTokens, numBlocks: 1000 };
+  const [held, cache] = [2 * 2 * numParameters(card.config), sizes.numBlocks * blockBytes];
+  const generate = async (between: (engine: Engine) => Promise<void>) => {
+    await using engine = await Engine.open(card, sizes);
+    await using sequence = engine.open(ids(50, 2), { seed: 5 });
+    await sequence.generate({ maxTokens: 10 });
+    await between(engine);
+    const { ids: tokens, logprobs } = await sequence.generate({ maxTokens: 10 });
+    return { tokens, logprobs, stats: await engine.stats() };
+  };
+  const expected = await generate(async () => {});
+  // Room for the cache, or for what training keeps, not for both.
+  give(held + cache + 2 ** 20);
+  const { stats, ...told } = await generate(() => train(other));
+  assert.deepEqual(told, { tokens: expected.tokens, logprobs: expected.logprobs });
+  assert.deepEqual([stats.numSwapped, stats.numPreemptions], [1, 0]);
+  assert.equal(stats.numPrefilled, expected.stats.numPrefilled);
+  assert.equal(stats.numBlocks, sizes.numBlocks);
+});
+
+test("without a size the cache is what a card has beside a step, counted again after each training", async () => {
+  await using card = await modelOn("emulated", shape);
+  const weights = 2 * numParameters(card.config);
+  const options = { blockTokens, maxBatchTokens: 256, maxBatchSequences: 8 };
+  const blocksOf = async (bytes: number): Promise<number> => {
+    give(bytes);
+    await using engine = await Engine.open(card, { ...options, maxBatchSequences: 2000 });
+    return (await engine.stats()).numBlocks;
+  };
+  // Of what a card has more, nine tenths.
+  const [less, more] = [await blocksOf(2 ** 26), await blocksOf(2 ** 27)];
+  assert.ok(Math.abs(more - less - (0.9 * 2 ** 26) / blockBytes) <= 1);
+
+  give(8e6);
+  await using engine = await Engine.open(card, options);
+  const { numBlocks } = await engine.stats();
+  assert.ok(numBlocks > 20 && weights + numBlocks * blockBytes < 0.9 * 8e6);
+  const { stats } = await conversation(engine);
+  assert.equal(stats.numOutOfMemory, 0);
+});
+
+test("a cache that finds less room after a training goes on with fewer blocks, and says whom it cannot hold", async () => {
+  await using card = await modelOn("emulated", shape);
+  give(20e6);
+  await using engine = await Engine.open(card, { blockTokens, maxBatchTokens: 256, maxBatchSequences: 8 });
+  await using sequence = engine.open(ids(200, 1));
+  await sequence.generate({ maxTokens: 2 });
+  await train(card);
+  await using _other = await modelOn("emulated", { ...shape, vocabSize: 115_000 });
+  await assert.rejects(sequence.generate({ maxTokens: 2 }), {
+    code: "ERR_MEMORY",
+    message: /at most 16 tokens/,
+  });
+  await using short = engine.open(ids(9, 1));
+  assert.equal((await short.generate({ maxTokens: 2 })).ids.length, 2);
 });

@@ -97,6 +97,7 @@ test("a command that cannot be carried out fails its own sequence and no other",
   });
   const sizes = {
     numBlocks: 20,
+    cacheBytes: 0,
     blockTokens: 16,
     maxTokens: 200,
     maxBatchTokens: 64,

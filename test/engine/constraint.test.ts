@@ -196,7 +196,14 @@ test("a mask that is late holds up its own sequence only, and costs no steps", a
       at += counts[i]!;
     }
   });
-  const sizes = { numBlocks: 20, blockTokens: 16, maxTokens: 200, maxBatchTokens: 64, maxBatchRows: 8 };
+  const sizes = {
+    numBlocks: 20,
+    cacheBytes: 0,
+    blockTokens: 16,
+    maxTokens: 200,
+    maxBatchTokens: 64,
+    maxBatchRows: 8,
+  };
   await engine.start(
     model.handle,
     { ...sizes, promptLookup: false },

@@ -121,7 +121,8 @@ TEST("drafts that are wrong again and again pause, then are tried anew") {
 }
 
 TEST("a block is free when its last reference goes, and what it held is found until it is used again") {
-  BlockPool pool(one_number_a_token(), 3, 2, at::kFloat, at::kCPU);
+  BlockPool pool(one_number_a_token(), 2, at::kFloat, at::kCPU);
+  pool.take_storage(3);
   const std::vector<int64_t> tokens = {4, 5};
   const int32_t block = pool.allocate();
   pool.add_prefix(PrefixCache::kNothing, tokens.data(), block);

@@ -35,7 +35,7 @@ struct Room {
   bool drafts = false;
 };
 
-EngineOptions options_of(const Room& room) { return {room.num_blocks, 16, 160, room.limits, room.drafts}; }
+EngineOptions options_of(const Room& room) { return {room.num_blocks, 0, 16, 160, room.limits, room.drafts}; }
 
 GenerateOptions generation(int64_t max_tokens, double temperature = 1) {
   GenerateOptions options;

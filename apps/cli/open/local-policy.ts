@@ -20,8 +20,8 @@ export type PolicyFolders = Pick<PolicyChoice, "model" | "adapter" | "dtype" | "
 
 /** A policy's folders, how to load it, and how much its engine may hold. */
 interface EngineChoice extends PolicyChoice {
-  /** For keys and values. @default 1 */
-  readonly cacheGib?: number;
+  /** For keys and values. @default 1 on the CPU, what is free on a card */
+  readonly cacheGib?: number | undefined;
 }
 
 /**
@@ -186,7 +186,7 @@ export async function openDetokenizer(tokenizer: Tokenizer): Promise<Detokenizer
 }
 
 /** Opens a policy with its engine, tokenizer and chat template. */
-export async function openLocalPolicy({ cacheGib = 1, ...choice }: EngineChoice): Promise<LocalPolicy> {
+export async function openLocalPolicy({ cacheGib, ...choice }: EngineChoice): Promise<LocalPolicy> {
   const { openLocalPolicy: open } = await import("../../../lib/engine/local-policy.ts");
-  return open(await placed(choice), { cacheBytes: cacheGib * 2 ** 30 });
+  return open(await placed(choice), cacheGib === undefined ? {} : { cacheBytes: cacheGib * 2 ** 30 });
 }

@@ -36,8 +36,10 @@ export const engineOptions = inGroup("Model", {
   cacheGib: z
     .number()
     .gt(0)
-    .default(1)
-    .describe("GiB for keys and values of sequences under way; the rest wait."),
+    .optional()
+    .describe(
+      "GiB for keys and values of sequences under way; the rest wait. 1 on the CPU, what is free on a card when left out.",
+    ),
 });
 
 /** A list of token ids. */

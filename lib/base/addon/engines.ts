@@ -21,9 +21,12 @@ export interface NativeEngineEvent {
 
 /** How much an engine holds and runs at once. */
 export interface NativeEngineSizes {
+  /** 0: what the bytes hold. */
   readonly numBlocks: number;
+  /** 0: the usual ones on the CPU, on a card what there is. */
+  readonly cacheBytes: number;
   readonly blockTokens: number;
-  /** Of the longest sequence. */
+  /** That a sequence may grow to, if the blocks can hold it. */
   readonly maxTokens: number;
   readonly maxBatchTokens: number;
   readonly maxBatchRows: number;
@@ -47,11 +50,12 @@ export interface NativeSampling {
 
 /** An engine's native handle; commands return at once and their outcome comes as events. */
 export interface NativeEngine {
+  /** How long a sequence can grow. */
   start(
     model: NativeModel,
     sizes: NativeEngineSizes,
     vocabulary: { bytes: Uint8Array; starts: Int32Array },
-  ): Promise<void>;
+  ): Promise<number>;
   open(id: number, ids: Int32Array, seed: number, adapter: NativeAdapter | undefined): void;
   fork(id: number, child: number, seed: number): void;
   append(id: number, ids: Int32Array): void;

@@ -38,6 +38,8 @@ DecodeGraphs::DecodeGraphs(const model::Decoder& decoder, const BlockPool& pool,
 
 DecodeGraphs::~DecodeGraphs() = default;
 
+void DecodeGraphs::clear() { steps_.clear(); }
+
 // Few enough that most batches find theirs captured, near enough that few rows run for nothing.
 int64_t DecodeGraphs::bucket_of(int64_t num_rows) {
   if (num_rows <= 8) return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(num_rows)));

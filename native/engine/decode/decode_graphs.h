@@ -25,6 +25,9 @@ class DecodeGraphs {
   // A shape that comes again is captured: what it launches is replayed from then on.
   void run(int64_t num_rows, int64_t max_keys, const model::AdapterRows& adapters);
 
+  // Forgets every shape: graphs hold addresses of the pool, and memory of their own.
+  void clear();
+
   // Rows that run where `num_rows` are asked for: the rest have ended.
   static int64_t bucket_of(int64_t num_rows);
 

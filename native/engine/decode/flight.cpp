@@ -105,6 +105,11 @@ void Flight::leave(const Sequence& sequence) {
   }
 }
 
+void Flight::release() {
+  end();
+  graphs_.clear();
+}
+
 void Flight::end() {
   places_.clear();
   homeward_.clear();

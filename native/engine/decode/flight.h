@@ -48,6 +48,8 @@ class Flight {
   void leave(const Sequence& sequence);
   // What is under way is ignored.
   void end();
+  // The same, and gives back what is kept for later steps: the pool is about to lose its memory, or a step has none.
+  void release();
 
  private:
   struct Place {

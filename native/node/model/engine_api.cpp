@@ -96,11 +96,15 @@ void EngineHost::emit() {
 
 Napi::Value EngineHost::start(Napi::Env env, std::shared_ptr<model::Decoder> decoder, engine::EngineOptions options,
                               engine::TokenBytes token_bytes) {
-  return post(env, device_queue(),
-              [host = shared_from_this(), decoder = std::move(decoder), options,
-               token_bytes = std::move(token_bytes)]() mutable {
-                host->engine_.emplace(std::move(decoder), options, std::move(token_bytes));
-              });
+  return post(
+      env, device_queue(),
+      [host = shared_from_this(), decoder = std::move(decoder), options,
+       token_bytes = std::move(token_bytes)]() mutable {
+        return host->engine_.emplace(std::move(decoder), options, std::move(token_bytes)).max_tokens();
+      },
+      [](Napi::Env js, int64_t max_tokens) -> Napi::Value {
+        return Napi::Number::New(js, static_cast<double>(max_tokens));
+      });
 }
 
 Napi::Value EngineHost::stats(Napi::Env env) {
@@ -139,7 +143,7 @@ EngineHandle::EngineHandle(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<EngineHandle>(info),
       host_(std::make_shared<EngineHost>(info.Env(), info[0].As<Napi::Function>())) {}
 
-// start(model, options, vocabulary): Promise; see engine_values.h
+// start(model, options, vocabulary): Promise of the longest sequence's tokens; see engine_values.h
 Napi::Value EngineHandle::start(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return host_->start(info.Env(), ModelHandle::decoder_of(info[0]), to_engine_options(to_object(info[1], "options")),

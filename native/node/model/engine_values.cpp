@@ -62,6 +62,7 @@ Napi::Object from_report(Napi::Env env, const engine::Report& report) {
 
 engine::EngineOptions to_engine_options(const Napi::Object& object) {
   return {integer_of(object, "numBlocks"),
+          integer_of(object, "cacheBytes"),
           integer_of(object, "blockTokens"),
           integer_of(object, "maxTokens"),
           {integer_of(object, "maxBatchTokens"), integer_of(object, "maxBatchRows")},
@@ -97,6 +98,7 @@ Napi::Object from_stats(Napi::Env env, const engine::EngineStats& stats) {
                                                     {"numRows", stats.num_rows},
                                                     {"numPreemptions", stats.num_preemptions},
                                                     {"numReplays", stats.num_replays},
+                                                    {"numSwapped", stats.num_swapped},
                                                     {"numOutOfMemory", stats.num_out_of_memory},
                                                     {"numSequences", stats.num_sequences},
                                                     {"numBlocks", stats.num_blocks},

@@ -3,9 +3,18 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
 namespace seekrl::ops {
 
 // Gives what the allocator keeps for later back to the card. Nothing on the CPU.
 void release_cached(at::Device device);
+
+struct CardMemory {
+  int64_t free_bytes, all_bytes;
+};
+
+// What is free now, with what the allocator keeps given back first.
+CardMemory memory_of(at::Device device);
 
 }  // namespace seekrl::ops

@@ -20,4 +20,9 @@ void send(const at::Tensor& to, const void* from) {
   to.copy_(staged.view(to.scalar_type()).view(to.sizes()), /*non_blocking=*/true);
 }
 
+at::Tensor copied_home(const at::Tensor& x) {
+  const at::Tensor home = pinned_bytes(static_cast<int64_t>(x.nbytes()), x.device());
+  return home.view(x.scalar_type()).view(x.sizes()).copy_(x, /*non_blocking=*/true);
+}
+
 }  // namespace seekrl::ops

@@ -13,4 +13,7 @@ void send(const at::Tensor& to, const void* from);
 // Pinned memory for so many bytes, which a card's copies fill while the host goes on.
 at::Tensor pinned_bytes(int64_t num_bytes, at::Device card);
 
+// `x` of a card in pinned memory, once the stream has come so far.
+at::Tensor copied_home(const at::Tensor& x);
+
 }  // namespace seekrl::ops

@@ -147,7 +147,8 @@ function settingsOf(
       },
       ...{ activationBytes: bytesOf(given.activationGib), hasCritic: critic !== undefined },
       hasReference: reference !== undefined && reference !== model,
-      cacheBytes: given.cacheGib * 2 ** 30,
+      // A card's is what training leaves.
+      cacheBytes: (given.cacheGib ?? (given.device === "cpu" ? 1 : 0)) * 2 ** 30,
     }),
   };
 }

@@ -30,6 +30,9 @@ class DeviceMemory final : public CountedAllocator {
     if (graph != nullptr) graph->memory.emplace_back(block, &free_in_order);
     return {block, block, graph == nullptr ? &free_in_order : &keep, c10::Device(kType, 0)};
   }
+  void emptyCache(c10::MempoolId_t = {0, 0}) override {
+    if (recording() == nullptr) finish();
+  }
   c10::DeleterFnPtr raw_deleter() const override { return &free_in_order; }
   void copy_data(void* to, const void* from, size_t count) const override {
     submit([=] { std::memcpy(to, from, count); });

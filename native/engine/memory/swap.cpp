@@ -1,0 +1,62 @@
+// Blocks lie apart in each layer: they are gathered on the card, and cross in one piece.
+#include "engine/memory/swap.h"
+
+#include <ATen/ops/tensor.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+
+#include "ops/card/transfer.h"
+
+namespace seekrl::engine {
+
+namespace {
+
+// Of a piece: enough for a copy at full speed, little beside a cache.
+constexpr int64_t kPieceBytes = int64_t{1} << 25;
+
+int64_t piece_blocks(const BlockPool& pool) { return std::max<int64_t>(1, kPieceBytes / pool.block_bytes()); }
+
+at::Tensor on_card(const BlockPool& pool, const int32_t* blocks, int64_t count) {
+  return at::tensor(std::vector<int64_t>(blocks, blocks + count)).to(pool.storage().device());
+}
+
+}  // namespace
+
+std::shared_ptr<const SwappedBlocks> SwapSpace::take_out(const BlockPool& pool,
+                                                         const std::vector<int32_t>& blocks) const {
+  const int64_t num_blocks = std::ssize(blocks), num_bytes = num_blocks * pool.block_bytes();
+  if (num_blocks == 0 || *used_bytes_ + num_bytes > room_bytes_) return nullptr;
+  const auto swapped = std::make_shared<SwappedBlocks>(used_bytes_, num_bytes);
+  try {
+    for (int64_t first = 0; first < num_blocks; first += piece_blocks(pool)) {
+      const int64_t count = std::min(piece_blocks(pool), num_blocks - first);
+      const at::Tensor gathered = pool.storage().index_select(1, on_card(pool, &blocks[first], count));
+      swapped->pieces_.push_back(ops::copied_home(gathered));
+    }
+  } catch (const c10::Error&) {
+    return nullptr;
+  }
+  return swapped;
+}
+
+bool SwapSpace::put_back(BlockPool& pool, const SwappedBlocks& swapped, const std::vector<int32_t>& blocks,
+                         int64_t num_found) const {
+  int64_t first = 0;
+  try {
+    for (const at::Tensor& piece : swapped.pieces_) {
+      const int64_t end = std::min(first + piece.size(1), std::ssize(blocks)), from = std::max(first, num_found);
+      if (from < end) {
+        const at::Tensor gathered = piece.to(pool.storage().device(), /*non_blocking=*/true);
+        pool.storage().index_copy_(1, on_card(pool, &blocks[from], end - from),
+                                   gathered.narrow(1, from - first, end - from));
+      }
+      first += piece.size(1);
+    }
+  } catch (const c10::OutOfMemoryError&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace seekrl::engine
