@@ -158,6 +158,8 @@ TEST("a search finds the best rows by the scores of f64, whatever the order of t
   check_search<Bf16>({301, 3, 48, 10, 2}, 1e-4);
   check_search<Bf16>({129, 65, 16, 1, 1}, 1e-4);
   check_search<Bf16>({1, 1, 144, 1, 1}, 1e-4);
+  // Vectors that come in three turns, for warps that have queries of their own: each stage is used again.
+  check_search<Bf16>({70, 33, 144, 3, 1}, 1e-4);
   // Lists that are cut: the hits and a tile are more than there is room for.
   check_search<Bf16>({600, 1, 16, 100, 1}, 1e-4);
   if (!kIsRaceTest) check_search<Bf16>({2500, 1, 16, 1000, 1}, 1e-4);
