@@ -44,11 +44,9 @@ struct Sequences {
     slots = memory.copy_of(slots_of);
     limits = memory.copy_of(limits_of);
     ids = memory.empty<int32_t>(count);
-    ends = memory.empty<cuda::RowEnd>(count);
-    stop_ids = memory.empty<int32_t>(1);
-    first_stop = memory.empty<int32_t>(count + 1);
-    cos = memory.floats(max_tokens * model.head_dim / 2);
-    sin = memory.floats(max_tokens * model.head_dim / 2);
+    cos = memory.floats(count * model.head_dim / 2);
+    frequencies = memory.floats(model.head_dim / 2, 0.5f, 0.5f);
+    sin = memory.floats(count * model.head_dim / 2);
     scratch = memory.floats(cuda::paged_attention_scratch_floats(count, model.num_heads, model.head_dim, max_tokens));
   }
 
@@ -66,7 +64,7 @@ struct Sequences {
     call.key_scales = key_scales;
     call.value_scales = value_scales;
     call.slots_T = slots;
-    call.rotary = {position, cos, sin, model.head_dim / 2};
+    call.rotary = {cos, sin, model.head_dim / 2};
     call.num_tokens = num_sequences;
     call.num_heads = model.num_heads;
     call.num_kv_heads = model.num_kv_heads;
@@ -102,16 +100,14 @@ struct Sequences {
   }
 
   cuda::NextStep next(const cuda::DrawnToken* drawn) const {
-    return {ids,   position, num_tokens, slots,      tiles,         ends,          drawn,
-            table, limits,   stop_ids,   first_stop, num_sequences, blocks_of_one, kBlockTokens};
+    return {ids, position, num_tokens, slots, tiles, drawn, table, limits, num_sequences, blocks_of_one, kBlockTokens};
   }
 
   int64_t num_sequences, max_tokens, blocks_of_one;
   std::vector<void*> keys, values;
-  float *key_scales = nullptr, *value_scales = nullptr, *cos, *sin, *scratch;
+  float *key_scales = nullptr, *value_scales = nullptr, *cos, *sin, *frequencies, *scratch;
   cuda::AttentionTile* tiles;
-  int32_t *table, *position, *num_tokens, *slots, *limits, *ids, *stop_ids, *first_stop;
-  cuda::RowEnd* ends;
+  int32_t *table, *position, *num_tokens, *slots, *limits, *ids;
 };
 
 struct Shape {
@@ -126,7 +122,13 @@ Prepared prepare_decode(Memory& memory, const Shape& shape) {
   const LayerRows rows(memory, model, batch);
   float* const input = memory.floats(batch * model.hidden);
   void* const query = memory.poisoned(Dtype::kBf16, batch * model.query_width());
+  const void* const embedding = weight_of(memory, model.vocab_size, model.hidden);
   Calls run;
+  const cuda::Embed embed = {input, sequences.ids, embedding, batch, model.hidden, 1, Dtype::kBf16};
+  SEEKRL_ADD(run, embed, embed);
+  const cuda::RotaryAngles angles = {
+      sequences.cos, sequences.sin, sequences.position, sequences.frequencies, batch, model.head_dim / 2, 1};
+  SEEKRL_ADD(run, rotary_angles, angles);
   float* residual = input;
   const void* added = nullptr;
   for (int64_t layer = 0; layer < model.num_layers; ++layer) {
@@ -147,8 +149,7 @@ Prepared prepare_decode(Memory& memory, const Shape& shape) {
                               batch,       model.hidden, 1e-6f,       0,         Dtype::kBf16};
   SEEKRL_ADD(run, add_norm, last);
   auto* const logits = memory.empty<float>(batch * model.vocab_size);
-  add_forward(run, logits, rows.normed, weight_of(memory, model.vocab_size, model.hidden), nullptr, batch,
-              model.vocab_size, model.hidden, Dtype::kFloat);
+  add_forward(run, logits, rows.normed, embedding, nullptr, batch, model.vocab_size, model.hidden, Dtype::kFloat);
   std::vector<cuda::SampleRow> options(batch);
   for (int64_t s = 0; s < batch; ++s) {
     options[s] = {};

@@ -89,8 +89,8 @@ Prompts::Prompts(Memory& memory, const Model& model, int64_t num_texts, int64_t 
   path = viewers = memory.copy_of(tokens);
   path_start = viewers_start = memory.copy_of(start);
   position = memory.copy_of(positions);
-  cos = memory.floats(length * model.head_dim / 2);
-  sin = memory.floats(length * model.head_dim / 2);
+  cos = memory.floats(num_tokens * model.head_dim / 2);
+  sin = memory.floats(num_tokens * model.head_dim / 2);
   log_sum = memory.empty<float>(num_tokens * model.num_heads);
 }
 
@@ -128,7 +128,7 @@ cuda::Rotate Prompts::rotation(const Model& model, const LayerRows& rows, const 
   call.query = {qkv, width, biases, nullptr};
   call.key = {qkv + keys, width, biases + keys, nullptr};
   call.value = {qkv + values, width, biases + values, nullptr};
-  call.rotary = {position, cos, sin, model.head_dim / 2};
+  call.rotary = {cos, sin, model.head_dim / 2};
   call.num_tokens = num_tokens;
   call.num_heads = model.num_heads;
   call.num_kv_heads = model.num_kv_heads;

@@ -77,6 +77,28 @@ Prepared prepare_policy(Memory& memory, int64_t num_rows) {
            {"value_stats", value_stats, 4, Kind::kDouble, 1e-5}}};
 }
 
+// The embedding's gradient; words of a step's inputs that the host changes.
+Prepared prepare_tokens(Memory& memory, int64_t num_tokens, int64_t vocab_size, int64_t width) {
+  std::vector<int32_t> ids(num_tokens);
+  std::vector<cuda::WordEdit> edits;
+  for (int32_t t = 0; t < num_tokens; ++t) {
+    ids[t] = static_cast<int32_t>(int64_t{t} * t % vocab_size);
+    if (t % 7 == 0) edits.push_back({t, -t});
+  }
+  float* const weight_grad = memory.floats(vocab_size * width);
+  auto* const words = memory.empty<int32_t>(num_tokens);
+  const cuda::EmbedGradient call = {
+      weight_grad, memory.copy_of(ids), memory.floats(num_tokens * width), num_tokens, width, 1};
+  const cuda::WordEdit* const all_edits = memory.copy_of(edits);
+  const int64_t num_edits = std::ssize(edits);
+  Calls run;
+  SEEKRL_ADD(run, embed_gradient, call);
+  SEEKRL_ADD(run, edit_words, words, all_edits, num_edits);
+  return {run,
+          {{"weight_grad", weight_grad, vocab_size * width, Kind::kFloat, 1e-5},
+           {"words", words, num_tokens, Kind::kInt, 0}}};
+}
+
 enum class Moments { kFloat, kCodes };
 
 // bf16 weights with their lower halves and f32 moments, or bf16 weights rounded at random and moments of 8 bits.
@@ -143,6 +165,10 @@ void add_row_cases(Cases& cases, bool is_tiny) {
   cases.push_back({"losses of policy and critic, " + std::to_string(policy) + " rows", "", static_cast<double>(policy),
                    "row", 60.0 * static_cast<double>(policy), 0, 1e9, false,
                    [=](Memory& memory) { return prepare_policy(memory, policy); }});
+  const int64_t tokens = is_tiny ? 90 : 8192, width = is_tiny ? 64 : 896;
+  cases.push_back({"gradient of " + std::to_string(tokens) + " embedded tokens", "", static_cast<double>(tokens), "tok",
+                   12.0 * static_cast<double>(tokens * width), 0, 4.0 * static_cast<double>(vocab_size * width) + 1e9,
+                   false, [=](Memory& memory) { return prepare_tokens(memory, tokens, vocab_size, width); }});
 }
 
 void add_optimiser_cases(Cases& cases, bool is_tiny) {
