@@ -19,6 +19,8 @@ const folders = {
   "native/kernels/cuda": "the same for NVIDIA's cards, a library of its own; tests run it in an emulator",
   "native/kernels/cuda/attention": "over keys and values in blocks, and over packed texts, with gradients",
   "native/kernels/cuda/encoder": "what encoders of texts do between products: layer norms, GELU, pooling",
+  "native/kernels/cuda/experts":
+    "the experts of a block: which a token goes through, and their products in one launch",
   "native/kernels/cuda/layer": "norms, gates, rotary positions and the way into the cache",
   "native/kernels/cuda/product":
     "products with weights in 16 bits and their gradients, and those of adapters by rows",
@@ -30,6 +32,8 @@ const folders = {
   "native/ops": "kernels as differentiable tensor operations",
   "native/ops/attention": "attention over a packed batch: spans, the tree they form, forward and backward",
   "native/ops/card": "the same ops on a card: the library of kernels for CUDA, called on libtorch's tensors",
+  "native/ops/card/products":
+    "products of a card with plain and quantised weights, and the head's scores over them",
   "native/ops/elementwise": "sums, roundings, gates and caps of single numbers",
   "native/ops/head": "the language-model head: its products, and the log-probability of the chosen ids",
   "native/ops/products": "products with weights: cut for the threads, differentiable, or for reading only",

@@ -39,8 +39,8 @@ cuda::QuantMatrix quantised(Memory& memory, const QuantShape& shape) {
 Prepared prepare_quantised(Memory& memory, const QuantShape& shape) {
   const cuda::QuantMatrix weight = quantised(memory, shape);
   float* const out = memory.floats(shape.rows * shape.n);
-  const cuda::QuantProduct call = {out,          memory.halves(shape.rows * shape.k), weight, shape.rows, Dtype::kBf16,
-                                   Dtype::kFloat};
+  const void* const x = memory.halves(shape.rows * shape.k);
+  const cuda::QuantProduct call = {out, x, weight, nullptr, shape.n, shape.k, shape.rows, Dtype::kBf16, Dtype::kFloat};
   Calls run;
   SEEKRL_ADD(run, quant_product, call);
   return {run, {{"out", out, shape.rows * shape.n, Kind::kFloat, 1e-3}}};
@@ -56,10 +56,11 @@ Prepared prepare_dequantised(Memory& memory, const QuantShape& shape) {
 
 Prepared prepare_adapters(Memory& memory, int64_t rows, int64_t n, int64_t k, int64_t rank, int64_t num_adapters) {
   std::vector<cuda::LowRankPair> pairs;
-  std::vector<int32_t> start;
+  std::vector<int32_t> start, each;
   for (int64_t a = 0; a < num_adapters; ++a) {
     pairs.push_back({weight_of(memory, rank, k), weight_of(memory, n, rank), rank, 2});
     start.push_back(static_cast<int32_t>(rows * a / num_adapters));
+    each.push_back(static_cast<int32_t>(a));
   }
   start.push_back(static_cast<int32_t>(rows));
   void* const out = memory.halves(rows * n);
@@ -67,14 +68,15 @@ Prepared prepare_adapters(Memory& memory, int64_t rows, int64_t n, int64_t k, in
   call.out_MN = out;
   call.inner_MR = memory.poisoned(Dtype::kBf16, rows * rank);
   call.x_MK = memory.halves(rows * k);
-  call.pairs_G = memory.copy_of(pairs);
+  call.pairs_A = memory.copy_of(pairs);
   call.start_G = memory.copy_of(start);
+  call.adapter_G = memory.copy_of(each);
   call.out_stride = n;
   call.x_stride = k;
   call.m = rows;
   call.n = n;
   call.k = k;
-  call.num_adapters = num_adapters;
+  call.num_runs = num_adapters;
   call.max_rank = rank;
   call.dtype = call.out_dtype = Dtype::kBf16;
   Calls run;
@@ -130,7 +132,7 @@ void add_weight_cases(Cases& cases, bool is_tiny) {
   const double bytes_of[] = {1, 0.5 + 2.0 / 32, 0.5 + 1.0 / 64};
   for (int i = 0; i < 3; ++i) {
     const double bytes = bytes_of[i] * static_cast<double>(n * k), values = static_cast<double>(n * k);
-    for (const int64_t rows : {1, 16}) {
+    for (const int64_t rows : {1, 16, 64}) {
       const QuantShape shape{static_cast<QuantKind>(i), rows, n, k};
       cases.push_back({std::string("product with ") + names[i] + ", " + std::to_string(rows) + " rows", "",
                        static_cast<double>(rows), "row", bytes, 2 * values * static_cast<double>(rows), bytes + 1e9,

@@ -16,7 +16,7 @@ export function toSpan(
   options: FullOptions,
   event: SequenceEvent,
   eosIds: readonly number[],
-): Span {
+): Omit<Span, "isApproximate"> {
   const ids = joinIds(chunks);
   const { cutBytes, weightsVersion } = event;
   const { drawnFrom } = options;
@@ -33,7 +33,7 @@ export function toSpan(
 /** The span of a call that was aborted before it began. */
 export function emptySpan(weightsVersion: number, { drawnFrom }: FullOptions): Span {
   const [ids, logprobs] = [new Int32Array(), new Float32Array()];
-  return { ids, logprobs, drawnFrom, stop: "aborted", cutBytes: 0, weightsVersion };
+  return { ids, logprobs, drawnFrom, isApproximate: false, stop: "aborted", cutBytes: 0, weightsVersion };
 }
 
 function stopOf({ finish }: SequenceEvent, isEos: boolean): SpanStop {

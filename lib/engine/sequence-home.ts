@@ -16,6 +16,8 @@ export interface SequenceHome {
   /** Longest sequence, and why. */
   readonly maxTokens: number;
   readonly isBoundByCache: boolean;
+  /** Of the cache, where it is not the model's: what is generated then is marked as approximate. */
+  readonly cacheDtype: "e4m3" | undefined;
   /** Where there is a tokenizer. */
   readonly constraints?: Constraints;
   readonly vocabulary: {

@@ -237,7 +237,10 @@ export class Sequence {
         onMore: sendMask,
       });
       if (fault !== undefined) throw fault;
-      return toSpan(chunks, full, event, this.#home.vocabulary.eosIds);
+      return {
+        ...toSpan(chunks, full, event, this.#home.vocabulary.eosIds),
+        isApproximate: this.#home.cacheDtype !== undefined,
+      };
     } finally {
       signal?.removeEventListener("abort", cancel);
     }

@@ -42,6 +42,8 @@ export interface Span {
    * bias or constraint was between, or temperature 0.
    */
   readonly drawnFrom: "policy" | "shaped";
+  /** Whether keys and values were in 8 bits ({@link EngineOptions.cacheDtype}): `logprobs` are then near the policy's, not its own. */
+  readonly isApproximate: boolean;
   /**
    * f32 [T], when asked for: the entropy of softmax(logits) over the whole vocabulary, in nats, where each token was
    * drawn; whatever else shaped the draw.

@@ -63,6 +63,8 @@ export interface GeneratedSpan {
   readonly entropies?: Float32Array;
   readonly stop: "stop" | "eos" | "length" | "aborted";
   readonly weightsVersion: number;
+  /** Whether `logprobs` are near those of the weights, not their own: a segment of such a turn is recorded without them. */
+  readonly isApproximate?: boolean | undefined;
 }
 
 /** What a rollout needs of a tokenizer. */

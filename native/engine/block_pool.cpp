@@ -21,15 +21,19 @@ BlockLayout layout_of(at::ScalarType dtype, at::Device device) {
 
 }  // namespace
 
-BlockPool::BlockPool(const model::DecoderConfig& config, int64_t block_tokens, at::ScalarType dtype, at::Device device)
+BlockPool::BlockPool(const model::DecoderConfig& config, int64_t block_tokens, at::ScalarType dtype, at::Device device,
+                     CacheDtype cache_dtype)
     : block_tokens_(block_tokens),
       num_planes_(config.num_layers * 2),
-      plane_numbers_(block_tokens * config.num_kv_heads * config.head_dim),
-      options_(at::device(device).dtype(dtype)),
+      plane_heads_(block_tokens * config.num_kv_heads),
+      plane_numbers_(plane_heads_ * config.head_dim),
+      options_(at::device(device).dtype(cache_dtype == CacheDtype::kE4m3 ? at::kByte : dtype)),
       layout_(layout_of(dtype, device)),
       prefixes_(0, block_tokens) {
   require(layout_ == BlockLayout::kByHead || block_tokens % kernels::kPairedTokens == 0, ErrorCode::kArgument,
           "blockTokens: expected a multiple of ", kernels::kPairedTokens, " for a bfloat16 model, got ", block_tokens);
+  require(!is_coded() || !device.is_cpu(), ErrorCode::kDevice,
+          "cacheDtype: e4m3: expected a model on a card, got one on the CPU; leave it out");
 }
 
 void BlockPool::free_all(int64_t num_blocks) {
@@ -44,6 +48,7 @@ void BlockPool::free_all(int64_t num_blocks) {
 void BlockPool::take_storage(int64_t num_blocks) {
   free_all(num_blocks);
   storage_ = at::empty({num_planes_, num_blocks, plane_numbers_}, options_);
+  if (is_coded()) scales_ = at::empty({num_planes_, num_blocks, plane_heads_}, options_.dtype(at::kFloat));
   for (int64_t layer = 0; 2 * layer < num_planes_; ++layer) {
     keys_.push_back(storage_[2 * layer]);
     values_.push_back(storage_[2 * layer + 1]);
@@ -58,6 +63,7 @@ void BlockPool::drop_storage() {
   keys_.clear();
   values_.clear();
   storage_.reset();
+  scales_.reset();
 }
 
 int32_t BlockPool::allocate() {
@@ -113,6 +119,10 @@ void BlockPool::forget_all() {
   for (; !idle_.empty(); idle_.pop_back()) free_.push_back(idle_.back());
 }
 
-void BlockPool::copy(int32_t from, int32_t to) { storage_.select(1, to).copy_(storage_.select(1, from)); }
+void BlockPool::copy(int32_t from, int32_t to) {
+  for (const at::Tensor& each : {storage_, scales_}) {
+    if (each.defined()) each.select(1, to).copy_(each.select(1, from));
+  }
+}
 
 }  // namespace seekrl::engine

@@ -18,10 +18,16 @@ namespace seekrl::engine {
 // both [K, block_tokens, C].
 enum class BlockLayout { kByHead, kPaired, kOnCard };
 
+// What a block holds: numbers of the model's dtype, or codes of 8 bits with a scale for each head of each token
+// (kernels/cuda/attention/paged.h), a bit more than half as many bytes; on a card alone. Numbers become others as
+// codes, so that what is generated over them has not the log-probabilities that training computes.
+enum class CacheDtype { kModel, kE4m3 };
+
 class BlockPool {
  public:
-  // Has no blocks yet.
-  BlockPool(const model::DecoderConfig& config, int64_t block_tokens, at::ScalarType dtype, at::Device device);
+  // Has no blocks yet. ERR_DEVICE for kE4m3 on the CPU.
+  BlockPool(const model::DecoderConfig& config, int64_t block_tokens, at::ScalarType dtype, at::Device device,
+            CacheDtype cache_dtype = CacheDtype::kModel);
 
   // How many it is to have; they have no memory yet.
   void set_num_blocks(int64_t num_blocks) { free_all(num_blocks); }
@@ -68,20 +74,28 @@ class BlockPool {
   }
 
   BlockLayout layout() const { return layout_; }
+  bool is_coded() const { return options_.dtype() == at::kByte; }
   int64_t block_bytes() const {
-    return num_planes_ * plane_numbers_ * static_cast<int64_t>(options_.dtype().itemsize());
+    const int64_t scales = is_coded() ? plane_heads_ * static_cast<int64_t>(sizeof(float)) : 0;
+    return num_planes_ * (plane_numbers_ * static_cast<int64_t>(options_.dtype().itemsize()) + scales);
   }
   // Of all layers, keys and values: [L * 2, num_blocks, block_tokens * K * C]
   const at::Tensor& storage() const { return storage_; }
   // [num_blocks, block_tokens * K * C]
   const at::Tensor& keys(int64_t layer) const { return keys_[layer]; }
   const at::Tensor& values(int64_t layer) const { return values_[layer]; }
+  // Of codes: f32 [num_blocks, K * block_tokens]; null where there are none.
+  float* key_scales(int64_t layer) const { return scales(2 * layer); }
+  float* value_scales(int64_t layer) const { return scales(2 * layer + 1); }
 
  private:
   void free_all(int64_t num_blocks);
+  float* scales(int64_t plane) const {
+    return scales_.defined() ? scales_.mutable_data_ptr<float>() + plane * scales_.stride(0) : nullptr;
+  }
 
   int64_t block_tokens_;
-  int64_t num_planes_, plane_numbers_;
+  int64_t num_planes_, plane_heads_, plane_numbers_;  // of a block's plane: heads of tokens, their numbers
   at::TensorOptions options_;
   BlockLayout layout_;
   std::vector<int32_t> references_;
@@ -90,6 +104,7 @@ class BlockPool {
   std::vector<std::list<int32_t>::iterator> idle_places_;
   PrefixCache prefixes_;
   at::Tensor storage_;
+  at::Tensor scales_;  // of codes: [L * 2, num_blocks, block_tokens * K]
   std::vector<at::Tensor> keys_, values_;
   bool is_touched_ = false;  // since the last release
 };

@@ -13,7 +13,7 @@ Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions opti
     : decoder_(decoder),
       options_(options),
       token_bytes_(std::move(token_bytes)),
-      pool_(decoder->config(), options.block_tokens, decoder->dtype(), decoder->device()),
+      pool_(decoder->config(), options.block_tokens, decoder->dtype(), decoder->device(), options.cache_dtype),
       scheduler_(pool_, swap_, sequences_, options.limits),
       runner_(decoder, pool_),
       budget_(options.limits),

@@ -30,6 +30,7 @@ struct EngineOptions {
   int64_t max_tokens;  // of the longest sequence; the engine's own is less where the pool cannot hold it
   Limits limits;
   bool drafts = true;  // prompt-lookup decoding
+  CacheDtype cache_dtype = CacheDtype::kModel;
 };
 
 // News of one sequence: tokens of its span not yet told, and why the span ended, if it did.

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "model/recompute.h"
 #include "ops/card/card.h"
-#include "ops/card/product.h"
+#include "ops/card/products/product.h"
 #include "ops/elementwise/add.h"
 #include "ops/embedding.h"
 #include "ops/rms_norm.h"
@@ -23,10 +23,11 @@ double rounded(double value, at::ScalarType dtype) {
 }  // namespace
 
 at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
-                            const at::Tensor& rows_R, const AdapterRows& adapters, int64_t num_recomputed) const {
+                            const at::Tensor& rows_R, const AdapterRows& adapted, int64_t num_recomputed) const {
   require(tokens_T.dim() == 1 && tokens_T.sizes() == positions_T.sizes(), ErrorCode::kShape,
           "decoder: expected tokens and positions [T], got ", tokens_T.sizes(), " and ", positions_T.sizes());
   TORCH_INTERNAL_ASSERT(tokens_T.scalar_type() == positions_T.scalar_type());
+  const AdapterRows adapters = adapted.on(device_, dtype_, tokens_T.size(0));
   const RopeTable::Angles angles = rope_table_.at(positions_T);
   const RopeTable::Angles sliding_angles = config_.sliding_rope ? sliding_rope_table_.at(positions_T) : angles;
   Stream stream = {ops::embedding(embedding_VD_, tokens_T, rounded(config_.embedding_scale, dtype_)), {}};
@@ -49,8 +50,7 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
 }
 
 at::Tensor Decoder::logits(const at::Tensor& hidden_RD) const {
-  const bool is_on_card = !head_VD_.is_quant() && ops::is_on_card(head_VD_.plain_NK);
-  return is_on_card ? ops::card_logits(hidden_RD, head_VD_.plain_NK) : ops::linear(hidden_RD, head_VD_, {});
+  return device_.is_cpu() ? ops::linear(hidden_RD, head_VD_, {}) : ops::card_logits(hidden_RD, head_VD_);
 }
 
 // x itself where the model has no such norm.

@@ -48,16 +48,19 @@ class Decoder {
 
   // tokens_T, positions_T: i64 [T]. Returns the hidden states after the final norm, [T, D]; with rows_R (i64 [R],
   // in any order, also more than once) those rows alone, [R, D]: of the last layer the others need their keys and
-  // values only. `adapters`: of the T rows. With autograd the first num_recomputed layers keep their input alone, and
+  // values only. `adapted`: the T rows. With autograd the first num_recomputed layers keep their input alone, and
   // `attention` lives until the backward pass.
   at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
-                     const at::Tensor& rows_R = {}, const AdapterRows& adapters = {}, int64_t num_recomputed = 0) const;
+                     const at::Tensor& rows_R = {}, const AdapterRows& adapted = {}, int64_t num_recomputed = 0) const;
 
   // Of rows that `forward` returned: [R, V], before the softcap; f32 on a card, whatever the weights are.
   at::Tensor logits(const at::Tensor& hidden_RD) const;
 
-  // Whether a forward of given shapes asks the same of a card each time, and the host nothing of what it computes.
-  bool is_capturable() const { return config_.num_experts == 0; }
+  // Whether a forward of given shapes asks the same of a card each time, and the host nothing of what it computes: not
+  // where experts run one after another.
+  bool is_capturable(const AdapterRows& adapters) const {
+    return config_.num_experts == 0 || (quantised_.empty() && adapters.is_empty());
+  }
 
   // The output head's weight, [V, D]: the embedding itself when tied and not quantised.
   const ops::Weight& head_VD() const { return head_VD_; }

@@ -93,8 +93,7 @@ ops::Weight Decoder::add_weight(const std::string& name, int64_t n, int64_t k, c
 }
 
 ops::Weight Decoder::add_quant(const std::string& name, ops::QuantKind kind, int64_t n, int64_t k) {
-  require(device_.is_cpu(), ErrorCode::kDevice, "quantised weights: expected the device cpu, got ", device_);
-  quantised_.push_back({name, ops::QuantWeight(kind, n, k), parameters_.size() + quantised_.size()});
+  quantised_.push_back({name, ops::QuantWeight(kind, n, k, device_), parameters_.size() + quantised_.size()});
   return quantised_.back().value;
 }
 
@@ -156,7 +155,8 @@ Experts Decoder::add_experts(const std::string& prefix, const Expect& expect) {
   Experts experts{.router = {add(block + "gate.weight", {config_.num_experts, width}, expect), {}},
                   .all = {},
                   .num_chosen = config_.num_chosen_experts,
-                  .is_normalised = config_.has_normalised_experts};
+                  .is_normalised = config_.has_normalised_experts,
+                  .on_card = {}};
   for (int64_t e = 0; e < config_.num_experts; ++e) {
     const std::string expert = "experts." + std::to_string(e) + ".";
     FeedForward network;

@@ -1,4 +1,5 @@
-// Tokens are put in the order of their experts, each expert sees its own together, and the results go back in order.
+// Tokens are put in the order of their experts, each expert sees its own together, and the results go back in order: on
+// a card by a few launches for all, with the bits of one expert after another, where nothing is to be differentiated.
 #include "model/experts.h"
 
 #include <ATen/TensorOperators.h>
@@ -7,11 +8,13 @@
 #include <ATen/ops/bincount.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/floor_divide.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/topk.h>
 
 #include "ops/elementwise/add.h"
 #include "ops/elementwise/gate_mul.h"
+#include "ops/kernel_path.h"
 
 namespace seekrl::model {
 
@@ -32,11 +35,47 @@ at::Tensor FeedForward::apply(const at::Tensor& x_TD, Gate function, const Adapt
   return down.apply(gated, adapters);
 }
 
-at::Tensor Experts::apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters) const {
-  const int64_t num_tokens = x_TD.size(0), num_experts = static_cast<int64_t>(all.size());
-  const at::Tensor odds_TE = at::softmax(router.apply(x_TD, {}).to(at::kFloat), 1);
+// Addresses of the experts' weights on the card.
+const ops::CardExperts& Experts::card_weights() const {
+  if (on_card.gate_E.defined()) return on_card;
+  const auto addresses = [&](Projection FeedForward::* part) {
+    std::vector<int64_t> each;
+    for (const FeedForward& expert : all) {
+      each.push_back(reinterpret_cast<int64_t>((expert.*part).weight_NK.plain_NK.const_data_ptr()));
+    }
+    const at::Device device = router.weight_NK.plain_NK.device();
+    return at::from_blob(each.data(), {std::ssize(each)}, at::kLong).to(device);
+  };
+  on_card = {addresses(&FeedForward::gate), addresses(&FeedForward::up), addresses(&FeedForward::down),
+             all.front().gate.weight_NK.n()};
+  return on_card;
+}
+
+Experts::Choice Experts::choose(const at::Tensor& odds_TE) const {
   auto [weights_TA, chosen_TA] = at::topk(odds_TE, num_chosen, 1);
   if (is_normalised) weights_TA = weights_TA / sum_of_columns(weights_TA);
+  return {weights_TA, chosen_TA};
+}
+
+at::Tensor Experts::apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters) const {
+  const at::Tensor logits_TE = router.apply(x_TD, {});
+  if (x_TD.is_cpu()) {
+    return apply_each(x_TD, choose(at::softmax(logits_TE.to(at::kFloat), 1)), function, adapters);
+  }
+  const ops::CardChoice choice = ops::card_choose_experts(logits_TE, num_chosen, is_normalised);
+  const FeedForward& first = all.front();
+  const bool is_plain = !first.gate.weight_NK.is_quant() && adapters.is_empty();
+  if (is_plain && !ops::needs_grad(x_TD, choice.weights_TA, first.gate.weight_NK.plain_NK)) {
+    const auto gate = function == Gate::kGelu ? cuda::Gate::kGeluTanh : cuda::Gate::kSilu;
+    return ops::card_experts(x_TD, choice, card_weights(), gate);
+  }
+  return apply_each(x_TD, {choice.weights_TA, choice.chosen_TA.to(at::kLong)}, function, adapters);
+}
+
+at::Tensor Experts::apply_each(const at::Tensor& x_TD, const Choice& choice, Gate function,
+                               const AdapterRows& adapters) const {
+  const int64_t num_tokens = x_TD.size(0), num_experts = static_cast<int64_t>(all.size());
+  const auto& [weights_TA, chosen_TA] = choice;
   // Calls (token, place among its A), those of the first expert first.
   const at::Tensor flat = chosen_TA.reshape({-1});
   const at::Tensor order = at::argsort(flat, /*stable=*/true, 0);

@@ -8,6 +8,7 @@
 
 #include "model/config.h"
 #include "model/projection.h"
+#include "ops/card/experts.h"
 
 namespace seekrl::model {
 
@@ -24,9 +25,21 @@ struct Experts {
   int64_t num_chosen = 0;      // A
   bool is_normalised = false;  // the chosen ones' weights add up to one
 
+  // What a card's kernels know of the weights; made at the first call.
+  mutable ops::CardExperts on_card;
+
   // sum over the A experts e of the largest p_e, from the largest on, of p_e expert_e(x); p = softmax(router x), f32.
   // A token's result does not depend on the others. Differentiable.
   at::Tensor apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters) const;
+
+ private:
+  // Of each of them: which experts, i64, and their weights.
+  struct Choice {
+    at::Tensor weights_TA, chosen_TA;
+  };
+  Choice choose(const at::Tensor& odds_TE) const;
+  at::Tensor apply_each(const at::Tensor& x_TD, const Choice& choice, Gate function, const AdapterRows& adapters) const;
+  const ops::CardExperts& card_weights() const;
 };
 
 }  // namespace seekrl::model

@@ -187,7 +187,8 @@ void write_weights(const Decoder& decoder, const std::string& path, const std::s
   for (const std::string& name : names) {
     const auto part = parts.find(name);
     if (part != parts.end()) {
-      file.write(part->second.const_data_ptr(), part->second.nbytes());
+      const at::Tensor value = part->second.to(at::kCPU);
+      file.write(value.const_data_ptr(), value.nbytes());
       continue;
     }
     write_tensor(file, {name, decoder.parameter(name)}, path, dtype);

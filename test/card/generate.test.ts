@@ -3,10 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import { scoreSequences } from "../../lib/train/learner/trainer.ts";
-import { modelOn, shapes } from "./models.ts";
-
-const ids = (length: number, salt: number): Int32Array =>
-  Int32Array.from({ length }, (_, i) => (i * 37 + salt * 11 + 5) % 91);
+import { ids, modelOn, shapes } from "./models.ts";
 
 // Factors of products have 8 bits: on the CPU sums stay in f32, on a card what leaves a product is rounded again.
 const tolerance = 0.06;
@@ -88,4 +85,46 @@ test("a sequence that loses its blocks, is cut or forked on a card goes on as if
       }),
     );
   assert.deepEqual(await generate(narrow), await generate(roomy));
+});
+
+test("a cache of e4m3 on a card generates near the model, marks what it made and gives training no log-probabilities", async () => {
+  await using card = await modelOn("emulated", shapes["norms of heads, part of each turned"]!);
+  await using engine = await Engine.open(card, { blockTokens: 16, cacheDtype: "e4m3" });
+  await using sequence = engine.open(ids(40, 1), { seed: 2 });
+  await using fork = sequence.fork({ seed: 3 });
+  const spans = await Promise.all([sequence, fork].map((each) => each.generate({ maxTokens: 8 })));
+  for (const { ids: drawn, logprobs, isApproximate } of spans) {
+    assert.equal(isApproximate, true);
+    const tokens = Int32Array.of(...ids(40, 1), ...drawn);
+    const scored = await scoreSequences(card, [{ tokens, rows: Int32Array.from(drawn, (_, i) => 39 + i) }]);
+    assert.notDeepEqual(scored.logprobs[0], logprobs);
+    for (const [i, expected] of scored.logprobs[0]!.entries())
+      assert.ok(Math.abs(logprobs[i]! - expected) < 0.15, `${logprobs[i]}, ${expected}`);
+  }
+  await using again = await Engine.open(card, { blockTokens: 16, cacheDtype: "e4m3", maxBatchTokens: 9 });
+  await using alone = again.open(ids(40, 1), { seed: 2 });
+  assert.deepEqual((await alone.generate({ maxTokens: 8 })).logprobs, spans[0]!.logprobs);
+});
+
+test("a cache of e4m3 on the CPU, and another form, are refused by name", async () => {
+  await using cpu = await modelOn("cpu", shapes["biases and a tied head"]!);
+  await assert.rejects(Engine.open(cpu, { cacheDtype: "e4m3" }), {
+    code: "ERR_DEVICE",
+    message: /cacheDtype: e4m3: expected a model on a card/,
+  });
+  await assert.rejects(Engine.open(cpu, { cacheDtype: "e5m2" as "e4m3" }), { code: "ERR_ARGUMENT" });
+});
+
+test("samples of one prompt read its keys together on a card, and each has the bits of itself alone", async () => {
+  await using card = await modelOn("emulated", shapes["biases and a tied head"]!);
+  await using engine = await Engine.open(card, { blockTokens: 32, maxBatchTokens: 400 });
+  const first = engine.open(ids(300, 1), { seed: 0 });
+  const samples = [first, ...[1, 2, 3, 4].map((seed) => first.fork({ seed }))];
+  const together = await Promise.all(samples.map((each) => each.generate({ maxTokens: 5 })));
+  for (const each of samples) each.close();
+  for (const seed of [0, 3]) {
+    await using alone = engine.open(ids(300, 1), { seed });
+    const span = await alone.generate({ maxTokens: 5 });
+    assert.deepEqual([span.ids, span.logprobs], [together[seed]!.ids, together[seed]!.logprobs]);
+  }
 });

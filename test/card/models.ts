@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { native } from "../../lib/base/addon/native.ts";
 import type { DecoderShape } from "../../lib/model/config/config.ts";
 import { Model } from "../../lib/model/model.ts";
+import type { QuantisedWeights } from "../../lib/model/weights-form.ts";
 import { copyOf } from "../embed/golden.ts";
 
 const base: DecoderShape = {
@@ -52,11 +53,19 @@ export const shapes: Readonly<Record<string, DecoderShape>> = {
 };
 
 /** The same weights on either device. libtorch must know of the emulated one before it first differentiates. */
-export async function modelOn(device: "cpu" | "emulated", shape: DecoderShape): Promise<Model> {
+export async function modelOn(
+  device: "cpu" | "emulated",
+  shape: DecoderShape,
+  weights?: QuantisedWeights,
+): Promise<Model> {
   await native().setNumThreads(1);
   await (await Model.create({ ...base, numLayers: 1 }, { device: "emulated", dtype: "bfloat16" })).close();
-  return Model.create(shape, { device, dtype: "bfloat16", seed: 3, std: 0.08 });
+  return Model.create(shape, { device, dtype: "bfloat16", seed: 3, std: 0.08, weights });
 }
+
+/** Ids that every shape here knows. */
+export const ids = (length: number, salt: number): Int32Array =>
+  Int32Array.from({ length }, (_, i) => (i * 37 + salt * 11 + 5) % 91);
 
 /** The root of the sum of squares of a - b, to that of a. */
 export function relativeDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {

@@ -6,7 +6,7 @@ import type { DecoderShape } from "../../lib/model/config/config.ts";
 import { Model } from "../../lib/model/model.ts";
 import type { TrainSequence } from "../../lib/train/batch/packing.ts";
 import { Critic } from "../../lib/train/learner/critic.ts";
-import { type LossOptions, Trainer } from "../../lib/train/learner/trainer.ts";
+import { type LossOptions, scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
 import { filled, noise } from "../train/tiny.ts";
 import { modelOn, relativeDifference, shapes } from "./models.ts";
 
@@ -101,6 +101,20 @@ test("a critic and an adapter train on a card as on the CPU", async () => {
   const [card, cpu] = [await run("emulated"), await run("cpu")];
   for (const [i, expected] of cpu.entries())
     assert.ok(Math.abs(card[i]! / expected - 1) < 0.05, `${i}: ${card[i]}, ${expected}`);
+});
+
+test("experts that are trained on a card have the bits of those that generate, though they run one after another (law 4)", async () => {
+  await using model = await modelOn("emulated", {
+    ...shapes["four experts, each weighed"]!,
+    numChosenExperts: 2,
+  });
+  await using trainer = await Trainer.open(model);
+  const [one] = sequences;
+  const { logprobs } = await scoreSequences(model, [one!]);
+  const { approxKl, numRows } = await trainer.accumulate([{ ...one!, oldLogprobs: logprobs[0]! }], {
+    objective: "clipped",
+  });
+  assert.deepEqual([approxKl, numRows], [0, one!.rows.length]);
 });
 
 test("float32 on a card is refused by name", async () => {

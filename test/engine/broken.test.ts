@@ -103,6 +103,7 @@ test("a command that cannot be carried out fails its own sequence and no other",
     maxBatchTokens: 64,
     maxBatchRows: 8,
     promptLookup: true,
+    cacheDtype: "model" as const,
   };
   const sampling = nativeSampling({}, shape.vocabSize);
   const options = { maxTokens: 30, sampling, stop: [], entropies: false };

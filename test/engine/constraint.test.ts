@@ -206,7 +206,7 @@ test("a mask that is late holds up its own sequence only, and costs no steps", a
   };
   await engine.start(
     model.handle,
-    { ...sizes, promptLookup: false },
+    { ...sizes, promptLookup: false, cacheDtype: "model" },
     { bytes: new Uint8Array(), starts: Int32Array.of(0) },
   );
   const until = async (holds: () => boolean): Promise<void> => {

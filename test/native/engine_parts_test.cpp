@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "check.h"
+#include "engine/attention/shared_prefix.h"
 #include "engine/block_pool.h"
 #include "engine/draft.h"
 #include "engine/memory/step_budget.h"
@@ -150,4 +151,30 @@ TEST("a step's budget is half of what ran out of memory, down to one token, and 
   EXPECT(budget.limits().max_batch_tokens == 1 && budget.limits().max_batch_rows == 64);
   for (int i = 0; i < 64 * 12; ++i) budget.grow();
   EXPECT(budget.limits().max_batch_tokens == 1000);
+}
+
+TEST("neighbours that begin with the same blocks share whole splits of the keys that all have behind them") {
+  const auto blocks = [](int32_t first, int32_t count, int32_t own) {
+    std::vector<int32_t> all;
+    for (int32_t i = 0; i < count; ++i) all.push_back(first + i);
+    all.push_back(own);
+    return all;
+  };
+  // Blocks of 64 tokens, splits of 256: the first three share 9 blocks, two splits; the next two 4 of others, one of
+  // which has not run them all; the last three one split, then two of them two.
+  const std::vector<std::vector<int32_t>> of = {blocks(10, 9, 1), blocks(10, 9, 2), blocks(10, 9, 3), blocks(30, 4, 4),
+                                                blocks(30, 4, 5), blocks(50, 4, 6), blocks(50, 8, 7), blocks(50, 8, 8)};
+  const int64_t before[] = {576, 600, 580, 255, 270, 256, 520, 530}, rows[] = {1, 3, 1, 1, 1, 1, 1, 1};
+  std::vector<BatchSequence> batch;
+  for (size_t i = 0; i < of.size(); ++i) batch.push_back({of[i], before[i], rows[i]});
+  const SharedPrefixes shared = shared_prefixes(batch, 64, 4);
+  EXPECT(shared.keys_S == (std::vector<int32_t>{512, 512, 512, 0, 0, 256, 256, 256}));
+  const int32_t expected[][4] = {{0, 0, 4, 512}, {0, 4, 1, 512}, {5, 7, 3, 256}};
+  EXPECT(shared.tiles.size() == std::size(expected));
+  for (size_t i = 0; i < shared.tiles.size(); ++i) {
+    const auto& [sequence, first_row, num_positions, num_keys] = shared.tiles[i];
+    EXPECT(std::equal(expected[i], expected[i] + 4,
+                      std::vector<int32_t>{sequence, first_row, num_positions, num_keys}.begin()));
+  }
+  EXPECT(shared_prefixes(batch, 64, 1).tiles.empty() && shared_prefixes({}, 64, 4).tiles.empty());
 }

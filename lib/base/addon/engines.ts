@@ -31,6 +31,7 @@ export interface NativeEngineSizes {
   readonly maxBatchTokens: number;
   readonly maxBatchRows: number;
   readonly promptLookup: boolean;
+  readonly cacheDtype: "model" | "e4m3";
 }
 
 /** How tokens are drawn, every default filled in. */

@@ -24,7 +24,8 @@ CardAttention::CardAttention(const model::DecoderConfig& config, const BlockPool
     : pool_(pool), num_heads_(config.num_heads), num_kv_heads_(config.num_kv_heads), head_dim_(config.head_dim) {}
 
 void CardAttention::list(const std::vector<Row>& rows) {
-  const int64_t tile_positions = std::max<int64_t>(1, cuda::kTileRows * num_kv_heads_ / num_heads_);
+  const int64_t positions = tile_positions(num_heads_, num_kv_heads_);
+  std::vector<BatchSequence> batch;
   slots_T_.clear();
   tiles_.clear();
   step_ = {};
@@ -35,8 +36,9 @@ void CardAttention::list(const std::vector<Row>& rows) {
     std::copy(sequence.blocks.begin(), sequence.blocks.end(), block_table_.begin() + r * step_.table_stride);
     const int64_t start = sequence.num_cached, end = start + rows[r].num_tokens, first = std::ssize(slots_T_);
     for (int64_t i = start; i < end; ++i) slots_T_.push_back(static_cast<int32_t>(pool_.slot(sequence.blocks, i)));
-    for (int64_t i = start; i < end; i += tile_positions) {
-      const int64_t row = first + i - start, count = std::min(tile_positions, end - i);
+    batch.push_back({sequence.blocks, start, end - start});
+    for (int64_t i = start; i < end; i += positions) {
+      const int64_t row = first + i - start, count = std::min(positions, end - i);
       for (const int64_t each : {static_cast<int64_t>(r), row, count, i + 1}) {
         tiles_.push_back(static_cast<int32_t>(each));
       }
@@ -44,6 +46,7 @@ void CardAttention::list(const std::vector<Row>& rows) {
     step_.max_keys = std::max(step_.max_keys, end);
   }
   step_.num_tiles = std::ssize(tiles_) / 4;
+  shared_ = shared_prefixes(batch, pool_.block_tokens(), positions);
 }
 
 void CardAttention::prepare(const std::vector<Row>& rows) {
@@ -56,12 +59,21 @@ void CardAttention::prepare(const std::vector<Row>& rows) {
     return at;
   };
   const int64_t slots = add(slots_T_), table = add(block_table_), tiles = add(tiles_);
+  std::vector<int32_t> shared_tiles;
+  for (const auto& [sequence, first_row, num_positions, num_keys] : shared_.tiles) {
+    shared_tiles.insert(shared_tiles.end(), {sequence, first_row, num_positions, num_keys});
+  }
+  const int64_t shared = add(shared_tiles), shared_keys = add(shared_.keys_S);
   inputs_ = at::empty({std::ssize(all)}, at::device(pool_.keys(0).device()).dtype(at::kInt));
   ops::send(inputs_, all.data());
   const auto* const base = inputs_.const_data_ptr<int32_t>();
   step_.slots_T = base + slots;
   step_.block_table = base + table;
   step_.tiles = reinterpret_cast<const cuda::AttentionTile*>(base + tiles);
+  if (shared_.tiles.empty()) return;
+  step_.shared_tiles = reinterpret_cast<const cuda::AttentionTile*>(base + shared);
+  step_.shared_keys_S = base + shared_keys;
+  step_.num_shared_tiles = std::ssize(shared_.tiles);
 }
 
 void CardAttention::turn_and_write(int64_t layer, const model::Heads& heads) const {
@@ -74,6 +86,8 @@ void CardAttention::turn_and_write(int64_t layer, const model::Heads& heads) con
                              .value = part(heads.value_TKC, {}),
                              .keys = pool_.keys(layer).mutable_data_ptr(),
                              .values = pool_.values(layer).mutable_data_ptr(),
+                             .key_scales = pool_.key_scales(layer),
+                             .value_scales = pool_.value_scales(layer),
                              .slots_T = step_.slots_T,
                              .rotary = {turns ? heads.angles->cos_TF.const_data_ptr<float>() : nullptr,
                                         turns ? heads.angles->sin_TF.const_data_ptr<float>() : nullptr,
@@ -98,6 +112,8 @@ at::Tensor CardAttention::attend(int64_t layer, model::Heads& heads, const kerne
   if (!scratch_.defined() || scratch_.numel() < num_scratch) {
     scratch_ = at::empty({num_scratch}, query_THC.options().dtype(at::kFloat));
   }
+  // A window's rows see other keys each.
+  const bool shares = rule.window == 0;
   const cuda::PagedAttention call = {.out = query_THC.mutable_data_ptr(),
                                      .query = query_THC.const_data_ptr(),
                                      .keys = pool_.keys(layer).const_data_ptr(),
@@ -116,7 +132,12 @@ at::Tensor CardAttention::attend(int64_t layer, model::Heads& heads, const kerne
                                      .scale = rule.scale,
                                      .softcap = rule.softcap,
                                      .window = rule.window,
-                                     .dtype = ops::card_dtype(query_THC)};
+                                     .dtype = ops::card_dtype(query_THC),
+                                     .key_scales = pool_.key_scales(layer),
+                                     .value_scales = pool_.value_scales(layer),
+                                     .shared_tiles = step_.shared_tiles,
+                                     .shared_keys_S = shares ? step_.shared_keys_S : nullptr,
+                                     .num_shared_tiles = shares ? step_.num_shared_tiles : 0};
   ops::check(ops::card().paged_attention(call, ops::stream_of(query_THC)));
   return query_THC;
 }

@@ -3,9 +3,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "engine/attention/shared_prefix.h"
 #include "engine/attention/step_attention.h"
 #include "kernels/cuda/attention/paged.h"
 
@@ -18,7 +20,15 @@ struct CardStep {
   const int32_t* block_table;
   int64_t num_tiles, table_stride;
   int64_t max_keys;  // of any row, or more
+  const cuda::AttentionTile* shared_tiles = nullptr;
+  const int32_t* shared_keys_S = nullptr;
+  int64_t num_shared_tiles = 0;
 };
+
+// Positions of a sequence that a tile has rows for.
+inline int64_t tile_positions(int64_t num_heads, int64_t num_kv_heads) {
+  return std::max<int64_t>(1, cuda::kTileRows * num_kv_heads / num_heads);
+}
 
 class CardAttention : public StepAttention {
  public:
@@ -37,7 +47,8 @@ class CardAttention : public StepAttention {
   const BlockPool& pool_;
   const int64_t num_heads_, num_kv_heads_, head_dim_;
   std::vector<int32_t> slots_T_, block_table_, tiles_;  // of the step, on the host
-  at::Tensor inputs_;                                   // all of them on the card, one behind the other
+  SharedPrefixes shared_;
+  at::Tensor inputs_;  // all of them on the card, one behind the other
   CardStep step_ = {};
   at::Tensor scratch_;  // grows
 };

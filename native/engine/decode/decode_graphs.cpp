@@ -29,6 +29,7 @@ namespace seekrl::engine {
 // What one shape has launched, with the buffers of its attention.
 struct DecodeGraphs::Step {
   CardAttention attention;
+  model::AdapterRows adapters;                    // of its last run
   std::unique_ptr<at::GraphImplInterface> graph;  // null until it is captured
   bool has_run = false;                           // and so has made ready what is made once
 };
@@ -53,27 +54,35 @@ int64_t DecodeGraphs::keys_bucket(int64_t max_keys) const {
   return std::min(std::max<int64_t>(wide, cuda::kSplitTokens), state_.table_stride() * pool_.block_tokens());
 }
 
-void DecodeGraphs::run(int64_t num_rows, int64_t max_keys, const model::AdapterRows& adapters) {
-  const Shape shape = {std::min(bucket_of(num_rows), state_.max_rows()), keys_bucket(max_keys)};
+void DecodeGraphs::run(int64_t num_rows, int64_t max_keys, bool shares_keys, const model::AdapterRows& adapters) {
+  const Shape shape = {std::min(bucket_of(num_rows), state_.max_rows()), keys_bucket(max_keys), shares_keys};
   std::unique_ptr<Step>& step = steps_[shape];
   if (step == nullptr) step = std::make_unique<Step>(CardAttention(decoder_.config(), pool_));
-  if (!adapters.is_empty()) return launch(*step, shape, adapters);
+  if (step->adapters != adapters) {
+    step->graph.reset();
+    step->adapters = adapters;
+    step->has_run = false;
+  }
+  step->adapters.refresh();
   if (step->graph == nullptr && step->has_run) capture(*step, shape);
-  if (step->graph == nullptr) return launch(*step, shape, {});
+  if (step->graph == nullptr) return launch(*step, shape);
   step->graph->replay();
   ++num_replays_;
 }
 
-void DecodeGraphs::launch(Step& step, Shape shape, const model::AdapterRows& adapters) const {
-  const auto [num_rows, max_keys] = shape;
+void DecodeGraphs::launch(Step& step, Shape shape) const {
+  const auto [num_rows, max_keys, shares_keys] = shape;
   step.attention.prepare({.slots_T = state_.slots(),
                           .tiles = state_.tiles(),
                           .block_table = state_.block_table(),
                           .num_tiles = num_rows,
                           .table_stride = state_.table_stride(),
-                          .max_keys = max_keys});
+                          .max_keys = max_keys,
+                          .shared_tiles = state_.shared_tiles(),
+                          .shared_keys_S = shares_keys ? state_.shared_keys() : nullptr,
+                          .num_shared_tiles = shares_keys ? num_rows : 0});
   const at::Tensor hidden_SD =
-      decoder_.forward(state_.ids(num_rows), state_.positions(num_rows), step.attention, {}, adapters);
+      decoder_.forward(state_.ids(num_rows), state_.positions(num_rows), step.attention, {}, step.adapters);
   const at::Tensor logits_SV = decoder_.logits(hidden_SD);
   void* const stream = ops::stream_of(hidden_SD);
   ops::check(ops::card().sample(state_.sample_call(logits_SV, decoder_.config().logit_softcap), stream));
@@ -85,7 +94,7 @@ void DecodeGraphs::launch(Step& step, Shape shape, const model::AdapterRows& ada
 void DecodeGraphs::capture([[maybe_unused]] Step& step, [[maybe_unused]] Shape shape) {
 #ifdef SEEKRL_HAS_GRAPHS
   const at::Device device = decoder_.device();
-  if (!at::has_graph_impl(device.type()) || !decoder_.is_capturable()) return;
+  if (!at::has_graph_impl(device.type()) || !decoder_.is_capturable(step.adapters)) return;
   const c10::impl::VirtualGuardImpl guard(device.type());
   guard.synchronizeDevice(device.has_index() ? device.index() : 0);
   const c10::StreamGuard stream(guard.getStreamFromGlobalPool(device));
@@ -95,7 +104,7 @@ void DecodeGraphs::capture([[maybe_unused]] Step& step, [[maybe_unused]] Shape s
   graph->capture_begin(captured == steps_.end() ? c10::MempoolId_t{0, 0} : captured->second->graph->pool(),
                        at::GraphCaptureMode::ThreadLocal);
   try {
-    launch(step, shape, {});
+    launch(step, shape);
   } catch (...) {
     graph->capture_end();
     throw;

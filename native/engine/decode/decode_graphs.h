@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <utility>
+#include <tuple>
 
 #include "engine/block_pool.h"
 #include "engine/decode/decode_state.h"
@@ -22,8 +22,9 @@ class DecodeGraphs {
   ~DecodeGraphs();
 
   // Runs the first `num_rows` rows of the state, each of at most `max_keys` tokens, draws from them and moves them on.
-  // A shape that comes again is captured: what it launches is replayed from then on.
-  void run(int64_t num_rows, int64_t max_keys, const model::AdapterRows& adapters);
+  // A shape that comes again, with the same adapters, is captured: what it launches is replayed from then on. adapters:
+  // with their tables (AdapterRows::on). shares_keys: some rows have shared keys in the state.
+  void run(int64_t num_rows, int64_t max_keys, bool shares_keys, const model::AdapterRows& adapters);
 
   // Forgets every shape: graphs hold addresses of the pool, and memory of their own.
   void clear();
@@ -35,8 +36,8 @@ class DecodeGraphs {
 
  private:
   struct Step;
-  using Shape = std::pair<int64_t, int64_t>;  // rows, keys
-  void launch(Step& step, Shape shape, const model::AdapterRows& adapters) const;
+  using Shape = std::tuple<int64_t, int64_t, bool>;  // rows, keys, whether some are shared
+  void launch(Step& step, Shape shape) const;
   void capture(Step& step, Shape shape);
   int64_t keys_bucket(int64_t max_keys) const;
 

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "ops/card/card.h"
@@ -32,7 +33,7 @@ DecodeState::DecodeState(int64_t max_rows, int64_t table_stride, int64_t block_t
   words_.zero_();
 }
 
-void DecodeState::set_rows(const std::vector<DecodeRow>& rows) {
+void DecodeState::set_rows(const std::vector<DecodeRow>& rows, const SharedPrefixes& shared) {
   send_edits();  // of rows that were
   std::vector<int32_t> words(static_cast<size_t>(table_), 0);
   const auto list = [&](List each) { return words.data() + place(each); };
@@ -51,6 +52,8 @@ void DecodeState::set_rows(const std::vector<DecodeRow>& rows) {
     tiles[r].num_keys = from.num_tokens;
     std::memcpy(words.data() + sampling_ + r * kSampleWords, &from.sampling, sizeof(cuda::SampleRow));
   }
+  std::copy(shared.keys_S.begin(), shared.keys_S.end(), list(kSharedKeys));
+  std::copy(shared.tiles.begin(), shared.tiles.end(), reinterpret_cast<cuda::AttentionTile*>(list(kSharedTiles)));
   ops::send(words_.narrow(0, 0, table_), words.data());
 }
 
@@ -79,6 +82,10 @@ void DecodeState::send_edits() {
 
 const cuda::AttentionTile* DecodeState::tiles() const {
   return reinterpret_cast<const cuda::AttentionTile*>(at(place(kTiles)));
+}
+
+const cuda::AttentionTile* DecodeState::shared_tiles() const {
+  return reinterpret_cast<const cuda::AttentionTile*>(at(place(kSharedTiles)));
 }
 
 cuda::SampleCall DecodeState::sample_call(const at::Tensor& logits_RV, double softcap) const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/attention/shared_prefix.h"
 #include "kernels/cuda/sampling/next_step.h"
 #include "kernels/cuda/sampling/sampler.h"
 
@@ -25,8 +26,8 @@ class DecodeState {
  public:
   DecodeState(int64_t max_rows, int64_t table_stride, int64_t block_tokens, at::Device device);
 
-  // Takes the place of what was there; rows behind the last have ended. Blocks stay.
-  void set_rows(const std::vector<DecodeRow>& rows);
+  // Takes the place of what was there; rows behind the last have ended. Blocks stay. `shared`: of these rows.
+  void set_rows(const std::vector<DecodeRow>& rows, const SharedPrefixes& shared);
   // Block i of row r; nothing is sent where it is known there.
   void set_block(int64_t row, int64_t i, int32_t block);
   // What the row runs from the next step on is kept nowhere.
@@ -42,6 +43,9 @@ class DecodeState {
   const int32_t* slots() const { return at(place(kSlots)); }
   const cuda::AttentionTile* tiles() const;
   const int32_t* block_table() const { return at(table_); }
+  // Of max_rows tiles those behind the last have no keys.
+  const cuda::AttentionTile* shared_tiles() const;
+  const int32_t* shared_keys() const { return at(place(kSharedKeys)); }
   // Draws from `logits_RV` into drawn().
   cuda::SampleCall sample_call(const at::Tensor& logits_RV, double softcap) const;
   cuda::NextStep next_step(int64_t num_rows) const;
@@ -50,7 +54,17 @@ class DecodeState {
 
  private:
   // Lists of a number for each row; tiles take four places.
-  enum List { kIds, kPositions, kNumTokens, kSlots, kLimits, kTiles, kNumLists = kTiles + 4 };
+  enum List {
+    kIds,
+    kPositions,
+    kNumTokens,
+    kSlots,
+    kLimits,
+    kSharedKeys,
+    kTiles,
+    kSharedTiles = kTiles + 4,
+    kNumLists = kSharedTiles + 4
+  };
   int64_t place(List list) const { return list * max_rows_; }
   int32_t* at(int64_t place) const { return words_.mutable_data_ptr<int32_t>() + place; }
   void edit(int64_t place, int32_t value);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/attention/card_attention.h"
 #include "engine/sampling/card_sampler.h"
 #include "ops/card/card.h"
 #include "ops/card/transfer.h"
@@ -35,6 +36,7 @@ void Flight::begin(const std::vector<Row>& rows, const std::vector<SampleRequest
   max_keys_ = 0;
   num_live_ = std::ssize(rows);
   std::vector<DecodeRow> there;
+  std::vector<BatchSequence> batch;
   for (size_t r = 0; r < rows.size(); ++r) {
     const Sequence& sequence = *rows[r].sequence;
     const Span& span = sequence.span;
@@ -47,10 +49,21 @@ void Flight::begin(const std::vector<Row>& rows, const std::vector<SampleRequest
                      .sampling = packed.rows[r]});
     places_.push_back({rows[r].sequence, limit});
     adapters_.add(sequence.adapter, 1);
+    batch.push_back({sequence.blocks, num_tokens - 1, 1});
     max_keys_ = std::max(max_keys_, num_tokens);
   }
   edits_ = std::move(packed.edits);
-  state_.set_rows(there);
+  // Of one adapter there are as many rows as come: whichever batch of it is replayed by the same graph.
+  const bool is_one = std::all_of(rows.begin(), rows.end(), [&](const Row& row) {
+    return row.sequence->adapter == rows.front().sequence->adapter;
+  });
+  if (is_one) adapters_ = model::AdapterRows(rows.front().sequence->adapter);
+  adapters_ = adapters_.on(decoder_.device(), decoder_.dtype(), state_.max_rows());
+  const model::DecoderConfig& config = decoder_.config();
+  const SharedPrefixes shared =
+      shared_prefixes(batch, pool_.block_tokens(), tile_positions(config.num_heads, config.num_kv_heads));
+  shares_keys_ = !shared.tiles.empty();
+  state_.set_rows(there, shared);
 }
 
 bool Flight::may_go_on() const {
@@ -73,7 +86,7 @@ void Flight::send_blocks() {
 
 void Flight::launch() {
   send_blocks();
-  graphs_.run(std::ssize(places_), std::min(max_keys_, max_tokens_), adapters_);
+  graphs_.run(std::ssize(places_), std::min(max_keys_, max_tokens_), shares_keys_, adapters_);
   ++max_keys_;
   const at::Tensor& drawn = state_.drawn();
   Homeward homeward = {ops::pinned_bytes(drawn.numel(), drawn.device()), c10::Event(drawn.device().type())};

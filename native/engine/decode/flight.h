@@ -71,6 +71,7 @@ class Flight {
   std::vector<Place> places_;
   at::Tensor edits_;  // of the rows' logits, on the card; undefined without
   model::AdapterRows adapters_;
+  bool shares_keys_ = false;
   std::deque<Homeward> homeward_;
   int64_t num_live_ = 0;
   int64_t max_keys_ = 0;

@@ -26,7 +26,7 @@ at::Tensor on_card(const BlockPool& pool, const int32_t* blocks, int64_t count) 
 std::shared_ptr<const SwappedBlocks> SwapSpace::take_out(const BlockPool& pool,
                                                          const std::vector<int32_t>& blocks) const {
   const int64_t num_blocks = std::ssize(blocks), num_bytes = num_blocks * pool.block_bytes();
-  if (num_blocks == 0 || *used_bytes_ + num_bytes > room_bytes_) return nullptr;
+  if (num_blocks == 0 || pool.is_coded() || *used_bytes_ + num_bytes > room_bytes_) return nullptr;
   const auto swapped = std::make_shared<SwappedBlocks>(used_bytes_, num_bytes);
   try {
     for (int64_t first = 0; first < num_blocks; first += piece_blocks(pool)) {

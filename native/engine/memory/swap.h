@@ -35,7 +35,8 @@ class SwapSpace {
   // None at first: on the CPU a copy would take the memory that it is to spare.
   void set_room(int64_t num_bytes) { room_bytes_ = num_bytes; }
 
-  // Null when there is no room, here or for the copy on the card; the blocks are as they were.
+  // Null when there is no room, here or for the copy on the card, and of a cache of codes, whose sequences are computed
+  // again; the blocks are as they were.
   std::shared_ptr<const SwappedBlocks> take_out(const BlockPool& pool, const std::vector<int32_t>& blocks) const;
   // To `blocks` what the first of them held, save in the first `num_found`. False when the card has no room for the
   // copy: the blocks then hold nothing.

@@ -6,6 +6,7 @@
 #include "kernels/cuda/attention/paged.h"
 #include "kernels/cuda/attention/span.h"
 #include "kernels/cuda/encoder/rows.h"
+#include "kernels/cuda/experts/experts.h"
 #include "kernels/cuda/layer/norm.h"
 #include "kernels/cuda/layer/rotate.h"
 #include "kernels/cuda/layer/tokens.h"
@@ -31,7 +32,8 @@ namespace seekrl::cuda {
                       each(value_rows) each(adamw) each(squared_norm) each(quant_product) each(dequantise)         \
                           each(search_vectors) each(vector_search_parts) each(vector_search_scratch_bytes)         \
                               each(rescore_vectors) each(vector_rescore_scratch_bytes) each(add_layer_norm)        \
-                                  each(bias_gelu) each(pool_texts)
+                                  each(bias_gelu) each(pool_texts) each(choose_experts) each(sort_calls)           \
+                                      each(gather_calls) each(expert_product) each(add_experts)
 
 struct Library {
   size_t size;  // of this struct: another one is of another version

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/parameter.h"
+#include "ops/card/low_rank.h"
 
 namespace seekrl::model {
 
@@ -45,6 +46,11 @@ class Adapter {
 
   // Of the decoder's projection of that place; null when it is no target.
   const LowRank* at(int64_t projection) const;
+  int64_t num_projections() const { return static_cast<int64_t>(pairs_.size()); }
+
+  // By projection, for a card's products; undefined tensors where it is no target. Rounded again in the same memory
+  // when the numbers have changed since the last call. `dtype`: the decoder's.
+  const std::vector<ops::CardPair>& on_card(at::ScalarType dtype) const;
   double scale() const;
   const AdapterOptions& options() const { return options_; }
 
@@ -61,6 +67,8 @@ class Adapter {
   std::vector<LowRank> pairs_;  // by projection; undefined where it is no target
   std::vector<Parameter> parameters_;
   std::atomic<int64_t> version_{0};
+  mutable std::vector<ops::CardPair> card_pairs_;
+  mutable int64_t card_version_ = -1;
 };
 
 // An adapter of its own with the same numbers.

@@ -1,13 +1,18 @@
-// Neighbours of one adapter are one product.
+// Neighbours of one adapter are one product on the CPU; on a card all rows are one call.
 #include "model/adapters/adapter_rows.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/from_blob.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
+#include "kernels/cuda/product/low_rank.h"
+#include "ops/card/low_rank.h"
+#include "ops/kernel_path.h"
 #include "ops/products/low_rank.h"
 
 namespace seekrl::model {
@@ -15,6 +20,12 @@ namespace seekrl::model {
 namespace {
 
 constexpr int64_t kAllRows = std::numeric_limits<int64_t>::max();
+
+template <class Each>
+at::Tensor to_device(std::vector<Each>& values, at::ScalarType dtype, at::Device device) {
+  const auto size = static_cast<int64_t>(values.size() * sizeof(Each) / c10::elementSize(dtype));
+  return at::from_blob(values.data(), {size}, dtype).to(device);
+}
 
 }  // namespace
 
@@ -32,7 +43,7 @@ void AdapterRows::add(std::shared_ptr<const Adapter> adapter, int64_t num_rows) 
 
 AdapterRows AdapterRows::select(const at::Tensor& rows_R) const {
   const bool is_uniform = runs_.empty() || (runs_.front().begin == 0 && runs_.front().end == num_rows_);
-  if (!rows_R.defined() || (is_uniform && num_rows_ == kAllRows)) return *this;
+  if (!rows_R.defined() || is_uniform) return *this;
   const at::Tensor rows = rows_R.to(at::kCPU).contiguous();
   const int64_t* values = rows.const_data_ptr<int64_t>();
   AdapterRows selected;
@@ -42,10 +53,103 @@ AdapterRows AdapterRows::select(const at::Tensor& rows_R) const {
     const bool is_inside = after != runs_.end() && after->begin <= values[i];
     selected.add(is_inside ? after->adapter : nullptr, 1);
   }
-  return selected;
+  if (tables_ == nullptr) return selected;
+  return selected.on(tables_->runs.device(), tables_->dtype, rows.numel());
+}
+
+std::vector<const Adapter*> AdapterRows::adapters() const {
+  std::vector<const Adapter*> each;
+  for (const Run& run : runs_) {
+    if (std::find(each.begin(), each.end(), run.adapter.get()) == each.end()) each.push_back(run.adapter.get());
+  }
+  return each;
+}
+
+void AdapterRows::refresh() const {
+  if (tables_ == nullptr) return;
+  for (const Adapter* adapter : adapters()) adapter->on_card(tables_->dtype);
+}
+
+AdapterRows AdapterRows::on(at::Device device, at::ScalarType dtype, int64_t num_rows) const {
+  if (device.is_cpu() || runs_.empty()) return *this;
+  refresh();
+  if (tables_ != nullptr) return *this;
+  const std::vector<const Adapter*> all = adapters();
+  auto tables = std::make_shared<Tables>();
+  tables->dtype = dtype;
+  tables->pairs_PA = pairs_on(device, all, dtype);
+  tables->max_rank = 0;
+  for (const Adapter* adapter : all) {
+    tables->max_rank = std::max(tables->max_rank, (adapter->options().rank + 7) / 8 * 8);
+  }
+  set_runs(*tables, device, all, num_rows);
+  AdapterRows rows = *this;
+  rows.tables_ = std::move(tables);
+  return rows;
+}
+
+at::Tensor AdapterRows::pairs_on(at::Device device, const std::vector<const Adapter*>& adapters,
+                                 at::ScalarType dtype) const {
+  const auto num_projections = static_cast<size_t>(adapters.front()->num_projections());
+  std::vector<cuda::LowRankPair> pairs(num_projections * adapters.size());
+  for (size_t a = 0; a < adapters.size(); ++a) {
+    const std::vector<ops::CardPair>& from = adapters[a]->on_card(dtype);
+    for (size_t p = 0; p < num_projections; ++p) {
+      cuda::LowRankPair& to = pairs[p * adapters.size() + a];
+      to = {};
+      if (!from[p].down_RK.defined()) continue;
+      to = {from[p].down_RK.const_data_ptr(), from[p].up_NR.const_data_ptr(), from[p].down_RK.size(0),
+            static_cast<float>(from[p].scale)};
+    }
+  }
+  return to_device(pairs, at::kByte, device).view({adapters.front()->num_projections(), -1});
+}
+
+// Rows between runs are a run of no adapter. One for all rows has no end, so that it serves any number of them.
+void AdapterRows::set_runs(Tables& tables, at::Device device, const std::vector<const Adapter*>& adapters,
+                           int64_t num_rows) const {
+  std::vector<int32_t> starts, chosen;
+  int64_t last = 0;
+  for (const auto& [begin, end, adapter] : runs_) {
+    if (begin > last) {
+      starts.push_back(static_cast<int32_t>(last));
+      chosen.push_back(-1);
+    }
+    starts.push_back(static_cast<int32_t>(begin));
+    const auto place = std::find(adapters.begin(), adapters.end(), adapter.get()) - adapters.begin();
+    chosen.push_back(static_cast<int32_t>(place));
+    const bool is_all = begin == 0 && end >= num_rows;
+    last = is_all ? std::numeric_limits<int32_t>::max() : end;
+  }
+  starts.push_back(static_cast<int32_t>(last));
+  const int64_t num_runs = std::ssize(chosen);
+  starts.insert(starts.end(), chosen.begin(), chosen.end());
+  tables.runs = to_device(starts, at::kInt, device);
+  tables.start_G = tables.runs.narrow(0, 0, num_runs + 1);
+  tables.adapter_G = tables.runs.narrow(0, num_runs + 1, num_runs);
+}
+
+// Rows of several adapters are generated, not trained.
+at::Tensor AdapterRows::add_on_card(const at::Tensor& y_MN, const at::Tensor& x_MK, int64_t projection) const {
+  const bool is_target =
+      std::any_of(runs_.begin(), runs_.end(), [&](const Run& run) { return run.adapter->at(projection) != nullptr; });
+  if (!is_target || y_MN.size(0) == 0) return y_MN;
+  const ops::CardLowRank all = {tables_->pairs_PA.select(0, projection), tables_->max_rank, tables_->start_G,
+                                tables_->adapter_G};
+  const Adapter& first = *runs_.front().adapter;
+  const Adapter::LowRank* const pair = first.at(projection);
+  if (pair == nullptr || !ops::needs_grad(y_MN, x_MK, pair->down_RK, pair->up_NR)) {
+    TORCH_INTERNAL_ASSERT(!ops::needs_grad(y_MN, x_MK));
+    ops::card_add_low_rank(y_MN, x_MK, all);
+    return y_MN;
+  }
+  TORCH_INTERNAL_ASSERT(runs_.size() == 1 && runs_.front().begin == 0);
+  const ops::CardPair& rounded = first.on_card(tables_->dtype)[static_cast<size_t>(projection)];
+  return ops::card_add_low_rank(y_MN, x_MK, all, rounded, pair->down_RK, pair->up_NR);
 }
 
 at::Tensor AdapterRows::add_to(at::Tensor y_MN, const at::Tensor& x_MK, int64_t projection) const {
+  if (tables_ != nullptr) return add_on_card(y_MN, x_MK, projection);
   const int64_t num_rows = y_MN.size(0);
   for (const auto& [begin, end, adapter] : runs_) {
     const Adapter::LowRank* pair = adapter->at(projection);

@@ -12,7 +12,7 @@
 #include <array>
 
 #include "base/error.h"
-#include "ops/card/product.h"
+#include "ops/card/products/product.h"
 
 namespace seekrl::model {
 

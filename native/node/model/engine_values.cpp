@@ -66,7 +66,8 @@ engine::EngineOptions to_engine_options(const Napi::Object& object) {
           integer_of(object, "blockTokens"),
           integer_of(object, "maxTokens"),
           {integer_of(object, "maxBatchTokens"), integer_of(object, "maxBatchRows")},
-          bool_of(object, "promptLookup")};
+          bool_of(object, "promptLookup"),
+          text_of(object, "cacheDtype") == "e4m3" ? engine::CacheDtype::kE4m3 : engine::CacheDtype::kModel};
 }
 
 engine::TokenBytes to_token_bytes(const Napi::Object& object) {

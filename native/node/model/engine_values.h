@@ -7,7 +7,7 @@
 
 namespace seekrl::node {
 
-// {numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows, promptLookup}
+// {numBlocks, blockTokens, maxTokens, maxBatchTokens, maxBatchRows, promptLookup, cacheDtype: "model" | "e4m3"}
 engine::EngineOptions to_engine_options(const Napi::Object& object);
 
 // {bytes: Uint8Array, starts: Int32Array}

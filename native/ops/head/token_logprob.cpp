@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "kernels/logprob.h"
 #include "ops/card/card.h"
-#include "ops/card/token_logprob.h"
+#include "ops/card/products/token_logprob.h"
 #include "ops/elementwise/softcap.h"
 #include "ops/gradient.h"
 #include "ops/head/composed_logprob.h"
@@ -161,10 +161,11 @@ TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD,
                            double temperature, double logit_softcap) {
   check(hidden_RD, weight_VD, ids_R, temperature);
   const at::Tensor& plain_VD = weight_VD.plain_NK;
-  require(!weight_VD.is_quant() || is_cpu_f32(hidden_RD), ErrorCode::kDtype,
+  const bool is_card = weight_VD.is_quant() ? !weight_VD.quant.is_on_cpu() : is_on_card(plain_VD);
+  require(!weight_VD.is_quant() || is_card || is_cpu_f32(hidden_RD), ErrorCode::kDtype,
           "token_logprob: a quantised weight: expected hidden states in f32 on the CPU");
-  if (!weight_VD.is_quant() && is_on_card(plain_VD)) {
-    const auto [logprob_R, entropy_R] = card_token_logprob(hidden_RD, plain_VD, ids_R, temperature, logit_softcap);
+  if (is_card) {
+    const auto [logprob_R, entropy_R] = card_token_logprob(hidden_RD, weight_VD, ids_R, temperature, logit_softcap);
     return {logprob_R, entropy_R};
   }
   if (!weight_VD.is_quant() && !is_cpu_f32(hidden_RD, plain_VD) && !is_cpu_bf16(hidden_RD, plain_VD)) {

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "ops/card/card.h"
-#include "ops/card/product.h"
+#include "ops/card/products/product.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"

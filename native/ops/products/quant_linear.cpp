@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "kernels/rows.h"
+#include "ops/card/products/quant.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
 #include "ops/scratch.h"
@@ -182,9 +183,10 @@ at::Tensor quant_linear(const at::Tensor& x_MK, const QuantWeight& weight, const
   require(x_MK.dim() == 2 && x_MK.size(1) == weight.k() &&
               (!bias_N.defined() || (bias_N.dim() == 1 && bias_N.size(0) == weight.n())),
           ErrorCode::kShape, "linear: expected x [M, ", weight.k(), "], bias [", weight.n(), "], got ", x_MK.sizes());
+  require(!needs_grad(bias_N), ErrorCode::kState, "linear: a quantised weight is frozen, and so is its bias");
+  if (!weight.is_on_cpu()) return card_quant_linear(x_MK, weight, bias_N);
   require(is_cpu_f32(x_MK), ErrorCode::kDtype, "linear: quantised weights: expected x in f32 on the CPU, got ",
           x_MK.scalar_type(), " on ", x_MK.device());
-  require(!needs_grad(bias_N), ErrorCode::kState, "linear: a quantised weight is frozen, and so is its bias");
   if (!needs_grad(x_MK)) return forward_of(x_MK, weight, bias_N);
   const auto bias = bias_N.defined() ? std::optional<at::Tensor>(bias_N) : std::nullopt;
   return QuantLinearFunction::apply(x_MK, weight, bias);

@@ -1,4 +1,4 @@
-// y = x W^T + b with a quantised weight, which takes no gradient; CPU.
+// y = x W^T + b with a quantised weight, which takes no gradient; on the CPU but for quant_linear.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -32,7 +32,8 @@ void quant_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight&
 // x_grad_MK = y_grad_MN W, both rounded to bf16; the rounding of x counts as the identity.
 void quant_input_grad(float* x_grad_MK, const float* y_grad_MN, int64_t m, const QuantWeight& weight);
 
-// x_MK, f32 -> [M, N], f32, differentiable in x. bias_N may be undefined and takes no gradient.
+// x_MK -> [M, N], differentiable in x: f32 on the CPU, 16 bits on a card. bias_N may be undefined and takes no
+// gradient.
 at::Tensor quant_linear(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N);
 
 // What backward needs of a weight is kept in the context of its function.

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -23,8 +24,11 @@ using kernels::CodeForm, kernels::kAbsmaxBlock;
 // Of all kinds but kNf4.
 CodeForm form_of(QuantKind kind) { return kind == QuantKind::kInt8 ? CodeForm::kByte : CodeForm::kNibble; }
 
-at::Tensor zeros(at::IntArrayRef shape, at::ScalarType dtype) {
-  return at::zeros(shape, at::device(at::kCPU).dtype(dtype));
+at::Tensor levels_on(at::Device device) {
+  std::array<float, 16 + 256> levels;
+  std::copy_n(kernels::kNf4Levels, 16, levels.begin());
+  std::copy_n(nf4_absmax_levels(), 256, levels.begin() + 16);
+  return at::from_blob(levels.data(), {std::ssize(levels)}, at::kFloat).to(device);
 }
 
 // The numbers of the map in ascending order.
@@ -49,8 +53,14 @@ QuantKind to_quant_kind(const std::string& name) {
   fail(ErrorCode::kArgument, "weights: expected int8, int4 or nf4, got ", name);
 }
 
-QuantWeight::QuantWeight(QuantKind kind, int64_t n, int64_t k) : kind_(kind), n_(n), k_(k) {
+QuantWeight::QuantWeight(QuantKind kind, int64_t n, int64_t k, at::Device device) : kind_(kind), n_(n), k_(k) {
+  require(device.is_cpu() || k % 8 == 0, ErrorCode::kShape, "quantised weights on ", device,
+          ": expected inputs that are a multiple of 8, got ", k);
+  const auto zeros = [&](at::IntArrayRef shape, at::ScalarType dtype) {
+    return at::zeros(shape, at::device(device).dtype(dtype));
+  };
   if (kind == QuantKind::kNf4) {
+    if (!device.is_cpu()) card_levels_ = levels_on(device);
     const int64_t blocks = kernels::num_nf4_blocks(k);
     parts_ = {{"codes", zeros({n, blocks * kernels::kNf4Block / 2}, at::kByte)},
               {"absmax", zeros({n, blocks}, at::kByte)},
@@ -112,7 +122,16 @@ void QuantWeight::rows_to_bf16(uint16_t* to, int64_t first, int64_t count) const
   }
 }
 
+void QuantWeight::copy_from(const QuantWeight& other) {
+  for (size_t i = 0; i < parts_.size(); ++i) parts_[i].value.copy_(other.parts_[i].value);
+}
+
 at::Tensor QuantWeight::to_float() const {
+  if (!is_on_cpu()) {
+    QuantWeight here(kind_, n_, k_);
+    here.copy_from(*this);
+    return here.to_float();
+  }
   at::Tensor weight_NK = at::empty({n_, k_}, at::device(at::kCPU).dtype(at::kFloat));
   float* to = weight_NK.mutable_data_ptr<float>();
   claim_items(n_, n_ * k_ * 4, [&](int64_t row) {

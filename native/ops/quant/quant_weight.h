@@ -1,4 +1,4 @@
-// A quantised weight, in the form in which the products read it; CPU.
+// A quantised weight, in the form in which the products read it, on the CPU and on a card.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -29,8 +29,8 @@ class QuantWeight {
   };
 
   QuantWeight() = default;
-  // Room for N outputs of K values; all codes are zero.
-  QuantWeight(QuantKind kind, int64_t n, int64_t k);
+  // Room for N outputs of K values; all codes are zero. ERR_SHAPE on a card unless K is a multiple of 8.
+  QuantWeight(QuantKind kind, int64_t n, int64_t k, at::Device device = at::kCPU);
 
   bool defined() const { return !parts_.empty(); }
   QuantKind kind() const { return kind_; }
@@ -39,7 +39,13 @@ class QuantWeight {
 
   // codes, then what scales them.
   const std::vector<Part>& parts() const { return parts_; }
+  bool is_on_cpu() const { return parts_.front().value.is_cpu(); }
+  // On a card, of kNf4: f32 [16 + 256], what codes mean and then what those of absmaxes do.
+  const at::Tensor& card_levels() const { return card_levels_; }
+  // Takes the numbers of another one of this kind and shape, on any device.
+  void copy_from(const QuantWeight& other);
 
+  // What follows but to_float() is of those on the CPU.
   // Of all kinds but kNf4.
   kernels::CodePanels panels() const;
   // One block of output n, of a kind with blocks: codes[j] of its 32 values, bits of f16.
@@ -57,12 +63,13 @@ class QuantWeight {
   QuantKind kind_ = QuantKind::kInt8;
   int64_t n_ = 0, k_ = 0;
   std::vector<Part> parts_;
+  at::Tensor card_levels_;
 };
 
 // Reads rows [first, first + count) of a weight as f32; from several threads at once.
 using RowReader = std::function<void(float* rows, int64_t first, int64_t count)>;
 
-// Fills a weight, which errors name, a few rows at a time:
+// Fills a weight, which errors name, a few rows at a time, on the CPU whence one of a card is copied:
 // - kInt8: scale = max |row| / 127, code = 128 + round(x 127 / max |row|), ties to even;
 // - kInt4: of each 32 values the one furthest from zero becomes -8: scale = it / -8, kept as f16;
 //   code = min(15, floor(x / scale + 8.5)), as GGUF's Q4_0;

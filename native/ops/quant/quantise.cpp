@@ -126,6 +126,11 @@ void set_absmaxes(const QuantWeight& weight, const std::string& name, std::vecto
 }  // namespace
 
 void quantise(QuantWeight& weight, const std::string& name, const RowReader& read) {
+  if (!weight.is_on_cpu()) {
+    QuantWeight here(weight.kind(), weight.n(), weight.k());
+    quantise(here, name, read);
+    return weight.copy_from(here);
+  }
   const QuantKind kind = weight.kind();
   const int64_t n = weight.n(), k = weight.k();
   const int64_t nf4_blocks = kernels::num_nf4_blocks(k);

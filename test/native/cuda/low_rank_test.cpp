@@ -15,6 +15,7 @@ using namespace seekrl::test;
 namespace {
 
 constexpr int64_t kN = 70, kK = 136, kMaxRank = 40;
+constexpr int32_t kEach[] = {0, 1, 2, 3};
 
 // Adapters of several ranks; the second has no part in the product, the fourth no rows.
 template <class Number>
@@ -32,7 +33,7 @@ struct Adapters {
   std::vector<LowRankPair> pairs;
 };
 
-// A batch whose adapters have rows from start[g] to start[g + 1].
+// A batch whose adapter g has rows from start[g] to start[g + 1], of which those behind the batch's end are none.
 template <class Number, class Out>
 struct Batch {
   explicit Batch(std::vector<int32_t> start_, int64_t num_rows)
@@ -43,14 +44,15 @@ struct Batch {
     to.out_MN = out.data();
     to.inner_MR = inner.data();
     to.x_MK = x.data();
-    to.pairs_G = adapters.pairs.data();
+    to.pairs_A = adapters.pairs.data();
     to.start_G = start.data();
+    to.adapter_G = kEach;
     to.out_stride = kN;
     to.x_stride = kStride;
     to.m = m;
     to.n = kN;
     to.k = kK;
-    to.num_adapters = static_cast<int64_t>(start.size()) - 1;
+    to.num_runs = static_cast<int64_t>(start.size()) - 1;
     to.max_rank = kMaxRank;
     to.dtype = kDtype<Number>;
     to.out_dtype = std::is_same_v<Out, float> ? Dtype::kFloat : kDtype<Number>;
@@ -71,7 +73,7 @@ struct Batch {
     for (size_t g = 0; g + 1 < start.size(); ++g) {
       const LowRankPair& pair = adapters.pairs[g];
       if (pair.down_RK == nullptr) continue;
-      const int64_t first = start[g], count = start[g + 1] - first;
+      const int64_t first = start[g], count = std::min<int64_t>(start[g + 1], m) - first;
       const Product down = {inner.data(),
                             x.data() + first * kStride,
                             pair.down_RK,
@@ -142,7 +144,7 @@ void check(const std::vector<int32_t>& start, int64_t num_rows, double tolerance
 // The inner part is rounded to 8 bits (bf16) or 11 (f16), which is the error.
 TEST("each row gets what its own adapter adds, with the bits of two products, in batches of few rows and of many") {
   check<Bf16, Bf16>({1, 4, 6, 30, 30}, 35, 3e-3);
-  check<F16, float>({0, 17, 18, 19, 20}, 20, 3e-4);
+  check<F16, float>({0, 17, 18, 19, 1 << 30}, 20, 3e-4);
   check<Bf16, float>({3, 70, 72, 261, 261}, 265, 3e-3);
   if (!kIsRaceTest) check<F16, F16>({3, 70, 72, 261, 261}, 265, 3e-4);
 }
@@ -155,9 +157,28 @@ TEST("a row of an adapter has the same bits alone and in a mixed batch") {
   LowRank call = batch.call(one, inner);
   const std::vector<int32_t> start = {0, 1};
   call.x_MK = batch.x.data() + 20 * call.x_stride;
-  call.pairs_G = batch.adapters.pairs.data() + 2;
+  const int32_t third = 2;
   call.start_G = start.data();
-  call.m = call.num_adapters = 1;
+  call.adapter_G = &third;
+  call.m = call.num_runs = 1;
   EXPECT(add_low_rank(call, nullptr) == nullptr);
   EXPECT(std::equal(one.begin(), one.end(), all.begin() + 20 * kN));
+}
+
+TEST("rows of a run without an adapter, and of one that comes again, stay and get what they should") {
+  const Batch<Bf16, float> batch({0, 5, 7, 40, 41}, 41);
+  const std::vector<float> expected = batch.added();
+  std::vector<float> out = batch.before;
+  std::vector<Bf16> inner = poison<Bf16>(41 * kMaxRank);
+  LowRank call = batch.call(out, inner);
+  const std::vector<int32_t> start = {7, 20, 25, 40}, adapters = {2, -1, 2};
+  call.start_G = start.data();
+  call.adapter_G = adapters.data();
+  call.num_runs = 3;
+  EXPECT(add_low_rank(call, nullptr) == nullptr);
+  for (int64_t i = 0; i < 41 * kN; ++i) {
+    const int64_t row = i / kN;
+    const bool is_added = (row >= 7 && row < 20) || (row >= 25 && row < 40);
+    EXPECT(out[i] == (is_added ? expected[i] : batch.before[i]));
+  }
 }

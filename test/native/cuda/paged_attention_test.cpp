@@ -96,6 +96,13 @@ struct Data {
     }
   }
 
+  // Sequence `sequence` begins with the blocks of the one before it, as far as `num_keys` goes.
+  void share(size_t sequence, int64_t num_keys) {
+    for (int64_t b = 0; b < num_keys / kBlockTokens; ++b) {
+      table[sequence * table_stride + b] = table[(sequence - 1) * table_stride + b];
+    }
+  }
+
   Status run() {
     const int64_t num_rows = static_cast<int64_t>(query.size()) / (the.num_heads * the.head_dim);
     const int64_t max_keys = *std::max_element(the.num_tokens.begin(), the.num_tokens.end());
@@ -121,7 +128,10 @@ struct Data {
                             .window = the.window,
                             .dtype = the.dtype,
                             .key_scales = is_coded ? key_scales.data() : nullptr,
-                            .value_scales = is_coded ? value_scales.data() : nullptr},
+                            .value_scales = is_coded ? value_scales.data() : nullptr,
+                            .shared_tiles = shared_tiles.data(),
+                            .shared_keys_S = shared_keys.empty() ? nullptr : shared_keys.data(),
+                            .num_shared_tiles = static_cast<int64_t>(shared_tiles.size())},
                            nullptr);
   }
 
@@ -172,7 +182,8 @@ struct Data {
   const Case the;
   std::vector<Number> query, keys, values, out;
   std::vector<int32_t> table;
-  std::vector<AttentionTile> tiles;
+  std::vector<AttentionTile> tiles, shared_tiles;
+  std::vector<int32_t> shared_keys;
   std::vector<float> scratch, key_scales, value_scales;
   std::vector<E4m3> key_codes, value_codes;
   int64_t table_stride = 0;
@@ -191,7 +202,38 @@ void check_case(const Case& c, double tolerance) {
   });
 }
 
+// Sequences 1 to 4 begin with 512 keys of one, 5 and 6 with 256 of another; 0 with none.
+template <class Number>
+void check_shared(bool is_coded) {
+  Data<Number> data(
+      {4, 2, 64, {300, 520, 513, 700, 600, 257, 270}, {1, 1, 1, 2, 1, 1, 3}, 0, 0, kDtype<Number>, is_coded});
+  for (const size_t each : {2, 3, 4}) data.share(each, 512);
+  data.share(6, 256);
+  EXPECT(data.run() == nullptr);
+  const std::vector<Number> apart = data.out;
+  data.shared_keys = {0, 512, 512, 512, 512, 256, 256};
+  data.shared_tiles = {{1, 1, 5, 512}, {5, 6, 4, 256}};
+  with_each_order([&] {
+    data.out.assign(data.out.size(), from_float<Number>(NAN));
+    EXPECT(data.run() == nullptr);
+    EXPECT(
+        std::equal(apart.begin(), apart.end(), data.out.begin(), [](Number a, Number b) { return a.bits == b.bits; }));
+  });
+}
+
 }  // namespace
+
+TEST("keys that sequences share are read for the rows of all, and no bit is another") {
+  check_shared<Bf16>(false);
+  check_shared<F16>(true);
+}
+
+TEST("shared keys and a window are refused") {
+  Data<Bf16> data({2, 2, 32, {300, 300}, {1, 1}, 20});
+  data.shared_tiles = {{0, 0, 2, 256}};
+  data.shared_keys = {256, 256};
+  EXPECT(data.run() != nullptr);
+}
 
 TEST("attention over blocks is that of f64 to the rounding of bf16, whatever the order of threads") {
   check_case<Bf16>({7, 1, 64, {1, 257, 400}, {1, 1, 1}}, 4e-3);

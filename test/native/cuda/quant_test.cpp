@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <vector>
 
 #include "card.h"
+#include "kernels/cuda/product/product.h"
 #include "kernels/dynamic_map.h"
 #include "kernels/products/bf16.h"
 #include "kernels/products/quant.h"
@@ -78,27 +80,50 @@ struct Weight {
   float absmax_mean = 0.05f;
 };
 
-template <class Number>
-void check_product(const Weight& weight, int64_t rows) {
+// Rows of x are 8 values further apart than they are long, those of the result 3.
+template <class Number, class Out>
+std::vector<Out> by_codes(const Weight& weight, const std::vector<Number>& x, const Number* bias, int64_t rows) {
   const int64_t n = weight.call.n, k = weight.call.k;
-  const bool is_nf4 = weight.call.kind == QuantKind::kNf4;
-  const auto x = normals<Number>(rows * k, 8);
+  std::vector<Out> out = poison<Out>(rows * (n + 3));
+  const Dtype out_dtype = std::is_same_v<Out, float> ? Dtype::kFloat : kDtype<Number>;
+  EXPECT(quant_product({out.data(), x.data(), weight.call, bias, n + 3, k + 8, rows, kDtype<Number>, out_dtype},
+                       nullptr) == nullptr);
+  return out;
+}
+
+// The same by way of the whole weight in 16 bits.
+template <class Number, class Out>
+std::vector<Out> by_numbers(const Weight& weight, const std::vector<Number>& x, const Number* bias, int64_t rows) {
+  const int64_t n = weight.call.n, k = weight.call.k;
+  std::vector<Number> numbers(n * k);
+  EXPECT(dequantise(numbers.data(), weight.call, kDtype<Number>, nullptr) == nullptr);
+  std::vector<Out> out = poison<Out>(rows * (n + 3));
+  const Dtype out_dtype = std::is_same_v<Out, float> ? Dtype::kFloat : kDtype<Number>;
+  EXPECT(product({out.data(), x.data(), numbers.data(), bias, n + 3, k + 8, k, rows, n, k, ProductForm::kForward,
+                  kDtype<Number>, out_dtype, false},
+                 nullptr) == nullptr);
+  return out;
+}
+
+template <class Number, class Out>
+void check_product(const Weight& weight, int64_t rows, bool has_bias) {
+  const int64_t n = weight.call.n, k = weight.call.k;
+  const auto x = normals<Number>(rows * (k + 8), 8), bias = normals<Number>(n, 9);
+  const Number* const added = has_bias ? bias.data() : nullptr;
+  const auto expected = by_numbers<Number, Out>(weight, x, added, rows);
   std::vector<double> truth(rows * n);
+  std::vector<Out> dense(rows * n);
   for (int64_t i = 0; i < rows * n; ++i) {
+    truth[i] = has_bias ? value(bias[i % n]) : 0;
+    dense[i] = expected[i / n * (n + 3) + i % n];
     for (int64_t c = 0; c < k; ++c) {
-      const float w = weight.values[i % n * k + c];
-      truth[i] += value(x[i / n * k + c]) * (is_nf4 ? value(from_float<Number>(w)) : double{w});
+      truth[i] += value(x[i / n * (k + 8) + c]) * value(from_float<Number>(weight.values[i % n * k + c]));
     }
   }
+  EXPECT(relative_error(dense, truth) < (std::is_same_v<Out, float> ? 1e-6 : 4e-3));
   with_each_order([&] {
-    std::vector<float> wide = poison<float>(rows * n);
-    EXPECT(quant_product({wide.data(), x.data(), weight.call, rows, kDtype<Number>, Dtype::kFloat}, nullptr) ==
-           nullptr);
-    EXPECT(relative_error(wide, truth) < 1e-6);
-    std::vector<Number> out = poison<Number>(rows * n);
-    EXPECT(quant_product({out.data(), x.data(), weight.call, rows, kDtype<Number>, kDtype<Number>}, nullptr) ==
-           nullptr);
-    for (int64_t i = 0; i < rows * n; ++i) EXPECT(out[i].bits == from_float<Number>(wide[i]).bits);
+    const auto out = by_codes<Number, Out>(weight, x, added, rows);
+    EXPECT(std::memcmp(out.data(), expected.data(), out.size() * sizeof(Out)) == 0);
   });
 }
 
@@ -106,28 +131,21 @@ constexpr QuantKind kKinds[] = {QuantKind::kInt8, QuantKind::kInt4, QuantKind::k
 
 }  // namespace
 
-TEST("products with quantised weights are those of f64, for any number of outputs and inputs by eights") {
+TEST("products with codes have the bits of those with the numbers they mean, for few rows and many, sizes by eights") {
   for (const QuantKind kind : kKinds) {
-    check_product<Bf16>(Weight(kind, 67, 328), 3);
-    check_product<Bf16>(Weight(kind, 16, 1096), 16);
-    check_product<F16>(Weight(kind, 33, 64), 11);
-    check_product<F16>(Weight(kind, 5, 8), 1);
+    check_product<Bf16, Bf16>(Weight(kind, 67, 328), 3, true);
+    check_product<Bf16, float>(Weight(kind, 16, 1096), 16, false);
+    check_product<Bf16, Bf16>(Weight(kind, 150, 136), 50, true);
+    check_product<F16, F16>(Weight(kind, 33, 64), 11, false);
+    check_product<F16, float>(Weight(kind, 5, 8), 1, true);
+    check_product<F16, F16>(Weight(kind, 40, 72), 17, true);
   }
 }
 
-TEST("a row's product with a quantised weight has the same bits whatever rows are beside it") {
-  for (const QuantKind kind : kKinds) {
-    const Weight weight(kind, 40, 200);
-    const auto x = normals<Bf16>(16 * 200, 8);
-    std::vector<float> all = poison<float>(16 * 40), one = poison<float>(40);
-    EXPECT(quant_product({all.data(), x.data(), weight.call, 16, Dtype::kBf16, Dtype::kFloat}, nullptr) == nullptr);
-    for (const int64_t row : {0, 5, 15}) {
-      EXPECT(quant_product({one.data(), x.data() + row * 200, weight.call, 1, Dtype::kBf16, Dtype::kFloat}, nullptr) ==
-             nullptr);
-      EXPECT(std::equal(one.begin(), one.end(), all.begin() + row * 40));
-    }
-    EXPECT(quant_product({all.data(), x.data(), weight.call, 17, Dtype::kBf16, Dtype::kFloat}, nullptr) != nullptr);
-  }
+TEST("more rows than a product with codes takes are refused") {
+  const Weight weight(QuantKind::kInt8, 40, 200);
+  EXPECT(quant_product({nullptr, nullptr, weight.call, nullptr, 40, 200, 65, Dtype::kBf16, Dtype::kFloat}, nullptr) !=
+         nullptr);
 }
 
 TEST("quantised weights become 16 bits with the bits that the CPU gives them") {

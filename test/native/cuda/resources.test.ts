@@ -15,7 +15,7 @@ const skip = isNotBuilt;
 const readsBytes: Readonly<Record<string, string>> = {
   adamw_blocks: "codes of moments in 8 bits, one a thread, 256 neighbours a block",
   nf4_to_numbers: "one code of a block's scale for 64 weights",
-  nf4_product: "one code of a block's scale for 64 weights",
+  multiply_codes: "one code of a block's scale for 64 weights of NF4",
 };
 
 /** What a kernel that promises it has at least of each, and how many of its blocks a multiprocessor holds at once. */
@@ -29,8 +29,10 @@ const promises: Readonly<Record<string, Partial<Kernel["given"]> & { sm_80?: num
   multiply_adapters: { asyncCopies: 8, matrixLoads: 8, products: 8, sm_80: 2, sm_90: 3 },
   scan_rows: { asyncCopies: 8, matrixLoads: 24, products: 64, sm_80: 2, sm_90: 2 },
   rescore_rows: { loadsOf16: 2, sm_80: 8, sm_90: 8 },
-  panel_product: { loadsOf16: 4, products: 4, sm_80: 3, sm_90: 3 },
-  nf4_product: { loadsOf16: 4, products: 8, sm_80: 2, sm_90: 2 },
+  multiply_codes: { asyncCopies: 4, matrixLoads: 8, products: 8, sm_80: 2, sm_90: 3 },
+  multiply_experts: { asyncCopies: 8, matrixLoads: 8, products: 8, sm_80: 2, sm_90: 3 },
+  gather: { loadsOf16: 1, sm_80: 8, sm_90: 8 },
+  add_rows: { loadsOf16: 1 },
   bytes_to_numbers: { loadsOf16: 1 },
   nibbles_to_numbers: { loadsOf16: 1 },
   nf4_to_numbers: { loadsOf16: 1 },

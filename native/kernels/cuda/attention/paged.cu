@@ -11,7 +11,8 @@ int64_t num_splits(int64_t max_keys) { return ceil_divide(max_keys, kSplitTokens
 template <class Number, int C, class Cache>
 Status attend(const PagedAttention& call, void* stream) {
   const auto splits = static_cast<unsigned>(num_splits(call.max_keys));
-  const dim3 grid(splits, static_cast<unsigned>(call.num_kv_heads), static_cast<unsigned>(call.num_tiles));
+  const dim3 grid(splits, static_cast<unsigned>(call.num_kv_heads),
+                  static_cast<unsigned>(call.num_tiles + call.num_shared_tiles));
   const Status status =
       launch(&attend_split<Number, C, Cache>, grid, dim3(kWarps<C> * 32), paged_shared_bytes<Cache, C>(), stream, call);
   if (status != nullptr) return status;
@@ -42,6 +43,7 @@ Status attend(const PagedAttention& call, void* stream) {
 
 Status paged_attention(const PagedAttention& call, void* stream) {
   if (call.num_tiles == 0) return nullptr;
+  if (call.num_shared_tiles > 0 && call.window > 0) return "paged attention: expected no window over shared keys";
   return with_number(call.dtype, "paged attention: expected numbers of 16 bits",
                      [&]<class Number>() { return attend<Number>(call, stream); });
 }

@@ -21,10 +21,11 @@ constexpr int paged_shared_bytes() {
 struct Reach {
   int first, last;
 };
-__device__ __forceinline__ Reach reach_of(const PagedAttention& call, const AttentionTile& tile, int row, int group) {
+__device__ __forceinline__ Reach reach_of(const PagedAttention& call, const AttentionTile& tile, bool is_shared,
+                                          int row, int group) {
   const int position = row / group;
   if (position >= tile.num_positions) return {0, 0};
-  const int last = tile.num_keys + position;
+  const int last = tile.num_keys + (is_shared ? 0 : position);
   const int first = call.window > 0 && last > call.window ? last - static_cast<int>(call.window) : 0;
   return {first, last};
 }
@@ -95,7 +96,14 @@ __device__ __forceinline__ void join_warps(const PagedAttention& call, const Att
 template <class Number, int C, class Cache>
 __global__ void __launch_bounds__(kWarps<C> * 32) attend_split(PagedAttention call) {
   SEEKRL_DYNAMIC_SHARED(unsigned char, shared);
-  const AttentionTile tile = call.tiles[blockIdx.z];
+  const bool is_shared = blockIdx.z >= call.num_tiles;
+  const AttentionTile tile = is_shared ? call.shared_tiles[blockIdx.z - call.num_tiles] : call.tiles[blockIdx.z];
+  const int begin = static_cast<int>(blockIdx.x) * kSplitTokens;
+  // A shared tile has the splits of its keys, the others those behind them.
+  const int shared_keys = is_shared                       ? tile.num_keys
+                          : call.shared_keys_S != nullptr ? call.shared_keys_S[tile.sequence]
+                                                          : 0;
+  if (is_shared != (begin < shared_keys)) return;
   const int head = static_cast<int>(blockIdx.y), group = static_cast<int>(call.num_heads / call.num_kv_heads);
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   Cache& cache = reinterpret_cast<Cache*>(shared)[warp];
@@ -112,10 +120,10 @@ __global__ void __launch_bounds__(kWarps<C> * 32) attend_split(PagedAttention ca
   copy_async_wait<0>();
   __syncthreads();
 
-  const Reach first = reach_of(call, tile, 0, group);
-  const Reach last = reach_of(call, tile, (tile.num_positions - 1) * group, group);
-  const Reach reach[2] = {reach_of(call, tile, lane / 4, group), reach_of(call, tile, lane / 4 + 8, group)};
-  const int begin = static_cast<int>(blockIdx.x) * kSplitTokens, end = min(begin + kSplitTokens, last.last);
+  const auto reach_at = [&](int row) { return reach_of(call, tile, is_shared, row, group); };
+  const Reach first = reach_at(0), last = reach_at((tile.num_positions - 1) * group);
+  const Reach reach[2] = {reach_at(lane / 4), reach_at(lane / 4 + 8)};
+  const int end = min(begin + kSplitTokens, last.last);
   const auto token_of = [&](int n) { return begin + (n * kWarps<C> + warp) * kKeyTile; };
   // Tiles before every row's window are not read: they change no bit.
   int next = 0;

@@ -51,6 +51,13 @@ struct PagedAttention {
   const float* key_scales = nullptr;
   const float* value_scales = nullptr;
   float* log_sum_HT = nullptr;  // of span.h, for gradients; null: not wanted
+  // Keys that several sequences begin with are read once for the rows of a tile. The rows of such a tile, of whichever
+  // sequences, all attend over the first num_keys tokens of its sequence, a multiple of kSplitTokens; each sequence's
+  // own tiles attend over what is behind its shared_keys_S. A row of a sequence of which that is not 0 is in one of
+  // these tiles. Without a window alone. The bits are those of no shared tiles.
+  const AttentionTile* shared_tiles = nullptr;  // [num_shared_tiles], on the card
+  const int32_t* shared_keys_S = nullptr;       // by row of the block table, on the card; null: none
+  int64_t num_shared_tiles = 0;
 };
 
 // Reads each key and value of a tile's sequence once: num_keys * 2 * C * 2 bytes a tile and key head.

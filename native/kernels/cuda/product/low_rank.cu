@@ -1,9 +1,6 @@
-// A block of threads has a tile of one adapter's rows. How many tiles there are is known on the card alone: there are
-// blocks for as many as there can be, and those without one end at once.
-#include <algorithm>
-
-#include "kernels/cuda/product/kernel.cuh"
+// A block of threads has a tile of one run's rows.
 #include "kernels/cuda/product/low_rank.h"
+#include "kernels/cuda/product/runs.cuh"
 
 namespace seekrl::cuda {
 
@@ -14,25 +11,9 @@ enum class Half { kDown, kUp };
 // Up to so many rows, tiles of 16 of them.
 constexpr int64_t kFewRows = 256;
 
-struct AdapterTile {
-  int64_t adapter;  // negative for none
-  int64_t start, count;
-  int64_t first_row;  // of those
-};
-template <int kRows>
-__device__ __forceinline__ AdapterTile adapter_tile(const LowRank& call, int64_t tile) {
-  for (int64_t g = 0; g < call.num_adapters; ++g) {
-    const int64_t start = call.start_G[g], count = call.start_G[g + 1] - start;
-    const int64_t num_tiles = (count + kRows - 1) / kRows;
-    if (tile < num_tiles) return {g, start, count, tile * kRows};
-    tile -= num_tiles;
-  }
-  return {-1, 0, 0, 0};
-}
-
 // The half of the adapter's addition as a product of its rows.
 template <class Number>
-__device__ __forceinline__ Product product_of(const LowRank& call, const LowRankPair& pair, const AdapterTile& tile,
+__device__ __forceinline__ Product product_of(const LowRank& call, const LowRankPair& pair, const RunTile& tile,
                                               Half half) {
   Number* const inner = static_cast<Number*>(call.inner_MR) + tile.start * call.max_rank;
   Product product = {};
@@ -66,9 +47,10 @@ __device__ __forceinline__ Product product_of(const LowRank& call, const LowRank
 template <class Number, class Tiling, Half kHalf>
 __global__ void __launch_bounds__(Tiling::kThreads, Tiling::kMinBlocks) multiply_adapters(LowRank call) {
   SEEKRL_DYNAMIC_SHARED(uint16_t, shared);
-  const AdapterTile tile = adapter_tile<Tiling::kM>(call, blockIdx.x);
-  if (tile.adapter < 0) return;
-  const LowRankPair pair = call.pairs_G[tile.adapter];
+  const RunTile tile = run_tile<Tiling::kM>(call.start_G, call.num_runs, call.m, blockIdx.x);
+  const int32_t adapter = tile.run < 0 ? -1 : call.adapter_G[tile.run];
+  if (adapter < 0) return;
+  const LowRankPair pair = call.pairs_A[adapter];
   const int64_t first_column = int64_t{blockIdx.y} * Tiling::kN;
   if (pair.down_RK == nullptr || (kHalf == Half::kDown && first_column >= pair.rank)) return;
   const Product product = product_of<Number>(call, pair, tile, kHalf);
@@ -78,9 +60,7 @@ __global__ void __launch_bounds__(Tiling::kThreads, Tiling::kMinBlocks) multiply
 template <class Number, class Tiling, Half kHalf>
 Status launch_half(const LowRank& call, void* stream) {
   const int64_t width = kHalf == Half::kDown ? call.max_rank : call.n;
-  // Each adapter has at most one tile that is not full.
-  const int64_t most_tiles = call.m / Tiling::kM + std::min(call.num_adapters, call.m);
-  const dim3 grid(static_cast<unsigned>(most_tiles), blocks_of(width, Tiling::kN));
+  const dim3 grid(most_run_tiles(call.m, call.num_runs, Tiling::kM), blocks_of(width, Tiling::kN));
   return launch(&multiply_adapters<Number, Tiling, kHalf>, grid, dim3(Tiling::kThreads),
                 kProductSharedBytes<Tiling, ProductForm::kForward>, stream, call);
 }
@@ -99,7 +79,7 @@ Status add_low_rank(const LowRank& call, void* stream) {
   if (call.out_dtype != call.dtype && call.out_dtype != Dtype::kFloat) {
     return "low-rank product: out: expected f32 or x's";
   }
-  if (call.m == 0 || call.n == 0 || call.num_adapters == 0 || call.max_rank == 0) return nullptr;
+  if (call.m == 0 || call.n == 0 || call.num_runs == 0 || call.max_rank == 0) return nullptr;
   return with_number(call.dtype, "low-rank product: expected x in 16 bits", [&]<class Number>() {
     return call.m <= kFewRows ? launch_halves<Number, Rows16Narrow, Rows16>(call, stream)
                               : launch_halves<Number, Rows64, Rows64>(call, stream);

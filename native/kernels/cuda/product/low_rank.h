@@ -20,13 +20,14 @@ struct LowRank {
   void* out_MN;                // in out_dtype
   void* inner_MR;              // scratch in dtype, [M, max_rank], at a multiple of 16 bytes; scale x A^T afterwards
   const void* x_MK;            // in dtype; rows begin at multiples of 16 bytes
-  const LowRankPair* pairs_G;  // by adapter
-  const int32_t* start_G;      // rows [start_G[g], start_G[g + 1]) go through adapter g, others through none
+  const LowRankPair* pairs_A;  // by adapter
+  const int32_t* start_G;      // rows [start_G[g], start_G[g + 1]) of those that there are: a run of neighbours,
+  const int32_t* adapter_G;    // which go through this adapter; negative: through none, as rows of no run
   int64_t out_stride, x_stride;
-  int64_t m, n, k;                 // K: a multiple of 8
-  int64_t num_adapters, max_rank;  // a multiple of 8
-  Dtype dtype;                     // kBf16 or kF16
-  Dtype out_dtype;                 // dtype, or kFloat
+  int64_t m, n, k;             // K: a multiple of 8
+  int64_t num_runs, max_rank;  // a multiple of 8
+  Dtype dtype;                 // kBf16 or kF16
+  Dtype out_dtype;             // dtype, or kFloat
 };
 
 // out += (scale x A^T) B^T by the row's adapter, the inner part rounded to dtype: the bits of two products (product.h),

@@ -75,20 +75,26 @@ constexpr int kProductSharedBytes =
 template <class Tiling>
 using ProductSums = float[Tiling::kWarpM / 16][Tiling::kWarpN / 8][4];
 
-// sums += what is in one stage; [first_row, first_column) is the warp's part of the tile.
-template <class Number, class Tiling, ProductForm kForm>
-__device__ __forceinline__ void multiply_strips(ProductSums<Tiling>& sums, const uint16_t* strips, int first_row,
-                                                int first_column) {
-  using Left = typename Strips<Tiling, kForm>::Left;
-  using Right = typename Strips<Tiling, kForm>::Right;
+// A warp's part of the tile begins here.
+template <class Tiling>
+struct WarpPlace {
+  static constexpr int kWarpsN = Tiling::kWarpsN;
+  const int row = static_cast<int>(threadIdx.x) / 32 / kWarpsN * Tiling::kWarpM;
+  const int column = static_cast<int>(threadIdx.x) / 32 % kWarpsN * Tiling::kWarpN;
+};
+
+// sums += what is in one stage.
+template <class Number, class Tiling, class Left, class Right>
+__device__ __forceinline__ void multiply_strips(ProductSums<Tiling>& sums, const uint16_t* left_strip,
+                                                const uint16_t* right_strip, const WarpPlace<Tiling>& place) {
 #pragma unroll
   for (int c = 0; c < Tiling::kDepth; c += 16) {
     uint32_t left[Tiling::kWarpM / 16][4], right[4];
 #pragma unroll
-    for (int m = 0; m < Tiling::kWarpM / 16; ++m) Left::load_left(left[m], strips, first_row + m * 16, c);
+    for (int m = 0; m < Tiling::kWarpM / 16; ++m) Left::load_left(left[m], left_strip, place.row + m * 16, c);
 #pragma unroll
     for (int n = 0; n < Tiling::kWarpN / 16; ++n) {
-      Right::load_right(right, strips + Left::kValues, first_column + n * 16, c);
+      Right::load_right(right, right_strip, place.column + n * 16, c);
 #pragma unroll
       for (int m = 0; m < Tiling::kWarpM / 16; ++m) {
         mma(Number{}, sums[m][2 * n], left[m], right[0], right[1]);
@@ -138,6 +144,28 @@ __device__ __forceinline__ void store_tile(const Product& call, const float* sum
   }
 }
 
+// Through shared memory, so that a row's neighbours are stored together.
+template <class Number, class Tiling>
+__device__ __forceinline__ void store_sums(const Product& call, const ProductSums<Tiling>& sums, uint16_t* shared,
+                                           int64_t first_row, int64_t first_column) {
+  auto* const staged = reinterpret_cast<float*>(shared);
+  const WarpPlace<Tiling> place;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < Tiling::kWarpM * Tiling::kWarpN / 64; ++i) {
+    const int m = i / 2 / (Tiling::kWarpN / 8), n = i / 2 % (Tiling::kWarpN / 8), r = i % 2;
+    float* const to = staged + (place.row + m * 16 + r * 8 + lane / 4) * kRowStride<Tiling::kN> + place.column + n * 8;
+    reinterpret_cast<float2*>(to)[lane % 4] = float2{sums[m][n][2 * r], sums[m][n][2 * r + 1]};
+  }
+  __syncthreads();
+  if (call.out_dtype == Dtype::kFloat) {
+    store_tile<Number, float, Tiling>(call, staged, first_row, first_column);
+  } else {
+    store_tile<Number, Number, Tiling>(call, staged, first_row, first_column);
+  }
+}
+
 // A block's work: its tile of outputs, where its strips lie, and where it is along the depth.
 template <class Number, class Tiling, ProductForm kForm>
 struct TileWork {
@@ -147,9 +175,6 @@ struct TileWork {
 
   __device__ TileWork(const Product& call_, int64_t first_row_, int64_t first_column_, uint16_t* shared_)
       : call(call_), first_row(first_row_), first_column(first_column_), shared(shared_) {
-    const int warp = static_cast<int>(threadIdx.x) / 32;
-    warp_row = warp / Tiling::kWarpsN * Tiling::kWarpM;
-    warp_column = warp % Tiling::kWarpsN * Tiling::kWarpN;
     num_steps = (call.k + kProductDepth - 1) / kProductDepth * (kProductDepth / Tiling::kDepth);
   }
 
@@ -172,35 +197,16 @@ struct TileWork {
       __syncthreads();
       // Into the stage that all had done with before the barrier.
       fetch(step + kStages - 1, stage == 0 ? kStages - 1 : stage - 1);
-      multiply_strips<Number, Tiling, kForm>(sums, shared + stage * Strips<Tiling, kForm>::kValues, warp_row,
-                                             warp_column);
+      const uint16_t* const strips = shared + stage * Strips<Tiling, kForm>::kValues;
+      multiply_strips<Number, Tiling, Left, Right>(sums, strips, strips + Left::kValues, place);
       stage = stage + 1 == kStages ? 0 : stage + 1;
-    }
-  }
-
-  // Through shared memory, so that a row's neighbours are stored together.
-  __device__ __forceinline__ void store(const ProductSums<Tiling>& sums) {
-    auto* const staged = reinterpret_cast<float*>(shared);
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < Tiling::kWarpM * Tiling::kWarpN / 64; ++i) {
-      const int m = i / 2 / (Tiling::kWarpN / 8), n = i / 2 % (Tiling::kWarpN / 8), r = i % 2;
-      float* const to = staged + (warp_row + m * 16 + r * 8 + lane / 4) * kRowStride<Tiling::kN> + warp_column + n * 8;
-      reinterpret_cast<float2*>(to)[lane % 4] = float2{sums[m][n][2 * r], sums[m][n][2 * r + 1]};
-    }
-    __syncthreads();
-    if (call.out_dtype == Dtype::kFloat) {
-      store_tile<Number, float, Tiling>(call, staged, first_row, first_column);
-    } else {
-      store_tile<Number, Number, Tiling>(call, staged, first_row, first_column);
     }
   }
 
   const Product& call;
   const int64_t first_row, first_column;
-  uint16_t* const shared;     // kProductSharedBytes
-  int warp_row, warp_column;  // the warp's part of the tile
+  uint16_t* const shared;  // kProductSharedBytes
+  const WarpPlace<Tiling> place;
   int64_t num_steps;
 };
 
@@ -211,7 +217,7 @@ __device__ __forceinline__ void multiply_tile(const Product& call, int64_t first
   TileWork<Number, Tiling, kForm> work(call, first_row, first_column, shared);
   ProductSums<Tiling> sums = {};
   work.multiply(sums);
-  work.store(sums);
+  store_sums<Number, Tiling>(call, sums, shared, first_row, first_column);
 }
 
 }  // namespace seekrl::cuda

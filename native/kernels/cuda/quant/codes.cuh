@@ -1,4 +1,4 @@
-// Codes in registers as pairs of 16-bit numbers, and where they lie.
+// Codes in registers as 16-bit numbers, and where they lie: whoever reads a weight makes these of it.
 #pragma once
 
 #include "kernels/cuda/number.h"
@@ -9,44 +9,36 @@ namespace seekrl::cuda {
 
 using kernels::kAbsmaxBlock, kernels::kNf4Block, kernels::kQuantBlock, kernels::kQuantLanes;
 
-// Both numbers of a pair plus both of another, exact here.
-__device__ __forceinline__ uint32_t add_pairs(Bf16, uint32_t a, uint32_t b) {
-#if defined(__CUDACC__)
-  uint32_t sum;
-  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(0x3f803f80u), "r"(b));  // times 1
-  return sum;
-#else
-  return pack<Bf16>(unpack<Bf16>(a, 0) + unpack<Bf16>(b, 0), unpack<Bf16>(a, 1) + unpack<Bf16>(b, 1));
-#endif
-}
-__device__ __forceinline__ uint32_t add_pairs(F16, uint32_t a, uint32_t b) {
-#if defined(__CUDACC__)
-  uint32_t sum;
-  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
-  return sum;
-#else
-  return pack<F16>(unpack<F16>(a, 0) + unpack<F16>(b, 0), unpack<F16>(a, 1) + unpack<F16>(b, 1));
-#endif
+// 2^23 + byte in f32, less that and `zero`.
+__device__ __forceinline__ float code_less(uint32_t byte, float zero) {
+  return float_of(0x4b000000u | byte) - (8388608.0f + zero);
 }
 
-// Code less 8 of the nibbles at bits 0 and 16: 128 + code in bf16, 1,024 + code in f16, less that.
-__device__ __forceinline__ uint32_t nibble_pair(Bf16, uint32_t word) {
-  return add_pairs(Bf16{}, (word & 0x000f000fu) | 0x43004300u, 0xc308c308u);
-}
-__device__ __forceinline__ uint32_t nibble_pair(F16, uint32_t word) {
-  return add_pairs(F16{}, (word & 0x000f000fu) | 0x64006400u, 0xe408e408u);
+// The numbers of 4 neighbours along k from their bytes.
+template <class Number>
+__device__ __forceinline__ uint2 numbers_of_bytes(uint32_t word, float scale) {
+  float x[4];
+#pragma unroll
+  for (int j = 0; j < 4; ++j) x[j] = code_less(word >> 8 * j & 0xff, 128.0f) * scale;
+  return {pack<Number>(x[0], x[1]), pack<Number>(x[2], x[3])};
 }
 
-// 2^23 + byte in f32, less that and 128: a whole number of at most 8 bits, whose upper half is its bf16.
-__device__ __forceinline__ float byte_value(uint32_t byte) { return float_of(0x4b000000u | byte) - 8388736.0f; }
-
-// Code less 128 of the bytes at bits 0 and 16.
-__device__ __forceinline__ uint32_t byte_pair(Bf16, uint32_t word) {
-  const float low = byte_value(word & 0xff), high = byte_value(word >> 16 & 0xff);
-  return bits_of(low) >> 16 | (bits_of(high) & 0xffff0000u);
+// Of 8 from their nibbles: the low halves of the bytes, then the high ones.
+template <class Number>
+__device__ __forceinline__ uint4 numbers_of_nibbles(uint32_t word, float scale) {
+  float x[8];
+#pragma unroll
+  for (int j = 0; j < 8; ++j) x[j] = code_less(word >> (8 * (j % 4) + j / 4 * 4) & 15, 8.0f) * scale;
+  return {pack<Number>(x[0], x[1]), pack<Number>(x[2], x[3]), pack<Number>(x[4], x[5]), pack<Number>(x[6], x[7])};
 }
-__device__ __forceinline__ uint32_t byte_pair(F16, uint32_t word) {
-  return add_pairs(F16{}, (word & 0x00ff00ffu) | 0x64006400u, 0xe480e480u);
+
+// Of 8 from nibbles that name levels, the high half of each byte first.
+template <class Number>
+__device__ __forceinline__ uint4 numbers_of_levels(uint32_t word, const float* levels, float absmax) {
+  float x[8];
+#pragma unroll
+  for (int j = 0; j < 8; ++j) x[j] = levels[word >> (j / 2 * 8 + (j % 2 == 0 ? 4 : 0)) & 15] * absmax;
+  return {pack<Number>(x[0], x[1]), pack<Number>(x[2], x[3]), pack<Number>(x[4], x[5]), pack<Number>(x[6], x[7])};
 }
 
 __device__ __forceinline__ uint32_t word_of(const uint4& words, int i) {

@@ -20,11 +20,8 @@ __global__ void __launch_bounds__(kThreads) bytes_to_numbers(Number* to_NK, Quan
   for (int o = 0; o < 4; ++o) {
     const int64_t n = panel * kQuantLanes + a * 4 + o;
     if (n >= weight.n) return;
-    const float scale = weight.channel_scales_N[n];
-    const uint32_t word = word_of(codes, o);
-    float x[4];
-    for (int j = 0; j < 4; ++j) x[j] = byte_value(word >> 8 * j & 0xff) * scale;
-    *reinterpret_cast<uint2*>(to_NK + n * weight.k + k) = uint2{pack<Number>(x[0], x[1]), pack<Number>(x[2], x[3])};
+    *reinterpret_cast<uint2*>(to_NK + n * weight.k + k) =
+        numbers_of_bytes<Number>(word_of(codes, o), weight.channel_scales_N[n]);
   }
 }
 
@@ -41,13 +38,7 @@ __global__ void __launch_bounds__(kThreads) nibbles_to_numbers(Number* to_NK, Qu
     const int64_t n = panel * kQuantLanes + a * 4 + o;
     if (n >= weight.n) return;
     const float scale = to_float(F16{weight.block_scales[i / 16 * kQuantLanes + a * 4 + o]});
-    const uint32_t word = word_of(codes, o);
-    float x[8];
-    for (int j = 0; j < 8; ++j) {
-      const uint32_t code = word >> (8 * (j % 4) + j / 4 * 4) & 15;
-      x[j] = (byte_value(code) + 120.0f) * scale;
-    }
-    store_8(to_NK + n * weight.k + k, x);
+    *reinterpret_cast<uint4*>(to_NK + n * weight.k + k) = numbers_of_nibbles<Number>(word_of(codes, o), scale);
   }
 }
 
@@ -65,9 +56,8 @@ __global__ void __launch_bounds__(kThreads) nf4_to_numbers(Number* to_NK, QuantM
 #pragma unroll
   for (int w = 0; w < 4; ++w) {
     if (k + w * 8 >= weight.k) return;
-    float x[8];
-    for (int j = 0; j < 8; ++j) x[j] = levels[word_of(codes, w) >> (j / 2 * 8 + (j % 2 == 0 ? 4 : 0)) & 15] * absmax;
-    store_8(to_NK + n * weight.k + k + w * 8, x);
+    *reinterpret_cast<uint4*>(to_NK + n * weight.k + k + w * 8) =
+        numbers_of_levels<Number>(word_of(codes, w), levels, absmax);
   }
 }
 

@@ -24,22 +24,23 @@ struct QuantMatrix {
   int64_t n, k;
 };
 
-// Rows of x that a product takes at most: two tiles of the tensor cores' 8.
-constexpr int64_t kMaxQuantRows = 16;
+// Rows of x that a product takes at most.
+constexpr int64_t kMaxQuantRows = 64;
 
 struct QuantProduct {
   void* out_MN;      // in out_dtype
   const void* x_MK;  // in dtype, at a multiple of 16 bytes
   QuantMatrix weight;
+  const void* bias_N;            // in dtype; null for none
+  int64_t out_stride, x_stride;  // values from a row to the next; of x: a multiple of 8
   int64_t num_rows;
   Dtype dtype;      // kBf16 or kF16
   Dtype out_dtype;  // dtype, or kFloat
 };
 
-// out = x W^T for at most kMaxQuantRows rows, by tensor cores in f32: the codes of kInt8 and kInt4 are multiplied as
-// the whole numbers that they are, and scaled in f32; level absmax of kNf4 is rounded to dtype first. Reads each byte
-// of W once, 16 at a time, x once for 32 (kNf4: 16) outputs; 2 M N K operations. A block has those outputs, its warps
-// parts of K, joined in their order: the bits of a row depend on no other row.
+// out = x W^T + bias for at most kMaxQuantRows rows, with the bits of the product (product/product.h) with what
+// `dequantise` makes of W: by few rows or by many, and in training, a row has the same ones. Reads each byte of W once,
+// 16 at a time, and x once for 32 or 64 outputs; codes become numbers in shared memory. 2 M N K operations.
 Status quant_product(const QuantProduct& product, void* stream);
 
 // W [N, K] in 16 bits for a product of more rows: the codes' values in f32, rounded once.

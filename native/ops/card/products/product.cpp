@@ -1,5 +1,5 @@
 // The three products of a linear map; its weight's gradient goes straight into the trainer's sums.
-#include "ops/card/product.h"
+#include "ops/card/products/product.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "ops/card/card.h"
+#include "ops/card/products/quant.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
 
@@ -61,14 +62,20 @@ class CardLinearFunction : public torch::autograd::Function<CardLinearFunction> 
 
 }  // namespace
 
-at::Tensor card_logits(const at::Tensor& x_MD, const at::Tensor& weight_VD) {
-  at::Tensor logits_MV = at::empty({x_MD.size(0), weight_VD.size(0)}, x_MD.options().dtype(at::kFloat));
-  card_product(logits_MV, with_dense_rows(x_MD), weight_VD, ProductForm::kForward);
+at::Tensor card_logits(const at::Tensor& x_MD, const Weight& weight_VD) {
+  at::Tensor logits_MV = at::empty({x_MD.size(0), weight_VD.n()}, x_MD.options().dtype(at::kFloat));
+  card_logits(logits_MV, x_MD, weight_VD);
   return logits_MV;
 }
 
+void card_logits(const at::Tensor& logits_MV, const at::Tensor& x_MD, const Weight& weight_VD) {
+  const at::Tensor to = logits_MV.narrow(1, 0, weight_VD.n()), x = with_dense_rows(x_MD);
+  if (weight_VD.is_quant()) return card_quant_product(to, x, weight_VD.quant, {});
+  card_product(to, x, weight_VD.plain_NK, ProductForm::kForward);
+}
+
 void card_product(const at::Tensor& out_MN, const at::Tensor& left, const at::Tensor& right, ProductForm form,
-                  bool adds, const at::Tensor& bias_N) {
+                  bool adds, const at::Tensor& bias_N, double scale) {
   const cuda::Product call = {.out_MN = out_MN.mutable_data_ptr(),
                               .left = left.const_data_ptr(),
                               .right = right.const_data_ptr(),
@@ -82,7 +89,8 @@ void card_product(const at::Tensor& out_MN, const at::Tensor& left, const at::Te
                               .form = form,
                               .dtype = card_dtype(left),
                               .out_dtype = card_dtype(out_MN),
-                              .adds = adds};
+                              .adds = adds,
+                              .scale = static_cast<float>(scale)};
   check(card().product(call, stream_of(left)));
 }
 

@@ -1,5 +1,5 @@
 // Chunks of rows: their logits in f32, made once more for the gradients, which take their place.
-#include "ops/card/token_logprob.h"
+#include "ops/card/products/token_logprob.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
@@ -13,9 +13,11 @@
 #include <optional>
 
 #include "ops/card/card.h"
-#include "ops/card/product.h"
+#include "ops/card/products/product.h"
+#include "ops/card/products/quant.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
+#include "ops/products/quant_linear.h"
 
 namespace seekrl::ops {
 
@@ -30,11 +32,13 @@ constexpr int64_t kChunkLogits = int64_t{1} << 26;
 
 // One call of the head and the distribution that it stands for.
 struct Head {
-  const at::Tensor &hidden_RD, &weight_VD, &ids_R;
+  const at::Tensor& hidden_RD;
+  const Weight& weight_VD;
+  const at::Tensor& ids_R;
   double temperature, softcap;
 
   int64_t num_rows() const { return hidden_RD.size(0); }
-  int64_t vocab_size() const { return weight_VD.size(0); }
+  int64_t vocab_size() const { return weight_VD.n(); }
   // Of rows of logits: as products read them along.
   int64_t stride() const { return (vocab_size() + 7) / 8 * 8; }
   at::Tensor make_chunk() const {
@@ -57,8 +61,7 @@ struct Head {
     for (int64_t first = 0; first < num_rows(); first += chunk.size(0)) {
       const int64_t count = std::min(chunk.size(0), num_rows() - first);
       const at::Tensor logits = chunk.narrow(0, 0, count);
-      card_product(logits.narrow(1, 0, vocab_size()), hidden_RD.narrow(0, first, count), weight_VD,
-                   ProductForm::kForward);
+      card_logits(logits, hidden_RD.narrow(0, first, count), weight_VD);
       body(first, logits);
     }
   }
@@ -108,10 +111,14 @@ at::Tensor with_rows(const at::Tensor& weight_VD, int64_t num_rows) {
 
 class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction> {
  public:
-  static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD, const at::Tensor& weight_VD,
+  // The weight's tensor, undefined for a quantised one, is an argument of its own, that autograd sees it.
+  static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD,
+                               const std::optional<at::Tensor>& plain_VD, const QuantWeight& quant,
                                const at::Tensor& ids_R, double temperature, double softcap) {
+    const Weight weight_VD = plain_VD.has_value() ? Weight(*plain_VD) : Weight(quant);
     const at::Tensor stats_4R = score({hidden_RD, weight_VD, ids_R, temperature, softcap});
-    context->save_for_backward({hidden_RD, weight_VD, ids_R, stats_4R});
+    context->save_for_backward({hidden_RD, weight_VD.plain_NK, ids_R, stats_4R});
+    hold_weight(context, quant);
     context->saved_data["temperature"] = temperature;
     context->saved_data["softcap"] = softcap;
     return {stats_4R.select(0, 0).clone(), stats_4R.select(0, 1).clone()};
@@ -119,7 +126,8 @@ class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
-    const Head head = {saved[0], saved[1], saved[2], context->saved_data["temperature"].toDouble(),
+    const Weight weight_VD = saved[1].defined() ? Weight(saved[1]) : Weight(held_weight(context));
+    const Head head = {saved[0], weight_VD, saved[2], context->saved_data["temperature"].toDouble(),
                        context->saved_data["softcap"].toDouble()};
     const at::Tensor &stats_4R = saved[3], none_R = at::zeros_like(stats_4R.select(0, 0));
     const at::Tensor logprob_grad = grads[0].defined() ? grads[0].contiguous() : none_R,
@@ -127,8 +135,9 @@ class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction
     at::Tensor hidden_grad;
     if (context->needs_input_grad(0)) hidden_grad = at::empty_like(head.hidden_RD);
     std::optional<WeightGradient> weight_grad;
-    if (context->needs_input_grad(1)) weight_grad.emplace(head.weight_VD, head.stride());
-    const at::Tensor weight = with_rows(head.weight_VD.detach(), head.stride());
+    const bool is_plain = !weight_VD.is_quant();
+    if (is_plain && context->needs_input_grad(1)) weight_grad.emplace(weight_VD.plain_NK, head.stride());
+    const at::Tensor filled = is_plain ? with_rows(weight_VD.plain_NK.detach(), head.stride()) : at::Tensor();
     head.each_chunk([&](int64_t first, const at::Tensor& logits) {
       const cuda::ScoreGradients of = {logprob_grad.const_data_ptr<float>() + first,
                                        entropy_grad.const_data_ptr<float>() + first};
@@ -137,28 +146,33 @@ class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction
       const at::Tensor logits_grad = narrow_rows(logits, head.hidden_RD.scalar_type());
       const int64_t count = logits.size(0);
       if (hidden_grad.defined()) {
-        card_product(hidden_grad.narrow(0, first, count), logits_grad, weight, ProductForm::kInputGradient);
+        const at::Tensor to = hidden_grad.narrow(0, first, count);
+        is_plain ? card_product(to, logits_grad, filled, ProductForm::kInputGradient)
+                 : card_quant_input_gradient(to, logits_grad, weight_VD.quant);
       }
       if (weight_grad.has_value()) {
         card_product(weight_grad->sum(), logits_grad, head.hidden_RD.narrow(0, first, count),
                      ProductForm::kWeightGradient, true);
       }
     });
-    return {hidden_grad, weight_grad.has_value() ? weight_grad->result() : at::Tensor(), at::Tensor(), at::Tensor(),
-            at::Tensor()};
+    return {hidden_grad,  weight_grad.has_value() ? weight_grad->result() : at::Tensor(),
+            at::Tensor(), at::Tensor(),
+            at::Tensor(), at::Tensor()};
   }
 };
 
 }  // namespace
 
-CardScores card_token_logprob(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
+CardScores card_token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
                               double temperature, double softcap) {
-  const at::Tensor hidden = hidden_RD.contiguous(), weight = weight_VD.contiguous(), ids = ids_R.contiguous();
-  if (!needs_grad(hidden, weight)) {
+  const at::Tensor hidden = hidden_RD.contiguous(), ids = ids_R.contiguous();
+  const auto plain = weight_VD.is_quant() ? std::nullopt : std::optional<at::Tensor>(weight_VD.plain_NK.contiguous());
+  if (!needs_grad(hidden, weight_VD.plain_NK)) {
+    const Weight weight = plain.has_value() ? Weight(*plain) : weight_VD;
     const at::Tensor stats_4R = score({hidden, weight, ids, temperature, softcap});
     return {stats_4R.select(0, 0), stats_4R.select(0, 1)};
   }
-  const variable_list results = CardLogprobFunction::apply(hidden, weight, ids, temperature, softcap);
+  const variable_list results = CardLogprobFunction::apply(hidden, plain, weight_VD.quant, ids, temperature, softcap);
   return {results[0], results[1]};
 }
 

@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "ops/products/weight.h"
+
 namespace seekrl::ops {
 
 // f32 [R] each.
@@ -10,8 +12,8 @@ struct CardScores {
   at::Tensor logprob_R, entropy_R;
 };
 
-// hidden [R, D] and weight [V, D] of 16 bits, ids i64 [R]; as ops::token_logprob, with gradients.
-CardScores card_token_logprob(const at::Tensor& hidden_RD, const at::Tensor& weight_VD, const at::Tensor& ids_R,
+// hidden [R, D] and weight [V, D] of 16 bits, or quantised, ids i64 [R]; as ops::token_logprob, with gradients.
+CardScores card_token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
                               double temperature, double softcap);
 
 }  // namespace seekrl::ops

@@ -1,0 +1,146 @@
+// Few rows are multiplied with the codes; for many, outputs of the weight become 16 bits, as many as scratch is for.
+#include "ops/card/products/quant.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "kernels/cuda/quant/quant.h"
+#include "ops/card/card.h"
+#include "ops/card/products/product.h"
+#include "ops/kernel_path.h"
+#include "ops/products/quant_linear.h"
+
+namespace seekrl::ops {
+
+namespace {
+
+using cuda::ProductForm;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// Of scratch: 128 MB.
+constexpr int64_t kMostNumbers = int64_t{1} << 26;
+// Outputs at which a part of a weight may begin: whole panels, and whole blocks of absmaxes.
+constexpr int64_t kOutputs = kernels::kAbsmaxBlock;
+
+template <class Element>
+const Element* part_of(const QuantWeight& weight, size_t part) {
+  return static_cast<const Element*>(weight.parts()[part].value.const_data_ptr());
+}
+
+// Outputs [first, first + count), of which the first is a multiple of kOutputs.
+cuda::QuantMatrix matrix_of(const QuantWeight& weight, int64_t first, int64_t count) {
+  cuda::QuantMatrix to = {};
+  to.n = count;
+  to.k = weight.k();
+  const int64_t panel = first / kernels::kQuantLanes, blocks = kernels::num_quant_blocks(to.k);
+  if (weight.kind() == QuantKind::kNf4) {
+    const int64_t row = first * kernels::num_nf4_blocks(to.k);
+    to.kind = cuda::QuantKind::kNf4;
+    to.codes = part_of<uint8_t>(weight, 0) + row * (kernels::kNf4Block / 2);
+    to.absmax = part_of<uint8_t>(weight, 1) + row;
+    to.absmax_scales = part_of<float>(weight, 2) + row / kernels::kAbsmaxBlock;
+    to.absmax_mean = part_of<float>(weight, 3);
+    to.levels = weight.card_levels().const_data_ptr<float>();
+    to.absmax_levels = to.levels + 16;
+    return to;
+  }
+  const bool is_byte = weight.kind() == QuantKind::kInt8;
+  const auto form = is_byte ? kernels::CodeForm::kByte : kernels::CodeForm::kNibble;
+  to.kind = is_byte ? cuda::QuantKind::kInt8 : cuda::QuantKind::kInt4;
+  to.codes = part_of<uint8_t>(weight, 0) + panel * blocks * kernels::panel_block_bytes(form);
+  if (is_byte) {
+    to.channel_scales_N = part_of<float>(weight, 1) + first;
+  } else {
+    to.block_scales = part_of<uint16_t>(weight, 1) + panel * blocks * kernels::kQuantLanes;
+  }
+  return to;
+}
+
+void multiply_codes(const at::Tensor& out_MN, const at::Tensor& x_MK, const QuantWeight& weight,
+                    const at::Tensor& bias_N) {
+  const cuda::QuantProduct call = {.out_MN = out_MN.mutable_data_ptr(),
+                                   .x_MK = x_MK.const_data_ptr(),
+                                   .weight = matrix_of(weight, 0, weight.n()),
+                                   .bias_N = data_or_null(bias_N),
+                                   .out_stride = out_MN.stride(0),
+                                   .x_stride = x_MK.stride(0),
+                                   .num_rows = x_MK.size(0),
+                                   .dtype = card_dtype(x_MK),
+                                   .out_dtype = card_dtype(out_MN)};
+  check(card().quant_product(call, stream_of(x_MK)));
+}
+
+// Calls body(first output, their numbers [outputs, K]) for one part of the weight after another. The last one's number
+// of outputs is filled up to a multiple of 8 with zeros.
+template <class Body>
+void each_part(const QuantWeight& weight, const at::TensorOptions& options, const Body& body) {
+  const int64_t n = weight.n(), k = weight.k(), filled = (n + 7) / 8 * 8;
+  const int64_t outputs = std::min(filled, std::max(kOutputs, kMostNumbers / k / kOutputs * kOutputs));
+  const at::Tensor scratch = at::empty({outputs, k}, options);
+  for (int64_t first = 0; first < n; first += outputs) {
+    const int64_t count = std::min(outputs, n - first), rows = (count + 7) / 8 * 8;
+    const at::Tensor numbers = scratch.narrow(0, 0, rows);
+    check(card().dequantise(numbers.mutable_data_ptr(), matrix_of(weight, first, count), card_dtype(numbers),
+                            stream_of(numbers)));
+    if (rows > count) numbers.narrow(0, count, rows - count).zero_();
+    body(first, numbers);
+  }
+}
+
+at::Tensor forward_of(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N) {
+  at::Tensor out_MN = at::empty({x_MK.size(0), weight.n()}, x_MK.options());
+  card_quant_product(out_MN, x_MK, weight, bias_N);
+  return out_MN;
+}
+
+class CardQuantFunction : public torch::autograd::Function<CardQuantFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x_MK, const QuantWeight& weight,
+                            const std::optional<at::Tensor>& bias_N) {
+    hold_weight(context, weight);
+    return forward_of(x_MK, weight, bias_N.value_or(at::Tensor()));
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const QuantWeight& weight = held_weight(context);
+    const at::Tensor y_grad = grads[0].contiguous();
+    at::Tensor x_grad = at::empty({y_grad.size(0), weight.k()}, y_grad.options());
+    card_quant_input_gradient(x_grad, y_grad, weight);
+    return {x_grad, at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+void card_quant_product(const at::Tensor& out_MN, const at::Tensor& x_MK, const QuantWeight& weight,
+                        const at::Tensor& bias_N) {
+  if (x_MK.size(0) <= cuda::kMaxQuantRows) return multiply_codes(out_MN, x_MK, weight, bias_N);
+  each_part(weight, x_MK.options(), [&](int64_t first, const at::Tensor& numbers) {
+    const int64_t count = std::min(numbers.size(0), weight.n() - first);
+    const at::Tensor bias = bias_N.defined() ? bias_N.narrow(0, first, count) : at::Tensor();
+    card_product(out_MN.narrow(1, first, count), x_MK, numbers.narrow(0, 0, count), ProductForm::kForward, false, bias);
+  });
+}
+
+void card_quant_input_gradient(const at::Tensor& x_grad_MK, const at::Tensor& y_grad_MN, const QuantWeight& weight) {
+  const bool is_one = (weight.n() + 7) / 8 * 8 * weight.k() <= kMostNumbers;
+  const at::Tensor sum = is_one ? x_grad_MK : at::empty(x_grad_MK.sizes(), x_grad_MK.options().dtype(at::kFloat));
+  each_part(weight, y_grad_MN.options(), [&](int64_t first, const at::Tensor& numbers) {
+    card_product(sum, y_grad_MN.narrow(1, first, numbers.size(0)), numbers, ProductForm::kInputGradient, first > 0);
+  });
+  if (!is_one) x_grad_MK.copy_(sum);
+}
+
+at::Tensor card_quant_linear(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N) {
+  const at::Tensor x = x_MK.stride(1) == 1 ? x_MK : x_MK.contiguous();
+  if (!needs_grad(x)) return forward_of(x, weight, bias_N);
+  const auto bias = bias_N.defined() ? std::optional<at::Tensor>(bias_N) : std::nullopt;
+  return CardQuantFunction::apply(x, weight, bias);
+}
+
+}  // namespace seekrl::ops

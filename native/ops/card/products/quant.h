@@ -1,0 +1,22 @@
+// Products with quantised weights on a card, whose bits do not depend on the batch: those of the product with what the
+// codes mean, rounded to 16 bits.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "ops/quant/quant_weight.h"
+
+namespace seekrl::ops {
+
+// x [M, K] and bias [N], or undefined, of 16 bits -> x weight^T + bias in x's dtype, differentiable in x.
+at::Tensor card_quant_linear(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N);
+
+// out = x weight^T + bias, in f32 or x's dtype, without gradients. Of many rows some hundred megabytes of the weight
+// are 16 bits at a time.
+void card_quant_product(const at::Tensor& out_MN, const at::Tensor& x_MK, const QuantWeight& weight,
+                        const at::Tensor& bias_N);
+
+// x_grad = y_grad weight. y_grad has N columns or, what lies behind them being zero, up to the next multiple of 8.
+void card_quant_input_gradient(const at::Tensor& x_grad_MK, const at::Tensor& y_grad_MN, const QuantWeight& weight);
+
+}  // namespace seekrl::ops
