@@ -84,6 +84,39 @@ Prepared prepare_adapters(Memory& memory, int64_t rows, int64_t n, int64_t k, in
   return {run, {{"out", out, rows * n, Kind::kBf16, 1e-2}}};
 }
 
+// Of the experts' networks without their gates: two products.
+Prepared prepare_experts(Memory& memory, int64_t tokens, int64_t experts, int64_t chosen, int64_t width,
+                         int64_t inner) {
+  const int64_t calls = tokens * chosen;
+  std::vector<const void*> up, down;
+  for (int64_t e = 0; e < experts; ++e) {
+    up.push_back(weight_of(memory, inner, width));
+    down.push_back(weight_of(memory, width, inner));
+  }
+  const void *const *const ups = memory.copy_of(up), *const *const downs = memory.copy_of(down);
+  const void *const logits = memory.halves(tokens * experts), *const x = memory.halves(tokens * width);
+  auto* const weights = static_cast<float*>(memory.poisoned(Dtype::kFloat, calls));
+  auto *const which = memory.empty<int32_t>(calls), *const start = memory.empty<int32_t>(experts + 1);
+  auto *const order = memory.empty<int32_t>(calls), *const places = memory.empty<int32_t>(calls);
+  void *const rows = memory.poisoned(Dtype::kBf16, calls * width), *const out =
+                                                                       memory.poisoned(Dtype::kBf16, tokens * width);
+  void* const between = memory.poisoned(Dtype::kBf16, calls * inner);
+  const cuda::ExpertChoice choice = {weights, which, logits, tokens, experts, chosen, true, Dtype::kBf16};
+  const cuda::ExpertCalls sorted = {start, order, places, which, calls, experts};
+  const cuda::ExpertRows gathered = {rows, x, order, calls, chosen, width};
+  const cuda::ExpertProduct first = {between, rows, ups, start, calls, inner, width, experts, Dtype::kBf16};
+  const cuda::ExpertProduct second = {rows, between, downs, start, calls, width, inner, experts, Dtype::kBf16};
+  const cuda::ExpertSum sum = {out, rows, weights, places, tokens, chosen, width, Dtype::kBf16};
+  Calls run;
+  SEEKRL_ADD(run, choose_experts, choice);
+  SEEKRL_ADD(run, sort_calls, sorted);
+  SEEKRL_ADD(run, gather_calls, gathered);
+  SEEKRL_ADD(run, expert_product, first);
+  SEEKRL_ADD(run, expert_product, second);
+  SEEKRL_ADD(run, add_experts, sum);
+  return {run, {{"out", out, tokens * width, Kind::kBf16, 2e-2}, {"chosen", which, calls, Kind::kInt, 0}}};
+}
+
 // Ours, or cuBLASLt's of the same factors.
 Prepared prepare_product(Memory& memory, int64_t m, int64_t n, int64_t k, bool is_ours) {
   void* const out = memory.poisoned(Dtype::kBf16, m * n);
@@ -148,6 +181,14 @@ void add_weight_cases(Cases& cases, bool is_tiny) {
        "", static_cast<double>(rows), "row", 2.0 * static_cast<double>(adapters * rank * (n + k) + 2 * rows * n),
        2.0 * static_cast<double>(rows * rank * (n + k)), 1e9, false,
        [=](Memory& memory) { return prepare_adapters(memory, rows, n, k, rank, adapters); }});
+  const int64_t tokens = is_tiny ? 5 : 64, experts = is_tiny ? 6 : 60, chosen = is_tiny ? 2 : 4;
+  const int64_t width = is_tiny ? 64 : 2048, inner = is_tiny ? 96 : 1408;
+  const double network = 2.0 * static_cast<double>(width * inner), calls = static_cast<double>(tokens * chosen);
+  cases.push_back(
+      {std::to_string(chosen) + " of " + std::to_string(experts) + " experts, " + std::to_string(tokens) + " tokens",
+       "", static_cast<double>(tokens), "token", 2 * network * static_cast<double>(experts), 2 * network * calls,
+       2 * network * static_cast<double>(experts) + 1e9, false,
+       [=](Memory& memory) { return prepare_experts(memory, tokens, experts, chosen, width, inner); }});
   add_products(cases, is_tiny);
 }
 
