@@ -115,7 +115,20 @@ const std::vector<Row>& Scheduler::next() {
   const auto adapter_of = [](const Row& row) { return row.sequence->adapter ? row.sequence->adapter->id() : 0; };
   std::stable_sort(rows_.begin(), rows_.end(),
                    [&](const Row& a, const Row& b) { return adapter_of(a) < adapter_of(b); });
+  num_rows_ = std::ssize(rows_);
+  num_left_out_ = std::ssize(active_) - num_rows_;
+  num_free_ = pool_.num_free();
   return rows_;
+}
+
+// Those that found no place still find none while all rows run and no block has become free.
+bool Scheduler::others_may_join() const {
+  int64_t num_running = 0, num_others = 0;
+  for (const auto& [id, sequence] : active_) {
+    if (sequence->is_active()) ++(has_row(*sequence) ? num_running : num_others);
+  }
+  if (num_others == 0) return false;
+  return num_others > num_left_out_ || num_running < num_rows_ || pool_.num_free() > num_free_;
 }
 
 bool Scheduler::extend(int64_t num_ahead, int64_t limit) {
@@ -125,14 +138,13 @@ bool Scheduler::extend(int64_t num_ahead, int64_t limit) {
     return std::max<int64_t>(0, pool_.blocks_for(num_tokens) - std::ssize(sequence.blocks));
   };
   int64_t num_blocks = 0;
+  if (others_may_join()) return false;
   for (const auto& [id, sequence] : active_) {
-    if (!sequence->is_active()) continue;
-    if (sequence->last_step != step_) return false;
-    num_blocks += num_missing(*sequence);
+    if (has_row(*sequence)) num_blocks += num_missing(*sequence);
   }
   if (num_blocks > pool_.num_free()) return false;
   for (const auto& [id, sequence] : active_) {
-    if (!sequence->is_active()) continue;
+    if (!has_row(*sequence)) continue;
     for (int64_t i = num_missing(*sequence); i > 0; --i) sequence->blocks.push_back(pool_.allocate());
   }
   return true;
@@ -259,8 +271,8 @@ void Scheduler::add_prefill() {
   bool is_short_of_blocks = false;
   for (const auto& [id, sequence] : active_) {
     if (is_full()) return;
-    const bool has_row = sequence->last_step == step_;
-    if (has_row || sequence->is_decoding() || sequence->num_pending() <= 0 || sequence->parent != nullptr) continue;
+    if (has_row(*sequence) || sequence->is_decoding() || sequence->num_pending() <= 0 || sequence->parent != nullptr)
+      continue;
     const bool needs_blocks = num_missing_blocks(*sequence) > 0;
     if (needs_blocks && (is_short_of_blocks || !begin_prefill(*sequence, num_decoding))) {
       is_short_of_blocks = true;  // the younger ones must not overtake

@@ -51,9 +51,9 @@ class Scheduler {
   // Those of the last step.
   const std::vector<Row>& rows() const { return rows_; }
 
-  // For the rows of the last step that still run, a token each and again one more: whether nobody else wants to run
-  // and there are free blocks for `num_ahead` tokens behind those that a row has, which are then reserved; none
-  // for tokens that its span does not go to, nor for those beyond `limit`.
+  // Whether the rows of the last step may go on by themselves, a token each and again one more: nobody else could join
+  // them now, and there are free blocks for `num_ahead` tokens behind those that a row has, which are then reserved;
+  // none for tokens that its span does not go to, nor for those beyond `limit`.
   bool extend(int64_t num_ahead, int64_t limit);
 
   // Takes all tokens but the first `length` off a sequence, and gives back the blocks that held nothing else. Forks
@@ -82,6 +82,9 @@ class Scheduler {
   void leave_parent(Sequence& sequence);
   void take_share(Sequence& sequence, int64_t num_tokens);
   void hand_over();
+  // In the last step, and not ended since.
+  bool has_row(const Sequence& sequence) const { return sequence.is_active() && sequence.last_step == step_; }
+  bool others_may_join() const;
   bool begin_prefill(Sequence& sequence, int64_t num_spare);
   void release_blocks(Sequence& sequence);
   void take_prefix(Sequence& sequence);
@@ -105,6 +108,8 @@ class Scheduler {
   std::vector<Row> rows_;
   int64_t num_tokens_ = 0;
   int64_t step_ = 0;
+  // When the step was chosen: its rows, those that found no place in it, free blocks.
+  int64_t num_rows_ = 0, num_left_out_ = 0, num_free_ = 0;
   int64_t num_preemptions_ = 0;
   int64_t num_swapped_ = 0;
   int64_t num_reused_ = 0;
