@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/attention/paged.h"
 #include "kernels/cuda/attention/span.h"
+#include "kernels/cuda/card.h"
 #include "kernels/cuda/encoder/rows.h"
 #include "kernels/cuda/experts/experts.h"
 #include "kernels/cuda/layer/norm.h"
@@ -33,7 +34,7 @@ namespace seekrl::cuda {
                           each(search_vectors) each(vector_search_parts) each(vector_search_scratch_bytes)         \
                               each(rescore_vectors) each(vector_rescore_scratch_bytes) each(add_layer_norm)        \
                                   each(bias_gelu) each(pool_texts) each(choose_experts) each(sort_calls)           \
-                                      each(gather_calls) each(expert_product) each(add_experts)
+                                      each(gather_calls) each(expert_product) each(add_experts) each(num_processors)
 
 struct Library {
   size_t size;  // of this struct: another one is of another version

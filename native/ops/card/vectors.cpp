@@ -17,8 +17,6 @@ namespace seekrl::ops {
 namespace {
 
 constexpr int64_t kWidthUnit = 16;
-// Of the card that the parts of a search are meant for; others give the same result.
-constexpr int64_t kProcessors = 132;
 
 at::Tensor host_view(const void* values, at::IntArrayRef sizes, at::ScalarType dtype) {
   return at::from_blob(const_cast<void*>(values), sizes, dtype);
@@ -103,7 +101,7 @@ CardHits CardVectors::found(const at::Tensor& queries_QE, const at::Tensor& scal
   const auto options = rows_NE_.options();
   const CardHits hits = {at::empty({num_queries, num_hits}, options.dtype(at::kInt)),
                          at::empty({num_queries, num_hits}, options.dtype(at::kFloat))};
-  const int64_t num_parts = card().vector_search_parts(count_, num_queries, kProcessors);
+  const int64_t num_parts = card().vector_search_parts(count_, num_queries, card().num_processors());
   at::Tensor scratch =
       at::empty({card().vector_search_scratch_bytes(num_queries, num_hits, num_parts)}, options.dtype(at::kByte));
   const bool has_scales = scale_N_.defined();
