@@ -16,8 +16,9 @@ constexpr int64_t kBlockTokens = 4, kNoLimit = 1000;
 // Sequences that decode, a number of tokens each, all but the last cached; a pool and steps of a few rows.
 struct Batch {
   Batch(int64_t num_blocks, int64_t max_rows)
-      : pool(config(), num_blocks, kBlockTokens, at::kFloat, at::kCPU),
-        scheduler(pool, swap, sequences, {64, max_rows}) {}
+      : pool(config(), kBlockTokens, at::kFloat, at::kCPU), scheduler(pool, swap, sequences, {64, max_rows}) {
+    pool.set_num_blocks(num_blocks);
+  }
 
   static model::DecoderConfig config() {
     model::DecoderConfig config;
