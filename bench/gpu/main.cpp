@@ -95,12 +95,12 @@ void print_table(const Cases& cases, bool is_tiny) {
   for (const Case& each : cases) print_row(each, result_of(each, roof, is_tiny));
 }
 
-// Every function of the library is in a case; those that only say a size are not.
+// Every function of the library is in a case; those that only say a number are not.
 bool covers_all() {
   bool is_whole = true;
 #define SEEKRL_COVERED(name)                                                                 \
   if (std::strstr(#name, "scratch") == nullptr && std::strstr(#name, "_parts") == nullptr && \
-      !Calls::covered().contains(#name)) {                                                   \
+      std::strstr(#name, "num_") == nullptr && !Calls::covered().contains(#name)) {          \
     std::printf("not ok - no case has %s\n", #name);                                         \
     is_whole = false;                                                                        \
   }
@@ -127,7 +127,7 @@ Cases all_cases(const Options& options) {
   Cases cases, chosen;
   const bool is_tiny = options.is_tiny || !options.write.empty() || !options.check.empty();
   for (const auto add : {add_decode_cases, add_prefill_cases, add_training_cases, add_loss_cases, add_optimiser_cases,
-                         add_search_cases, add_encoder_cases, add_row_cases, add_weight_cases}) {
+                         add_search_cases, add_encoder_cases, add_row_cases, add_weight_cases, add_expert_cases}) {
     add(cases, is_tiny);
   }
   std::copy_if(cases.begin(), cases.end(), std::back_inserter(chosen),

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/idle_memory.h"
-#include "engine/block_pool.h"
 #include "engine/decode/flight.h"
+#include "engine/memory/block_pool.h"
 #include "engine/memory/step_budget.h"
 #include "engine/memory/swap.h"
 #include "engine/runner.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/block_pool.h"
+#include "engine/memory/block_pool.h"
 #include "engine/memory/swap.h"
 #include "engine/sequence.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/draft.h"
+#include "engine/memory/prefix_cache.h"
 #include "engine/memory/swap.h"
-#include "engine/prefix_cache.h"
 #include "engine/sampling/mask_slot.h"
 #include "engine/sampling/options.h"
 #include "engine/stop.h"

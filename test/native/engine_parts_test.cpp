@@ -6,10 +6,10 @@
 #include "base/random.h"
 #include "check.h"
 #include "engine/attention/shared_prefix.h"
-#include "engine/block_pool.h"
 #include "engine/draft.h"
+#include "engine/memory/block_pool.h"
+#include "engine/memory/prefix_cache.h"
 #include "engine/memory/step_budget.h"
-#include "engine/prefix_cache.h"
 
 using namespace seekrl;
 using namespace seekrl::engine;

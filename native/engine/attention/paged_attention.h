@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/attention/step_attention.h"
-#include "engine/block_pool.h"
+#include "engine/memory/block_pool.h"
 #include "engine/scheduler.h"
 #include "kernels/attention.h"
 

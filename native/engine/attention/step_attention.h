@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/block_pool.h"
+#include "engine/memory/block_pool.h"
 #include "engine/scheduler.h"
 #include "model/attention.h"
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <tuple>
 
-#include "engine/block_pool.h"
 #include "engine/decode/decode_state.h"
+#include "engine/memory/block_pool.h"
 #include "model/decoder.h"
 
 namespace seekrl::engine {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/block_pool.h"
+#include "engine/memory/block_pool.h"
 
 namespace seekrl::engine {
 

@@ -1,5 +1,5 @@
 // One allocation for all layers; the free list is a stack, so a block just released is used next.
-#include "engine/block_pool.h"
+#include "engine/memory/block_pool.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>

@@ -7,7 +7,7 @@
 #include <list>
 #include <vector>
 
-#include "engine/prefix_cache.h"
+#include "engine/memory/prefix_cache.h"
 #include "model/config.h"
 
 namespace seekrl::engine {

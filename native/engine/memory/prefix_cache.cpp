@@ -1,5 +1,5 @@
 // A hash table of blocks, each known by its tokens and the name of what stands before it.
-#include "engine/prefix_cache.h"
+#include "engine/memory/prefix_cache.h"
 
 namespace seekrl::engine {
 
