@@ -74,7 +74,6 @@ void add_optimiser_cases(Cases& cases, bool is_tiny);
 void add_encoder_cases(Cases& cases, bool is_tiny);
 void add_search_cases(Cases& cases, bool is_tiny);
 void add_weight_cases(Cases& cases, bool is_tiny);
-void add_expert_cases(Cases& cases, bool is_tiny);
 void add_row_cases(Cases& cases, bool is_tiny);
 
 }  // namespace seekrl::bench

@@ -127,7 +127,7 @@ Cases all_cases(const Options& options) {
   Cases cases, chosen;
   const bool is_tiny = options.is_tiny || !options.write.empty() || !options.check.empty();
   for (const auto add : {add_decode_cases, add_prefill_cases, add_training_cases, add_loss_cases, add_optimiser_cases,
-                         add_search_cases, add_encoder_cases, add_row_cases, add_weight_cases, add_expert_cases}) {
+                         add_search_cases, add_encoder_cases, add_row_cases, add_weight_cases}) {
     add(cases, is_tiny);
   }
   std::copy_if(cases.begin(), cases.end(), std::back_inserter(chosen),
