@@ -16,9 +16,10 @@ async function alone(engine: Engine, prompt: Int32Array, options: { seed: number
   return [...ids, ...logprobs];
 }
 
-for (const [name, shape] of Object.entries(shapes).filter(([, { numExperts }]) => numExperts === undefined))
+for (const [name, shape] of Object.entries(shapes))
   test(`steps of one shape are captured once and replayed, and hold our kernels alone: ${name}`, async () => {
-    process.env["SEEKRL_EMULATED_LAUNCHES_ALONE"] = "1";
+    // A router of four experts is no size for our products.
+    if (shape.numExperts === undefined) process.env["SEEKRL_EMULATED_LAUNCHES_ALONE"] = "1";
     try {
       await using card = await modelOn("emulated", shape);
       await using engine = await Engine.open(card, { blockTokens: 16 });
@@ -45,13 +46,6 @@ test("steps whose draws the host edits are replayed, each after the draws before
   assert.deepEqual(card.ids, (await drawn("cpu")).ids);
   assert.deepEqual([...new Set(card.ids)].sort(), [3, 4]);
   assert.equal(card.numReplays, card.numSteps - 2);
-});
-
-test("experts, whose batches the host must see, are launched one by one", async () => {
-  await using card = await modelOn("emulated", shapes["four experts, each weighed"]!);
-  await using engine = await Engine.open(card, { blockTokens: 16 });
-  await alone(engine, ids(9, 1), { seed: 1, maxTokens: 5 });
-  assert.equal((await engine.stats()).numReplays, 0);
 });
 
 test("sequences join, end, are cancelled and cut while others decode, and each keeps its own numbers", async () => {
