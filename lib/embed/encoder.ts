@@ -16,7 +16,7 @@ export interface EncoderOptions {
    */
   readonly weights?: "int8" | undefined;
   /**
-   * `cpu`, `cuda` or `cuda:<index>`. On a card BERT and RoBERTa have `dtype: "bfloat16"` and heads of width 32, 64, 80,
+   * `cpu` or `cuda`. On a card BERT and RoBERTa have `dtype: "bfloat16"` and heads of width 32, 64, 80,
    * 96, 128 or 256. @default "cpu"
    */
   readonly device?: string;

@@ -13,7 +13,7 @@ export interface RerankerOptions {
    * memory of bf16. `dtype` is then that of the rest.
    */
   readonly weights?: "int8" | undefined;
-  /** `cpu`, `cuda` or `cuda:<index>`, as for encoders. @default "cpu" */
+  /** `cpu` or `cuda`, as for encoders. @default "cpu" */
   readonly device?: string | undefined;
   /** Tokens of query and passage together, marks included; the longer loses its end. @default what the folder says */
   readonly maxTokens?: number;

@@ -23,7 +23,7 @@ export interface ModelOptions {
    * CPU only; `plain` leaves them. @default as the folder holds them
    */
   readonly weights?: QuantisedWeights | "plain" | undefined;
-  /** `cpu`, `cuda` or `cuda:<index>`. @default "cpu" */
+  /** `cpu` or `cuda`. @default "cpu" */
   readonly device?: string;
 }
 

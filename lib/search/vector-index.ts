@@ -63,7 +63,7 @@ export interface OpenVectorIndexOptions {
    */
   readonly rescore?: VectorIndex | undefined;
   /**
-   * `cpu`, `cuda` or `cuda:<index>`: where an exact index of `bf16` or `i8` is searched. A card keeps a copy of its vectors
+   * `cpu` or `cuda`: where an exact index of `bf16` or `i8` is searched. A card keeps a copy of its vectors
    * and of those of `rescore`, `2 D` or `D + 4` bytes each with `D` a multiple of 16. @default "cpu"
    */
   readonly device?: string | undefined;

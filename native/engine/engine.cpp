@@ -1,4 +1,4 @@
-// What callers ask of an engine; engine_step.cpp runs it.
+// What callers ask of an engine; engine_step.cpp and its neighbours run it.
 #include "engine/engine.h"
 
 #include <algorithm>

@@ -127,10 +127,11 @@ class Engine {
   void fail_row(Sequence& sequence, std::exception_ptr error);
   void fail_span(Sequence& sequence, std::exception_ptr error);
   void start(Sequence& sequence, Span span);
-  void take_off(const std::vector<Row>& rows);
-  void fly();
-  void land();
-  bool may_fly_on();
+  void start_flight(const std::vector<Row>& rows);
+  void continue_flight();
+  void collect_step();
+  bool may_run_ahead();
+  bool are_weights_new() const;
   // Of the token after a sequence's and the first `num_drafted` of its draft.
   static SampleRequest request_of(const Sequence& sequence, int64_t num_drafted = 0);
   void sample_held();

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "engine/memory/profile.h"
 #include "ops/card/memory.h"
+#include "ops/card/products/quant.h"
 
 namespace seekrl::engine {
 
@@ -34,8 +35,11 @@ int64_t Engine::wanted_blocks() const {
   const at::Device device = decoder_->device();
   int64_t num_bytes = options_.cache_bytes;
   if (num_bytes == 0 && device.is_cpu()) num_bytes = kUsualBytes;
-  if (num_bytes == 0)
-    num_bytes = room_beside_step(device, step_bytes(decoder_->config(), {options_.limits, options_.max_tokens}));
+  if (num_bytes == 0) {
+    const int64_t scratch = decoder_->quantised().empty() ? 0 : ops::kQuantScratch;
+    num_bytes =
+        room_beside_step(device, scratch + step_bytes(decoder_->config(), {options_.limits, options_.max_tokens}));
+  }
   const int64_t most = pool_.blocks_for(options_.max_tokens) * options_.limits.max_batch_rows;
   return std::clamp<int64_t>(num_bytes / pool_.block_bytes(), 1, most);
 }

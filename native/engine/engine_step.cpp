@@ -81,12 +81,12 @@ void Engine::shrink_step(const char* message) {
 }
 
 void Engine::run_batch() {
-  if (flight_ && flight_->is_open()) return fly();
+  if (flight_ && flight_->is_open()) return continue_flight();
   drop_stale_caches();
   sample_held();
   const std::vector<Row>& rows = scheduler_.next();
   if (rows.empty()) return;
-  if (flight_ && Flight::can_carry(rows)) return take_off(rows);
+  if (flight_ && Flight::can_carry(rows)) return start_flight(rows);
   const StepOutput output = runner_.run(rows);
   const Draws draws = output.logits_RV.defined() ? draw(rows, output.logits_RV) : Draws{};
   // From here on nothing needs a card's memory.

@@ -46,10 +46,10 @@ class Decoder {
   // Normal weights of standard deviation `std` (norms at one, biases at zero), drawn from a counter-based generator.
   void initialise(uint64_t seed, double std);
 
-  // tokens_T, positions_T: i64 [T]. Returns the hidden states after the final norm, [T, D]; with rows_R (i64 [R],
-  // in any order, also more than once) those rows alone, [R, D]: of the last layer the others need their keys and
-  // values only. `adapted`: the T rows. With autograd the first num_recomputed layers keep their input alone, and
-  // `attention` lives until the backward pass.
+  // tokens_T, positions_T: i64 [T], on a card i32 as well. Returns the hidden states after the final norm, [T, D]; with
+  // rows_R (i64 [R], in any order, also more than once) those rows alone, [R, D]: of the last layer the others need
+  // their keys and values only. `adapted`: the T rows. With autograd the first num_recomputed layers keep their input
+  // alone, and `attention` lives until the backward pass.
   at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
                      const at::Tensor& rows_R = {}, const AdapterRows& adapted = {}, int64_t num_recomputed = 0) const;
 

@@ -28,7 +28,7 @@ const shape = {
 /**
  * Generates on a device and scores what came (law 4).
  *
- * @param device - `cpu`, `cuda` or `cuda:<index>`
+ * @param device - `cpu` or `cuda`
  * @returns what was compared
  * @throws ERR_DEVICE where the device does not run, or its two ways to a log-probability differ
  */

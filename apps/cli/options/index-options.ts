@@ -53,7 +53,7 @@ export const encoderOptions = {
   passagePrefix: z.string().optional().describe("encoder: put before passages; the folder's unless given"),
   encoderDtype: z.enum(["float32", "bfloat16"]).default("float32").describe("encoder: form of its weights"),
   encoderWeights: z.enum(["int8"]).optional().describe("encoder: quantises its layers' weights"),
-  device: z.string().default("cpu").describe("encoder: cpu, cuda or cuda:<index>"),
+  device: z.string().default("cpu").describe("encoder: cpu or cuda"),
 };
 
 const encoderSchema = z.object({ embedder: z.string(), ...encoderOptions });

@@ -23,7 +23,7 @@ export const modelOptions = inGroup("Model", {
     .describe(
       "Quantises projections and head, which are frozen then (as the folder holds them; under an adapter as it was trained).",
     ),
-  device: z.string().default("cpu").describe("cpu, cuda or cuda:<index>."),
+  device: z.string().default("cpu").describe("cpu or cuda."),
   contextTokens: z
     .int()
     .positive()

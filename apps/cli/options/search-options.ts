@@ -31,11 +31,11 @@ const index = z.strictObject({
     .optional()
     .describe("By words, by vectors, by both (both, if it has both)."),
   encoder: z.string().optional().describe("Folder of the index's encoder, if that was moved."),
-  device: z.string().optional().describe("What that encoder runs on (cpu): cpu, cuda or cuda:<index>."),
+  device: z.string().optional().describe("What that encoder runs on (cpu): cpu or cuda."),
   vectorsDevice: z
     .string()
     .optional()
-    .describe("Where exact vectors of bf16 or i8 are searched (cpu): cpu, cuda or cuda:<index>."),
+    .describe("Where exact vectors of bf16 or i8 are searched (cpu): cpu or cuda."),
 });
 
 const retriever = z.strictObject({
@@ -59,7 +59,7 @@ const reranker = z.strictObject({
     .enum(["float32", "bfloat16"])
     .default("float32")
     .describe("Form of its weights; a card takes bfloat16."),
-  device: z.string().optional().describe("What it runs on (cpu): cpu, cuda or cuda:<index>."),
+  device: z.string().optional().describe("What it runs on (cpu): cpu or cuda."),
 });
 
 /** One of `index`, `retriever` and `web` must be given. */

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "ops/card/card.h"
+#include "ops/card/paged_attention.h"
 #include "ops/card/transfer.h"
 
 namespace seekrl::engine {
@@ -28,6 +29,7 @@ void CardAttention::list(const std::vector<Row>& rows) {
   std::vector<BatchSequence> batch;
   slots_T_.clear();
   tiles_.clear();
+  tile_rows_.clear();
   step_ = {};
   for (const Row& row : rows) step_.table_stride = std::max(step_.table_stride, std::ssize(row.sequence->blocks));
   block_table_.assign(rows.size() * step_.table_stride, 0);
@@ -39,6 +41,7 @@ void CardAttention::list(const std::vector<Row>& rows) {
     batch.push_back({sequence.blocks, start, end - start});
     for (int64_t i = start; i < end; i += positions) {
       const int64_t row = first + i - start, count = std::min(positions, end - i);
+      tile_rows_.push_back(static_cast<int32_t>(row));
       for (const int64_t each : {static_cast<int64_t>(r), row, count, i + 1}) {
         tiles_.push_back(static_cast<int32_t>(each));
       }
@@ -107,11 +110,6 @@ at::Tensor CardAttention::attend(int64_t layer, model::Heads& heads, const kerne
   turn_and_write(layer, heads);
   const at::Tensor& query_THC = heads.query_THC;
   const int64_t num_rows = query_THC.size(0);
-  const int64_t num_scratch =
-      ops::card().paged_attention_scratch_floats(num_rows, num_heads_, head_dim_, step_.max_keys);
-  if (!scratch_.defined() || scratch_.numel() < num_scratch) {
-    scratch_ = at::empty({num_scratch}, query_THC.options().dtype(at::kFloat));
-  }
   // A window's rows see other keys each.
   const bool shares = rule.window == 0;
   const cuda::PagedAttention call = {.out = query_THC.mutable_data_ptr(),
@@ -120,7 +118,7 @@ at::Tensor CardAttention::attend(int64_t layer, model::Heads& heads, const kerne
                                      .values = pool_.values(layer).const_data_ptr(),
                                      .tiles = step_.tiles,
                                      .block_table = step_.block_table,
-                                     .scratch = scratch_.mutable_data_ptr<float>(),
+                                     .scratch = step_.scratch,
                                      .num_tiles = step_.num_tiles,
                                      .num_rows = num_rows,
                                      .num_heads = num_heads_,
@@ -138,7 +136,11 @@ at::Tensor CardAttention::attend(int64_t layer, model::Heads& heads, const kerne
                                      .shared_tiles = step_.shared_tiles,
                                      .shared_keys_S = shares ? step_.shared_keys_S : nullptr,
                                      .num_shared_tiles = shares ? step_.num_shared_tiles : 0};
-  ops::check(ops::card().paged_attention(call, ops::stream_of(query_THC)));
+  if (step_.scratch == nullptr) {
+    ops::card_paged_attention(call, tile_rows_, query_THC);
+  } else {
+    ops::check(ops::card().paged_attention(call, ops::stream_of(query_THC)));
+  }
   return query_THC;
 }
 

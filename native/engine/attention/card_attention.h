@@ -19,7 +19,8 @@ struct CardStep {
   const cuda::AttentionTile* tiles;
   const int32_t* block_table;
   int64_t num_tiles, table_stride;
-  int64_t max_keys;  // of any row, or more
+  int64_t max_keys;          // of any row, or more
+  float* scratch = nullptr;  // that stays where it is; null: made for each layer
   const cuda::AttentionTile* shared_tiles = nullptr;
   const int32_t* shared_keys_S = nullptr;
   int64_t num_shared_tiles = 0;
@@ -46,11 +47,10 @@ class CardAttention : public StepAttention {
 
   const BlockPool& pool_;
   const int64_t num_heads_, num_kv_heads_, head_dim_;
-  std::vector<int32_t> slots_T_, block_table_, tiles_;  // of the step, on the host
+  std::vector<int32_t> slots_T_, block_table_, tiles_, tile_rows_;  // of the step, on the host
   SharedPrefixes shared_;
   at::Tensor inputs_;  // all of them on the card, one behind the other
   CardStep step_ = {};
-  at::Tensor scratch_;  // grows
 };
 
 }  // namespace seekrl::engine

@@ -26,7 +26,21 @@ struct GraphImplInterface {
 
 namespace seekrl::engine {
 
-// What one shape has launched, with the buffers of its attention.
+namespace {
+
+#ifdef SEEKRL_HAS_GRAPHS
+// Of one that has failed: what it says of that is not what went wrong.
+void end_capture(at::GraphImplInterface& graph) {
+  try {
+    graph.capture_end();
+  } catch (...) {
+  }
+}
+#endif
+
+}  // namespace
+
+// What one shape has launched.
 struct DecodeGraphs::Step {
   CardAttention attention;
   model::AdapterRows adapters;                    // of its last run
@@ -39,7 +53,20 @@ DecodeGraphs::DecodeGraphs(const model::Decoder& decoder, const BlockPool& pool,
 
 DecodeGraphs::~DecodeGraphs() = default;
 
-void DecodeGraphs::clear() { steps_.clear(); }
+void DecodeGraphs::clear() {
+  steps_.clear();
+  scratch_.reset();
+}
+
+void DecodeGraphs::make_scratch(Shape shape) {
+  const auto [num_rows, max_keys, shares_keys] = shape;
+  const model::DecoderConfig& config = decoder_.config();
+  const int64_t size =
+      ops::card().paged_attention_scratch_floats(num_rows, config.num_heads, config.head_dim, max_keys);
+  if (scratch_.defined() && scratch_.numel() >= size) return;
+  clear();
+  scratch_ = at::empty({size}, at::device(decoder_.device()).dtype(at::kFloat));
+}
 
 // Few enough that most batches find theirs captured, near enough that few rows run for nothing.
 int64_t DecodeGraphs::bucket_of(int64_t num_rows) {
@@ -56,6 +83,7 @@ int64_t DecodeGraphs::keys_bucket(int64_t max_keys) const {
 
 void DecodeGraphs::run(int64_t num_rows, int64_t max_keys, bool shares_keys, const model::AdapterRows& adapters) {
   const Shape shape = {std::min(bucket_of(num_rows), state_.max_rows()), keys_bucket(max_keys), shares_keys};
+  make_scratch(shape);
   std::unique_ptr<Step>& step = steps_[shape];
   if (step == nullptr) step = std::make_unique<Step>(CardAttention(decoder_.config(), pool_));
   if (step->adapters != adapters) {
@@ -78,6 +106,7 @@ void DecodeGraphs::launch(Step& step, Shape shape) const {
                           .num_tiles = num_rows,
                           .table_stride = state_.table_stride(),
                           .max_keys = max_keys,
+                          .scratch = scratch_.mutable_data_ptr<float>(),
                           .shared_tiles = state_.shared_tiles(),
                           .shared_keys_S = shares_keys ? state_.shared_keys() : nullptr,
                           .num_shared_tiles = shares_keys ? num_rows : 0});
@@ -90,27 +119,31 @@ void DecodeGraphs::launch(Step& step, Shape shape) const {
   step.has_run = true;
 }
 
-// On a stream of its own: the default one is not captured. What is in flight is waited for first.
+// On a stream of its own: the default one is not captured. What is under way is waited for first. Whatever libtorch
+// refuses but memory, no step is captured any more.
 void DecodeGraphs::capture([[maybe_unused]] Step& step, [[maybe_unused]] Shape shape) {
 #ifdef SEEKRL_HAS_GRAPHS
   const at::Device device = decoder_.device();
-  if (!at::has_graph_impl(device.type()) || !decoder_.is_capturable(step.adapters)) return;
+  if (!can_capture_ || !at::has_graph_impl(device.type()) || !decoder_.is_capturable(step.adapters)) return;
   const c10::impl::VirtualGuardImpl guard(device.type());
   guard.synchronizeDevice(device.has_index() ? device.index() : 0);
   const c10::StreamGuard stream(guard.getStreamFromGlobalPool(device));
-  auto graph = at::create_graph_impl(device.type());
   const auto captured =
       std::find_if(steps_.begin(), steps_.end(), [](const auto& each) { return each.second->graph != nullptr; });
-  graph->capture_begin(captured == steps_.end() ? c10::MempoolId_t{0, 0} : captured->second->graph->pool(),
-                       at::GraphCaptureMode::ThreadLocal);
+  const c10::MempoolId_t pool = captured == steps_.end() ? c10::MempoolId_t{0, 0} : captured->second->graph->pool();
+  auto graph = at::create_graph_impl(device.type());
   try {
+    graph->capture_begin(pool, at::GraphCaptureMode::ThreadLocal);
     launch(step, shape);
-  } catch (...) {
     graph->capture_end();
+    step.graph = std::move(graph);
+  } catch (const c10::OutOfMemoryError&) {
+    end_capture(*graph);
     throw;
+  } catch (...) {
+    end_capture(*graph);
+    can_capture_ = false;
   }
-  graph->capture_end();
-  step.graph = std::move(graph);
 #endif
 }
 

@@ -32,11 +32,13 @@ class DecodeGraphs {
   // Rows that run where `num_rows` are asked for: the rest have ended.
   static int64_t bucket_of(int64_t num_rows);
 
+  // Steps that were replayed. None any more once libtorch has refused to capture one: kernels are launched then.
   int64_t num_replays() const { return num_replays_; }
 
  private:
   struct Step;
   using Shape = std::tuple<int64_t, int64_t, bool>;  // rows, keys, whether some are shared
+  void make_scratch(Shape shape);
   void launch(Step& step, Shape shape) const;
   void capture(Step& step, Shape shape);
   int64_t keys_bucket(int64_t max_keys) const;
@@ -45,6 +47,8 @@ class DecodeGraphs {
   const BlockPool& pool_;
   const DecodeState& state_;
   std::map<Shape, std::unique_ptr<Step>> steps_;
+  at::Tensor scratch_;  // of every shape's attention; grows, and then what holds its address goes
+  bool can_capture_ = true;
   int64_t num_replays_ = 0;
 };
 

@@ -89,17 +89,17 @@ void Flight::launch() {
   graphs_.run(std::ssize(places_), std::min(max_keys_, max_tokens_), shares_keys_, adapters_);
   ++max_keys_;
   const at::Tensor& drawn = state_.drawn();
-  Homeward homeward = {ops::pinned_bytes(drawn.numel(), drawn.device()), c10::Event(drawn.device().type())};
-  homeward.drawn.copy_(drawn.view({-1}), /*non_blocking=*/true);
-  homeward.is_home.record(c10::impl::VirtualGuardImpl(drawn.device().type()).getStream(drawn.device()));
-  homeward_.push_back(std::move(homeward));
+  PendingDraws pending = {ops::pinned_bytes(drawn.numel(), drawn.device()), c10::Event(drawn.device().type())};
+  pending.drawn.copy_(drawn.view({-1}), /*non_blocking=*/true);
+  pending.is_home.record(c10::impl::VirtualGuardImpl(drawn.device().type()).getStream(drawn.device()));
+  pending_.push_back(std::move(pending));
 }
 
 std::vector<Flight::Draw> Flight::collect() {
-  const Homeward homeward = std::move(homeward_.front());
-  homeward_.pop_front();
-  homeward.is_home.synchronize();
-  const auto* const drawn = reinterpret_cast<const cuda::DrawnToken*>(homeward.drawn.const_data_ptr());
+  const PendingDraws pending = std::move(pending_.front());
+  pending_.pop_front();
+  pending.is_home.synchronize();
+  const auto* const drawn = reinterpret_cast<const cuda::DrawnToken*>(pending.drawn.const_data_ptr());
   std::vector<Draw> draws;
   for (size_t row = 0; row < places_.size(); ++row) {
     const auto& [token, logprob, entropy] = drawn[row];
@@ -125,7 +125,7 @@ void Flight::release() {
 
 void Flight::end() {
   places_.clear();
-  homeward_.clear();
+  pending_.clear();
   num_live_ = 0;
 }
 

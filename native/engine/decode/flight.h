@@ -29,7 +29,7 @@ class Flight {
 
   bool is_open() const { return num_live_ > 0; }
   // Steps that were asked for and whose draws are not home.
-  int64_t num_under_way() const { return static_cast<int64_t>(homeward_.size()); }
+  int64_t num_under_way() const { return static_cast<int64_t>(pending_.size()); }
   int64_t num_replays() const { return graphs_.num_replays(); }
 
   // requests: of the rows.
@@ -57,7 +57,7 @@ class Flight {
     int64_t limit;           // of its tokens
     int64_t num_blocks = 0;  // that the card knows of
   };
-  struct Homeward {
+  struct PendingDraws {
     at::Tensor drawn;  // pinned
     c10::Event is_home;
   };
@@ -72,7 +72,7 @@ class Flight {
   at::Tensor edits_;  // of the rows' logits, on the card; undefined without
   model::AdapterRows adapters_;
   bool shares_keys_ = false;
-  std::deque<Homeward> homeward_;
+  std::deque<PendingDraws> pending_;
   int64_t num_live_ = 0;
   int64_t max_keys_ = 0;
 };

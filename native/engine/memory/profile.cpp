@@ -5,7 +5,8 @@
 
 #include "ops/card/card.h"
 #include "ops/card/memory.h"
-#include "ops/head/row_chunks.h"
+#include "ops/card/paged_attention.h"
+#include "ops/card/products/token_logprob.h"
 
 namespace seekrl::engine {
 
@@ -33,12 +34,14 @@ int64_t step_bytes(const model::DecoderConfig& config, const StepSizes& sizes) {
   const int64_t token = kHalf * layer_numbers(config) + 4 * kFloat * config.head_dim + kTokenInputs;
   // Twice: what has logits may be gathered for those that draw, and a graph keeps its own.
   const int64_t logits = 2 * num_rows * vocab * kFloat;
-  const int64_t scores = std::min(num_tokens, ops::chunk_rows(vocab)) * vocab * kFloat;
+  const int64_t scores = std::min(num_tokens * vocab, ops::kChunkLogits) * kFloat;
   const auto splits = [&](int64_t count) {
     return kFloat *
            ops::card().paged_attention_scratch_floats(count, config.num_heads, config.head_dim, sizes.max_tokens);
   };
-  return (num_tokens + num_rows) * token + logits + scores + splits(num_tokens) + splits(num_rows);
+  const int64_t chunk =
+      kFloat * ops::paged_scratch_floats(num_tokens, config.num_heads, config.head_dim, sizes.max_tokens);
+  return (num_tokens + num_rows) * token + logits + scores + chunk + splits(num_rows);
 }
 
 int64_t room_beside_step(at::Device device, int64_t step_bytes) {

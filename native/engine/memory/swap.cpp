@@ -1,7 +1,7 @@
 // Blocks lie apart in each layer: they are gathered on the card, and cross in one piece.
 #include "engine/memory/swap.h"
 
-#include <ATen/ops/tensor.h>
+#include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -18,7 +18,10 @@ constexpr int64_t kPieceBytes = int64_t{1} << 25;
 int64_t piece_blocks(const BlockPool& pool) { return std::max<int64_t>(1, kPieceBytes / pool.block_bytes()); }
 
 at::Tensor on_card(const BlockPool& pool, const int32_t* blocks, int64_t count) {
-  return at::tensor(std::vector<int64_t>(blocks, blocks + count)).to(pool.storage().device());
+  const std::vector<int64_t> numbers(blocks, blocks + count);
+  const at::Tensor there = at::empty({count}, at::device(pool.storage().device()).dtype(at::kLong));
+  ops::send(there, numbers.data());
+  return there;
 }
 
 }  // namespace
@@ -34,7 +37,7 @@ std::shared_ptr<const SwappedBlocks> SwapSpace::take_out(const BlockPool& pool,
       const at::Tensor gathered = pool.storage().index_select(1, on_card(pool, &blocks[first], count));
       swapped->pieces_.push_back(ops::copied_home(gathered));
     }
-  } catch (const c10::Error&) {
+  } catch (const c10::Error&) {  // of the card's memory or, a plain one, of the host's pinned memory
     return nullptr;
   }
   return swapped;

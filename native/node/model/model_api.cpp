@@ -129,16 +129,15 @@ at::ScalarType to_dtype(const std::string& dtype) {
 
 // The device of tests, `emulated`, has its name once its kernels are open.
 at::Device to_device(const std::string& name) {
-  const bool is_cuda = name == "cuda" || name.rfind("cuda:", 0) == 0;
-  require(name == "cpu" || is_cuda || name == "emulated", ErrorCode::kDevice,
-          "device: expected cpu, cuda or cuda:<index>, got ", name);
-  require(!is_cuda || at::hasCUDA(), ErrorCode::kDevice, "device: ", name, ": this libtorch finds no CUDA device");
+  // Kernels are launched on a thread's first card.
+  require(name.rfind("cuda:", 0) != 0, ErrorCode::kDevice, "device: expected cpu or cuda, got ", name,
+          "; set CUDA_VISIBLE_DEVICES to the card's number before the process starts");
+  const bool is_cuda = name == "cuda";
+  require(name == "cpu" || is_cuda || name == "emulated", ErrorCode::kDevice, "device: expected cpu or cuda, got ",
+          name);
+  require(!is_cuda || at::hasCUDA(), ErrorCode::kDevice, "device: cuda: this libtorch finds no CUDA device");
   if (name != "cpu") ops::open_card(is_cuda ? at::kCUDA : at::kPrivateUse1);
-  try {
-    return at::Device(name);
-  } catch (const c10::Error&) {
-    fail(ErrorCode::kDevice, "device: expected cpu, cuda or cuda:<index>, got ", name);
-  }
+  return at::Device(name);
 }
 
 Napi::Function ModelHandle::define(Napi::Env env) {

@@ -11,6 +11,7 @@
 
 #include "ops/attention/saved_rule.h"
 #include "ops/card/card.h"
+#include "ops/card/paged_attention.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
 
@@ -143,15 +144,13 @@ Attended attend(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at
   const auto floats = query_THC.options().dtype(at::kFloat);
   const Attended to = {at::empty_like(query_THC), at::empty({num_heads, num_tokens}, floats)};
   const at::Tensor keys = in_blocks(key_TKC, spans), values = in_blocks(value_TKC, spans);
-  at::Tensor scratch =
-      at::empty({card().paged_attention_scratch_floats(num_tokens, num_heads, head_dim, spans.max_keys)}, floats);
   const cuda::PagedAttention call = {.out = to.out_THC.mutable_data_ptr(),
                                      .query = query_THC.const_data_ptr(),
                                      .keys = keys.const_data_ptr(),
                                      .values = values.const_data_ptr(),
                                      .tiles = static_cast<const cuda::AttentionTile*>(spans.row_tiles.const_data_ptr()),
                                      .block_table = spans.block_table.const_data_ptr<int32_t>(),
-                                     .scratch = scratch.mutable_data_ptr<float>(),
+                                     .scratch = nullptr,
                                      .num_tiles = spans.row_tiles.size(0),
                                      .num_rows = num_tokens,
                                      .num_heads = num_heads,
@@ -165,7 +164,7 @@ Attended attend(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at
                                      .window = rule.window,
                                      .dtype = card_dtype(query_THC),
                                      .log_sum_HT = to.log_sum_HT.mutable_data_ptr<float>()};
-  check(card().paged_attention(call, stream_of(query_THC)));
+  card_paged_attention(call, spans.tile_rows, query_THC);
   return to;
 }
 

@@ -2,14 +2,16 @@
 #include "ops/card/span_tables.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "kernels/cuda/attention/paged.h"
 #include "kernels/cuda/attention/span.h"
+#include "ops/card/transfer.h"
 
 namespace seekrl::ops {
 
@@ -100,17 +102,25 @@ struct PathBlocks {
 }  // namespace
 
 SpanTables span_tables(const Spans& spans, int64_t num_groups, at::Device device) {
-  const auto on_device = [&](const Integers& values) { return at::tensor(values, at::kInt).to(device); };
+  const auto on_device = [&](const Integers& values) {
+    const at::Tensor there = at::empty({std::ssize(values)}, at::device(device).dtype(at::kInt));
+    send(there, values.data());
+    return there;
+  };
   const Lists paths = paths_of(spans), viewers = viewers_of(spans);
   const PathBlocks blocks(paths);
   const std::vector<int64_t> places = positions(spans);
+  const Integers row_tiles = row_tiles_of(spans, num_groups);
+  Integers tile_rows;
+  for (size_t i = 1; i < row_tiles.size(); i += 4) tile_rows.push_back(row_tiles[i]);
   return {.tiles = on_device(tiles_of(spans)).view({-1, 3}),
           .path = on_device(paths.tokens),
           .path_start_S = on_device(paths.start),
           .viewers = on_device(viewers.tokens),
           .viewers_start_S = on_device(viewers.start),
           .position_T = on_device(Integers(places.begin(), places.end())),
-          .row_tiles = on_device(row_tiles_of(spans, num_groups)).view({-1, 4}),
+          .row_tiles = on_device(row_tiles).view({-1, 4}),
+          .tile_rows = std::move(tile_rows),
           .block_tokens = on_device(blocks.tokens),
           .block_table = on_device(blocks.table).view({-1, blocks.width}),
           .max_keys = *std::max_element(places.begin(), places.end()) + 1};

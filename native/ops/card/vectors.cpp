@@ -49,10 +49,10 @@ CardVectors::CardVectors(int64_t dim, at::ScalarType dtype, int64_t capacity, at
   if (dtype == at::kChar) scale_N_ = at::empty({0}, options.dtype(at::kFloat));
 }
 
-// Twice as many as there were, so that rows that come one by one are not copied for each.
+// A quarter more than there were, so that rows that come one by one are not copied for each.
 void CardVectors::reserve(int64_t num_rows) {
   if (num_rows <= rows_NE_.size(0)) return;
-  const int64_t size = std::min(capacity_, std::max(num_rows, 2 * rows_NE_.size(0)));
+  const int64_t size = std::min(capacity_, std::max(num_rows, rows_NE_.size(0) / 4 * 5));
   const auto grown = [&](const at::Tensor& values) {
     std::vector<int64_t> sizes = values.sizes().vec();
     sizes[0] = size;

@@ -16,7 +16,7 @@ const options = z.strictObject({
   encoderName: z.string().optional().describe("its name there; the folder's unless given"),
   encoderDtype: z.enum(["float32", "bfloat16"]).default("float32").describe("form of its weights"),
   encoderWeights: z.enum(["int8"]).optional().describe("quantises its layers' weights"),
-  encoderDevice: z.string().default("cpu").describe("what it runs on: cpu, cuda or cuda:<index>"),
+  encoderDevice: z.string().default("cpu").describe("what it runs on: cpu or cuda"),
   ...serveOptions(8000),
   topK: z.int().min(1).default(3).describe("passages per query when a request names no number"),
   contents: z

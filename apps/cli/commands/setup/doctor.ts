@@ -56,7 +56,7 @@ export const doctorCommand = command({
     device: z
       .string()
       .optional()
-      .describe("generates and scores on it with a tiny model: cpu, cuda or cuda:<index>"),
+      .describe("generates and scores on it with a tiny model: cpu or cuda"),
   }),
   run: async ({ device }, io) => {
     const machine = await findMachine();

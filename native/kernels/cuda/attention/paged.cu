@@ -11,12 +11,12 @@ int64_t num_splits(int64_t max_keys) { return ceil_divide(max_keys, kSplitTokens
 template <class Number, int C, class Cache>
 Status attend(const PagedAttention& call, void* stream) {
   const auto splits = static_cast<unsigned>(num_splits(call.max_keys));
-  const dim3 grid(splits, static_cast<unsigned>(call.num_kv_heads),
-                  static_cast<unsigned>(call.num_tiles + call.num_shared_tiles));
+  const dim3 grid(static_cast<unsigned>(call.num_tiles + call.num_shared_tiles),
+                  static_cast<unsigned>(call.num_kv_heads), splits);
   const Status status =
       launch(&attend_split<Number, C, Cache>, grid, dim3(kWarps<C> * 32), paged_shared_bytes<Cache, C>(), stream, call);
   if (status != nullptr) return status;
-  const dim3 warps(blocks_of(call.num_rows * call.num_heads, 4));
+  const dim3 warps(blocks_of((end_row(call) - call.first_row) * call.num_heads, 4));
   return launch(&join_splits<Number, C>, warps, dim3(128), 0, stream, call, static_cast<int>(splits));
 }
 
@@ -43,6 +43,8 @@ Status attend(const PagedAttention& call, void* stream) {
 
 Status paged_attention(const PagedAttention& call, void* stream) {
   if (call.num_tiles == 0) return nullptr;
+  if (call.num_heads > kTileRows * call.num_kv_heads)
+    return "paged attention: expected at most 16 query heads to a key head";
   if (call.num_shared_tiles > 0 && call.window > 0) return "paged attention: expected no window over shared keys";
   return with_number(call.dtype, "paged attention: expected numbers of 16 bits",
                      [&]<class Number>() { return attend<Number>(call, stream); });

@@ -17,6 +17,10 @@ constexpr int paged_shared_bytes() {
   return tiles > sums ? tiles : sums;
 }
 
+__host__ __device__ __forceinline__ int64_t end_row(const PagedAttention& call) {
+  return call.end_row == 0 ? call.num_rows : call.end_row;
+}
+
 // Which tokens a row of the tile attends over: [first, last).
 struct Reach {
   int first, last;
@@ -49,7 +53,7 @@ __device__ __forceinline__ void add_tile(RowSums<C>& sums, const PagedAttention&
 template <int C>
 __device__ __forceinline__ float* part_of(const PagedAttention& call, int64_t row, int64_t head, int64_t num_splits,
                                           int64_t split) {
-  return call.scratch + ((row * call.num_heads + head) * num_splits + split) * (C + 2);
+  return call.scratch + (((row - call.first_row) * call.num_heads + head) * num_splits + split) * (C + 2);
 }
 
 // The warps' sums are joined in the order of their numbers and written as the split's.
@@ -72,7 +76,7 @@ __device__ __forceinline__ void join_warps(const PagedAttention& call, const Att
     }
   }
   __syncthreads();
-  const int num_rows = tile.num_positions * group, split = static_cast<int>(blockIdx.x);
+  const int num_rows = tile.num_positions * group, split = static_cast<int>(blockIdx.z);
   for (int i = static_cast<int>(threadIdx.x); i < num_rows * C; i += kWarps<C> * 32) {
     const int row = i / C, c = i % C;
     const float* const of_row = shared + row * kStride;
@@ -84,7 +88,7 @@ __device__ __forceinline__ void join_warps(const PagedAttention& call, const Att
       out += factor * part[c];
       sum += factor * part[C + 1];
     }
-    float* const to = part_of<C>(call, tile.first_row + row / group, head * group + row % group, gridDim.x, split);
+    float* const to = part_of<C>(call, tile.first_row + row / group, head * group + row % group, gridDim.z, split);
     to[c] = out;
     if (c == 0) {
       to[C] = top;
@@ -96,9 +100,9 @@ __device__ __forceinline__ void join_warps(const PagedAttention& call, const Att
 template <class Number, int C, class Cache>
 __global__ void __launch_bounds__(kWarps<C> * 32) attend_split(PagedAttention call) {
   SEEKRL_DYNAMIC_SHARED(unsigned char, shared);
-  const bool is_shared = blockIdx.z >= call.num_tiles;
-  const AttentionTile tile = is_shared ? call.shared_tiles[blockIdx.z - call.num_tiles] : call.tiles[blockIdx.z];
-  const int begin = static_cast<int>(blockIdx.x) * kSplitTokens;
+  const bool is_shared = blockIdx.x >= call.num_tiles;
+  const AttentionTile tile = is_shared ? call.shared_tiles[blockIdx.x - call.num_tiles] : call.tiles[blockIdx.x];
+  const int begin = static_cast<int>(blockIdx.z) * kSplitTokens;
   // A shared tile has the splits of its keys, the others those behind them.
   const int shared_keys = is_shared                       ? tile.num_keys
                           : call.shared_keys_S != nullptr ? call.shared_keys_S[tile.sequence]
@@ -150,9 +154,9 @@ __global__ void __launch_bounds__(kWarps<C> * 32) attend_split(PagedAttention ca
 // A warp: one row of one head; splits are joined in order.
 template <class Number, int C>
 __global__ void __launch_bounds__(128) join_splits(PagedAttention call, int num_splits) {
-  const int64_t row = int64_t{blockIdx.x} * 4 + threadIdx.x / 32;
-  if (row >= call.num_rows * call.num_heads) return;
-  const float* const parts = call.scratch + row * num_splits * (C + 2);
+  const int64_t row = call.first_row * call.num_heads + int64_t{blockIdx.x} * 4 + threadIdx.x / 32;
+  if (row >= end_row(call) * call.num_heads) return;
+  const float* const parts = part_of<C>(call, row / call.num_heads, row % call.num_heads, num_splits, 0);
   float top = -INFINITY, sum = 0;
   for (int i = 0; i < num_splits; ++i) top = fmaxf(top, parts[i * (C + 2) + C]);
   const auto factor = [&](int i) {

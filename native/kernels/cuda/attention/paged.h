@@ -58,6 +58,9 @@ struct PagedAttention {
   const AttentionTile* shared_tiles = nullptr;  // [num_shared_tiles], on the card
   const int32_t* shared_keys_S = nullptr;       // by row of the block table, on the card; null: none
   int64_t num_shared_tiles = 0;
+  // The rows of the tiles given, where they are not all: [first_row, end_row), and `scratch` is for so many. 0:
+  // num_rows.
+  int64_t first_row = 0, end_row = 0;
 };
 
 // Reads each key and value of a tile's sequence once: num_keys * 2 * C * 2 bytes a tile and key head.

@@ -22,8 +22,7 @@ using cuda::ProductForm;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Of scratch: 128 MB.
-constexpr int64_t kMostNumbers = int64_t{1} << 26;
+constexpr int64_t kMostNumbers = kQuantScratch / 2;
 // Outputs at which a part of a weight may begin: whole panels, and whole blocks of absmaxes.
 constexpr int64_t kOutputs = kernels::kAbsmaxBlock;
 

@@ -27,9 +27,6 @@ using cuda::ProductForm;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Of logits at once: 256 MB.
-constexpr int64_t kChunkLogits = int64_t{1} << 26;
-
 // One call of the head and the distribution that it stands for.
 struct Head {
   const at::Tensor& hidden_RD;

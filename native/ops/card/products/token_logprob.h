@@ -3,9 +3,14 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
 #include "ops/products/weight.h"
 
 namespace seekrl::ops {
+
+// Logits that are there at once, in f32: 256 MB.
+constexpr int64_t kChunkLogits = int64_t{1} << 26;
 
 // f32 [R] each.
 struct CardScores {
