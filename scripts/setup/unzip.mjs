@@ -34,21 +34,14 @@ async function eachFile(path, use) {
   }
 }
 
-/**
- * Unpacks the files whose names `wanted` accepts into a folder.
- *
- * @returns how many they were
- */
+/** Unpacks the files whose names `wanted` accepts into a folder. */
 export async function unzip(path, folder, wanted = () => true) {
-  let count = 0;
   await eachFile(path, async (entry, read) => {
     if (!wanted(entry.fileName)) return;
     const to = join(folder, entry.fileName);
     await mkdir(dirname(to), { recursive: true });
     await pipeline(await read(), createWriteStream(to));
-    count += 1;
   });
-  return count;
 }
 
 /** The text of the first file whose name matches; undefined when none does. */

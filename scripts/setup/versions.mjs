@@ -1,7 +1,7 @@
 /** Versions as lists of numbers, and the specifiers that Python's packages put on them (PEP 440, release numbers only). */
 
 /** `"2.13.0+cu130"` is `[2, 13, 0]`. */
-export function numbersOf(version) {
+function numbersOf(version) {
   return (/^\d+(?:\.\d+)*/.exec(version.trim())?.[0] ?? "").split(".").map(Number);
 }
 

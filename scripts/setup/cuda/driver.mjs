@@ -71,7 +71,7 @@ export async function findDriver(env = process.env) {
 }
 
 /** A compute capability as kernels are compiled for it: `"9.0"` is 90. */
-export function numberOf(capability) {
+function numberOf(capability) {
   return Number(capability.replace(".", ""));
 }
 

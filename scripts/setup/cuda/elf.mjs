@@ -1,8 +1,8 @@
-/** Reads what a shared library says of itself: its name, what it needs, where it looks, which cards it has code for. */
+/** Reads what a shared library says of itself: what it needs, where it looks, which cards it has code for. */
 import { closeSync, openSync, readSync } from "node:fs";
 
 /** Of the dynamic section (System V ABI, chapter 5). */
-const TAG = { needed: 1, stringTable: 5, stringSize: 10, soname: 14, rpath: 15, runpath: 29 };
+const TAG = { needed: 1, stringTable: 5, stringSize: 10, rpath: 15, runpath: 29 };
 const LOADED = 1;
 const DYNAMIC = 2;
 
@@ -67,12 +67,12 @@ function inElf(path, read) {
   }
 }
 
-/** `soname`, `needed` (names) and `paths` (folders, `$ORIGIN` not yet filled in) of a shared library. */
+/** `needed` (names) and `paths` (folders, `$ORIGIN` not yet filled in) of a shared library. */
 export function dynamicOf(path) {
   return inElf(path, (elf) => {
     const segments = elf.segments();
     const dynamic = segments.find(({ kind }) => kind === DYNAMIC);
-    if (dynamic === undefined) return { soname: undefined, needed: [], paths: [] };
+    if (dynamic === undefined) return { needed: [], paths: [] };
     const rows = elf.bytes(dynamic.offset, dynamic.size);
     const entries = [];
     for (let at = 0; at + 16 <= rows.length; at += 16)
@@ -86,7 +86,6 @@ export function dynamicOf(path) {
     const text = (offset) => strings.toString("latin1", offset, strings.indexOf(0, offset));
     const all = (...tags) => entries.filter(([tag]) => tags.includes(tag)).map(([, offset]) => text(offset));
     return {
-      soname: all(TAG.soname)[0],
       needed: all(TAG.needed),
       paths: all(TAG.rpath, TAG.runpath).flatMap((list) => list.split(":").filter(Boolean)),
     };

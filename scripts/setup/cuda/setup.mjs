@@ -7,11 +7,11 @@ import { cudaOf, refusal, supported, versionOf } from "../torch-folder.mjs";
 import { readFromZip, unzip } from "../unzip.mjs";
 import { DownloadProgress, download } from "./download.mjs";
 import { BUILDS, buildsFor, findDriver } from "./driver.mjs";
-import { neededWheels, torchWheel, WheelIndex } from "./index.mjs";
+import { neededWheels, torchWheel, WheelIndex } from "./wheel-index.mjs";
 import { findNvcc, requireNvcc } from "./nvcc.mjs";
 
 /** Where torch's wheels of each build are: a folder of it for each tag. */
-export const DEFAULT_INDEX = "https://download.pytorch.org/whl";
+const DEFAULT_INDEX = "https://download.pytorch.org/whl";
 
 /** Of a wheel of torch, what a program in C++ needs; of the others all that is native. */
 const isWanted = (name) =>

@@ -41,7 +41,7 @@ function wheelsOf(html, page) {
 }
 
 /** One requirement of a wheel: `cuda-toolkit[cublas,cudart]==13.0.2; platform_system == "Linux"`. */
-export function requirementOf(line) {
+function requirementOf(line) {
   const [head, marker = ""] = line.split(";", 2);
   const match = /^\s*([\w.-]+)\s*(?:\[([^\]]*)\])?\s*\(?([^)]*)\)?\s*$/.exec(head);
   if (match === null) return undefined;
@@ -65,7 +65,7 @@ export function requirementOf(line) {
 const isNative = ({ name }) => name.startsWith("nvidia-") || name === "cuda-toolkit";
 
 /** The native requirements that a wheel states for this machine, with those of the extras asked for. */
-export function requirementsOf(metadata, extras = []) {
+function requirementsOf(metadata, extras = []) {
   return [...metadata.matchAll(/^Requires-Dist: *(.+)$/gm)]
     .map(([, line]) => requirementOf(line))
     .filter((each) => each !== undefined && !each.elsewhere && isNative(each))
