@@ -53,7 +53,8 @@ const folders = {
   "native/engine": "batched generation over a paged KV pool",
   "native/engine/attention": "attention of a step's rows over the block pool, on the CPU and on a card",
   "native/engine/decode": "decoding on a card: inputs kept there, steps as graphs, the host one step behind",
-  "native/engine/memory": "keys and values in blocks, found again by prefixes; what they and a step take of a card",
+  "native/engine/memory":
+    "keys and values in blocks, found again by prefixes; what they and a step take of a card",
   "native/engine/sampling": "draws of tokens: edits of logits, limits, masks",
   "native/train": "losses, optimiser and packed training steps",
   "native/node": "the only folder that knows JavaScript: exports, queues, values",
