@@ -1,15 +1,15 @@
 /** Generates tokens for many sequences at once on a model's weights. */
-import type { NativeEngineEvent, NativeEngineSizes } from "../base/addon/engines.ts";
+import type { NativeEngineSizes } from "../base/addon/engines.ts";
 import { native } from "../base/addon/native.ts";
 import { checkArgument, checkOptions, type OptionKinds } from "../base/check-options.ts";
-import { type ErrorCode, SeekError } from "../base/errors.ts";
+import { SeekError } from "../base/errors.ts";
 import type { Adapter } from "../model/adapter.ts";
 import type { Model } from "../model/model.ts";
 import { type Policy, policyParts } from "../model/policy.ts";
 import { checkIds } from "./check-ids.ts";
 import { Constraints } from "./constraint/constraints.ts";
+import { deliver } from "./deliver.ts";
 import { Sequence } from "./sequence.ts";
-import type { SequenceEvent } from "./sequence-event.ts";
 import type { OpenSequence, SequenceHome } from "./sequence-home.ts";
 import { checkSeed } from "./span.ts";
 import { checkTokenTable, packBytes, type TokenTable } from "./vocabulary.ts";
@@ -29,7 +29,11 @@ export interface EngineOptions {
    *   tenth of the card and what a step needs
    */
   readonly cacheBytes?: number;
-  /** Blocks of the cache; fewer while a card has not the memory. @default what fits into `cacheBytes`, but no more than maxBatchSequences of the longest need */
+  /**
+   * Blocks of the cache; fewer while a card has not the memory.
+   *
+   * @default what fits into `cacheBytes`, but no more than maxBatchSequences of the longest need
+   */
   readonly numBlocks?: number;
   /**
    * Form of keys and values in the cache. `e4m3`, on a card only, keeps them in 8 bits, a scale for each head of a token: the
@@ -119,8 +123,6 @@ interface EngineHome extends SequenceHome {
   /** Of sequences that name none. */
   readonly adapter: Adapter | undefined;
 }
-
-const finishes = [undefined, "length", "stopId", "stopString", "aborted", "failed"] as const;
 
 /**
  * Continuous batching over one model: whatever sequences wait for tokens run together, each step anew, also those of
@@ -271,36 +273,11 @@ function sizesOf(model: Model, options: EngineOptions): NativeEngineSizes {
     throw new SeekError("ERR_RANGE", `cacheBytes: expected a number from 1 on, got ${cacheBytes}`);
   }
   return {
-    ...{ numBlocks: numBlocks ?? 0, cacheBytes: Math.floor(cacheBytes ?? 0), blockTokens },
-    ...{
-      maxTokens: model.config.contextTokens,
-      maxBatchTokens,
-      maxBatchRows: maxBatchSequences,
-      promptLookup,
-      cacheDtype: options.cacheDtype ?? ("model" as const),
-    },
+    ...{ blockTokens, maxBatchTokens, promptLookup },
+    numBlocks: numBlocks ?? 0,
+    cacheBytes: Math.floor(cacheBytes ?? 0),
+    maxTokens: model.config.contextTokens,
+    maxBatchRows: maxBatchSequences,
+    cacheDtype: options.cacheDtype ?? "model",
   };
-}
-
-function deliver(event: NativeEngineEvent, sequences: ReadonlyMap<number, OpenSequence>): void {
-  let start = 0;
-  for (const [i, id] of event.sequences.entries()) {
-    const end = start + event.counts[i]!;
-    const received: SequenceEvent = {
-      ids: event.tokens.slice(start, end),
-      logprobs: event.logprobs.slice(start, end),
-      entropies: event.entropies.slice(start, end),
-      finish: finishes[event.finishes[i]!],
-      stopIndex: event.stopIndices[i]!,
-      cutBytes: event.cutBytes[i]!,
-      weightsVersion: event.versions[i]!,
-      error: errorOf(event.errors[i]),
-    };
-    start = end;
-    sequences.get(id)?.receive(received);
-  }
-}
-
-function errorOf(error: NativeEngineEvent["errors"][number] | undefined): SeekError | undefined {
-  return error && new SeekError((error.code ?? "ERR_INTERNAL") as ErrorCode, error.message);
 }

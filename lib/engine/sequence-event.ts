@@ -15,8 +15,8 @@ export function toSpan(
   chunks: readonly SpanChunk[],
   options: FullOptions,
   event: SequenceEvent,
-  eosIds: readonly number[],
-): Omit<Span, "isApproximate"> {
+  { eosIds, isApproximate }: { readonly eosIds: readonly number[]; readonly isApproximate: boolean },
+): Span {
   const ids = joinIds(chunks);
   const { cutBytes, weightsVersion } = event;
   const { drawnFrom } = options;
@@ -26,7 +26,7 @@ export function toSpan(
     logprobs: join(chunks, "logprobs"),
     entropies: options.entropies ? join(chunks, "entropies") : undefined,
     stop: stopOf(event, eosIds.includes(ids[ids.length - 1] ?? -1)),
-    ...{ drawnFrom, cutBytes, weightsVersion, stopText },
+    ...{ drawnFrom, isApproximate, cutBytes, weightsVersion, stopText },
   };
 }
 

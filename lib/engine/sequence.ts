@@ -237,10 +237,11 @@ export class Sequence {
         onMore: sendMask,
       });
       if (fault !== undefined) throw fault;
-      return {
-        ...toSpan(chunks, full, event, this.#home.vocabulary.eosIds),
-        isApproximate: this.#home.cacheDtype !== undefined,
-      };
+      const { vocabulary, cacheDtype } = this.#home;
+      return toSpan(chunks, full, event, {
+        eosIds: vocabulary.eosIds,
+        isApproximate: cacheDtype !== undefined,
+      });
     } finally {
       signal?.removeEventListener("abort", cancel);
     }
