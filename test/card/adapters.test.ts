@@ -8,9 +8,9 @@ import { Engine } from "../../lib/engine/engine.ts";
 import { Adapter } from "../../lib/model/adapter.ts";
 import type { DecoderShape } from "../../lib/model/config/config.ts";
 import type { Model } from "../../lib/model/model.ts";
-import { scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { filled } from "../train/tiny.ts";
-import { ids, modelOn, relativeDifference, shapes } from "./models.ts";
+import { ids, modelOn, relativeDifference, scoresOf, shapes } from "./models.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "seekrl-card-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -48,13 +48,10 @@ async function checkBatch(shape: DecoderShape, targets?: readonly string[]): Pro
     const { adapter, prompt } = asked[i]!;
     const alone = await generate(asked[i]!, i);
     assert.deepEqual([alone.ids, alone.logprobs], [span.ids, span.logprobs]);
-    const tokens = Int32Array.of(...prompt, ...span.ids);
-    const rows = Int32Array.from(span.ids, (_, r) => prompt.length - 1 + r);
-    const scored = await scoreSequences(adapter ?? model, [{ tokens, rows }], { temperature: 0.9 });
-    assert.deepEqual(scored.logprobs[0], span.logprobs);
+    assert.deepEqual(await scoresOf(adapter ?? model, prompt, span.ids, 0.9), span.logprobs);
     if (adapter === undefined) continue;
-    const plain = await scoreSequences(model, [{ tokens, rows }], { temperature: 0.9 });
-    assert.ok(relativeDifference(plain.logprobs[0]!, span.logprobs) > 1e-3);
+    const plain = await scoresOf(model, prompt, span.ids, 0.9);
+    assert.ok(relativeDifference(plain, span.logprobs) > 1e-3);
   }
 }
 
@@ -72,10 +69,7 @@ test("an adapter that is trained between steps on a card generates with its numb
   for (let round = 0; round < 2; round += 1) {
     await using sequence = engine.open(ids(12, round), { seed: round });
     const span = await sequence.generate({ maxTokens: 4 });
-    const tokens = Int32Array.of(...ids(12, round), ...span.ids);
-    const rows = Int32Array.from(span.ids, (_, i) => 11 + i);
-    const scored = await scoreSequences(adapter, [{ tokens, rows }]);
-    assert.deepEqual(scored.logprobs[0], span.logprobs);
+    assert.deepEqual(await scoresOf(adapter, ids(12, round), span.ids), span.logprobs);
     await step(trainer, round);
   }
 });

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
-import { scoreSequences } from "../../lib/train/learner/trainer.ts";
-import { ids, modelOn, shapes } from "./models.ts";
+import { ids, modelOn, scoresOf, shapes } from "./models.ts";
 
 // Factors of products have 8 bits: on the CPU sums stay in f32, on a card what leaves a product is rounded again.
 const tolerance = 0.06;
@@ -30,10 +29,7 @@ for (const [name, shape] of Object.entries(shapes)) {
     );
     // Training gives a token the number that it was generated with (law 4).
     for (const { prompt, span, temperature } of spans) {
-      const tokens = Int32Array.of(...prompt, ...span.ids);
-      const rows = Int32Array.from(span.ids, (_, i) => prompt.length - 1 + i);
-      const { logprobs } = await scoreSequences(card, [{ tokens, rows }], { temperature });
-      assert.deepEqual(logprobs[0], span.logprobs);
+      assert.deepEqual(await scoresOf(card, prompt, span.ids, temperature), span.logprobs);
     }
     // Alone, through other tiles and batches: the same bits.
     for (const [i, { prompt, span, temperature }] of spans.entries()) {
@@ -95,10 +91,9 @@ test("a cache of e4m3 on a card generates near the model, marks what it made and
   const spans = await Promise.all([sequence, fork].map((each) => each.generate({ maxTokens: 8 })));
   for (const { ids: drawn, logprobs, isApproximate } of spans) {
     assert.equal(isApproximate, true);
-    const tokens = Int32Array.of(...ids(40, 1), ...drawn);
-    const scored = await scoreSequences(card, [{ tokens, rows: Int32Array.from(drawn, (_, i) => 39 + i) }]);
-    assert.notDeepEqual(scored.logprobs[0], logprobs);
-    for (const [i, expected] of scored.logprobs[0]!.entries())
+    const scored = await scoresOf(card, ids(40, 1), drawn);
+    assert.notDeepEqual(scored, logprobs);
+    for (const [i, expected] of scored.entries())
       assert.ok(Math.abs(logprobs[i]! - expected) < 0.15, `${logprobs[i]}, ${expected}`);
   }
   await using again = await Engine.open(card, { blockTokens: 16, cacheDtype: "e4m3", maxBatchTokens: 9 });

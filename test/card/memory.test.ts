@@ -6,10 +6,7 @@ import type { Model } from "../../lib/model/model.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { numParameters } from "../../lib/train/memory/plan.ts";
 import { filled } from "../train/tiny.ts";
-import { modelOn, shapes } from "./models.ts";
-
-const ids = (length: number, salt: number): Int32Array =>
-  Int32Array.from({ length }, (_, i) => (i * 37 + salt * 11 + 5) % 91);
+import { ids, modelOn, shapes } from "./models.ts";
 
 const shape = { ...shapes["biases and a tied head"]!, vocabSize: 2048 };
 const blockTokens = 16;

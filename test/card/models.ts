@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { native } from "../../lib/base/addon/native.ts";
 import type { DecoderShape } from "../../lib/model/config/config.ts";
 import { Model } from "../../lib/model/model.ts";
+import type { Policy } from "../../lib/model/policy.ts";
 import type { QuantisedWeights } from "../../lib/model/weights-form.ts";
+import { scoreSequences } from "../../lib/train/learner/trainer.ts";
 import { copyOf } from "../embed/golden.ts";
 
 const base: DecoderShape = {
@@ -66,6 +68,19 @@ export async function modelOn(
 /** Ids that every shape here knows. */
 export const ids = (length: number, salt: number): Int32Array =>
   Int32Array.from({ length }, (_, i) => (i * 37 + salt * 11 + 5) % 91);
+
+/** What training scores the tokens of a span with, that followed a prompt (law 4: with what they were drawn with). */
+export async function scoresOf(
+  policy: Policy,
+  prompt: Int32Array,
+  drawn: Int32Array,
+  temperature = 1,
+): Promise<Float32Array> {
+  const tokens = Int32Array.of(...prompt, ...drawn);
+  const rows = Int32Array.from(drawn, (_, i) => prompt.length - 1 + i);
+  const { logprobs } = await scoreSequences(policy, [{ tokens, rows }], { temperature });
+  return logprobs[0]!;
+}
 
 /** The root of the sum of squares of a - b, to that of a. */
 export function relativeDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {

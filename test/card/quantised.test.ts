@@ -7,9 +7,9 @@ import { after, test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Adapter } from "../../lib/model/adapter.ts";
 import { Model } from "../../lib/model/model.ts";
-import { scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { filled } from "../train/tiny.ts";
-import { ids, modelOn, relativeDifference, shapes } from "./models.ts";
+import { ids, modelOn, relativeDifference, scoresOf, shapes } from "./models.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "seekrl-card-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -34,10 +34,7 @@ for (const weights of ["int8", "int4", "nf4"] as const) {
     );
     for (const [i, span] of spans.entries()) {
       const length = [5, 70, 30][i]!;
-      const tokens = Int32Array.of(...ids(length, i), ...span.ids);
-      const drawn = Int32Array.from(span.ids, (_, row) => length - 1 + row);
-      const scored = await scoreSequences(card, [{ tokens, rows: drawn }], { temperature: 0.8 });
-      assert.deepEqual(scored.logprobs[0], span.logprobs);
+      assert.deepEqual(await scoresOf(card, ids(length, i), span.ids, 0.8), span.logprobs);
     }
   });
 
@@ -88,10 +85,7 @@ test("quantised experts and a tied head of a card generate with the bits of trai
     await using engine = await Engine.open(card, { blockTokens: 16 });
     await using sequence = engine.open(ids(30, 2), { seed: 1 });
     const span = await sequence.generate({ maxTokens: 4 });
-    const tokens = Int32Array.of(...ids(30, 2), ...span.ids);
-    const drawn = Int32Array.from(span.ids, (_, i) => 29 + i);
-    const scored = await scoreSequences(card, [{ tokens, rows: drawn }]);
-    assert.deepEqual(scored.logprobs[0], span.logprobs);
+    assert.deepEqual(await scoresOf(card, ids(30, 2), span.ids), span.logprobs);
   }
 });
 
