@@ -121,6 +121,7 @@ interface DemoRun extends ImitateOptions {
   readonly compare: boolean;
   readonly lora: LoraOptions | undefined;
   readonly recipes: Readonly<Record<QueryMode, Recipe>>;
+  readonly numTest: number | undefined;
 }
 
 function planOf(options: DemoOptions, opened: OpenWorld): DemoRun {
@@ -168,8 +169,7 @@ async function baseModel(options: DemoOptions, { onLine, sizes }: DemoRun): Prom
 }
 
 async function trainMode(mode: QueryMode, start: string, run: DemoRun): Promise<ModeResult> {
-  const { opened, seed, device, lora, sizes, signal, onLine } = run;
-  const { numTest } = sizes;
+  const { opened, seed, device, lora, numTest, signal, onLine } = run;
   const recipe = run.recipes[mode];
   const folder = modeFolder(mode, run);
   await using policy = await openLocalPolicy({ model: start, device, lora, seed }, { seed });
