@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks and measures the kernels on this machine's card: bench/gpu/run.sh [--dry] [--only TEXT]. It takes nvcc and g++, no
-# libtorch and no Node, and at most ten minutes: builds, checks every kernel against the emulator, runs compute-sanitizer
+# libtorch and no Node, and about ten minutes on sixteen cores: builds, checks every kernel against the emulator, runs compute-sanitizer
 # where it is found, then prints the table. --dry does what needs no card: builds and links for sm_80, and runs every case
 # in the emulator. OUT names the folder for what is built (build/gpu), JOBS how many compilers work at once.
 set -euo pipefail
@@ -16,6 +16,8 @@ while [ $# -gt 0 ]; do
   shift
 done
 
+[ $dry = yes ] || nvidia-smi -L >/dev/null 2>&1 ||
+  { echo "nvidia-smi finds no card. Remedy: a machine with one and its driver, or --dry." >&2 && exit 1; }
 nvcc=$(command -v nvcc || ls "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" 2>/dev/null) ||
   { echo "nvcc is not found. Remedy: put CUDA's compiler in PATH, or name its folder in CUDA_HOME." >&2 && exit 1; }
 architecture=native
@@ -42,6 +44,7 @@ commands() {
 }
 
 echo "# Kernels on a card: $(git rev-parse --short HEAD 2>/dev/null || echo 'no commit'), $($nvcc --version | grep -o 'release.*')"
+echo "Building with $jobs compilers: minutes, by the number of cores."
 started=$SECONDS
 commands | xargs -P "$jobs" -I{} sh -c '{} || exit 255'
 shared=$(for source in $drivers native/kernels/dynamic_map.cpp; do object . "$source"; done)
@@ -73,7 +76,7 @@ else
 fi
 
 echo; echo "## Table"; echo
-timeout 400 "$out/card/bench" ${only:+--only "$only"} || echo "The table was cut off after 400 s."
+timeout 400 "$out/card/bench" ${only:+--only "$only"} || { verdict=NOT && echo "The table is not whole (it has 400 s)."; }
 
 echo; echo "## The whole engine"; echo
 engine=dist/bench/engine/generate.js
@@ -85,4 +88,5 @@ if command -v node >/dev/null && [ -f $engine ] && [ -f build/cmake/Release/libs
 else
   echo "Not run: it takes node, \`npm run build\` with a CUDA libtorch and \`npx tsc\`."
 fi
+echo; echo "Verdict: $verdict well."
 [ $verdict = all ]

@@ -89,4 +89,8 @@ test("what a card's encoders have not is refused with the remedy", async () => {
     code: "ERR_DEVICE",
     message: /expected cpu or cuda, got gpu/,
   });
+  await assert.rejects(Encoder.open(folder, { ...bf16, device: "cuda:1" }), {
+    code: "ERR_DEVICE",
+    message: /got cuda:1; set CUDA_VISIBLE_DEVICES/,
+  });
 });

@@ -135,7 +135,8 @@ at::Device to_device(const std::string& name) {
   const bool is_cuda = name == "cuda";
   require(name == "cpu" || is_cuda || name == "emulated", ErrorCode::kDevice, "device: expected cpu or cuda, got ",
           name);
-  require(!is_cuda || at::hasCUDA(), ErrorCode::kDevice, "device: cuda: this libtorch finds no CUDA device");
+  require(!is_cuda || at::hasCUDA(), ErrorCode::kDevice,
+          "device: cuda: this libtorch finds no CUDA device; `npx seekrl doctor --device cuda` says why");
   if (name != "cpu") ops::open_card(is_cuda ? at::kCUDA : at::kPrivateUse1);
   return at::Device(name);
 }

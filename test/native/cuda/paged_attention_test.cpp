@@ -103,19 +103,25 @@ struct Data {
     }
   }
 
-  Status run() {
+  // With end_row, of the tiles whose rows lie in [first_row, end_row) alone.
+  Status run(int64_t first_row = 0, int64_t end_row = 0) {
     const int64_t num_rows = static_cast<int64_t>(query.size()) / (the.num_heads * the.head_dim);
     const int64_t max_keys = *std::max_element(the.num_tokens.begin(), the.num_tokens.end());
-    scratch.assign(paged_attention_scratch_floats(num_rows, the.num_heads, the.head_dim, max_keys), NAN);
+    const int64_t num_here = end_row == 0 ? num_rows : end_row - first_row;
+    scratch.assign(paged_attention_scratch_floats(num_here, the.num_heads, the.head_dim, max_keys), NAN);
     const bool is_coded = !key_codes.empty();
+    std::vector<AttentionTile> some;
+    for (const AttentionTile& tile : tiles) {
+      if (end_row == 0 || (tile.first_row >= first_row && tile.first_row < end_row)) some.push_back(tile);
+    }
     return paged_attention({.out = out.data(),
                             .query = query.data(),
                             .keys = is_coded ? static_cast<const void*>(key_codes.data()) : keys.data(),
                             .values = is_coded ? static_cast<const void*>(value_codes.data()) : values.data(),
-                            .tiles = tiles.data(),
+                            .tiles = some.data(),
                             .block_table = table.data(),
                             .scratch = scratch.data(),
-                            .num_tiles = static_cast<int64_t>(tiles.size()),
+                            .num_tiles = std::ssize(some),
                             .num_rows = num_rows,
                             .num_heads = the.num_heads,
                             .num_kv_heads = the.num_kv_heads,
@@ -131,7 +137,9 @@ struct Data {
                             .value_scales = is_coded ? value_scales.data() : nullptr,
                             .shared_tiles = shared_tiles.data(),
                             .shared_keys_S = shared_keys.empty() ? nullptr : shared_keys.data(),
-                            .num_shared_tiles = static_cast<int64_t>(shared_tiles.size())},
+                            .num_shared_tiles = static_cast<int64_t>(shared_tiles.size()),
+                            .first_row = first_row,
+                            .end_row = end_row},
                            nullptr);
   }
 
@@ -268,6 +276,23 @@ TEST("a row has the same bits alone, in a batch, and in a chunk of its prompt") 
   EXPECT(alone.run() == nullptr);
   const std::vector<Bf16> a = last(batch), b = last(alone);
   for (size_t i = 0; i < a.size(); ++i) EXPECT(a[i].bits == b[i].bits);
+}
+
+TEST("rows in parts have the bits of all at once") {
+  const Case shape{4, 2, 64, {300, 90, 517}, {8, 3, 16}, 0, 0};
+  Data<Bf16> whole(shape), parts(shape);
+  EXPECT(whole.run() == nullptr);
+  EXPECT(parts.run(0, 11) == nullptr && parts.run(11, 19) == nullptr && parts.run(19, 27) == nullptr);
+  for (size_t i = 0; i < whole.out.size(); ++i) EXPECT(whole.out[i].bits == parts.out[i].bits);
+}
+
+TEST("more query heads to a key head than a tile has rows are refused") {
+  PagedAttention call = {};
+  call.num_tiles = call.num_kv_heads = 1;
+  call.num_heads = 17;
+  call.head_dim = 64;
+  call.dtype = Dtype::kBf16;
+  EXPECT(paged_attention(call, nullptr) != nullptr);
 }
 
 TEST("e4m3's codes are the numbers of its table, and numbers become the nearest of them, even at a tie") {
