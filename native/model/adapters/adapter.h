@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/parameter.h"
-#include "ops/card/low_rank.h"
+#include "ops/card/products/low_rank.h"
 
 namespace seekrl::model {
 

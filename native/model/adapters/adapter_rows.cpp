@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "kernels/cuda/product/low_rank.h"
-#include "ops/card/low_rank.h"
+#include "ops/card/products/low_rank.h"
 #include "ops/kernel_path.h"
 #include "ops/products/low_rank.h"
 

@@ -7,8 +7,8 @@ import { cudaOf, refusal, supported, versionOf } from "../torch-folder.mjs";
 import { readFromZip, unzip } from "../unzip.mjs";
 import { DownloadProgress, download } from "./download.mjs";
 import { BUILDS, buildsFor, findDriver } from "./driver.mjs";
-import { neededWheels, torchWheel, WheelIndex } from "./wheel-index.mjs";
 import { findNvcc, requireNvcc } from "./nvcc.mjs";
+import { neededWheels, torchWheel, WheelIndex } from "./wheel-index.mjs";
 
 /** Where torch's wheels of each build are: a folder of it for each tag. */
 const DEFAULT_INDEX = "https://download.pytorch.org/whl";

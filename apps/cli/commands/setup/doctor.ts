@@ -53,10 +53,7 @@ export const doctorCommand = command({
   name: "doctor",
   summary: "says what this machine can run models on",
   options: z.strictObject({
-    device: z
-      .string()
-      .optional()
-      .describe("generates and scores on it with a tiny model: cpu or cuda"),
+    device: z.string().optional().describe("generates and scores on it with a tiny model: cpu or cuda"),
   }),
   run: async ({ device }, io) => {
     const machine = await findMachine();

@@ -1,5 +1,5 @@
 // Forward is the kernel of mixed batches also where one adapter is trained; its gradients are products.
-#include "ops/card/low_rank.h"
+#include "ops/card/products/low_rank.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
