@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/pages.h"
 #include "engine/engine.h"
-#include "engine/memory/profile.h"
+#include "engine/memory/step_bytes.h"
 #include "ops/card/memory.h"
 #include "ops/card/products/quant.h"
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/limits.h"
 #include "engine/memory/block_pool.h"
 #include "engine/memory/swap.h"
 #include "engine/sequence.h"
@@ -18,11 +19,6 @@ struct Row {
   Sequence* sequence;
   int64_t num_tokens;
   int64_t num_samples;
-};
-
-struct Limits {
-  int64_t max_batch_tokens;  // of one step
-  int64_t max_batch_rows;    // sequences of one step
 };
 
 // Continuous batching: every step takes all sequences in decode, oldest first, and fills the rest of its token budget

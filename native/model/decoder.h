@@ -59,7 +59,7 @@ class Decoder {
   // Whether a forward of given shapes asks the same of a card each time, and the host nothing of what it computes: not
   // where experts run one after another.
   bool is_capturable(const AdapterRows& adapters) const {
-    return config_.num_experts == 0 || (quantised_.empty() && adapters.is_empty());
+    return config_.num_experts == 0 || layers_.front().experts.are_together(adapters);
   }
 
   // The output head's weight, [V, D]: the embedding itself when tied and not quantised.

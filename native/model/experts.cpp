@@ -64,8 +64,7 @@ at::Tensor Experts::apply(const at::Tensor& x_TD, Gate function, const AdapterRo
   }
   const ops::CardChoice choice = ops::card_choose_experts(logits_TE, num_chosen, is_normalised);
   const FeedForward& first = all.front();
-  const bool is_plain = !first.gate.weight_NK.is_quant() && adapters.is_empty();
-  if (is_plain && !ops::needs_grad(x_TD, choice.weights_TA, first.gate.weight_NK.plain_NK)) {
+  if (are_together(adapters) && !ops::needs_grad(x_TD, choice.weights_TA, first.gate.weight_NK.plain_NK)) {
     const auto gate = function == Gate::kGelu ? cuda::Gate::kGeluTanh : cuda::Gate::kSilu;
     return ops::card_experts(x_TD, choice, card_weights(), gate);
   }

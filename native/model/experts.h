@@ -28,6 +28,11 @@ struct Experts {
   // What a card's kernels know of the weights; made at the first call.
   mutable ops::CardExperts on_card;
 
+  // Whether a card computes all of them in launches that do not depend on who is chosen, as long as nothing is learnt.
+  bool are_together(const AdapterRows& adapters) const {
+    return !all.front().gate.weight_NK.is_quant() && adapters.is_empty();
+  }
+
   // sum over the A experts e of the largest p_e, from the largest on, of p_e expert_e(x); p = softmax(router x), f32.
   // A token's result does not depend on the others. Differentiable.
   at::Tensor apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters) const;

@@ -1,25 +1,16 @@
-// One copy of integers to the card a step; then two launches a layer.
+// One copy of lists to the card a step; then two launches a layer.
 #include "engine/attention/card_attention.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <cstddef>
 
 #include "ops/card/card.h"
 #include "ops/card/paged_attention.h"
 #include "ops/card/transfer.h"
 
 namespace seekrl::engine {
-
-namespace {
-
-// Integers of which each list begins at a multiple of 16 bytes.
-constexpr int64_t kAligned = 4;
-
-int64_t aligned(int64_t count) { return (count + kAligned - 1) / kAligned * kAligned; }
-
-}  // namespace
 
 CardAttention::CardAttention(const model::DecoderConfig& config, const BlockPool& pool)
     : pool_(pool), num_heads_(config.num_heads), num_kv_heads_(config.num_kv_heads), head_dim_(config.head_dim) {}
@@ -42,40 +33,28 @@ void CardAttention::list(const std::vector<Row>& rows) {
     for (int64_t i = start; i < end; i += positions) {
       const int64_t row = first + i - start, count = std::min(positions, end - i);
       tile_rows_.push_back(static_cast<int32_t>(row));
-      for (const int64_t each : {static_cast<int64_t>(r), row, count, i + 1}) {
-        tiles_.push_back(static_cast<int32_t>(each));
-      }
+      tiles_.push_back({static_cast<int32_t>(r), static_cast<int32_t>(row), static_cast<int32_t>(count),
+                        static_cast<int32_t>(i + 1)});
     }
     step_.max_keys = std::max(step_.max_keys, end);
   }
-  step_.num_tiles = std::ssize(tiles_) / 4;
+  step_.num_tiles = std::ssize(tiles_);
   shared_ = shared_prefixes(batch, pool_.block_tokens(), positions);
 }
 
 void CardAttention::prepare(const std::vector<Row>& rows) {
   list(rows);
-  std::vector<int32_t> all;
-  const auto add = [&all](const std::vector<int32_t>& each) {
-    const auto at = std::ssize(all);
-    all.insert(all.end(), each.begin(), each.end());
-    all.resize(aligned(std::ssize(all)));
-    return at;
-  };
-  const int64_t slots = add(slots_T_), table = add(block_table_), tiles = add(tiles_);
-  std::vector<int32_t> shared_tiles;
-  for (const auto& [sequence, first_row, num_positions, num_keys] : shared_.tiles) {
-    shared_tiles.insert(shared_tiles.end(), {sequence, first_row, num_positions, num_keys});
-  }
-  const int64_t shared = add(shared_tiles), shared_keys = add(shared_.keys_S);
-  inputs_ = at::empty({std::ssize(all)}, at::device(pool_.keys(0).device()).dtype(at::kInt));
-  ops::send(inputs_, all.data());
-  const auto* const base = inputs_.const_data_ptr<int32_t>();
-  step_.slots_T = base + slots;
-  step_.block_table = base + table;
+  ops::Parcel parcel;
+  const size_t slots = parcel.add(slots_T_), table = parcel.add(block_table_), tiles = parcel.add(tiles_);
+  const size_t shared = parcel.add(shared_.tiles), shared_keys = parcel.add(shared_.keys_S);
+  inputs_ = parcel.sent(pool_.keys(0).device());
+  const auto* const base = static_cast<const std::byte*>(inputs_.const_data_ptr());
+  step_.slots_T = reinterpret_cast<const int32_t*>(base + slots);
+  step_.block_table = reinterpret_cast<const int32_t*>(base + table);
   step_.tiles = reinterpret_cast<const cuda::AttentionTile*>(base + tiles);
   if (shared_.tiles.empty()) return;
   step_.shared_tiles = reinterpret_cast<const cuda::AttentionTile*>(base + shared);
-  step_.shared_keys_S = base + shared_keys;
+  step_.shared_keys_S = reinterpret_cast<const int32_t*>(base + shared_keys);
   step_.num_shared_tiles = std::ssize(shared_.tiles);
 }
 

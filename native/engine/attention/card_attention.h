@@ -47,7 +47,9 @@ class CardAttention : public StepAttention {
 
   const BlockPool& pool_;
   const int64_t num_heads_, num_kv_heads_, head_dim_;
-  std::vector<int32_t> slots_T_, block_table_, tiles_, tile_rows_;  // of the step, on the host
+  // Of the step, on the host.
+  std::vector<int32_t> slots_T_, block_table_, tile_rows_;
+  std::vector<cuda::AttentionTile> tiles_;
   SharedPrefixes shared_;
   at::Tensor inputs_;  // all of them on the card, one behind the other
   CardStep step_ = {};

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/scheduler.h"
+#include "engine/limits.h"
 
 namespace seekrl::engine {
 

@@ -18,25 +18,6 @@ namespace seekrl::engine {
 
 namespace {
 
-// Bytes for the card, and where they will lie there.
-class Parcel {
- public:
-  // The place of `count` values; every part begins at a multiple of 16 bytes.
-  template <class Value>
-  size_t add(const Value* values, size_t count) {
-    const size_t at = bytes_.size();
-    const auto* const from = reinterpret_cast<const std::byte*>(values);
-    bytes_.insert(bytes_.end(), from, from + count * sizeof(Value));
-    bytes_.resize((bytes_.size() + 15) / 16 * 16);
-    return at;
-  }
-  size_t size() const { return bytes_.size(); }
-  void send(const at::Tensor& to) const { ops::send(to, bytes_.data()); }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
 cuda::SampleRow row_of(const SampleRequest& request) {
   const SamplingOptions& options = *request.options;
   return {.seed = request.seed,
@@ -57,7 +38,7 @@ cuda::SampleRow row_of(const SampleRequest& request) {
 
 CardRequests pack_requests(const std::vector<SampleRequest>& requests, int64_t vocab_size, at::Device device) {
   CardRequests packed;
-  Parcel parcel;
+  ops::Parcel parcel;
   std::vector<std::pair<size_t, size_t>> places;  // of a row's edits and mask
   for (const SampleRequest& request : requests) {
     cuda::SampleRow& row = packed.rows.emplace_back(row_of(request));
@@ -68,8 +49,7 @@ CardRequests pack_requests(const std::vector<SampleRequest>& requests, int64_t v
     places.emplace_back(edits_at, parcel.add(request.mask, num_words));
   }
   if (parcel.size() == 0) return packed;
-  packed.edits = at::empty({static_cast<int64_t>(parcel.size())}, at::device(device).dtype(at::kByte));
-  parcel.send(packed.edits);
+  packed.edits = parcel.sent(device);
   const auto* const base = static_cast<const std::byte*>(packed.edits.const_data_ptr());
   for (size_t r = 0; r < requests.size(); ++r) {
     const auto [edits_at, mask_at] = places[r];
@@ -86,14 +66,12 @@ std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vecto
   const CardRequests packed = pack_requests(requests, vocab_size, logits.device());
   std::vector<int32_t> num_tokens;
   for (const SampleRequest& request : requests) num_tokens.push_back(static_cast<int32_t>(request.tokens.size()));
-  Parcel parcel;
+  ops::Parcel parcel;
   const size_t num_tokens_at = parcel.add(num_tokens.data(), num_tokens.size());
   const size_t rows_at = parcel.add(packed.rows.data(), packed.rows.size());
-  const auto bytes = logits.options().dtype(at::kByte);
-  const at::Tensor there = at::empty({static_cast<int64_t>(parcel.size())}, bytes);
-  parcel.send(there);
+  const at::Tensor there = parcel.sent(logits.device());
   const auto* const base = static_cast<const std::byte*>(there.const_data_ptr());
-  const at::Tensor drawn = at::empty({num_rows, static_cast<int64_t>(sizeof(cuda::DrawnToken))}, bytes);
+  const at::Tensor drawn = at::empty({num_rows, static_cast<int64_t>(sizeof(cuda::DrawnToken))}, there.options());
   const cuda::SampleCall call = {.drawn_R = reinterpret_cast<cuda::DrawnToken*>(drawn.mutable_data_ptr()),
                                  .logits_RV = logits.const_data_ptr<float>(),
                                  .rows_R = reinterpret_cast<const cuda::SampleRow*>(base + rows_at),

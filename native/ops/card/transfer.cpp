@@ -25,4 +25,10 @@ at::Tensor copied_home(const at::Tensor& x) {
   return home.view(x.scalar_type()).view(x.sizes()).copy_(x, /*non_blocking=*/true);
 }
 
+at::Tensor Parcel::sent(at::Device device) const {
+  const at::Tensor there = at::empty({std::ssize(bytes_)}, at::device(device).dtype(at::kByte));
+  send(there, bytes_.data());
+  return there;
+}
+
 }  // namespace seekrl::ops

@@ -3,7 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace seekrl::ops {
 
@@ -15,5 +17,29 @@ at::Tensor pinned_bytes(int64_t num_bytes, at::Device card);
 
 // `x` of a card in pinned memory, once the stream has come so far.
 at::Tensor copied_home(const at::Tensor& x);
+
+// Lists that go to a card together.
+class Parcel {
+ public:
+  // The place of `count` values; every list begins at a multiple of 16 bytes.
+  template <class Value>
+  size_t add(const Value* values, size_t count) {
+    const size_t at = bytes_.size();
+    const auto* const from = reinterpret_cast<const std::byte*>(values);
+    bytes_.insert(bytes_.end(), from, from + count * sizeof(Value));
+    bytes_.resize((bytes_.size() + 15) / 16 * 16);
+    return at;
+  }
+  template <class Value>
+  size_t add(const std::vector<Value>& values) {
+    return add(values.data(), values.size());
+  }
+  size_t size() const { return bytes_.size(); }
+  // u8 [size]
+  at::Tensor sent(at::Device device) const;
+
+ private:
+  std::vector<std::byte> bytes_;
+};
 
 }  // namespace seekrl::ops

@@ -84,6 +84,11 @@ struct Held : torch::CustomClassHolder {
 };
 
 at::Tensor forward_of(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N) {
+  if (!weight.is_on_cpu()) {
+    at::Tensor y_MN = at::empty({x_MK.size(0), weight.n()}, x_MK.options());
+    card_quant_product(y_MN, x_MK.stride(1) == 1 ? x_MK : x_MK.contiguous(), weight, bias_N);
+    return y_MN;
+  }
   const at::Tensor x = x_MK.contiguous(), bias = bias_N.defined() ? bias_N.to(at::kFloat).contiguous() : at::Tensor();
   at::Tensor y_MN = at::empty({x.size(0), weight.n()}, x.options());
   quant_product(y_MN.mutable_data_ptr<float>(), x.const_data_ptr<float>(), x.size(0), weight,
@@ -103,7 +108,11 @@ class QuantLinearFunction : public torch::autograd::Function<QuantLinearFunction
     const QuantWeight& weight = held_weight(context);
     const at::Tensor y_grad = grads[0].contiguous();
     at::Tensor x_grad = at::empty({y_grad.size(0), weight.k()}, y_grad.options());
-    quant_input_grad(x_grad.mutable_data_ptr<float>(), y_grad.const_data_ptr<float>(), y_grad.size(0), weight);
+    if (weight.is_on_cpu()) {
+      quant_input_grad(x_grad.mutable_data_ptr<float>(), y_grad.const_data_ptr<float>(), y_grad.size(0), weight);
+    } else {
+      card_quant_input_gradient(x_grad, y_grad, weight);
+    }
     return {x_grad, at::Tensor(), at::Tensor()};
   }
 };
@@ -184,9 +193,8 @@ at::Tensor quant_linear(const at::Tensor& x_MK, const QuantWeight& weight, const
               (!bias_N.defined() || (bias_N.dim() == 1 && bias_N.size(0) == weight.n())),
           ErrorCode::kShape, "linear: expected x [M, ", weight.k(), "], bias [", weight.n(), "], got ", x_MK.sizes());
   require(!needs_grad(bias_N), ErrorCode::kState, "linear: a quantised weight is frozen, and so is its bias");
-  if (!weight.is_on_cpu()) return card_quant_linear(x_MK, weight, bias_N);
-  require(is_cpu_f32(x_MK), ErrorCode::kDtype, "linear: quantised weights: expected x in f32 on the CPU, got ",
-          x_MK.scalar_type(), " on ", x_MK.device());
+  require(!weight.is_on_cpu() || is_cpu_f32(x_MK), ErrorCode::kDtype,
+          "linear: quantised weights: expected x in f32 on the CPU, got ", x_MK.scalar_type(), " on ", x_MK.device());
   if (!needs_grad(x_MK)) return forward_of(x_MK, weight, bias_N);
   const auto bias = bias_N.defined() ? std::optional<at::Tensor>(bias_N) : std::nullopt;
   return QuantLinearFunction::apply(x_MK, weight, bias);

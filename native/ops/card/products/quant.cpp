@@ -3,24 +3,18 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "kernels/cuda/quant/quant.h"
 #include "ops/card/card.h"
 #include "ops/card/products/product.h"
-#include "ops/kernel_path.h"
-#include "ops/products/quant_linear.h"
 
 namespace seekrl::ops {
 
 namespace {
 
 using cuda::ProductForm;
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
 
 constexpr int64_t kMostNumbers = kQuantScratch / 2;
 // Outputs at which a part of a weight may begin: whole panels, and whole blocks of absmaxes.
@@ -91,29 +85,6 @@ void each_part(const QuantWeight& weight, const at::TensorOptions& options, cons
   }
 }
 
-at::Tensor forward_of(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N) {
-  at::Tensor out_MN = at::empty({x_MK.size(0), weight.n()}, x_MK.options());
-  card_quant_product(out_MN, x_MK, weight, bias_N);
-  return out_MN;
-}
-
-class CardQuantFunction : public torch::autograd::Function<CardQuantFunction> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x_MK, const QuantWeight& weight,
-                            const std::optional<at::Tensor>& bias_N) {
-    hold_weight(context, weight);
-    return forward_of(x_MK, weight, bias_N.value_or(at::Tensor()));
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list grads) {
-    const QuantWeight& weight = held_weight(context);
-    const at::Tensor y_grad = grads[0].contiguous();
-    at::Tensor x_grad = at::empty({y_grad.size(0), weight.k()}, y_grad.options());
-    card_quant_input_gradient(x_grad, y_grad, weight);
-    return {x_grad, at::Tensor(), at::Tensor()};
-  }
-};
-
 }  // namespace
 
 void card_quant_product(const at::Tensor& out_MN, const at::Tensor& x_MK, const QuantWeight& weight,
@@ -133,13 +104,6 @@ void card_quant_input_gradient(const at::Tensor& x_grad_MK, const at::Tensor& y_
     card_product(sum, y_grad_MN.narrow(1, first, numbers.size(0)), numbers, ProductForm::kInputGradient, first > 0);
   });
   if (!is_one) x_grad_MK.copy_(sum);
-}
-
-at::Tensor card_quant_linear(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N) {
-  const at::Tensor x = x_MK.stride(1) == 1 ? x_MK : x_MK.contiguous();
-  if (!needs_grad(x)) return forward_of(x, weight, bias_N);
-  const auto bias = bias_N.defined() ? std::optional<at::Tensor>(bias_N) : std::nullopt;
-  return CardQuantFunction::apply(x, weight, bias);
 }
 
 }  // namespace seekrl::ops

@@ -12,9 +12,6 @@ namespace seekrl::ops {
 
 constexpr int64_t kQuantScratch = int64_t{1} << 27;
 
-// x [M, K] and bias [N], or undefined, of 16 bits -> x weight^T + bias in x's dtype, differentiable in x.
-at::Tensor card_quant_linear(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N);
-
 // out = x weight^T + bias, in f32 or x's dtype, without gradients. Of many rows kQuantScratch bytes of the weight are
 // 16 bits at a time.
 void card_quant_product(const at::Tensor& out_MN, const at::Tensor& x_MK, const QuantWeight& weight,

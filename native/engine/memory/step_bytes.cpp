@@ -1,5 +1,5 @@
 // Sizes alone: a trial step would cost seconds at every start, and its peak would be that of one shape.
-#include "engine/memory/profile.h"
+#include "engine/memory/step_bytes.h"
 
 #include <algorithm>
 

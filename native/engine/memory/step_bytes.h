@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "engine/scheduler.h"
+#include "engine/limits.h"
 #include "model/config.h"
 
 namespace seekrl::engine {
