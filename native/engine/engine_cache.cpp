@@ -68,7 +68,7 @@ void Engine::release_cache() {
   if (!pool_.has_storage()) return;
   flight_->release();
   drop_stale_caches();
-  for (const auto& [id, sequence] : sequences_) scheduler_.set_aside(*sequence);
+  for (const auto& [id, sequence] : sequences_) scheduler_.swap_out(*sequence);
   pool_.drop_storage();
   ops::release_cached(decoder_->device());
 }

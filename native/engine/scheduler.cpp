@@ -159,7 +159,7 @@ bool Scheduler::begin_prefill(Sequence& sequence, int64_t num_spare) {
     return false;
   }
   num_reused_ += sequence.num_cached - num_before;
-  take_back(sequence);
+  swap_in(sequence);
   return true;
 }
 
@@ -241,7 +241,7 @@ bool Scheduler::make_room(const Sequence& sequence, int64_t num_spare, bool may_
     Sequence* loser = victim(sequence, false);
     if (loser == nullptr && may_preempt_running) loser = victim(sequence, true);
     if (loser == nullptr) return false;
-    set_aside(*loser);
+    swap_out(*loser);
   }
 }
 

@@ -64,7 +64,7 @@ class Scheduler {
   // Gives a sequence's blocks back; its tokens are recomputed when they are needed again.
   void drop_cache(Sequence& sequence);
   // Gives them back, and keeps what they hold on the host if there is room.
-  void set_aside(Sequence& sequence);
+  void swap_out(Sequence& sequence);
   // The last step is over, its rows may be gone.
   void forget_rows() { rows_.clear(); }
 
@@ -84,7 +84,7 @@ class Scheduler {
   bool begin_prefill(Sequence& sequence, int64_t num_spare);
   void release_blocks(Sequence& sequence);
   void take_prefix(Sequence& sequence);
-  void take_back(Sequence& sequence);
+  void swap_in(Sequence& sequence);
   void name_prefixes(Sequence& sequence);
   void add_decoding();
   void draft(Sequence& sequence);

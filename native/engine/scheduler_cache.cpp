@@ -12,10 +12,10 @@ void Scheduler::drop_cache(Sequence& sequence) {
   sequence.num_swapped = 0;
 }
 
-void Scheduler::set_aside(Sequence& sequence) {
+void Scheduler::swap_out(Sequence& sequence) {
   if (sequence.num_cached > 0) {
     const auto end = sequence.blocks.begin() + pool_.blocks_for(sequence.num_cached);
-    sequence.swapped = swap_.take_out(pool_, {sequence.blocks.begin(), end});
+    sequence.swapped = swap_.swap_out(pool_, {sequence.blocks.begin(), end});
     sequence.num_swapped = sequence.swapped == nullptr ? 0 : sequence.num_cached;
     ++(sequence.swapped == nullptr ? num_preemptions_ : num_swapped_);
   }
@@ -63,12 +63,12 @@ void Scheduler::take_prefix(Sequence& sequence) {
 }
 
 // What it had on the host, behind the prefix that is found on the card. Others that begin alike find it here.
-void Scheduler::take_back(Sequence& sequence) {
+void Scheduler::swap_in(Sequence& sequence) {
   const auto swapped = std::exchange(sequence.swapped, nullptr);
   const int64_t num_tokens = std::min(std::exchange(sequence.num_swapped, 0), sequence.num_reusable());
   if (swapped == nullptr || num_tokens <= sequence.num_cached) return;
   const auto end = sequence.blocks.begin() + pool_.blocks_for(num_tokens);
-  if (!swap_.put_back(pool_, *swapped, {sequence.blocks.begin(), end}, pool_.blocks_for(sequence.num_cached))) {
+  if (!swap_.swap_in(pool_, *swapped, {sequence.blocks.begin(), end}, pool_.blocks_for(sequence.num_cached))) {
     ++num_preemptions_;
     return;
   }

@@ -151,12 +151,11 @@ Experts Decoder::add_experts(const std::string& prefix, const Expect& expect) {
     projections_.push_back({block + name, rows, columns});
     return Projection{weight_NK, {}, static_cast<int64_t>(projections_.size()) - 1};
   };
+  Experts experts;
   // Never quantised: which experts are chosen hangs on it.
-  Experts experts{.router = {add(block + "gate.weight", {config_.num_experts, width}, expect), {}},
-                  .all = {},
-                  .num_chosen = config_.num_chosen_experts,
-                  .is_normalised = config_.has_normalised_experts,
-                  .on_card = {}};
+  experts.router = {add(block + "gate.weight", {config_.num_experts, width}, expect), {}};
+  experts.num_chosen = config_.num_chosen_experts;
+  experts.is_normalised = config_.has_normalised_experts;
   for (int64_t e = 0; e < config_.num_experts; ++e) {
     const std::string expert = "experts." + std::to_string(e) + ".";
     FeedForward network;

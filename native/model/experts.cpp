@@ -37,7 +37,7 @@ at::Tensor FeedForward::apply(const at::Tensor& x_TD, Gate function, const Adapt
 
 // Addresses of the experts' weights on the card.
 const ops::CardExperts& Experts::card_weights() const {
-  if (on_card.gate_E.defined()) return on_card;
+  if (card_weights_.gate_E.defined()) return card_weights_;
   const auto addresses = [&](Projection FeedForward::* part) {
     std::vector<int64_t> each;
     for (const FeedForward& expert : all) {
@@ -46,9 +46,9 @@ const ops::CardExperts& Experts::card_weights() const {
     const at::Device device = router.weight_NK.plain_NK.device();
     return at::from_blob(each.data(), {std::ssize(each)}, at::kLong).to(device);
   };
-  on_card = {addresses(&FeedForward::gate), addresses(&FeedForward::up), addresses(&FeedForward::down),
-             all.front().gate.weight_NK.n()};
-  return on_card;
+  card_weights_ = {addresses(&FeedForward::gate), addresses(&FeedForward::up), addresses(&FeedForward::down),
+                   all.front().gate.weight_NK.n()};
+  return card_weights_;
 }
 
 Experts::Choice Experts::choose(const at::Tensor& odds_TE) const {

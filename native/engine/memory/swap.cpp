@@ -5,6 +5,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "ops/card/transfer.h"
 
@@ -17,6 +18,15 @@ constexpr int64_t kPieceBytes = int64_t{1} << 25;
 
 int64_t piece_blocks(const BlockPool& pool) { return std::max<int64_t>(1, kPieceBytes / pool.block_bytes()); }
 
+// Of the host: libtorch's pinned memory comes in powers of two.
+int64_t pinned_bytes(const BlockPool& pool, int64_t num_blocks) {
+  const auto bytes = [&](int64_t count) {
+    return count == 0 ? 0 : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count * pool.block_bytes())));
+  };
+  const int64_t most = piece_blocks(pool);
+  return num_blocks / most * bytes(most) + bytes(num_blocks % most);
+}
+
 at::Tensor on_card(const BlockPool& pool, const int32_t* blocks, int64_t count) {
   const std::vector<int64_t> numbers(blocks, blocks + count);
   const at::Tensor there = at::empty({count}, at::device(pool.storage().device()).dtype(at::kLong));
@@ -26,9 +36,9 @@ at::Tensor on_card(const BlockPool& pool, const int32_t* blocks, int64_t count) 
 
 }  // namespace
 
-std::shared_ptr<const SwappedBlocks> SwapSpace::take_out(const BlockPool& pool,
+std::shared_ptr<const SwappedBlocks> SwapSpace::swap_out(const BlockPool& pool,
                                                          const std::vector<int32_t>& blocks) const {
-  const int64_t num_blocks = std::ssize(blocks), num_bytes = num_blocks * pool.block_bytes();
+  const int64_t num_blocks = std::ssize(blocks), num_bytes = pinned_bytes(pool, num_blocks);
   if (num_blocks == 0 || pool.is_coded() || *used_bytes_ + num_bytes > room_bytes_) return nullptr;
   const auto swapped = std::make_shared<SwappedBlocks>(used_bytes_, num_bytes);
   try {
@@ -43,8 +53,8 @@ std::shared_ptr<const SwappedBlocks> SwapSpace::take_out(const BlockPool& pool,
   return swapped;
 }
 
-bool SwapSpace::put_back(BlockPool& pool, const SwappedBlocks& swapped, const std::vector<int32_t>& blocks,
-                         int64_t num_found) const {
+bool SwapSpace::swap_in(BlockPool& pool, const SwappedBlocks& swapped, const std::vector<int32_t>& blocks,
+                        int64_t num_found) const {
   int64_t first = 0;
   try {
     for (const at::Tensor& piece : swapped.pieces_) {

@@ -37,11 +37,11 @@ class SwapSpace {
 
   // Null when there is no room, here or for the copy on the card, and of a cache of codes, whose sequences are computed
   // again; the blocks are as they were.
-  std::shared_ptr<const SwappedBlocks> take_out(const BlockPool& pool, const std::vector<int32_t>& blocks) const;
+  std::shared_ptr<const SwappedBlocks> swap_out(const BlockPool& pool, const std::vector<int32_t>& blocks) const;
   // To `blocks` what the first of them held, save in the first `num_found`. False when the card has no room for the
   // copy: the blocks then hold nothing.
-  bool put_back(BlockPool& pool, const SwappedBlocks& swapped, const std::vector<int32_t>& blocks,
-                int64_t num_found) const;
+  bool swap_in(BlockPool& pool, const SwappedBlocks& swapped, const std::vector<int32_t>& blocks,
+               int64_t num_found) const;
 
  private:
   int64_t room_bytes_ = 0;

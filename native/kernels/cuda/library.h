@@ -8,6 +8,7 @@
 #include "kernels/cuda/card.h"
 #include "kernels/cuda/encoder/rows.h"
 #include "kernels/cuda/experts/experts.h"
+#include "kernels/cuda/layer/gate.h"
 #include "kernels/cuda/layer/norm.h"
 #include "kernels/cuda/layer/rotate.h"
 #include "kernels/cuda/layer/tokens.h"

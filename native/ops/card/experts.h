@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/layer/norm.h"
+#include "kernels/cuda/layer/gate.h"
 
 namespace seekrl::ops {
 

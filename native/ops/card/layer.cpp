@@ -1,4 +1,4 @@
-// The kernels of kernels/cuda/layer/norm.h as differentiable ops.
+// The kernels of kernels/cuda/layer/ for rows as differentiable ops.
 #include "ops/card/layer.h"
 
 #include <ATen/core/Tensor.h>

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "kernels/cuda/layer/gate.h"
 #include "kernels/cuda/layer/norm.h"
 
 namespace seekrl::ops {

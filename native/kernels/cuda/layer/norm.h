@@ -1,4 +1,4 @@
-// The residual stream's norms and the gate of the feed-forward, forward and backward.
+// The residual stream's sums and norms, forward and backward.
 #pragma once
 
 #include <cstdint>
@@ -43,33 +43,5 @@ struct NormGradient {
 constexpr int64_t kNormGroups = 128;
 Status norm_gradient(const NormGradient& call, void* stream);
 int64_t norm_gradient_scratch_floats(int64_t width);
-
-enum class Gate : int32_t { kSilu, kGeluTanh };
-
-struct GateMul {
-  void* out_TI;         // in dtype
-  const void* gate_TI;  // in dtype, rows `stride` values apart
-  const void* up_TI;
-  int64_t num_rows, width, stride;  // width and stride: multiples of 8
-  Gate gate;
-  Dtype dtype;
-};
-
-// out = gate(gate_TI) up, in f32, rounded once.
-Status gate_mul(const GateMul& call, void* stream);
-
-struct GateMulGradient {
-  void* gate_grad_TI;  // rows `stride` values apart, like gate and up
-  void* up_grad_TI;
-  const void* out_grad_TI;
-  const void* gate_TI;
-  const void* up_TI;
-  int64_t num_rows, width, stride;
-  Gate gate;
-  Dtype dtype;
-};
-
-// gate_grad = out_grad up gate'(gate), up_grad = out_grad gate(gate).
-Status gate_mul_gradient(const GateMulGradient& call, void* stream);
 
 }  // namespace seekrl::cuda

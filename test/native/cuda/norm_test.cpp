@@ -1,16 +1,45 @@
-// Norms and gates of a layer against f64, their gradients against differences.
+// A layer's sums and norms against f64, their gradients against differences.
+#include "kernels/cuda/layer/norm.h"
+
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "card.h"
-#include "kernels/cuda/layer/norm.h"
 
 using namespace seekrl;
 using namespace seekrl::cuda;
 using namespace seekrl::test;
 
 namespace {
+
+// Of a call that has been made: the sum in the residual's place, the norm of what nothing is added to and of what is
+// added by itself give the same bits.
+template <class Number>
+void check_other_forms(AddNorm call, const std::vector<Number>& out, const std::vector<float>& sum,
+                       const std::vector<Number>& added) {
+  const size_t count = out.size();
+  std::vector<float> residual(call.residual_TD, call.residual_TD + count);
+  std::vector<Number> in_place = poison<Number>(count), alone = in_place;
+  call.out_TD = in_place.data();
+  call.residual_TD = call.sum_TD = residual.data();
+  EXPECT(add_norm(call, nullptr) == nullptr);
+  call.out_TD = alone.data();
+  call.sum_TD = nullptr;
+  call.added_TD = nullptr;
+  EXPECT(add_norm(call, nullptr) == nullptr);
+  EXPECT(doubles(in_place) == doubles(out) && doubles(alone) == doubles(out) && residual == sum);
+  std::vector<float> wide;
+  for (const Number& each : added) wide.push_back(to_float(each));
+  call.residual_TD = wide.data();
+  EXPECT(add_norm(call, nullptr) == nullptr);
+  std::vector<Number> narrow = poison<Number>(count);
+  call.out_TD = narrow.data();
+  call.residual_TD = nullptr;
+  call.added_TD = added.data();
+  EXPECT(add_norm(call, nullptr) == nullptr);
+  EXPECT(doubles(narrow) == doubles(alone));
+}
 
 template <class Number>
 void check_norm(int64_t rows, int64_t width, float offset, double tolerance) {
@@ -30,34 +59,13 @@ void check_norm(int64_t rows, int64_t width, float offset, double tolerance) {
   with_each_order([&] {
     std::vector<float> sum = poison<float>(rows * width), scale = poison<float>(rows);
     std::vector<Number> out = poison<Number>(rows * width);
-    AddNorm call = {out.data(), sum.data(), before.data(), added.data(), weight.data(), scale.data(),
-                    rows,       width,      1e-6f,         offset,       kDtype<Number>};
+    const AddNorm call = {out.data(), sum.data(), before.data(), added.data(), weight.data(), scale.data(),
+                          rows,       width,      1e-6f,         offset,       kDtype<Number>};
     EXPECT(add_norm(call, nullptr) == nullptr);
     EXPECT(relative_error(out, truth) < tolerance);
     EXPECT(relative_error(sum, sums) < 1e-7);
     EXPECT(std::isfinite(scale[rows - 1]));
-    // The sum in the residual's place, and a norm of what nothing is added to: the same bits.
-    std::vector<float> residual = before;
-    std::vector<Number> in_place = poison<Number>(rows * width), alone = in_place;
-    call.out_TD = in_place.data();
-    call.residual_TD = call.sum_TD = residual.data();
-    EXPECT(add_norm(call, nullptr) == nullptr);
-    call.out_TD = alone.data();
-    call.sum_TD = nullptr;
-    call.added_TD = nullptr;
-    EXPECT(add_norm(call, nullptr) == nullptr);
-    EXPECT(doubles(in_place) == doubles(out) && doubles(alone) == doubles(out) && residual == sum);
-    // What is added, by itself: the bits of the same numbers in f32.
-    std::vector<float> wide;
-    for (const Number& each : added) wide.push_back(to_float(each));
-    call.residual_TD = wide.data();
-    EXPECT(add_norm(call, nullptr) == nullptr);
-    std::vector<Number> narrow = poison<Number>(rows * width);
-    call.out_TD = narrow.data();
-    call.residual_TD = nullptr;
-    call.added_TD = added.data();
-    EXPECT(add_norm(call, nullptr) == nullptr);
-    EXPECT(doubles(narrow) == doubles(alone));
+    check_other_forms(call, out, sum, added);
   });
 }
 
@@ -103,41 +111,6 @@ void check_norm_gradient(int64_t rows, int64_t width) {
   EXPECT(relative_error(w_grad, w_truth) < 1e-5);
 }
 
-double gate_value(Gate gate, double x) {
-  if (gate == Gate::kSilu) return x / (1 + std::exp(-x));
-  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-}
-
-template <class Number>
-void check_gates(double tolerance) {
-  const int64_t rows = 7, width = 40, stride = 96;
-  for (const Gate gate : {Gate::kSilu, Gate::kGeluTanh}) {
-    const auto both = normals<Number>(rows * stride, 1, 2), grad = normals<Number>(rows * width, 2);
-    const Number* const up = both.data() + 48;
-    std::vector<double> out(rows * width), gate_grad(rows * stride), up_grad(rows * stride);
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < width; ++c) {
-        const double g = value(both[r * stride + c]), u = value(up[r * stride + c]), d = value(grad[r * width + c]);
-        out[r * width + c] = gate_value(gate, g) * u;
-        up_grad[r * stride + c] = d * gate_value(gate, g);
-        gate_grad[r * stride + c] = d * u * (gate_value(gate, g + 1e-5) - gate_value(gate, g - 1e-5)) / 2e-5;
-      }
-    }
-    with_each_order([&] {
-      std::vector<Number> product = poison<Number>(rows * width);
-      EXPECT(gate_mul({product.data(), both.data(), up, rows, width, stride, gate, kDtype<Number>}, nullptr) ==
-             nullptr);
-      EXPECT(relative_error(product, out) < tolerance);
-      std::vector<Number> gate_back(rows * stride, Number{0}), up_back(rows * stride, Number{0});
-      EXPECT(gate_mul_gradient({gate_back.data(), up_back.data(), grad.data(), both.data(), up, rows, width, stride,
-                                gate, kDtype<Number>},
-                               nullptr) == nullptr);
-      EXPECT(relative_error(gate_back, gate_grad) < tolerance);
-      EXPECT(relative_error(up_back, up_grad) < tolerance);
-    });
-  }
-}
-
 }  // namespace
 
 TEST("a norm of a sum is that of f64, for widths that leave threads without work") {
@@ -179,9 +152,4 @@ TEST("gradients of wide rows through a norm are those of its formula in f64") {
   if (kIsRaceTest) return;
   for (const int64_t width : {2304, 5120, 8200}) check_norm_gradient<Bf16>(1, width);
   for (const int64_t width : {24, 2304, 5120, 8200}) check_norm_gradient<F16>(1, width);
-}
-
-TEST("gates and their gradients are those of f64") {
-  check_gates<Bf16>(3e-3);
-  check_gates<F16>(4e-4);
 }
