@@ -4,13 +4,17 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/argsort.h>
-#include <ATen/ops/bincount.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/floor_divide.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/sort.h>
 #include <ATen/ops/topk.h>
+
+#include <optional>
 
 #include "ops/elementwise/add.h"
 #include "ops/elementwise/gate_mul.h"
@@ -77,18 +81,17 @@ at::Tensor Experts::apply_each(const at::Tensor& x_TD, const Choice& choice, Gat
   const auto& [weights_TA, chosen_TA] = choice;
   // Calls (token, place among its A), those of the first expert first.
   const at::Tensor flat = chosen_TA.reshape({-1});
-  const at::Tensor order = at::argsort(flat, /*stable=*/true, 0);
-  const at::Tensor counts = at::bincount(flat, {}, num_experts).to(at::kCPU);
+  const auto [ordered, order] = at::sort(flat, /*stable=*/std::optional(true), 0);
+  // Where each expert's begin: all that the host waits for of a card.
+  const at::Tensor starts = at::searchsorted(ordered, at::arange(num_experts + 1, flat.options())).to(at::kCPU);
+  const int64_t* const start_E = starts.const_data_ptr<int64_t>();
   const at::Tensor tokens = at::floor_divide(order, num_chosen), inputs = x_TD.index_select(0, tokens);
   std::vector<at::Tensor> results;
-  int64_t start = 0;
   for (int64_t e = 0; e < num_experts; ++e) {
-    const int64_t count = counts.const_data_ptr<int64_t>()[e];
-    if (count > 0) {
-      const AdapterRows selected = adapters.select(tokens.narrow(0, start, count));
-      results.push_back(all[e].apply(inputs.narrow(0, start, count), function, selected));
-    }
-    start += count;
+    const int64_t start = start_E[e], count = start_E[e + 1] - start;
+    if (count == 0) continue;
+    const AdapterRows selected = adapters.select(tokens.narrow(0, start, count));
+    results.push_back(all[e].apply(inputs.narrow(0, start, count), function, selected));
   }
   const at::Tensor result_TAD =
       at::cat(results, 0).index_select(0, at::argsort(order)).view({num_tokens, num_chosen, x_TD.size(1)});

@@ -2,25 +2,21 @@
 #include "train/batch.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "ops/card/transfer.h"
 
 namespace seekrl::train {
 
 namespace {
 
-at::Tensor ids(const std::vector<int64_t>& values, at::Device device) {
-  return at::tensor(values, at::TensorOptions(at::kLong)).to(device);
-}
-
 at::Tensor per_row(const char* name, const std::vector<float>& values, size_t num_rows, at::Device device) {
   if (values.empty()) return {};
   require(values.size() == num_rows, ErrorCode::kShape, name, ": expected one number per row (", num_rows, "), got ",
           values.size());
-  return at::tensor(values, at::TensorOptions(at::kFloat)).to(device);
+  return ops::sent(values, device);
 }
 
 ops::Spans spans_of(const BatchArrays& arrays) {
@@ -46,7 +42,7 @@ at::Tensor sequences(const BatchArrays& arrays, at::Device device) {
   check_ids("sequences", arrays.sequences, static_cast<int64_t>(arrays.rows.size()));
   require(std::is_sorted(arrays.sequences.begin(), arrays.sequences.end()), ErrorCode::kRange,
           "sequences: expected the rows of one after those of another, in ascending order");
-  return ids(arrays.sequences, device);
+  return ops::sent(arrays.sequences, device);
 }
 
 }  // namespace
@@ -61,10 +57,10 @@ Batch make_batch(const BatchArrays& arrays, int64_t vocab_size, at::Device devic
   check_ids("targets", arrays.targets, vocab_size);
   Batch batch;
   batch.spans = spans_of(arrays);
-  batch.tokens_T = ids(arrays.tokens, device);
-  batch.positions_T = ids(ops::positions(batch.spans), device);
-  batch.rows_R = ids(arrays.rows, device);
-  batch.targets_R = ids(arrays.targets, device);
+  batch.tokens_T = ops::sent(arrays.tokens, device);
+  batch.positions_T = ops::sent(ops::positions(batch.spans), device);
+  batch.rows_R = ops::sent(arrays.rows, device);
+  batch.targets_R = ops::sent(arrays.targets, device);
   batch.sequences_R = sequences(arrays, device);
   batch.weights_R = per_row("weights", arrays.weights, num_rows, device);
   batch.advantages_R = per_row("advantages", arrays.advantages, num_rows, device);

@@ -35,7 +35,7 @@ struct BatchArrays {
   std::vector<float> weights, advantages, old_logprob, rollout_logprob, reference_logprob, returns, old_values;
 };
 
-// Checks the arrays against one another (ERR_SHAPE, ERR_RANGE) and moves them to `device`.
+// Checks the arrays against one another (ERR_SHAPE, ERR_RANGE) and sends them to `device`, for which nobody waits.
 Batch make_batch(const BatchArrays& arrays, int64_t vocab_size, at::Device device);
 
 }  // namespace seekrl::train

@@ -4,8 +4,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <optional>
@@ -23,24 +21,14 @@ using torch::autograd::variable_list;
 // f32 on a card, contiguous; null where the batch has none.
 const float* rows_of(const at::Tensor& x_R) { return x_R.defined() ? x_R.const_data_ptr<float>() : nullptr; }
 
-// Sums that a kernel adds to.
-template <class Stats>
-at::Tensor zero_stats(at::Device device) {
-  return at::zeros({static_cast<int64_t>(sizeof(Stats) / sizeof(double))}, at::device(device).dtype(at::kDouble));
-}
-template <class Stats>
-Stats home(const at::Tensor& stats) {
-  return *static_cast<const Stats*>(stats.to(at::kCPU).const_data_ptr());
-}
-
-// A loss whose gradients by one or two inputs are known.
+// The loss of all micro-batches so far, whose gradients by one or two inputs of this one are known.
 class KnownGradients : public torch::autograd::Function<KnownGradients> {
  public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& first_R,
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& /*first_R*/,
                             const std::optional<at::Tensor>& /*second_R*/, const at::Tensor& first_grad_R,
-                            const std::optional<at::Tensor>& second_grad_R, double value) {
+                            const std::optional<at::Tensor>& second_grad_R, const at::Tensor& sums) {
     context->save_for_backward({first_grad_R, second_grad_R.value_or(at::Tensor())});
-    return at::full({}, value, first_R.options());
+    return sums.select(0, 0).to(at::kFloat);
   }
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
@@ -51,16 +39,15 @@ class KnownGradients : public torch::autograd::Function<KnownGradients> {
 
 }  // namespace
 
-Loss card_policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
-                      const LossOptions& options) {
+at::Tensor card_policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
+                            const LossOptions& options, LossSums& sums) {
   const at::Tensor logprob = logprob_R.detach().contiguous(), entropy = entropy_R.detach().contiguous();
   const at::Tensor logprob_grad = at::empty_like(logprob), entropy_grad = at::empty_like(entropy);
-  const at::Tensor sums = zero_stats<LossStats>(logprob.device());
   const bool is_likelihood = options.objective == Objective::kLikelihood;
   const cuda::PolicyRows rows = {
       .logprob_grad_R = logprob_grad.mutable_data_ptr<float>(),
       .entropy_grad_R = entropy_grad.mutable_data_ptr<float>(),
-      .stats = static_cast<LossStats*>(sums.mutable_data_ptr()),
+      .stats = &sums.at(logprob.device()),
       .logprob_R = rows_of(logprob),
       .entropy_R = rows_of(entropy),
       .weights_R = rows_of(batch.weights_R),
@@ -79,23 +66,20 @@ Loss card_policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, 
                                         .kl = options.kl,
                                         .kl_coef = static_cast<float>(options.kl_coef)};
   ops::check(ops::card().policy_rows(rows, settings, ops::stream_of(logprob)));
-  const auto stats = home<LossStats>(sums);
-  return {KnownGradients::apply(logprob_R, entropy_R, logprob_grad, entropy_grad, stats.loss), stats};
+  return KnownGradients::apply(logprob_R, entropy_R, logprob_grad, entropy_grad, sums.on(logprob.device()));
 }
 
-ValueLoss card_value_loss(const at::Tensor& values_R, const Batch& batch, double clip) {
+at::Tensor card_value_loss(const at::Tensor& values_R, const Batch& batch, double clip, ValueSums& sums) {
   const at::Tensor values = values_R.detach().contiguous(), values_grad = at::empty_like(values);
-  const at::Tensor sums = zero_stats<ValueStats>(values.device());
   const cuda::ValueRows rows = {.values_grad_R = values_grad.mutable_data_ptr<float>(),
-                                .stats = static_cast<ValueStats*>(sums.mutable_data_ptr()),
+                                .stats = &sums.at(values.device()),
                                 .values_R = rows_of(values),
                                 .weights_R = rows_of(batch.weights_R),
                                 .returns_R = rows_of(batch.returns_R),
                                 .old_values_R = clip > 0.0 ? rows_of(batch.old_values_R) : nullptr,
                                 .num_rows = values.size(0)};
   ops::check(ops::card().value_rows(rows, static_cast<float>(clip), ops::stream_of(values)));
-  const auto stats = home<ValueStats>(sums);
-  return {KnownGradients::apply(values_R, std::nullopt, values_grad, std::nullopt, stats.loss), stats};
+  return KnownGradients::apply(values_R, std::nullopt, values_grad, std::nullopt, sums.on(values.device()));
 }
 
 }  // namespace seekrl::train

@@ -1,4 +1,4 @@
-// The losses of loss.h on a card: one launch over the rows of a micro-batch, and one copy home.
+// The losses of loss.h on a card: one launch over the rows of a micro-batch.
 #pragma once
 
 #include "train/loss.h"
@@ -6,9 +6,9 @@
 namespace seekrl::train {
 
 // The batch has what the options need.
-Loss card_policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
-                      const LossOptions& options);
+at::Tensor card_policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
+                            const LossOptions& options, LossSums& sums);
 
-ValueLoss card_value_loss(const at::Tensor& values_R, const Batch& batch, double clip);
+at::Tensor card_value_loss(const at::Tensor& values_R, const Batch& batch, double clip, ValueSums& sums);
 
 }  // namespace seekrl::train

@@ -52,15 +52,13 @@ at::Tensor Critic::values(const Batch& batch) const {
   return predict(row_states(trunk_, batch).states_RD);
 }
 
-ValueStats Critic::accumulate(const Batch& batch, double clip, int64_t num_recomputed) {
+void Critic::accumulate(const Batch& batch, double clip, ValueSums& sums, int64_t num_recomputed) {
   check_frozen(trunk_);
   enter(Work::kTrain);
   const ops::ActivationScope scope;
   at::AutoGradMode with_grad(true);
   const RowStates rows = row_states(trunk_, batch, num_recomputed);
-  const ValueLoss loss = value_loss(predict(rows.states_RD), batch, clip);
-  optimizer_.backward(loss.value);
-  return loss.stats;
+  optimizer_.backward(value_loss(predict(rows.states_RD), batch, clip, sums));
 }
 
 double Critic::step(double learning_rate) {

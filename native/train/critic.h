@@ -13,6 +13,8 @@ namespace seekrl::train {
 
 class Critic {
  public:
+  using Sums = ValueSums;
+
   // `trunk` belongs to the critic alone: the adapter where there is one, else the decoder. The head starts at zero, so
   // every first value is zero.
   Critic(model::Policy trunk, AdamWOptions options);
@@ -20,8 +22,8 @@ class Critic {
   // Values at the batch's rows, f32 [R], without gradients.
   at::Tensor values(const Batch& batch) const;
 
-  // num_recomputed: as Trainer::accumulate.
-  ValueStats accumulate(const Batch& batch, double clip, int64_t num_recomputed = 0);
+  // As Trainer::accumulate.
+  void accumulate(const Batch& batch, double clip, ValueSums& sums, int64_t num_recomputed = 0);
   double step(double learning_rate);
 
   // What a checkpoint holds besides the trunk's weights: the optimiser's state and the head, "value_head.weight"

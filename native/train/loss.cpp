@@ -9,6 +9,8 @@
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "train/card_loss.h"
 
@@ -56,8 +58,8 @@ at::Tensor clipped_objective(const at::Tensor& logprob_R, const Batch& batch, co
   const at::Tensor ratio_R = log_ratio_R.clamp(-kMaxLogRatio, kMaxLogRatio).exp();
   const at::Tensor free_R = -advantages_R * ratio_R;
   const at::Tensor clipped_R = -advantages_R * ratio_R.clamp(1.0 - options.clip_low, 1.0 + options.clip_high);
-  stats.num_clipped = total(clipped_R.detach().gt(free_R.detach()));
-  stats.approx_kl = -total(log_ratio_R.detach());
+  stats.num_clipped += total(clipped_R.detach().gt(free_R.detach()));
+  stats.approx_kl -= total(log_ratio_R.detach());
   const at::Tensor held_R = at::max(free_R, clipped_R);
   if (options.clip_dual <= 0.0) return held_R;
   return at::where(advantages_R.lt(0), at::min(held_R, -options.clip_dual * advantages_R), held_R);
@@ -75,53 +77,53 @@ at::Tensor kl_to_reference(const at::Tensor& logprob_R, const Batch& batch, KlEs
 void measure_gap(const at::Tensor& logprob_R, const Batch& batch, LossStats& stats) {
   if (!batch.rollout_logprob_R.defined()) return;
   const at::Tensor gap_R = (logprob_R.detach() - batch.rollout_logprob_R).abs();
-  stats.gap = total(gap_R);
-  stats.gap_max = gap_R.max().item<double>();
+  stats.gap += total(gap_R);
+  stats.gap_max = std::max(stats.gap_max, gap_R.max().item<double>());
 }
 
 }  // namespace
 
-Loss policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
-                 const LossOptions& options) {
+at::Tensor policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
+                       const LossOptions& options, LossSums& sums) {
   const at::Tensor& weights_R = need(batch.weights_R, "weights");
   check_needs(batch, options);
-  if (!logprob_R.device().is_cpu()) return card_policy_loss(logprob_R, entropy_R, batch, options);
-  LossStats stats;
-  stats.num_rows = static_cast<double>(logprob_R.size(0));
+  if (!logprob_R.device().is_cpu()) return card_policy_loss(logprob_R, entropy_R, batch, options, sums);
+  LossStats& stats = sums.at(at::kCPU);
+  stats.num_rows += static_cast<double>(logprob_R.size(0));
   const bool is_likelihood = options.objective == Objective::kLikelihood;
   at::Tensor per_row_R = is_likelihood ? -logprob_R : clipped_objective(logprob_R, batch, options, stats);
-  stats.policy = total(weights_R * per_row_R.detach());
+  stats.policy += total(weights_R * per_row_R.detach());
   if (options.kl != KlEstimator::kNone) {
     const at::Tensor kl_R = kl_to_reference(logprob_R, batch, options.kl);
-    stats.kl = total(kl_R.detach());
+    stats.kl += total(kl_R.detach());
     per_row_R = per_row_R + options.kl_coef * kl_R;
   }
-  stats.entropy = total(entropy_R.detach());
+  stats.entropy += total(entropy_R.detach());
   if (options.entropy_coef != 0.0) per_row_R = per_row_R - options.entropy_coef * entropy_R;
   measure_gap(logprob_R, batch, stats);
   const at::Tensor value = (weights_R * per_row_R).sum();
-  stats.loss = value.item<double>();
-  return {value, stats};
+  stats.loss += value.item<double>();
+  return value;
 }
 
-ValueLoss value_loss(const at::Tensor& values_R, const Batch& batch, double clip) {
+at::Tensor value_loss(const at::Tensor& values_R, const Batch& batch, double clip, ValueSums& sums) {
   const at::Tensor& weights_R = need(batch.weights_R, "weights");
   const at::Tensor& returns_R = need(batch.returns_R, "returns");
   if (clip > 0.0) need(batch.old_values_R, "oldValues");
-  if (!values_R.device().is_cpu()) return card_value_loss(values_R, batch, clip);
-  ValueStats stats;
-  stats.num_rows = static_cast<double>(values_R.size(0));
-  stats.values = total(values_R.detach());
+  if (!values_R.device().is_cpu()) return card_value_loss(values_R, batch, clip, sums);
+  ValueStats& stats = sums.at(at::kCPU);
+  stats.num_rows += static_cast<double>(values_R.size(0));
+  stats.values += total(values_R.detach());
   at::Tensor error_R = (values_R - returns_R).square();
   if (clip > 0.0) {
     const at::Tensor& old_R = batch.old_values_R;
     const at::Tensor clipped_R = (old_R + (values_R - old_R).clamp(-clip, clip) - returns_R).square();
-    stats.num_clipped = total(clipped_R.detach().gt(error_R.detach()));
+    stats.num_clipped += total(clipped_R.detach().gt(error_R.detach()));
     error_R = at::max(error_R, clipped_R);
   }
   const at::Tensor value = 0.5 * (weights_R * error_R).sum();
-  stats.loss = value.item<double>();
-  return {value, stats};
+  stats.loss += value.item<double>();
+  return value;
 }
 
 }  // namespace seekrl::train

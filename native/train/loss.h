@@ -5,6 +5,7 @@
 
 #include "kernels/policy_rows.h"
 #include "train/batch.h"
+#include "train/stat_sums.h"
 
 namespace seekrl::train {
 
@@ -26,22 +27,15 @@ struct LossOptions {
   double temperature = 1.0;  // of the rollout: logits are divided by it
 };
 
-struct Loss {
-  at::Tensor value;  // scalar, differentiable
-  LossStats stats;
-};
-
+// A scalar whose gradients are those of the micro-batch's loss; what is told of it is added to `sums`, of which
+// nothing is read.
+//
 // loss = sum_r weight_r * (objective_r + kl_coef * kl_r - entropy_coef * entropy_r). The weights already contain the
 // normaliser of the whole step, so the sum over micro-batches does not depend on how they were cut (law 3).
-Loss policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
-                 const LossOptions& options);
+at::Tensor policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
+                       const LossOptions& options, LossSums& sums);
 
-struct ValueLoss {
-  at::Tensor value;
-  ValueStats stats;
-};
-
-// sum_r weight_r * 0.5 * max((v - ret)^2, (clip(v, old +- clip) - ret)^2); clip <= 0 turns clipping off.
-ValueLoss value_loss(const at::Tensor& values_R, const Batch& batch, double clip);
+// As above: sum_r weight_r * 0.5 * max((v - ret)^2, (clip(v, old +- clip) - ret)^2); clip <= 0 turns clipping off.
+at::Tensor value_loss(const at::Tensor& values_R, const Batch& batch, double clip, ValueSums& sums);
 
 }  // namespace seekrl::train

@@ -24,7 +24,7 @@ TokenScores score_tokens(const model::Policy& policy, const Batch& batch, double
 Trainer::Trainer(model::Policy policy, AdamWOptions options)
     : policy_(std::move(policy)), optimizer_(policy_.parameters(), options) {}
 
-LossStats Trainer::accumulate(const Batch& batch, const LossOptions& options, int64_t num_recomputed) {
+void Trainer::accumulate(const Batch& batch, const LossOptions& options, LossSums& sums, int64_t num_recomputed) {
   check_frozen(policy_);
   enter(Work::kTrain);
   const ops::ActivationScope scope;
@@ -32,9 +32,7 @@ LossStats Trainer::accumulate(const Batch& batch, const LossOptions& options, in
   const RowStates rows = row_states(policy_, batch, num_recomputed);
   const auto scores = ops::token_logprob(rows.states_RD, decoder().head_VD(), batch.targets_R, options.temperature,
                                          decoder().config().logit_softcap);
-  const Loss loss = policy_loss(scores.logprob_R, scores.entropy_R, batch, options);
-  optimizer_.backward(loss.value);
-  return loss.stats;
+  optimizer_.backward(policy_loss(scores.logprob_R, scores.entropy_R, batch, options, sums));
 }
 
 double Trainer::step(double learning_rate) {

@@ -22,12 +22,15 @@ TokenScores score_tokens(const model::Policy& policy, const Batch& batch, double
 // sees each update. Device thread only.
 class Trainer {
  public:
+  using Sums = LossSums;
+
   Trainer(model::Policy policy, AdamWOptions options);
 
-  // Adds the micro-batch's gradients to the step's. The first num_recomputed layers make their activations again in the
-  // backward pass, which changes memory and time but no bit of the gradients. ERR_STATE when the decoder under the
-  // adapter is trained too.
-  LossStats accumulate(const Batch& batch, const LossOptions& options, int64_t num_recomputed = 0);
+  // Adds the micro-batch's gradients to the step's, and what is told of its loss to `sums`; of a card nothing is read,
+  // so that the host does not wait. The first num_recomputed layers make their activations again in the backward pass,
+  // which changes memory and time but no bit of the gradients. ERR_STATE when the decoder under the adapter is trained
+  // too.
+  void accumulate(const Batch& batch, const LossOptions& options, LossSums& sums, int64_t num_recomputed = 0);
 
   // Applies them; the version of what is trained moves by one. Returns the gradient norm before clipping.
   double step(double learning_rate);

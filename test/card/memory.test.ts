@@ -119,6 +119,34 @@ async function train(model: Model): Promise<void> {
   await trainer.step({ learningRate: 1e-3 });
 }
 
+test("a micro-batch that the card has no memory for leaves nothing in the next gradients, nor in what is told of them", async () => {
+  await using card = await modelOn("emulated", shape);
+  const tokens = ids(60, 1);
+  const rows = Int32Array.from({ length: 50 }, (_, i) => 5 + i);
+  const one = { tokens, rows, weights: filled(50, () => 1 / 50) };
+  const told = async (trainer: Trainer) => {
+    await trainer.zeroGradients();
+    const stats = await trainer.accumulate([one, { ...one, tokens: ids(60, 2) }], { maxTokens: 1 });
+    return [stats, await trainer.gradient("model.layers.0.self_attn.k_proj.weight")];
+  };
+  await using trainer = await Trainer.open(card, { activationBytes: 1e12 });
+  const expected = await told(trainer);
+  // Beside weights, gradients and AdamW's state: from too little for the forward pass to enough.
+  const held = (2 + 4 + 10) * numParameters(card.config);
+  const outcomes: boolean[] = [];
+  for (let room = 2e5; !outcomes.at(-1); room *= 1.6) {
+    give(held + room);
+    const failed = await trainer.accumulate([one], {}).then(
+      () => false,
+      (error: { code: string }) => error.code === "ERR_MEMORY",
+    );
+    outcomes.push(!failed);
+    give(undefined);
+    assert.deepEqual(await told(trainer), expected, `with ${room} bytes`);
+  }
+  assert.ok(outcomes.length > 3);
+});
+
 test("a card's cache is given back while the process trains, and what waits in it comes back", async () => {
   await using card = await modelOn("emulated", shape);
   await using other = await modelOn("emulated", shape);

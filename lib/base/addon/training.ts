@@ -72,10 +72,19 @@ export interface ValueStats {
   readonly values: number;
 }
 
+/** What micro-batches add to where they are computed (native/train/stat_sums.h). */
+export interface NativeSums<Stats> {
+  /** Never set; tells those of a policy from those of a critic. */
+  readonly stats?: Stats;
+}
+
 /** What the handles of policy and critic share. */
-export interface NativeLearner {
+export interface NativeLearner<Stats = unknown> {
   /** With an adapter it alone is trained. */
   open(model: NativeModel, adapter: NativeAdapter | undefined, optimiser: NativeAdamW): Promise<void>;
+  newSums(): NativeSums<Stats>;
+  /** Waits for the device. */
+  readSums(sums: NativeSums<Stats>): Promise<Stats>;
   /** The global gradient norm before clipping. */
   step(learningRate: number): Promise<number>;
   zeroGradients(): Promise<void>;
@@ -88,14 +97,24 @@ export interface NativeLearner {
 }
 
 /** The policy's trainer. */
-export interface NativeTrainer extends NativeLearner {
-  accumulate(batch: NativeBatch, loss: NativeLossOptions, numRecomputed: number): Promise<LossStats>;
+export interface NativeTrainer extends NativeLearner<LossStats> {
+  accumulate(
+    batch: NativeBatch,
+    loss: NativeLossOptions,
+    sums: NativeSums<LossStats>,
+    numRecomputed: number,
+  ): Promise<void>;
 }
 
 /** The critic. */
-export interface NativeCritic extends NativeLearner {
+export interface NativeCritic extends NativeLearner<ValueStats> {
   values(batch: NativeBatch): Promise<Float32Array>;
-  accumulate(batch: NativeBatch, clip: number, numRecomputed: number): Promise<ValueStats>;
+  accumulate(
+    batch: NativeBatch,
+    clip: number,
+    sums: NativeSums<ValueStats>,
+    numRecomputed: number,
+  ): Promise<void>;
 }
 
 /** Training, the exports of native/node/train/train_api.cpp. */

@@ -83,15 +83,11 @@ export class Critic extends Learner {
   ): Promise<ValueStats> {
     checkOptions("critic.accumulate", options, { clip: "number", maxTokens: "number" });
     const { clip = 0.5, maxTokens = defaultMaxTokens } = options;
-    const sum = { loss: 0, numRows: 0, numClipped: 0, values: 0 };
-    await forEachMicroBatch(sequences, { config: this.trunk.config, maxTokens }, async (batch) => {
-      const stats = await this.handle.accumulate(batch, clip, this.recomputedIn(batch));
-      sum.loss += stats.loss;
-      sum.numRows += stats.numRows;
-      sum.numClipped += stats.numClipped;
-      sum.values += stats.values;
-    });
-    return sum;
+    const sums = this.handle.newSums();
+    await forEachMicroBatch(sequences, { config: this.trunk.config, maxTokens }, (batch) =>
+      this.handle.accumulate(batch, clip, sums, this.recomputedIn(batch)),
+    );
+    return this.handle.readSums(sums);
   }
 
   /** Releases head, gradients, moments and trunk once the work under way is done; idempotent. */

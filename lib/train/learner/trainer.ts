@@ -47,32 +47,6 @@ const lossKinds: OptionKinds<LossOptions> = {
   temperature: "number",
 };
 
-const noStats: LossStats = {
-  loss: 0,
-  policy: 0,
-  numRows: 0,
-  entropy: 0,
-  kl: 0,
-  approxKl: 0,
-  numClipped: 0,
-  gap: 0,
-  gapMax: 0,
-};
-
-function addStats(a: LossStats, b: LossStats): LossStats {
-  return {
-    loss: a.loss + b.loss,
-    policy: a.policy + b.policy,
-    numRows: a.numRows + b.numRows,
-    entropy: a.entropy + b.entropy,
-    kl: a.kl + b.kl,
-    approxKl: a.approxKl + b.approxKl,
-    numClipped: a.numClipped + b.numClipped,
-    gap: a.gap + b.gap,
-    gapMax: Math.max(a.gapMax, b.gapMax),
-  };
-}
-
 function nativeLoss(options: LossOptions): NativeLossOptions {
   const { objective = "likelihood", clipLow = 0.2, clipHigh = clipLow, clipDual = 0 } = options;
   const { entropyCoef = 0, kl, temperature = 1 } = options;
@@ -177,16 +151,16 @@ export class Trainer extends Learner {
   ): Promise<LossStats> {
     checkOptions("trainer.accumulate", options, { ...lossKinds, maxTokens: "number" });
     const loss = nativeLoss(options);
-    let stats = noStats;
+    const sums = this.handle.newSums();
     const cut = {
       config: this.policy.config,
       maxTokens: options.maxTokens ?? defaultMaxTokens,
       isWhole: loss.objective === "clipped-sequence",
     };
-    await forEachMicroBatch(sequences, cut, async (batch) => {
-      stats = addStats(stats, await this.handle.accumulate(batch, loss, this.recomputedIn(batch)));
-    });
-    return stats;
+    await forEachMicroBatch(sequences, cut, (batch) =>
+      this.handle.accumulate(batch, loss, sums, this.recomputedIn(batch)),
+    );
+    return this.handle.readSums(sums);
   }
 
   /**

@@ -3,7 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/from_blob.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "kernels/cuda/product/low_rank.h"
 #include "ops/card/products/low_rank.h"
+#include "ops/card/transfer.h"
 #include "ops/kernel_path.h"
 #include "ops/products/low_rank.h"
 
@@ -20,12 +20,6 @@ namespace seekrl::model {
 namespace {
 
 constexpr int64_t kAllRows = std::numeric_limits<int64_t>::max();
-
-template <class Each>
-at::Tensor to_device(std::vector<Each>& values, at::ScalarType dtype, at::Device device) {
-  const auto size = static_cast<int64_t>(values.size() * sizeof(Each) / c10::elementSize(dtype));
-  return at::from_blob(values.data(), {size}, dtype).to(device);
-}
 
 }  // namespace
 
@@ -102,7 +96,10 @@ at::Tensor AdapterRows::pairs_on(at::Device device, const std::vector<const Adap
             static_cast<float>(from[p].scale)};
     }
   }
-  return to_device(pairs, at::kByte, device).view({adapters.front()->num_projections(), -1});
+  static_assert(sizeof(cuda::LowRankPair) % 16 == 0);
+  ops::Parcel parcel;
+  parcel.add(pairs);
+  return parcel.sent(device).view({adapters.front()->num_projections(), -1});
 }
 
 // Rows between runs are a run of no adapter. One for all rows has no end, so that it serves any number of them.
@@ -124,7 +121,7 @@ void AdapterRows::set_runs(Tables& tables, at::Device device, const std::vector<
   starts.push_back(static_cast<int32_t>(last));
   const int64_t num_runs = std::ssize(chosen);
   starts.insert(starts.end(), chosen.begin(), chosen.end());
-  tables.runs = to_device(starts, at::kInt, device);
+  tables.runs = ops::sent(starts, device);
   tables.start_G = tables.runs.narrow(0, 0, num_runs + 1);
   tables.adapter_G = tables.runs.narrow(0, num_runs + 1, num_runs);
 }

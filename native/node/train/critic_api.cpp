@@ -29,16 +29,14 @@ Napi::Value CriticHandle::values(const Napi::CallbackInfo& info) {
   });
 }
 
-// accumulate(batch, clip, numRecomputed): statistics
+// accumulate(batch, clip, sums, numRecomputed)
 Napi::Value CriticHandle::accumulate(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    return post(
-        info.Env(), device_queue(),
-        [critic = learner(), arrays = to_batch_arrays(info[0]), clip = to_number(info[1], "clip"),
-         num_recomputed = to_integer(info[2], "numRecomputed")] {
-          return critic->accumulate(batch_for(*critic, arrays), clip, num_recomputed);
-        },
-        [](Napi::Env env, const train::ValueStats& stats) { return to_js(env, stats); });
+    return post(info.Env(), device_queue(),
+                [critic = learner(), arrays = to_batch_arrays(info[0]), clip = to_number(info[1], "clip"),
+                 sums = sums_of(info[2]), num_recomputed = to_integer(info[3], "numRecomputed")] {
+                  critic->accumulate(batch_for(*critic, arrays), clip, *sums, num_recomputed);
+                });
   });
 }
 

@@ -59,6 +59,8 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
       methods.push_back(Handle::InstanceMethod(name, static_cast<typename Handle::InstanceMethodCallback>(method)));
     };
     add("open", &LearnerHandle::open);
+    add("newSums", &LearnerHandle::new_sums);
+    add("readSums", &LearnerHandle::read_sums);
     add("step", &LearnerHandle::step);
     add("zeroGradients", &LearnerHandle::zero_gradients);
     add("gradient", &LearnerHandle::gradient);
@@ -67,6 +69,14 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
     add("readState", &LearnerHandle::read_state);
     add("close", &LearnerHandle::close);
     return methods;
+  }
+
+  using Sums = typename Learner::Sums;
+
+  // What newSums made.
+  static std::shared_ptr<Sums> sums_of(const Napi::Value& value) {
+    require(value.IsExternal(), ErrorCode::kArgument, Handle::kName, ": expected the sums of a loss");
+    return *value.As<Napi::External<std::shared_ptr<Sums>>>().Data();
   }
 
   std::shared_ptr<Learner> learner() const { return slot_->get(Handle::kName); }
@@ -83,6 +93,24 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
             slot->fill(learner);
             return env.Undefined();
           });
+    });
+  }
+
+  // newSums(): what the micro-batches of a call add to; freed on the device thread.
+  Napi::Value new_sums(const Napi::CallbackInfo& info) {
+    return Napi::External<std::shared_ptr<Sums>>::New(info.Env(), new std::shared_ptr<Sums>(new Sums),
+                                                      [](Napi::Env, std::shared_ptr<Sums>* sums) {
+                                                        device_queue().post([owned = std::move(*sums)] {});
+                                                        delete sums;
+                                                      });
+  }
+
+  // readSums(sums): the statistics, once the device has come so far
+  Napi::Value read_sums(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] {
+      return post(
+          info.Env(), device_queue(), [sums = sums_of(info[0])] { return sums->read(); },
+          [](Napi::Env env, const auto& stats) -> Napi::Value { return to_js(env, stats); });
     });
   }
 

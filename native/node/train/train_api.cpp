@@ -46,18 +46,16 @@ Napi::Function TrainerHandle::define(Napi::Env env) {
   return DefineClass(env, "TrainerHandle", with_shared({InstanceMethod("accumulate", &TrainerHandle::accumulate)}));
 }
 
-// accumulate(batch, lossOptions, numRecomputed): statistics
+// accumulate(batch, lossOptions, sums, numRecomputed)
 Napi::Value TrainerHandle::accumulate(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    return post(
-        info.Env(), device_queue(),
-        [trainer = learner(), arrays = to_batch_arrays(info[0]), options = to_loss_options(info[1]),
-         num_recomputed = to_integer(info[2], "numRecomputed")] {
-          const auto& decoder = trainer->decoder();
-          const auto batch = train::make_batch(arrays, decoder.config().vocab_size, decoder.device());
-          return trainer->accumulate(batch, options, num_recomputed);
-        },
-        [](Napi::Env env, const train::LossStats& stats) { return to_js(env, stats); });
+    return post(info.Env(), device_queue(),
+                [trainer = learner(), arrays = to_batch_arrays(info[0]), options = to_loss_options(info[1]),
+                 sums = sums_of(info[2]), num_recomputed = to_integer(info[3], "numRecomputed")] {
+                  const auto& decoder = trainer->decoder();
+                  const auto batch = train::make_batch(arrays, decoder.config().vocab_size, decoder.device());
+                  trainer->accumulate(batch, options, *sums, num_recomputed);
+                });
   });
 }
 

@@ -2,26 +2,21 @@
 #include "ops/card/adamw.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/from_blob.h>
 
 #include <map>
 
 #include "ops/adamw_slices.h"
 #include "ops/card/card.h"
+#include "ops/card/transfer.h"
 
 namespace seekrl::ops {
 
 namespace {
 
+// What stands in a parcel that was sent, from its place on.
 template <class Value>
-at::Tensor bytes_on(at::Device device, const Value* values, size_t count) {
-  auto* const bytes = const_cast<void*>(static_cast<const void*>(values));
-  return at::from_blob(bytes, {static_cast<int64_t>(count * sizeof(Value))}, at::kByte).to(device);
-}
-
-template <class Value>
-const Value* as(const at::Tensor& bytes) {
-  return reinterpret_cast<const Value*>(bytes.const_data_ptr());
+const Value* as(const at::Tensor& parcel, size_t place = 0) {
+  return reinterpret_cast<const Value*>(parcel.const_data_ptr<uint8_t>() + place);
 }
 
 // Both maps, the signed one first. Kept as long as the process: a card's memory may go before its tensors do.
@@ -29,8 +24,9 @@ const kernels::DynamicMap* maps_on(at::Device device) {
   static auto* const of_devices = new std::map<at::DeviceIndex, at::Tensor>;
   at::Tensor& maps = (*of_devices)[device.index()];
   if (!maps.defined()) {
-    const std::vector<kernels::DynamicMap> both = {kernels::signed_map(), kernels::unsigned_map()};
-    maps = bytes_on(device, both.data(), both.size());
+    Parcel both;
+    both.add(std::vector<kernels::DynamicMap>{kernels::signed_map(), kernels::unsigned_map()});
+    maps = both.sent(device);
   }
   return as<kernels::DynamicMap>(maps);
 }
@@ -48,11 +44,12 @@ void step(const std::vector<TrainedParameter>& parameters, const std::vector<siz
     first_block.push_back(first_block.back() + num_blocks(size));
   }
   const at::Device device = any.value.device();
-  const at::Tensor slices_S = bytes_on(device, slices.data(), slices.size());
-  const at::Tensor first_block_S = bytes_on(device, first_block.data(), first_block.size());
+  Parcel parcel;
+  const size_t slices_at = parcel.add(slices), blocks_at = parcel.add(first_block);
+  const at::Tensor sent = parcel.sent(device);
   const kernels::DynamicMap* const maps = any.first.scales.defined() ? maps_on(device) : nullptr;
-  const cuda::AdamWCall call = {.slices_S = as<kernels::AdamWSlice>(slices_S),
-                                .first_block_S = as<int64_t>(first_block_S),
+  const cuda::AdamWCall call = {.slices_S = as<kernels::AdamWSlice>(sent, slices_at),
+                                .first_block_S = as<int64_t>(sent, blocks_at),
                                 .num_slices = std::ssize(slices),
                                 .num_blocks = first_block.back(),
                                 .signed_map = maps,

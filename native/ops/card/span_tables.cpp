@@ -2,7 +2,6 @@
 #include "ops/card/span_tables.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <numeric>
@@ -102,11 +101,7 @@ struct PathBlocks {
 }  // namespace
 
 SpanTables span_tables(const Spans& spans, int64_t num_groups, at::Device device) {
-  const auto on_device = [&](const Integers& values) {
-    const at::Tensor there = at::empty({std::ssize(values)}, at::device(device).dtype(at::kInt));
-    send(there, values.data());
-    return there;
-  };
+  const auto on_device = [&](const Integers& values) { return sent(values, device); };
   const Lists paths = paths_of(spans), viewers = viewers_of(spans);
   const PathBlocks blocks(paths);
   const std::vector<int64_t> places = positions(spans);

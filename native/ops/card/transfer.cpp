@@ -14,7 +14,15 @@ at::Tensor pinned_bytes(int64_t num_bytes, at::Device card) {
   return at::empty({num_bytes}, card.is_cpu() ? options : options.pinned_memory(true));
 }
 
+at::Tensor empty_list(int64_t count, at::ScalarType dtype, at::Device device) {
+  return at::empty({count}, at::device(device).dtype(dtype));
+}
+
 void send(const at::Tensor& to, const void* from) {
+  if (to.is_cpu()) {
+    std::memcpy(to.mutable_data_ptr(), from, to.nbytes());
+    return;
+  }
   const at::Tensor staged = pinned_bytes(static_cast<int64_t>(to.nbytes()), to.device());
   std::memcpy(staged.mutable_data_ptr(), from, to.nbytes());
   to.copy_(staged.view(to.scalar_type()).view(to.sizes()), /*non_blocking=*/true);
@@ -26,7 +34,7 @@ at::Tensor copied_home(const at::Tensor& x) {
 }
 
 at::Tensor Parcel::sent(at::Device device) const {
-  const at::Tensor there = at::empty({std::ssize(bytes_)}, at::device(device).dtype(at::kByte));
+  const at::Tensor there = empty_list(std::ssize(bytes_), at::kByte, device);
   send(there, bytes_.data());
   return there;
 }

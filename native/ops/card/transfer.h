@@ -9,8 +9,18 @@
 
 namespace seekrl::ops {
 
+at::Tensor empty_list(int64_t count, at::ScalarType dtype, at::Device device);
+
 // As many bytes as `to`, dense on a card, has; `from` may change when it returns.
 void send(const at::Tensor& to, const void* from);
+
+// A list on a device, [count], which nobody waits for; of bytes, integers or floats.
+template <class Value>
+at::Tensor sent(const std::vector<Value>& values, at::Device device) {
+  const at::Tensor there = empty_list(std::ssize(values), c10::CppTypeToScalarType<Value>::value, device);
+  send(there, values.data());
+  return there;
+}
 
 // Pinned memory for so many bytes, which a card's copies fill while the host goes on.
 at::Tensor pinned_bytes(int64_t num_bytes, at::Device card);

@@ -7,10 +7,12 @@
 #include <ATen/native/CPUFallback.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/util/ScopeExit.h>
 #include <torch/library.h>
 
 #include <cstdlib>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +44,9 @@ at::Tensor host_view(const at::Tensor& x) {
 
 bool is_ready(const at::Tensor& x) { return !x.is_cpu() || is_pinned(x.const_data_ptr()); }
 
+// How many operators of this thread are on their way by the CPU: their own copies are none of a card's.
+thread_local int num_by_cpu = 0;
+
 // In the stream's order where no memory of the host's is in it that may change before.
 at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
   const bool is_within = !from.is_cpu() && !to.is_cpu();
@@ -49,10 +54,19 @@ at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_bloc
   if (is_within || (non_blocking && is_ready(from) && is_ready(to))) {
     submit(copy);
   } else {
+    if (num_by_cpu == 0) note_wait(from.is_cpu() ? "copy to the card" : "copy home");
     finish();
     copy();
   }
   return to;
+}
+
+// Whether libtorch's operator of a CUDA card reads home what it needs to go on.
+bool waits_on_card(const std::string& name) {
+  static const std::set<std::string> waiting = {
+      "aten::_local_scalar_dense", "aten::_unique2", "aten::bincount",          "aten::equal",
+      "aten::masked_select",       "aten::nonzero",  "aten::repeat_interleave", "aten::unique_consecutive"};
+  return waiting.contains(name);
 }
 
 // What an operator on the CPU made, to where it belongs, which may have had no size yet.
@@ -106,7 +120,11 @@ void record_op(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 
 void by_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (recording() != nullptr) return record_op(op, stack);
+  const std::string& name = op.schema().name();
+  if (num_by_cpu == 0 && waits_on_card(name)) note_wait(name);
   finish();
+  ++num_by_cpu;
+  const auto left = c10::make_scope_exit([] { --num_by_cpu; });
   at::native::cpu_fallback(op, stack);
 }
 

@@ -32,8 +32,14 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   c10::Stream getStreamFromGlobalPool(c10::Device, bool) const override { return stream(1); }
   c10::Stream exchangeStream(c10::Stream to) const override { return stream(std::exchange(current_stream, to.id())); }
   void* getStreamNativeHandle(const c10::Stream) const override { return nullptr; }
-  void synchronizeStream(const c10::Stream&) const override { finish(); }
-  void synchronizeDevice(c10::DeviceIndex) const override { finish(); }
+  void synchronizeStream(const c10::Stream&) const override {
+    note_wait("stream");
+    finish();
+  }
+  void synchronizeDevice(c10::DeviceIndex) const override {
+    note_wait("device");
+    finish();
+  }
   bool isStreamCapturing(const c10::Stream&) const override { return recording() != nullptr; }
 
   // An event is the ticket of what came before it.
@@ -44,11 +50,13 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   void destroyEvent(void* event, c10::DeviceIndex) const noexcept override { delete static_cast<int64_t*>(event); }
   void block(void*, const c10::Stream&) const override {}
   void synchronizeEvent(void* event) const override {
-    if (event != nullptr) finish_until(ticket(event));
+    if (event == nullptr) return;
+    note_wait("event");
+    finish_until(ticket(event));
   }
   // Whoever asks often enough gets it.
   bool queryEvent(void* event) const override {
-    synchronizeEvent(event);
+    if (event != nullptr) finish_until(ticket(event));
     return true;
   }
 

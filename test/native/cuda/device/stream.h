@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace seekrl::emulator {
@@ -25,6 +26,9 @@ void finish();
 void finish_until(int64_t ticket);
 // Of what is submitted last; what is later has greater ones.
 int64_t last_ticket();
+
+// That the host would wait for a real card here: a line in the file that SEEKRL_EMULATED_WAITS names, where it does.
+void note_wait(const std::string& what);
 
 void begin_recording(const std::shared_ptr<Recording>& recording);
 std::shared_ptr<Recording> end_recording();
