@@ -1,5 +1,6 @@
 // Exact search of vectors, and the second scoring of candidates.
 #include <algorithm>
+#include <cmath>
 
 #include "cases.h"
 
@@ -14,9 +15,16 @@ struct Shape {
   int64_t num_rows, width, num_queries, num_hits;
 };
 
+struct KindOfRows {
+  cuda::VectorKind kind;
+  std::string name;
+  int64_t row_bytes;
+};
+
 Prepared prepare_search(Memory& memory, const Shape& shape) {
   const auto& [kind, num_rows, width, num_queries, num_hits] = shape;
   const bool is_bf16 = kind == cuda::VectorKind::kBf16;
+  const bool is_binary = kind == cuda::VectorKind::kBinary;
   const int64_t parts = cuda::vector_search_parts(num_rows, num_queries, num_processors());
   auto* const ids = memory.empty<int32_t>(num_queries * num_hits);
   float* const scores = memory.floats(num_queries * num_hits);
@@ -24,9 +32,16 @@ Prepared prepare_search(Memory& memory, const Shape& shape) {
   call.ids_QM = ids;
   call.scores_QM = scores;
   call.scratch = memory.bytes(cuda::vector_search_scratch_bytes(num_queries, num_hits, parts));
-  call.rows_NE = is_bf16 ? memory.halves(num_rows * width) : memory.codes(num_rows * width);
-  call.queries_QE = is_bf16 ? memory.halves(num_queries * width) : memory.codes(num_queries * width);
-  if (!is_bf16) {
+  const int64_t codes = is_binary ? width / 8 : width;
+  call.rows_NE = is_bf16 ? memory.halves(num_rows * width) : memory.codes(num_rows * codes);
+  call.queries_QE = is_bf16 ? memory.halves(num_queries * width) : memory.codes(num_queries * codes);
+  if (is_binary) {
+    // As many as there are of random bits on average.
+    call.row_ones_N = memory.copy_of(std::vector<int32_t>(num_rows, static_cast<int32_t>(width / 2)));
+    call.query_ones_Q = memory.copy_of(std::vector<int32_t>(num_queries, static_cast<int32_t>(width / 2)));
+    call.dim = width;
+    call.binary_scale = 1 / std::sqrt(static_cast<float>(width));
+  } else if (!is_bf16) {
     call.row_scale_N = memory.floats(num_rows, 0.25f, 1);
     call.query_scale_Q = memory.floats(num_queries, 0.25f, 1);
   }
@@ -72,7 +87,7 @@ Prepared prepare_rescore(Memory& memory, int64_t num_rows, int64_t width, int64_
 }  // namespace
 
 void add_search_cases(Cases& cases, bool is_tiny) {
-  const int64_t width = is_tiny ? 48 : 768;
+  const int64_t width = is_tiny ? 128 : 768;
   int64_t num_rows = is_tiny ? 700 : 21'000'000;
   // As many of them as there is memory for; the rate is that of so many rows.
   if (!is_tiny && is_card())
@@ -80,17 +95,18 @@ void add_search_cases(Cases& cases, bool is_tiny) {
   if (num_rows <= 0) return;
   int i = 0;
   const std::vector<std::string> goals = {"115", "7.2k", "16k"};
-  for (const auto kind : {cuda::VectorKind::kBf16, cuda::VectorKind::kInt8}) {
+  for (const auto& [kind, name, row_bytes] :
+       {KindOfRows{cuda::VectorKind::kBf16, "bf16", 2 * width}, KindOfRows{cuda::VectorKind::kInt8, "int8", width + 4},
+        KindOfRows{cuda::VectorKind::kBinary, "bits", width / 8 + 4}}) {
     const bool is_bf16 = kind == cuda::VectorKind::kBf16;
     for (const int64_t queries : is_tiny ? std::vector<int64_t>{3, 70} : std::vector<int64_t>{1, 64, 512}) {
       const Shape shape{kind, num_rows, width, queries, 10};
-      const double values = static_cast<double>(num_rows) * static_cast<double>(width);
-      cases.push_back({"exact search, " + std::to_string(num_rows) + " x " + std::to_string(width) +
-                           (is_bf16 ? " bf16, " : " int8, ") + std::to_string(queries) + " queries",
-                       is_bf16 && !is_tiny ? goals[i++] + " at 21M" : "", static_cast<double>(queries), "query",
-                       values * (is_bf16 ? 2 : 1), 2 * values * static_cast<double>(queries),
-                       values * (is_bf16 ? 2 : 1) + 2e9, false,
-                       [shape](Memory& memory) { return prepare_search(memory, shape); }});
+      const auto bytes = static_cast<double>(num_rows * row_bytes);
+      const double flop = 2 * static_cast<double>(num_rows * width) * static_cast<double>(queries);
+      cases.push_back({"exact search, " + std::to_string(num_rows) + " x " + std::to_string(width) + " " + name + ", " +
+                           std::to_string(queries) + " queries",
+                       is_bf16 && !is_tiny ? goals[i++] + " at 21M" : "", static_cast<double>(queries), "query", bytes,
+                       flop, bytes + 2e9, false, [shape](Memory& memory) { return prepare_search(memory, shape); }});
     }
   }
   const int64_t rescored = is_tiny ? 701 : 1'000'003, candidates = is_tiny ? 50 : 1000, queries = is_tiny ? 3 : 64;

@@ -30,7 +30,7 @@ export interface OpenIndexOptions {
   readonly encoder?: string;
   /** What an encoder runs on. @default "cpu" */
   readonly device?: string | undefined;
-  /** Where vectors are searched that are `exact` and `bf16` or `i8`; those of a graph on the CPU alone. @default "cpu" */
+  /** Where vectors are searched that are `exact` and `bf16`, `i8` or `b1`; those of a graph on the CPU alone. @default "cpu" */
   readonly vectorsDevice?: string | undefined;
 }
 

@@ -63,8 +63,9 @@ export interface OpenVectorIndexOptions {
    */
   readonly rescore?: VectorIndex | undefined;
   /**
-   * `cpu` or `cuda`: where an exact index of `bf16` or `i8` is searched. A card keeps a copy of its vectors
-   * and of those of `rescore`, `2 D` or `D + 4` bytes each with `D` a multiple of 16. @default "cpu"
+   * `cpu` or `cuda`: where an exact index of `bf16`, `i8` or `b1` is searched. A card keeps a copy of its vectors, `2 D`,
+   * `D + 4` or `D / 8 + 4` bytes each with `D` filled up to a multiple of 16 (`b1`: 128), and of those of `rescore`.
+   * @default "cpu"
    */
   readonly device?: string | undefined;
 }

@@ -33,7 +33,16 @@ async function filled(
   return index;
 }
 
-/** The same search of both; ids and scores within rounding. */
+/** The same search of both; ids and scores to the bit. */
+async function areSame(
+  [cpu, card]: readonly [VectorIndex, VectorIndex],
+  queries: Float32Array,
+  options: VectorSearchOptions,
+): Promise<void> {
+  assert.deepEqual(await card.search(queries, options), await cpu.search(queries, options));
+}
+
+/** The same, scores within rounding. */
 async function areAlike(
   [cpu, card]: readonly [VectorIndex, VectorIndex],
   queries: Float32Array,
@@ -73,12 +82,12 @@ test("more queries than a launch takes are searched in parts", async () => {
   await areAlike(both, wholeVectors(1030, 16, 4), { topK: 3 });
 });
 
-test("i8: the CPU's hits, and those that bf16 or f32 scores again", async () => {
+test("i8: the CPU's hits and scores, and those that bf16 or f32 scores again", async () => {
   const [data, queries] = [randomVectors(600, 40, 5), randomVectors(20, 40, 6)];
   for (const dtype of ["f32", "bf16"] as const) {
     const rescore = await filled(data, { dim: 40, dtype });
     const [plain, again] = [{ dim: 40, dtype: "i8" } as const, { dim: 40, dtype: "i8", rescore } as const];
-    await areAlike([await filled(data, plain), await filled(data, { ...plain, device })], queries, {
+    await areSame([await filled(data, plain), await filled(data, { ...plain, device })], queries, {
       topK: 20,
     });
     await areAlike([await filled(data, again), await filled(data, { ...again, device })], queries, {
@@ -88,51 +97,93 @@ test("i8: the CPU's hits, and those that bf16 or f32 scores again", async () => 
   }
 });
 
-for (const dtype of ["bf16", "i8"] as const) {
+for (const [dim, count, topK] of [
+  [1, 40, 3],
+  [5, 1500, 300],
+  [64, 700, 10],
+  [100, 1300, 1000],
+  [300, 500, 20],
+  [2100, 150, 7],
+] as const) {
+  test(`b1: the CPU's hits, ties and bits of scores, ${count} vectors of width ${dim}, ${topK} of them`, async () => {
+    const data = randomVectors(count, dim, 14);
+    const options = { dim, dtype: "b1" } as const;
+    const both = [await filled(data, options), await filled(data, { ...options, device })] as const;
+    await areSame(both, randomVectors(dim === 300 ? 70 : 5, dim, 15), { topK });
+  });
+}
+
+test("b1: more queries than a launch takes, and what bf16 or f32 scores again", async () => {
+  const data = wholeVectors(400, 72, 16);
+  const queries = wholeVectors(520, 72, 17);
+  const plain = { dim: 72, dtype: "b1" } as const;
+  await areSame([await filled(data, plain), await filled(data, { ...plain, device })], queries, { topK: 4 });
+  const few = queries.slice(0, 9 * 72);
+  for (const dtype of ["bf16", "f32"] as const) {
+    const again = { ...plain, rescore: await filled(data, { dim: 72, metric: "ip", dtype }) };
+    // Products of whole numbers are exact: the second scores have the CPU's bits too.
+    await areSame([await filled(data, again), await filled(data, { ...again, device })], few, {
+      topK: 10,
+      overFetch: 20,
+    });
+    const rounded = { ...plain, rescore: await filled(data, { dim: 72, dtype }) };
+    await areAlike([await filled(data, rounded), await filled(data, { ...rounded, device })], few, {
+      topK: 3,
+      overFetch: 20,
+    });
+  }
+});
+
+for (const dtype of ["bf16", "i8", "b1"] as const) {
   test(`${dtype}: removed vectors and those that are not allowed are not found`, async () => {
     const data = wholeVectors(200, 16, 7);
     const options = { dim: 16, dtype } as const;
     const both = [await filled(data, options), await filled(data, { ...options, device })] as const;
+    const areEqual = dtype === "bf16" ? areAlike : areSame;
     const queries = data.slice(0, 8 * 16);
-    await areAlike(both, queries, { topK: 5 });
+    await areEqual(both, queries, { topK: 5 });
     for (const index of both) index.remove([0, 3, 150]);
-    await areAlike(both, queries, { topK: 5 });
+    await areEqual(both, queries, { topK: 5 });
     const allowed = new Uint8Array(25).fill(0b10110101);
-    await areAlike(both, queries, { topK: 5, allowed });
-    await areAlike(both, queries, { topK: 200, allowed });
-    await areAlike(both, queries, { topK: 200 });
+    await areEqual(both, queries, { topK: 5, allowed });
+    await areEqual(both, queries, { topK: 200, allowed });
+    await areEqual(both, queries, { topK: 200 });
     for (const index of both) index.remove([1]);
-    await areAlike(both, queries, { topK: 7 });
+    await areEqual(both, queries, { topK: 7 });
   });
 }
 
-test("an empty index finds nothing; added vectors are found", async () => {
-  const options = { dim: 16, capacity: 60, ...wholes };
-  const both = [
-    VectorIndex.create("exact", options),
-    VectorIndex.create("exact", { ...options, device }),
-  ] as const;
-  const queries = wholeVectors(4, 16, 8);
-  await areAlike(both, queries, { topK: 1 });
-  for (const [count, seed] of [
-    [1, 9],
-    [20, 10],
-    [39, 11],
-  ] as const) {
-    for (const index of both) await index.add(wholeVectors(count, 16, seed));
-    await areAlike(both, queries, { topK: both[0].size });
-  }
-});
+for (const form of [wholes, { dtype: "b1" }] as const) {
+  test(`an empty index of ${form.dtype} finds nothing; added vectors are found`, async () => {
+    const options = { dim: 16, capacity: 60, ...form };
+    const both = [
+      VectorIndex.create("exact", options),
+      VectorIndex.create("exact", { ...options, device }),
+    ] as const;
+    const queries = wholeVectors(4, 16, 8);
+    await areAlike(both, queries, { topK: 1 });
+    for (const [count, seed] of [
+      [1, 9],
+      [20, 10],
+      [39, 11],
+    ] as const) {
+      for (const index of both) await index.add(wholeVectors(count, 16, seed));
+      await areAlike(both, queries, { topK: both[0].size });
+    }
+  });
+}
 
-test("a saved index goes to a card as it is opened", async () => {
-  const data = wholeVectors(300, 20, 12);
-  const path = join(scratch, "exact.bin");
-  const cpu = await filled(data, { dim: 20, ...wholes });
-  cpu.remove([5]);
-  await cpu.save(path);
-  const card = await VectorIndex.open(path, { kind: "exact", device });
-  await areAlike([cpu, card], data.slice(0, 100), { topK: 10 });
-});
+for (const form of [wholes, { dtype: "b1" }] as const) {
+  test(`a saved index of ${form.dtype} goes to a card as it is opened`, async () => {
+    const data = wholeVectors(300, 20, 12);
+    const path = join(scratch, `exact-${form.dtype}.bin`);
+    const cpu = await filled(data, { dim: 20, ...form });
+    cpu.remove([5]);
+    await cpu.save(path);
+    const card = await VectorIndex.open(path, { kind: "exact", device });
+    await areAlike([cpu, card], data.slice(0, 100), { topK: 10 });
+  });
+}
 
 test("an index folder is searched on a card where it is said, and on the CPU where not", async () => {
   const corpus = join(scratch, "passages.jsonl");
@@ -144,6 +195,7 @@ test("an index folder is searched on a card where it is said, and on the CPU whe
   for (const [dtype, kind] of [
     ["bf16", "exact"],
     ["i8", "exact"],
+    ["b1", "exact"],
     ["bf16", "hnsw"],
   ] as const) {
     const folder = join(scratch, `${kind}-${dtype}`);
@@ -169,8 +221,7 @@ test("what a card does not search is refused by name", async () => {
     });
   };
   refused("hnsw", {}, /expected kind exact for a card/);
-  for (const dtype of ["f32", "b1"] as const)
-    refused("exact", { dtype }, /expected vectors of dtype bf16 or i8/);
+  refused("exact", { dtype: "f32" }, /expected vectors of dtype bf16, i8 or b1/);
   refused(
     "exact",
     { rescore: VectorIndex.create("exact", { dim: 16, capacity: 1, dtype: "i8" }) },

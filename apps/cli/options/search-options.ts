@@ -35,7 +35,7 @@ const index = z.strictObject({
   vectorsDevice: z
     .string()
     .optional()
-    .describe("Where exact vectors of bf16 or i8 are searched (cpu): cpu or cuda."),
+    .describe("Where exact vectors of bf16, i8 or b1 are searched (cpu): cpu or cuda."),
 });
 
 const retriever = z.strictObject({

@@ -76,6 +76,23 @@ __device__ __forceinline__ void mma_int8(int32_t (&d)[4], const uint32_t (&a)[4]
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+// d += how many bits are set in both, a [16, 256] and b [256, 8]: registers hold 32 neighbours. Up to sm_90 it is one
+// instruction (its "xor" is two on sm_90); later cards have mma_int8 alone, of which the assembler would write eight
+// with more registers than there are.
+__device__ __forceinline__ void mma_bits(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+constexpr bool kHasBitProducts = false;
+#else
+constexpr bool kHasBitProducts = true;
+#endif
+
 }  // namespace seekrl::cuda
 
 #else

@@ -19,8 +19,13 @@ using search::VectorFormat;
 using search::VectorIndex;
 
 at::ScalarType dtype_of(Scalar scalar) {
-  if (scalar == Scalar::kF32) return at::kFloat;
-  return scalar == Scalar::kI8 ? at::kChar : at::kBFloat16;
+  switch (scalar) {
+    case Scalar::kF32: return at::kFloat;
+    case Scalar::kBf16: return at::kBFloat16;
+    case Scalar::kI8: return at::kChar;
+    case Scalar::kB1: break;
+  }
+  return at::kByte;
 }
 
 ops::CardVectors card_vectors(const VectorIndex& index, at::Device device) {
@@ -44,8 +49,11 @@ struct Queries {
 
 // As rows of the format are compared with them.
 Queries encoded(const VectorFormat& format, const float* queries_QD, int64_t num_queries) {
-  const Queries queries = {at::empty({num_queries, format.dim}, dtype_of(format.scalar)),
-                           format.scalar == Scalar::kI8 ? at::empty({num_queries}, at::kFloat) : at::Tensor()};
+  const at::ScalarType dtype = dtype_of(format.scalar);
+  const auto stored = static_cast<int64_t>(format.bytes() / at::elementSize(dtype));
+  const bool has_scale = format.scalar == Scalar::kI8 || format.scalar == Scalar::kB1;
+  const Queries queries = {at::empty({num_queries, stored}, dtype),
+                           has_scale ? at::empty({num_queries}, at::kFloat) : at::Tensor()};
   auto* const to = static_cast<std::byte*>(queries.values_QD.mutable_data_ptr());
   for (int64_t q = 0; q < num_queries; ++q) {
     const search::StoredQuery query(format, queries_QD + q * format.dim);

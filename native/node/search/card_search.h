@@ -25,7 +25,7 @@ struct CardRequest {
 // Belongs to the device's thread but for its making.
 class CardSearch {
  public:
-  // index: exact, of bf16 or i8; rescore: exact, of f32 or bf16, or null.
+  // index: exact, of bf16, i8 or b1; rescore: exact, of f32 or bf16, or null.
   CardSearch(std::shared_ptr<const search::VectorIndex> index, std::shared_ptr<const search::VectorIndex> rescore,
              at::Device device);
 

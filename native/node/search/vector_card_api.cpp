@@ -17,9 +17,8 @@ using search::VectorIndex;
 void check_for_card(const VectorIndex& index) {
   require(dynamic_cast<const search::ExactIndex*>(&index) != nullptr, ErrorCode::kArgument,
           "device: graphs are walked on the CPU; expected kind exact for a card, or device cpu");
-  const Scalar scalar = index.format().scalar;
-  require(scalar == Scalar::kBf16 || scalar == Scalar::kI8, ErrorCode::kArgument,
-          "device: on a card expected vectors of dtype bf16 or i8; others have device cpu");
+  require(index.format().scalar != Scalar::kF32, ErrorCode::kArgument,
+          "device: on a card expected vectors of dtype bf16, i8 or b1; those of f32 have device cpu");
 }
 
 void check_finer(const VectorIndex& rescore) {

@@ -7,6 +7,8 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -22,13 +24,32 @@ at::Tensor host_view(const void* values, at::IntArrayRef sizes, at::ScalarType d
   return at::from_blob(const_cast<void*>(values), sizes, dtype);
 }
 
-// While it lives, rows have a score that is none: NaN stands in their scale, or in their first number.
+// How many bits of each row are set.
+at::Tensor ones_of(const void* rows, int64_t num_rows, int64_t row_bytes) {
+  at::Tensor ones_N = at::empty({num_rows}, at::kInt);
+  auto* const to = ones_N.mutable_data_ptr<int32_t>();
+  const auto* from = static_cast<const char*>(rows);
+  for (int64_t row = 0; row < num_rows; ++row) {
+    to[row] = 0;
+    for (int64_t at = 0; at < row_bytes; at += 8, from += 8) {
+      uint64_t word;
+      std::memcpy(&word, from, 8);
+      to[row] += std::popcount(word);
+    }
+  }
+  return ones_N;
+}
+
+// While it lives, rows are no hits: NaN stands in their scale or in their first number, kHiddenOnes for their ones.
 class Hidden {
  public:
   Hidden(const at::Tensor& marks_N, const at::Tensor& hidden_N) : marks_N_(marks_N) {
     if (!hidden_N.defined()) return;
     kept_N_ = marks_N.clone();
-    marks_N_.masked_fill_(hidden_N, std::numeric_limits<float>::quiet_NaN());
+    if (marks_N.scalar_type() == at::kInt)
+      marks_N_.masked_fill_(hidden_N, cuda::kHiddenOnes);
+    else
+      marks_N_.masked_fill_(hidden_N, std::numeric_limits<float>::quiet_NaN());
   }
   ~Hidden() {
     if (kept_N_.defined()) marks_N_.copy_(kept_N_);
@@ -43,10 +64,14 @@ class Hidden {
 }  // namespace
 
 CardVectors::CardVectors(int64_t dim, at::ScalarType dtype, int64_t capacity, at::Device device)
-    : dim_(dim), width_((dim + kWidthUnit - 1) / kWidthUnit * kWidthUnit), capacity_(capacity) {
+    : dim_(dim),
+      stored_(dtype == at::kByte ? (dim + 63) / 64 * 8 : dim),
+      width_((stored_ + kWidthUnit - 1) / kWidthUnit * kWidthUnit),
+      capacity_(capacity) {
   const auto options = at::TensorOptions().device(device);
   rows_NE_ = at::empty({0, width_}, options.dtype(dtype));
-  if (dtype == at::kChar) scale_N_ = at::empty({0}, options.dtype(at::kFloat));
+  if (dtype == at::kChar) beside_N_ = at::empty({0}, options.dtype(at::kFloat));
+  if (dtype == at::kByte) beside_N_ = at::empty({0}, options.dtype(at::kInt));
 }
 
 // A quarter more than there were, so that rows that come one by one are not copied for each.
@@ -61,63 +86,75 @@ void CardVectors::reserve(int64_t num_rows) {
     return more;
   };
   rows_NE_ = grown(rows_NE_);
-  if (scale_N_.defined()) scale_N_ = grown(scale_N_);
+  if (beside_N_.defined()) beside_N_ = grown(beside_N_);
+}
+
+at::Tensor CardVectors::beside(const void* rows_ND, const float* scale_N, int64_t num_rows) const {
+  return is_binary() ? ones_of(rows_ND, num_rows, stored_) : host_view(scale_N, {num_rows}, at::kFloat);
 }
 
 void CardVectors::add(const void* rows_ND, const float* scale_N, int64_t num_rows) {
   reserve(count_ + num_rows);
   const at::ScalarType dtype = rows_NE_.scalar_type();
-  const int64_t row_bytes = dim_ * rows_NE_.element_size(), buffer_row_bytes = width_ * rows_NE_.element_size();
+  const int64_t row_bytes = stored_ * rows_NE_.element_size(), buffer_row_bytes = width_ * rows_NE_.element_size();
   const int64_t buffer_rows = std::clamp<int64_t>(kBufferBytes / buffer_row_bytes, 1, std::max<int64_t>(1, num_rows));
   const at::Tensor buffer = at::zeros({buffer_rows, width_}, dtype);
   for (int64_t first = 0; first < num_rows; first += buffer_rows) {
     const int64_t num = std::min(buffer_rows, num_rows - first);
     const auto* const from = static_cast<const char*>(rows_ND) + first * row_bytes;
-    buffer.narrow(0, 0, num).narrow(1, 0, dim_).copy_(host_view(from, {num, dim_}, dtype));
+    buffer.narrow(0, 0, num).narrow(1, 0, stored_).copy_(host_view(from, {num, stored_}, dtype));
     rows_NE_.narrow(0, count_, num).copy_(buffer.narrow(0, 0, num));
-    if (scale_N != nullptr) scale_N_.narrow(0, count_, num).copy_(host_view(scale_N + first, {num}, at::kFloat));
+    if (beside_N_.defined()) beside_N_.narrow(0, count_, num).copy_(beside(from, scale_N + first, num));
     count_ += num;
   }
 }
 
 at::Tensor CardVectors::on_card(const at::Tensor& queries_QD) const {
   const at::Tensor padded_QE = at::zeros({queries_QD.size(0), width_}, queries_QD.options());
-  padded_QE.narrow(1, 0, dim_).copy_(queries_QD);
+  padded_QE.narrow(1, 0, stored_).copy_(queries_QD);
   return padded_QE.to(rows_NE_.device());
 }
 
 CardHits CardVectors::search(const at::Tensor& queries_QD, const at::Tensor& scale_Q, const at::Tensor& hidden_N,
                              int64_t num_hits) {
-  const at::Tensor queries_QE = on_card(queries_QD);
-  const at::Tensor query_scale_Q = scale_Q.defined() ? scale_Q.to(rows_NE_.device()) : scale_Q;
   const at::Tensor marks_N =
-      scale_N_.defined() ? scale_N_.narrow(0, 0, count_) : rows_NE_.select(1, 0).narrow(0, 0, count_);
+      beside_N_.defined() ? beside_N_.narrow(0, 0, count_) : rows_NE_.select(1, 0).narrow(0, 0, count_);
   const Hidden hidden(marks_N, hidden_N);
-  return found(queries_QE, query_scale_Q, num_hits);
+  const at::Tensor queries_QE = on_card(queries_QD);
+  if (is_binary()) {
+    const at::Tensor ones_Q = ones_of(queries_QD.const_data_ptr(), queries_QD.size(0), stored_).to(rows_NE_.device());
+    return found(num_hits, {.queries_QE = queries_QE.const_data_ptr(),
+                            .num_queries = queries_QE.size(0),
+                            .width = 8 * width_,
+                            .kind = cuda::VectorKind::kBinary,
+                            .row_ones_N = beside_N_.const_data_ptr<int32_t>(),
+                            .query_ones_Q = ones_Q.const_data_ptr<int32_t>(),
+                            .dim = dim_,
+                            .binary_scale = *scale_Q.const_data_ptr<float>()});
+  }
+  const bool has_scales = beside_N_.defined();
+  const at::Tensor query_scale_Q = has_scales ? scale_Q.to(rows_NE_.device()) : scale_Q;
+  return found(num_hits, {.queries_QE = queries_QE.const_data_ptr(),
+                          .row_scale_N = has_scales ? beside_N_.const_data_ptr<float>() : nullptr,
+                          .query_scale_Q = has_scales ? query_scale_Q.const_data_ptr<float>() : nullptr,
+                          .num_queries = queries_QE.size(0),
+                          .width = width_,
+                          .kind = has_scales ? cuda::VectorKind::kInt8 : cuda::VectorKind::kBf16});
 }
 
-CardHits CardVectors::found(const at::Tensor& queries_QE, const at::Tensor& scale_Q, int64_t num_hits) const {
-  const int64_t num_queries = queries_QE.size(0);
+CardHits CardVectors::found(int64_t num_hits, cuda::VectorSearch call) const {
   const auto options = rows_NE_.options();
-  const CardHits hits = {at::empty({num_queries, num_hits}, options.dtype(at::kInt)),
-                         at::empty({num_queries, num_hits}, options.dtype(at::kFloat))};
-  const int64_t num_parts = card().vector_search_parts(count_, num_queries, card().num_processors());
-  at::Tensor scratch =
-      at::empty({card().vector_search_scratch_bytes(num_queries, num_hits, num_parts)}, options.dtype(at::kByte));
-  const bool has_scales = scale_N_.defined();
-  const cuda::VectorSearch call = {.ids_QM = hits.ids_QM.mutable_data_ptr<int32_t>(),
-                                   .scores_QM = hits.scores_QM.mutable_data_ptr<float>(),
-                                   .scratch = scratch.mutable_data_ptr(),
-                                   .rows_NE = rows_NE_.const_data_ptr(),
-                                   .queries_QE = queries_QE.const_data_ptr(),
-                                   .row_scale_N = has_scales ? scale_N_.const_data_ptr<float>() : nullptr,
-                                   .query_scale_Q = has_scales ? scale_Q.const_data_ptr<float>() : nullptr,
-                                   .num_rows = count_,
-                                   .num_queries = num_queries,
-                                   .width = width_,
-                                   .num_hits = num_hits,
-                                   .num_parts = num_parts,
-                                   .kind = has_scales ? cuda::VectorKind::kInt8 : cuda::VectorKind::kBf16};
+  const CardHits hits = {at::empty({call.num_queries, num_hits}, options.dtype(at::kInt)),
+                         at::empty({call.num_queries, num_hits}, options.dtype(at::kFloat))};
+  call.num_parts = card().vector_search_parts(count_, call.num_queries, card().num_processors());
+  at::Tensor scratch = at::empty({card().vector_search_scratch_bytes(call.num_queries, num_hits, call.num_parts)},
+                                 options.dtype(at::kByte));
+  call.ids_QM = hits.ids_QM.mutable_data_ptr<int32_t>();
+  call.scores_QM = hits.scores_QM.mutable_data_ptr<float>();
+  call.scratch = scratch.mutable_data_ptr();
+  call.rows_NE = rows_NE_.const_data_ptr();
+  call.num_rows = count_;
+  call.num_hits = num_hits;
   check(card().search_vectors(call, stream_of(rows_NE_)));
   return hits;
 }

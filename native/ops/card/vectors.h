@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/search/vectors.h"
+
 namespace seekrl::ops {
 
 // On the card, [Q, M] each: rows (i32, -1 where there are fewer) and their scores (f32).
@@ -14,8 +16,8 @@ struct CardHits {
 
 class CardVectors {
  public:
-  // dtype: bf16, i8 (whose rows have scales) or f32 (which are scored again, not searched). Memory is taken as rows
-  // come, for `capacity` of them at most.
+  // dtype: bf16, i8 (whose rows have scales), u8 (signs, a bit each, in words of 64) or f32 (which are scored again,
+  // not searched). Memory is taken as rows come, for `capacity` of them at most.
   CardVectors(int64_t dim, at::ScalarType dtype, int64_t capacity, at::Device device);
 
   int64_t count() const { return count_; }
@@ -24,8 +26,8 @@ class CardVectors {
   // scale_N: of i8, else null.
   void add(const void* rows_ND, const float* scale_N, int64_t num_rows);
 
-  // queries_QD: on the host, in the rows' dtype; scale_Q: of i8, else undefined; hidden_N: bool, rows that are not
-  // found, or undefined. As cuda::search_vectors, for at most cuda::kMaxSearchQueries queries.
+  // queries_QD: on the host, stored as rows are; scale_Q: of i8 and signs, else undefined; hidden_N: bool, rows that
+  // are not found, or undefined. As cuda::search_vectors, for at most cuda::kMaxSearchQueries queries.
   CardHits search(const at::Tensor& queries_QD, const at::Tensor& scale_Q, const at::Tensor& hidden_N,
                   int64_t num_hits);
 
@@ -35,12 +37,18 @@ class CardVectors {
   static constexpr int64_t kBufferBytes = int64_t{64} << 20;
 
  private:
+  bool is_binary() const { return rows_NE_.scalar_type() == at::kByte; }
   void reserve(int64_t num_rows);
+  // On the host, what rows have beside their numbers.
+  at::Tensor beside(const void* rows_ND, const float* scale_N, int64_t num_rows) const;
   at::Tensor on_card(const at::Tensor& queries_QD) const;
-  CardHits found(const at::Tensor& queries_QE, const at::Tensor& scale_Q, int64_t num_hits) const;
+  // `call` has what concerns the queries.
+  CardHits found(int64_t num_hits, cuda::VectorSearch call) const;
 
-  int64_t dim_, width_, capacity_, count_ = 0;  // width: dim filled up with zeros to what the kernels take
-  at::Tensor rows_NE_, scale_N_;
+  // Of a row: its components, their numbers as they are stored, and these filled up with zeros to what kernels take.
+  int64_t dim_, stored_, width_;
+  int64_t capacity_, count_ = 0;
+  at::Tensor rows_NE_, beside_N_;  // beside: scales (f32) of i8, numbers of ones (i32) of signs
 };
 
 }  // namespace seekrl::ops

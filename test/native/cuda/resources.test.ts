@@ -122,6 +122,8 @@ test("the library for all cards fits in 40 MB", { skip }, (context) => {
 
 /** Every kind of instruction so many times in a row; what is loaded is added up and stored, so that all of it stays. */
 const useAll = "xor.b32 %x, %x, %r1; xor.b32 %x, %x, %r2; xor.b32 %x, %x, %r3; xor.b32 %x, %x, %r4;";
+const bitProduct =
+  "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%i1, %i2, %i3, %i4}, {%r1, %r2, %r3, %r4}, {%r1, %r2}, {%i1, %i2, %i3, %i4};";
 const known = {
   "ld.volatile.global.u8 %h1, [%a]; cvt.u32.u16 %r1, %h1; xor.b32 %x, %x, %r1;": 3,
   "ld.volatile.global.s16 %h1, [%a]; cvt.u32.u16 %r1, %h1; xor.b32 %x, %x, %r1;": 4,
@@ -149,14 +151,14 @@ const expected = {
   localStores: { 1: 0, 2: 0, 4: 0, 8: 0, 16: 10 },
   asyncCopies: { 1: 0, 2: 0, 4: 13, 8: 0, 16: 12 },
   matrixLoads: 14,
-  products: 31,
 };
+/** Later cards multiply no bits: the assembler calls a routine of its own. */
+const hasBitProducts = (architecture: number): boolean => architecture < 100;
 
 function knownKernel(architecture: number): Instructions {
   const folder = mkdtempSync(join(tmpdir(), "seekrl-sass-"));
-  const body = Object.entries(known).flatMap(([instruction, times]) =>
-    Array<string>(times).fill(instruction),
-  );
+  const used = hasBitProducts(architecture) ? { ...known, [bitProduct]: 17 } : known;
+  const body = Object.entries(used).flatMap(([instruction, times]) => Array<string>(times).fill(instruction));
   const ptx = `.version 8.7
 .target sm_${architecture}
 .address_size 64
@@ -195,7 +197,7 @@ for (const architecture of [80, 90, 100, 120]) {
   test(`known instructions are counted in the code of sm_${architecture}`, { skip }, () => {
     const { total, ...counts } = knownKernel(architecture);
     assert.ok(total > 100);
-    assert.deepEqual(counts, expected);
+    assert.deepEqual(counts, { ...expected, products: hasBitProducts(architecture) ? 48 : 31 });
   });
 }
 

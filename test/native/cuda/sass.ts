@@ -25,7 +25,7 @@ export interface Instructions {
   readonly genericStores: Widths;
   /** ldmatrix */
   readonly matrixLoads: number;
-  /** mma of a warp, of 16-bit numbers and of whole ones */
+  /** mma of a warp, of 16-bit numbers, of whole ones and of bits */
   readonly products: number;
 }
 
@@ -45,6 +45,7 @@ const others = new Map([
   [0x03b, "matrixLoads"],
   [0x03c, "products"],
   [0x037, "products"],
+  [0x03d, "products"],
 ] as const);
 
 /** Bytes by the code of what is moved: u8, i8, u16, i16, 32, 64 and 128 bits. */

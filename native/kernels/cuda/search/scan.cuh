@@ -3,14 +3,12 @@
 #pragma once
 
 #include "kernels/cuda/search/best.cuh"
-#include "kernels/cuda/search/vectors.h"
+#include "kernels/cuda/search/products.cuh"
 
 namespace seekrl::cuda {
 
 // A warp multiplies 32 queries by 64 rows; two warps stand side by side.
 constexpr int kScanRows = 128;
-// Bytes of a vector that are in shared memory at once; 16 more keep equal chunks of eight vectors in different banks.
-constexpr int kScanBytes = 128, kScanStride = kScanBytes + 16;
 // Tiles of rows between two looks at what other parts know.
 constexpr int kLimitTiles = 16;
 
@@ -21,38 +19,6 @@ constexpr int kScanSharedBytes = 2 * (kQueries + kScanRows) * kScanStride;
 
 // A list has room for num_hits keys and a tile more.
 static_assert(kScanRows == kSelectThreads);
-
-// How vectors of a kind are multiplied.
-template <VectorKind kKind>
-struct VectorProducts;
-template <>
-struct VectorProducts<VectorKind::kBf16> {
-  using Sum = float;
-  static constexpr int kNumberBytes = 2;
-  static __device__ __forceinline__ void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-    mma_bf16(d, a, b0, b1);
-  }
-  static __device__ __forceinline__ float row_scale(const VectorSearch&, int64_t) { return 1; }
-  static __device__ __forceinline__ float query_scale(const VectorSearch&, int64_t) { return 1; }
-  static __device__ __forceinline__ float score(float sum, float, float) { return sum; }
-};
-template <>
-struct VectorProducts<VectorKind::kInt8> {
-  using Sum = int32_t;
-  static constexpr int kNumberBytes = 1;
-  static __device__ __forceinline__ void multiply(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-    mma_int8(d, a, b0, b1);
-  }
-  static __device__ __forceinline__ float row_scale(const VectorSearch& call, int64_t row) {
-    return call.row_scale_N[row];
-  }
-  static __device__ __forceinline__ float query_scale(const VectorSearch& call, int64_t query) {
-    return call.query_scale_Q[query];
-  }
-  static __device__ __forceinline__ float score(int32_t sum, float query_scale, float row_scale) {
-    return static_cast<float>(sum) * query_scale * row_scale;
-  }
-};
 
 // The lists of a block's queries, in scratch, and what is known of them, in shared memory.
 template <int kQueries>
@@ -142,59 +108,41 @@ __device__ __forceinline__ void fetch_vectors(unsigned char* to, const unsigned 
   }
 }
 
-// sums [32, 64] += queries rows^T over the bytes that are in shared memory.
-template <VectorKind kKind>
-__device__ __forceinline__ void multiply_vectors(typename VectorProducts<kKind>::Sum (&sums)[2][8][4],
-                                                 const unsigned char* queries, const unsigned char* rows) {
-  using Products = VectorProducts<kKind>;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-  for (int c = 0; c < kScanBytes; c += 32) {
-    uint32_t left[2][4], right[4];
-#pragma unroll
-    for (int m = 0; m < 2; ++m) {
-      load_matrices_x4(left[m], queries + (m * 16 + lane % 16) * kScanStride + c + lane / 16 * 16);
-    }
-#pragma unroll
-    for (int n = 0; n < 4; ++n) {
-      load_matrices_x4(right, rows + (n * 16 + lane % 8 + lane / 16 * 8) * kScanStride + c + lane / 8 % 2 * 16);
-#pragma unroll
-      for (int m = 0; m < 2; ++m) {
-        Products::multiply(sums[m][2 * n], left[m], right[0], right[1]);
-        Products::multiply(sums[m][2 * n + 1], left[m], right[2], right[3]);
-      }
-    }
-  }
-}
-
-// A warp's scores of queries from `first_query` of the block and rows from `first_row` of the corpus, to the lists.
+// A warp's products with queries from `first_query` of the block and rows from `first_row` of the corpus: scores that
+// can be hits go to the lists. `rows`: what these have beside their numbers.
 template <VectorKind kKind, int kQueries>
 __device__ __forceinline__ void add_scores(QueryLists<kQueries>& lists, const VectorSearch& call,
-                                           const typename VectorProducts<kKind>::Sum (&sums)[2][8][4], int first_query,
+                                           const typename VectorProducts<kKind>::Sum (&sums)[2][8][4],
+                                           const typename VectorProducts<kKind>::Row* rows, int first_query,
                                            int64_t first_row) {
   using Products = VectorProducts<kKind>;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int lane_row = lane % 4 * 2, num_rows = static_cast<int>(min(call.num_rows - first_row, int64_t{64}));
-  const auto first_id = static_cast<uint32_t>(first_row);
-  float limit[4], query_scale[4];
+  const auto row_of = [&](int column) { return column / 2 * 8 + lane_row + column % 2; };
+  const auto row_at = [&](int row) { return Products::kHasRows ? rows[row] : typename Products::Row{}; };
+  typename Products::Query queries[4];
 #pragma unroll
   for (int r = 0; r < 4; ++r) {
     const int query = first_query + lane / 4 + r * 8;
-    const bool is_there = query < lists.num_queries;
-    limit[r] = is_there ? score_of_key(lists.limits[query]) : INFINITY;
-    query_scale[r] = is_there ? Products::query_scale(call, int64_t{blockIdx.x} * kQueries + query) : NAN;
+    queries[r] = query >= lists.num_queries
+                     ? Products::no_query()
+                     : Products::query(call, int64_t{blockIdx.x} * kQueries + query, score_of_key(lists.limits[query]));
   }
+  // Almost never is there one.
+  bool has_hits = false;
 #pragma unroll
-  for (int column = 0; column < 16; ++column) {
-    const int row = column / 2 * 8 + lane_row + column % 2;
-    if (row >= num_rows) continue;
-    const float row_scale = Products::row_scale(call, first_row + row);
+  for (int i = 0; i < 64; ++i) {
+    const int column = i / 4, r = i % 4;
+    has_hits |= Products::is_hit(sums[r / 2][column / 2][r % 2 * 2 + column % 2], queries[r], row_at(row_of(column)));
+  }
+  if (!has_hits) return;
 #pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      const float score = Products::score(sums[r / 2][column / 2][r % 2 * 2 + column % 2], query_scale[r], row_scale);
-      const int query = first_query + lane / 4 + r * 8;
-      if (score >= limit[r] && query < lists.num_queries) lists.add(query, key_of(score, first_id + row));
-    }
+  for (int i = 0; i < 64; ++i) {
+    const int column = i / 4, r = i % 4, row = row_of(column), query = first_query + lane / 4 + r * 8;
+    if (row >= num_rows || query >= lists.num_queries) continue;
+    const float score =
+        Products::score(sums[r / 2][column / 2][r % 2 * 2 + column % 2], queries[r], row_at(row), call.binary_scale);
+    if (score == score) lists.add(query, key_of(score, static_cast<uint32_t>(first_row) + row));
   }
 }
 
@@ -203,23 +151,24 @@ template <int kQueries>
 struct ScanTiles {
   static constexpr int kStageBytes = (kQueries + kScanRows) * kScanStride;
 
-  __device__ ScanTiles(const VectorSearch& call, unsigned char* shared_, int number_bytes)
-      : shared(shared_), size(call.width * number_bytes), num_chunks(ceil_divide(size, kScanBytes)) {
+  __device__ ScanTiles(const VectorSearch& call, unsigned char* shared_, int64_t size_)
+      : shared(shared_), size(size_), num_chunks(static_cast<int>(ceil_divide(size, kScanBytes))) {
     const int64_t first_query = int64_t{blockIdx.x} * kQueries, num_tiles = ceil_divide(call.num_rows, kScanRows);
-    first = num_tiles * blockIdx.y / call.num_parts;
-    end = num_tiles * (blockIdx.y + 1) / call.num_parts;
+    first = static_cast<int>(num_tiles * blockIdx.y / call.num_parts);
+    end = static_cast<int>(num_tiles * (blockIdx.y + 1) / call.num_parts);
     queries = static_cast<const unsigned char*>(call.queries_QE) + first_query * size;
     num_queries = call.num_queries - first_query;
     next_tile = first;
+    last_with_queries = num_chunks <= 2 ? first + 2 - num_chunks : end;
   }
 
   // The next bytes, if there are any.
   __device__ void fetch(const VectorSearch& call, int stage) {
     constexpr int kThreads = kScanThreads<kQueries>;
     if (next_tile < end) {
-      const int64_t row = next_tile * kScanRows, from = next_chunk * kScanBytes;
+      const int64_t row = int64_t{next_tile} * kScanRows, from = int64_t{next_chunk} * kScanBytes;
       unsigned char* const to = shared + stage * kStageBytes;
-      fetch_vectors<kQueries, kThreads>(to, queries, num_queries, size, from);
+      if (next_tile <= last_with_queries) fetch_vectors<kQueries, kThreads>(to, queries, num_queries, size, from);
       fetch_vectors<kScanRows, kThreads>(to + kQueries * kScanStride,
                                          static_cast<const unsigned char*>(call.rows_NE) + row * size,
                                          call.num_rows - row, size, from);
@@ -232,11 +181,34 @@ struct ScanTiles {
   }
 
   unsigned char* const shared;
-  const int64_t size, num_chunks;  // bytes of a vector, and in how many turns they come
-  int64_t first, end;              // tiles of this block
+  const int64_t size;    // bytes of a vector
+  const int num_chunks;  // in how many turns they come
+  int first, end;        // tiles of this block
   const unsigned char* queries;
   int64_t num_queries;
-  int64_t next_tile, next_chunk = 0;
+  // Where two stages hold all of the queries' bytes, they stay there.
+  int last_with_queries;
+  int next_tile, next_chunk = 0;
+};
+
+// What the rows of a tile have beside their numbers: thread i has row i's, one tile ahead of the products.
+template <VectorKind kKind>
+struct RowsAhead {
+  using Row = typename VectorProducts<kKind>::Row;
+
+  __device__ RowsAhead(const VectorSearch& call, int tile) { read(call, tile); }
+  __device__ __forceinline__ void read(const VectorSearch& call, int tile) {
+    if (VectorProducts<kKind>::kHasRows)
+      ahead = VectorProducts<kKind>::row(call, int64_t{tile} * kScanRows + threadIdx.x);
+  }
+  // That of `tile` to shared memory, a barrier behind its last reader and one before its next.
+  __device__ __forceinline__ void put(Row* rows, const VectorSearch& call, int tile) {
+    if (!VectorProducts<kKind>::kHasRows || threadIdx.x >= kScanRows) return;
+    rows[threadIdx.x] = ahead;
+    read(call, tile + 1);
+  }
+
+  Row ahead;
 };
 
 // blockIdx: a tile of queries, a part of the rows. Blocks of one part follow each other, so that they find its rows in
@@ -249,27 +221,32 @@ __global__ void __launch_bounds__(kScanThreads<kQueries>, 512 / kScanThreads<kQu
   SEEKRL_SHARED(Key, limits, kQueries);
   SEEKRL_SHARED(int, counts, kQueries);
   SEEKRL_SHARED(int, num_full, 1);
+  SEEKRL_SHARED(typename Products::Row, rows, Products::kHasRows ? kScanRows : 1);
   QueryLists<kQueries> lists(lists_of_all, limits, reinterpret_cast<Key*>(shared + kScanSharedBytes<kQueries>), counts,
                              num_full, static_cast<int>(call.num_hits));
-  ScanTiles<kQueries> tiles(call, shared, Products::kNumberBytes);
+  ScanTiles<kQueries> tiles(call, shared, Products::bytes(call.width));
+  RowsAhead<kKind> rows_ahead(call, tiles.first);
   const int warp = static_cast<int>(threadIdx.x) / 32, first_query = warp / 2 * 32, first_row = warp % 2 * 64;
   const bool has_queries = first_query < lists.num_queries;
   int stage = 0;
   tiles.fetch(call, stage);
-  for (int64_t tile = tiles.first; tile < tiles.end; ++tile) {
+  for (int tile = tiles.first; tile < tiles.end; ++tile) {
     typename Products::Sum sums[2][8][4] = {};
+    rows_ahead.put(rows, call, tile);
     if ((tile - tiles.first) % kLimitTiles == 0) lists.refresh();
-    for (int64_t chunk = 0; chunk < tiles.num_chunks; ++chunk, stage ^= 1) {
+    for (int chunk = 0; chunk < tiles.num_chunks; ++chunk, stage ^= 1) {
       tiles.fetch(call, stage ^ 1);
       copy_async_wait<1>();
       __syncthreads();
       const unsigned char* const from = shared + stage * tiles.kStageBytes;
       if (has_queries) {
-        multiply_vectors<kKind>(sums, from + first_query * kScanStride, from + (kQueries + first_row) * kScanStride);
+        multiply_vectors<Products>(sums, from + first_query * kScanStride, from + (kQueries + first_row) * kScanStride,
+                                   tiles.size - int64_t{chunk} * kScanBytes);
       }
       __syncthreads();
     }
-    if (has_queries) add_scores<kKind>(lists, call, sums, first_query, tile * kScanRows + first_row);
+    if (has_queries)
+      add_scores<kKind>(lists, call, sums, rows + first_row, first_query, int64_t{tile} * kScanRows + first_row);
     __syncthreads();
     lists.cut_full();
   }

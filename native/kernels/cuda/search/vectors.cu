@@ -9,6 +9,8 @@ namespace seekrl::cuda {
 namespace {
 
 constexpr int kRescoreThreads = 128;
+// Counts times D are exact in f32, and far from a hidden row's.
+constexpr int64_t kMaxBinaryDim = 65536;
 
 __global__ void clear_limits(KeyLists lists, int32_t count) {
   const int64_t query = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -76,7 +78,13 @@ Status check(const VectorSearch& call) {
   if (call.num_queries < 0 || call.num_queries > kMaxSearchQueries) return "search: expected at most 512 queries";
   if (call.num_rows < 0 || call.num_rows > INT32_MAX) return "search: expected at most 2^31 - 1 rows";
   if (call.num_hits < 1 || call.num_hits > kMaxSearchHits) return "search: expected 1 to 1,000 hits";
-  if (call.width < 16 || call.width % 16 != 0) return "search: expected a width that is a multiple of 16";
+  const bool is_binary = call.kind == VectorKind::kBinary;
+  const int64_t unit = is_binary ? 128 : 16;
+  if (call.width < unit || call.width % unit != 0)
+    return is_binary ? "search: expected a width of bits that is a multiple of 128"
+                     : "search: expected a width that is a multiple of 16";
+  if (is_binary && (call.dim < 1 || call.dim > min(call.width, kMaxBinaryDim)))
+    return "search: expected a dim of bits of at most their width and 65,536";
   if (call.num_parts < 1 || call.num_parts > 65535) return "search: expected 1 to 65,535 parts";
   return nullptr;
 }
@@ -89,8 +97,11 @@ Status search_vectors(const VectorSearch& call, void* stream) {
   const KeyLists lists = lists_in(call.scratch, call.num_queries, call.num_parts, sorted_capacity(call.num_hits));
   status = clear(lists, 0, stream);
   if (status != nullptr) return status;
-  status = call.kind == VectorKind::kInt8 ? scan<VectorKind::kInt8>(call, lists, stream)
-                                          : scan<VectorKind::kBf16>(call, lists, stream);
+  switch (call.kind) {
+    case VectorKind::kBf16: status = scan<VectorKind::kBf16>(call, lists, stream); break;
+    case VectorKind::kInt8: status = scan<VectorKind::kInt8>(call, lists, stream); break;
+    case VectorKind::kBinary: status = scan<VectorKind::kBinary>(call, lists, stream); break;
+  }
   return status != nullptr ? status : select(call.ids_QM, call.scores_QM, lists, call.num_hits, stream);
 }
 

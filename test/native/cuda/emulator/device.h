@@ -193,8 +193,8 @@ void load_matrices(uint32_t (&registers)[4], const void* row) {
 inline void load_matrices_x4(uint32_t (&r)[4], const void* row) { load_matrices<false>(r, row); }
 inline void load_matrices_x4_transposed(uint32_t (&r)[4], const void* row) { load_matrices<true>(r, row); }
 
-// d [16, 8] += a [16, K] b [K, 8] in the registers of mma.m16n8k16 and, of 8 bits, mma.m16n8k32: `number` makes an
-// Element of the `Bits` that one has in a register.
+// d [16, 8] += a [16, K] b [K, 8] in the registers of mma.m16n8k16 and, of 8 bits, mma.m16n8k32: `number` makes a
+// factor of the `Bits` that one has in a register.
 template <class Bits, class Element, class Number>
 void multiply_fragments(Element (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, const Number& number) {
   using namespace emulator;
@@ -207,7 +207,7 @@ void multiply_fragments(Element (&d)[4], const uint32_t (&a)[4], uint32_t b0, ui
   const uint32_t meeting = meet(~0u, Collective::kMma);
   count(counts.num_mma, lane == 0);
   // Rows lane / 4 and lane / 4 + 8 of a, columns lane % 4 * 2 and the next of b.
-  Element rows[2][kDepth], columns[2][kDepth];
+  decltype(number(Bits{})) rows[2][kDepth], columns[2][kDepth];
   for (int i = 0; i < 2; ++i) {
     for (int from = 0; from < 4; ++from) {
       const auto of_a = brought<Fragments>(meeting, lane / 4 * 4 + from);
@@ -236,5 +236,14 @@ inline void mma_f16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t
 inline void mma_int8(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
   multiply_fragments<uint8_t>(d, a, b0, b1, [](uint8_t bits) { return int32_t{static_cast<int8_t>(bits)}; });
 }
+// 32 factors of 0 or 1 each.
+struct BitWord {
+  uint32_t bits;
+  friend int32_t operator*(BitWord a, BitWord b) { return std::popcount(a.bits & b.bits); }
+};
+inline void mma_bits(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  multiply_fragments<uint32_t>(d, a, b0, b1, [](uint32_t bits) { return BitWord{bits}; });
+}
+constexpr bool kHasBitProducts = true;
 
 }  // namespace seekrl::cuda

@@ -129,7 +129,9 @@ inline void run_blocks(Dim3 grid, Dim3 shape, std::function<void()> body, size_t
     b.launch = &shared;
     b.fault.clear();
     leave(&shared.started);
-    for (int64_t i = next++; i < grid.count(); i = next++) {
+    for (int64_t turn = next++; turn < grid.count(); turn = next++) {
+      // Blocks are in no order on a card: those of an odd one begin with the last.
+      const int64_t i = thread_order % 2 == 0 ? turn : grid.count() - 1 - turn;
       run_block(b, Dim3(i % grid.x, i / grid.x % grid.y, i / grid.x / grid.y), shared_bytes);
       if (b.fault.empty()) continue;
       const std::lock_guard lock(mutex);
