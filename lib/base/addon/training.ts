@@ -123,6 +123,18 @@ export interface NativeTraining {
   readonly CriticHandle: new () => NativeCritic;
   /** Replaces a model's weights in place. */
   readWeights(model: NativeModel, tensors: readonly NativeStoredTensor[]): Promise<void>;
+  /** Bytes that kernels work in beside a micro-batch's tensors, at most (native/train/scratch_bytes.h). */
+  trainingScratch(
+    device: string,
+    sizes: {
+      readonly numHeads: number;
+      readonly headDim: number;
+      readonly vocabSize: number;
+      readonly tokens: number;
+      readonly rows: number;
+      readonly isQuantised: boolean;
+    },
+  ): { readonly logits: number; readonly attention: number; readonly weights: number };
   /** Log-probability of each row's next token and the entropy of its distribution. */
   tokenLogprobs(
     model: NativeModel,

@@ -1,5 +1,6 @@
-/** The memory that a training needs on the CPU, part by part, computed from sizes alone. */
+/** The memory that a training needs, part by part, computed from sizes alone. */
 
+import { native } from "../../base/addon/native.ts";
 import type { DecoderConfig } from "../../model/config/config.ts";
 import type { QuantisedWeights } from "../../model/weights-form.ts";
 import type { TrainSequence } from "../batch/packing.ts";
@@ -22,7 +23,9 @@ export interface MemoryPlan {
   readonly activations: number;
   /** Logits of the rows that the head takes at once, and its copies of them. */
   readonly head: number;
-  /** Keys and values of the engine, at most; given back while activations and head are there. */
+  /** On a card: what attention keeps of its splits, and quantised weights that are widened; 0 on the CPU. */
+  readonly scratch: number;
+  /** Keys and values of the engine, at most; given back while activations, head and scratch are there. */
   readonly cache: number;
   /** At once, at most. */
   readonly total: number;
@@ -37,6 +40,8 @@ interface StateForm {
 
 /** What a training is made of. */
 export interface TrainingSizes extends Omit<ModelSizes, "hasAdapter">, StateForm {
+  /** Where it runs. Activations count as the CPU keeps them, in f32, which is more than a card does. @default "cpu" */
+  readonly device?: string | undefined;
   /** How the base of an adapter is quantised. @default in `dtype` */
   readonly weights?: QuantisedWeights | undefined;
   /** Of an adapter that is trained in place of the weights. @default the weights are trained */
@@ -150,12 +155,13 @@ export function largestBatch(
   return { tokens, rows: all === 0 ? 0 : Math.ceil((tokens * rows) / all) };
 }
 
-/** Logits in f32, whose gradient takes their place; for a quantised head it is rounded beside them. */
-function headBytes({ config, weights, batch }: TrainingSizes): number {
-  const each = weights === undefined ? 4 : 6;
-  // As chunk_rows in native/ops/head/row_chunks.h.
-  const chunk = Math.max(64, Math.floor(2 ** 25 / config.vocabSize));
-  return Math.min(batch.rows, chunk) * config.vocabSize * each;
+/** Logits in f32, whose gradient takes their place; for a quantised head the CPU rounds it beside them. */
+function kernelBytes({ config, weights, batch, device = "cpu" }: TrainingSizes) {
+  const { numHeads, headDim, vocabSize } = config;
+  const isQuantised = weights !== undefined;
+  const sizes = { numHeads, headDim, vocabSize, ...batch, isQuantised };
+  const { logits, attention, weights: widened } = native().trainingScratch(device, sizes);
+  return { head: device === "cpu" && isQuantised ? 1.5 * logits : logits, scratch: attention + widened };
 }
 
 /**
@@ -174,6 +180,7 @@ function workBytes({ config, dtype }: ModelSizes, { tokens }: BatchSizes): numbe
  *
  * @param sizes - of model, optimiser and micro-batch, and what else there is
  * @returns bytes, part by part
+ * @throws ERR_DEVICE for a card whose kernels are not there
  * @example
  * const sizes = { config: model.config, dtype: "float32", batch: { tokens: 512, rows: 153 } } as const;
  * assert.equal(trainingMemory(sizes).gradients, 4 * model.numParameters);
@@ -194,9 +201,9 @@ export function trainingMemory(sizes: TrainingSizes): MemoryPlan {
   const reference = sizes.hasReference === true ? own : 0;
   const recomputed = numRecomputed(model, batch, sizes.activationBytes ?? Number.POSITIVE_INFINITY);
   const activations = activationBytes(model, batch, recomputed) + workBytes(model, batch);
-  const head = headBytes(sizes);
+  const { head, scratch } = kernelBytes(sizes);
   const held = processBytes + weights + gradients + optimiser + critic + reference;
-  const total = held + Math.max(activations + head, cache);
+  const total = held + Math.max(activations + head + scratch, cache);
   const states = { process: processBytes, weights, gradients, optimiser, critic, reference };
-  return { ...states, activations, head, cache, total };
+  return { ...states, activations, head, scratch, cache, total };
 }

@@ -2,6 +2,7 @@
 #include "node/train/train_api.h"
 
 #include "node/model/model_api.h"
+#include "train/scratch_bytes.h"
 
 namespace seekrl::node {
 
@@ -27,6 +28,25 @@ Napi::Value token_logprobs(const Napi::CallbackInfo& info) {
           object["entropies"] = to_float32_array(env, scores.entropies);
           return object;
         });
+  });
+}
+
+// trainingScratch(device, sizes): {logits, attention, weights}, bytes
+Napi::Value training_scratch(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    const Napi::Object sizes = to_object(info[1], "sizes");
+    const train::ScratchBytes bytes =
+        train::scratch_bytes(to_device(to_text(info[0], "device")), {.num_heads = integer_of(sizes, "numHeads"),
+                                                                     .head_dim = integer_of(sizes, "headDim"),
+                                                                     .vocab_size = integer_of(sizes, "vocabSize"),
+                                                                     .num_tokens = integer_of(sizes, "tokens"),
+                                                                     .num_rows = integer_of(sizes, "rows"),
+                                                                     .is_quantised = bool_of(sizes, "isQuantised")});
+    Napi::Object object = Napi::Object::New(info.Env());
+    object["logits"] = static_cast<double>(bytes.logits);
+    object["attention"] = static_cast<double>(bytes.attention);
+    object["weights"] = static_cast<double>(bytes.weights);
+    return object;
   });
 }
 
@@ -63,6 +83,7 @@ void export_train(Napi::Env env, Napi::Object exports) {
   exports["TrainerHandle"] = TrainerHandle::define(env);
   exports["CriticHandle"] = CriticHandle::define(env);
   exports["readWeights"] = Napi::Function::New(env, read_weights);
+  exports["trainingScratch"] = Napi::Function::New(env, training_scratch);
   exports["tokenLogprobs"] = Napi::Function::New(env, token_logprobs);
 }
 

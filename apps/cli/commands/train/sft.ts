@@ -144,13 +144,13 @@ type Options = z.output<typeof schema> & { readonly learningRate: number };
 function memoryOf(
   { policy, model }: { readonly policy: Policy; readonly model: Model },
   sequences: readonly TrainSequence[],
-  { optimizer, activationGib, batchSize, microBatchTokens: maxTokens }: Options,
+  { device, optimizer, activationGib, batchSize, microBatchTokens: maxTokens }: Options,
 ): MemoryPlan {
   const batch = largestBatch(sequences, { batchSize, maxTokens });
   const adapterParameters = policy === model ? undefined : policy.numParameters;
   const { config, dtype, weights } = model;
   return trainingMemory({
-    ...{ config, dtype, weights, adapterParameters, ...optimizer, batch },
+    ...{ config, dtype, weights, device, adapterParameters, ...optimizer, batch },
     activationBytes: bytesOf(activationGib),
   });
 }

@@ -141,6 +141,7 @@ function settingsOf(
         config,
         dtype,
         weights,
+        device: given.device,
         adapterParameters,
         ...optimiserOf(training),
         batch: { tokens, rows: tokens },

@@ -36,12 +36,9 @@ struct Head {
 
   int64_t num_rows() const { return hidden_RD.size(0); }
   int64_t vocab_size() const { return weight_VD.n(); }
-  // Of rows of logits: as products read them along.
-  int64_t stride() const { return (vocab_size() + 7) / 8 * 8; }
-  at::Tensor make_chunk() const {
-    const int64_t rows = std::min(num_rows(), std::max<int64_t>(64, kChunkLogits / vocab_size()));
-    return at::empty({rows, stride()}, hidden_RD.options().dtype(at::kFloat));
-  }
+  LogitChunk chunk() const { return card_logit_chunk(num_rows(), vocab_size()); }
+  int64_t stride() const { return chunk().stride; }
+  at::Tensor make_chunk() const { return at::empty({chunk().rows, stride()}, hidden_RD.options().dtype(at::kFloat)); }
   cuda::LogitRows rows(const at::Tensor& logits, int64_t first) const {
     return {.logits_RV = logits.mutable_data_ptr<float>(),
             .ids_R = ids_R.const_data_ptr<int64_t>() + first,

@@ -1,0 +1,55 @@
+/** The plan of a training on a card, emulated: what its kernels work in, and that a training finds room in it. */
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+import { decoderConfig } from "../../lib/model/config/config.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
+import { type TrainingSizes, trainingMemory } from "../../lib/train/memory/plan.ts";
+import { filled } from "../train/tiny.ts";
+import { ids, modelOn, shapes } from "./models.ts";
+
+const shape = { ...shapes["biases and a tied head"]!, vocabSize: 2051 };
+
+afterEach(() => {
+  delete process.env["SEEKRL_EMULATED_BYTES"];
+});
+
+test("the plan of a training on a card counts attention's splits, logits in f32 and widened weights", async () => {
+  await using model = await modelOn("emulated", shape);
+  const { config } = model;
+  const { numHeads, headDim } = config;
+  const sizes: TrainingSizes = { config, dtype: "bfloat16", batch: { tokens: 600, rows: 300 } };
+  const [card, cpu] = [trainingMemory({ ...sizes, device: "emulated" }), trainingMemory(sizes)];
+  // Splits of 256 keys, of each C sums, the largest score and the weights' sum; rows of logits of a multiple of 8.
+  assert.equal(card.scratch, 4 * 600 * numHeads * Math.ceil(600 / 256) * (headDim + 2));
+  assert.equal(card.head, 4 * 300 * 2056);
+  assert.deepEqual([cpu.scratch, cpu.head], [0, 4 * 300 * 2051]);
+  assert.equal(card.total - cpu.total, card.scratch + card.head - cpu.head);
+  const adapter = { ...sizes, device: "emulated", weights: "nf4", adapterParameters: 1e4 } as const;
+  assert.equal(trainingMemory(adapter).scratch - card.scratch, 2 ** 27);
+});
+
+test("attention's splits and logits take at most 256 MB each of a card, and nearly so of a large model", async () => {
+  await (await modelOn("emulated", shape)).close();
+  const config = decoderConfig({
+    ...{ vocabSize: 152_064, hiddenSize: 3584, intermediateSize: 18_944 },
+    ...{ numLayers: 28, numHeads: 28, numKvHeads: 4, headDim: 128 },
+  });
+  const batch = { tokens: 4096, rows: 4096 };
+  const { scratch, head } = trainingMemory({ config, dtype: "bfloat16", device: "emulated", batch });
+  for (const bytes of [scratch, head]) assert.ok(bytes <= 2 ** 28 && bytes > 0.99 * 2 ** 28, `${bytes}`);
+});
+
+test("a training finds room on a card that has what the plan says", async () => {
+  await using model = await modelOn("emulated", shapes["biases and a tied head"]!);
+  for (const activationBytes of [0, 1e12]) {
+    await using trainer = await Trainer.open(model, { activationBytes });
+    const [tokens, rows] = [ids(70, 1), Int32Array.from({ length: 50 }, (_, i) => 15 + i)];
+    const batch = { tokens: tokens.length, rows: rows.length };
+    const { config } = model;
+    const plan = trainingMemory({ config, dtype: "bfloat16", device: "emulated", batch, activationBytes });
+    process.env["SEEKRL_EMULATED_BYTES"] = String(plan.total - plan.process);
+    await trainer.accumulate([{ tokens, rows, weights: filled(50, () => 1 / 50) }]);
+    await trainer.step({ learningRate: 1e-3 });
+    delete process.env["SEEKRL_EMULATED_BYTES"];
+  }
+});
