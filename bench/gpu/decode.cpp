@@ -1,4 +1,4 @@
-// Decoding steps and prompts: every kernel of every layer, the head and the draw, as one recorded graph.
+// Decoding steps: every kernel of every layer, the head and the draw, as one recorded graph.
 #include <algorithm>
 
 #include "model.h"
@@ -193,28 +193,6 @@ Case decode_case(const Shape& shape, const std::string& goal) {
           [shape](Memory& memory) { return prepare_decode(memory, shape); }};
 }
 
-Prepared prepare_prefill(Memory& memory, const Model& model, int64_t num_texts, int64_t length) {
-  const Prompts prompts(memory, model, num_texts, length, true);
-  const LayerRows rows(memory, model, prompts.num_tokens);
-  float* residual = memory.floats(prompts.num_tokens * model.hidden);
-  const void* added = nullptr;
-  Calls run;
-  for (int64_t layer = 0; layer < model.num_layers; ++layer) {
-    const LayerWeights weights(memory, model);
-    add_layer(run, model, weights, rows, residual, added, [&](Calls& calls) {
-      add_forward(calls, rows.qkv, rows.normed, weights.qkv, nullptr, prompts.num_tokens, model.qkv_width(),
-                  model.hidden);
-      SEEKRL_ADD(calls, rotate, prompts.rotation(model, rows, weights.qkv_bias));
-      SEEKRL_ADD(calls, span_attention, prompts.attention(model, rows));
-    });
-    residual = rows.middle;
-    added = rows.last;
-  }
-  return {run,
-          {{"attended", rows.attended, prompts.num_tokens * model.query_width(), Kind::kBf16, 2e-2},
-           {"residual", rows.middle, prompts.num_tokens * model.hidden, Kind::kFloat, 2e-2}}};
-}
-
 }  // namespace
 
 void add_decode_cases(Cases& cases, bool is_tiny) {
@@ -234,22 +212,6 @@ void add_decode_cases(Cases& cases, bool is_tiny) {
       cases.push_back(decode_case({all[m], batch, 2048, false}, goals[m][i++]));
   }
   cases.push_back(decode_case({all[3], 64, 2048, true}, ""));
-}
-
-void add_prefill_cases(Cases& cases, bool is_tiny) {
-  for (const Model& model : models(is_tiny)) {
-    if (!is_tiny && model.name != "0.5B" && model.name != "7B") continue;
-    const int64_t num_texts = is_tiny ? 2 : 4, length = is_tiny ? 70 : 2048;
-    const auto tokens = static_cast<double>(num_texts * length), layers = static_cast<double>(model.num_layers);
-    const double parameters = layers * model.layer_parameters();
-    const double attention = 2.0 * tokens * static_cast<double>(length * model.query_width()) * layers;
-    cases.push_back(
-        {"prefill " + model.name + ", " + std::to_string(num_texts) + " prompts of " + std::to_string(length),
-         model.name == "7B" ? "38k" : (is_tiny ? "" : "600k"), tokens, "tok", 2 * parameters,
-         2 * tokens * parameters + attention,
-         2 * parameters + tokens * static_cast<double>(8 * model.inner + 40 * model.hidden) + 1e9, true,
-         [=](Memory& memory) { return prepare_prefill(memory, model, num_texts, length); }});
-  }
 }
 
 }  // namespace seekrl::bench

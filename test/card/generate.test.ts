@@ -123,3 +123,21 @@ test("samples of one prompt read its keys together on a card, and each has the b
     assert.deepEqual([span.ids, span.logprobs], [together[seed]!.ids, together[seed]!.logprobs]);
   }
 });
+
+test("a prompt has the same bits in chunks of any length on a card, through the kernel of many rows and that of few (law 4)", async () => {
+  await using card = await modelOn("emulated", shapes["biases and a tied head"]!);
+  const prompt = ids(150, 2);
+  // Two query heads to a key head: 32 tokens and more are prefilled. Another sequence decodes meanwhile.
+  const generated = async (maxBatchTokens: number) => {
+    await using engine = await Engine.open(card, { blockTokens: 16, maxBatchTokens });
+    await using other = engine.open(ids(5, 3), { seed: 1 });
+    const beside = other.generate({ maxTokens: 12 });
+    await using sequence = engine.open(prompt, { seed: 4 });
+    const span = await sequence.generate({ maxTokens: 5 });
+    await beside;
+    return { ids: span.ids, logprobs: span.logprobs };
+  };
+  const whole = await generated(200);
+  assert.deepEqual(whole.logprobs, await scoresOf(card, prompt, whole.ids));
+  for (const chunk of [7, 32, 33, 64, 101]) assert.deepEqual(await generated(chunk), whole, `of ${chunk}`);
+});

@@ -9,7 +9,7 @@
 
 #include "engine/attention/shared_prefix.h"
 #include "engine/attention/step_attention.h"
-#include "kernels/cuda/attention/paged.h"
+#include "kernels/cuda/attention/prefill.h"
 
 namespace seekrl::engine {
 
@@ -24,11 +24,20 @@ struct CardStep {
   const cuda::AttentionTile* shared_tiles = nullptr;
   const int32_t* shared_keys_S = nullptr;
   int64_t num_shared_tiles = 0;
+  const cuda::AttentionTile* prefill_tiles = nullptr;  // as cuda::prefill_attention has them
+  int64_t num_prefill_tiles = 0;
 };
 
 // Positions of a sequence that a tile has rows for.
 inline int64_t tile_positions(int64_t num_heads, int64_t num_kv_heads) {
   return std::max<int64_t>(1, cuda::kTileRows * num_kv_heads / num_heads);
+}
+
+// New tokens of a sequence from which on its rows go through cuda::prefill_attention, which has the same bits: those
+// that fill a tile of it. Of as many, tiles of cuda::paged_attention would read all keys four times or more; of fewer,
+// splits of the keys keep more of a card at work than rows do.
+inline int64_t prefill_tokens(int64_t num_heads, int64_t num_kv_heads) {
+  return (cuda::kPrefillRows * num_kv_heads + num_heads - 1) / num_heads;
 }
 
 class CardAttention : public StepAttention {
@@ -43,13 +52,15 @@ class CardAttention : public StepAttention {
 
  private:
   void list(const std::vector<Row>& rows);
+  void add_tiles(int64_t sequence, int64_t first_row, int64_t start, int64_t end);
   void turn_and_write(int64_t layer, const model::Heads& heads) const;
+  cuda::PagedAttention attention(int64_t layer, const at::Tensor& query_THC, const kernels::ScoreRule& rule) const;
 
   const BlockPool& pool_;
   const int64_t num_heads_, num_kv_heads_, head_dim_;
   // Of the step, on the host.
-  std::vector<int32_t> slots_T_, block_table_, tile_rows_;
-  std::vector<cuda::AttentionTile> tiles_;
+  std::vector<int32_t> slots_T_, block_table_;
+  std::vector<cuda::AttentionTile> tiles_, prefill_tiles_;
   SharedPrefixes shared_;
   at::Tensor inputs_;  // all of them on the card, one behind the other
   CardStep step_ = {};

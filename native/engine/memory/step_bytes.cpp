@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/attention/card_attention.h"
 #include "ops/card/card.h"
 #include "ops/card/memory.h"
 #include "ops/card/paged_attention.h"
@@ -39,8 +40,10 @@ int64_t step_bytes(const model::DecoderConfig& config, const StepSizes& sizes) {
     return kFloat *
            ops::card().paged_attention_scratch_floats(count, config.num_heads, config.head_dim, sizes.max_tokens);
   };
+  // Longer chunks keep nothing of splits.
+  const int64_t num_split = std::min(num_tokens, num_rows * prefill_tokens(config.num_heads, config.num_kv_heads));
   const int64_t chunk =
-      kFloat * ops::paged_scratch_floats(num_tokens, config.num_heads, config.head_dim, sizes.max_tokens);
+      kFloat * ops::paged_scratch_floats(num_split, config.num_heads, config.head_dim, sizes.max_tokens);
   return (num_tokens + num_rows) * token + logits + scores + chunk + splits(num_rows);
 }
 

@@ -41,9 +41,11 @@ if(SEEKRL_NVCC)
   else()
     list(APPEND CUDA_FLAGS -Xfatbin=-compress-all)
   endif()
-  # Where the CPU's kernel has the same contract, its bits: no multiply-add is fused but those the source names.
+  # Kernels of one contract, on the CPU or for other shapes, have the same bits: no multiply-add is fused but those the
+  # source names.
   set_source_files_properties(native/kernels/cuda/train/adamw.cu native/kernels/cuda/train/token_logprob.cu
-    native/kernels/cuda/sampling/sampler.cu PROPERTIES CUDA_FLAGS -fmad=false)
+    native/kernels/cuda/sampling/sampler.cu native/kernels/cuda/attention/paged.cu
+    native/kernels/cuda/attention/prefill.cu PROPERTIES CUDA_FLAGS -fmad=false)
   file(GLOB_RECURSE CUDA_HEADERS CONFIGURE_DEPENDS native/kernels/cuda/*.cuh native/kernels/cuda/*.h native/kernels/*.h)
   foreach(source ${CUDA_SOURCES})
     file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR}/native/kernels/cuda ${source})

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "kernels/cuda/attention/paged.h"
+#include "kernels/cuda/attention/prefill.h"
 #include "kernels/cuda/attention/span.h"
 #include "kernels/cuda/card.h"
 #include "kernels/cuda/encoder/rows.h"
@@ -25,17 +26,18 @@
 namespace seekrl::cuda {
 
 // A call's arguments are the structs of the headers: table and caller are built from the same ones.
-#define SEEKRL_CUDA_FUNCTIONS(each)                                                                                \
-  each(add_norm) each(norm_gradient) each(norm_gradient_scratch_floats) each(gate_mul) each(gate_mul_gradient)     \
-      each(rotate) each(rotate_gradient) each(rotate_gradient_scratch_floats) each(embed) each(embed_gradient)     \
-          each(rotary_angles) each(product) each(add_low_rank) each(paged_attention)                               \
-              each(paged_attention_scratch_floats) each(span_attention) each(span_attention_gradient) each(sample) \
-                  each(next_step) each(edit_words) each(score_logits) each(logit_gradients) each(policy_rows)      \
-                      each(value_rows) each(adamw) each(squared_norm) each(quant_product) each(dequantise)         \
-                          each(search_vectors) each(vector_search_parts) each(vector_search_scratch_bytes)         \
-                              each(rescore_vectors) each(vector_rescore_scratch_bytes) each(add_layer_norm)        \
-                                  each(bias_gelu) each(pool_texts) each(choose_experts) each(sort_calls)           \
-                                      each(gather_calls) each(expert_product) each(add_experts) each(num_processors)
+#define SEEKRL_CUDA_FUNCTIONS(each)                                                                              \
+  each(add_norm) each(norm_gradient) each(norm_gradient_scratch_floats) each(gate_mul) each(gate_mul_gradient)   \
+      each(rotate) each(rotate_gradient) each(rotate_gradient_scratch_floats) each(embed) each(embed_gradient)   \
+          each(rotary_angles) each(product) each(add_low_rank) each(paged_attention)                             \
+              each(paged_attention_scratch_floats) each(prefill_attention) each(span_attention)                  \
+                  each(span_attention_gradient) each(sample) each(next_step) each(edit_words) each(score_logits) \
+                      each(logit_gradients) each(policy_rows) each(value_rows) each(adamw) each(squared_norm)    \
+                          each(quant_product) each(dequantise) each(search_vectors) each(vector_search_parts)    \
+                              each(vector_search_scratch_bytes) each(rescore_vectors)                            \
+                                  each(vector_rescore_scratch_bytes) each(add_layer_norm) each(bias_gelu)        \
+                                      each(pool_texts) each(choose_experts) each(sort_calls) each(gather_calls)  \
+                                          each(expert_product) each(add_experts) each(num_processors)
 
 struct Library {
   size_t size;  // of this struct: another one is of another version

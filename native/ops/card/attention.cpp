@@ -11,7 +11,6 @@
 
 #include "ops/attention/saved_rule.h"
 #include "ops/card/card.h"
-#include "ops/card/paged_attention.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
 
@@ -164,7 +163,7 @@ Attended attend(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at
                                      .window = rule.window,
                                      .dtype = card_dtype(query_THC),
                                      .log_sum_HT = to.log_sum_HT.mutable_data_ptr<float>()};
-  card_paged_attention(call, spans.tile_rows, query_THC);
+  check(card().prefill_attention(call, stream_of(query_THC)));
   return to;
 }
 

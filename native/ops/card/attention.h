@@ -22,8 +22,8 @@ struct Turned {
 // As cuda::rotate without blocks, with gradients.
 Turned card_rotate(const at::Tensor& query_THC, const at::Tensor& key_TKC, const Turn& turn);
 
-// Of packed texts, with the bits of cuda::paged_attention and the gradients of cuda::span_attention. spans: those of
-// the T tokens.
+// Of packed texts, with the bits of cuda::paged_attention, which are those of cuda::prefill_attention, and the
+// gradients of cuda::span_attention. spans: those of the T tokens.
 at::Tensor card_span_attention(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
                                const SpanTables& spans, const kernels::ScoreRule& rule);
 

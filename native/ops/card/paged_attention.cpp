@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "ops/card/card.h"
 
@@ -20,6 +21,22 @@ int64_t part_rows(int64_t num_heads, int64_t head_dim, int64_t max_keys) {
   return std::max<int64_t>(cuda::kTileRows, kMostScratch / of_row);
 }
 
+// Neighbouring tiles whose rows are attended at once.
+struct Part {
+  int64_t first_row, end_row, num_tiles;
+};
+std::vector<Part> parts_of(std::span<const cuda::AttentionTile> tiles, int64_t most_rows) {
+  std::vector<Part> parts;
+  for (const cuda::AttentionTile& tile : tiles) {
+    const int64_t end = tile.first_row + tile.num_positions;
+    const bool goes_on = !parts.empty() && parts.back().end_row == tile.first_row;
+    if (!goes_on || end - parts.back().first_row > most_rows) parts.push_back({tile.first_row, end, 0});
+    parts.back().end_row = end;
+    ++parts.back().num_tiles;
+  }
+  return parts;
+}
+
 }  // namespace
 
 int64_t paged_scratch_floats(int64_t num_rows, int64_t num_heads, int64_t head_dim, int64_t max_keys) {
@@ -27,26 +44,27 @@ int64_t paged_scratch_floats(int64_t num_rows, int64_t num_heads, int64_t head_d
   return card().paged_attention_scratch_floats(most, num_heads, head_dim, max_keys);
 }
 
-void card_paged_attention(cuda::PagedAttention call, const std::vector<int32_t>& tile_rows, const at::Tensor& on) {
-  const int64_t rows = part_rows(call.num_heads, call.head_dim, call.max_keys);
-  const int64_t num_scratch = paged_scratch_floats(call.num_rows, call.num_heads, call.head_dim, call.max_keys);
+void card_paged_attention(cuda::PagedAttention call, std::span<const cuda::AttentionTile> tiles, const at::Tensor& on) {
+  const std::vector<Part> parts = parts_of(tiles, part_rows(call.num_heads, call.head_dim, call.max_keys));
+  int64_t num_scratch = 0;
+  for (const Part& part : parts) {
+    num_scratch =
+        std::max(num_scratch, card().paged_attention_scratch_floats(part.end_row - part.first_row, call.num_heads,
+                                                                    call.head_dim, call.max_keys));
+  }
   const at::Tensor scratch = at::empty({num_scratch}, on.options().dtype(at::kFloat));
   call.scratch = scratch.mutable_data_ptr<float>();
-  if (call.num_rows <= rows) return check(card().paged_attention(call, stream_of(on)));
   // A tile of shared keys may have rows of two parts.
-  call.num_shared_tiles = 0;
-  call.shared_keys_S = nullptr;
-  const cuda::AttentionTile* const tiles = call.tiles;
-  for (size_t first = 0, end = 0; first < tile_rows.size(); first = end) {
-    call.first_row = tile_rows[first];
-    // Tiles whose rows, up to the next tile's, all lie in the part.
-    const auto behind = [&](size_t tile) { return tile + 1 < tile_rows.size() ? tile_rows[tile + 1] : call.num_rows; };
-    for (end = first + 1; end < tile_rows.size() && behind(end) - call.first_row <= rows; ++end) {
-    }
-    call.end_row = behind(end - 1);
-    call.tiles = tiles + first;
-    call.num_tiles = static_cast<int64_t>(end - first);
+  if (parts.size() > 1) {
+    call.num_shared_tiles = 0;
+    call.shared_keys_S = nullptr;
+  }
+  for (const Part& part : parts) {
+    call.first_row = part.first_row;
+    call.end_row = part.end_row;
+    call.num_tiles = part.num_tiles;
     check(card().paged_attention(call, stream_of(on)));
+    call.tiles += part.num_tiles;
   }
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/attention/paged.h"
+#include "kernels/cuda/attention/prefill.h"
 #include "kernels/cuda/attention/span.h"
 #include "ops/card/transfer.h"
 
@@ -63,7 +63,7 @@ Lists viewers_of(const Spans& spans) {
 }
 
 Integers row_tiles_of(const Spans& spans, int64_t num_groups) {
-  const int64_t num_positions = std::max<int64_t>(1, cuda::kTileRows / num_groups);
+  const int64_t num_positions = std::max<int64_t>(1, cuda::kPrefillRows / num_groups);
   const std::vector<int64_t> before = depths(spans);
   Integers tiles;
   for (int64_t span = 0; span < spans.count(); ++span) {
@@ -105,17 +105,13 @@ SpanTables span_tables(const Spans& spans, int64_t num_groups, at::Device device
   const Lists paths = paths_of(spans), viewers = viewers_of(spans);
   const PathBlocks blocks(paths);
   const std::vector<int64_t> places = positions(spans);
-  const Integers row_tiles = row_tiles_of(spans, num_groups);
-  Integers tile_rows;
-  for (size_t i = 1; i < row_tiles.size(); i += 4) tile_rows.push_back(row_tiles[i]);
   return {.tiles = on_device(tiles_of(spans)).view({-1, 3}),
           .path = on_device(paths.tokens),
           .path_start_S = on_device(paths.start),
           .viewers = on_device(viewers.tokens),
           .viewers_start_S = on_device(viewers.start),
           .position_T = on_device(Integers(places.begin(), places.end())),
-          .row_tiles = on_device(row_tiles).view({-1, 4}),
-          .tile_rows = std::move(tile_rows),
+          .row_tiles = on_device(row_tiles_of(spans, num_groups)).view({-1, 4}),
           .block_tokens = on_device(blocks.tokens),
           .block_table = on_device(blocks.table).view({-1, blocks.width}),
           .max_keys = *std::max_element(places.begin(), places.end()) + 1};

@@ -4,7 +4,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "ops/attention/spans.h"
 
@@ -17,10 +16,9 @@ struct SpanTables {
   at::Tensor path, path_start_S;
   at::Tensor viewers, viewers_start_S;
   at::Tensor position_T;
-  // The way there is attention/paged.h's, so that a row has the bits that generation gives it: each span has blocks of
-  // kPathBlock tokens of its own, which hold its path.
-  at::Tensor row_tiles;                 // [tiles, 4]
-  std::vector<int32_t> tile_rows = {};  // on the host: the first row of each
+  // The way there is attention/prefill.h's, so that a row has the bits that generation gives it: each span has blocks
+  // of kPathBlock tokens of its own, which hold its path.
+  at::Tensor row_tiles;     // [tiles, 4]
   at::Tensor block_tokens;  // [blocks * kPathBlock], which token of the batch stands there; any where none does
   at::Tensor block_table;   // [S, most blocks of a span]
   int64_t max_keys = 0;     // of any token

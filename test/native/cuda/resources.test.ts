@@ -21,6 +21,7 @@ const readsBytes: Readonly<Record<string, string>> = {
 /** What a kernel that promises it has at least of each, and how many of its blocks a multiprocessor holds at once. */
 const promises: Readonly<Record<string, Partial<Kernel["given"]> & { sm_80?: number; sm_90?: number }>> = {
   attend_split: { asyncCopies: 8, matrixLoads: 6, products: 8, sm_80: 2, sm_90: 3 },
+  attend_prompts: { asyncCopies: 6, matrixLoads: 20, products: 32, sm_80: 1, sm_90: 2 },
   attend_spans: { asyncCopies: 8, matrixLoads: 18, products: 32, sm_80: 2, sm_90: 2 },
   span_query_gradient: { asyncCopies: 8, matrixLoads: 28, products: 48, sm_80: 1, sm_90: 2 },
   span_key_gradient: { asyncCopies: 8, matrixLoads: 20, products: 32, sm_80: 1, sm_90: 2 },

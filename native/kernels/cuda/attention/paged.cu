@@ -8,13 +8,13 @@ namespace {
 
 int64_t num_splits(int64_t max_keys) { return ceil_divide(max_keys, kSplitTokens); }
 
-template <class Number, int C, class Cache>
+template <class Number, int C, class Ring>
 Status attend(const PagedAttention& call, void* stream) {
   const auto splits = static_cast<unsigned>(num_splits(call.max_keys));
   const dim3 grid(static_cast<unsigned>(call.num_tiles + call.num_shared_tiles),
                   static_cast<unsigned>(call.num_kv_heads), splits);
   const Status status =
-      launch(&attend_split<Number, C, Cache>, grid, dim3(kWarps<C> * 32), paged_shared_bytes<Cache, C>(), stream, call);
+      launch(&attend_split<Number, C, Ring>, grid, dim3(kSplitThreads), split_shared_bytes<Ring, C>(), stream, call);
   if (status != nullptr) return status;
   const dim3 warps(blocks_of((end_row(call) - call.first_row) * call.num_heads, 4));
   return launch(&join_splits<Number, C>, warps, dim3(128), 0, stream, call, static_cast<int>(splits));
@@ -22,8 +22,8 @@ Status attend(const PagedAttention& call, void* stream) {
 
 template <class Number, int C>
 Status attend(const PagedAttention& call, void* stream) {
-  if (call.key_scales != nullptr) return attend<Number, C, CodedCache<Number, C>>(call, stream);
-  return attend<Number, C, PlainCache<Number, C>>(call, stream);
+  if (call.key_scales != nullptr) return attend<Number, C, CodedRing<Number, C>>(call, stream);
+  return attend<Number, C, PlainRing<Number, C>>(call, stream);
 }
 
 template <class Number>

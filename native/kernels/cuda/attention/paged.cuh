@@ -1,94 +1,172 @@
-// One block of threads: a tile of rows, a key head, a split of the keys. Each byte of the cache is read once a tile.
+// One block of threads: a tile of rows, a key head, a split of the keys, of which each warp has a leaf. Each byte of
+// the cache is read once a tile.
 #pragma once
 
 #include "kernels/cuda/attention/cached.cuh"
+#include "kernels/cuda/attention/leaf.cuh"
 #include "kernels/cuda/attention/paged.h"
-#include "kernels/cuda/attention/tile.h"
 
 namespace seekrl::cuda {
 
-// Wide heads leave shared memory for two.
+constexpr int kSplitThreads = kLeaves * 32;
+
+// Tiles of keys or values on their way to a warp; wide heads leave shared memory for two.
 template <int C>
-constexpr int kWarps = C > 128 ? 2 : 4;
-template <class Cache, int C>
-constexpr int paged_shared_bytes() {
-  const int tiles = kWarps<C> * static_cast<int>(sizeof(Cache)) + kTileRows * kRowStride<C> * 2;
-  const int sums = kWarps<C> * kTileRows * (C + 2) * 4;
-  return tiles > sums ? tiles : sums;
+constexpr int kRing = C > 128 ? 2 : 4;
+
+// And registers for the addresses of few copies.
+template <int C>
+constexpr int kUnroll = C > 96 ? 1 : 8;
+
+// What a warp keeps of the cache: tiles as they are fetched, and where they are codes, one as products take it.
+template <class Number, int C>
+struct PlainRing {
+  static constexpr int kBlocks = 0;  // that a multiprocessor must hold; 0: as many as it does by itself
+  NumberTile<C> tiles[kRing<C>];
+
+  __device__ __forceinline__ const uint16_t* ready(int i, int /*count*/) { return tiles[i].rows; }
+};
+template <class Number, int C>
+struct CodedRing {
+  static constexpr int kBlocks = C > 128 ? 3 : 0;
+  CodeTile<C> tiles[kRing<C>];
+  uint16_t decoded[kKeyTile * kRowStride<C>];
+
+  // The whole warp calls.
+  __device__ __forceinline__ const uint16_t* ready(int i, int count) {
+    decode<Number, kUnroll<C>>(decoded, tiles[i], count);
+    __syncwarp();
+    return decoded;
+  }
+};
+
+// A part of a row: C of values, then the top and the sum of the weights.
+template <int C>
+constexpr int kPartFloats = C + 2;
+
+template <class Ring, int C>
+constexpr int split_shared_bytes() {
+  const int tiles = kLeaves * static_cast<int>(sizeof(Ring)) + kTileRows * kRowStride<C> * 2;
+  const int parts = kLeaves * kTileRows * kPartFloats<C> * 4;
+  return tiles > parts ? tiles : parts;
 }
 
 __host__ __device__ __forceinline__ int64_t end_row(const PagedAttention& call) {
   return call.end_row == 0 ? call.num_rows : call.end_row;
 }
 
-// Which tokens a row of the tile attends over: [first, last).
-struct Reach {
-  int first, last;
-};
-__device__ __forceinline__ Reach reach_of(const PagedAttention& call, const AttentionTile& tile, bool is_shared,
-                                          int row, int group) {
-  const int position = row / group;
-  if (position >= tile.num_positions) return {0, 0};
-  const int last = tile.num_keys + (is_shared ? 0 : position);
-  const int first = call.window > 0 && last > call.window ? last - static_cast<int>(call.window) : 0;
-  return {first, last};
-}
-
-template <class Number, int C>
-__device__ __forceinline__ void add_tile(RowSums<C>& sums, const PagedAttention& call, const Reach (&reach)[2],
-                                         const uint16_t* queries, const KeyTile<C>& tile, int token) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  float scores[kKeyTile / 8][4] = {};
-  multiply_rows<Number, C, kKeyTile>(scores, queries, tile.keys);
-#pragma unroll
-  for (int i = 0; i < kKeyTile / 2; ++i) {
-    float& score = scores[i / 4][i % 4];
-    const int j = token + i / 4 * 8 + lane % 4 * 2 + i % 2, r = i / 2 % 2;
-    score = j >= reach[r].first && j < reach[r].last ? score_of(call, score).value : -INFINITY;
-  }
-  add_keys<Number, C, kKeyTile>(sums, scores, tile.values);
-}
-
-// Where a split's sums of a row lie in scratch: C of values, then the top and the sum of the weights.
+// Where a split's part of a row lies in scratch; place: of TileRows.
 template <int C>
-__device__ __forceinline__ float* part_of(const PagedAttention& call, int64_t row, int64_t head, int64_t num_splits,
+__device__ __forceinline__ float* part_of(const PagedAttention& call, int64_t place, int64_t num_splits,
                                           int64_t split) {
-  return call.scratch + (((row - call.first_row) * call.num_heads + head) * num_splits + split) * (C + 2);
+  return call.scratch + ((place - call.first_row * call.num_heads) * num_splits + split) * kPartFloats<C>;
 }
 
-// The warps' sums are joined in the order of their numbers and written as the split's.
+// What a warp makes of a leaf: relative to its weights' tops.
 template <int C>
-__device__ __forceinline__ void join_warps(const PagedAttention& call, const AttentionTile& tile, RowSums<C>& state,
-                                           float* shared, int head, int group) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  constexpr int kStride = C + 2;
+struct LeafPart {
+  float out[C / 8][4] = {};
+  float top[2] = {-INFINITY, -INFINITY};
+  float sum[2] = {0, 0};
+};
+
+// What passes by of a warp's leaf: the keys of its tiles, then their values. Tiles of which no row sees a key are
+// zeros.
+template <int C, class Ring>
+struct LeafPieces {
+  const PagedAttention& call;
+  Ring& ring;
+  int64_t places[kLeafTiles];
+  int counts[kLeafTiles];  // of tokens
+
+  // end: of the tokens that some row sees.
+  __device__ __forceinline__ LeafPieces(const PagedAttention& call, const AttentionTile& tile, const LeafTiles& tiles,
+                                        int end, Ring& ring)
+      : call(call), ring(ring) {
 #pragma unroll
-  for (int r = 0; r < 2; ++r) state.sum[r] = join_row(state.sum[r], Sum());
+    for (int t = 0; t < kLeafTiles; ++t) {
+      const int token = tiles.token + t * kTileStep;
+      const bool is_there = t >= tiles.first && t < tiles.end;
+      places[t] = is_there ? place_of(call, tile, token, static_cast<int>(blockIdx.y)) : 0;
+      counts[t] = is_there ? end - token : 0;
+    }
+  }
+  __device__ __forceinline__ void fetch_piece(int piece) const {
+    if (piece < 2 * kLeafTiles) {
+      const int t = piece % kLeafTiles;
+      fetch<kUnroll<C>>(ring.tiles[piece % kRing<C>], piece < kLeafTiles ? keys_of<C>(call) : values_of<C>(call),
+                        places[t], counts[t]);
+    }
+    copy_async_commit();
+  }
+  __device__ __forceinline__ const uint16_t* ready(int piece) const {
+    return ring.ready(piece % kRing<C>, counts[piece % kLeafTiles]);
+  }
+};
+
+template <class Number, int C, class Ring>
+__device__ __forceinline__ LeafPart<C> take_leaf(const LeafPieces<C, Ring>& pieces, const TileRows& rows,
+                                                 const uint16_t* queries, const Reach& everyone, int token) {
+  LeafPart<C> part;
+  LeafScores scores = {};
+  LeafWeights weights;
+#pragma unroll
+  for (int piece = 0; piece < kRing<C>; ++piece) pieces.fetch_piece(piece);
+#pragma unroll
+  for (int piece = 0; piece < 2 * kLeafTiles; ++piece) {
+    if (piece == kLeafTiles) {
+      finish_scores(scores, pieces.call, rows, 0, everyone, token);
+      weights = weigh<Number>(scores);
+    }
+    copy_async_wait<kRing<C> - 1>();
+    __syncwarp();
+    const uint16_t* const tile = pieces.ready(piece);
+    if (piece < kLeafTiles) {
+      multiply_rows<Number, C, kKeyTile>(tile_scores(scores, piece), queries, tile);
+    } else {
+      multiply_columns<Number, C, C>(part.out, weights.pairs[piece % kLeafTiles], tile, 0);
+    }
+    __syncwarp();
+    pieces.fetch_piece(piece + kRing<C>);
+  }
+  copy_async_wait<0>();
+  for (int r = 0; r < 2; ++r) {
+    part.top[r] = weights.top[r];
+    part.sum[r] = weights.sum[r];
+  }
+  return part;
+}
+
+// The warps' parts are joined and written as the split's.
+template <int C>
+__device__ __forceinline__ void join_leaves(const PagedAttention& call, const TileRows& rows, const LeafPart<C>& part,
+                                            float* shared) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  constexpr int kStride = kPartFloats<C>;
   __syncthreads();  // the tiles' memory is free
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     float* const row = shared + (warp * kTileRows + lane / 4 + i / 2 * 8) * kStride;
 #pragma unroll
-    for (int c = 0; c < C / 8; ++c) row[c * 8 + lane % 4 * 2 + i % 2] = state.out[c][i];
+    for (int c = 0; c < C / 8; ++c) row[c * 8 + lane % 4 * 2 + i % 2] = part.out[c][i];
     if (lane % 4 == 0 && i % 2 == 0) {
-      row[C] = state.top[i / 2];
-      row[C + 1] = state.sum[i / 2];
+      row[C] = part.top[i / 2];
+      row[C + 1] = part.sum[i / 2];
     }
   }
   __syncthreads();
-  const int num_rows = tile.num_positions * group, split = static_cast<int>(blockIdx.z);
-  for (int i = static_cast<int>(threadIdx.x); i < num_rows * C; i += kWarps<C> * 32) {
+  for (int i = static_cast<int>(threadIdx.x); i < rows.count() * C; i += kSplitThreads) {
     const int row = i / C, c = i % C;
-    const float* const of_row = shared + row * kStride;
     float top = -INFINITY, sum = 0, out = 0;
-    for (int w = 0; w < kWarps<C>; ++w) top = fmaxf(top, of_row[w * kTileRows * kStride + C]);
-    for (int w = 0; w < kWarps<C>; ++w) {
-      const float* const part = of_row + w * kTileRows * kStride;
-      const float factor = part[C] == -INFINITY ? 0.0f : exp2f(part[C] - top);
-      out += factor * part[c];
-      sum += factor * part[C + 1];
+#pragma unroll
+    for (int leaf = 0; leaf < kLeaves; ++leaf) {
+      const float* const next = shared + (leaf * kTileRows + row) * kStride;
+      const Join join(top, next[C]);
+      top = join.top;
+      sum = join(sum, next[C + 1]);
+      out = join(out, next[c]);
     }
-    float* const to = part_of<C>(call, tile.first_row + row / group, head * group + row % group, gridDim.z, split);
+    float* const to = part_of<C>(call, rows.place(row), gridDim.z, blockIdx.z);
     to[c] = out;
     if (c == 0) {
       to[C] = top;
@@ -97,81 +175,60 @@ __device__ __forceinline__ void join_warps(const PagedAttention& call, const Att
   }
 }
 
-template <class Number, int C, class Cache>
-__global__ void __launch_bounds__(kWarps<C> * 32) attend_split(PagedAttention call) {
+template <class Number, int C, class Ring>
+__global__ void __launch_bounds__(kSplitThreads, Ring::kBlocks) attend_split(PagedAttention call) {
   SEEKRL_DYNAMIC_SHARED(unsigned char, shared);
   const bool is_shared = blockIdx.x >= call.num_tiles;
   const AttentionTile tile = is_shared ? call.shared_tiles[blockIdx.x - call.num_tiles] : call.tiles[blockIdx.x];
-  const int begin = static_cast<int>(blockIdx.z) * kSplitTokens;
+  const int split = static_cast<int>(blockIdx.z), warp = static_cast<int>(threadIdx.x) / 32;
   // A shared tile has the splits of its keys, the others those behind them.
   const int shared_keys = is_shared                       ? tile.num_keys
                           : call.shared_keys_S != nullptr ? call.shared_keys_S[tile.sequence]
                                                           : 0;
-  if (is_shared != (begin < shared_keys)) return;
-  const int head = static_cast<int>(blockIdx.y), group = static_cast<int>(call.num_heads / call.num_kv_heads);
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  Cache& cache = reinterpret_cast<Cache*>(shared)[warp];
-  auto* const queries = reinterpret_cast<uint16_t*>(reinterpret_cast<Cache*>(shared) + kWarps<C>);
-  // Rows past the tile's are zero, and reach no token.
-  for (int i = static_cast<int>(threadIdx.x); i < kTileRows * (C / 8); i += kWarps<C> * 32) {
-    const int row = i / (C / 8), column = i % (C / 8) * 8;
-    const bool is_there = row < tile.num_positions * group;
-    const int64_t from = ((tile.first_row + row / group) * call.num_heads + head * group + row % group) * C + column;
-    copy_async_16_or_zero(queries + row * kRowStride<C> + column,
-                          static_cast<const uint16_t*>(call.query) + (is_there ? from : 0), is_there);
-  }
+  if (is_shared != (split * kSplitTokens < shared_keys)) return;
+  const TileRows rows(call, tile, static_cast<int>(blockIdx.y), is_shared);
+  auto* const rings = reinterpret_cast<Ring*>(shared);
+  auto* const queries = reinterpret_cast<uint16_t*>(rings + kLeaves);
+  fetch_queries<C, kTileRows, kSplitThreads>(queries, call, rows);
   copy_async_commit();
   copy_async_wait<0>();
   __syncthreads();
-
-  const auto reach_at = [&](int row) { return reach_of(call, tile, is_shared, row, group); };
-  const Reach first = reach_at(0), last = reach_at((tile.num_positions - 1) * group);
-  const Reach reach[2] = {reach_at(lane / 4), reach_at(lane / 4 + 8)};
-  const int end = min(begin + kSplitTokens, last.last);
-  const auto token_of = [&](int n) { return begin + (n * kWarps<C> + warp) * kKeyTile; };
-  // Tiles before every row's window are not read: they change no bit.
-  int next = 0;
-  while (token_of(next) + kKeyTile <= first.first) ++next;
-  const auto fetch_next = [&](int n) {
-    if (token_of(n) < end) {
-      fetch<C>(call, cache.tiles[n % 2], place_of(call, tile, token_of(n), head), end - token_of(n));
-    }
-    copy_async_commit();
-  };
-  RowSums<C> state;
-  fetch_next(next);
-  for (int n = next; token_of(n) < end; ++n) {
-    fetch_next(n + 1);
-    copy_async_wait<1>();
-    __syncwarp();
-    add_tile<Number, C>(state, call, reach, queries, cache.ready(n % 2, end - token_of(n)), token_of(n));
-    __syncwarp();
+  const Reach first = rows.reach(0), last = rows.reach(rows.count() - 1);
+  const LeafTiles tiles = tiles_of(split, warp, {first.first, last.last});
+  LeafPart<C> part;
+  if (tiles.first < tiles.end) {
+    const LeafPieces<C, Ring> pieces(call, tile, tiles, last.last, rings[warp]);
+    part = take_leaf<Number>(pieces, rows, queries, {last.first, first.last}, tiles.token);
   }
-  copy_async_wait<0>();
-  join_warps<C>(call, tile, state, reinterpret_cast<float*>(shared), head, group);
+  join_leaves<C>(call, rows, part, reinterpret_cast<float*>(shared));
 }
 
 // A warp: one row of one head; splits are joined in order.
 template <class Number, int C>
 __global__ void __launch_bounds__(128) join_splits(PagedAttention call, int num_splits) {
-  const int64_t row = call.first_row * call.num_heads + int64_t{blockIdx.x} * 4 + threadIdx.x / 32;
-  if (row >= end_row(call) * call.num_heads) return;
-  const float* const parts = part_of<C>(call, row / call.num_heads, row % call.num_heads, num_splits, 0);
-  float top = -INFINITY, sum = 0;
-  for (int i = 0; i < num_splits; ++i) top = fmaxf(top, parts[i * (C + 2) + C]);
-  const auto factor = [&](int i) {
-    const float own = parts[i * (C + 2) + C];
-    return own == -INFINITY ? 0.0f : exp2f(own - top);
-  };
-  for (int i = 0; i < num_splits; ++i) sum += factor(i) * parts[i * (C + 2) + C + 1];
-  if (call.log_sum_HT != nullptr && threadIdx.x % 32 == 0) {
-    call.log_sum_HT[row % call.num_heads * call.num_rows + row / call.num_heads] = top + log2f(sum);
+  const int64_t place = call.first_row * call.num_heads + int64_t{blockIdx.x} * 4 + threadIdx.x / 32;
+  if (place >= end_row(call) * call.num_heads) return;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  float top = -INFINITY, sum = 0, out[C / 32 + 1] = {};
+  const float* next = part_of<C>(call, place, num_splits, 0);
+#pragma unroll 4
+  for (int split = 0; split < num_splits; ++split, next += kPartFloats<C>) {
+    const Join join(top, next[C]);
+    top = join.top;
+    sum = join(sum, next[C + 1]);
+#pragma unroll
+    for (int i = 0; i <= C / 32; ++i) {
+      if (i * 32 + lane < C) out[i] = join(out[i], next[i * 32 + lane]);
+    }
   }
-  auto* const out = static_cast<Number*>(call.out) + row * C;
-  for (int c = static_cast<int>(threadIdx.x) % 32; c < C; c += 32) {
-    float value = 0;
-    for (int i = 0; i < num_splits; ++i) value += factor(i) * parts[i * (C + 2) + c];
-    out[c] = from_float<Number>(value / sum);
+  if (call.log_sum_HT != nullptr && lane == 0) {
+    call.log_sum_HT[place % call.num_heads * call.num_rows + place / call.num_heads] = top + log2f(sum);
+  }
+  auto* const to = static_cast<Number*>(call.out) + place * C;
+  const float factor = 1.0f / sum;
+#pragma unroll
+  for (int i = 0; i <= C / 32; ++i) {
+    if (i * 32 + lane < C) to[i * 32 + lane] = from_float<Number>(out[i] * factor);
   }
 }
 

@@ -1,8 +1,9 @@
-// Attention of query rows over keys and values in blocks, for decoding, for chunks of prompts and for strict training.
+// Attention of query rows over keys and values in blocks, for decoding and short chunks of prompts; prefill.h has long
+// ones.
 //
 // A row's result depends on its query and its keys alone, not on the rows or the batch beside it: keys are taken in
 // splits of kSplitTokens whose bounds are multiples of it, within a split in tiles of 16 that warps take in turn, and
-// sums are joined in the order of warps and splits.
+// sums are joined in the order of warps and splits (leaf.cuh).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Attention of packed texts and its gradients, for training and for long prompts: each token sees those of the spans
+// Attention of packed texts, for encoders, and its gradients, for training: each token sees those of the spans
 // that its own continues, then its own span's up to itself (ops/attention/spans.h), or, for encoders, all of its span.
 //
 // A row's result depends on its own text alone: keys are taken in tiles of their text, counted from its first token.

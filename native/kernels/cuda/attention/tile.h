@@ -43,25 +43,40 @@ __device__ __forceinline__ void multiply_rows(float (&sums)[kColumns / 8][4], co
   }
 }
 
+// Fragments of sums [16, kDepth] as the left factor of a product.
+template <class Number, int kDepth>
+__device__ __forceinline__ void pack_weights(uint32_t (&pairs)[kDepth / 16][4], const float (&a)[kDepth / 8][4]) {
+#pragma unroll
+  for (int i = 0; i < kDepth / 4; ++i) {
+    const float* const two = a[i / 2] + i % 2 * 2;
+    pairs[i / 4][i % 4] = pack<Number>(two[0], two[1]);
+  }
+}
+
+// sums [16, kColumns] += a [16, 16], packed, times columns [first, first + kColumns) of b [16, C].
+template <class Number, int C, int kColumns>
+__device__ __forceinline__ void multiply_columns(float (&sums)[kColumns / 8][4], const uint32_t (&a)[4],
+                                                 const uint16_t* b, int first) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  uint32_t right[4];
+#pragma unroll
+  for (int c = 0; c < kColumns / 16; ++c) {
+    load_matrices_x4_transposed(right, b + lane % 16 * kRowStride<C> + first + c * 16 + lane / 16 * 8);
+    mma(Number{}, sums[2 * c], a, right[0], right[1]);
+    mma(Number{}, sums[2 * c + 1], a, right[2], right[3]);
+  }
+}
+
 // sums [16, kColumns] += a [16, kDepth], in fragments of sums, times columns [first, first + kColumns) of b [kDepth,
 // C].
 template <class Number, int C, int kDepth, int kColumns>
 __device__ __forceinline__ void multiply_columns(float (&sums)[kColumns / 8][4], const float (&a)[kDepth / 8][4],
                                                  const uint16_t* b, int first) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
+  uint32_t pairs[kDepth / 16][4];
+  pack_weights<Number, kDepth>(pairs, a);
 #pragma unroll
   for (int k = 0; k < kDepth / 16; ++k) {
-    uint32_t left[4], right[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      left[i] = pack<Number>(a[2 * k + i / 2][i % 2 * 2], a[2 * k + i / 2][i % 2 * 2 + 1]);
-    }
-#pragma unroll
-    for (int c = 0; c < kColumns / 16; ++c) {
-      load_matrices_x4_transposed(right, b + (k * 16 + lane % 16) * kRowStride<C> + first + c * 16 + lane / 16 * 8);
-      mma(Number{}, sums[2 * c], left, right[0], right[1]);
-      mma(Number{}, sums[2 * c + 1], left, right[2], right[3]);
-    }
+    multiply_columns<Number, C, kColumns>(sums, pairs[k], b + k * 16 * kRowStride<C>, first);
   }
 }
 
