@@ -102,7 +102,7 @@ Prepared prepare_tokens(Memory& memory, int64_t num_tokens, int64_t vocab_size, 
 enum class Moments { kFloat, kCodes };
 
 // bf16 weights with their lower halves and f32 moments, or bf16 weights rounded at random and moments of 8 bits.
-Prepared prepare_adamw(Memory& memory, int64_t count, Moments moments) {
+AdamWSlice slice_of(Memory& memory, int64_t count, Moments moments) {
   const int64_t num_blocks = (count + kMomentBlock - 1) / kMomentBlock;
   AdamWSlice slice;
   slice.n = count;
@@ -119,7 +119,11 @@ Prepared prepare_adamw(Memory& memory, int64_t count, Moments moments) {
     slice.first.scales = memory.empty<float>(num_blocks);
     slice.second.scales = memory.empty<float>(num_blocks);
   }
-  auto* const sum = memory.empty<double>(1);
+  return slice;
+}
+
+// The first step of betas 0.9 and 0.999 at a rate of 1e-3.
+kernels::AdamWStep first_step() {
   kernels::AdamWStep step;
   step.kept = 1 - 1e-4f;
   step.first_weight = 0.1f;
@@ -128,6 +132,13 @@ Prepared prepare_adamw(Memory& memory, int64_t count, Moments moments) {
   step.root_divisor = std::sqrt(1 - 0.999f);
   step.epsilon = 1e-8f;
   step.minus_rate = -1e-3f / 0.1f;
+  return step;
+}
+
+Prepared prepare_adamw(Memory& memory, int64_t count, Moments moments) {
+  const int64_t num_blocks = (count + kMomentBlock - 1) / kMomentBlock;
+  const AdamWSlice slice = slice_of(memory, count, moments);
+  auto* const sum = memory.empty<double>(1);
   const AdamWSlice* const slices = memory.copy_of(std::vector<AdamWSlice>{slice});
   const int64_t* const first_block = memory.copy_of(std::vector<int64_t>{0, num_blocks});
   const cuda::AdamWCall call = {slices,
@@ -136,7 +147,7 @@ Prepared prepare_adamw(Memory& memory, int64_t count, Moments moments) {
                                 num_blocks,
                                 memory.copy_of(std::vector<kernels::DynamicMap>{kernels::signed_map()}),
                                 memory.copy_of(std::vector<kernels::DynamicMap>{kernels::unsigned_map()}),
-                                step,
+                                first_step(),
                                 sum,
                                 1};
   auto* const scratch = memory.empty<double>(cuda::kSquareGroups);

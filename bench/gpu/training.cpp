@@ -1,4 +1,8 @@
 // A training step of one layer, forward and backward, over packed texts; the loss over the vocabulary.
+#include <algorithm>
+#include <array>
+#include <vector>
+
 #include "model.h"
 
 namespace seekrl::bench {
@@ -78,19 +82,10 @@ void add_attention_backward(Calls& calls, const Model& model, const LayerWeights
   SEEKRL_ADD(calls, rotate_gradient, rotation);
 }
 
-Prepared prepare_layer(Memory& memory, const Model& model, int64_t num_texts, int64_t length) {
-  const Prompts prompts(memory, model, num_texts, length, true);
+// From the gradient of the block's output to that of its input, and of every weight.
+void add_layer_backward(Calls& run, const Model& model, const LayerWeights& weights, const LayerRows& rows,
+                        const Prompts& prompts, const LayerGradients& grads, const float* residual) {
   const int64_t t = prompts.num_tokens, d = model.hidden, inner = model.inner;
-  const LayerWeights weights(memory, model);
-  const LayerRows rows(memory, model, t);
-  const LayerGradients grads(memory, model, t);
-  float* const residual = memory.floats(t * d);
-  Calls run;
-  add_layer(run, model, weights, rows, residual, nullptr, [&](Calls& calls) {
-    add_forward(calls, rows.qkv, rows.normed, weights.qkv, nullptr, t, model.qkv_width(), d);
-    SEEKRL_ADD(calls, rotate, prompts.rotation(model, rows, weights.qkv_bias));
-    SEEKRL_ADD(calls, span_attention, prompts.attention(model, rows));
-  });
   add_backward(run, grads.gated, grads.down_weight, grads.out, rows.gated, weights.down, t, d, inner);
   const auto* const up = static_cast<const uint16_t*>(rows.gate_up) + inner;
   auto* const up_grad = static_cast<uint16_t*>(grads.gate_up) + inner;
@@ -104,6 +99,22 @@ Prepared prepare_layer(Memory& memory, const Model& model, int64_t num_texts, in
   add_attention_backward(run, model, weights, rows, prompts, grads);
   add_backward(run, grads.normed, grads.qkv_weight, grads.qkv, rows.normed, weights.qkv, t, model.qkv_width(), d);
   add_norm_backward(run, grads, grads.first_norm, residual, rows.first_scale, weights.first_norm, t, d);
+}
+
+Prepared prepare_layer(Memory& memory, const Model& model, int64_t num_texts, int64_t length) {
+  const Prompts prompts(memory, model, num_texts, length, true);
+  const int64_t t = prompts.num_tokens, d = model.hidden, inner = model.inner;
+  const LayerWeights weights(memory, model);
+  const LayerRows rows(memory, model, t);
+  const LayerGradients grads(memory, model, t);
+  float* const residual = memory.floats(t * d);
+  Calls run;
+  add_layer(run, model, weights, rows, residual, nullptr, [&](Calls& calls) {
+    add_forward(calls, rows.qkv, rows.normed, weights.qkv, nullptr, t, model.qkv_width(), d);
+    SEEKRL_ADD(calls, rotate, prompts.rotation(model, rows, weights.qkv_bias));
+    SEEKRL_ADD(calls, span_attention, prompts.attention(model, rows));
+  });
+  add_layer_backward(run, model, weights, rows, prompts, grads, residual);
   return {run,
           {{"attended_grad", grads.attended, t * model.query_width(), Kind::kBf16, 2e-2},
            {"qkv_grad", grads.qkv, t * model.qkv_width(), Kind::kBf16, 3e-2},
@@ -118,81 +129,70 @@ struct LossShape {
   int64_t rows, chunk, hidden, vocab_size;
 };
 
-// Logits of a chunk of rows stand in one buffer, then their gradients in their place.
+// What a loss over the head reads and writes: x [R, D] and its gradient, w [V, D] and its, rows' figures [R].
+struct LossBuffers {
+  LossBuffers(Memory& memory, const LossShape& shape)
+      : x(memory.halves(shape.rows * shape.hidden)),
+        w(weight_of(memory, shape.vocab_size, shape.hidden)),
+        x_grad(memory.poisoned(Dtype::kBf16, shape.rows * shape.hidden)),
+        w_grad(memory.empty<float>(shape.vocab_size * shape.hidden)),
+        stride((shape.vocab_size + 7) / 8 * 8),
+        logits(memory.floats(shape.chunk * stride)),
+        logprob(memory.floats(shape.rows)),
+        entropy(memory.floats(shape.rows)),
+        max(memory.floats(shape.rows)),
+        log_sum(memory.floats(shape.rows)),
+        logprob_grad(memory.floats(shape.rows)),
+        entropy_grad(memory.floats(shape.rows, 0.1f)) {
+    std::vector<int64_t> each(shape.rows);
+    for (int64_t r = 0; r < shape.rows; ++r) each[r] = r * 7919 % shape.vocab_size;
+    ids = memory.copy_of(each);
+  }
+
+  const void *x, *w;
+  void* x_grad;
+  float* w_grad;
+  int64_t stride;  // of a row of logits
+  float *logits, *logprob, *entropy, *max, *log_sum;
+  const float *logprob_grad, *entropy_grad;
+  const int64_t* ids;
+};
+
+// Logits of a chunk of rows, [count, V] rows of them from `first`, stand in one buffer, then their gradients in their
+// place: each row begins where it did, 16-bit numbers twice as far apart.
+void add_loss_chunk(Calls& run, const LossShape& shape, const LossBuffers& own, int64_t first, int64_t count) {
+  const int64_t d = shape.hidden, v = shape.vocab_size;
+  const auto* const x = static_cast<const uint16_t*>(own.x) + first * d;
+  auto* const x_grad = static_cast<uint16_t*>(own.x_grad) + first * d;
+  const auto add = [&](ProductForm form, void* out, const void* left, const void* right, std::array<int64_t, 3> strides,
+                       std::array<int64_t, 3> sizes, Dtype out_dtype) {
+    const auto [m, n, k] = sizes;
+    const bool is_added = form == ProductForm::kWeightGradient;
+    const cuda::Product call = {out, left, right, nullptr, strides[0],   strides[1], strides[2],
+                                m,   n,    k,     form,    Dtype::kBf16, out_dtype,  is_added};
+    SEEKRL_ADD(run, product, call);
+  };
+  add(ProductForm::kForward, own.logits, x, own.w, {own.stride, d, d}, {count, v, d}, Dtype::kFloat);
+  const cuda::LogitRows rows = {own.logits, own.ids + first, count, v, own.stride, 1, 0};
+  const cuda::RowScores scores = {own.logprob + first, own.entropy + first, own.max + first, own.log_sum + first};
+  SEEKRL_ADD(run, score_logits, scores, rows);
+  const cuda::ScoreGradients gradients = {own.logprob_grad + first, own.entropy_grad + first};
+  SEEKRL_ADD(run, logit_gradients, rows, scores, gradients, Dtype::kBf16);
+  add(ProductForm::kInputGradient, x_grad, own.logits, own.w, {d, 2 * own.stride, d}, {count, d, v}, Dtype::kBf16);
+  add(ProductForm::kWeightGradient, own.w_grad, own.logits, x, {d, 2 * own.stride, d}, {v, d, count}, Dtype::kFloat);
+}
+
 Prepared prepare_loss(Memory& memory, const LossShape& shape) {
-  const auto& [num_rows, chunk, hidden, vocab_size] = shape;
-  const int64_t stride = (vocab_size + 7) / 8 * 8;
-  const void *const x = memory.halves(num_rows * hidden), *const w = weight_of(memory, vocab_size, hidden);
-  void* const x_grad = memory.poisoned(Dtype::kBf16, num_rows * hidden);
-  auto *const w_grad = memory.empty<float>(vocab_size * hidden), *const logits = memory.floats(chunk * stride);
-  float *const logprob = memory.floats(num_rows), *const entropy = memory.floats(num_rows);
-  float *const max = memory.floats(num_rows), *const log_sum = memory.floats(num_rows);
-  const float *const logprob_grad = memory.floats(num_rows), *const entropy_grad = memory.floats(num_rows, 0.1f);
-  std::vector<int64_t> ids(num_rows);
-  for (int64_t r = 0; r < num_rows; ++r) ids[r] = r * 7919 % vocab_size;
-  const int64_t* const all_ids = memory.copy_of(ids);
+  const LossBuffers own(memory, shape);
   Calls run;
-  for (int64_t first = 0; first < num_rows; first += chunk) {
-    const int64_t count = std::min(chunk, num_rows - first);
-    const auto* const own = static_cast<const uint16_t*>(x) + first * hidden;
-    auto* const own_grad = static_cast<uint16_t*>(x_grad) + first * hidden;
-    const cuda::Product head = {logits,
-                                own,
-                                w,
-                                nullptr,
-                                stride,
-                                hidden,
-                                hidden,
-                                count,
-                                vocab_size,
-                                hidden,
-                                ProductForm::kForward,
-                                Dtype::kBf16,
-                                Dtype::kFloat,
-                                false};
-    SEEKRL_ADD(run, product, head);
-    const cuda::LogitRows rows = {logits, all_ids + first, count, vocab_size, stride, 1, 0};
-    const cuda::RowScores scores = {logprob + first, entropy + first, max + first, log_sum + first};
-    SEEKRL_ADD(run, score_logits, scores, rows);
-    const cuda::ScoreGradients gradients = {logprob_grad + first, entropy_grad + first};
-    SEEKRL_ADD(run, logit_gradients, rows, scores, gradients, Dtype::kBf16);
-    // Each row begins where it did: 16-bit numbers twice as far apart.
-    const cuda::Product of_input = {own_grad,
-                                    logits,
-                                    w,
-                                    nullptr,
-                                    hidden,
-                                    2 * stride,
-                                    hidden,
-                                    count,
-                                    hidden,
-                                    vocab_size,
-                                    ProductForm::kInputGradient,
-                                    Dtype::kBf16,
-                                    Dtype::kBf16,
-                                    false};
-    SEEKRL_ADD(run, product, of_input);
-    const cuda::Product of_weight = {w_grad,
-                                     logits,
-                                     own,
-                                     nullptr,
-                                     hidden,
-                                     2 * stride,
-                                     hidden,
-                                     vocab_size,
-                                     hidden,
-                                     count,
-                                     ProductForm::kWeightGradient,
-                                     Dtype::kBf16,
-                                     Dtype::kFloat,
-                                     true};
-    SEEKRL_ADD(run, product, of_weight);
+  for (int64_t first = 0; first < shape.rows; first += shape.chunk) {
+    add_loss_chunk(run, shape, own, first, std::min(shape.chunk, shape.rows - first));
   }
   return {run,
-          {{"logprob", logprob, num_rows, Kind::kFloat, 1e-3},
-           {"entropy", entropy, num_rows, Kind::kFloat, 1e-3},
-           {"x_grad", x_grad, num_rows * hidden, Kind::kBf16, 2e-2},
-           {"w_grad", w_grad, vocab_size * hidden, Kind::kFloat, 2e-2}}};
+          {{"logprob", own.logprob, shape.rows, Kind::kFloat, 1e-3},
+           {"entropy", own.entropy, shape.rows, Kind::kFloat, 1e-3},
+           {"x_grad", own.x_grad, shape.rows * shape.hidden, Kind::kBf16, 2e-2},
+           {"w_grad", own.w_grad, shape.vocab_size * shape.hidden, Kind::kFloat, 2e-2}}};
 }
 
 }  // namespace
