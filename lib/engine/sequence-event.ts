@@ -15,17 +15,21 @@ export function toSpan(
   chunks: readonly SpanChunk[],
   options: FullOptions,
   event: SequenceEvent,
-  { eosIds, isApproximate }: { readonly eosIds: readonly number[]; readonly isApproximate: boolean },
+  home: {
+    readonly vocabulary: { readonly eosIds: readonly number[] };
+    readonly cacheDtype: "e4m3" | undefined;
+  },
 ): Span {
   const ids = joinIds(chunks);
   const { cutBytes, weightsVersion } = event;
   const { drawnFrom } = options;
+  const isApproximate = home.cacheDtype !== undefined;
   const stopText = event.finish === "stopString" ? options.stop[event.stopIndex] : undefined;
   return {
     ids,
     logprobs: join(chunks, "logprobs"),
     entropies: options.entropies ? join(chunks, "entropies") : undefined,
-    stop: stopOf(event, eosIds.includes(ids[ids.length - 1] ?? -1)),
+    stop: stopOf(event, home.vocabulary.eosIds.includes(ids[ids.length - 1] ?? -1)),
     ...{ drawnFrom, isApproximate, cutBytes, weightsVersion, stopText },
   };
 }

@@ -237,11 +237,7 @@ export class Sequence {
         onMore: sendMask,
       });
       if (fault !== undefined) throw fault;
-      const { vocabulary, cacheDtype } = this.#home;
-      return toSpan(chunks, full, event, {
-        eosIds: vocabulary.eosIds,
-        isApproximate: cacheDtype !== undefined,
-      });
+      return toSpan(chunks, full, event, this.#home);
     } finally {
       signal?.removeEventListener("abort", cancel);
     }

@@ -9,7 +9,7 @@ import { native } from "../../lib/base/addon/native.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import { nativeSampling } from "../../lib/engine/sampling-options.ts";
 import { Model } from "../../lib/model/model.ts";
-import { prompt } from "./models.ts";
+import { nativeEngineOptions, prompt } from "./models.ts";
 
 /** Its embeddings are multiplied by the root of 32. */
 const shape = {
@@ -95,20 +95,13 @@ test("a command that cannot be carried out fails its own sequence and no other",
   const engine = new (native().EngineHandle)(({ sequences, finishes, errors }) => {
     for (const [i, id] of sequences.entries()) told.set(id, errors[i]?.code ?? `finish ${finishes[i]}`);
   });
-  const sizes = {
-    numBlocks: 20,
-    cacheBytes: 0,
-    blockTokens: 16,
-    maxTokens: 200,
-    maxBatchTokens: 64,
-    maxBatchRows: 8,
-    promptLookup: true,
-    cacheDtype: "model" as const,
-  };
   const sampling = nativeSampling({}, shape.vocabSize);
   const options = { maxTokens: 30, sampling, stop: [], entropies: false };
   const span = { ...options, stopIds: new Int32Array(), isStreamed: false, maskWords: 0 };
-  await engine.start(model.handle, sizes, { bytes: new Uint8Array(), starts: Int32Array.of(0) });
+  await engine.start(model.handle, nativeEngineOptions, {
+    bytes: new Uint8Array(),
+    starts: Int32Array.of(0),
+  });
   engine.open(0, prompt(5), 0, undefined);
   engine.generate(0, span);
   engine.append(7, prompt(3));

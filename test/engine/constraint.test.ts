@@ -8,7 +8,7 @@ import { Engine } from "../../lib/engine/engine.ts";
 import { nativeSampling } from "../../lib/engine/sampling-options.ts";
 import type { GenerateOptions, Span } from "../../lib/engine/span.ts";
 import type { Model } from "../../lib/model/model.ts";
-import { generateOnce, letters, prompt, spell, tinyModel } from "./models.ts";
+import { generateOnce, letters, nativeEngineOptions, prompt, spell, tinyModel } from "./models.ts";
 
 const start = prompt(12);
 const end = letters.eosIds[0]!;
@@ -196,19 +196,10 @@ test("a mask that is late holds up its own sequence only, and costs no steps", a
       at += counts[i]!;
     }
   });
-  const sizes = {
-    numBlocks: 20,
-    cacheBytes: 0,
-    blockTokens: 16,
-    maxTokens: 200,
-    maxBatchTokens: 64,
-    maxBatchRows: 8,
-  };
-  await engine.start(
-    model.handle,
-    { ...sizes, promptLookup: false, cacheDtype: "model" },
-    { bytes: new Uint8Array(), starts: Int32Array.of(0) },
-  );
+  await engine.start(model.handle, nativeEngineOptions, {
+    bytes: new Uint8Array(),
+    starts: Int32Array.of(0),
+  });
   const until = async (holds: () => boolean): Promise<void> => {
     for (let ms = 0; !holds() && ms < 10_000; ms += 5) await setTimeout(5);
     assert.ok(holds());

@@ -66,3 +66,15 @@ export async function generateOnce(
     sequence.close();
   }
 }
+
+/** What a native engine is started with where a test speaks to it without `Engine`. */
+export const nativeEngineOptions = {
+  numBlocks: 20,
+  cacheBytes: 0,
+  blockTokens: 16,
+  maxTokens: 200,
+  maxBatchTokens: 64,
+  maxBatchRows: 8,
+  promptLookup: false,
+  cacheDtype: "model",
+} as const;

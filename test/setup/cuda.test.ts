@@ -2,21 +2,15 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import type { CudaSetupOptions } from "../../apps/cli/machine/setup-scripts.ts";
-import { setupScripts } from "../../apps/cli/machine/setup-scripts.ts";
 import { libtorchLibraries } from "../../lib/base/addon/libtorch.ts";
 import { projectRoot } from "../project.ts";
-import { fakeCard, fakeIndex, nvidiaFiles, torchFiles, unpackTo, wheelsOfCuda13 } from "./fake-torch.ts";
+import { type fakeCard, fakeIndex, nvidiaFiles, torchFiles, unpackTo, wheelsOfCuda13 } from "./fake-torch.ts";
+import { machine, scratch, setUp, skip } from "./machine.ts";
 
-const scratch = await mkdtemp(join(tmpdir(), "seekrl-setup-"));
-after(() => rm(scratch, { recursive: true }));
-const hasCompiler = spawnSync("gcc", ["--version"]).status === 0;
-const skip = hasCompiler ? false : "gcc, which makes the libraries of these tests, is not installed";
 const script = (name: string) => pathToFileURL(join(projectRoot, "scripts", "setup", name)).href;
 const { findLibtorch } = (await import(script("libtorch.mjs"))) as {
   findLibtorch(env: NodeJS.ProcessEnv): Promise<string>;
@@ -24,39 +18,6 @@ const { findLibtorch } = (await import(script("libtorch.mjs"))) as {
 const { librariesOf } = (await import(script("cuda/libraries.mjs"))) as {
   librariesOf(torch: string): { needed: string[]; missing: { library: string; neededBy: string }[] };
 };
-
-let count = 0;
-
-/** A machine with a cache of its own, nothing in its path but what a test puts there. */
-async function machine(card: Parameters<typeof fakeCard>[1] = {}) {
-  const home = join(scratch, `machine-${count++}`);
-  const bin = join(home, "bin");
-  await mkdir(bin, { recursive: true });
-  await fakeCard(bin, card);
-  const env: NodeJS.ProcessEnv = { PATH: bin, SEEKRL_CACHE: join(home, "cache") };
-  return { home, bin, env, cache: join(home, "cache") };
-}
-
-/** What the set-up said, did and returned. */
-async function setUp(options: CudaSetupOptions) {
-  const { setUpCuda } = await setupScripts.cuda();
-  const built: string[] = [];
-  const write = process.stderr.write;
-  let said = "";
-  process.stderr.write = (text: string | Uint8Array) => {
-    said += text;
-    return true;
-  };
-  try {
-    const found = await setUpCuda(
-      { pauseMs: 1, ...options },
-      { build: async (folder) => void built.push(folder), check: async () => ({ tokens: 12 }) },
-    );
-    return { found: found as Record<string, unknown>, built, said };
-  } finally {
-    process.stderr.write = write;
-  }
-}
 
 test("a CUDA torch is downloaded with the libraries it names, built against, and found from then on", {
   skip,
@@ -141,85 +102,6 @@ test("the libraries of a CUDA build open in the order in which they are given, w
     code: "ERR_STATE",
     message: /expected libcublas\.so\.913 in/,
   });
-});
-
-test("a download that breaks off goes on where it was, in the same set-up and in the next one", {
-  skip,
-}, async () => {
-  const { env, cache } = await machine();
-  const index = await fakeIndex({ cu130: await wheelsOfCuda13(scratch) });
-  try {
-    index.breakOff = 2;
-    const { said, built } = await setUp({ env, index: index.url });
-    assert.match(said, /torch-2\.13\.0\+cu130\S+: .*; trying again/);
-    assert.equal(built.length, 1);
-    assert.equal(index.requests.filter((each) => /torch-2.* bytes=[1-9]\d*-$/.test(each)).length, 2);
-
-    await rm(cache, { recursive: true });
-    index.breakOff = 4;
-    await assert.rejects(setUp({ env, index: index.url }), {
-      code: "ERR_REMOTE",
-      message: /Remedy: run the same command again; it goes on where it was/,
-    });
-    const before = index.requests.length;
-    assert.equal((await setUp({ env, index: index.url })).built.length, 1);
-    assert.match(
-      index.requests.slice(before).find((each) => /^\S+torch-2\S+whl( |$)/.test(each)) ?? "",
-      / bytes=[1-9]/,
-    );
-  } finally {
-    index.close();
-  }
-});
-
-test("a wheel that is another than the index says is thrown away", { skip }, async () => {
-  const { env, cache } = await machine();
-  const wheels = await wheelsOfCuda13(scratch);
-  const wrong = wheels.map((each) =>
-    each.name === "nvidia-cublas" ? { ...each, sha256: "0".repeat(64) } : each,
-  );
-  const index = await fakeIndex({ cu130: wrong });
-  try {
-    await assert.rejects(setUp({ env, index: index.url }), {
-      code: "ERR_FORMAT",
-      message: /nvidia_cublas-13\.1\.0\.3\S+: expected the sha256 0{64}, got [0-9a-f]{64}\. Remedy/,
-    });
-    const kept = await readdir(join(cache, "downloads"));
-    assert.ok(
-      kept.some((name) => name.startsWith("torch-")) && !kept.some((name) => name.includes("cublas")),
-    );
-  } finally {
-    index.close();
-  }
-});
-
-test("an index without a torch of a minor version that compiles, or without a library, is named", {
-  skip,
-}, async () => {
-  const { env } = await machine();
-  const wheels = await wheelsOfCuda13(scratch);
-  const index = await fakeIndex({
-    cu130: wheels.filter(({ name, version }) => name !== "torch" || !version.startsWith("2.13")),
-    cu128: [],
-  });
-  const lacking = await fakeIndex({ cu130: wheels.filter(({ name }) => name !== "nvidia-cublas") });
-  try {
-    await assert.rejects(setUp({ env, index: index.url }), {
-      code: "ERR_REMOTE",
-      message: /no torch 2\.11 to 2\.13 of cu130, cu128, cu126 was found at .*--index/,
-    });
-    await assert.rejects(setUp({ env, index: lacking.url }), {
-      code: "ERR_REMOTE",
-      message: /nvidia-cublas\/: expected a wheel <=13\.1\.1\.3,>=13\.1\.0\.3 for \w+, got none/,
-    });
-    await assert.rejects(setUp({ env, index: "http://127.0.0.1:9" }), {
-      code: "ERR_REMOTE",
-      message: /--index/,
-    });
-  } finally {
-    index.close();
-    lacking.close();
-  }
 });
 
 const index = "http://127.0.0.1:9";
