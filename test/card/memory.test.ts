@@ -73,6 +73,44 @@ test("a sequence fails when the card has no memory for one token, with the remed
   assert.equal((await fork.generate({ maxTokens: 3 })).ids.length, 3);
 });
 
+test("a step whose graph the card has no memory for is launched, with the same numbers", async () => {
+  await using card = await modelOn("emulated", shape);
+  const generate = async () => {
+    await using engine = await Engine.open(card, { blockTokens, numBlocks: 8 });
+    await using sequence = engine.open(ids(9, 1), { seed: 3 });
+    const { ids: tokens, logprobs } = await sequence.generate({ maxTokens: 8 });
+    return { told: { tokens, logprobs }, stats: await engine.stats() };
+  };
+  process.env["SEEKRL_EMULATED_GRAPH_BYTES"] = "100";
+  const launched = await generate();
+  delete process.env["SEEKRL_EMULATED_GRAPH_BYTES"];
+  const replayed = await generate();
+  assert.deepEqual(launched.told, replayed.told);
+  assert.deepEqual([launched.stats.numReplays, replayed.stats.numReplays], [0, 6]);
+  assert.equal(launched.stats.numOutOfMemory, 0);
+});
+
+test("what the host has no room for is computed again, and nothing else differs", async () => {
+  await using card = await modelOn("emulated", shape);
+  const generate = async (numBlocks: number) => {
+    await using engine = await Engine.open(card, { blockTokens, numBlocks });
+    // Of 4 blocks each: more than five caches of 9.
+    const sequences = Array.from({ length: 14 }, (_, i) => engine.open(ids(50 + i, i), { seed: i }));
+    const told: unknown[] = [];
+    for (const maxTokens of [1, 2])
+      for (const each of sequences) {
+        const { ids: tokens, logprobs } = await each.generate({ maxTokens });
+        told.push([tokens, logprobs]);
+      }
+    for (const each of sequences) each.close();
+    return { told, stats: await engine.stats() };
+  };
+  const [roomy, narrow] = [await generate(80), await generate(9)];
+  assert.deepEqual(narrow.told, roomy.told);
+  assert.ok(narrow.stats.numSwapped > 4 && narrow.stats.numPreemptions > 4);
+  assert.ok(narrow.stats.numPrefilled > roomy.stats.numPrefilled);
+});
+
 /** Turns in which some wait while others generate, a fork, a text taken back; all that is told, and what was run. */
 async function turns(engine: Engine): Promise<{ told: unknown; stats: EngineStats }> {
   const sequences = [70, 33, 90, 20, 48].map((length, i) => engine.open(ids(length, i), { seed: i }));

@@ -46,6 +46,7 @@ struct DecodeGraphs::Step {
   model::AdapterRows adapters;                    // of its last run
   std::unique_ptr<at::GraphImplInterface> graph;  // null until it is captured
   bool has_run = false;                           // and so has made ready what is made once
+  bool fits_graph = true;                         // as far as is known: a graph keeps its memory
 };
 
 DecodeGraphs::DecodeGraphs(const model::Decoder& decoder, const BlockPool& pool, const DecodeState& state)
@@ -92,7 +93,7 @@ void DecodeGraphs::run(int64_t num_rows, int64_t max_keys, bool shares_keys, con
     step->has_run = false;
   }
   step->adapters.refresh();
-  if (step->graph == nullptr && step->has_run) capture(*step, shape);
+  if (step->graph == nullptr && step->has_run && step->fits_graph) capture(*step, shape);
   if (step->graph == nullptr) return launch(*step, shape);
   step->graph->replay();
   ++num_replays_;
@@ -119,8 +120,8 @@ void DecodeGraphs::launch(Step& step, Shape shape) const {
   step.has_run = true;
 }
 
-// On a stream of its own: the default one is not captured. What is under way is waited for first. Whatever libtorch
-// refuses but memory, no step is captured any more.
+// On a stream of its own: the default one is not captured. What is under way is waited for first. What there is no
+// memory for is launched; whatever else libtorch refuses, no step is captured any more.
 void DecodeGraphs::capture([[maybe_unused]] Step& step, [[maybe_unused]] Shape shape) {
 #ifdef SEEKRL_HAS_GRAPHS
   const at::Device device = decoder_.device();
@@ -139,7 +140,7 @@ void DecodeGraphs::capture([[maybe_unused]] Step& step, [[maybe_unused]] Shape s
     step.graph = std::move(graph);
   } catch (const c10::OutOfMemoryError&) {
     end_capture(*graph);
-    throw;
+    step.fits_graph = false;
   } catch (...) {
     end_capture(*graph);
     can_capture_ = false;

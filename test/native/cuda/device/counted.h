@@ -22,6 +22,12 @@ inline size_t card_bytes() {
   return given == nullptr ? kCardBytes : std::strtoull(given, nullptr, 10);
 }
 
+// How much a graph may take at once, which its own memory need not have though the card's has.
+inline size_t graph_bytes() {
+  const char* const given = std::getenv("SEEKRL_EMULATED_GRAPH_BYTES");
+  return given == nullptr ? kCardBytes : std::strtoull(given, nullptr, 10);
+}
+
 inline size_t free_bytes() {
   const size_t all = card_bytes(), used = used_bytes;
   return all > used ? all - used : 0;

@@ -25,8 +25,10 @@ class DeviceMemory final : public CountedAllocator {
   // What is about to be freed is free to who comes after it in the stream.
   c10::DataPtr allocate(size_t num_bytes) override {
     if (num_bytes > free_bytes() && recording() == nullptr) finish();
-    void* const block = take_bytes(num_bytes);
     Recording* const graph = recording();
+    TORCH_CHECK_WITH(OutOfMemoryError, graph == nullptr || num_bytes <= graph_bytes(),
+                     "emulated out of memory: a graph takes ", num_bytes, " bytes");
+    void* const block = take_bytes(num_bytes);
     if (graph != nullptr) graph->memory.emplace_back(block, &free_in_order);
     return {block, block, graph == nullptr ? &free_in_order : &keep, c10::Device(kType, 0)};
   }
