@@ -27,7 +27,7 @@ struct EncoderWeights {
 };
 
 Prepared prepare_encoder(Memory& memory, const Model& model, int64_t num_texts, int64_t length) {
-  const Prompts texts(memory, model, num_texts, length, false);
+  const Texts texts(memory, model, num_texts, length, false);
   const int64_t t = texts.num_tokens, d = model.hidden, inner = model.inner;
   const LayerRows rows(memory, model, t);
   float* const residual = memory.floats(t * d);
@@ -37,7 +37,7 @@ Prepared prepare_encoder(Memory& memory, const Model& model, int64_t num_texts, 
   for (int64_t layer = 0; layer < model.num_layers; ++layer) {
     const EncoderWeights weights(memory, d, inner);
     add_forward(run, rows.qkv, x, weights.qkv, weights.qkv_bias, t, 3 * d, d);
-    SEEKRL_ADD(run, span_attention, texts.attention(model, rows));
+    SEEKRL_ADD(run, span_attention, texts.attention(model, projected(model, rows.qkv), rows.attended));
     add_forward(run, rows.added, rows.attended, weights.out, weights.out_bias, t, d, d);
     const cuda::AddLayerNorm first = {
         rows.second_normed, residual, rows.added, weights.norm[0], weights.norm_bias[0], t, d, 1e-12f, Dtype::kBf16};

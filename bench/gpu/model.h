@@ -51,17 +51,42 @@ struct LayerRows {
 void add_layer(Calls& calls, const Model& model, const LayerWeights& weights, const LayerRows& rows, float* residual,
                const void* added, const std::function<void(Calls&)>& attend);
 
-// Packed prompts: spans of their own, `length` tokens each.
-struct Prompts {
-  Prompts(Memory& memory, const Model& model, int64_t num_texts, int64_t length, bool is_causal);
-  cuda::SpanAttention attention(const Model& model, const LayerRows& rows) const;
-  // In place, where training and prompts have them.
-  cuda::Rotate rotation(const Model& model, const LayerRows& rows, const void* bias) const;
+// Where projections, or their gradients, of queries, keys and values lie, tokens `stride` numbers apart.
+struct Projected {
+  uint16_t *query, *key, *value;
+  int64_t query_stride, stride;
+};
+// Of one product, or of queries beside a product of keys and values.
+Projected projected(const Model& model, void* qkv);
+Projected projected(const Model& model, void* query, void* keys_and_values);
+
+// Packed texts: spans of their own, `length` tokens each.
+struct Texts {
+  Texts(Memory& memory, const Model& model, int64_t num_texts, int64_t length, bool is_causal);
+  cuda::SpanAttention attention(const Model& model, const Projected& projections, void* out) const;
+  // In place.
+  cuda::Rotate rotation(const Model& model, const Projected& projections, const void* bias) const;
   int64_t num_tokens, num_tiles;
   bool is_causal;
   cuda::SpanTile* tiles;
   int32_t *path, *path_start, *position, *viewers, *viewers_start;
   float *cos, *sin, *log_sum;
+};
+
+// Texts of `length` tokens whose keys and values are in blocks.
+struct CachedTexts {
+  CachedTexts(Memory& memory, const Model& model, int64_t num_layers, int64_t num_texts, int64_t length);
+  // Keys and values go to their blocks.
+  cuda::Rotate rotation(const Model& model, const Projected& projections, const void* bias, int64_t layer) const;
+  // To the blocks of the first layer as they are, for training.
+  cuda::Rotate copy(const Model& model, const Projected& projections) const;
+  // By tiles of prompts.
+  cuda::PagedAttention attention(const Model& model, const void* query, void* out, int64_t layer) const;
+  int64_t num_tokens, length, blocks_of_one, num_tiles;
+  float *cos, *sin;
+  std::vector<void*> keys, values;
+  cuda::AttentionTile* tiles;
+  int32_t *table, *slots;
 };
 
 }  // namespace seekrl::bench

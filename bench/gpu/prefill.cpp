@@ -10,97 +10,10 @@ using cuda::Dtype;
 
 namespace {
 
-constexpr int64_t kBlockTokens = 16;
-
-// Texts of `length` tokens of which none is in the cache.
-struct PrefillRows {
-  PrefillRows(Memory& memory, const Model& model, int64_t num_texts, int64_t length_)
-      : num_tokens(num_texts * length_),
-        length(length_),
-        blocks_of_one((length + kBlockTokens - 1) / kBlockTokens),
-        query(memory.poisoned(Dtype::kBf16, num_tokens * model.query_width())),
-        cos(memory.floats(num_tokens * model.head_dim / 2)),
-        sin(memory.floats(num_tokens * model.head_dim / 2)) {
-    const int64_t places = model.num_kv_heads * kBlockTokens * num_texts * blocks_of_one;
-    for (int64_t layer = 0; layer < model.num_layers; ++layer) {
-      keys.push_back(memory.poisoned(Dtype::kBf16, places * model.head_dim));
-      values.push_back(memory.poisoned(Dtype::kBf16, places * model.head_dim));
-    }
-    std::vector<int32_t> blocks, slots_of;
-    std::vector<cuda::AttentionTile> tiles_of;
-    const int64_t positions = cuda::kPrefillRows * model.num_kv_heads / model.num_heads;
-    for (int64_t text = 0; text < num_texts; ++text) {
-      // Neighbours in a text are far apart in memory.
-      for (int64_t b = 0; b < blocks_of_one; ++b) blocks.push_back(static_cast<int32_t>(b * num_texts + text));
-      for (int64_t i = 0; i < length; ++i) {
-        slots_of.push_back(
-            static_cast<int32_t>((i / kBlockTokens * num_texts + text) * kBlockTokens + i % kBlockTokens));
-        if (i % positions != 0) continue;
-        tiles_of.push_back({static_cast<int32_t>(text), static_cast<int32_t>(text * length + i),
-                            static_cast<int32_t>(std::min(positions, length - i)), static_cast<int32_t>(i + 1)});
-      }
-    }
-    num_tiles = std::ssize(tiles_of);
-    tiles = memory.copy_of(tiles_of);
-    table = memory.copy_of(blocks);
-    slots = memory.copy_of(slots_of);
-  }
-
-  cuda::Rotate rotation(const Model& model, void* keys_and_values, const void* bias, int64_t layer) const {
-    auto* const key = static_cast<uint16_t*>(keys_and_values);
-    const auto* const biases = static_cast<const uint16_t*>(bias);
-    const int64_t queries = model.query_width(), of_keys = model.num_kv_heads * model.head_dim;
-    cuda::Rotate call = {};
-    call.query = {query, queries, biases, nullptr};
-    call.key = {key, 2 * of_keys, biases + queries, nullptr};
-    call.value = {key + of_keys, 2 * of_keys, biases + queries + of_keys, nullptr};
-    call.keys = keys[layer];
-    call.values = values[layer];
-    call.slots_T = slots;
-    call.rotary = {cos, sin, model.head_dim / 2};
-    call.num_tokens = num_tokens;
-    call.num_heads = model.num_heads;
-    call.num_kv_heads = model.num_kv_heads;
-    call.head_dim = model.head_dim;
-    call.block_tokens = kBlockTokens;
-    call.norm_epsilon = 1e-6f;
-    call.dtype = Dtype::kBf16;
-    return call;
-  }
-
-  cuda::PagedAttention attention(const Model& model, void* out, int64_t layer) const {
-    return {.out = out,
-            .query = query,
-            .keys = keys[layer],
-            .values = values[layer],
-            .tiles = tiles,
-            .block_table = table,
-            .scratch = nullptr,
-            .num_tiles = num_tiles,
-            .num_rows = num_tokens,
-            .num_heads = model.num_heads,
-            .num_kv_heads = model.num_kv_heads,
-            .head_dim = model.head_dim,
-            .table_stride = blocks_of_one,
-            .block_tokens = kBlockTokens,
-            .max_keys = length,
-            .scale = 1.0f / std::sqrt(static_cast<float>(model.head_dim)),
-            .softcap = 0,
-            .window = 0,
-            .dtype = Dtype::kBf16};
-  }
-
-  int64_t num_tokens, length, blocks_of_one, num_tiles;
-  void* query;
-  float *cos, *sin;
-  std::vector<void*> keys, values;
-  cuda::AttentionTile* tiles;
-  int32_t *table, *slots;
-};
-
 Prepared prepare_prefill(Memory& memory, const Model& model, int64_t num_texts, int64_t length) {
-  const PrefillRows prompts(memory, model, num_texts, length);
+  const CachedTexts prompts(memory, model, model.num_layers, num_texts, length);
   const LayerRows rows(memory, model, prompts.num_tokens);
+  void* const query = memory.poisoned(Dtype::kBf16, prompts.num_tokens * model.query_width());
   float* residual = memory.floats(prompts.num_tokens * model.hidden);
   const void* added = nullptr;
   Calls run;
@@ -108,12 +21,12 @@ Prepared prepare_prefill(Memory& memory, const Model& model, int64_t num_texts, 
     const LayerWeights weights(memory, model);
     add_layer(run, model, weights, rows, residual, added, [&](Calls& calls) {
       const auto* const of_keys = static_cast<const uint16_t*>(weights.qkv) + model.query_width() * model.hidden;
-      add_forward(calls, prompts.query, rows.normed, weights.qkv, nullptr, prompts.num_tokens, model.query_width(),
+      add_forward(calls, query, rows.normed, weights.qkv, nullptr, prompts.num_tokens, model.query_width(),
                   model.hidden);
       add_forward(calls, rows.qkv, rows.normed, of_keys, nullptr, prompts.num_tokens,
                   model.qkv_width() - model.query_width(), model.hidden);
-      SEEKRL_ADD(calls, rotate, prompts.rotation(model, rows.qkv, weights.qkv_bias, layer));
-      SEEKRL_ADD(calls, prefill_attention, prompts.attention(model, rows.attended, layer));
+      SEEKRL_ADD(calls, rotate, prompts.rotation(model, projected(model, query, rows.qkv), weights.qkv_bias, layer));
+      SEEKRL_ADD(calls, prefill_attention, prompts.attention(model, query, rows.attended, layer));
     });
     residual = rows.middle;
     added = rows.last;

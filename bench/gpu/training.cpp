@@ -41,13 +41,14 @@ struct LayerGradients {
         gated(memory.poisoned(Dtype::kBf16, num_rows * model.inner)),
         gate_up(memory.poisoned(Dtype::kBf16, num_rows * 2 * model.inner)),
         attended(memory.poisoned(Dtype::kBf16, num_rows * model.query_width())),
-        qkv(memory.poisoned(Dtype::kBf16, num_rows * model.qkv_width())),
+        query(memory.poisoned(Dtype::kBf16, num_rows * model.query_width())),
+        keys_and_values(memory.poisoned(Dtype::kBf16, num_rows * (model.qkv_width() - model.query_width()))),
         norm_scratch(memory.empty<float>(cuda::norm_gradient_scratch_floats(model.hidden))),
         rotate_scratch(memory.empty<float>(
             cuda::rotate_gradient_scratch_floats(model.num_heads, model.num_kv_heads, model.head_dim))),
         span_scratch(memory.empty<float>(num_rows * model.num_heads)) {}
   float *first_norm, *second_norm, *qkv_weight, *out_weight, *gate_up_weight, *down_weight, *bias, *residual;
-  void *out, *normed, *gated, *gate_up, *attended, *qkv;
+  void *out, *normed, *gated, *gate_up, *attended, *query, *keys_and_values;
   float *norm_scratch, *rotate_scratch, *span_scratch;
 };
 
@@ -60,32 +61,32 @@ void add_norm_backward(Calls& calls, const LayerGradients& grads, float* weight_
 }
 
 void add_attention_backward(Calls& calls, const Model& model, const LayerWeights& weights, const LayerRows& rows,
-                            const Prompts& prompts, const LayerGradients& grads) {
-  auto* const query = static_cast<uint16_t*>(grads.qkv);
-  uint16_t *const key = query + model.query_width(), *const value = key + model.num_kv_heads * model.head_dim;
-  const cuda::SpanAttentionGradient attention = {.of = prompts.attention(model, rows),
+                            const Texts& texts, const Projected& projections, const LayerGradients& grads) {
+  const Projected to = projected(model, grads.query, grads.keys_and_values);
+  const cuda::SpanAttentionGradient attention = {.of = texts.attention(model, projections, rows.attended),
                                                  .out_grad_THC = grads.attended,
-                                                 .query_grad_THC = query,
-                                                 .key_grad_TKC = key,
-                                                 .value_grad_TKC = value,
+                                                 .query_grad_THC = to.query,
+                                                 .key_grad_TKC = to.key,
+                                                 .value_grad_TKC = to.value,
                                                  .scratch_HT = grads.span_scratch,
-                                                 .viewers = prompts.viewers,
-                                                 .viewers_start_S = prompts.viewers_start};
+                                                 .viewers = texts.viewers,
+                                                 .viewers_start_S = texts.viewers_start};
   SEEKRL_ADD(calls, span_attention_gradient, attention);
-  const int64_t width = model.qkv_width(), heads = model.query_width();
+  const int64_t heads = model.query_width();
   const cuda::RotateGradient rotation = {
-      prompts.rotation(model, rows, weights.qkv_bias),
-      {query, width, query, grads.bias, nullptr},
-      {key, width, key, grads.bias + heads, nullptr},
-      {value, width, value, grads.bias + heads + model.num_kv_heads * model.head_dim, nullptr},
+      texts.rotation(model, projections, weights.qkv_bias),
+      {to.query, to.query_stride, to.query, grads.bias, nullptr},
+      {to.key, to.stride, to.key, grads.bias + heads, nullptr},
+      {to.value, to.stride, to.value, grads.bias + heads + model.num_kv_heads * model.head_dim, nullptr},
       grads.rotate_scratch};
   SEEKRL_ADD(calls, rotate_gradient, rotation);
 }
 
 // From the gradient of the block's output to that of its input, and of every weight.
 void add_layer_backward(Calls& run, const Model& model, const LayerWeights& weights, const LayerRows& rows,
-                        const Prompts& prompts, const LayerGradients& grads, const float* residual) {
-  const int64_t t = prompts.num_tokens, d = model.hidden, inner = model.inner;
+                        const Texts& texts, const Projected& projections, const LayerGradients& grads,
+                        const float* residual) {
+  const int64_t t = texts.num_tokens, d = model.hidden, inner = model.inner;
   add_backward(run, grads.gated, grads.down_weight, grads.out, rows.gated, weights.down, t, d, inner);
   const auto* const up = static_cast<const uint16_t*>(rows.gate_up) + inner;
   auto* const up_grad = static_cast<uint16_t*>(grads.gate_up) + inner;
@@ -96,28 +97,40 @@ void add_layer_backward(Calls& run, const Model& model, const LayerWeights& weig
                2 * inner, d);
   add_norm_backward(run, grads, grads.second_norm, rows.middle, rows.second_scale, weights.second_norm, t, d);
   add_backward(run, grads.attended, grads.out_weight, grads.out, rows.attended, weights.out, t, d, model.query_width());
-  add_attention_backward(run, model, weights, rows, prompts, grads);
-  add_backward(run, grads.normed, grads.qkv_weight, grads.qkv, rows.normed, weights.qkv, t, model.qkv_width(), d);
+  add_attention_backward(run, model, weights, rows, texts, projections, grads);
+  const int64_t heads = model.query_width();
+  const auto* const of_keys = static_cast<const uint16_t*>(weights.qkv) + heads * d;
+  add_backward(run, grads.normed, grads.qkv_weight, grads.query, rows.normed, weights.qkv, t, heads, d);
+  add_backward(run, grads.normed, grads.qkv_weight + heads * d, grads.keys_and_values, rows.normed, of_keys, t,
+               model.qkv_width() - heads, d);
   add_norm_backward(run, grads, grads.first_norm, residual, rows.first_scale, weights.first_norm, t, d);
 }
 
+// As training has it: what is attended over is copied into blocks, and read by the kernel of prompts, for its bits.
 Prepared prepare_layer(Memory& memory, const Model& model, int64_t num_texts, int64_t length) {
-  const Prompts prompts(memory, model, num_texts, length, true);
-  const int64_t t = prompts.num_tokens, d = model.hidden, inner = model.inner;
+  const Texts texts(memory, model, num_texts, length, true);
+  const CachedTexts cached(memory, model, 1, num_texts, length);
+  const int64_t t = texts.num_tokens, d = model.hidden, inner = model.inner;
   const LayerWeights weights(memory, model);
   const LayerRows rows(memory, model, t);
   const LayerGradients grads(memory, model, t);
+  const Projected projections = projected(model, memory.poisoned(Dtype::kBf16, t * model.query_width()), rows.qkv);
   float* const residual = memory.floats(t * d);
   Calls run;
   add_layer(run, model, weights, rows, residual, nullptr, [&](Calls& calls) {
-    add_forward(calls, rows.qkv, rows.normed, weights.qkv, nullptr, t, model.qkv_width(), d);
-    SEEKRL_ADD(calls, rotate, prompts.rotation(model, rows, weights.qkv_bias));
-    SEEKRL_ADD(calls, span_attention, prompts.attention(model, rows));
+    const auto* const of_keys = static_cast<const uint16_t*>(weights.qkv) + model.query_width() * d;
+    add_forward(calls, projections.query, rows.normed, weights.qkv, nullptr, t, model.query_width(), d);
+    add_forward(calls, rows.qkv, rows.normed, of_keys, nullptr, t, model.qkv_width() - model.query_width(), d);
+    SEEKRL_ADD(calls, rotate, texts.rotation(model, projections, weights.qkv_bias));
+    SEEKRL_ADD(calls, rotate, cached.copy(model, projections));
+    cuda::PagedAttention attention = cached.attention(model, projections.query, rows.attended, 0);
+    attention.log_sum_HT = texts.log_sum;
+    SEEKRL_ADD(calls, prefill_attention, attention);
   });
-  add_layer_backward(run, model, weights, rows, prompts, grads, residual);
+  add_layer_backward(run, model, weights, rows, texts, projections, grads, residual);
   return {run,
           {{"attended_grad", grads.attended, t * model.query_width(), Kind::kBf16, 2e-2},
-           {"qkv_grad", grads.qkv, t * model.qkv_width(), Kind::kBf16, 3e-2},
+           {"query_grad", grads.query, t * model.query_width(), Kind::kBf16, 3e-2},
            {"bias_grad", grads.bias, model.qkv_width(), Kind::kFloat, 3e-2},
            {"residual_grad", grads.residual, t * d, Kind::kFloat, 2e-2},
            {"norm_grad", grads.first_norm, d, Kind::kFloat, 3e-2},
