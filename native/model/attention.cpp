@@ -34,7 +34,7 @@ at::Tensor SpanAttention::attend(int64_t /*layer*/, Heads& heads, const kernels:
   const at::Tensor& query = heads.query_THC;
   if (ops::is_on_card(query)) {
     if (!tables_.tiles.defined()) {
-      tables_ = ops::span_tables(spans_, query.size(1) / heads.key_TKC.size(1), query.device());
+      tables_ = ops::span_tables(spans_, query.size(1), heads.key_TKC.size(1), query.device());
     }
     return ops::card_span_attention(query, heads.key_TKC, heads.value_TKC, tables_, rule);
   }

@@ -11,6 +11,7 @@
 #include "ops/elementwise/add.h"
 #include "ops/embedding.h"
 #include "ops/rms_norm.h"
+#include "ops/select_rows.h"
 
 namespace seekrl::model {
 
@@ -73,7 +74,7 @@ Decoder::Stream Decoder::layer_block(int64_t index, const Stream& stream, const 
   const RopeTable::Angles* turned_by = layer.type == LayerType::kNoRope ? nullptr : &angles;
   const auto [x_TD, entered_TD] = normed(stream, layer.attention_norm_D);
   const at::Tensor mixed = attention_block(layer, index, entered_TD, turned_by, attention, rows_R, adapters);
-  const at::Tensor kept_TD = rows_R.defined() ? x_TD.index_select(0, rows_R) : x_TD;
+  const at::Tensor kept_TD = rows_R.defined() ? ops::select_rows(x_TD, rows_R) : x_TD;
   const auto [sum_TD, normed_TD] = normed({kept_TD, normed(mixed, layer.attention_post_norm_D)}, layer.mlp_norm_D);
   const at::Tensor fed = mlp_block(layer, normed_TD, adapters.select(rows_R));
   return {sum_TD, normed(fed, layer.mlp_post_norm_D)};
@@ -92,7 +93,7 @@ at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at:
                  config_.norm_offset,
                  angles};
   at::Tensor mixed = attention.attend(index, heads, layer.rule);
-  if (rows_R.defined()) mixed = mixed.index_select(0, rows_R);
+  if (rows_R.defined()) mixed = ops::select_rows(mixed, rows_R);
   return layer.o.apply(mixed.reshape({mixed.size(0), config_.num_heads * head_dim}), adapters.select(rows_R));
 }
 

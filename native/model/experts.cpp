@@ -19,6 +19,7 @@
 #include "ops/elementwise/add.h"
 #include "ops/elementwise/gate_mul.h"
 #include "ops/kernel_path.h"
+#include "ops/select_rows.h"
 
 namespace seekrl::model {
 
@@ -85,7 +86,9 @@ at::Tensor Experts::apply_each(const at::Tensor& x_TD, const Choice& choice, Gat
   // Where each expert's begin: all that the host waits for of a card.
   const at::Tensor starts = at::searchsorted(ordered, at::arange(num_experts + 1, flat.options())).to(at::kCPU);
   const int64_t* const start_E = starts.const_data_ptr<int64_t>();
-  const at::Tensor tokens = at::floor_divide(order, num_chosen), inputs = x_TD.index_select(0, tokens);
+  const at::Tensor tokens = at::floor_divide(order, num_chosen);
+  const at::Tensor calls = x_TD.unsqueeze(1).expand({-1, num_chosen, -1}).reshape({-1, x_TD.size(1)});
+  const at::Tensor inputs = ops::permute_rows(calls, order);
   std::vector<at::Tensor> results;
   for (int64_t e = 0; e < num_experts; ++e) {
     const int64_t start = start_E[e], count = start_E[e + 1] - start;
@@ -94,7 +97,7 @@ at::Tensor Experts::apply_each(const at::Tensor& x_TD, const Choice& choice, Gat
     results.push_back(all[e].apply(inputs.narrow(0, start, count), function, selected));
   }
   const at::Tensor result_TAD =
-      at::cat(results, 0).index_select(0, at::argsort(order)).view({num_tokens, num_chosen, x_TD.size(1)});
+      ops::permute_rows(at::cat(results, 0), at::argsort(order)).view({num_tokens, num_chosen, x_TD.size(1)});
   at::Tensor sum_TD;
   for (int64_t a = 0; a < num_chosen; ++a) {
     const at::Tensor part = (result_TAD.select(1, a) * weights_TA.select(1, a).unsqueeze(1)).to(x_TD.scalar_type());

@@ -8,15 +8,15 @@
 namespace seekrl::train {
 
 struct ScratchSizes {
-  int64_t num_heads, head_dim, vocab_size;
+  int64_t num_kv_heads, head_dim, vocab_size;
   int64_t num_tokens, num_rows;  // of the micro-batch
   bool is_quantised;             // whether the weights are codes
 };
 
-// Bytes, at most; freed before the next of their kind are taken.
+// Bytes; freed before the next of their kind are taken.
 struct ScratchBytes {
   int64_t logits;     // f32, of the rows that the head takes at once
-  int64_t attention;  // on a card: what it keeps of splits
+  int64_t attention;  // on a card: a layer's keys and values in blocks, up to 15 tokens a span more
   int64_t weights;    // on a card: codes that were widened to 16 bits
 };
 

@@ -127,7 +127,7 @@ export interface NativeTraining {
   trainingScratch(
     device: string,
     sizes: {
-      readonly numHeads: number;
+      readonly numKvHeads: number;
       readonly headDim: number;
       readonly vocabSize: number;
       readonly tokens: number;

@@ -155,11 +155,14 @@ export function largestBatch(
   return { tokens, rows: all === 0 ? 0 : Math.ceil((tokens * rows) / all) };
 }
 
-/** Logits in f32, whose gradient takes their place; for a quantised head the CPU rounds it beside them. */
+/**
+ * Logits in f32, whose gradient takes their place; for a quantised head the CPU rounds it beside them. And what attention
+ * and quantised products of a card work in.
+ */
 function kernelBytes({ config, weights, batch, device = "cpu" }: TrainingSizes) {
-  const { numHeads, headDim, vocabSize } = config;
+  const { numKvHeads, headDim, vocabSize } = config;
   const isQuantised = weights !== undefined;
-  const sizes = { numHeads, headDim, vocabSize, ...batch, isQuantised };
+  const sizes = { numKvHeads, headDim, vocabSize, ...batch, isQuantised };
   const { logits, attention, weights: widened } = native().trainingScratch(device, sizes);
   return { head: device === "cpu" && isQuantised ? 1.5 * logits : logits, scratch: attention + widened };
 }

@@ -36,7 +36,7 @@ Napi::Value training_scratch(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object sizes = to_object(info[1], "sizes");
     const train::ScratchBytes bytes =
-        train::scratch_bytes(to_device(to_text(info[0], "device")), {.num_heads = integer_of(sizes, "numHeads"),
+        train::scratch_bytes(to_device(to_text(info[0], "device")), {.num_kv_heads = integer_of(sizes, "numKvHeads"),
                                                                      .head_dim = integer_of(sizes, "headDim"),
                                                                      .vocab_size = integer_of(sizes, "vocabSize"),
                                                                      .num_tokens = integer_of(sizes, "tokens"),

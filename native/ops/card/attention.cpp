@@ -129,12 +129,9 @@ cuda::SpanAttention span_call(const at::Tensor& query_THC, const at::Tensor& key
           .dtype = card_dtype(query_THC)};
 }
 
-// Keys or values of every span's path in blocks: [blocks, K, kPathBlock, C].
+// Keys or values of the spans' paths in blocks: [blocks, K, kPathBlock, C].
 at::Tensor in_blocks(const at::Tensor& x_TKC, const SpanTables& spans) {
-  return x_TKC.index_select(0, spans.block_tokens)
-      .view({-1, kPathBlock, x_TKC.size(1), x_TKC.size(2)})
-      .transpose(1, 2)
-      .contiguous();
+  return x_TKC.view({-1, x_TKC.size(2)}).index_select(0, spans.block_heads);
 }
 
 Attended attend(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
@@ -188,7 +185,7 @@ class CardSpanFunction : public torch::autograd::Function<CardSpanFunction> {
                               .viewers_start_S = saved[9],
                               .position_T = saved[10],
                               .row_tiles = {},
-                              .block_tokens = {},
+                              .block_heads = {},
                               .block_table = {}};
     const kernels::ScoreRule rule = saved_rule(context);
     at::Tensor query_grad = at::empty_like(query), key_grad = at::empty_like(key), value_grad = at::empty_like(value),

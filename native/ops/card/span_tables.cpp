@@ -77,33 +77,45 @@ Integers row_tiles_of(const Spans& spans, int64_t num_groups) {
   return tiles;
 }
 
-// The paths of all spans, each filled up to whole blocks, and the blocks of each.
+// The blocks of each span's path, and the tokens in them: behind the blocks that its parent's path fills, its own.
 struct PathBlocks {
   Integers tokens, table;
   int64_t width = 0;
 
-  explicit PathBlocks(const Lists& paths) {
-    const size_t num_spans = paths.start.size() - 1;
-    const auto num_blocks = [&](size_t s) {
-      return (paths.start[s + 1] - paths.start[s] + kPathBlock - 1) / kPathBlock;
-    };
-    for (size_t s = 0; s < num_spans; ++s) width = std::max(width, num_blocks(s));
-    table.resize(num_spans * width);
-    for (size_t s = 0; s < num_spans; ++s) {
+  PathBlocks(const Spans& spans, const Lists& paths) {
+    const auto length = [&](int64_t s) -> int64_t { return paths.start[s + 1] - paths.start[s]; };
+    for (int64_t s = 0; s < spans.count(); ++s) width = std::max(width, (length(s) + kPathBlock - 1) / kPathBlock);
+    table.resize(spans.count() * width);
+    for (int64_t s = 0; s < spans.count(); ++s) {
+      const int64_t parent = spans.parent(s), shared = parent < 0 ? 0 : length(parent) / kPathBlock;
+      const auto own = table.begin() + s * width;
+      if (shared > 0) std::copy_n(table.begin() + parent * width, shared, own);
       const int64_t first = std::ssize(tokens) / kPathBlock;
-      std::iota(table.begin() + s * width, table.begin() + s * width + num_blocks(s), static_cast<int32_t>(first));
-      tokens.insert(tokens.end(), paths.tokens.begin() + paths.start[s], paths.tokens.begin() + paths.start[s + 1]);
-      tokens.resize((first + num_blocks(s)) * kPathBlock);
+      const int64_t count = (length(s) + kPathBlock - 1) / kPathBlock - shared;
+      std::iota(own + shared, own + shared + count, static_cast<int32_t>(first));
+      const auto path = paths.tokens.begin() + paths.start[s];
+      tokens.insert(tokens.end(), path + shared * kPathBlock, path + length(s));
+      tokens.resize((first + count) * kPathBlock);
     }
+  }
+
+  Integers heads(int64_t num_kv_heads) const {
+    Integers all;
+    for (auto block = tokens.begin(); block != tokens.end(); block += kPathBlock) {
+      for (int64_t head = 0; head < num_kv_heads; ++head) {
+        for (int64_t i = 0; i < kPathBlock; ++i) all.push_back(static_cast<int32_t>(block[i] * num_kv_heads + head));
+      }
+    }
+    return all;
   }
 };
 
 }  // namespace
 
-SpanTables span_tables(const Spans& spans, int64_t num_groups, at::Device device) {
+SpanTables span_tables(const Spans& spans, int64_t num_heads, int64_t num_kv_heads, at::Device device) {
   const auto on_device = [&](const Integers& values) { return sent(values, device); };
   const Lists paths = paths_of(spans), viewers = viewers_of(spans);
-  const PathBlocks blocks(paths);
+  const PathBlocks blocks(spans, paths);
   const std::vector<int64_t> places = positions(spans);
   return {.tiles = on_device(tiles_of(spans)).view({-1, 3}),
           .path = on_device(paths.tokens),
@@ -111,8 +123,8 @@ SpanTables span_tables(const Spans& spans, int64_t num_groups, at::Device device
           .viewers = on_device(viewers.tokens),
           .viewers_start_S = on_device(viewers.start),
           .position_T = on_device(Integers(places.begin(), places.end())),
-          .row_tiles = on_device(row_tiles_of(spans, num_groups)).view({-1, 4}),
-          .block_tokens = on_device(blocks.tokens),
+          .row_tiles = on_device(row_tiles_of(spans, num_heads / num_kv_heads)).view({-1, 4}),
+          .block_heads = on_device(blocks.heads(num_kv_heads)),
           .block_table = on_device(blocks.table).view({-1, blocks.width}),
           .max_keys = *std::max_element(places.begin(), places.end()) + 1};
 }

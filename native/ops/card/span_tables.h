@@ -16,17 +16,16 @@ struct SpanTables {
   at::Tensor path, path_start_S;
   at::Tensor viewers, viewers_start_S;
   at::Tensor position_T;
-  // The way there is attention/prefill.h's, so that a row has the bits that generation gives it: each span has blocks
-  // of kPathBlock tokens of its own, which hold its path.
-  at::Tensor row_tiles;     // [tiles, 4]
-  at::Tensor block_tokens;  // [blocks * kPathBlock], which token of the batch stands there; any where none does
-  at::Tensor block_table;   // [S, most blocks of a span]
-  int64_t max_keys = 0;     // of any token
+  // The way there is attention/prefill.h's, so that a row has the bits that generation gives it: blocks of kPathBlock
+  // tokens hold each span's path, those that its parent's path fills being the parent's.
+  at::Tensor row_tiles;    // [tiles, 4]
+  at::Tensor block_heads;  // [blocks * K * kPathBlock], which of the batch's [T * K] heads stands there; any where none
+  at::Tensor block_table;  // [S, most blocks of a span]
+  int64_t max_keys = 0;    // of any token
 };
 
 constexpr int64_t kPathBlock = 16;
 
-// num_groups: rows of a tile that a position has, the query heads of a key head.
-SpanTables span_tables(const Spans& spans, int64_t num_groups, at::Device device);
+SpanTables span_tables(const Spans& spans, int64_t num_heads, int64_t num_kv_heads, at::Device device);
 
 }  // namespace seekrl::ops

@@ -40,16 +40,9 @@ class CardEmbeddingFunction : public torch::autograd::Function<CardEmbeddingFunc
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
-    const at::Tensor &weight_VD = saved[0], &ids_T = saved[1], out_grad_TD = grads[0].contiguous();
-    const at::Tensor target = gradient_target(weight_VD);
-    const cuda::EmbedGradient call = {.weight_grad_VD = target.mutable_data_ptr<float>(),
-                                      .ids_T = ids_T.const_data_ptr<int32_t>(),
-                                      .out_grad_TD = out_grad_TD.const_data_ptr<float>(),
-                                      .num_tokens = ids_T.numel(),
-                                      .width = weight_VD.size(1),
-                                      .scale = static_cast<float>(context->saved_data["scale"].toDouble())};
-    check(card().embed_gradient(call, stream_of(target)));
-    return {gradient_result(weight_VD, target), at::Tensor(), at::Tensor()};
+    const at::Tensor target = gradient_target(saved[0]);
+    card_add_rows(target, saved[1], grads[0], context->saved_data["scale"].toDouble());
+    return {gradient_result(saved[0], target), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -59,6 +52,17 @@ at::Tensor card_embedding(const at::Tensor& weight_VD, const at::Tensor& tokens_
   const at::Tensor ids_T = tokens_T.to(at::kInt).contiguous();
   return needs_grad(weight_VD) ? CardEmbeddingFunction::apply(weight_VD, ids_T, scale)
                                : rows_of(weight_VD, ids_T, scale);
+}
+
+void card_add_rows(const at::Tensor& sums_TD, const at::Tensor& ids_R, const at::Tensor& rows_RD, double scale) {
+  const at::Tensor rows = rows_RD.contiguous();
+  const cuda::EmbedGradient call = {.weight_grad_VD = sums_TD.mutable_data_ptr<float>(),
+                                    .ids_T = ids_R.const_data_ptr<int32_t>(),
+                                    .out_grad_TD = rows.const_data_ptr<float>(),
+                                    .num_tokens = ids_R.numel(),
+                                    .width = sums_TD.size(1),
+                                    .scale = static_cast<float>(scale)};
+  check(card().embed_gradient(call, stream_of(sums_TD)));
 }
 
 std::pair<at::Tensor, at::Tensor> card_rotary_angles(const at::Tensor& positions_T, const at::Tensor& frequencies_F,

@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <bit>
@@ -51,8 +52,12 @@ class Hidden {
     else
       marks_N_.masked_fill_(hidden_N, std::numeric_limits<float>::quiet_NaN());
   }
+  // A card that refuses this copy has failed for good: whoever uses it next is told.
   ~Hidden() {
-    if (kept_N_.defined()) marks_N_.copy_(kept_N_);
+    try {
+      if (kept_N_.defined()) marks_N_.copy_(kept_N_);
+    } catch (const c10::Error&) {
+    }
   }
   Hidden(const Hidden&) = delete;
   Hidden& operator=(const Hidden&) = delete;

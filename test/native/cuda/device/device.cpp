@@ -10,6 +10,7 @@
 #include <c10/util/ScopeExit.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <set>
@@ -118,9 +119,24 @@ void record_op(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   });
 }
 
+// Of numbers with a fraction: a card adds them in an order of its own, each time another.
+bool adds_by_atomics(const std::string& name, const torch::jit::Stack& stack) {
+  static const std::set<std::string> names = {"aten::index_add",
+                                              "aten::index_add_",
+                                              "aten::scatter_add",
+                                              "aten::scatter_add_",
+                                              "aten::index_reduce",
+                                              "aten::index_reduce_",
+                                              "aten::embedding_dense_backward"};
+  return names.contains(name) && std::any_of(stack.begin(), stack.end(), [](const c10::IValue& value) {
+           return value.isTensor() && value.toTensor().defined() && value.toTensor().is_floating_point();
+         });
+}
+
 void by_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (recording() != nullptr) return record_op(op, stack);
   const std::string& name = op.schema().name();
+  TORCH_CHECK(!adds_by_atomics(name, *stack), "emulated: ", name, " would add in any order on a card");
   if (num_by_cpu == 0 && waits_on_card(name)) note_wait(name);
   finish();
   ++num_by_cpu;
