@@ -9,7 +9,6 @@ using cuda::Dtype;
 
 namespace {
 
-constexpr int64_t kBlockTokens = 16;
 // More than a case is repeated: each step adds a token.
 constexpr int64_t kMoreTokens = 160;
 
@@ -50,28 +49,15 @@ struct Sequences {
     scratch = memory.floats(cuda::paged_attention_scratch_floats(count, model.num_heads, model.head_dim, max_tokens));
   }
 
-  // Queries lie apart from keys and values, as attention wants them.
-  cuda::Rotate rotation(const Model& model, void* query, void* keys_and_values, const void* bias, int64_t layer) const {
-    auto* const key = static_cast<uint16_t*>(keys_and_values);
-    const auto* const biases = static_cast<const uint16_t*>(bias);
-    const int64_t queries = model.query_width(), of_keys = model.num_kv_heads * model.head_dim;
-    cuda::Rotate call = {};
-    call.query = {query, queries, biases, nullptr};
-    call.key = {key, 2 * of_keys, biases + queries, nullptr};
-    call.value = {key + of_keys, 2 * of_keys, biases + queries + of_keys, nullptr};
+  cuda::Rotate rotation(const Model& model, const Projected& to, const void* bias, int64_t layer) const {
+    cuda::Rotate call = rotation_of(model, to, bias, num_sequences);
     call.keys = keys[layer];
     call.values = values[layer];
     call.key_scales = key_scales;
     call.value_scales = value_scales;
     call.slots_T = slots;
     call.rotary = {cos, sin, model.head_dim / 2};
-    call.num_tokens = num_sequences;
-    call.num_heads = model.num_heads;
-    call.num_kv_heads = model.num_kv_heads;
-    call.head_dim = model.head_dim;
     call.block_tokens = kBlockTokens;
-    call.norm_epsilon = 1e-6f;
-    call.dtype = Dtype::kBf16;
     return call;
   }
 
@@ -116,40 +102,37 @@ struct Shape {
   bool has_codes;
 };
 
-Prepared prepare_decode(Memory& memory, const Shape& shape) {
-  const auto& [model, batch, context, has_codes] = shape;
-  const Sequences sequences(memory, model, batch, context, has_codes);
-  const LayerRows rows(memory, model, batch);
-  float* const input = memory.floats(batch * model.hidden);
-  void* const query = memory.poisoned(Dtype::kBf16, batch * model.query_width());
-  const void* const embedding = weight_of(memory, model.vocab_size, model.hidden);
-  Calls run;
-  const cuda::Embed embed = {input, sequences.ids, embedding, batch, model.hidden, 1, Dtype::kBf16};
-  SEEKRL_ADD(run, embed, embed);
-  const cuda::RotaryAngles angles = {
-      sequences.cos, sequences.sin, sequences.position, sequences.frequencies, batch, model.head_dim / 2, 1};
-  SEEKRL_ADD(run, rotary_angles, angles);
-  float* residual = input;
+// From a residual stream that each layer's output is added to; the last one's stays in rows.last.
+void add_layers(Memory& memory, Calls& run, const Model& model, const Sequences& sequences, const LayerRows& rows,
+                float* residual, const Projected& to) {
   const void* added = nullptr;
   for (int64_t layer = 0; layer < model.num_layers; ++layer) {
     const LayerWeights weights(memory, model);
     add_layer(run, model, weights, rows, residual, added, [&](Calls& calls) {
-      const auto* const of_keys = static_cast<const uint16_t*>(weights.qkv) + model.query_width() * model.hidden;
-      add_forward(calls, query, rows.normed, weights.qkv, nullptr, batch, model.query_width(), model.hidden);
-      add_forward(calls, rows.qkv, rows.normed, of_keys, nullptr, batch, model.qkv_width() - model.query_width(),
-                  model.hidden);
-      SEEKRL_ADD(calls, rotate, sequences.rotation(model, query, rows.qkv, weights.qkv_bias, layer));
-      SEEKRL_ADD(calls, paged_attention, sequences.attention(model, rows.attended, query, layer));
+      add_projections(calls, model, weights, rows, to);
+      SEEKRL_ADD(calls, rotate, sequences.rotation(model, to, weights.qkv_bias, layer));
+      SEEKRL_ADD(calls, paged_attention, sequences.attention(model, rows.attended, to.query, layer));
     });
     residual = rows.middle;
     added = rows.last;
   }
+}
+
+// The last norm, and logits [batch, V] by the embedding.
+float* add_head(Memory& memory, Calls& run, const Model& model, const LayerRows& rows, const void* embedding) {
+  const int64_t batch = rows.num_rows;
   const void* const norm = memory.numbers(Dtype::kBf16, model.hidden, 0.1f, 1);
   const cuda::AddNorm last = {rows.normed, rows.middle,  rows.middle, rows.last, norm,        nullptr,
                               batch,       model.hidden, 1e-6f,       0,         Dtype::kBf16};
   SEEKRL_ADD(run, add_norm, last);
   auto* const logits = memory.empty<float>(batch * model.vocab_size);
   add_forward(run, logits, rows.normed, embedding, nullptr, batch, model.vocab_size, model.hidden, Dtype::kFloat);
+  return logits;
+}
+
+// A token of each row, and the inputs of the next step.
+void add_draws(Memory& memory, Calls& run, const Model& model, const Sequences& sequences, const float* logits) {
+  const int64_t batch = sequences.num_sequences;
   std::vector<cuda::SampleRow> options(batch);
   for (int64_t s = 0; s < batch; ++s) {
     options[s] = {};
@@ -160,8 +143,26 @@ Prepared prepare_decode(Memory& memory, const Shape& shape) {
   const cuda::SampleCall draw = {drawn, logits, memory.copy_of(options), sequences.num_tokens, batch, model.vocab_size};
   SEEKRL_ADD(run, sample, draw);
   SEEKRL_ADD(run, next_step, sequences.next(drawn));
+}
+
+Prepared prepare_decode(Memory& memory, const Shape& shape) {
+  const auto& [model, batch, context, has_codes] = shape;
+  const Sequences sequences(memory, model, batch, context, has_codes);
+  const LayerRows rows(memory, model, batch);
+  float* const input = memory.floats(batch * model.hidden);
+  const Projected to = projected(model, memory.poisoned(Dtype::kBf16, batch * model.query_width()), rows.qkv, batch);
+  const void* const embedding = weight_of(memory, model.vocab_size, model.hidden);
+  Calls run;
+  const cuda::Embed embed = {input, sequences.ids, embedding, batch, model.hidden, 1, Dtype::kBf16};
+  SEEKRL_ADD(run, embed, embed);
+  const cuda::RotaryAngles angles = {
+      sequences.cos, sequences.sin, sequences.position, sequences.frequencies, batch, model.head_dim / 2, 1};
+  SEEKRL_ADD(run, rotary_angles, angles);
+  add_layers(memory, run, model, sequences, rows, input, to);
+  float* const logits = add_head(memory, run, model, rows, embedding);
+  add_draws(memory, run, model, sequences, logits);
   return {run,
-          {{"queries", query, batch * model.query_width(), Kind::kBf16, 2e-2},
+          {{"queries", to.query, batch * model.query_width(), Kind::kBf16, 2e-2},
            {"attended", rows.attended, batch * model.query_width(), Kind::kBf16, 2e-2},
            {"gated", rows.gated, batch * model.inner, Kind::kBf16, 2e-2},
            {"residual", rows.middle, batch * model.hidden, Kind::kFloat, 2e-2},

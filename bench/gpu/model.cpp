@@ -70,4 +70,16 @@ void add_layer(Calls& calls, const Model& model, const LayerWeights& weights, co
   add_forward(calls, rows.last, rows.gated, weights.down, nullptr, t, d, inner);
 }
 
+void add_projections(Calls& calls, const Model& model, const LayerWeights& weights, const LayerRows& rows,
+                     const Projected& to) {
+  const auto* const w = static_cast<const uint16_t*>(weights.qkv);
+  const int64_t d = model.hidden, queries = model.query_width(), keys = model.key_width();
+  const auto add = [&](uint16_t* out, int64_t first, int64_t width) {
+    add_forward(calls, out, rows.normed, w + first * d, nullptr, rows.num_rows, width, d);
+  };
+  add(to.query, 0, queries);
+  add(to.key, queries, keys);
+  add(to.value, queries + keys, keys);
+}
+
 }  // namespace seekrl::bench

@@ -10,12 +10,15 @@
 
 namespace seekrl::bench {
 
+constexpr int64_t kBlockTokens = 16;
+
 struct Model {
   std::string name;
   int64_t num_layers, hidden, num_heads, num_kv_heads, head_dim, inner, vocab_size;
 
   int64_t query_width() const { return num_heads * head_dim; }
-  int64_t qkv_width() const { return (num_heads + 2 * num_kv_heads) * head_dim; }
+  int64_t key_width() const { return num_kv_heads * head_dim; }
+  int64_t qkv_width() const { return query_width() + 2 * key_width(); }
   double layer_parameters() const { return static_cast<double>(hidden * (qkv_width() + query_width() + 3 * inner)); }
   double head_parameters() const { return static_cast<double>(hidden * vocab_size); }
 };
@@ -56,9 +59,16 @@ struct Projected {
   uint16_t *query, *key, *value;
   int64_t query_stride, stride;
 };
-// Of one product, or of queries beside a product of keys and values.
+// Of one product, or of three: keys of all tokens, then their values.
 Projected projected(const Model& model, void* qkv);
-Projected projected(const Model& model, void* query, void* keys_and_values);
+Projected projected(const Model& model, void* query, void* keys_and_values, int64_t num_tokens);
+
+// From rows.normed, as the decoder has them: a product each.
+void add_projections(Calls& calls, const Model& model, const LayerWeights& weights, const LayerRows& rows,
+                     const Projected& to);
+
+// Of projections in place; biases lie as one product has them, or there are none.
+cuda::Rotate rotation_of(const Model& model, const Projected& at, const void* bias, int64_t num_tokens);
 
 // Packed texts: spans of their own, `length` tokens each.
 struct Texts {

@@ -13,20 +13,17 @@ namespace {
 Prepared prepare_prefill(Memory& memory, const Model& model, int64_t num_texts, int64_t length) {
   const CachedTexts prompts(memory, model, model.num_layers, num_texts, length);
   const LayerRows rows(memory, model, prompts.num_tokens);
-  void* const query = memory.poisoned(Dtype::kBf16, prompts.num_tokens * model.query_width());
+  const Projected to = projected(model, memory.poisoned(Dtype::kBf16, prompts.num_tokens * model.query_width()),
+                                 rows.qkv, prompts.num_tokens);
   float* residual = memory.floats(prompts.num_tokens * model.hidden);
   const void* added = nullptr;
   Calls run;
   for (int64_t layer = 0; layer < model.num_layers; ++layer) {
     const LayerWeights weights(memory, model);
     add_layer(run, model, weights, rows, residual, added, [&](Calls& calls) {
-      const auto* const of_keys = static_cast<const uint16_t*>(weights.qkv) + model.query_width() * model.hidden;
-      add_forward(calls, query, rows.normed, weights.qkv, nullptr, prompts.num_tokens, model.query_width(),
-                  model.hidden);
-      add_forward(calls, rows.qkv, rows.normed, of_keys, nullptr, prompts.num_tokens,
-                  model.qkv_width() - model.query_width(), model.hidden);
-      SEEKRL_ADD(calls, rotate, prompts.rotation(model, projected(model, query, rows.qkv), weights.qkv_bias, layer));
-      SEEKRL_ADD(calls, prefill_attention, prompts.attention(model, query, rows.attended, layer));
+      add_projections(calls, model, weights, rows, to);
+      SEEKRL_ADD(calls, rotate, prompts.rotation(model, to, weights.qkv_bias, layer));
+      SEEKRL_ADD(calls, prefill_attention, prompts.attention(model, to.query, rows.attended, layer));
     });
     residual = rows.middle;
     added = rows.last;

@@ -9,16 +9,27 @@ using cuda::Dtype;
 
 namespace {
 
-constexpr int64_t kBlockTokens = 16;
-
 float score_scale(const Model& model) { return 1.0f / std::sqrt(static_cast<float>(model.head_dim)); }
 
-// Of projections in place; biases lie as one product has them, or there are none.
+}  // namespace
+
+Projected projected(const Model& model, void* qkv) {
+  auto* const all = static_cast<uint16_t*>(qkv);
+  const int64_t keys = model.query_width(), width = model.qkv_width();
+  return {all, all + keys, all + keys + model.key_width(), width, width};
+}
+
+Projected projected(const Model& model, void* query, void* keys_and_values, int64_t num_tokens) {
+  auto* const keys = static_cast<uint16_t*>(keys_and_values);
+  const int64_t width = model.key_width();
+  return {static_cast<uint16_t*>(query), keys, keys + num_tokens * width, model.query_width(), width};
+}
+
 cuda::Rotate rotation_of(const Model& model, const Projected& at, const void* bias, int64_t num_tokens) {
   const auto part = [&](uint16_t* data, int64_t stride, int64_t first) -> cuda::ProjectedHeads {
     return {data, stride, bias == nullptr ? nullptr : static_cast<const uint16_t*>(bias) + first, nullptr};
   };
-  const int64_t queries = model.query_width(), keys = model.num_kv_heads * model.head_dim;
+  const int64_t queries = model.query_width(), keys = model.key_width();
   cuda::Rotate call = {};
   call.query = part(at.query, at.query_stride, 0);
   call.key = part(at.key, at.stride, queries);
@@ -30,20 +41,6 @@ cuda::Rotate rotation_of(const Model& model, const Projected& at, const void* bi
   call.norm_epsilon = 1e-6f;
   call.dtype = Dtype::kBf16;
   return call;
-}
-
-}  // namespace
-
-Projected projected(const Model& model, void* qkv) {
-  auto* const all = static_cast<uint16_t*>(qkv);
-  const int64_t keys = model.query_width(), width = model.qkv_width();
-  return {all, all + keys, all + keys + model.num_kv_heads * model.head_dim, width, width};
-}
-
-Projected projected(const Model& model, void* query, void* keys_and_values) {
-  auto* const keys = static_cast<uint16_t*>(keys_and_values);
-  const int64_t width = model.num_kv_heads * model.head_dim;
-  return {static_cast<uint16_t*>(query), keys, keys + width, model.query_width(), 2 * width};
 }
 
 Texts::Texts(Memory& memory, const Model& model, int64_t num_texts, int64_t length, bool is_causal_)

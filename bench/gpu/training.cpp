@@ -13,12 +13,12 @@ using cuda::ProductForm;
 namespace {
 
 // What goes back through a product out [M, N] = x [M, K] w [N, K]^T: the input's gradient in 16 bits, the weight's
-// added to f32 sums.
+// added to f32 sums. `adds`: input_grad has the part of another product of the same x.
 void add_backward(Calls& calls, void* input_grad, float* weight_grad, const void* out_grad, const void* x,
-                  const void* w, int64_t m, int64_t n, int64_t k) {
+                  const void* w, int64_t m, int64_t n, int64_t k, bool adds = false) {
   const cuda::Product of_input = {
-      input_grad,   out_grad,     w,    nullptr, k, n, k, m, k, n, ProductForm::kInputGradient,
-      Dtype::kBf16, Dtype::kBf16, false};
+      input_grad,   out_grad,     w,   nullptr, k, n, k, m, k, n, ProductForm::kInputGradient,
+      Dtype::kBf16, Dtype::kBf16, adds};
   SEEKRL_ADD(calls, product, of_input);
   const cuda::Product of_weight = {
       weight_grad,  out_grad,      x,   nullptr, k, n, k, n, k, m, ProductForm::kWeightGradient,
@@ -42,7 +42,7 @@ struct LayerGradients {
         gate_up(memory.poisoned(Dtype::kBf16, num_rows * 2 * model.inner)),
         attended(memory.poisoned(Dtype::kBf16, num_rows * model.query_width())),
         query(memory.poisoned(Dtype::kBf16, num_rows * model.query_width())),
-        keys_and_values(memory.poisoned(Dtype::kBf16, num_rows * (model.qkv_width() - model.query_width()))),
+        keys_and_values(memory.poisoned(Dtype::kBf16, num_rows * 2 * model.key_width())),
         norm_scratch(memory.empty<float>(cuda::norm_gradient_scratch_floats(model.hidden))),
         rotate_scratch(memory.empty<float>(
             cuda::rotate_gradient_scratch_floats(model.num_heads, model.num_kv_heads, model.head_dim))),
@@ -62,7 +62,7 @@ void add_norm_backward(Calls& calls, const LayerGradients& grads, float* weight_
 
 void add_attention_backward(Calls& calls, const Model& model, const LayerWeights& weights, const LayerRows& rows,
                             const Texts& texts, const Projected& projections, const LayerGradients& grads) {
-  const Projected to = projected(model, grads.query, grads.keys_and_values);
+  const Projected to = projected(model, grads.query, grads.keys_and_values, texts.num_tokens);
   const cuda::SpanAttentionGradient attention = {.of = texts.attention(model, projections, rows.attended),
                                                  .out_grad_THC = grads.attended,
                                                  .query_grad_THC = to.query,
@@ -77,9 +77,25 @@ void add_attention_backward(Calls& calls, const Model& model, const LayerWeights
       texts.rotation(model, projections, weights.qkv_bias),
       {to.query, to.query_stride, to.query, grads.bias, nullptr},
       {to.key, to.stride, to.key, grads.bias + heads, nullptr},
-      {to.value, to.stride, to.value, grads.bias + heads + model.num_kv_heads * model.head_dim, nullptr},
+      {to.value, to.stride, to.value, grads.bias + heads + model.key_width(), nullptr},
       grads.rotate_scratch};
   SEEKRL_ADD(calls, rotate_gradient, rotation);
+}
+
+// The three parts of grads.normed are rounded as they are summed, as autograd does it; that has two more launches of
+// its own, and moves 4 bytes more for each number that it adds.
+void add_projections_backward(Calls& run, const Model& model, const LayerWeights& weights, const LayerRows& rows,
+                              const LayerGradients& grads) {
+  const Projected from = projected(model, grads.query, grads.keys_and_values, rows.num_rows);
+  const auto* const w = static_cast<const uint16_t*>(weights.qkv);
+  const int64_t d = model.hidden, queries = model.query_width(), keys = model.key_width();
+  const auto add = [&](const uint16_t* out_grad, int64_t first, int64_t width) {
+    add_backward(run, grads.normed, grads.qkv_weight + first * d, out_grad, rows.normed, w + first * d, rows.num_rows,
+                 width, d, first > 0);
+  };
+  add(from.query, 0, queries);
+  add(from.key, queries, keys);
+  add(from.value, queries + keys, keys);
 }
 
 // From the gradient of the block's output to that of its input, and of every weight.
@@ -98,11 +114,7 @@ void add_layer_backward(Calls& run, const Model& model, const LayerWeights& weig
   add_norm_backward(run, grads, grads.second_norm, rows.middle, rows.second_scale, weights.second_norm, t, d);
   add_backward(run, grads.attended, grads.out_weight, grads.out, rows.attended, weights.out, t, d, model.query_width());
   add_attention_backward(run, model, weights, rows, texts, projections, grads);
-  const int64_t heads = model.query_width();
-  const auto* const of_keys = static_cast<const uint16_t*>(weights.qkv) + heads * d;
-  add_backward(run, grads.normed, grads.qkv_weight, grads.query, rows.normed, weights.qkv, t, heads, d);
-  add_backward(run, grads.normed, grads.qkv_weight + heads * d, grads.keys_and_values, rows.normed, of_keys, t,
-               model.qkv_width() - heads, d);
+  add_projections_backward(run, model, weights, rows, grads);
   add_norm_backward(run, grads, grads.first_norm, residual, rows.first_scale, weights.first_norm, t, d);
 }
 
@@ -114,13 +126,11 @@ Prepared prepare_layer(Memory& memory, const Model& model, int64_t num_texts, in
   const LayerWeights weights(memory, model);
   const LayerRows rows(memory, model, t);
   const LayerGradients grads(memory, model, t);
-  const Projected projections = projected(model, memory.poisoned(Dtype::kBf16, t * model.query_width()), rows.qkv);
+  const Projected projections = projected(model, memory.poisoned(Dtype::kBf16, t * model.query_width()), rows.qkv, t);
   float* const residual = memory.floats(t * d);
   Calls run;
   add_layer(run, model, weights, rows, residual, nullptr, [&](Calls& calls) {
-    const auto* const of_keys = static_cast<const uint16_t*>(weights.qkv) + model.query_width() * d;
-    add_forward(calls, projections.query, rows.normed, weights.qkv, nullptr, t, model.query_width(), d);
-    add_forward(calls, rows.qkv, rows.normed, of_keys, nullptr, t, model.qkv_width() - model.query_width(), d);
+    add_projections(calls, model, weights, rows, projections);
     SEEKRL_ADD(calls, rotate, texts.rotation(model, projections, weights.qkv_bias));
     SEEKRL_ADD(calls, rotate, cached.copy(model, projections));
     cuda::PagedAttention attention = cached.attention(model, projections.query, rows.attended, 0);
@@ -131,6 +141,8 @@ Prepared prepare_layer(Memory& memory, const Model& model, int64_t num_texts, in
   return {run,
           {{"attended_grad", grads.attended, t * model.query_width(), Kind::kBf16, 2e-2},
            {"query_grad", grads.query, t * model.query_width(), Kind::kBf16, 3e-2},
+           {"key_and_value_grad", grads.keys_and_values, 2 * t * model.key_width(), Kind::kBf16, 3e-2},
+           {"normed_grad", grads.normed, t * d, Kind::kBf16, 3e-2},
            {"bias_grad", grads.bias, model.qkv_width(), Kind::kFloat, 3e-2},
            {"residual_grad", grads.residual, t * d, Kind::kFloat, 2e-2},
            {"norm_grad", grads.first_norm, d, Kind::kFloat, 3e-2},

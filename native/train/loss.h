@@ -27,8 +27,8 @@ struct LossOptions {
   double temperature = 1.0;  // of the rollout: logits are divided by it
 };
 
-// A scalar whose gradients are those of the micro-batch's loss; what is told of it is added to `sums`, of which
-// nothing is read.
+// A scalar whose gradients are those of the micro-batch's loss. Its statistics are added to `sums`, of which nothing is
+// read.
 //
 // loss = sum_r weight_r * (objective_r + kl_coef * kl_r - entropy_coef * entropy_r). The weights already contain the
 // normaliser of the whole step, so the sum over micro-batches does not depend on how they were cut (law 3).

@@ -26,8 +26,8 @@ class Trainer {
 
   Trainer(model::Policy policy, AdamWOptions options);
 
-  // Adds the micro-batch's gradients to the step's, and what is told of its loss to `sums`; of a card nothing is read,
-  // so that the host does not wait. The first num_recomputed layers make their activations again in the backward pass,
+  // Adds the micro-batch's gradients to the step's, and its loss statistics to `sums`; of a card nothing is read, so
+  // that the host does not wait. The first num_recomputed layers make their activations again in the backward pass,
   // which changes memory and time but no bit of the gradients. ERR_STATE when the decoder under the adapter is trained
   // too.
   void accumulate(const Batch& batch, const LossOptions& options, LossSums& sums, int64_t num_recomputed = 0);

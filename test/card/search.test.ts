@@ -161,14 +161,14 @@ for (const form of [wholes, { dtype: "b1" }] as const) {
       VectorIndex.create("exact", { ...options, device }),
     ] as const;
     const queries = wholeVectors(4, 16, 8);
-    await areAlike(both, queries, { topK: 1 });
+    await areSame(both, queries, { topK: 1 });
     for (const [count, seed] of [
       [1, 9],
       [20, 10],
       [39, 11],
     ] as const) {
       for (const index of both) await index.add(wholeVectors(count, 16, seed));
-      await areAlike(both, queries, { topK: both[0].size });
+      await areSame(both, queries, { topK: both[0].size });
     }
   });
 }
@@ -181,7 +181,7 @@ for (const form of [wholes, { dtype: "b1" }] as const) {
     cpu.remove([5]);
     await cpu.save(path);
     const card = await VectorIndex.open(path, { kind: "exact", device });
-    await areAlike([cpu, card], data.slice(0, 100), { topK: 10 });
+    await areSame([cpu, card], data.slice(0, 100), { topK: 10 });
   });
 }
 

@@ -1,4 +1,5 @@
-// One copy of lists to the card a step; then two launches a layer, one more where prompts are prefilled.
+// One copy of lists to the card a step; then a layer has one launch that writes keys and values, two for decoding rows,
+// whose splits are joined by the second, and one for prompts.
 #include "engine/attention/card_attention.h"
 
 #include <ATen/core/Tensor.h>

@@ -45,8 +45,8 @@ struct DecodeGraphs::Step {
   CardAttention attention;
   model::AdapterRows adapters;                    // of its last run
   std::unique_ptr<at::GraphImplInterface> graph;  // null until it is captured
-  bool has_run = false;                           // and so has made ready what is made once
-  bool fits_graph = true;                         // as far as is known: a graph keeps its memory
+  bool has_run = false;                           // a launch made what later ones share, and captures must not make
+  bool fits_graph = true;  // false once its capture ran out of memory, of which a graph keeps its own
 };
 
 DecodeGraphs::DecodeGraphs(const model::Decoder& decoder, const BlockPool& pool, const DecodeState& state)
@@ -120,8 +120,8 @@ void DecodeGraphs::launch(Step& step, Shape shape) const {
   step.has_run = true;
 }
 
-// On a stream of its own: the default one is not captured. What is under way is waited for first. What there is no
-// memory for is launched; whatever else libtorch refuses, no step is captured any more.
+// On a stream of its own: the default one is not captured. What is under way is waited for first. A shape whose graph
+// finds no memory is launched kernel by kernel from then on; after any other refusal of libtorch no shape is captured.
 void DecodeGraphs::capture([[maybe_unused]] Step& step, [[maybe_unused]] Shape shape) {
 #ifdef SEEKRL_HAS_GRAPHS
   const at::Device device = decoder_.device();

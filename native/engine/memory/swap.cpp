@@ -19,7 +19,7 @@ constexpr int64_t kPieceBytes = int64_t{1} << 25;
 int64_t piece_blocks(const BlockPool& pool) { return std::max<int64_t>(1, kPieceBytes / pool.block_bytes()); }
 
 // Of the host: libtorch's pinned memory comes in powers of two.
-int64_t pinned_bytes(const BlockPool& pool, int64_t num_blocks) {
+int64_t host_bytes(const BlockPool& pool, int64_t num_blocks) {
   const auto bytes = [&](int64_t count) {
     return count == 0 ? 0 : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count * pool.block_bytes())));
   };
@@ -38,7 +38,7 @@ at::Tensor on_card(const BlockPool& pool, const int32_t* blocks, int64_t count) 
 
 std::shared_ptr<const SwappedBlocks> SwapSpace::swap_out(const BlockPool& pool,
                                                          const std::vector<int32_t>& blocks) const {
-  const int64_t num_blocks = std::ssize(blocks), num_bytes = pinned_bytes(pool, num_blocks);
+  const int64_t num_blocks = std::ssize(blocks), num_bytes = host_bytes(pool, num_blocks);
   if (num_blocks == 0 || pool.is_coded() || *used_bytes_ + num_bytes > room_bytes_) return nullptr;
   const auto swapped = std::make_shared<SwappedBlocks>(used_bytes_, num_bytes);
   try {

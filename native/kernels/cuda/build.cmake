@@ -30,8 +30,8 @@ if(SEEKRL_NVCC)
   foreach(architecture ${CUDA_ARCHITECTURES})
     list(APPEND CUDA_FLAGS -gencode=arch=compute_${architecture},code=sm_${architecture})
   endforeach()
-  # One function asks for its architecture, kHasBitProducts, and what it asks for is right everywhere: the PTX of the
-  # oldest runs on more cards.
+  # Code differs by architecture in one constant, kHasBitProducts, of which both values give the same results: the PTX is
+  # the oldest's, which runs on the most cards.
   list(GET CUDA_ARCHITECTURES 0 oldest)
   list(APPEND CUDA_FLAGS -gencode=arch=compute_${oldest},code=compute_${oldest})
   # A tenth of the size; the driver unpacks what is used. (nvcc before 12.8 packs less.)

@@ -9,9 +9,10 @@
 
 namespace seekrl::ops {
 
+// [count], whose values are whatever the memory held.
 at::Tensor empty_list(int64_t count, at::ScalarType dtype, at::Device device);
 
-// As many bytes as `to`, dense on a card, has; `from` may change when it returns.
+// As many bytes as `to`, dense on a card or the CPU, has; `from` may change when it returns.
 void send(const at::Tensor& to, const void* from);
 
 // A list on a device, [count], which nobody waits for; of bytes, integers or floats.

@@ -87,8 +87,7 @@ TEST("a row has the same bits alone, in a batch, and in a chunk of its prompt") 
   PagedData<Bf16> alone({7, 1, 64, {300, 90, 517}, {1, 1, 1}});
   std::copy_n(batch.query.end() - 7 * 64, 7 * 64, alone.query.end() - 7 * 64);
   EXPECT(alone.run() == nullptr);
-  const std::vector<Bf16> a = last(batch), b = last(alone);
-  for (size_t i = 0; i < a.size(); ++i) EXPECT(a[i].bits == b[i].bits);
+  EXPECT(has_same_bits(last(batch), last(alone)));
 }
 
 TEST("rows in parts have the bits of all at once") {
@@ -96,7 +95,7 @@ TEST("rows in parts have the bits of all at once") {
   PagedData<Bf16> whole(shape), parts(shape);
   EXPECT(whole.run() == nullptr);
   EXPECT(parts.run(0, 11) == nullptr && parts.run(11, 19) == nullptr && parts.run(19, 27) == nullptr);
-  for (size_t i = 0; i < whole.out.size(); ++i) EXPECT(whole.out[i].bits == parts.out[i].bits);
+  EXPECT(has_same_bits(whole.out, parts.out));
 }
 
 TEST("more query heads to a key head than a tile has rows are refused") {

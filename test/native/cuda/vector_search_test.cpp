@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "card.h"
+#include "hits.h"
 #include "kernels/cuda/search/vectors.h"
 
 using namespace seekrl;
@@ -61,11 +61,6 @@ std::vector<double> scores_of(const Vectors<Number>& rows, const Vectors<Number>
   }
   return scores;
 }
-
-struct Hits {
-  std::vector<int32_t> ids;
-  std::vector<float> scores;
-};
 
 template <class Number>
 Hits search(const Shape& shape, const Vectors<Number>& rows, const Vectors<Number>& queries) {
@@ -130,11 +125,6 @@ void check_search(const Shape& shape, double rounding) {
       EXPECT(is_best(truth[query], hits.ids.data() + at, hits.scores.data() + at, shape.num_hits, rounding));
     }
   });
-}
-
-bool is_same(const Hits& a, const Hits& b) {
-  return a.ids == b.ids && std::equal(a.scores.begin(), a.scores.end(), b.scores.begin(),
-                                      [](float x, float y) { return bits_of(x) == bits_of(y); });
 }
 
 // One query's candidates by their scores in f64, each with its score's negative.

@@ -92,7 +92,7 @@ __device__ __forceinline__ void finish_scores(LeafScores& scores, const PagedAtt
 #pragma unroll
     for (int i = 0; i < kLeafKeys / 2; ++i) scores[i / 4][i % 4] = score_of(call, scores[i / 4][i % 4]).value;
   };
-  // One look at the rule for all.
+  // The same twice, so that the compiler looks at the rule once for all scores, not for each.
   if (call.softcap > 0) {
     score_all();
   } else {
@@ -136,6 +136,12 @@ __device__ __forceinline__ LeafWeights weigh(LeafScores& scores) {
   }
   pack_weights<Number, kLeafKeys>(weights.pairs, scores);
   return weights;
+}
+
+// Of a row's parts together, where it is wanted; place: of the row and head in `out`.
+__device__ __forceinline__ void store_log_sum(const PagedAttention& call, int64_t place, float top, float sum) {
+  if (call.log_sum_HT == nullptr) return;
+  call.log_sum_HT[place % call.num_heads * call.num_rows + place / call.num_heads] = top + log2f(sum);
 }
 
 // What is left of a row's part, and what is taken of the next, relative to the larger of their tops.

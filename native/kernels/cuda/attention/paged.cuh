@@ -221,9 +221,7 @@ __global__ void __launch_bounds__(128) join_splits(PagedAttention call, int num_
       if (i * 32 + lane < C) out[i] = join(out[i], next[i * 32 + lane]);
     }
   }
-  if (call.log_sum_HT != nullptr && lane == 0) {
-    call.log_sum_HT[place % call.num_heads * call.num_rows + place / call.num_heads] = top + log2f(sum);
-  }
+  if (lane == 0) store_log_sum(call, place, top, sum);
   auto* const to = static_cast<Number*>(call.out) + place * C;
   const float factor = 1.0f / sum;
 #pragma unroll

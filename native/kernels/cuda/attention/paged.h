@@ -2,8 +2,8 @@
 // ones.
 //
 // A row's result depends on its query and its keys alone, not on the rows or the batch beside it: keys are taken in
-// splits of kSplitTokens whose bounds are multiples of it, within a split in tiles of 16 that warps take in turn, and
-// sums are joined in the order of warps and splits (leaf.cuh).
+// splits of kSplitTokens whose bounds are multiples of it, a split in four leaves, each of every fourth tile of 16 keys
+// and summed by one warp; sums are joined in the order of leaves and of splits (leaf.cuh).
 #pragma once
 
 #include <cstdint>

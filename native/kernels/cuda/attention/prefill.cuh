@@ -203,9 +203,7 @@ __device__ __forceinline__ void store_rows(const PagedAttention& call, const Til
     const int64_t place = rows.place(row);
     auto* const to = static_cast<Number*>(call.out) + place * C + first_column;
     store_row<Number, kValueColumns<C>>(to, total.out, r, 1.0f / total.sum[r]);
-    if (call.log_sum_HT == nullptr || lane % 4 != 0 || first_column != 0) continue;
-    call.log_sum_HT[place % call.num_heads * call.num_rows + place / call.num_heads] =
-        total.top[r] + log2f(total.sum[r]);
+    if (lane % 4 == 0 && first_column == 0) store_log_sum(call, place, total.top[r], total.sum[r]);
   }
 }
 

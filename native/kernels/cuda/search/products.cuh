@@ -1,7 +1,7 @@
-// Kinds of vectors: how they are multiplied, and which products can be hits.
+// Kinds of vectors: how they are multiplied, how a product becomes a score, and whether that may be a hit.
 //
-// Row: what a row has beside its numbers. Query: what a query has, and the least that makes a row a hit of it. The
-// score of a row that is none is NaN, and no hit but where there is no limit.
+// Row is what a row has beside its numbers; Query what a query has beside them, and its limit, the least score that may
+// be among its hits. is_hit: whether a product reaches the limit. score: NaN for hidden rows, which are never kept.
 #pragma once
 
 #include "kernels/cuda/number.h"

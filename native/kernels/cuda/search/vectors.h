@@ -29,7 +29,8 @@ struct VectorSearch {
   int64_t width = 0;     // E: a multiple of 16, of kBinary of 128; shorter vectors are filled with zeros
   int64_t num_hits = 0;  // M: 1 to kMaxSearchHits
   // Into how many parts the rows are cut, each for a block of threads and a tile of queries; the result is the same for
-  // any. Four blocks to a processor fill a card: vector_search_parts.
+  // any. vector_search_parts: four blocks to a processor, whose shared memory holds two at once, three on sm_90 and 100
+  // for up to 64 queries.
   int64_t num_parts = 0;
   VectorKind kind = VectorKind::kBf16;
   // Of kBinary: how many bits of each are set, how many stand for -1 or 1 (D, at most 65,536; the rest is filling), and

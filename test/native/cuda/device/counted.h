@@ -1,4 +1,5 @@
-// How much memory the emulated card has: as many bytes as the environment says now, so that a test makes it full.
+// The emulated card's memory: its size, read from the environment at each call so that a test can fill it, and what of
+// it is used.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -22,7 +23,7 @@ inline size_t card_bytes() {
   return given == nullptr ? kCardBytes : std::strtoull(given, nullptr, 10);
 }
 
-// How much a graph may take at once, which its own memory need not have though the card's has.
+// The largest allocation that a graph's capture gets: its memory is apart, and can be short where the card's is not.
 inline size_t graph_bytes() {
   const char* const given = std::getenv("SEEKRL_EMULATED_GRAPH_BYTES");
   return given == nullptr ? kCardBytes : std::strtoull(given, nullptr, 10);
@@ -33,7 +34,8 @@ inline size_t free_bytes() {
   return all > used ? all - used : 0;
 }
 
-// Null for no bytes. New memory is NaN in every format: what reads before it writes is seen.
+// Null for no bytes. Memory comes filled with kPoison, a NaN in every format, so that tests see what is read before it
+// is written.
 inline void* take_bytes(size_t num_bytes) {
   constexpr size_t kAlign = 512;  // as CUDA's
   const size_t size = (num_bytes + kAlign - 1) / kAlign * kAlign;

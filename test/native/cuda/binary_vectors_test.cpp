@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "card.h"
+#include "hits.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/search/products.cuh"
 #include "kernels/cuda/search/vectors.h"
@@ -40,16 +40,6 @@ struct Bits {
   std::vector<uint32_t> words;
   std::vector<int32_t> ones;
 };
-
-struct Hits {
-  std::vector<int32_t> ids;
-  std::vector<float> scores;
-};
-
-bool is_same(const Hits& a, const Hits& b) {
-  return a.ids == b.ids && std::equal(a.scores.begin(), a.scores.end(), b.scores.begin(),
-                                      [](float x, float y) { return bits_of(x) == bits_of(y); });
-}
 
 float scale_of(const Shape& shape) { return static_cast<float>(1 / std::sqrt(static_cast<double>(shape.dim))); }
 
