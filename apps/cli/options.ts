@@ -146,6 +146,10 @@ function unknownInner(key: string, form: Form | undefined, { forms }: Field): st
   return `${form.name} has no "${key}", which is of ${has}; it has ${known.join(", ")}`;
 }
 
-function messageOf({ message }: z.core.$ZodIssue): string {
-  return message.replace(/^Invalid input: /, "");
+/** What was expected; the kind of mistake, which the library puts before it, is plain from what was got. */
+function messageOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_value" && issue.values.length > 1)
+    return `expected one of ${issue.values.join(", ")}`;
+  if (issue.code === "invalid_format" && issue.format === "url") return "expected a URL";
+  return issue.message.replace(/^(Invalid \w+|Too small|Too big): /, "");
 }

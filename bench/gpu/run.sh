@@ -10,8 +10,12 @@ out=${OUT:-build/gpu} jobs=${JOBS:-$(nproc)} dry=no only=
 while [ $# -gt 0 ]; do
   case $1 in
   --dry) dry=yes ;;
-  --only) only=${2:?--only: expected a text} && shift ;;
-  *) echo "$1: unknown; there are --dry and --only TEXT" >&2 && exit 2 ;;
+  --only)
+    [ -n "${2:-}" ] || { echo "--only: expected a text that a case's name holds, got nothing" >&2 && exit 2; }
+    only=$2 && shift
+    ;;
+  --help | -h) sed -n '2,/^[^#]/s/^# //p' "bench/gpu/run.sh" && exit 0 ;;
+  *) echo "$1: unknown; there are --dry, --only TEXT and --help" >&2 && exit 2 ;;
   esac
   shift
 done

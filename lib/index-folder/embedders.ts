@@ -73,7 +73,14 @@ export async function openEmbedder(
   settings: EmbedderSettings,
   { hashed, verify, encoder: moved, device = "cpu" }: EmbedderPlace,
 ): Promise<FolderEmbedder> {
-  if (settings.kind === "hashed") return fromHashed(await HashedEmbedder.open(hashed, { verify }));
+  if (settings.kind === "hashed") {
+    if (device !== "cpu")
+      throw new SeekError(
+        "ERR_ARGUMENT",
+        `device: expected cpu, where the hashed embedder runs, got ${device}`,
+      );
+    return fromHashed(await HashedEmbedder.open(hashed, { verify }));
+  }
   const { kind: _, path, dim: __, fingerprint, ...options } = settings;
   const folder = moved ?? path;
   const encoder = await Encoder.open(folder, { ...options, device });

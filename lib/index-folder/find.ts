@@ -67,6 +67,8 @@ interface Finder {
   /** Absent when the vectors are not searched. */
   readonly embedder?: FolderEmbedder;
   readonly mode: SearchMode;
+  /** Candidates of each segment for each result that are scored again; its own number unless given. */
+  readonly overFetch?: number | undefined;
 }
 
 /** What is looked for. */
@@ -102,14 +104,18 @@ async function findByWords({ segments, bm25 }: Finder, { queries }: Asked, topK:
   return findInAll([source], queries.length, topK);
 }
 
-async function findByVectors({ segments, embedder }: Finder, { queries, signal }: Asked, topK: number) {
+async function findByVectors(
+  { segments, embedder, overFetch }: Finder,
+  { queries, signal }: Asked,
+  topK: number,
+) {
   if (embedder === undefined) return queries.map(() => []);
   const embedded = await embedder.embedQueries(queries, signal ? { signal } : {});
   const firsts = firstRows(segments);
   const sources = segments.flatMap((segment, place): Source[] => {
     const { vectors } = segment;
     if (vectors === undefined) return [];
-    const search = (k: number): Promise<NativeHits> => vectors.search(embedded, { topK: k });
+    const search = (k: number): Promise<NativeHits> => vectors.search(embedded, { topK: k, overFetch });
     const source = { first: firsts[place] ?? 0, numLive: segment.numLive, search };
     return [source];
   });

@@ -1,7 +1,7 @@
 /** From an index folder to a search. */
 
 import { join } from "node:path";
-import { checkArgument, checkOptions, type OptionKinds } from "../base/check-options.ts";
+import { checkArgument, checkOptions, numberIn, type OptionKinds } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { Bm25Index } from "../search/bm25.ts";
 import type { Search } from "../search/search.ts";
@@ -32,6 +32,11 @@ export interface OpenIndexOptions {
   readonly device?: string | undefined;
   /** Where vectors are searched that are `exact` and `bf16`, `i8` or `b1`; those of a graph on the CPU alone. @default "cpu" */
   readonly vectorsDevice?: string | undefined;
+  /**
+   * Candidates for each result that are scored again by the finer rows kept beside vectors of `i8` and `b1`: more find
+   * more of the true nearest, and cost as much more time. @default 4, for `b1` 20
+   */
+  readonly overFetch?: number | undefined;
 }
 
 const optionKinds: OptionKinds<OpenIndexOptions> = {
@@ -40,6 +45,7 @@ const optionKinds: OptionKinds<OpenIndexOptions> = {
   encoder: "string",
   device: "string",
   vectorsDevice: "string",
+  overFetch: numberIn({ from: 1, to: 65_536, isWhole: true }),
 };
 
 /** A search over an index folder, to be closed when it is no longer needed. */
@@ -136,6 +142,27 @@ function checkMode(folder: string, mode: SearchMode, { settings }: Manifest): vo
   );
 }
 
+/** Refuses what would be without effect: options of vectors that this search does not look at. */
+function checkVectorOptions(
+  { device = "cpu", vectorsDevice, overFetch }: OpenIndexOptions,
+  mode: SearchMode,
+  { settings: { dense } }: Manifest,
+): void {
+  const refused = (name: string, expected: string): SeekError =>
+    new SeekError("ERR_ARGUMENT", `${name}: expected ${expected}`);
+  if (mode === "bm25") {
+    const given = Object.entries({ device: device === "cpu" ? undefined : device, vectorsDevice, overFetch });
+    const stray = given.find(([, value]) => value !== undefined);
+    if (stray)
+      throw refused(stray[0], `mode dense or hybrid, which search vectors; got ${stray[1]} with bm25`);
+  }
+  if (overFetch !== undefined && dense?.rescore === false)
+    throw refused(
+      "overFetch",
+      `an index whose vectors are scored again, got ${dense.dtype} without finer rows`,
+    );
+}
+
 /** The manifest of a folder that must have one. @throws ERR_IO, ERR_FORMAT */
 export async function needManifest(folder: string): Promise<Manifest> {
   const manifest = await findManifest(folder);
@@ -159,6 +186,7 @@ async function openLatest(
   for (let tries = 1; ; tries += 1) {
     const chosen = options.mode ?? defaultMode(manifest);
     checkMode(folder, chosen, manifest);
+    checkVectorOptions(options, chosen, manifest);
     const [bm25, dense] = [chosen !== "dense", chosen !== "bm25"];
     const wanted = { bm25, dense, embedder: dense };
     try {
@@ -185,7 +213,7 @@ function checkTopK(topK: number): void {
  * @returns a {@link Search} with the manifest and `close()`; its scores are BM25's, cosines or inner products, or the
  * fused ranks' of mode `hybrid`
  * @throws ERR_IO when there is no index or a file cannot be read, ERR_FORMAT naming the file when one is damaged,
- * ERR_ARGUMENT for a mode that the index does not hold; the search: ERR_RANGE, ERR_ABORTED, ERR_STATE
+ * ERR_ARGUMENT for a mode that the index does not hold, and for options of vectors where none are searched; the search: ERR_RANGE, ERR_ABORTED, ERR_STATE
  * @example
  * const search = await openIndex("index");
  * const [hits] = await search(["who told the story of the prodigal son"], { topK: 3 });
@@ -196,7 +224,7 @@ export async function openIndex(folder: string, options: OpenIndexOptions = {}):
   checkOptions("openIndex", options, optionKinds);
   const { manifest, mode, files } = await openLatest(folder, options);
   const { segments, bm25, embedder, checkedBytes, close } = files;
-  const finder = { segments, mode, bm25, embedder };
+  const finder = { segments, mode, bm25, embedder, overFetch: options.overFetch };
   let [isOpen, numRunning] = [true, 0];
   const closeWhenIdle = (): void => {
     if (!isOpen && numRunning === 0) close();

@@ -76,13 +76,19 @@ export interface VectorSearchOptions {
   readonly topK: number;
   /** Candidates that a graph keeps, at least `topK`; the index's own number unless given. */
   readonly expansion?: number;
-  /** Candidates for each result, scored again by `rescore`. @default 4, without `rescore` 1 */
-  readonly overFetch?: number;
+  /**
+   * Candidates for each result, scored again by `rescore`. @default 4, for `b1` 20, on a card no more than fit into its
+   * 1,000; without `rescore` 1
+   */
+  readonly overFetch?: number | undefined;
   /** Compares with every vector, even where there is a graph. @default false */
   readonly exact?: boolean;
   /** Only these are found: a bit for each vector, the first in the lowest bit of the first byte. */
   readonly allowed?: Uint8Array;
 }
+
+/** Candidates of a query on a card. */
+const maxCardCandidates = 1000;
 
 /** Vectors that another index gives at a time: progress and cancellation come between. */
 const rowsAtOnce = 2048;
@@ -97,6 +103,7 @@ function checkSizes(sizes: object): void {
 /** An index over vectors, numbered from 0 in the order in which they were added. */
 export class VectorIndex {
   readonly dim: number;
+  readonly #dtype: VectorDtype;
   readonly #handle: Handle<"vectorIndex">;
   /** The finer form of its vectors that it was given. */
   readonly rescore: VectorIndex | undefined;
@@ -105,7 +112,7 @@ export class VectorIndex {
   #isAdding = false;
 
   private constructor(index: Handle<"vectorIndex">, rescore: VectorIndex | undefined, device: string) {
-    const { count, dim } = native().vectorIndexInfo(index);
+    const { count, dim, dtype } = native().vectorIndexInfo(index);
     this.#handle = index;
     this.#card =
       device === "cpu"
@@ -114,6 +121,7 @@ export class VectorIndex {
     this.rescore = rescore;
     this.#numAdded = count;
     this.dim = dim;
+    this.#dtype = dtype;
   }
 
   /**
@@ -259,7 +267,7 @@ export class VectorIndex {
    */
   async search(queries: Float32Array, options: VectorSearchOptions): Promise<NativeHits> {
     const rescore = this.rescore === undefined ? undefined : this.rescore.#handle;
-    const { topK, expansion = 0, overFetch = rescore ? 4 : 1, exact = false, allowed } = options;
+    const { topK, expansion = 0, overFetch = this.#overFetchOf(topK), exact = false, allowed } = options;
     checkSizes({ topK, expansion, overFetch });
     if (this.#card !== undefined) {
       const asked = { topK, overFetch, numRows: this.#numAdded };
@@ -267,6 +275,15 @@ export class VectorIndex {
     }
     const asked = { topK, expansion, overFetch, exact };
     return native().vectorIndexSearch(this.#handle, queries, asked, allowed, rescore);
+  }
+
+  // One bit a component orders near vectors far worse than eight do.
+  #overFetchOf(topK: number): number {
+    if (this.rescore === undefined) return 1;
+    const usual = this.#dtype === "b1" ? 20 : 4;
+    return this.#card === undefined
+      ? usual
+      : Math.min(usual, Math.max(1, Math.floor(maxCardCandidates / topK)));
   }
 
   /** Writes the index, whole or not at all. @throws ERR_IO */

@@ -50,6 +50,7 @@ function missingText(missing, cuda) {
 
 /** `undefined` when the folder can be built against and loaded, else the reason why not. */
 export async function refusal(folder, { env = process.env } = {}) {
+  if (!existsSync(folder)) return "there is no such folder";
   if (!existsSync(join(folder, "lib", "libtorch_cpu.so"))) return "no lib/libtorch_cpu.so";
   if (!existsSync(join(folder, "include", "ATen", "ATen.h"))) return "no include/ATen/ATen.h";
   const version = await versionOf(folder);

@@ -134,6 +134,16 @@ test("b1: more queries than a launch takes, and what bf16 or f32 scores again", 
   }
 });
 
+test("b1: unless told otherwise no more candidates are scored again than a card finds", async () => {
+  const [data, asked] = [wholeVectors(3000, 72, 16), wholeVectors(3, 72, 17)];
+  const rescore = await filled(data, { dim: 72, metric: "ip", dtype: "bf16" });
+  const options = { dim: 72, dtype: "b1", rescore } as const;
+  const [cpu, card] = [await filled(data, options), await filled(data, { ...options, device })];
+  const found = await card.search(asked, { topK: 300 });
+  assert.deepEqual(found, await cpu.search(asked, { topK: 300, overFetch: 3 }));
+  await assert.rejects(card.search(asked, { topK: 300, overFetch: 4 }), { code: "ERR_RANGE" });
+});
+
 for (const dtype of ["bf16", "i8", "b1"] as const) {
   test(`${dtype}: removed vectors and those that are not allowed are not found`, async () => {
     const data = wholeVectors(200, 16, 7);

@@ -182,6 +182,17 @@ for (const [dtype, overFetch] of [
   });
 }
 
+test("one bit a component is scored again from five times as many candidates as eight bits", async () => {
+  const finer = await built("exact", { dtype: "f32" });
+  for (const [dtype, overFetch] of [
+    ["i8", 4],
+    ["b1", 20],
+  ] as const) {
+    const index = await built("exact", { dtype, rescore: finer });
+    assert.deepEqual(await index.search(queries, { topK }), await index.search(queries, { topK, overFetch }));
+  }
+});
+
 test("b1 compares signs: its scores are those of vectors of ones and minus ones", async () => {
   for (const width of [1, 63, 64, 65, 384, 1000]) {
     const data = randomVectors(200, width, 5);

@@ -144,12 +144,13 @@ test("a driver, card or compiler that cannot run any build is refused with what 
   if (!hasDriver)
     await assert.rejects(setUp({ env, index }), {
       code: "ERR_DEVICE",
-      message: /no NVIDIA driver was found \(nvidia-smi was not found\)\. Remedy: install driver/,
+      message:
+        /no NVIDIA driver was found \(nvidia-smi was not found\)\. Remedy: install driver.* without a card, .*: --build cu130/,
     });
 });
 
 test("a libtorch that SEEKRL_LIBTORCH names is used or refused, never passed over", { skip }, async () => {
-  const { env, home } = await machine();
+  const { env, home, bin } = await machine();
   const site = async (name: string, options: Parameters<typeof torchFiles>[1], ...more: object[]) => {
     await unpackTo(
       join(home, name),
@@ -166,6 +167,11 @@ test("a libtorch that SEEKRL_LIBTORCH names is used or refused, never passed ove
     await site("bare", {}),
     /missing libcudart\.so\.913 \(needed by libc10_cuda\.so; in nvidia-cuda-runtime\), libcublas\.so\.913/,
   );
+  await refused(
+    { ...env, SEEKRL_LIBTORCH: "/nonexistent" },
+    /SEEKRL_LIBTORCH: \/nonexistent: there is no such folder/,
+  );
+  await refused({ ...env, SEEKRL_LIBTORCH: home }, /: no lib\/libtorch_cpu\.so\. Remedy/);
   const nvidia = Object.values(await nvidiaFiles(scratch));
   await refused(
     await site("later", { cuda: "13.2" }, ...nvidia),
@@ -173,6 +179,10 @@ test("a libtorch that SEEKRL_LIBTORCH names is used or refused, never passed ove
   );
   const whole = await site("whole", {}, ...nvidia);
   assert.deepEqual((await setUp({ env: whole, index })).built, [whole.SEEKRL_LIBTORCH]);
+  if (existsSync("/proc/driver/nvidia/version")) return;
+  await rm(join(bin, "nvidia-smi"));
+  const { said } = await setUp({ env: whole, index, build: "cu130", dryRun: true });
+  assert.match(said, /no driver here; torch build that was asked for: cu130$/m);
 });
 
 test("Python's torch with CUDA comes before a CPU build where there is a driver, after it where there is none", {

@@ -3,7 +3,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BuiltLibtorch } from "../../../lib/base/addon/libtorch.ts";
 import { buildCommand, packageRoot } from "../../../lib/base/package-root.ts";
-import { type Architectures, type FoundCard, type FoundDriver, setupScripts } from "./setup-scripts.ts";
+import {
+  type Architectures,
+  type FoundCard,
+  type FoundDriver,
+  type FoundNvcc,
+  setupScripts,
+} from "./setup-scripts.ts";
 
 /** What was found. */
 export interface Machine {
@@ -23,6 +29,8 @@ export interface Machine {
       }
     | undefined;
   readonly hasAddon: boolean;
+  /** Where it is found, a build compiles the kernels for cards too. */
+  readonly nvcc: FoundNvcc | undefined;
   /** The library of kernels for cards; undefined where it was not built. */
   readonly kernels: (Architectures & { readonly file: string }) | undefined;
   /** Whether the driver runs the CUDA version of libtorch. */
@@ -57,11 +65,13 @@ async function findKernels(): Promise<Machine["kernels"]> {
 /** Looks at the machine and the build; loads no library. */
 export async function findMachine(): Promise<Machine> {
   const { findDriver, runsCuda } = await setupScripts.driver();
+  const { findNvcc } = await setupScripts.nvcc();
   const driver = await findDriver();
   const libtorch = await findLibtorch();
   return {
     ...{ node: process.version, platform: `${process.platform} ${process.arch}`, driver, libtorch },
     hasAddon: existsSync(join(release, "seekrl.node")),
+    nvcc: await findNvcc(),
     kernels: await findKernels(),
     driverRunsCuda:
       driver.version !== undefined && libtorch?.cuda !== undefined && runsCuda(driver.version, libtorch.cuda),
@@ -92,7 +102,10 @@ export function cardProblem(machine: Machine): string | undefined {
   const { driver, libtorch, kernels, driverRunsCuda } = machine;
   const remedy = "Remedy: npx seekrl setup cuda.";
   if (driver.version === undefined)
-    return `no NVIDIA driver (${driver.problem ?? "no card answers"}). ${remedy}`;
+    return (
+      `no NVIDIA driver (${driver.problem ?? "no card answers"}). Remedy: install NVIDIA's driver, 525.60.13 or later ` +
+      "(580.65.06 for CUDA 13), or let the container see the cards (docker run --gpus all); then npx seekrl setup cuda."
+    );
   if (driver.cards.length === 0)
     return `driver ${driver.version} shows no card (${driver.problem ?? "none is listed"}). ${remedy}`;
   const problem = processorProblem(machine);

@@ -32,6 +32,17 @@ interface DriverScript {
   runsCuda(driverVersion: string, cuda: string): boolean;
 }
 
+/** NVIDIA's compiler, which the kernels for cards are built with. */
+export interface FoundNvcc {
+  readonly path: string;
+  /** For example `13.0`. */
+  readonly version: string;
+}
+
+interface NvccScript {
+  findNvcc(): Promise<FoundNvcc | undefined>;
+}
+
 interface TorchFolderScript {
   versionOf(folder: string): Promise<string | undefined>;
   cudaOf(folder: string): Promise<string | undefined>;
@@ -66,6 +77,7 @@ const scriptOf = (name: string): Promise<unknown> =>
 /** The scripts by what they find, each loaded when it is asked for. */
 export const setupScripts = {
   driver: () => scriptOf("cuda/driver.mjs") as Promise<DriverScript>,
+  nvcc: () => scriptOf("cuda/nvcc.mjs") as Promise<NvccScript>,
   torchFolder: () => scriptOf("torch-folder.mjs") as Promise<TorchFolderScript>,
   elf: () => scriptOf("cuda/elf.mjs") as Promise<ElfScript>,
   cuda: () => scriptOf("cuda/setup.mjs") as Promise<CudaSetupScript>,

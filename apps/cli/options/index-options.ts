@@ -3,7 +3,8 @@ import { z } from "zod";
 import type { IndexProgress } from "../../../lib/index-folder/build/progress.ts";
 import type { Split } from "../../../lib/index-folder/corpus.ts";
 import type { EncoderChoice } from "../../../lib/index-folder/embedders.ts";
-import type { CommandIo } from "../command.ts";
+import { type CommandIo, UsageError } from "../command.ts";
+import { deviceName } from "../machine/device.ts";
 import { durationText } from "../report/pace.ts";
 import { progressLine } from "../report/progress.ts";
 
@@ -53,7 +54,7 @@ export const encoderOptions = {
   passagePrefix: z.string().optional().describe("encoder: put before passages; the folder's unless given"),
   encoderDtype: z.enum(["float32", "bfloat16"]).default("float32").describe("encoder: form of its weights"),
   encoderWeights: z.enum(["int8"]).optional().describe("encoder: quantises its layers' weights"),
-  device: z.string().default("cpu").describe("encoder: cpu or cuda"),
+  device: deviceName.default("cpu").describe("encoder: what it runs on, cpu or cuda"),
 };
 
 const encoderSchema = z.object({ embedder: z.string(), ...encoderOptions });
@@ -65,8 +66,14 @@ export function embedderOf({
   encoderWeights: weights,
   ...options
 }: z.output<typeof encoderSchema>): "hashed" | EncoderChoice {
-  if (path === "hashed") return "hashed";
   const { device, pooling, queryPrefix, passagePrefix } = options;
+  if (path === "hashed") {
+    if (device !== "cpu")
+      throw new UsageError(
+        `--device: expected cpu, where the hashed embedder runs, or --embedder with an encoder's folder; got ${device}`,
+      );
+    return "hashed";
+  }
   return {
     ...{ path, dtype, weights, device },
     pooling,

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { weightsForms } from "../../../lib/model/weights-form.ts";
 import { inGroup } from "../fields.ts";
+import { deviceName } from "../machine/device.ts";
 
 /** Which model, where its weights live, in which form. */
 export const modelOptions = inGroup("Model", {
@@ -23,7 +24,7 @@ export const modelOptions = inGroup("Model", {
     .describe(
       "Quantises projections and head, which are frozen then (as the folder holds them; under an adapter as it was trained).",
     ),
-  device: z.string().default("cpu").describe("cpu or cuda."),
+  device: deviceName.default("cpu").describe("cpu or cuda."),
   contextTokens: z
     .int()
     .positive()

@@ -7,6 +7,7 @@ import type { WebEngine } from "../../../lib/web/engines.ts";
 import { UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 import { flagName } from "../flags.ts";
+import { deviceName } from "../machine/device.ts";
 
 const protocols = [
   "retrieve",
@@ -31,11 +32,15 @@ const index = z.strictObject({
     .optional()
     .describe("By words, by vectors, by both (both, if it has both)."),
   encoder: z.string().optional().describe("Folder of the index's encoder, if that was moved."),
-  device: z.string().optional().describe("What that encoder runs on (cpu): cpu or cuda."),
-  vectorsDevice: z
-    .string()
+  device: deviceName.optional().describe("What that encoder runs on (cpu): cpu or cuda."),
+  vectorsDevice: deviceName
     .optional()
     .describe("Where exact vectors of bf16, i8 or b1 are searched (cpu): cpu or cuda."),
+  overFetch: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("Candidates for each result that finer rows score again (4, for b1 20)."),
 });
 
 const retriever = z.strictObject({
@@ -59,7 +64,7 @@ const reranker = z.strictObject({
     .enum(["float32", "bfloat16"])
     .default("float32")
     .describe("Form of its weights; a card takes bfloat16."),
-  device: z.string().optional().describe("What it runs on (cpu): cpu or cuda."),
+  device: deviceName.optional().describe("What it runs on (cpu): cpu or cuda."),
 });
 
 /** One of `index`, `retriever` and `web` must be given. */

@@ -31,7 +31,12 @@ export interface NativeVectors {
     rescore: Handle<"vectorIndex"> | undefined,
   ): Promise<NativeHits>;
   vectorIndexSave(index: Handle<"vectorIndex">, path: string): Promise<void>;
-  vectorIndexInfo(index: Handle<"vectorIndex">): { count: number; dim: number; numRemoved: number };
+  vectorIndexInfo(index: Handle<"vectorIndex">): {
+    count: number;
+    dim: number;
+    dtype: "f32" | "bf16" | "i8" | "b1";
+    numRemoved: number;
+  };
   vectorIndexClose(index: Handle<"vectorIndex">): void;
   /** An exact index on a card; its vectors go there when they are uploaded or searched. */
   vectorCardCreate(

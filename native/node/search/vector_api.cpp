@@ -35,6 +35,12 @@ search::Scalar to_scalar(const std::string& name) {
   fail(ErrorCode::kArgument, "dtype: expected f32, bf16, i8 or b1, got ", name);
 }
 
+const char* name_of(search::Scalar scalar) {
+  if (scalar == search::Scalar::kF32) return "f32";
+  if (scalar == search::Scalar::kBf16) return "bf16";
+  return scalar == search::Scalar::kI8 ? "i8" : "b1";
+}
+
 search::VectorFormat to_format(const Napi::Object& options) {
   return {integer_of(options, "dim"), to_metric(text_of(options, "metric")), to_scalar(text_of(options, "dtype"))};
 }
@@ -191,6 +197,7 @@ Napi::Value vector_index_info(const Napi::CallbackInfo& info) {
     auto object = Napi::Object::New(info.Env());
     object["count"] = static_cast<double>(index->count());
     object["dim"] = static_cast<double>(index->format().dim);
+    object["dtype"] = name_of(index->format().scalar);
     object["numRemoved"] = removed == nullptr ? 0.0 : static_cast<double>(removed->count());
     return object;
   });

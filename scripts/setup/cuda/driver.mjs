@@ -81,7 +81,8 @@ function refusalOf({ version, cards, problem }) {
     const [{ least: newest }, , { least }] = BUILDS;
     return (
       `no NVIDIA driver was found (${problem ?? "no card answers"}). Remedy: install driver ${newest} or later (CUDA 13; ` +
-      `${least} runs CUDA 12); in a container, let it see the cards (docker run --gpus all).`
+      `${least} runs CUDA 12); in a container, let it see the cards (docker run --gpus all). A machine without a card, such ` +
+      `as one that builds an image, is prepared by naming a build of torch: --build ${BUILDS[0].tag}.`
     );
   }
   if (cards.length === 0)

@@ -24,8 +24,9 @@ function tell(driver, builds) {
     say(
       `card: ${name}, compute capability ${capability}${gib === undefined ? "" : `, ${gib.toFixed(1)} GiB`}`,
     );
-  const from = driver.version === undefined ? "asked for" : `driver: ${driver.version}`;
-  say(`${from}; torch builds that run on it: ${builds.map(({ tag }) => tag).join(", ")}`);
+  const tags = builds.map(({ tag }) => tag).join(", ");
+  if (driver.version === undefined) say(`no driver here; torch build that was asked for: ${tags}`);
+  else say(`driver: ${driver.version}; torch builds that run on it: ${tags}`);
 }
 
 /** The builds to look for: the one asked for, or those of the driver. */
@@ -48,7 +49,7 @@ function buildsOf(driver, tag) {
 /** Why a folder is of no use with these builds; undefined when it is. */
 async function misfit(folder, builds, env) {
   const cuda = await cudaOf(folder);
-  if (cuda === undefined) return "a CPU build";
+  if (cuda === undefined && (await versionOf(folder)) !== undefined) return "a CPU build";
   const reason = await refusal(folder, { env });
   if (reason !== undefined) return reason;
   const fits = cuda === "unknown" || builds.some((build) => build.cuda === cuda);

@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { basename } from "node:path";
 import { z } from "zod";
 import { defaultLimits, type RetrieverOptions, type ServedEmbedder } from "../../../../lib/serve/options.ts";
-import { command } from "../../command.ts";
+import { command, UsageError } from "../../command.ts";
+import { deviceName } from "../../machine/device.ts";
 import { openUnbatchedSearch, searchOptions } from "../../options/search-options.ts";
 import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";
 
@@ -16,7 +17,7 @@ const options = z.strictObject({
   encoderName: z.string().optional().describe("its name there; the folder's unless given"),
   encoderDtype: z.enum(["float32", "bfloat16"]).default("float32").describe("form of its weights"),
   encoderWeights: z.enum(["int8"]).optional().describe("quantises its layers' weights"),
-  encoderDevice: z.string().default("cpu").describe("what it runs on: cpu or cuda"),
+  encoderDevice: deviceName.default("cpu").describe("what it runs on: cpu or cuda"),
   ...serveOptions(8000),
   topK: z.int().min(1).default(3).describe("passages per query when a request names no number"),
   contents: z
@@ -58,7 +59,10 @@ async function openEmbedding({
   encoderWeights,
   encoderDevice: device,
 }: z.output<typeof options>): Promise<{ embedding?: ServedEmbedder; close(): unknown }> {
-  if (folder === undefined) return { close: () => undefined };
+  if (folder === undefined) {
+    if (device === "cpu") return { close: () => undefined };
+    throw new UsageError(`--encoder-device: expected with --encoder, got ${device} alone`);
+  }
   const { Encoder } = await import("../../../../lib/embed/encoder.ts");
   const embedder = await Encoder.open(folder, { dtype: encoderDtype, weights: encoderWeights, device });
   return {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { command } from "../../command.ts";
+import { deviceName } from "../../machine/device.ts";
 import {
   cardProblem,
   findMachine,
@@ -35,12 +36,13 @@ function cardLines({ driver, kernels }: Machine): string[] {
 }
 
 function describe(machine: Machine): string {
-  const { driver } = machine;
+  const { driver, nvcc } = machine;
   const lines = [
     `node      ${machine.node}, ${machine.platform}`,
     `driver    ${driver.version ?? "none"}${driver.problem === undefined ? "" : ` (${driver.problem})`}`,
     ...cardLines(machine),
     `libtorch  ${libtorchLine(machine)}`,
+    `nvcc      ${nvcc === undefined ? "none" : `${nvcc.version} (${nvcc.path})`}`,
     `kernels   ${kernelLine(machine)}`,
     `cpu       ${processorProblem(machine) ?? "runs"}`,
     `cuda      ${cardProblem(machine) ?? "runs"}`,
@@ -53,7 +55,7 @@ export const doctorCommand = command({
   name: "doctor",
   summary: "says what this machine can run models on",
   options: z.strictObject({
-    device: z.string().optional().describe("generates and scores on it with a tiny model: cpu or cuda"),
+    device: deviceName.optional().describe("generates and scores on it with a tiny model: cpu or cuda"),
   }),
   run: async ({ device }, io) => {
     const machine = await findMachine();
@@ -61,7 +63,7 @@ export const doctorCommand = command({
     const runs = { cpu: processorProblem(machine) ?? true, cuda: cardProblem(machine) ?? true };
     if (device === undefined) return io.result({ ...machine, runs });
     const problem = device === "cpu" ? processorProblem(machine) : cardProblem(machine);
-    if (problem !== undefined && /^(cpu|cuda)/.test(device))
+    if (problem !== undefined && device !== "emulated")
       throw new SeekError("ERR_DEVICE", `${device}: ${problem}`);
     const { checkDevice } = await import("../../machine/check-device.ts");
     const checked = await checkDevice(device);

@@ -28,6 +28,7 @@ test("the doctor says which cards, driver, libtorch and kernels there are, and w
   assert.match(stdout, /^card 0 {4}NVIDIA H100 80GB HBM3, compute capability 9\.0, 79\.6 GiB, /m);
   assert.match(stdout, /^libtorch {2}2\.1[123]\.\d+, (CPU build|CUDA [\d.]+) \(.*\)$/m);
   assert.match(stdout, /^cpu {7}runs$/m);
+  assert.match(stdout, /^nvcc {6}(none|[\d.]+ \(.+\))$/m);
   const { stdout: json } = await withCard({}, () => runCli("doctor", "--json"));
   const { driver, libtorch, runs } = JSON.parse(json);
   assert.equal(driver.cards[0].capability, "9.0");
@@ -42,8 +43,8 @@ test("the doctor tries a device: what is generated there is scored with the same
     assert.equal(JSON.parse(stdout).checked.tokens, 12);
   }
   const { code, stderr } = await runCli("doctor", "--device", "gpu");
-  assert.equal(code, 1);
-  assert.match(stderr, /ERR_DEVICE: .*expected cpu or cuda, got gpu/);
+  assert.equal(code, 2);
+  assert.match(stderr, /^error: --device: expected cpu or cuda, got "gpu"$/m);
 });
 
 test("setting up refuses a driver that is too old, as a command with an exit code", async () => {
