@@ -1,4 +1,6 @@
 // What the emulator must find: each kernel here has a fault that a GPU may let pass.
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -70,6 +72,22 @@ __global__ void loads_matrices(uint32_t* out) {
   out[threadIdx.x] = registers[0];
 }
 
+// out [16, 8] = a [16, 16] b [16, 8] by the layout of mma.m16n8k16 in the PTX ISA: of lane l, rows l / 4 and l / 4 + 8,
+// columns l % 4 * 2, the next, and both 8 further. A wrong one has two registers of a exchanged.
+template <bool kIsWrong>
+__global__ void multiplies(float* out, const uint16_t* a, const uint16_t* b) {
+  const int lane = threadIdx.x, row = lane / 4, column = lane % 4 * 2;
+  const auto pair = [](uint16_t low, uint16_t high) { return low | uint32_t{high} << 16; };
+  const auto of_a = [&](int r, int k) { return pair(a[r * 16 + k], a[r * 16 + k + 1]); };
+  const auto of_b = [&](int k) { return pair(b[k * 8 + row], b[(k + 1) * 8 + row]); };
+  const uint32_t upper = of_a(row + 8, column), right = of_a(row, column + 8);
+  const uint32_t fragment[4] = {of_a(row, column), kIsWrong ? right : upper, kIsWrong ? upper : right,
+                                of_a(row + 8, column + 8)};
+  float sums[4] = {};
+  mma_bf16(sums, fragment, of_b(column), of_b(column + 8));
+  for (int i = 0; i < 4; ++i) out[(row + i / 2 * 8) * 8 + column + i % 2] = sums[i];
+}
+
 }  // namespace
 
 TEST("the emulator finds barriers that not all threads reach") {
@@ -105,4 +123,21 @@ TEST("rows of matrices in the same banks are counted") {
   EXPECT(emulator::counts.num_bank_conflicts == before);
   EXPECT(fault_of(&loads_matrices<32>, 32, out) == "");
   EXPECT(emulator::counts.num_bank_conflicts == before + 4 * 3);
+}
+
+TEST("fragments of a product lie as the PTX ISA says, and a wrong one gives another product") {
+  uint16_t a[16 * 16], b[16 * 8];
+  float truth[16 * 8] = {}, out[16 * 8], wrong[16 * 8];
+  const auto number_of = [](int i) { return static_cast<float>(i * 37 % 19 - 9); };
+  const auto bits_of = [](float x) { return static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16); };
+  for (int i = 0; i < 16 * 16; ++i) a[i] = bits_of(number_of(i));
+  for (int i = 0; i < 16 * 8; ++i) b[i] = bits_of(number_of(i + 1));
+  for (int i = 0; i < 16 * 8; ++i) {
+    for (int k = 0; k < 16; ++k) truth[i] += number_of(i / 8 * 16 + k) * number_of(k * 8 + i % 8 + 1);
+  }
+  const uint16_t *const left = a, *const right = b;
+  EXPECT(fault_of(&multiplies<false>, 32, out, left, right) == "");
+  EXPECT(std::memcmp(out, truth, sizeof(out)) == 0);
+  EXPECT(fault_of(&multiplies<true>, 32, wrong, left, right) == "");
+  EXPECT(std::memcmp(wrong, truth, sizeof(wrong)) != 0);
 }
