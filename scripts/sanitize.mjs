@@ -1,5 +1,6 @@
 /**
- * Runs the native tests under AddressSanitizer and UBSan: `node scripts/sanitize.mjs [test name part]...`.
+ * Runs the native tests, the emulated kernels' too, under AddressSanitizer and UBSan:
+ * `node scripts/sanitize.mjs [test name part]...`.
  *
  * They are built in build/sanitize against the libtorch of the last `npm run build`; libtorch itself is not instrumented.
  */
@@ -27,9 +28,12 @@ run("cmake", [
   ...["-S", root, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DSEEKRL_SANITIZE=ON"],
   `-DSEEKRL_LIBTORCH=${libtorch}`,
 ]);
-run("cmake", ["--build", folder, "--target", "seekrl_test", "--parallel", jobs]);
+// The emulator is for Linux.
+const programs = process.platform === "linux" ? ["seekrl_test", "seekrl_cuda_test"] : ["seekrl_test"];
+run("cmake", ["--build", folder, "--target", ...programs, "--parallel", jobs]);
 // What libtorch keeps until the process ends is no leak of ours, and its vectors are not annotated.
-run(join(folder, "seekrl_test"), process.argv.slice(2), {
-  ASAN_OPTIONS: "detect_leaks=0:detect_container_overflow=0",
-  UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1",
-});
+for (const program of programs)
+  run(join(folder, program), process.argv.slice(2), {
+    ASAN_OPTIONS: "detect_leaks=0:detect_container_overflow=0",
+    UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1",
+  });

@@ -9,6 +9,9 @@
 #include <memory>
 #include <utility>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
 extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
@@ -115,6 +118,9 @@ class Fiber {
 #if defined(__SANITIZE_THREAD__)
     std::swap(sanitizer_, other_);
     std::swap(memory_, other_memory_);  // a stack has one thread
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_unpoison_memory_region(memory_.get(), kStackBytes);  // frames of a thread that never returned
 #endif
     const auto end = reinterpret_cast<uintptr_t>(memory_.get() + kStackBytes) & ~uintptr_t{15};
     auto** top = reinterpret_cast<void**>(end);
