@@ -13,18 +13,18 @@ namespace {
 constexpr int64_t kMoreTokens = 160;
 
 // Sequences of `context` tokens in blocks.
-struct Sequences {
-  Sequences(Memory& memory, const Model& model, int64_t count, int64_t context, bool has_codes)
-      : num_sequences(count),
-        max_tokens(context + kMoreTokens),
-        blocks_of_one((max_tokens + kBlockTokens - 1) / kBlockTokens) {
+struct Sequences : CachedSequences {
+  Sequences(Memory& memory, const Model& model, int64_t count, int64_t context, bool has_codes) {
+    num_rows = num_tiles = count;
+    max_keys = context + kMoreTokens;
+    blocks_of_one = (max_keys + kBlockTokens - 1) / kBlockTokens;
     const int64_t places = model.num_kv_heads * kBlockTokens * count * blocks_of_one;
     for (int64_t layer = 0; layer < model.num_layers; ++layer) {
       keys.push_back(has_codes ? memory.codes(places * model.head_dim) : memory.halves(places * model.head_dim));
       values.push_back(has_codes ? memory.codes(places * model.head_dim) : memory.halves(places * model.head_dim));
     }
     if (has_codes) key_scales = value_scales = memory.floats(places, 0, 0x1p-8f);
-    std::vector<int32_t> blocks, positions, lengths, slots_of, limits_of;
+    std::vector<int32_t> blocks, positions, lengths_of, slots_of, limits_of;
     std::vector<cuda::AttentionTile> tiles_of;
     for (int64_t s = 0; s < count; ++s) {
       // Neighbours in a sequence are far apart in memory.
@@ -32,68 +32,29 @@ struct Sequences {
       const int64_t block = blocks[s * blocks_of_one + (context - 1) / kBlockTokens];
       tiles_of.push_back({static_cast<int32_t>(s), static_cast<int32_t>(s), 1, static_cast<int32_t>(context)});
       positions.push_back(static_cast<int32_t>(context - 1));
-      lengths.push_back(static_cast<int32_t>(context));
+      lengths_of.push_back(static_cast<int32_t>(context));
       slots_of.push_back(static_cast<int32_t>(block * kBlockTokens + (context - 1) % kBlockTokens));
-      limits_of.push_back(static_cast<int32_t>(max_tokens));
+      limits_of.push_back(static_cast<int32_t>(max_keys));
     }
     tiles = memory.copy_of(tiles_of);
     table = memory.copy_of(blocks);
     position = memory.copy_of(positions);
-    num_tokens = memory.copy_of(lengths);
+    lengths = memory.copy_of(lengths_of);
     slots = memory.copy_of(slots_of);
     limits = memory.copy_of(limits_of);
     ids = memory.empty<int32_t>(count);
     cos = memory.floats(count * model.head_dim / 2);
     frequencies = memory.floats(model.head_dim / 2, 0.5f, 0.5f);
     sin = memory.floats(count * model.head_dim / 2);
-    scratch = memory.floats(cuda::paged_attention_scratch_floats(count, model.num_heads, model.head_dim, max_tokens));
-  }
-
-  cuda::Rotate rotation(const Model& model, const Projected& to, const void* bias, int64_t layer) const {
-    cuda::Rotate call = rotation_of(model, to, bias, num_sequences);
-    call.keys = keys[layer];
-    call.values = values[layer];
-    call.key_scales = key_scales;
-    call.value_scales = value_scales;
-    call.slots_T = slots;
-    call.rotary = {cos, sin, model.head_dim / 2};
-    call.block_tokens = kBlockTokens;
-    return call;
-  }
-
-  cuda::PagedAttention attention(const Model& model, void* out, const void* query, int64_t layer) const {
-    return {.out = out,
-            .query = query,
-            .keys = keys[layer],
-            .values = values[layer],
-            .tiles = tiles,
-            .block_table = table,
-            .scratch = scratch,
-            .num_tiles = num_sequences,
-            .num_rows = num_sequences,
-            .num_heads = model.num_heads,
-            .num_kv_heads = model.num_kv_heads,
-            .head_dim = model.head_dim,
-            .table_stride = blocks_of_one,
-            .block_tokens = kBlockTokens,
-            .max_keys = max_tokens,
-            .scale = 1.0f / std::sqrt(static_cast<float>(model.head_dim)),
-            .softcap = 0,
-            .window = 0,
-            .dtype = Dtype::kBf16,
-            .key_scales = key_scales,
-            .value_scales = value_scales};
+    scratch = memory.floats(cuda::paged_attention_scratch_floats(count, model.num_heads, model.head_dim, max_keys));
   }
 
   cuda::NextStep next(const cuda::DrawnToken* drawn) const {
-    return {ids, position, num_tokens, slots, tiles, drawn, table, limits, num_sequences, blocks_of_one, kBlockTokens};
+    return {ids, position, lengths, slots, tiles, drawn, table, limits, num_rows, blocks_of_one, kBlockTokens};
   }
 
-  int64_t num_sequences, max_tokens, blocks_of_one;
-  std::vector<void*> keys, values;
-  float *key_scales = nullptr, *value_scales = nullptr, *cos, *sin, *frequencies, *scratch;
-  cuda::AttentionTile* tiles;
-  int32_t *table, *position, *num_tokens, *slots, *limits, *ids;
+  float* frequencies;
+  int32_t *position, *lengths, *limits, *ids;
 };
 
 struct Shape {
@@ -101,22 +62,6 @@ struct Shape {
   int64_t batch, context;
   bool has_codes;
 };
-
-// From a residual stream that each layer's output is added to; the last one's stays in rows.last.
-void add_layers(Memory& memory, Calls& run, const Model& model, const Sequences& sequences, const LayerRows& rows,
-                float* residual, const Projected& to) {
-  const void* added = nullptr;
-  for (int64_t layer = 0; layer < model.num_layers; ++layer) {
-    const LayerWeights weights(memory, model);
-    add_layer(run, model, weights, rows, residual, added, [&](Calls& calls) {
-      add_projections(calls, model, weights, rows, to);
-      SEEKRL_ADD(calls, rotate, sequences.rotation(model, to, weights.qkv_bias, layer));
-      SEEKRL_ADD(calls, paged_attention, sequences.attention(model, rows.attended, to.query, layer));
-    });
-    residual = rows.middle;
-    added = rows.last;
-  }
-}
 
 // The last norm, and logits [batch, V] by the embedding.
 float* add_head(Memory& memory, Calls& run, const Model& model, const LayerRows& rows, const void* embedding) {
@@ -132,7 +77,7 @@ float* add_head(Memory& memory, Calls& run, const Model& model, const LayerRows&
 
 // A token of each row, and the inputs of the next step.
 void add_draws(Memory& memory, Calls& run, const Model& model, const Sequences& sequences, const float* logits) {
-  const int64_t batch = sequences.num_sequences;
+  const int64_t batch = sequences.num_rows;
   std::vector<cuda::SampleRow> options(batch);
   for (int64_t s = 0; s < batch; ++s) {
     options[s] = {};
@@ -140,7 +85,7 @@ void add_draws(Memory& memory, Calls& run, const Model& model, const Sequences& 
     options[s].temperature = options[s].top_p = options[s].repetition = 1;
   }
   auto* const drawn = memory.empty<cuda::DrawnToken>(batch);
-  const cuda::SampleCall draw = {drawn, logits, memory.copy_of(options), sequences.num_tokens, batch, model.vocab_size};
+  const cuda::SampleCall draw = {drawn, logits, memory.copy_of(options), sequences.lengths, batch, model.vocab_size};
   SEEKRL_ADD(run, sample, draw);
   SEEKRL_ADD(run, next_step, sequences.next(drawn));
 }
@@ -158,7 +103,10 @@ Prepared prepare_decode(Memory& memory, const Shape& shape) {
   const cuda::RotaryAngles angles = {
       sequences.cos, sequences.sin, sequences.position, sequences.frequencies, batch, model.head_dim / 2, 1};
   SEEKRL_ADD(run, rotary_angles, angles);
-  add_layers(memory, run, model, sequences, rows, input, to);
+  add_layers(memory, run, model, rows, input, to, [&](Calls& calls, const LayerWeights& weights, int64_t layer) {
+    SEEKRL_ADD(calls, rotate, sequences.rotation(model, to, weights.qkv_bias, layer));
+    SEEKRL_ADD(calls, paged_attention, sequences.attention(model, to.query, rows.attended, layer));
+  });
   float* const logits = add_head(memory, run, model, rows, embedding);
   add_draws(memory, run, model, sequences, logits);
   return {run,

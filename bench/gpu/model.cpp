@@ -82,4 +82,18 @@ void add_projections(Calls& calls, const Model& model, const LayerWeights& weigh
   add(to.value, queries + keys, keys);
 }
 
+void add_layers(Memory& memory, Calls& run, const Model& model, const LayerRows& rows, float* residual,
+                const Projected& to, const std::function<void(Calls&, const LayerWeights&, int64_t layer)>& attend) {
+  const void* added = nullptr;
+  for (int64_t layer = 0; layer < model.num_layers; ++layer) {
+    const LayerWeights weights(memory, model);
+    add_layer(run, model, weights, rows, residual, added, [&](Calls& calls) {
+      add_projections(calls, model, weights, rows, to);
+      attend(calls, weights, layer);
+    });
+    residual = rows.middle;
+    added = rows.last;
+  }
+}
+
 }  // namespace seekrl::bench

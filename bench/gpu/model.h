@@ -68,7 +68,13 @@ void add_projections(Calls& calls, const Model& model, const LayerWeights& weigh
                      const Projected& to);
 
 // Of projections in place; biases lie as one product has them, or there are none.
-cuda::Rotate rotation_of(const Model& model, const Projected& at, const void* bias, int64_t num_tokens);
+cuda::Rotate rotation_of(const Model& model, const Projected& at, const void* bias, int64_t num_tokens,
+                         const cuda::RotaryTables& rotary);
+
+// Every layer from a residual stream [T, hidden] that each one's output is added to; the last one's stays in rows.last.
+// `attend` goes from projections to rows.attended.
+void add_layers(Memory& memory, Calls& run, const Model& model, const LayerRows& rows, float* residual,
+                const Projected& to, const std::function<void(Calls&, const LayerWeights&, int64_t layer)>& attend);
 
 // Packed texts: spans of their own, `length` tokens each.
 struct Texts {
@@ -83,20 +89,24 @@ struct Texts {
   float *cos, *sin, *log_sum;
 };
 
-// Texts of `length` tokens whose keys and values are in blocks.
-struct CachedTexts {
-  CachedTexts(Memory& memory, const Model& model, int64_t num_layers, int64_t num_texts, int64_t length);
+// Sequences whose keys and values are in blocks, a pair a layer; codes where there are scales.
+struct CachedSequences {
   // Keys and values go to their blocks.
   cuda::Rotate rotation(const Model& model, const Projected& projections, const void* bias, int64_t layer) const;
-  // To the blocks of the first layer as they are, for training.
-  cuda::Rotate copy(const Model& model, const Projected& projections) const;
-  // By tiles of prompts.
   cuda::PagedAttention attention(const Model& model, const void* query, void* out, int64_t layer) const;
-  int64_t num_tokens, length, blocks_of_one, num_tiles;
-  float *cos, *sin;
+  int64_t num_rows, num_tiles, max_keys, blocks_of_one;
+  float *cos, *sin, *scratch = nullptr;
   std::vector<void*> keys, values;
+  float *key_scales = nullptr, *value_scales = nullptr;
   cuda::AttentionTile* tiles;
   int32_t *table, *slots;
+};
+
+// Texts of `length` tokens, all of them rows, by tiles of prompts.
+struct CachedTexts : CachedSequences {
+  CachedTexts(Memory& memory, const Model& model, int64_t num_layers, int64_t num_texts, int64_t length);
+  // Keys and values go to the blocks of the first layer as they are, for training.
+  cuda::Rotate copy(const Model& model, const Projected& projections) const;
 };
 
 }  // namespace seekrl::bench

@@ -12,25 +12,18 @@ namespace {
 
 Prepared prepare_prefill(Memory& memory, const Model& model, int64_t num_texts, int64_t length) {
   const CachedTexts prompts(memory, model, model.num_layers, num_texts, length);
-  const LayerRows rows(memory, model, prompts.num_tokens);
-  const Projected to = projected(model, memory.poisoned(Dtype::kBf16, prompts.num_tokens * model.query_width()),
-                                 rows.qkv, prompts.num_tokens);
-  float* residual = memory.floats(prompts.num_tokens * model.hidden);
-  const void* added = nullptr;
+  const LayerRows rows(memory, model, prompts.num_rows);
+  const Projected to = projected(model, memory.poisoned(Dtype::kBf16, prompts.num_rows * model.query_width()), rows.qkv,
+                                 prompts.num_rows);
+  float* const input = memory.floats(prompts.num_rows * model.hidden);
   Calls run;
-  for (int64_t layer = 0; layer < model.num_layers; ++layer) {
-    const LayerWeights weights(memory, model);
-    add_layer(run, model, weights, rows, residual, added, [&](Calls& calls) {
-      add_projections(calls, model, weights, rows, to);
-      SEEKRL_ADD(calls, rotate, prompts.rotation(model, to, weights.qkv_bias, layer));
-      SEEKRL_ADD(calls, prefill_attention, prompts.attention(model, to.query, rows.attended, layer));
-    });
-    residual = rows.middle;
-    added = rows.last;
-  }
+  add_layers(memory, run, model, rows, input, to, [&](Calls& calls, const LayerWeights& weights, int64_t layer) {
+    SEEKRL_ADD(calls, rotate, prompts.rotation(model, to, weights.qkv_bias, layer));
+    SEEKRL_ADD(calls, prefill_attention, prompts.attention(model, to.query, rows.attended, layer));
+  });
   return {run,
-          {{"attended", rows.attended, prompts.num_tokens * model.query_width(), Kind::kBf16, 2e-2},
-           {"residual", rows.middle, prompts.num_tokens * model.hidden, Kind::kFloat, 2e-2}}};
+          {{"attended", rows.attended, prompts.num_rows * model.query_width(), Kind::kBf16, 2e-2},
+           {"residual", rows.middle, prompts.num_rows * model.hidden, Kind::kFloat, 2e-2}}};
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ Projected projected(const Model& model, void* query, void* keys_and_values, int6
   return {static_cast<uint16_t*>(query), keys, keys + num_tokens * width, model.query_width(), width};
 }
 
-cuda::Rotate rotation_of(const Model& model, const Projected& at, const void* bias, int64_t num_tokens) {
+cuda::Rotate rotation_of(const Model& model, const Projected& at, const void* bias, int64_t num_tokens,
+                         const cuda::RotaryTables& rotary) {
   const auto part = [&](uint16_t* data, int64_t stride, int64_t first) -> cuda::ProjectedHeads {
     return {data, stride, bias == nullptr ? nullptr : static_cast<const uint16_t*>(bias) + first, nullptr};
   };
@@ -40,6 +41,7 @@ cuda::Rotate rotation_of(const Model& model, const Projected& at, const void* bi
   call.head_dim = model.head_dim;
   call.norm_epsilon = 1e-6f;
   call.dtype = Dtype::kBf16;
+  call.rotary = rotary;
   return call;
 }
 
@@ -90,17 +92,15 @@ cuda::SpanAttention Texts::attention(const Model& model, const Projected& projec
 }
 
 cuda::Rotate Texts::rotation(const Model& model, const Projected& projections, const void* bias) const {
-  cuda::Rotate call = rotation_of(model, projections, bias, num_tokens);
-  call.rotary = {cos, sin, model.head_dim / 2};
-  return call;
+  return rotation_of(model, projections, bias, num_tokens, {cos, sin, model.head_dim / 2});
 }
 
-CachedTexts::CachedTexts(Memory& memory, const Model& model, int64_t num_layers, int64_t num_texts, int64_t length_)
-    : num_tokens(num_texts * length_),
-      length(length_),
-      blocks_of_one((length + kBlockTokens - 1) / kBlockTokens),
-      cos(memory.floats(num_tokens * model.head_dim / 2)),
-      sin(memory.floats(num_tokens * model.head_dim / 2)) {
+CachedTexts::CachedTexts(Memory& memory, const Model& model, int64_t num_layers, int64_t num_texts, int64_t length) {
+  num_rows = num_texts * length;
+  max_keys = length;
+  blocks_of_one = (length + kBlockTokens - 1) / kBlockTokens;
+  cos = memory.floats(num_rows * model.head_dim / 2);
+  sin = memory.floats(num_rows * model.head_dim / 2);
   const int64_t places = model.num_kv_heads * kBlockTokens * num_texts * blocks_of_one;
   for (int64_t layer = 0; layer < num_layers; ++layer) {
     keys.push_back(memory.poisoned(Dtype::kBf16, places * model.head_dim));
@@ -125,13 +125,14 @@ CachedTexts::CachedTexts(Memory& memory, const Model& model, int64_t num_layers,
   slots = memory.copy_of(slots_of);
 }
 
-cuda::Rotate CachedTexts::rotation(const Model& model, const Projected& projections, const void* bias,
-                                   int64_t layer) const {
-  cuda::Rotate call = rotation_of(model, projections, bias, num_tokens);
+cuda::Rotate CachedSequences::rotation(const Model& model, const Projected& projections, const void* bias,
+                                       int64_t layer) const {
+  cuda::Rotate call = rotation_of(model, projections, bias, num_rows, {cos, sin, model.head_dim / 2});
   call.keys = keys[layer];
   call.values = values[layer];
+  call.key_scales = key_scales;
+  call.value_scales = value_scales;
   call.slots_T = slots;
-  call.rotary = {cos, sin, model.head_dim / 2};
   call.block_tokens = kBlockTokens;
   return call;
 }
@@ -142,26 +143,28 @@ cuda::Rotate CachedTexts::copy(const Model& model, const Projected& projections)
   return call;
 }
 
-cuda::PagedAttention CachedTexts::attention(const Model& model, const void* query, void* out, int64_t layer) const {
+cuda::PagedAttention CachedSequences::attention(const Model& model, const void* query, void* out, int64_t layer) const {
   return {.out = out,
           .query = query,
           .keys = keys[layer],
           .values = values[layer],
           .tiles = tiles,
           .block_table = table,
-          .scratch = nullptr,
+          .scratch = scratch,
           .num_tiles = num_tiles,
-          .num_rows = num_tokens,
+          .num_rows = num_rows,
           .num_heads = model.num_heads,
           .num_kv_heads = model.num_kv_heads,
           .head_dim = model.head_dim,
           .table_stride = blocks_of_one,
           .block_tokens = kBlockTokens,
-          .max_keys = length,
+          .max_keys = max_keys,
           .scale = score_scale(model),
           .softcap = 0,
           .window = 0,
-          .dtype = Dtype::kBf16};
+          .dtype = Dtype::kBf16,
+          .key_scales = key_scales,
+          .value_scales = value_scales};
 }
 
 }  // namespace seekrl::bench

@@ -51,41 +51,24 @@ __device__ __forceinline__ void load_matrices_x4_transposed(uint32_t (&r)[4], co
                : "memory");
 }
 
+// A warp's product: `of` is what PTX calls its shape and numbers, `place` the constraint of an Element in a register.
+#define SEEKRL_MMA(name, Element, place, of)                                                               \
+  __device__ __forceinline__ void name(Element(&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) { \
+    asm volatile("mma.sync.aligned." of " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+                 : place(d[0]), place(d[1]), place(d[2]), place(d[3])                                      \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));                          \
+  }
+
 // d [16, 8] += a [16, 16] b [16, 8]. Lane l holds d at rows l / 4 and l / 4 + 8, columns l % 4 * 2 and the next.
-__device__ __forceinline__ void mma_bf16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-__device__ __forceinline__ void mma_f16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
+SEEKRL_MMA(mma_bf16, float, "+f", "m16n8k16.row.col.f32.bf16.bf16.f32")
+SEEKRL_MMA(mma_f16, float, "+f", "m16n8k16.row.col.f32.f16.f16.f32")
 // The same of codes of 8 bits, a [16, 32] and b [32, 8]: registers hold four neighbours where mma_bf16 has two.
-__device__ __forceinline__ void mma_int8(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
+SEEKRL_MMA(mma_int8, int32_t, "+r", "m16n8k32.row.col.s32.s8.s8.s32")
 // d += how many bits are set in both, a [16, 256] and b [256, 8]: registers hold 32 neighbours. Up to sm_90 it is one
 // instruction (its "xor" is two on sm_90); later cards have mma_int8 alone, of which the assembler would write eight
 // with more registers than there are.
-__device__ __forceinline__ void mma_bits(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
+SEEKRL_MMA(mma_bits, int32_t, "+r", "m16n8k256.row.col.s32.b1.b1.s32.and.popc")
+#undef SEEKRL_MMA
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 constexpr bool kHasBitProducts = false;

@@ -58,4 +58,20 @@ Status with_number(Dtype dtype, Status refusal, const Body& body) {
   }
 }
 
+// body.operator()<Number, C>() of the attention kernel for numbers of 16 bits and heads of width C, or the refusal.
+template <class Body>
+Status with_heads(Dtype dtype, int64_t head_dim, const Body& body) {
+  return with_number(dtype, "attention: expected numbers of 16 bits", [&]<class Number>() -> Status {
+    switch (head_dim) {
+      case 32: return body.template operator()<Number, 32>();
+      case 64: return body.template operator()<Number, 64>();
+      case 80: return body.template operator()<Number, 80>();
+      case 96: return body.template operator()<Number, 96>();
+      case 128: return body.template operator()<Number, 128>();
+      case 256: return body.template operator()<Number, 256>();
+      default: return "attention: expected heads of width 32, 64, 80, 96, 128 or 256";
+    }
+  });
+}
+
 }  // namespace seekrl::cuda

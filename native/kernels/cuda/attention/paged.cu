@@ -26,19 +26,6 @@ Status attend(const PagedAttention& call, void* stream) {
   return attend<Number, C, PlainRing<Number, C>>(call, stream);
 }
 
-template <class Number>
-Status attend(const PagedAttention& call, void* stream) {
-  switch (call.head_dim) {
-    case 32: return attend<Number, 32>(call, stream);
-    case 64: return attend<Number, 64>(call, stream);
-    case 80: return attend<Number, 80>(call, stream);
-    case 96: return attend<Number, 96>(call, stream);
-    case 128: return attend<Number, 128>(call, stream);
-    case 256: return attend<Number, 256>(call, stream);
-    default: return "paged attention: expected heads of width 32, 64, 80, 96, 128 or 256";
-  }
-}
-
 }  // namespace
 
 Status paged_attention(const PagedAttention& call, void* stream) {
@@ -46,8 +33,7 @@ Status paged_attention(const PagedAttention& call, void* stream) {
   if (call.num_heads > kTileRows * call.num_kv_heads)
     return "paged attention: expected at most 16 query heads to a key head";
   if (call.num_shared_tiles > 0 && call.window > 0) return "paged attention: expected no window over shared keys";
-  return with_number(call.dtype, "paged attention: expected numbers of 16 bits",
-                     [&]<class Number>() { return attend<Number>(call, stream); });
+  return with_heads(call.dtype, call.head_dim, [&]<class Number, int C>() { return attend<Number, C>(call, stream); });
 }
 
 int64_t paged_attention_scratch_floats(int64_t num_rows, int64_t num_heads, int64_t head_dim, int64_t max_keys) {

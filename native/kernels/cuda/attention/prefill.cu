@@ -19,27 +19,13 @@ Status attend(const PagedAttention& call, void* stream) {
   return attend<Number, C, NumberTile>(call, stream);
 }
 
-template <class Number>
-Status attend(const PagedAttention& call, void* stream) {
-  switch (call.head_dim) {
-    case 32: return attend<Number, 32>(call, stream);
-    case 64: return attend<Number, 64>(call, stream);
-    case 80: return attend<Number, 80>(call, stream);
-    case 96: return attend<Number, 96>(call, stream);
-    case 128: return attend<Number, 128>(call, stream);
-    case 256: return attend<Number, 256>(call, stream);
-    default: return "prefill attention: expected heads of width 32, 64, 80, 96, 128 or 256";
-  }
-}
-
 }  // namespace
 
 Status prefill_attention(const PagedAttention& call, void* stream) {
   if (call.num_tiles == 0) return nullptr;
   if (call.num_heads > kTileRows * call.num_kv_heads)
     return "prefill attention: expected at most 16 query heads to a key head";
-  return with_number(call.dtype, "prefill attention: expected numbers of 16 bits",
-                     [&]<class Number>() { return attend<Number>(call, stream); });
+  return with_heads(call.dtype, call.head_dim, [&]<class Number, int C>() { return attend<Number, C>(call, stream); });
 }
 
 }  // namespace seekrl::cuda

@@ -4,32 +4,11 @@
 
 namespace seekrl::cuda {
 
-namespace {
-
-// body.operator()<Number, C>(), or what is wrong with the call.
-template <class Body>
-Status with_kind(const SpanAttention& call, const Body& body) {
-  const auto with_width = [&]<class Number>() -> Status {
-    switch (call.head_dim) {
-      case 32: return body.template operator()<Number, 32>();
-      case 64: return body.template operator()<Number, 64>();
-      case 80: return body.template operator()<Number, 80>();
-      case 96: return body.template operator()<Number, 96>();
-      case 128: return body.template operator()<Number, 128>();
-      case 256: return body.template operator()<Number, 256>();
-      default: return "span attention: expected heads of width 32, 64, 80, 96, 128 or 256";
-    }
-  };
-  return with_number(call.dtype, "span attention: expected numbers of 16 bits", with_width);
-}
-
-}  // namespace
-
 Status span_attention(const SpanAttention& call, void* stream) {
   if (call.num_tiles == 0) return nullptr;
   if (!call.is_causal && call.window != 0) return "span attention: a window goes with causal attention only";
   const dim3 grid(static_cast<unsigned>(call.num_tiles), static_cast<unsigned>(call.num_heads));
-  return with_kind(call, [&]<class Number, int C>() {
+  return with_heads(call.dtype, call.head_dim, [&]<class Number, int C>() {
     return launch(&attend_spans<Number, C>, grid, dim3(kSpanThreads), kSpanSharedBytes<C>, stream, call);
   });
 }
@@ -38,7 +17,7 @@ Status span_attention_gradient(const SpanAttentionGradient& call, void* stream) 
   if (call.of.num_tiles == 0) return nullptr;
   if (!call.of.is_causal) return "span attention: gradients are those of causal attention";
   const auto num_tiles = static_cast<unsigned>(call.of.num_tiles);
-  return with_kind(call.of, [&]<class Number, int C>() {
+  return with_heads(call.of.dtype, call.of.head_dim, [&]<class Number, int C>() {
     const int64_t num_items = call.of.num_tokens * call.of.num_heads;
     const dim3 rows(blocks_of(num_items, kSpanWarps));
     Status status = launch(&multiply_out<Number>, rows, dim3(kSpanThreads), 0, stream, call);
