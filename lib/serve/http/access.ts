@@ -48,25 +48,36 @@ function nameOf(header: string): string | undefined {
   return /^(\[[\da-f:.]+\]|[\w.-]+)(?::\d*)?$/i.exec(header)?.[1];
 }
 
+/** @throws Refusal 403 for a page that comes from another machine */
+function checkOrigin(origin: string | undefined): void {
+  if (origin === undefined) return;
+  if (URL.canParse(origin) && isLoopback(new URL(origin).hostname)) return;
+  throw new Refusal("wrong_origin", `origin: expected a page of this machine, got ${origin.slice(0, 100)}`);
+}
+
 /**
  * Whether a request may be answered. On loopback without a key the Host header must be a name of this machine's own: a
- * page of the web whose name was led to 127.0.0.1 (DNS rebinding) could ask otherwise.
+ * page of the web whose name was led to 127.0.0.1 (DNS rebinding) could ask otherwise; and no page of another machine may
+ * ask, even one that cannot read the answer.
  *
- * @throws Refusal 400, 401 or 421
+ * @throws Refusal 400, 401, 403 or 421
  */
 export function checkCaller(call: Call, { host = defaultHost, apiKey, open = false }: AccessOptions): void {
-  const { host: header, authorization = "" } = call.incoming.headers;
+  const { host: header, origin, authorization = "", "x-api-key": plainKey } = call.incoming.headers;
   const name = header === undefined ? undefined : nameOf(header);
   if (header !== undefined && name === undefined) throw new Refusal("invalid_request", "host: malformed");
   if (apiKey === undefined || apiKey === "") {
-    if (open || name === undefined || !isLoopback(host) || isLoopback(name)) return;
+    if (open || !isLoopback(host)) return;
+    checkOrigin(origin);
+    if (name === undefined || isLoopback(name)) return;
     throw new Refusal(
       "wrong_host",
       `host: expected localhost or a loopback address, got ${name.slice(0, 100)}`,
     );
   }
   if (call.route === "/health") return;
-  const [, given = ""] = /^bearer +(.+)$/i.exec(authorization) ?? [];
+  // The header of Anthropic's clients, and that of all others.
+  const [, given = String(plainKey ?? "")] = /^bearer +(.+)$/i.exec(authorization) ?? [];
   // Digests, so that the time it takes says nothing about the key.
   if (timingSafeEqual(digest(given), digest(apiKey))) return;
   const headers = { "www-authenticate": "Bearer" };

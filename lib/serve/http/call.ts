@@ -2,7 +2,9 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Dialect, Refusal, refusalBody, statusOf } from "./refusal.ts";
+import { EventStream } from "./event-stream.ts";
+import type { PathParams } from "./paths.ts";
+import { type Dialect, isOurs, Refusal, refusalBody, statusOf } from "./refusal.ts";
 import { encode, type JsonList } from "./slices.ts";
 
 /** A client may name its request; what it says is written into a header, so it must be harmless. */
@@ -18,6 +20,9 @@ interface CallOptions {
   readonly route: string;
   readonly dialect: Dialect;
   readonly timeoutMs: number;
+  readonly params: PathParams;
+  /** An error as clients see it. */
+  readonly failureOf: (error: unknown) => Refusal;
 }
 
 /** A request and its answer. */
@@ -26,6 +31,8 @@ export class Call {
   readonly route: string;
   readonly dialect: Dialect;
   readonly incoming: IncomingMessage;
+  /** What the open parts of the route's path stand for. */
+  readonly params: PathParams;
   readonly startedAt = performance.now();
   /** What was answered, once it was. */
   status = 0;
@@ -38,17 +45,20 @@ export class Call {
   readonly #outgoing: ServerResponse;
   readonly #stop = new AbortController();
   readonly #timer: NodeJS.Timeout;
+  readonly #failureOf: (error: unknown) => Refusal;
   readonly #onClose = (): void => this.end(new Refusal("client_gone", "the client has gone"));
 
   constructor(
     incoming: IncomingMessage,
     outgoing: ServerResponse,
-    { route, dialect, timeoutMs }: CallOptions,
+    { route, dialect, timeoutMs, params, failureOf }: CallOptions,
   ) {
     this.id = idOf(incoming);
     this.route = route;
     this.dialect = dialect;
     this.incoming = incoming;
+    this.params = params;
+    this.#failureOf = failureOf;
     this.#outgoing = outgoing;
     // Every query of the request listens to it.
     setMaxListeners(0, this.#stop.signal);
@@ -79,12 +89,47 @@ export class Call {
     this.send(await encode(pieces, this.signal), 200, { "content-type": "application/json" });
   }
 
+  /**
+   * Begins an answer of server-sent events. From now on no deadline ends the call, but its client's leaving does.
+   *
+   * @returns what sends them, to be ended
+   */
+  openStream(): EventStream {
+    this.status = 200;
+    clearTimeout(this.#timer);
+    if (!this.#outgoing.destroyed) {
+      this.#outgoing.writeHead(200, {
+        "content-type": "text/event-stream; charset=utf-8",
+        "cache-control": "no-store",
+        // Proxies such as nginx would gather the events.
+        "x-accel-buffering": "no",
+        ...this.#shared(),
+      });
+      this.#outgoing.flushHeaders();
+    }
+    return new EventStream(this.#outgoing, this);
+  }
+
+  /** What a failure is for the client; one of ours is kept as {@link fault}. */
+  failed(error: unknown): Refusal {
+    const refusal = this.#failureOf(this.signal.aborted ? this.signal.reason : error);
+    if (isOurs(refusal)) this.fault = refusal.cause ?? error;
+    return refusal;
+  }
+
+  /** The query of the request's target. */
+  get query(): URLSearchParams {
+    const { url = "/" } = this.incoming;
+    const at = url.indexOf("?");
+    return new URLSearchParams(at < 0 ? "" : url.slice(at + 1));
+  }
+
   /** Answers with a refusal in the route's dialect. */
   refuse(refusal: Refusal): void {
     const status = statusOf(refusal, this.dialect);
     // What is left of a body is read and dropped, unless it comes too slowly.
     if (refusal.code === "too_slow") this.isLast = true;
-    this.answer(refusalBody(refusal, this.dialect), status, refusal.headers);
+    this.answer(refusalBody(refusal, this.dialect, this.id), status, refusal.headers);
   }
 
   /** Answers with bytes, once. */
@@ -96,13 +141,16 @@ export class Call {
     if (this.#outgoing.destroyed) return;
     this.#outgoing.writeHead(status, {
       ...headers,
-      ...this.headers,
+      ...this.#shared(),
       "content-length": blocks.reduce((sum, { length }) => sum + length, 0),
-      "x-request-id": this.id,
-      ...(this.isLast ? { connection: "close" } : {}),
     });
     if (this.incoming.method !== "HEAD") for (const block of blocks) this.#outgoing.write(block);
     this.#outgoing.end();
+  }
+
+  /** Headers of every answer. */
+  #shared(): Readonly<Record<string, string>> {
+    return { ...this.headers, "x-request-id": this.id, ...(this.isLast ? { connection: "close" } : {}) };
   }
 
   #late(timeoutMs: number): Refusal {

@@ -6,13 +6,17 @@ import { checkOptions } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { type AccessOptions, checkAccess, checkCaller, defaultHost } from "./access.ts";
 import { Call } from "./call.ts";
-import { type Dialect, Refusal, refusals } from "./refusal.ts";
+import { matchPath, type PathParams } from "./paths.ts";
+import { type Dialect, Refusal } from "./refusal.ts";
 
 /** A route: how it is asked, how it words refusals, what it does. */
 export interface Route {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
+  /** `:name` stands for one part of any text, a last `*` for all the rest. */
   readonly path: string;
   readonly dialect: Dialect;
+  /** From the first byte of a request to the first of its answer, milliseconds. @default the service's */
+  readonly timeoutMs?: number | undefined;
   handle(call: Call): void | Promise<void>;
 }
 
@@ -149,29 +153,26 @@ async function answer(
   options: ServeOptions,
 ): Promise<void> {
   const path = pathOf(incoming.url ?? "/");
-  const known = routes.find((each) => each.path === path);
-  const { path: route = "other", dialect = "error" } = known ?? {};
-  const call = new Call(incoming, outgoing, { route, dialect, timeoutMs });
+  const found = findRoutes(routes, path);
+  const known = found.find(({ route }) => answers(route, incoming.method)) ?? found[0];
+  const { route: { path: route, dialect } = unknownRoute, params = {} } = known ?? {};
+  const deadline = known?.route.timeoutMs ?? timeoutMs;
+  const call = new Call(incoming, outgoing, { route, dialect, timeoutMs: deadline, params, failureOf });
   const tell = (error: unknown): void => options.onFault?.({ requestId: call.id, route: call.route, error });
   calls.add(call);
   try {
     call.isLast = isLast;
     checkCaller(call, options);
-    await routed(call, path, known).handle(call);
+    await routed(call, path, found).handle(call);
     if (call.fault !== undefined) tell(call.fault);
   } catch (error) {
-    const refusal = failureOf(error);
-    if (isOurs(refusal)) tell(refusal.cause ?? error);
+    const refusal = call.failed(error);
+    if (call.fault !== undefined) tell(call.fault);
     call.refuse(refusal);
   } finally {
     calls.delete(call);
     onAnswered?.(call);
   }
-}
-
-/** Whether a refusal is a failure of what is served, not of the request. */
-function isOurs({ code }: Refusal): boolean {
-  return refusals[code] === 500 || refusals[code] === 502;
 }
 
 /** The path of a request's target, of an absolute one too; undefined for none. */
@@ -180,11 +181,36 @@ function pathOf(target: string): string | undefined {
   return /^https?:/i.test(target) && URL.canParse(target) ? new URL(target).pathname : undefined;
 }
 
+/** What is said of a path that no route has. */
+const unknownRoute = { path: "other", dialect: "error" } as const;
+
+/** A route, and what the open parts of its path stand for. */
+interface Found {
+  readonly route: Route;
+  readonly params: PathParams;
+}
+
+/** The routes of a path, one for each method. */
+function findRoutes(routes: readonly Route[], path: string | undefined): Found[] {
+  if (path === undefined) return [];
+  return routes.flatMap((route) => {
+    const params = matchPath(route.path, path);
+    return params === undefined ? [] : [{ route, params }];
+  });
+}
+
+/** Whether a route is asked by a method. */
+function answers({ method: expected }: Route, method: string | undefined): boolean {
+  return method === expected || (method === "HEAD" && expected === "GET");
+}
+
 /** @throws Refusal for a method or path that leads nowhere */
-function routed({ incoming: { method } }: Call, path: string | undefined, known: Route | undefined): Route {
+function routed({ incoming: { method } }: Call, path: string | undefined, found: readonly Found[]): Route {
   if (path === undefined) throw new Refusal("invalid_request", "path: malformed");
-  if (known === undefined) throw new Refusal("not_found", `${path.slice(0, 100)}: no such path`);
-  if (method === known.method || (method === "HEAD" && known.method === "GET")) return known;
-  const message = `${known.path}: expected ${known.method}, got ${method}`;
-  throw new Refusal("method_not_allowed", message, { headers: { allow: known.method } });
+  const known = found.find(({ route }) => answers(route, method));
+  if (known !== undefined) return known.route;
+  if (found.length === 0) throw new Refusal("not_found", `${path.slice(0, 100)}: no such path`);
+  const methods = [...new Set(found.map(({ route }) => route.method))];
+  const message = `${path.slice(0, 100)}: expected ${methods.join(" or ")}, got ${method}`;
+  throw new Refusal("method_not_allowed", message, { headers: { allow: methods.join(", ") } });
 }

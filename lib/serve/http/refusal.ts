@@ -5,6 +5,7 @@ export const refusals = {
   malformed_json: 400,
   empty_query: 400,
   unauthorized: 401,
+  wrong_origin: 403,
   not_found: 404,
   model_not_found: 404,
   method_not_allowed: 405,
@@ -56,11 +57,16 @@ export class Refusal extends Error {
   }
 }
 
+/** Whether it is a failure of what is served, not of the request. */
+export function isOurs({ code }: Refusal): boolean {
+  return refusals[code] === 500 || refusals[code] === 502;
+}
+
 /**
  * How a route words its refusals: `detail` as FastAPI does, 422 for everything that a schema refuses; `error` as
- * OpenAI does, 400 for the same.
+ * OpenAI does, 400 for the same; `anthropic` as Anthropic does.
  */
-export type Dialect = "detail" | "error";
+export type Dialect = "detail" | "error" | "anthropic";
 
 /** Malformed JSON and a wrong shape are one status in either dialect. */
 export function statusOf({ code }: Refusal, dialect: Dialect): number {
@@ -74,10 +80,29 @@ function openAiType(status: number): string {
   return status < 500 ? "invalid_request_error" : "server_error";
 }
 
-/** The body of a refusal. */
-export function refusalBody(refusal: Refusal, dialect: Dialect): object {
+const anthropicTypes: Readonly<Record<number, string>> = {
+  ...{ 401: "authentication_error", 403: "permission_error", 404: "not_found_error" },
+  ...{ 413: "request_too_large", 429: "rate_limit_error", 503: "overloaded_error", 504: "timeout_error" },
+};
+
+function anthropicType(status: number): string {
+  return anthropicTypes[status] ?? (status < 500 ? "invalid_request_error" : "api_error");
+}
+
+/**
+ * The body of a refusal.
+ *
+ * @param refusal - what is said
+ * @param dialect - how
+ * @param requestId - of the call
+ */
+export function refusalBody(refusal: Refusal, dialect: Dialect, requestId: string): object {
   const { code, message, issues } = refusal;
   if (dialect === "detail") return { detail: issues.length > 0 ? issues : message };
-  const type = openAiType(statusOf(refusal, dialect));
+  const status = statusOf(refusal, dialect);
+  if (dialect === "anthropic") {
+    return { type: "error", error: { type: anthropicType(status), message }, request_id: requestId };
+  }
+  const type = openAiType(status);
   return { error: { message, type, param: issues[0]?.loc[1] ?? null, code } };
 }
