@@ -25,17 +25,19 @@ const layers = [
   ["evaluate"],
   ["curate"],
   ["train"],
+  ["runs"],
   ["recipes"],
   ["serve"],
   ["world"],
   ["lint"],
+  ["studio"],
   ["demo"],
   ["ablations"],
   ["cli"],
 ];
 
 /** Programs that use the library; nothing of it imports them. */
-const apps = ["world", "lint", "demo", "ablations", "cli"];
+const apps = ["world", "lint", "studio", "demo", "ablations", "cli"];
 
 /** Which native folders each native folder may include. */
 const nativeUses: Record<string, readonly string[]> = {
