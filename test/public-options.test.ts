@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HttpServer } from "../lib/serve/http/http-server.ts";
-import { RetrieverServer } from "../lib/serve/retriever-server.ts";
+import { RetrieverServer } from "../lib/serve/retriever/retriever-server.ts";
 import { type OptionDoor, optionDoors } from "./package/option-doors.ts";
 import { everything } from "./public.ts";
 

@@ -7,7 +7,7 @@ import { HashedEmbedder } from "../../lib/embed/hashed-embedder.ts";
 import type { BatchOptions } from "../../lib/search/batching/batcher.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { VectorIndex, type VectorIndexKind } from "../../lib/search/vector-index.ts";
-import { serveRetriever } from "../../lib/serve/retriever-server.ts";
+import { serveRetriever } from "../../lib/serve/retriever/retriever-server.ts";
 
 /** What the parent process asks for, as JSON in the first argument. */
 export interface ServerChoice {

@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { remoteSearch } from "../../lib/remote/remote-search.ts";
-import { serveRetriever } from "../../lib/serve/retriever-server.ts";
+import { serveRetriever } from "../../lib/serve/retriever/retriever-server.ts";
 import { peoplePassages } from "../search/people.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

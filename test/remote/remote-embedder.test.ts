@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { HashedEmbedder } from "../../lib/embed/hashed-embedder.ts";
 import { remoteEmbedder } from "../../lib/remote/remote-embedder.ts";
-import { serveRetriever } from "../../lib/serve/retriever-server.ts";
+import { serveRetriever } from "../../lib/serve/retriever/retriever-server.ts";
 import { peoplePassages } from "../search/people.ts";
 import { startFaultServer } from "./fault-server.ts";
 

@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { type TestContext, test } from "node:test";
 import { emReward } from "../../lib/reward/reward.ts";
 import type { ServeOptions } from "../../lib/serve/http/http-server.ts";
-import { serveRetriever } from "../../lib/serve/retriever-server.ts";
+import { serveRetriever } from "../../lib/serve/retriever/retriever-server.ts";
 import { serveRewards } from "../../lib/serve/reward-server.ts";
 import { quickSearch } from "./doubles.ts";
 

@@ -2,7 +2,11 @@
 import { once } from "node:events";
 import { basename } from "node:path";
 import { z } from "zod";
-import { defaultLimits, type RetrieverOptions, type ServedEmbedder } from "../../../../lib/serve/options.ts";
+import {
+  defaultLimits,
+  type RetrieverOptions,
+  type ServedEmbedder,
+} from "../../../../lib/serve/retriever/options.ts";
 import { command, UsageError } from "../../command.ts";
 import { deviceName } from "../../machine/device.ts";
 import { openUnbatchedSearch, searchOptions } from "../../options/search-options.ts";
@@ -78,7 +82,7 @@ export const retrieverServeCommand = command({
   options,
   isService: true,
   run: async (given, io) => {
-    const { serveRetriever } = await import("../../../../lib/serve/retriever-server.ts");
+    const { serveRetriever } = await import("../../../../lib/serve/retriever/retriever-server.ts");
     const { embedding, close } = await openEmbedding(given);
     const opened = openUnbatchedSearch(given);
     const search = opened.then((each) => each.search);

@@ -1,8 +1,8 @@
 /** `POST /retrieve`, the protocol of RAG-R1 and Search-R1. */
-import { zod } from "../../base/on-first-use.ts";
-import type { Hit } from "../../search/search.ts";
-import type { Call } from "../http/call.ts";
-import { listOf } from "../http/slices.ts";
+import { zod } from "../../../base/on-first-use.ts";
+import type { Hit } from "../../../search/search.ts";
+import type { Call } from "../../http/call.ts";
+import { listOf } from "../../http/slices.ts";
 import type { RetrieverOptions } from "../options.ts";
 import { leniencyOf, type Retriever } from "../retriever.ts";
 import { type ContentsForm, contentsOf } from "./contents.ts";

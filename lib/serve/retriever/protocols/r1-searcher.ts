@@ -1,7 +1,7 @@
 /** `POST /queries`, the protocol of R1-Searcher. */
-import { zod } from "../../base/on-first-use.ts";
-import type { Call } from "../http/call.ts";
-import { listOf } from "../http/slices.ts";
+import { zod } from "../../../base/on-first-use.ts";
+import type { Call } from "../../http/call.ts";
+import { listOf } from "../../http/slices.ts";
 import type { RetrieverOptions } from "../options.ts";
 import { leniencyOf, type Retriever } from "../retriever.ts";
 import { contentsOf } from "./contents.ts";

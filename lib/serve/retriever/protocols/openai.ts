@@ -1,9 +1,9 @@
 /** `POST /v1/embeddings` and `GET /v1/models`, as OpenAI's clients ask for them. */
-import { zod } from "../../base/on-first-use.ts";
-import { Batcher, type BatchOptions } from "../../search/batching/batcher.ts";
-import type { Call } from "../http/call.ts";
-import { Refusal } from "../http/refusal.ts";
-import { inParts, listOf } from "../http/slices.ts";
+import { zod } from "../../../base/on-first-use.ts";
+import { Batcher, type BatchOptions } from "../../../search/batching/batcher.ts";
+import type { Call } from "../../http/call.ts";
+import { Refusal } from "../../http/refusal.ts";
+import { inParts, listOf } from "../../http/slices.ts";
 import type { ServedEmbedder } from "../options.ts";
 import { forCall, type Retriever } from "../retriever.ts";
 

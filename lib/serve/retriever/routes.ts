@@ -1,8 +1,8 @@
 /** The routes of a retriever server. */
-import type { BatchOptions } from "../search/batching/batcher.ts";
-import type { Call } from "./http/call.ts";
-import type { Route } from "./http/http-server.ts";
-import type { Dialect } from "./http/refusal.ts";
+import type { BatchOptions } from "../../search/batching/batcher.ts";
+import type { Call } from "../http/call.ts";
+import type { Route } from "../http/http-server.ts";
+import type { Dialect } from "../http/refusal.ts";
 import type { ServeMetrics } from "./metrics.ts";
 import type { RetrieverOptions } from "./options.ts";
 import { batchSearchRoute, healthRoute, searchRoute } from "./protocols/flashrag.ts";

@@ -1,15 +1,15 @@
 /** What all protocols share: queries in, hits out, within the limits. */
 import type { z } from "zod";
-import { SeekError } from "../base/errors.ts";
-import { zod } from "../base/on-first-use.ts";
-import type { BatchOptions } from "../search/batching/batcher.ts";
-import { withBatching } from "../search/batching/batching.ts";
-import type { Hit, Search } from "../search/search.ts";
-import type { Call } from "./http/call.ts";
-import { Gate } from "./http/gate.ts";
-import { Refusal } from "./http/refusal.ts";
-import { readBody } from "./http/request-body.ts";
-import { inParts } from "./http/slices.ts";
+import { SeekError } from "../../base/errors.ts";
+import { zod } from "../../base/on-first-use.ts";
+import type { BatchOptions } from "../../search/batching/batcher.ts";
+import { withBatching } from "../../search/batching/batching.ts";
+import type { Hit, Search } from "../../search/search.ts";
+import type { Call } from "../http/call.ts";
+import { Gate } from "../http/gate.ts";
+import { Refusal } from "../http/refusal.ts";
+import { readBody } from "../http/request-body.ts";
+import { inParts } from "../http/slices.ts";
 import type { RetrieverLimits, RetrieverOptions } from "./options.ts";
 
 /** What a request asks for, whatever its protocol. */

@@ -1,10 +1,10 @@
 /** What a retriever server is given, and its defaults. */
-import { type OptionKinds, optionsOf } from "../base/check-options.ts";
-import { SeekError } from "../base/errors.ts";
-import type { Embedder } from "../embed/embedder.ts";
-import { type BatchOptions, batchKinds } from "../search/batching/batcher.ts";
-import type { Search } from "../search/search.ts";
-import type { ServeOptions } from "./http/http-server.ts";
+import { type OptionKinds, optionsOf } from "../../base/check-options.ts";
+import { SeekError } from "../../base/errors.ts";
+import type { Embedder } from "../../embed/embedder.ts";
+import { type BatchOptions, batchKinds } from "../../search/batching/batcher.ts";
+import type { Search } from "../../search/search.ts";
+import type { ServeOptions } from "../http/http-server.ts";
 import type { ContentsForm } from "./protocols/contents.ts";
 
 /** Bounds on what one request may ask, and on all together. */

@@ -1,9 +1,9 @@
 /** `POST /search`, `POST /batch_search` and `GET /health`, the protocol of ReSearch's and FlashRAG's server. */
-import { zod } from "../../base/on-first-use.ts";
-import type { Hit } from "../../search/search.ts";
-import type { Call } from "../http/call.ts";
-import type { Gate } from "../http/gate.ts";
-import { listOf } from "../http/slices.ts";
+import { zod } from "../../../base/on-first-use.ts";
+import type { Hit } from "../../../search/search.ts";
+import type { Call } from "../../http/call.ts";
+import type { Gate } from "../../http/gate.ts";
+import { listOf } from "../../http/slices.ts";
 import type { RetrieverOptions } from "../options.ts";
 import { leniencyOf, type Retriever } from "../retriever.ts";
 import { type ContentsForm, contentsOf } from "./contents.ts";

@@ -1,9 +1,9 @@
 /** What the server measures of itself, in Prometheus' text format. */
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { lazyPackage } from "../base/on-first-use.ts";
-import type { BatchEvent } from "../search/batching/batcher.ts";
-import type { Call } from "./http/call.ts";
+import { lazyPackage } from "../../base/on-first-use.ts";
+import type { BatchEvent } from "../../search/batching/batcher.ts";
+import type { Call } from "../http/call.ts";
 
 const prometheus = lazyPackage<typeof import("prom-client")>("prom-client");
 

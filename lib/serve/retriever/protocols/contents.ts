@@ -1,5 +1,5 @@
 /** A passage as the one text, `contents`, that the published systems' servers send. */
-import type { Passage } from "../../corpus/passage.ts";
+import type { Passage } from "../../../corpus/passage.ts";
 
 /**
  * `quoted`: the title in quotes, a line break, the text, as in the corpora of Search-R1 and FlashRAG. `spaced`: the

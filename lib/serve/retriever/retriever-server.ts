@@ -1,8 +1,8 @@
 /** A search as a service, in the protocols of the published systems. */
-import { checkOptions } from "../base/check-options.ts";
-import type { BatchEvent, BatchOptions } from "../search/batching/batcher.ts";
-import type { Call } from "./http/call.ts";
-import { HttpServer } from "./http/http-server.ts";
+import { checkOptions } from "../../base/check-options.ts";
+import type { BatchEvent, BatchOptions } from "../../search/batching/batcher.ts";
+import type { Call } from "../http/call.ts";
+import { HttpServer } from "../http/http-server.ts";
 import { type BatchKind, ServeMetrics } from "./metrics.ts";
 import { limitsOf, type RetrieverOptions, retrieverKinds } from "./options.ts";
 import { failureOf, Retriever } from "./retriever.ts";

@@ -1,0 +1,142 @@
+/** What stands between protocols and models: what is asked of a model, and what it replies. */
+import type { Constraint } from "../../engine/constraint/constraint.ts";
+import type { SamplingOptions } from "../../engine/sampling-options.ts";
+import type { Message } from "../../text/templates/chat-template.ts";
+import type { TextPiece } from "./tokens.ts";
+
+/** A function that the model may call; the client runs it. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description?: string | undefined;
+  /** JSON schema of its arguments, an object. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** Whether arguments are held to the schema, also where the model may choose not to call. @default false */
+  readonly strict?: boolean | undefined;
+}
+
+/** Whether the model may call: as it likes, not at all, at least once, or this function. */
+export type ToolChoice = "auto" | "none" | "required" | { readonly name: string };
+
+/** How much of its time and of its search an agent may use. */
+export interface AgentBudget {
+  /** Most rounds of searching. */
+  readonly maxSearches?: number | undefined;
+  /** Passages of a query. */
+  readonly topK?: number | undefined;
+  /** For the whole reply, milliseconds; what there is by then is the reply. */
+  readonly deadlineMs?: number | undefined;
+}
+
+/** What is sampled, of whatever prompt. */
+export interface SampleRequest {
+  /** Most tokens of a choice. @default what the context has room for */
+  readonly maxTokens?: number | undefined;
+  /** End a choice, and are no part of it. */
+  readonly stop: readonly string[];
+  readonly sampling: SamplingOptions;
+  /** Fixes every draw, whatever else runs. @default another one each time */
+  readonly seed?: number | undefined;
+  /** Choices. */
+  readonly n: number;
+  /** Holds the text to a form. */
+  readonly constraint?: Constraint | undefined;
+  /** Likely tokens that are told in each token's place, 0 to 20. @default none */
+  readonly topLogprobs?: number | undefined;
+}
+
+/** What a protocol asks for. */
+export interface ReplyRequest extends SampleRequest {
+  /**
+   * The conversation, in the form that chat templates read: `content` is a text, an assistant's `tool_calls` are OpenAI's, with
+   * arguments as JSON text, and `reasoning_content` holds its thoughts.
+   */
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolDefinition[];
+  readonly toolChoice: ToolChoice;
+  readonly parallelToolCalls: boolean;
+  /** Of the chat template, for example `{ enable_thinking: false }`. */
+  readonly templateVariables?: Readonly<Record<string, unknown>> | undefined;
+  /** Of agents only. */
+  readonly budget?: AgentBudget | undefined;
+}
+
+/** A passage that an agent found. */
+export interface FoundPassage {
+  readonly id: string;
+  readonly title: string;
+  readonly text: string;
+  readonly url?: string | undefined;
+  readonly score?: number | undefined;
+}
+
+/** Why a choice ended. */
+export type FinishReason = "stop" | "length" | "tool_calls";
+
+/** What is known of a choice once it has ended. */
+export interface ChoiceEnd extends Pick<TextPiece, "tokens"> {
+  readonly reason: FinishReason;
+  /** The stop string that was met. */
+  readonly stopText?: string | undefined;
+  /** Sampled tokens, those without text (`tokens`) included. */
+  readonly numTokens: number;
+  /** Those of them that are thoughts. */
+  readonly numReasoningTokens: number;
+  /** Of the weights that sampled the first token, those of the adapter included. */
+  readonly weightsVersion: number;
+}
+
+/**
+ * A piece of a reply; `choice` counts from 0, and pieces of several choices come mixed.
+ *
+ * - `start` the prompt is read, or about to be. `promptIds` are the ids that were read; agents, which read more, have none
+ * - `reasoning`, `text` thoughts, and what is said
+ * - `toolCall` a call begins, and `toolArguments` go on with its arguments, as JSON text
+ * - `search` an agent searches (without `passages`), or has found something (with them, one list a query)
+ * - `citation` what was said from `start` to `end`, in UTF-16 units of the choice's text, stands in a passage as `quote`
+ * - `finish` the choice has ended; `tokens` are those that are no text
+ */
+export type ReplyEvent = { readonly choice: number } & (
+  | {
+      readonly type: "start";
+      readonly numPromptTokens: number;
+      /** Those of them that were not computed again. */
+      readonly numCachedTokens: number;
+      readonly promptIds?: Int32Array | undefined;
+    }
+  | ({ readonly type: "reasoning" | "text" } & TextPiece)
+  | { readonly type: "toolCall"; readonly index: number; readonly id: string; readonly name: string }
+  | ({ readonly type: "toolArguments"; readonly index: number } & TextPiece)
+  | {
+      readonly type: "search";
+      readonly id: string;
+      readonly queries: readonly string[];
+      readonly passages?: readonly (readonly FoundPassage[])[] | undefined;
+    }
+  | {
+      readonly type: "citation";
+      readonly passage: FoundPassage;
+      readonly quote: string;
+      readonly start: number;
+      readonly end: number;
+    }
+  | ({ readonly type: "finish" } & ChoiceEnd)
+);
+
+/** What answers under a name: a language model, an adapter on it, an agent. */
+export interface ServedModel {
+  /** Its name. */
+  readonly id: string;
+  /** The name of what it is made of, for an adapter or an agent. */
+  readonly parent?: string | undefined;
+  /** Longest conversation, in tokens. */
+  readonly contextTokens: number;
+  /**
+   * Replies.
+   *
+   * @param request - what is asked
+   * @param signal - ends the work at once
+   * @returns the reply as it comes; leaving the loop ends the work too
+   * @throws Refusal for what cannot be asked of this model
+   */
+  reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined>;
+}
