@@ -138,6 +138,8 @@ const folders = {
   "lib/train/memory": "what a training holds at its peak, and what layers keep for the backward pass",
   "lib/train/learner": "models that learn: policy, critic, one update",
   "lib/train/run": "a run's folder: checkpoints, logs, resuming",
+  "lib/serve/api": "the protocols that clients of language models speak",
+  "lib/serve/api/fields": "what requests of all protocols share",
   "lib/serve/http": "requests, refusals, concurrency",
   "lib/serve/retriever": "a search as a server",
   "lib/serve/retriever/protocols": "one file for each protocol of the published systems",

@@ -1,0 +1,27 @@
+/** What the routes of all protocols are given. */
+import type { Call } from "../../http/call.ts";
+import type { ReplyEvent, ReplyRequest, ServedModel } from "../../reply/reply.ts";
+
+/** Bounds of one request. */
+export interface ApiLimits {
+  /** Bytes of a body. */
+  readonly maxBodyBytes: number;
+  /** Choices of one request. */
+  readonly maxChoices: number;
+}
+
+/** The models that answer, and how they are asked. */
+export interface Serving<Model extends ServedModel = ServedModel> {
+  readonly limits: ApiLimits;
+  readonly models: {
+    /** All of them, the first one first. */
+    list(): readonly Model[];
+    /** @throws Refusal when there is none of that name */
+    find(id: string): Model;
+  };
+  /** A model's reply, admitted, counted and recorded. `id` names it in the answer and in the record. */
+  reply(
+    call: Call,
+    asked: { readonly id: string; readonly model: Model; readonly request: ReplyRequest },
+  ): AsyncGenerator<ReplyEvent, void, undefined>;
+}

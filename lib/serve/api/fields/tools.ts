@@ -1,0 +1,67 @@
+/** Functions that a model may call, as OpenAI's chat completions name them. */
+import type { z } from "zod";
+import { lazySchema } from "../../../base/on-first-use.ts";
+import type { ToolChoice, ToolDefinition } from "../../reply/reply.ts";
+import { refused } from "./refuse.ts";
+
+/** A name that a model can write and a client can tell apart. */
+export const toolName = lazySchema((z) => z.string().regex(/^[\w.-]{1,128}$/));
+
+/** JSON schema of arguments. */
+export const toolParameters = lazySchema((z) => z.record(z.string(), z.unknown()));
+
+/** `tools` of chat completions. */
+export const chatTools = lazySchema((z) =>
+  z.array(
+    z.strictObject({
+      type: z.literal("function"),
+      function: z.strictObject({
+        name: toolName(),
+        description: z.string().nullish(),
+        parameters: toolParameters().nullish(),
+        strict: z.boolean().nullish(),
+      }),
+    }),
+  ),
+);
+
+/** `tool_choice` of chat completions. */
+export const chatToolChoice = lazySchema((z) =>
+  z.union([
+    z.enum(["auto", "none", "required"]),
+    z.strictObject({ type: z.literal("function"), function: z.strictObject({ name: toolName() }) }),
+  ]),
+);
+
+/** Arguments of a function that says nothing of them. */
+export const noParameters = { type: "object", properties: {} };
+
+/** The functions of a checked body. */
+export function toolsOf(
+  tools: z.output<ReturnType<typeof chatTools>> | null | undefined,
+): readonly ToolDefinition[] {
+  return (tools ?? []).map(({ function: { name, description, parameters, strict } }) => ({
+    name,
+    description: description ?? undefined,
+    parameters: parameters ?? noParameters,
+    strict: strict ?? false,
+  }));
+}
+
+/** @throws Refusal for a choice that no tool meets */
+export function checkToolChoice(choice: ToolChoice, tools: readonly ToolDefinition[]): ToolChoice {
+  if (choice === "auto" || choice === "none") return choice;
+  if (tools.length === 0) throw refused(["tool_choice"], "expected tools to choose from, got none");
+  if (choice === "required" || tools.some(({ name }) => name === choice.name)) return choice;
+  const known = tools.map(({ name }) => name).join(", ");
+  throw refused(["tool_choice"], `expected one of ${known}, got ${choice.name}`);
+}
+
+/** The choice of a checked body. */
+export function toolChoiceOf(
+  choice: z.output<ReturnType<typeof chatToolChoice>> | null | undefined,
+  tools: readonly ToolDefinition[],
+): ToolChoice {
+  const chosen = choice ?? "auto";
+  return checkToolChoice(typeof chosen === "string" ? chosen : { name: chosen.function.name }, tools);
+}
