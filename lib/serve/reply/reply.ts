@@ -1,7 +1,8 @@
 /** What stands between protocols and models: what is asked of a model, and what it replies. */
 import type { Constraint } from "../../engine/constraint/constraint.ts";
 import type { SamplingOptions } from "../../engine/sampling-options.ts";
-import type { Message } from "../../text/templates/chat-template.ts";
+import type { Message, RenderOptions } from "../../text/templates/chat-template.ts";
+import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { TextPiece } from "./tokens.ts";
 
 /** A function that the model may call; the client runs it. */
@@ -122,6 +123,24 @@ export type ReplyEvent = { readonly choice: number } & (
   | ({ readonly type: "finish" } & ChoiceEnd)
 );
 
+/** How a model reads text, for those who ask for ids and prompts rather than for replies. */
+export interface ModelText {
+  readonly tokenizer: Tokenizer;
+  /**
+   * Writes a conversation as the model reads it.
+   *
+   * @throws Refusal when the model's template refuses it
+   */
+  render(messages: readonly Message[], options: RenderOptions): string;
+  /**
+   * The ids that a reply to a request begins after.
+   *
+   * @returns i32 [T]
+   * @throws Refusal for what cannot be asked of this model
+   */
+  promptIds(request: ReplyRequest): Int32Array;
+}
+
 /** What answers under a name: a language model, an adapter on it, an agent. */
 export interface ServedModel {
   /** Its name. */
@@ -130,6 +149,8 @@ export interface ServedModel {
   readonly parent?: string | undefined;
   /** Longest conversation, in tokens. */
   readonly contextTokens: number;
+  /** How it reads text; agents, which read several prompts, have none. */
+  readonly text?: ModelText | undefined;
   /**
    * Replies.
    *
