@@ -41,6 +41,14 @@ export interface Timings {
   readonly totalMs: number;
 }
 
+/** A passage that a query found, without its text. */
+export interface FoundPassage {
+  /** Absent of a tool's document. */
+  readonly id?: string | undefined;
+  readonly title: string;
+  readonly score?: number | undefined;
+}
+
 /** The whole record of one rollout. */
 export interface Trajectory {
   /** `<question id>#<sample>`. */
@@ -56,6 +64,8 @@ export interface Trajectory {
   readonly rounds: number;
   /** The queries of each round. */
   readonly queries: readonly (readonly string[])[];
+  /** What each query of each round found, best first; null for a round that failed. @default the agent does not tell */
+  readonly found?: readonly (readonly (readonly FoundPassage[])[] | null)[] | undefined;
   /** Turns that held neither a search nor an answer. */
   readonly invalidActions: number;
   /** Queries beyond the most that a turn may have; they were not searched for. @default 0 */

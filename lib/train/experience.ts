@@ -22,6 +22,8 @@ import type { Rewarded } from "./step-rollouts.ts";
 export interface Experience {
   /** With advantages, and where they are needed old and reference log-probabilities, returns and old values. */
   readonly sequences: readonly TrainSequence[];
+  /** Of each row's distribution before the update, nats, where the trainer scored the sequences. */
+  readonly entropies?: readonly Float32Array[] | undefined;
   /** |log-prob of the engine - log-prob of the trainer| over policy tokens (law 4), when it was measured here. */
   readonly gap?: { readonly mean: number; readonly max: number };
   /** Mean KL to the reference per token, when it was taken from the rewards. */
@@ -158,9 +160,9 @@ async function fromTrainer(
   sequences: readonly TrainSequence[],
   { trainer }: Learners,
   batch: ExperienceBatch,
-): Promise<TrainSequence[]> {
-  const old = await trainer.logprobs(sequences, scoringOf(batch));
-  return sequences.map((sequence, i) => ({ ...sequence, oldLogprobs: old[i]! }));
+): Promise<Pick<Experience, "sequences" | "entropies">> {
+  const { logprobs, entropies } = await scoreSequences(trainer.policy, sequences, scoringOf(batch));
+  return { sequences: sequences.map((each, i) => ({ ...each, oldLogprobs: logprobs[i]! })), entropies };
 }
 
 async function withReference(
@@ -212,16 +214,19 @@ export async function toExperience(
   );
   checkTokenRewards(rewarded, sequences);
   const { kl } = algorithm;
-  let gap: Experience["gap"];
+  let [gap, entropies]: [Experience["gap"], Experience["entropies"]] = [undefined, undefined];
   if (movesDuringUpdate(algorithm) || kl?.in === "reward") {
     const isFromRollout = batch.oldLogprobs === "rollout";
-    sequences = isFromRollout ? fromRollout(sequences) : await fromTrainer(sequences, learners, batch);
+    const before = isFromRollout
+      ? { sequences: fromRollout(sequences), entropies }
+      : await fromTrainer(sequences, learners, batch);
+    ({ sequences, entropies } = before);
     if (!isFromRollout) gap = gapOf(sequences);
   }
   if (kl !== undefined) sequences = await withReference(sequences, learners, batch);
   const distances = kl?.in === "reward" ? distancesOf(sequences, kl.estimator) : undefined;
   const penalties = distances?.map((one) => one.map((distance) => (kl?.coef ?? 0) * distance));
-  const known = { gap, ...(distances && meanDistances(distances)) };
+  const known = { gap, entropies, ...(distances && meanDistances(distances)) };
   if (algorithm.advantage === "gae") {
     const rewards = sequences.map(({ rows }, i) => rewardsOf(rewarded[i]!, penalties?.[i], rows.length));
     const values = await learners.critic!.values(sequences, { maxTokens: batch.maxTokens });

@@ -24,7 +24,11 @@ function countTokens({ trajectory }: RewardedRollout, kind?: string): number {
     .reduce((sum, { tokens }) => sum + tokens.length, 0);
 }
 
-function isRight({ trajectory: { answer }, question }: RewardedRollout): number {
+/** Exact match: 1 or 0. */
+export function isRight({
+  trajectory: { answer },
+  question,
+}: Pick<RewardedRollout, "trajectory" | "question">): number {
   return answer === undefined ? 0 : exactMatch(answer, question.answers);
 }
 
@@ -85,38 +89,4 @@ export function groupMetrics(groups: readonly (readonly SampledRollout[])[]): Re
     "groups/equal": mean(groups.map((group) => (differs(group) ? 0 : 1))),
     ...(greedy.length === 0 ? {} : { "reward/greedy": mean(greedy) }),
   };
-}
-
-/**
- * One line of `trajectories.jsonl` per trajectory; text instead of ids, to be read by people.
- *
- * @param firstVersion - the version of the weights before the first optimiser step, which the log counts from
- */
-export function trajectoryRows(
-  step: number,
-  sampled: readonly SampledRollout[],
-  firstVersion: number,
-): object[] {
-  return sampled.map(({ trajectory, question, reward, failure }) => ({
-    step,
-    id: trajectory.id,
-    question: question.question,
-    answers: question.answers,
-    answer: trajectory.answer ?? null,
-    reward: reward ?? null,
-    rewardFailure: failure,
-    stop: trajectory.stop,
-    turns: trajectory.turns,
-    rounds: trajectory.rounds,
-    queries: trajectory.queries,
-    failures: trajectory.failureReasons ?? [],
-    weightsVersion: trajectory.weightsVersion - firstVersion,
-    memory: trajectory.memory,
-    segments: trajectory.segments.map(({ kind, text, tokens, visible }) => ({
-      kind,
-      text,
-      tokens: tokens.length,
-      visible,
-    })),
-  }));
 }

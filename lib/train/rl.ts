@@ -10,12 +10,13 @@ import { checkQuestions } from "../data/question.ts";
 import { nextKlCoef } from "./algorithm/kl-target.ts";
 import { type Collapse, CollapseGuard } from "./collapse.ts";
 import { toExperience } from "./experience.ts";
-import { groupMetrics, rolloutMetrics, trajectoryRows } from "./rl-metrics.ts";
+import { groupMetrics, rolloutMetrics } from "./rl-metrics.ts";
 import { type RlMetrics, type RlOptions, rlKinds, rlRequired } from "./rl-options.ts";
 import { explainNonFinite } from "./run/non-finite.ts";
 import { type Run, withRun } from "./run/run.ts";
 import type { Settings } from "./run/settings.ts";
 import { checkSamples, type RewardedRollout, scoredOf, stepRollouts } from "./step-rollouts.ts";
+import { type LearntRollouts, learntRollouts, trajectoryRows } from "./trajectory-rows.ts";
 import { update } from "./update.ts";
 
 function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): void {
@@ -58,7 +59,11 @@ async function learn(step: number, rewarded: readonly RewardedRollout[], options
     "value/lr": learners.critic && rates.critic,
     weights_version: learners.trainer.numSteps,
   });
-  return { learnt, klCoef: adaptive && nextKlCoef(coef, measured, adaptive) };
+  return {
+    learnt,
+    rollouts: learntRollouts(rewarded, experience),
+    klCoef: adaptive && nextKlCoef(coef, measured, adaptive),
+  };
 }
 
 async function evaluation(step: number, { evaluation: hook, steps }: RlOptions) {
@@ -80,7 +85,7 @@ async function rlStep(index: number, options: RlOptions, run: Run | undefined) {
   const sampled = groups.all.flat();
   const rewarded = scoredOf(sampled, step);
   const between = performance.now();
-  const { learnt, klCoef } = await learn(index, scoredOf(groups.kept.flat(), step), options);
+  const { learnt, rollouts, klCoef } = await learn(index, scoredOf(groups.kept.flat(), step), options);
   const metrics = {
     step,
     ...rolloutMetrics(rewarded),
@@ -92,11 +97,16 @@ async function rlStep(index: number, options: RlOptions, run: Run | undefined) {
     "seconds/train": (performance.now() - between) / 1000,
     ...(await evaluation(step, options)),
   };
-  await run?.logTrajectories(trajectoryRows(step, sampled, sinceStart(options.learners)));
+  await run?.logTrajectories(trajectoryRows(step, sampled, rowOptions(rollouts, options)));
   await run?.logMetrics(metrics);
   const trajectories = sampled.map(({ trajectory }) => trajectory);
   await options.onStep?.(metrics, trajectories);
   return { metrics, klCoef };
+}
+
+function rowOptions(learnt: LearntRollouts, { learners, algorithm, run }: RlOptions) {
+  const firstVersion = sinceStart(learners);
+  return { firstVersion, learnt, lossOn: algorithm.lossOn, tokens: run?.logTokens };
 }
 
 /** What a version counts besides optimiser steps: it begins anew with every process, and a log does not. */

@@ -11,7 +11,17 @@ import { flagName } from "../flags.ts";
 
 /** Options that a resumed run may have otherwise, because they do not decide what is learnt. */
 const freeOptions: ReadonlySet<string> = new Set([
-  ...["out", "steps", "epochs", "checkpointEvery", "keep", "tensorboard", "onCollapse", "dryRun"],
+  ...[
+    "out",
+    "steps",
+    "epochs",
+    "checkpointEvery",
+    "keep",
+    "tensorboard",
+    "logTokens",
+    "onCollapse",
+    "dryRun",
+  ],
   ...["device", "cacheGib", "microBatchTokens", "activationGib", "optimizer.stateFolder"],
   ...["evalQuestions", "evalEvery", "evalFirst", "validation"],
   ...["retriever.url", "retriever.keyEnv", "web.url", "web.cache", "rewardKeyEnv"],
@@ -85,6 +95,8 @@ interface RunFolderOptions {
   readonly checkpointEvery: number;
   readonly keep: number;
   readonly tensorboard: boolean;
+  /** Of `train` alone. */
+  readonly logTokens?: boolean;
 }
 
 /** Steps that the run in a folder has done. */
@@ -107,6 +119,6 @@ export async function runFolderOf(
   const deciding = byPath(compared).filter(([path]) => !freeOptions.has(path));
   const settings: Record<string, unknown> = {};
   for (const [path, value] of deciding) settings[nameOf(path)] = await settingOf(path, value);
-  const { out: folder, checkpointEvery, keep, tensorboard: tensorBoard } = given;
-  return { folder, checkpointEvery, keep, tensorBoard, settings, config: withWholePaths(given) };
+  const { out: folder, checkpointEvery, keep, tensorboard: tensorBoard, logTokens } = given;
+  return { folder, checkpointEvery, keep, tensorBoard, logTokens, settings, config: withWholePaths(given) };
 }

@@ -61,6 +61,10 @@ export const trainOptions = z.strictObject({
     evalEvery: z.int().min(1).default(50).describe("Steps between evaluations."),
   }),
   ...inGroup("Run", {
+    logTokens: z
+      .boolean()
+      .default(true)
+      .describe("Leaves out of trajectories.jsonl what each token is and was worth; texts and figures stay."),
     onCollapse: z
       .enum(["stop", "rollback", "ignore"])
       .default("stop")

@@ -10,7 +10,7 @@ import type { ToolBox, ToolCall } from "../../tools/tool-box.ts";
 import { defaultLimits, type Limits } from "../limits.ts";
 import type { MemoryRecord } from "../memory.ts";
 import type { OpenSequence, PromptTemplate, Sampling, SequenceSource, TextCodec } from "../seams.ts";
-import type { Segment, StopReason, Trajectory } from "../trajectory.ts";
+import type { FoundPassage, Segment, StopReason, Trajectory } from "../trajectory.ts";
 import type { EventOptions } from "./events.ts";
 import { type Opening, openingKinds, openingSegments } from "./prompt.ts";
 import { Session, type Turn } from "./session.ts";
@@ -72,6 +72,7 @@ export class Rollout {
   readonly #sessions: (Session | undefined)[] = [];
   readonly #sequences: OpenSequence[] = [];
   readonly #queries: (readonly string[])[] = [];
+  readonly #found: ((readonly FoundPassage[])[] | null)[] = [];
   readonly #failures: string[] = [];
   readonly #started = performance.now();
   #searchMs = 0;
@@ -125,11 +126,11 @@ export class Rollout {
   async searchAll(queries: readonly string[]): Promise<readonly (readonly Hit[])[] | undefined> {
     const { search = noSearch } = this.#parts;
     const { topK, searchTimeoutMs } = this.limits;
-    const hits = await this.#attempt(queries, searchTimeoutMs, async (signal) =>
+    const { round, result } = await this.#attempt(queries, searchTimeoutMs, async (signal) =>
       queries.length === 0 ? [] : askSearch(search, queries, { topK, signal }),
     );
-    if (hits !== undefined) this.#run.onEvent?.({ type: "documents", documents: hits });
-    return hits;
+    if (result !== undefined) this.#tellFound(round, result);
+    return result;
   }
 
   /**
@@ -145,7 +146,7 @@ export class Rollout {
   ): Promise<readonly (readonly TitledText[])[] | undefined> {
     const { tools } = this;
     const timeoutMs = this.limits.searchTimeoutMs;
-    const results = await this.#attempt(texts, timeoutMs + toolSlackMs, async (signal) => {
+    const { round, result: results } = await this.#attempt(texts, timeoutMs + toolSlackMs, async (signal) => {
       if (tools === undefined) throw new SeekError("ERR_ARGUMENT", "tools: expected a box, got none");
       return tools.run(texts.map(read), { timeoutMs, signal });
     });
@@ -154,7 +155,7 @@ export class Rollout {
     const documents = results.map(
       ({ text, documents, failure }) => documents ?? (failure ? [] : [{ title: "", text }]),
     );
-    this.#run.onEvent?.({ type: "documents", documents });
+    this.#tellFound(round, documents);
     return results.map(({ text }) => [{ title: "", text }]);
   }
 
@@ -168,7 +169,8 @@ export class Rollout {
     query: string,
     tool: (query: string, options: { readonly signal: AbortSignal }) => Result | Promise<Result>,
   ): Promise<Result | undefined> {
-    return this.#attempt([query], this.limits.searchTimeoutMs, async (signal) => tool(query, { signal }));
+    const { searchTimeoutMs } = this.limits;
+    return (await this.#attempt([query], searchTimeoutMs, async (signal) => tool(query, { signal }))).result;
   }
 
   /** The beginning of a text, at most as long as an observation may be. */
@@ -197,6 +199,7 @@ export class Rollout {
       answer,
       rounds: this.#queries.length,
       queries: this.#queries,
+      found: this.#found.some((round) => round !== null) ? this.#found : undefined,
       invalidActions: this.invalidActions,
       droppedQueries: this.droppedQueries || undefined,
       failures: this.#failures.length,
@@ -216,16 +219,22 @@ export class Rollout {
     queries: readonly string[],
     timeoutMs: number,
     work: (signal: AbortSignal) => Promise<Result>,
-  ): Promise<Result | undefined> {
-    this.#queries.push(queries);
+  ): Promise<{ readonly round: number; readonly result: Result | undefined }> {
+    const round = this.#queries.push(queries) - 1;
+    this.#found.push(null);
     this.#run.onEvent?.({ type: "queries", queries });
     const started = performance.now();
     const outcome = await beforeDeadline(work, { timeoutMs, signal: this.#run.signal });
     this.#searchMs += performance.now() - started;
-    if (outcome.kind === "done") return outcome.result;
+    if (outcome.kind === "done") return { round, result: outcome.result };
     if (outcome.kind === "failed") this.#fail(messageOf(outcome.error));
     if (outcome.kind === "timed out") this.#fail(`no answer within ${timeoutMs} ms`);
-    return undefined;
+    return { round, result: undefined };
+  }
+
+  #tellFound(round: number, documents: readonly (readonly (TitledText & Partial<Hit>)[])[]): void {
+    this.#found[round] = documents.map((each) => each.map(({ id, title, score }) => ({ id, title, score })));
+    this.#run.onEvent?.({ type: "documents", documents });
   }
 
   #fail(reason: string): void {

@@ -9,6 +9,11 @@ export type { TrainSegment } from "./layout.ts";
 /** Whose tokens are rows: the policy's, or everything behind the prompt (an ablation only; see `Algorithm.lossOn`). */
 export type LossOn = "policy" | "all";
 
+/** Whether tokens of these authors are rows. */
+export function isTrainedKind(kind: TrainSegment["kind"], lossOn: LossOn): boolean {
+  return kind === "policy" || (lossOn === "all" && kind === "observation");
+}
+
 /**
  * The policy's tokens as rows, with the engine's log-probabilities where the trajectory has them. Observations and
  * prompt are context only (law 2); ids are taken as they are (law 1). A token that opens the sequence follows nothing
@@ -25,9 +30,11 @@ export function policySequence(
   lossOn: LossOn = "policy",
 ): TrainSequence {
   for (const segment of segments) if (segment.kind === "policy") checkLogprobs(segment);
-  const isTrained = ({ kind }: TrainSegment): boolean =>
-    kind === "policy" || (lossOn === "all" && kind === "observation");
-  const { segments: segments_R, places, ...sequence } = layOut(segments, isTrained);
+  const {
+    segments: segments_R,
+    places,
+    ...sequence
+  } = layOut(segments, ({ kind }) => isTrainedKind(kind, lossOn));
   const logprobs = segments_R.reduce<number[]>((known, segment, row) => {
     const { kind, logprobs: own } = segments[segment]!;
     if (kind === "policy" && own !== undefined) known.push(own[places[row]!]!);

@@ -17,6 +17,13 @@ export interface RunOptions {
   readonly folder: string;
   /** Also keeps the metrics as an event file in `tensorboard/`. @default false */
   readonly tensorBoard?: boolean | undefined;
+  /**
+   * Writes ids, log-probabilities, their gap to the trainer's, entropies and advantages of each token into
+   * `trajectories.jsonl`, about 27 bytes a token of the policy and 5 a token of others.
+   *
+   * @default true
+   */
+  readonly logTokens?: boolean | undefined;
   /** Steps between checkpoints; the last step always gets one. @default 50 */
   readonly checkpointEvery?: number | undefined;
   /** Newest checkpoints kept. @default 2 */
@@ -44,6 +51,7 @@ export const runKind = optionsOf<RunOptions>(
   {
     folder: "string",
     tensorBoard: "boolean",
+    logTokens: "boolean",
     checkpointEvery: wholeKind,
     keep: countKind,
     best: optionsOf<BestOptions>({ metric: "string", mode: ["max", "min"] }, ["metric"]),

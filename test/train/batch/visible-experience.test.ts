@@ -8,7 +8,8 @@ import { type Algorithm, aggregate, algorithms } from "../../../lib/train/algori
 import { toExperience } from "../../../lib/train/experience.ts";
 import { Critic } from "../../../lib/train/learner/critic.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
-import { rolloutMetrics, trajectoryRows } from "../../../lib/train/rl-metrics.ts";
+import { rolloutMetrics } from "../../../lib/train/rl-metrics.ts";
+import { trajectoryRows } from "../../../lib/train/trajectory-rows.ts";
 import { update } from "../../../lib/train/update.ts";
 import { maxDifference, tinyModel } from "../tiny.ts";
 import { apart, flat, forgetfulRollouts, tokenCount } from "./forgetful.ts";
@@ -101,7 +102,9 @@ test("the log of a step says what the stacks did, and what was visible", () => {
   const paid = played.map((one, i) => ({ ...one, reward: 1, tokenRewards: [-0.25 * i, -0.5] }));
   const { "reward/mean": whole, "reward/tokens": lost } = rolloutMetrics(paid);
   assert.deepEqual([whole, lost], [1, -0.5 - (0.25 * (paid.length - 1)) / 2]);
-  const [row] = trajectoryRows(1, played, 0) as [Pick<Trajectory, "memory" | "segments">];
+  const [row] = trajectoryRows(1, played, { firstVersion: 0, learnt: new Map() }) as [
+    Pick<Trajectory, "memory" | "segments">,
+  ];
   assert.deepEqual(row.memory, trajectories[0]!.memory);
   assert.deepEqual(
     row.segments.map(({ visible }) => visible),

@@ -67,7 +67,9 @@ export interface BanditOptions {
   readonly rewardFactor?: (step: number) => number;
   readonly collapse?: RlOptions["collapse"];
   readonly best?: NonNullable<RlOptions["run"]>["best"];
-  readonly onStep?: (metrics: RlMetrics) => void;
+  /** @default true */
+  readonly logTokens?: boolean;
+  readonly onStep?: (metrics: RlMetrics, trajectories: readonly Trajectory[]) => void;
   readonly signal?: AbortSignal;
 }
 
@@ -82,6 +84,7 @@ export async function runBandit({
   rewardFactor = () => 1,
   collapse,
   best,
+  logTokens,
   onStep,
   signal,
 }: BanditOptions): Promise<void> {
@@ -102,8 +105,8 @@ export async function runBandit({
     steps,
     learningRate: { policy: schedule({ peak: 1e-2 }) },
     seed: 11,
-    run: folder === undefined ? undefined : { folder, checkpointEvery: 3, best },
-    onStep: (metrics) => onStep?.(metrics),
+    run: folder === undefined ? undefined : { folder, checkpointEvery: 3, best, logTokens },
+    onStep: (metrics, trajectories) => onStep?.(metrics, trajectories),
     collapse,
     signal,
   });

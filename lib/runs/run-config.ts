@@ -1,0 +1,62 @@
+/** The options of a run as `config.yaml` keeps them, by their paths, and where two runs differ. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Settings } from "../train/run/settings.ts";
+
+/** One option, its value as JSON. */
+export interface ConfigOption {
+  /** `algorithm.clip.low`. */
+  readonly path: string;
+  readonly value: string;
+}
+
+/** Two runs' options. */
+export interface ConfigDifference {
+  readonly path: string;
+  /** Null where the run does not have it. */
+  readonly first: string | null;
+  readonly second: string | null;
+}
+
+/** `config.yaml` of a run; undefined where there is none, or what is there holds no options. */
+export async function readConfig(folder: string): Promise<Settings | undefined> {
+  const text = await readFile(join(folder, "config.yaml"), "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  const { parse } = await import("yaml");
+  try {
+    const config: unknown = parse(text);
+    return isNested(config) && !Array.isArray(config) ? config : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Options by their paths, sorted; a list is one value. */
+export function optionsByPath(config: Settings | undefined): ConfigOption[] {
+  return valuesBelow(config ?? {}, "").sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** The options that only one of two has, or that differ, and how many are the same. */
+export function configDifferences(
+  first: readonly ConfigOption[],
+  second: readonly ConfigOption[],
+): { readonly differences: readonly ConfigDifference[]; readonly numSame: number } {
+  const [a, b] = [first, second].map((options) => new Map(options.map(({ path, value }) => [path, value])));
+  const paths = [...new Set([...first, ...second].map(({ path }) => path))].sort();
+  const pairs = paths.map((path) => ({
+    ...{ path, first: a?.get(path) ?? null, second: b?.get(path) ?? null },
+  }));
+  const differences = pairs.filter((pair) => pair.first !== pair.second);
+  return { differences, numSame: pairs.length - differences.length };
+}
+
+function isNested(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function valuesBelow(config: Settings, above: string): ConfigOption[] {
+  return Object.entries(config).flatMap(([key, value]) => {
+    if (isNested(value) && !Array.isArray(value)) return valuesBelow(value, `${above}${key}.`);
+    return value === undefined ? [] : [{ path: above + key, value: JSON.stringify(value) }];
+  });
+}

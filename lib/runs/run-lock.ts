@@ -1,0 +1,56 @@
+/** Who works in a run's folder: what its lock says, and whether that is still so. */
+import { readdir, readFile, readlink, realpath } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+
+/** The process that holds a folder. */
+export interface RunHolder {
+  readonly pid: number;
+  readonly host: string;
+  /** `2026-11-23T08:00:00Z`. */
+  readonly since: string;
+  /** Whether it runs on this machine. */
+  readonly isHere: boolean;
+  /** Whether it is this very process. */
+  readonly isOwn: boolean;
+  /** Memory that it holds, bytes; undefined on another machine. */
+  readonly memoryBytes: number | undefined;
+}
+
+/** What native/base/file_lock.cpp writes. */
+const holderPattern = /^process (\d+) on (\S+) since (\S+)$/;
+
+/**
+ * Who holds a folder's lock. The lock itself is not touched: a process that begins meanwhile would be refused. On this
+ * machine a holder is a process that has the lock's file open; of another machine only its word is known.
+ *
+ * @param folder - of a run
+ * @returns undefined when nobody does
+ */
+export async function holderOf(folder: string): Promise<RunHolder | undefined> {
+  const path = join(folder, "lock");
+  const text = await readFile(path, "utf8").catch(() => "");
+  const [, pidText = "", host = "", since = ""] = holderPattern.exec(text.trim()) ?? [];
+  if (pidText === "") return undefined;
+  const pid = Number(pidText);
+  const isHere = host === hostname();
+  if (isHere && !(await hasOpen(pid, path))) return undefined;
+  const memoryBytes = isHere ? await memoryOf(pid) : undefined;
+  return { pid, host, since, isHere, isOwn: isHere && pid === process.pid, memoryBytes };
+}
+
+/** Whether a process of this machine has a file open; one of another user that lives is believed to. */
+async function hasOpen(pid: number, path: string): Promise<boolean> {
+  const folder = `/proc/${pid}/fd`;
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => error.code);
+  if (!Array.isArray(names)) return names === "EACCES" || names === "EPERM";
+  const wanted = await realpath(path).catch(() => path);
+  const targets = await Promise.all(names.map((name) => readlink(join(folder, name)).catch(() => "")));
+  return targets.includes(wanted);
+}
+
+async function memoryOf(pid: number): Promise<number | undefined> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  const [, kibibytes] = /^VmRSS:\s+(\d+) kB/m.exec(status) ?? [];
+  return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
+}
