@@ -20,6 +20,11 @@ export class Column<Kind extends Numbers = Numbers> {
     return this.#length;
   }
 
+  /** Memory that it takes, bytes. */
+  get bytes(): number {
+    return this.#values.byteLength;
+  }
+
   /** Adds one. */
   push(value: number): void {
     if (this.#length === this.#values.length) {
