@@ -143,6 +143,7 @@ const folders = {
   "lib/train/run": "a run's folder: checkpoints, logs, resuming",
   "lib/serve/api": "the protocols that clients of language models speak",
   "lib/serve/api/fields": "what requests of all protocols share",
+  "lib/serve/api/messages": "Anthropic's messages",
   "lib/serve/http": "requests, refusals, concurrency",
   "lib/serve/retriever": "a search as a server",
   "lib/serve/retriever/protocols": "one file for each protocol of the published systems",
