@@ -1,14 +1,7 @@
 /** Calls in XML, an element for each argument, as Qwen3-Coder writes them. */
-import type { CallForm } from "./reply-format.ts";
+import type { CallableFunction, CallForm } from "./reply-format.ts";
 import type { Reading } from "./reply-text.ts";
 import { accept, acceptWord, markPattern, run, type Text } from "./steps.ts";
-
-/** A function that a model may call. */
-export interface CallableFunction {
-  readonly name: string;
-  /** JSON schema of its arguments. */
-  readonly parameters?: object | undefined;
-}
 
 const ofName = /[^\s<>"]/;
 const endOfValue = markPattern(["</parameter>"]);

@@ -7,6 +7,14 @@ export interface Marks {
   readonly end: string;
 }
 
+/** A function that a model may call. */
+export interface CallableFunction {
+  readonly name: string;
+  readonly description?: string | undefined;
+  /** JSON schema of its arguments, an object. */
+  readonly parameters?: object | undefined;
+}
+
 /** How a call is written. */
 export interface CallForm {
   /**
@@ -49,8 +57,6 @@ export interface ReplyFormat {
   readonly calls: CallForm;
   /** Marks around the answer, which are left out. */
   readonly silent?: readonly string[];
-  /** The chat template says nothing of functions: a system message has to. */
-  readonly isTaught?: boolean;
 }
 
 const think: Marks = { begin: "<think>", end: "</think>" };
@@ -159,12 +165,6 @@ const formats: readonly (ReplyFormat & { readonly signs: readonly string[] })[] 
   },
   { name: "hermes", signs: ["<tool_call>"], reasoning: think, calls: hermes },
   {
-    name: "firefunction",
-    signs: ["functools["],
-    reasoning: think,
-    calls: { kind: "object", isList: true, begin: "functools", end: "", separator: ", " },
-  },
-  {
     name: "llama3",
     signs: ["<|start_header_id|>ipython<|end_header_id|>", '"parameters": '],
     reasoning: think,
@@ -180,7 +180,7 @@ const formats: readonly (ReplyFormat & { readonly signs: readonly string[] })[] 
 ];
 
 /** What is read where a template says nothing of functions. */
-const generic: ReplyFormat = { name: "generic", reasoning: think, calls: hermes, isTaught: true };
+const generic: ReplyFormat = { name: "generic", reasoning: think, calls: hermes };
 
 /** The names that {@link replyFormatNamed} knows. */
 export const replyFormatNames: readonly string[] = [...formats.map(({ name }) => name), generic.name];
@@ -189,7 +189,7 @@ export const replyFormatNames: readonly string[] = [...formats.map(({ name }) =>
  * The format in which a model writes its replies, as its chat template tells.
  *
  * @param source - the template for conversations with functions; nothing where the model has none
- * @returns the format; one that has to be taught where the template has none that is known, such as Gemma's `tool_code`
+ * @returns the format; `generic`, which is Hermes', where the template has none that is known (Gemma's `tool_code` is none)
  * @example
  * replyFormatOf("{{ '<tool_call>' }}").name; // "hermes"
  */

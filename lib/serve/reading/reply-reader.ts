@@ -1,8 +1,8 @@
 /** Reads a model's reply as it is sampled: reasoning, text and calls of functions. */
 import { namedCall } from "./named-calls.ts";
 import { objectCalls } from "./object-calls.ts";
-import { type CallableFunction, parametersCall } from "./parameter-calls.ts";
-import type { CallForm, ReplyFormat } from "./reply-format.ts";
+import { parametersCall } from "./parameter-calls.ts";
+import type { CallableFunction, CallForm, ReplyFormat } from "./reply-format.ts";
 import { type Channel, type ReadEvent, type Reading, type ReplyPiece, ReplyText } from "./reply-text.ts";
 import { accept, markPattern, next, space, type Text, upTo } from "./steps.ts";
 

@@ -83,6 +83,8 @@ function tokenVariables(config: Readonly<Record<string, unknown>>): Record<strin
  */
 export class ChatTemplate {
   readonly #templates = new Map<string, JinjaTemplate>();
+  /** The Jinja source that conversations with tools are rendered with; it shows how the model writes calls. */
+  readonly sourceWithTools: string;
   readonly #variables: Readonly<Record<string, string>>;
 
   /**
@@ -97,6 +99,7 @@ export class ChatTemplate {
   ) {
     this.#variables = variables;
     const sources = typeof templates === "string" ? { default: templates } : templates;
+    this.sourceWithTools = sources.tool_use ?? sources.default ?? Object.values(sources)[0] ?? "";
     for (const [name, source] of Object.entries(sources)) {
       try {
         this.#templates.set(name, parseTemplate(source));

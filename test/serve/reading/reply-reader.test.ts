@@ -75,7 +75,6 @@ const golden: readonly (readonly [format: string, reply: string, parts: readonly
   ["functionary", '<function=search>{"query": "a"}</function>', [search("a")]],
   ["phi4", '<|tool_call|>{"name": "search", "arguments": {"query": "a"}}<|/tool_call|>', [search("a")]],
   ["granite", '<|tool_call|>[{"name": "search", "arguments": {"query": "a"}}]', [search("a")]],
-  ["firefunction", ' functools[{"name": "search", "arguments": {"query": "a"}}]', [search("a")]],
 ];
 
 for (const [i, [name, reply, parts]] of golden.entries()) {
@@ -145,7 +144,6 @@ test("what is no call is text, word for word", () => {
     ["llama3", 'It is {"name": "search", "parameters": {}}'],
     ["mistral", "[TOOL_CALLS] none"],
     ["deepseek-v3.1", "<｜tool▁call▁begin｜>search<｜tool▁sep｜>none"],
-    ["firefunction", "Python has functools."],
   ] as const)
     assert.deepEqual(read(name, reply), [{ text: reply }], reply);
 });
