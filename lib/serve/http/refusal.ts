@@ -4,6 +4,7 @@
 export const refusals = {
   malformed_json: 400,
   empty_query: 400,
+  context_length_exceeded: 400,
   unauthorized: 401,
   wrong_origin: 403,
   not_found: 404,

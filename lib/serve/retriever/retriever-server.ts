@@ -3,7 +3,7 @@ import { checkOptions } from "../../base/check-options.ts";
 import type { BatchEvent, BatchOptions } from "../../search/batching/batcher.ts";
 import type { Call } from "../http/call.ts";
 import { HttpServer } from "../http/http-server.ts";
-import { type BatchKind, ServeMetrics } from "./metrics.ts";
+import { type BatchKind, RetrieverMetrics } from "./metrics.ts";
 import { limitsOf, type RetrieverOptions, retrieverKinds } from "./options.ts";
 import { failureOf, Retriever } from "./retriever.ts";
 import { routesOf } from "./routes.ts";
@@ -11,7 +11,7 @@ import { routesOf } from "./routes.ts";
 function batchOptions(
   kind: BatchKind,
   { batch = {} }: RetrieverOptions,
-  metrics: ServeMetrics,
+  metrics: RetrieverMetrics,
 ): BatchOptions {
   const onEvent = (event: BatchEvent): void => {
     metrics.countBatchEvent(kind, event);
@@ -23,7 +23,7 @@ function batchOptions(
 async function openSearch(
   retriever: Retriever,
   options: RetrieverOptions,
-  metrics: ServeMetrics,
+  metrics: RetrieverMetrics,
 ): Promise<void> {
   try {
     retriever.open(await options.search, batchOptions("search", options, metrics));
@@ -39,7 +39,7 @@ export class RetrieverServer {
   readonly ready: Promise<void>;
   readonly #http: HttpServer;
   readonly #retriever: Retriever;
-  readonly #metrics: ServeMetrics;
+  readonly #metrics: RetrieverMetrics;
 
   private constructor(http: HttpServer, { retriever, metrics, ready }: ServedParts) {
     this.ready = ready;
@@ -51,7 +51,7 @@ export class RetrieverServer {
   /** Starts one; see {@link serveRetriever}. */
   static async open(options: RetrieverOptions): Promise<RetrieverServer> {
     const retriever = new Retriever(limitsOf(options.limits));
-    const metrics = new ServeMetrics(() => retriever.gate.numQueries);
+    const metrics = new RetrieverMetrics(() => retriever.gate.numQueries);
     const batch = batchOptions("embed", options, metrics);
     const service = {
       routes: routesOf({ retriever, metrics, options, batch }),
@@ -105,7 +105,7 @@ export class RetrieverServer {
 
 interface ServedParts {
   readonly retriever: Retriever;
-  readonly metrics: ServeMetrics;
+  readonly metrics: RetrieverMetrics;
   readonly ready: Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import type { BatchOptions } from "../../search/batching/batcher.ts";
 import type { Call } from "../http/call.ts";
 import type { Route } from "../http/http-server.ts";
 import type { Dialect } from "../http/refusal.ts";
-import type { ServeMetrics } from "./metrics.ts";
+import type { RetrieverMetrics } from "./metrics.ts";
 import type { RetrieverOptions } from "./options.ts";
 import { batchSearchRoute, healthRoute, searchRoute } from "./protocols/flashrag.ts";
 import { embeddingsRoute, modelsRoute } from "./protocols/openai.ts";
@@ -14,15 +14,10 @@ import type { Retriever } from "./retriever.ts";
 /** What the routes are made of. */
 interface RouteParts {
   readonly retriever: Retriever;
-  readonly metrics: ServeMetrics;
+  readonly metrics: RetrieverMetrics;
   readonly options: RetrieverOptions;
   /** How texts to embed are gathered. */
   readonly batch: BatchOptions;
-}
-
-function metricsRoute(metrics: ServeMetrics): (call: Call) => Promise<void> {
-  return async (call) =>
-    call.send([Buffer.from(await metrics.text())], 200, { "content-type": metrics.contentType });
 }
 
 /** Each protocol's routes, embeddings only where an embedder is served. */
@@ -41,7 +36,7 @@ export function routesOf({ retriever, metrics, options, batch }: RouteParts): Ro
     get("/health", "detail", healthRoute(retriever.gate)),
     post("/queries", "error", queriesRoute(retriever, options)),
     get("/v1/models", "error", modelsRoute(embedding)),
-    get("/metrics", "error", metricsRoute(metrics)),
+    get("/metrics", "error", (call) => metrics.answer(call)),
   ];
   if (embedding) routes.push(post("/v1/embeddings", "error", embeddingsRoute(retriever, embedding, batch)));
   return routes;

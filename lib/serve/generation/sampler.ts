@@ -1,0 +1,154 @@
+/** Samples choices on the engine, as text with its tokens. */
+import { SeekError } from "../../base/errors.ts";
+import { streamed } from "../../base/streamed.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Sequence } from "../../engine/sequence.ts";
+import type { GenerateOptions, Span, SpanChunk } from "../../engine/span.ts";
+import type { Adapter } from "../../model/adapter.ts";
+import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
+import { Refusal } from "../http/refusal.ts";
+import type { SampleRequest } from "../reply/reply.ts";
+import type { SampledToken, TextPiece } from "../reply/tokens.ts";
+import type { Admission } from "./admission.ts";
+import { TokenText } from "./token-text.ts";
+
+/** What is sampled with. */
+export interface SamplerParts {
+  readonly engine: Engine;
+  readonly tokenizer: Tokenizer;
+  /** What is sampled through; false for the model alone. */
+  readonly adapter: Adapter | false;
+  readonly admission: Admission;
+}
+
+/** What is sampled. */
+export interface SampledPrompt extends SampleRequest {
+  readonly promptIds: Int32Array;
+  /** Whether tokens that are no text, such as `<|python_tag|>`, are written as they are spelt. */
+  readonly keepsSpecial: boolean;
+}
+
+/** A piece of a choice. */
+export type SampleEvent = { readonly choice: number } & (
+  | { readonly type: "start"; readonly numCachedTokens: number }
+  | ({ readonly type: "text" } & TextPiece)
+  | {
+      readonly type: "end";
+      readonly stop: Span["stop"];
+      readonly stopText: string | undefined;
+      /** Those that are no text: what ended it. */
+      readonly tokens: readonly SampledToken[];
+      readonly numTokens: number;
+      readonly weightsVersion: number;
+    }
+);
+
+/** Who is told, and until when. */
+interface Following {
+  readonly onEvent: (event: SampleEvent) => void;
+  readonly signal: AbortSignal;
+}
+
+/** What the engine refuses of a request is the request's fault. */
+function asRefusal(error: unknown): unknown {
+  if (!(error instanceof SeekError)) return error;
+  if (error.code === "ERR_MEMORY") return new Refusal("context_length_exceeded", error.message);
+  const isAsked = error.code === "ERR_ARGUMENT" || error.code === "ERR_RANGE";
+  return isAsked ? new Refusal("invalid_request", error.message) : error;
+}
+
+/** Samples on one engine through one adapter. */
+export class Sampler {
+  readonly #parts: SamplerParts;
+
+  constructor(parts: SamplerParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Samples all choices of a prompt at once.
+   *
+   * @param asked - the prompt, and how it goes on
+   * @param signal - ends it, and gives its memory back
+   * @returns pieces of all choices, mixed
+   * @throws Refusal for a prompt that is too long, options out of range, and when too many requests wait
+   */
+  async *sample(asked: SampledPrompt, signal: AbortSignal): AsyncGenerator<SampleEvent, void, undefined> {
+    const maxTokens = this.#room(asked);
+    const need = { numPromptTokens: asked.promptIds.length, maxTokens, n: asked.n };
+    const leave = await this.#parts.admission.enter(need, signal);
+    try {
+      yield* streamed<SampleEvent, void>(async (onEvent, left) => {
+        const following = { onEvent, signal: AbortSignal.any([signal, left]) };
+        await this.#all({ ...asked, maxTokens }, following);
+      });
+      if (signal.aborted) throw signal.reason;
+    } catch (error) {
+      throw asRefusal(error);
+    } finally {
+      leave();
+    }
+  }
+
+  /** Most tokens that a choice can have. @throws Refusal for a prompt that leaves no room */
+  #room({ promptIds, maxTokens = Number.POSITIVE_INFINITY }: SampledPrompt): number {
+    const { engine } = this.#parts;
+    const room = engine.maxTokens - promptIds.length;
+    if (room >= 1) return Math.min(room, maxTokens);
+    const message = `prompt: expected fewer than ${engine.maxTokens} tokens, got ${promptIds.length}`;
+    throw new Refusal("context_length_exceeded", message);
+  }
+
+  async #all(asked: SampledPrompt & { readonly maxTokens: number }, following: Following): Promise<void> {
+    const { engine, adapter } = this.#parts;
+    const { promptIds, seed, n } = asked;
+    const first = engine.open(promptIds, { adapter, seed });
+    const sequences = [first];
+    try {
+      for (let i = 1; i < n; i++) {
+        sequences.push(first.fork({ seed: seed === undefined ? undefined : seed + i }));
+      }
+      await Promise.all(
+        sequences.map((sequence, choice) => this.#one(sequence, { ...asked, choice }, following)),
+      );
+    } finally {
+      for (const sequence of sequences) sequence.close();
+    }
+  }
+
+  async #one(
+    sequence: Sequence,
+    asked: SampledPrompt & { readonly maxTokens: number; readonly choice: number },
+    { onEvent, signal }: Following,
+  ): Promise<void> {
+    const { choice, promptIds, keepsSpecial, stop } = asked;
+    const { tokenizer } = this.#parts;
+    const text = new TokenText(tokenizer, {
+      ...{ stop, keepsSpecial, endIds: new Set(tokenizer.eosIds), lastPromptId: promptIds.at(-1) },
+    });
+    const chunks = sequence.stream(optionsOf(asked, signal));
+    let [step, numTokens] = [await chunks.next(), 0];
+    onEvent({ type: "start", choice, numCachedTokens: 0 });
+    for (; !step.done; step = await chunks.next()) {
+      numTokens += step.value.ids.length;
+      const piece = text.push(this.#tokensOf(step.value));
+      if (piece.text !== "" || piece.tokens.length > 0) onEvent({ type: "text", choice, ...piece });
+    }
+    const { stop: why, stopText, weightsVersion } = step.value;
+    const { piece, rest } = text.end(stopText);
+    if (piece.text !== "" || piece.tokens.length > 0) onEvent({ type: "text", choice, ...piece });
+    onEvent({ type: "end", choice, stop: why, stopText, tokens: rest, numTokens, weightsVersion });
+  }
+
+  #tokensOf({ ids, logprobs }: SpanChunk): SampledToken[] {
+    const { pieces } = this.#parts.tokenizer;
+    return Array.from(ids, (id, i) => ({ id, logprob: logprobs[i] as number, bytes: pieces.bytes(id) }));
+  }
+}
+
+function optionsOf(
+  { maxTokens, stop, sampling, constraint }: SampledPrompt & { readonly maxTokens: number },
+  signal: AbortSignal,
+): GenerateOptions {
+  return { ...sampling, maxTokens, stop, constraint, signal };
+}

@@ -1,0 +1,90 @@
+/** The text of sampled tokens as it comes, and what is held back of it. */
+import { newTextDecoder, PieceJoiner } from "../../text/tokenizers/pieces.ts";
+import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
+import type { SampledToken, TextPiece } from "../reply/tokens.ts";
+
+/** How text is made of tokens. */
+interface TextOptions {
+  /** End the text, and are no part of it; what may be the beginning of one is held back. */
+  readonly stop: readonly string[];
+  /** Ids that end the text and are no part of it. */
+  readonly endIds: ReadonlySet<number>;
+  /** Whether tokens that are no text, such as `<|python_tag|>`, are written as they are spelt. */
+  readonly keepsSpecial: boolean;
+  /** The last token of the prompt, if it has any: what follows it does not begin a text. */
+  readonly lastPromptId: number | undefined;
+}
+
+/** A token, and where its text ends, counted from the beginning of all text. */
+interface Placed {
+  readonly token: SampledToken;
+  readonly end: number;
+}
+
+/** Characters at the end of `text` that may begin one of the stop strings. */
+function numHeld(text: string, stop: readonly string[]): number {
+  let held = 0;
+  for (const word of stop) {
+    for (let length = Math.min(word.length - 1, text.length); length > held; length--) {
+      if (text.endsWith(word.slice(0, length))) held = length;
+    }
+  }
+  return held;
+}
+
+/** Text from tokens: characters are whole, stop strings are never begun, every token is given once. */
+export class TokenText {
+  readonly #tokenizer: Tokenizer;
+  readonly #options: TextOptions;
+  readonly #joiner: PieceJoiner;
+  readonly #decoder = newTextDecoder();
+  #held = "";
+  #numReleased = 0;
+  #placed: Placed[] = [];
+
+  constructor(tokenizer: Tokenizer, options: TextOptions) {
+    this.#tokenizer = tokenizer;
+    this.#options = options;
+    this.#joiner = new PieceJoiner(tokenizer.pieces);
+    if (options.lastPromptId !== undefined) this.#joiner.next(options.lastPromptId);
+  }
+
+  /** Takes the next tokens. @returns the text that they complete, and its tokens; either may be empty */
+  push(tokens: readonly SampledToken[]): TextPiece {
+    for (const token of tokens) {
+      this.#held += this.#textOf(token.id);
+      const isText = !this.#options.endIds.has(token.id);
+      const end = isText ? this.#numReleased + this.#held.length : Number.POSITIVE_INFINITY;
+      this.#placed.push({ token, end });
+    }
+    return this.#release(this.#held.length - numHeld(this.#held, this.#options.stop));
+  }
+
+  /**
+   * Ends the text.
+   *
+   * @param stopText - the stop string that was met
+   * @returns the last of the text, and the tokens that are no text: what ended it
+   */
+  end(stopText?: string): { readonly piece: TextPiece; readonly rest: readonly SampledToken[] } {
+    this.#held += this.#decoder.decode();
+    const stopAt = stopText === undefined ? -1 : this.#held.indexOf(stopText);
+    const piece = this.#release(stopAt < 0 ? this.#held.length : stopAt);
+    return { piece, rest: this.#placed.map(({ token }) => token) };
+  }
+
+  #textOf(id: number): string {
+    const { endIds, keepsSpecial } = this.#options;
+    if (endIds.has(id) || (!keepsSpecial && this.#tokenizer.isSpecial(id))) return "";
+    return this.#decoder.decode(this.#joiner.next(id), { stream: true });
+  }
+
+  #release(numChars: number): TextPiece {
+    const text = this.#held.slice(0, numChars);
+    this.#held = this.#held.slice(numChars);
+    this.#numReleased += numChars;
+    const numWhole = this.#placed.findIndex(({ end }) => end > this.#numReleased);
+    const whole = this.#placed.splice(0, numWhole < 0 ? this.#placed.length : numWhole);
+    return { text, tokens: whole.map(({ token }) => token) };
+  }
+}
