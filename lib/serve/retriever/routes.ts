@@ -1,6 +1,5 @@
 /** The routes of a retriever server. */
 import type { BatchOptions } from "../../search/batching/batcher.ts";
-import type { Call } from "../http/call.ts";
 import type { Route } from "../http/http-server.ts";
 import type { Dialect } from "../http/refusal.ts";
 import type { RetrieverMetrics } from "./metrics.ts";

@@ -1,6 +1,7 @@
 /** What the routes of all protocols are given. */
 import type { Call } from "../../http/call.ts";
 import type { ReplyEvent, ReplyRequest, ServedModel } from "../../reply/reply.ts";
+import { refused } from "./refuse.ts";
 
 /** Bounds of one request. */
 export interface ApiLimits {
@@ -24,4 +25,9 @@ export interface Serving<Model extends ServedModel = ServedModel> {
     call: Call,
     asked: { readonly id: string; readonly model: Model; readonly request: ReplyRequest },
   ): AsyncGenerator<ReplyEvent, void, undefined>;
+}
+
+/** @throws Refusal for more choices than one request may have */
+export function checkChoices(n: number, { maxChoices }: ApiLimits): void {
+  if (n > maxChoices) throw refused(["n"], `expected at most ${maxChoices}, got ${n}`);
 }

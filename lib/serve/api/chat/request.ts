@@ -1,0 +1,132 @@
+/** `POST /v1/chat/completions`: what is asked. */
+import type { z } from "zod";
+import { lazySchema } from "../../../base/on-first-use.ts";
+import type { Message } from "../../../text/templates/chat-template.ts";
+import type { AgentBudget, ReplyRequest } from "../../reply/reply.ts";
+import { contentField, textOf } from "../fields/content.ts";
+import { constraintOf, responseFormat } from "../fields/form.ts";
+import { refused } from "../fields/refuse.ts";
+import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
+import { chatToolChoice, chatTools, toolChoiceOf, toolsOf } from "../fields/tools.ts";
+
+const toolCall = lazySchema((z) =>
+  z.strictObject({
+    id: z.string(),
+    type: z.literal("function"),
+    function: z.strictObject({ name: z.string(), arguments: z.string() }),
+    index: z.int().optional(),
+  }),
+);
+
+const message = lazySchema((z) =>
+  z.strictObject({
+    role: z.enum(["system", "developer", "user", "assistant", "tool", "function"]),
+    content: contentField().nullish(),
+    name: z.string().nullish(),
+    tool_call_id: z.string().nullish(),
+    tool_calls: z.array(toolCall()).nullish(),
+    reasoning_content: z.string().nullish(),
+    refusal: z.string().nullish(),
+    annotations: z.array(z.unknown()).nullish(),
+  }),
+);
+
+/** What an agent may use; not OpenAI's. */
+export const budgetFields = lazySchema((z) =>
+  z.strictObject({
+    max_searches: z.int().min(0).optional(),
+    top_k: z.int().min(1).optional(),
+    deadline_ms: z.int().min(1).optional(),
+  }),
+);
+
+/** The fields of a request; a key that is not among them is refused. */
+export const chatRequest = lazySchema((z) =>
+  z.strictObject({
+    ...samplingFields().shape,
+    model: z.string(),
+    messages: z.array(message()).min(1),
+    max_tokens: z.int().min(1).nullish(),
+    max_completion_tokens: z.int().min(1).nullish(),
+    n: z.int().min(1).nullish(),
+    stream: z.boolean().nullish(),
+    stream_options: z.strictObject({ include_usage: z.boolean().nullish() }).nullish(),
+    logprobs: z.boolean().nullish(),
+    top_logprobs: z.int().min(0).max(20).nullish(),
+    response_format: responseFormat().nullish(),
+    tools: chatTools().nullish(),
+    tool_choice: chatToolChoice().nullish(),
+    parallel_tool_calls: z.boolean().nullish(),
+    // vLLM's and llama.cpp's.
+    chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
+    grammar: z.string().min(1).nullish(),
+    json_schema: z.record(z.string(), z.unknown()).nullish(),
+    return_token_ids: z.boolean().nullish(),
+    // Ours.
+    agent: budgetFields().nullish(),
+    // Said by clients, and nothing that changes a reply.
+    user: z.string().nullish(),
+    metadata: z.record(z.string(), z.string()).nullish(),
+    store: z.boolean().nullish(),
+    service_tier: z.string().nullish(),
+    safety_identifier: z.string().nullish(),
+    prompt_cache_key: z.string().nullish(),
+  }),
+);
+
+/** A checked body. */
+export type ChatRequest = z.output<ReturnType<typeof chatRequest>>;
+
+/** The messages as chat templates read them. @throws Refusal for content that is no text */
+function messagesOf(messages: ChatRequest["messages"]): Message[] {
+  return messages.map(({ role, content, tool_calls, tool_call_id, name, reasoning_content }, i) => ({
+    // What newer models call developer is the system's part in every template.
+    role: role === "developer" ? "system" : role === "function" ? "tool" : role,
+    content: content == null ? "" : textOf(content, ["messages", i, "content"]),
+    ...(tool_calls != null && tool_calls.length > 0 ? { tool_calls } : {}),
+    ...(tool_call_id == null ? {} : { tool_call_id }),
+    ...(name == null ? {} : { name }),
+    ...(reasoning_content == null ? {} : { reasoning_content }),
+  }));
+}
+
+/** An agent's budget as the library names it. */
+export function budgetOf(
+  agent: z.output<ReturnType<typeof budgetFields>> | null | undefined,
+): AgentBudget | undefined {
+  if (agent == null) return undefined;
+  return { maxSearches: agent.max_searches, topK: agent.top_k, deadlineMs: agent.deadline_ms };
+}
+
+function formOf({ response_format, grammar, json_schema }: ChatRequest): ReplyRequest["constraint"] {
+  const forms = [
+    constraintOf(response_format),
+    grammar == null ? undefined : { grammar },
+    json_schema == null ? undefined : { jsonSchema: json_schema },
+  ].filter((form) => form !== undefined);
+  if (forms.length > 1) {
+    throw refused(["response_format"], "expected one of response_format, grammar and json_schema");
+  }
+  return forms[0];
+}
+
+/** What is asked of the model. @throws Refusal for what contradicts itself, or what no served model reads */
+export function replyRequestOf(body: ChatRequest): ReplyRequest {
+  const tools = toolsOf(body.tools);
+  const { logprobs, top_logprobs, chat_template_kwargs } = body;
+  if (top_logprobs != null && !logprobs) throw refused(["top_logprobs"], "expected logprobs: true beside it");
+  return {
+    messages: messagesOf(body.messages),
+    tools,
+    toolChoice: toolChoiceOf(body.tool_choice, tools),
+    parallelToolCalls: body.parallel_tool_calls ?? true,
+    constraint: formOf(body),
+    templateVariables: chat_template_kwargs ?? undefined,
+    maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
+    ...drawsOf(body),
+    sampling: samplingOf(body),
+    n: body.n ?? 1,
+    topLogprobs: logprobs ? (top_logprobs ?? 0) : undefined,
+    budget: budgetOf(body.agent),
+  };
+}

@@ -1,0 +1,36 @@
+/** How many tokens a reply took. */
+import type { ReplyEvent } from "../../reply/reply.ts";
+
+/** Counts tokens over the events of a reply. */
+export class Usage {
+  /** Of the prompt, which the choices share. */
+  numPrompt = 0;
+  /** Those of them that were not computed again. */
+  numCached = 0;
+  /** Sampled, over all choices. */
+  numSampled = 0;
+  /** Those of them that are thoughts. */
+  numReasoning = 0;
+
+  /** Takes the next event. */
+  add(event: ReplyEvent): void {
+    if (event.type === "start" && event.choice === 0) {
+      this.numPrompt = event.numPromptTokens;
+      this.numCached = event.numCachedTokens;
+    }
+    if (event.type !== "finish") return;
+    this.numSampled += event.numTokens;
+    this.numReasoning += event.numReasoningTokens;
+  }
+
+  /** As OpenAI's completions write it. */
+  toJSON() {
+    return {
+      prompt_tokens: this.numPrompt,
+      completion_tokens: this.numSampled,
+      total_tokens: this.numPrompt + this.numSampled,
+      prompt_tokens_details: { cached_tokens: this.numCached },
+      completion_tokens_details: { reasoning_tokens: this.numReasoning },
+    };
+  }
+}

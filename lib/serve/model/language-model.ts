@@ -1,0 +1,94 @@
+/** A language model under a name: conversations in its own template, sampled on the engine. */
+import { SeekError } from "../../base/errors.ts";
+import type { ChatTemplate } from "../../text/templates/chat-template.ts";
+import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
+import { type SampledPrompt, type SampleEvent, Sampler, type SamplerParts } from "../generation/sampler.ts";
+import { Refusal } from "../http/refusal.ts";
+import type { ReplyEvent, ReplyRequest, ServedModel } from "../reply/reply.ts";
+
+/** What a served model is made of. */
+export interface LanguageModelParts extends SamplerParts {
+  readonly id: string;
+  readonly parent?: string | undefined;
+  readonly chatTemplate: ChatTemplate | undefined;
+}
+
+/** A model, or an adapter on it, that replies to conversations and continues texts. */
+export class LanguageModel implements ServedModel {
+  readonly id: string;
+  readonly parent: string | undefined;
+  readonly tokenizer: Tokenizer;
+  readonly #parts: LanguageModelParts;
+  readonly #sampler: Sampler;
+
+  constructor(parts: LanguageModelParts) {
+    this.id = parts.id;
+    this.parent = parts.parent;
+    this.tokenizer = parts.tokenizer;
+    this.#parts = parts;
+    this.#sampler = new Sampler(parts);
+  }
+
+  get contextTokens(): number {
+    return this.#parts.engine.maxTokens;
+  }
+
+  /**
+   * The ids that a conversation is for the model, with the words that begin its reply.
+   *
+   * @throws Refusal when the template refuses the messages, or there is none
+   */
+  promptIds({ messages, tools, toolChoice, templateVariables }: PromptRequest): Int32Array {
+    return this.tokenizer.encode(this.prompt({ messages, tools, toolChoice, templateVariables }), {
+      beginsText: true,
+    });
+  }
+
+  /** The text that a conversation is for the model; see {@link promptIds}. @throws Refusal */
+  prompt({ messages, tools, toolChoice, templateVariables }: PromptRequest): string {
+    const { chatTemplate } = this.#parts;
+    if (chatTemplate === undefined) {
+      const remedy = "ask /v1/completions, or serve a folder that has a chat_template";
+      throw new Refusal("invalid_request", `messages: ${this.id} has no chat template; ${remedy}`);
+    }
+    const shown = toolChoice === "none" ? [] : tools;
+    const functions = shown.map(({ strict, ...definition }) => ({ type: "function", function: definition }));
+    try {
+      return chatTemplate.render(messages, {
+        addGenerationPrompt: true,
+        ...(functions.length > 0 ? { tools: functions } : {}),
+        ...(templateVariables ? { variables: templateVariables } : {}),
+      });
+    } catch (error) {
+      if (error instanceof SeekError) throw new Refusal("invalid_request", `messages: ${error.message}`);
+      throw error;
+    }
+  }
+
+  /** Continues a prompt; see {@link Sampler.sample}. */
+  sample(asked: SampledPrompt, signal: AbortSignal): AsyncGenerator<SampleEvent, void, undefined> {
+    return this.#sampler.sample(asked, signal);
+  }
+
+  async *reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
+    const promptIds = this.promptIds(request);
+    for await (const event of this.sample({ ...request, promptIds, keepsSpecial: false }, signal)) {
+      if (event.type === "start") {
+        const { choice, numCachedTokens } = event;
+        yield { type: "start", choice, numPromptTokens: promptIds.length, numCachedTokens, promptIds };
+      } else if (event.type === "text") yield event;
+      else {
+        const { stop, ...end } = event;
+        yield {
+          ...end,
+          type: "finish",
+          reason: stop === "length" ? "length" : "stop",
+          numReasoningTokens: 0,
+        };
+      }
+    }
+  }
+}
+
+/** What a prompt is made of. */
+export type PromptRequest = Pick<ReplyRequest, "messages" | "tools" | "toolChoice" | "templateVariables">;
