@@ -1,7 +1,25 @@
-/** `seekrl/serve`: searches and rewards over HTTP. */
+/** `seekrl/serve`: models, searches and rewards over HTTP. */
 
 export type { AccessOptions } from "./serve/http/access.ts";
 export type { HttpServer, ServeFault, ServeOptions } from "./serve/http/http-server.ts";
+export type { LanguageModel } from "./serve/model/language-model.ts";
+export { type ModelServer, serveModels } from "./serve/model/model-server.ts";
+export { type LanguageModelOptions, openLanguageModels } from "./serve/model/open-models.ts";
+export type { ModelLimits, ModelServerOptions } from "./serve/model/options.ts";
+export type {
+  AgentBudget,
+  ChoiceEnd,
+  FinishReason,
+  FoundPassage,
+  ModelText,
+  ReplyEvent,
+  ReplyRequest,
+  SampleRequest,
+  ServedModel,
+  ToolChoice,
+  ToolDefinition,
+} from "./serve/reply/reply.ts";
+export type { LikelyToken, SampledToken, TextPiece } from "./serve/reply/tokens.ts";
 export type { RetrieverLimits, RetrieverOptions, ServedEmbedder } from "./serve/retriever/options.ts";
 export type { ContentsForm } from "./serve/retriever/protocols/contents.ts";
 export { type RetrieverServer, serveRetriever } from "./serve/retriever/retriever-server.ts";

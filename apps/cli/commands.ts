@@ -23,6 +23,7 @@ import { mergeCommand } from "./commands/model/merge.ts";
 import { quantizeCommand } from "./commands/model/quantize.ts";
 import { scoreCommand } from "./commands/model/score.ts";
 import { tokenizeCommand } from "./commands/model/tokenize.ts";
+import { serveCommand } from "./commands/serve/serve.ts";
 import { doctorCommand } from "./commands/setup/doctor.ts";
 import { setupCudaCommand } from "./commands/setup/setup-cuda.ts";
 import { demoCommand } from "./commands/train/demo.ts";
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   demoCommand,
   demoAblationsCommand,
   worldCommand,
+  serveCommand,
   generateCommand,
   quantizeCommand,
   scoreCommand,

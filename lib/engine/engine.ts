@@ -120,6 +120,7 @@ const openKinds: OptionKinds<OpenOptions> = {
 /** What the engine and its sequences share. */
 interface EngineHome extends SequenceHome {
   readonly model: Model;
+  readonly blockTokens: number;
   /** Of sequences that name none. */
   readonly adapter: Adapter | undefined;
 }
@@ -177,6 +178,7 @@ export class Engine {
         vocabulary: { eosIds: tokenizer?.eosIds ?? [], hasBytes: tokenizer !== undefined, size: vocabSize },
         ...(tokenizer && { constraints: new Constraints(tokenizer, packed, vocabSize) }),
         model,
+        blockTokens: sizes.blockTokens,
         adapter,
         next: () => ({ id: numOpened, seed: seed + numOpened++ }),
         add: (id, sequence) => sequences.set(id, sequence),
@@ -189,6 +191,11 @@ export class Engine {
   /** The longest a sequence can grow, in tokens: what the model was made for and the cache can hold. */
   get maxTokens(): number {
     return this.#home.maxTokens;
+  }
+
+  /** Tokens that a block of the cache holds. */
+  get blockTokens(): number {
+    return this.#home.blockTokens;
   }
 
   /**

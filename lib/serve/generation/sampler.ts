@@ -16,8 +16,8 @@ import { TokenText } from "./token-text.ts";
 export interface SamplerParts {
   readonly engine: Engine;
   readonly tokenizer: Tokenizer;
-  /** What is sampled through; false for the model alone. */
-  readonly adapter: Adapter | false;
+  /** What is sampled through. @default the adapter that the engine was opened with */
+  readonly adapter?: Adapter | undefined;
   readonly admission: Admission;
 }
 

@@ -1,10 +1,12 @@
 /** A language model under a name: conversations in its own template, sampled on the engine. */
 import { SeekError } from "../../base/errors.ts";
-import type { ChatTemplate } from "../../text/templates/chat-template.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { ChatTemplate, Message, RenderOptions } from "../../text/templates/chat-template.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
+import type { Admission } from "../generation/admission.ts";
 import { type SampledPrompt, type SampleEvent, Sampler, type SamplerParts } from "../generation/sampler.ts";
 import { Refusal } from "../http/refusal.ts";
-import type { ReplyEvent, ReplyRequest, ServedModel } from "../reply/reply.ts";
+import type { ModelText, ReplyEvent, ReplyRequest, ServedModel } from "../reply/reply.ts";
 
 /** What a served model is made of. */
 export interface LanguageModelParts extends SamplerParts {
@@ -14,55 +16,55 @@ export interface LanguageModelParts extends SamplerParts {
 }
 
 /** A model, or an adapter on it, that replies to conversations and continues texts. */
-export class LanguageModel implements ServedModel {
+export class LanguageModel implements ServedModel, ModelText {
   readonly id: string;
   readonly parent: string | undefined;
   readonly tokenizer: Tokenizer;
-  readonly #parts: LanguageModelParts;
+  readonly engine: Engine;
+  readonly admission: Admission;
+  readonly #chatTemplate: ChatTemplate | undefined;
   readonly #sampler: Sampler;
 
   constructor(parts: LanguageModelParts) {
     this.id = parts.id;
     this.parent = parts.parent;
     this.tokenizer = parts.tokenizer;
-    this.#parts = parts;
+    this.engine = parts.engine;
+    this.admission = parts.admission;
+    this.#chatTemplate = parts.chatTemplate;
     this.#sampler = new Sampler(parts);
   }
 
   get contextTokens(): number {
-    return this.#parts.engine.maxTokens;
+    return this.engine.maxTokens;
   }
 
-  /**
-   * The ids that a conversation is for the model, with the words that begin its reply.
-   *
-   * @throws Refusal when the template refuses the messages, or there is none
-   */
-  promptIds({ messages, tools, toolChoice, templateVariables }: PromptRequest): Int32Array {
-    return this.tokenizer.encode(this.prompt({ messages, tools, toolChoice, templateVariables }), {
-      beginsText: true,
-    });
+  get text(): ModelText {
+    return this;
   }
 
-  /** The text that a conversation is for the model; see {@link promptIds}. @throws Refusal */
-  prompt({ messages, tools, toolChoice, templateVariables }: PromptRequest): string {
-    const { chatTemplate } = this.#parts;
-    if (chatTemplate === undefined) {
+  render(messages: readonly Message[], options: RenderOptions): string {
+    if (this.#chatTemplate === undefined) {
       const remedy = "ask /v1/completions, or serve a folder that has a chat_template";
       throw new Refusal("invalid_request", `messages: ${this.id} has no chat template; ${remedy}`);
     }
-    const shown = toolChoice === "none" ? [] : tools;
-    const functions = shown.map(({ strict, ...definition }) => ({ type: "function", function: definition }));
     try {
-      return chatTemplate.render(messages, {
-        addGenerationPrompt: true,
-        ...(functions.length > 0 ? { tools: functions } : {}),
-        ...(templateVariables ? { variables: templateVariables } : {}),
-      });
+      return this.#chatTemplate.render(messages, options);
     } catch (error) {
       if (error instanceof SeekError) throw new Refusal("invalid_request", `messages: ${error.message}`);
       throw error;
     }
+  }
+
+  promptIds({ messages, tools, toolChoice, templateVariables }: ReplyRequest): Int32Array {
+    const shown = toolChoice === "none" ? [] : tools;
+    const functions = shown.map(({ strict, ...definition }) => ({ type: "function", function: definition }));
+    const prompt = this.render(messages, {
+      addGenerationPrompt: true,
+      ...(functions.length > 0 ? { tools: functions } : {}),
+      ...(templateVariables ? { variables: templateVariables } : {}),
+    });
+    return this.tokenizer.encode(prompt, { beginsText: true });
   }
 
   /** Continues a prompt; see {@link Sampler.sample}. */
@@ -89,6 +91,3 @@ export class LanguageModel implements ServedModel {
     }
   }
 }
-
-/** What a prompt is made of. */
-export type PromptRequest = Pick<ReplyRequest, "messages" | "tools" | "toolChoice" | "templateVariables">;

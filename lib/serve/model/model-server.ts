@@ -1,0 +1,115 @@
+/** Language models and agents as a service, in the protocols that clients of language models speak. */
+import { checkOptions } from "../../base/check-options.ts";
+import { SeekError } from "../../base/errors.ts";
+import { chatRoutes } from "../api/chat/routes.ts";
+import type { Serving } from "../api/fields/serving.ts";
+import type { Call } from "../http/call.ts";
+import { HttpServer, type Route } from "../http/http-server.ts";
+import { Refusal } from "../http/refusal.ts";
+import { LanguageModel } from "./language-model.ts";
+import { ModelMetrics } from "./metrics.ts";
+import { type ModelServerOptions, modelLimitsOf, modelServerKinds } from "./options.ts";
+import { ServedModels } from "./served-models.ts";
+
+/** A failure as clients see it: nothing of its message, which may name files or other servers. */
+function failureOf(cause: unknown): Refusal {
+  if (cause instanceof Refusal) return cause;
+  if (cause instanceof SeekError && cause.code === "ERR_STATE") {
+    return new Refusal("stopping", "the model is being closed", { cause });
+  }
+  return new Refusal("internal", "the model failed", { cause });
+}
+
+function routesOf(serving: Serving, metrics: ModelMetrics): Route[] {
+  return [
+    ...chatRoutes(serving),
+    { method: "GET", path: "/metrics", dialect: "error", handle: (call) => metrics.answer(call) },
+  ];
+}
+
+/** A server that is listening. */
+export class ModelServer {
+  readonly #http: HttpServer;
+  readonly #metrics: ModelMetrics;
+
+  private constructor(http: HttpServer, metrics: ModelMetrics) {
+    this.#http = http;
+    this.#metrics = metrics;
+  }
+
+  /** Starts one; see {@link serveModels}. */
+  static async open(options: ModelServerOptions): Promise<ModelServer> {
+    const limits = modelLimitsOf(options.limits);
+    const models = new ServedModels(options.models);
+    const languageModels = models.list().filter((model) => model instanceof LanguageModel);
+    const metrics = new ModelMetrics(languageModels);
+    const serving: Serving = {
+      limits,
+      models,
+      reply: (call, { model, request }) => metrics.counted(model.id, model.reply(request, call.signal)),
+    };
+    const service = {
+      routes: [...routesOf(serving, metrics), ...(options.mounted ?? [])],
+      timeoutMs: limits.timeoutMs,
+      defaultPort: 8000,
+      failureOf,
+      onAnswered: (call: Call) => metrics.countRequest(call),
+    };
+    try {
+      return new ModelServer(await HttpServer.open(service, options), metrics);
+    } catch (error) {
+      metrics.close();
+      throw error;
+    }
+  }
+
+  /** The address it listens on. */
+  get host(): string {
+    return this.#http.host;
+  }
+
+  /** The port it listens on. */
+  get port(): number {
+    return this.#http.port;
+  }
+
+  /** Where it listens: `http://127.0.0.1:8000`. */
+  get url(): string {
+    return this.#http.url;
+  }
+
+  /**
+   * Stops: no connection is taken any more, requests on open ones are refused, those under way are answered.
+   *
+   * @param options `graceMs`: how long requests under way may take before they are cut short, `@default 10000`
+   */
+  async close(options: { readonly graceMs?: number } = {}): Promise<void> {
+    await this.#http.close(options);
+    this.#metrics.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+/**
+ * Serves models on one port, in OpenAI's and Anthropic's protocols.
+ *
+ * @param options what answers, where, within which limits
+ * @returns the server, listening
+ * @throws ERR_ARGUMENT for no model or two of one name, an empty key, or none where other machines can ask; ERR_IO when the
+ *   port cannot be had; ERR_RANGE for a limit below 1
+ * @example
+ * const models = await openLanguageModels({ name: "small", engine, tokenizer, chatTemplate });
+ * const server = await serveModels({ models, port: 0 });
+ * const body = JSON.stringify({ model: "small", messages: [{ role: "user", content: "Hi" }], max_tokens: 4 });
+ * const answer = await fetch(`${server.url}/v1/chat/completions`, { method: "POST", body });
+ * const { choices } = await answer.json();
+ * assert.equal(choices[0].message.role, "assistant");
+ * await server.close();
+ */
+export async function serveModels(options: ModelServerOptions): Promise<ModelServer> {
+  checkOptions("serveModels", options, modelServerKinds, ["models"]);
+  return ModelServer.open(options);
+}

@@ -1,0 +1,62 @@
+/** The language models of one engine: its own, and the adapters on it, each under a name. */
+import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
+import { SeekError } from "../../base/errors.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Adapter } from "../../model/adapter.ts";
+import type { ChatTemplate } from "../../text/templates/chat-template.ts";
+import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
+import { Admission } from "../generation/admission.ts";
+import { LanguageModel } from "./language-model.ts";
+
+/** What language models are made of. All of it stays the caller's to close. */
+export interface LanguageModelOptions {
+  /** Of the model itself. */
+  readonly name: string;
+  readonly engine: Engine;
+  readonly tokenizer: Tokenizer;
+  /** Without one, conversations are refused and texts are continued. */
+  readonly chatTemplate?: ChatTemplate | undefined;
+  /** What the model is sampled through under its own name. @default the adapter that the engine was opened with */
+  readonly adapter?: Adapter | undefined;
+  /** Further adapters on the engine's model, by name. @default none */
+  readonly adapters?: Readonly<Record<string, Adapter>> | undefined;
+  /** Requests that may wait for memory; more are refused with 429. @default 512 */
+  readonly maxWaiting?: number | undefined;
+}
+
+const kinds: OptionKinds<LanguageModelOptions> = {
+  name: "string",
+  engine: "object",
+  tokenizer: "object",
+  chatTemplate: "object",
+  adapter: "object",
+  adapters: "object",
+  maxWaiting: "number",
+};
+
+/**
+ * Gives an engine's model and adapters the names under which they are served.
+ *
+ * @param options - see {@link LanguageModelOptions}
+ * @returns the model first, then its adapters; they share the engine's memory
+ * @throws ERR_ARGUMENT for an adapter by the model's name; ERR_STATE when the engine is closed
+ * @example
+ * const models = await openLanguageModels({ name: "small", engine, tokenizer, chatTemplate });
+ * assert.deepEqual(models.map(({ id }) => id), ["small"]);
+ */
+export async function openLanguageModels(options: LanguageModelOptions): Promise<LanguageModel[]> {
+  checkOptions("openLanguageModels", options, kinds, ["name", "engine", "tokenizer"]);
+  const { name, engine, tokenizer, chatTemplate, adapter, adapters = {}, maxWaiting = 512 } = options;
+  if (Object.hasOwn(adapters, name)) {
+    throw new SeekError("ERR_ARGUMENT", `adapters: ${name}: expected another name than the model's`);
+  }
+  const { numBlocks } = await engine.stats();
+  const admission = new Admission({ numBlocks, blockTokens: engine.blockTokens, maxWaiting });
+  const shared = { engine, tokenizer, chatTemplate, admission };
+  return [
+    new LanguageModel({ ...shared, id: name, adapter }),
+    ...Object.entries(adapters).map(
+      ([id, each]) => new LanguageModel({ ...shared, id, parent: name, adapter: each }),
+    ),
+  ];
+}

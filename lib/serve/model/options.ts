@@ -1,0 +1,59 @@
+/** What a model server is given, and its defaults. */
+import { type OptionKinds, optionsOf } from "../../base/check-options.ts";
+import { SeekError } from "../../base/errors.ts";
+import type { Route, ServeOptions } from "../http/http-server.ts";
+import type { ServedModel } from "../reply/reply.ts";
+
+/** Bounds on what one request may ask. */
+export interface ModelLimits {
+  /** Bytes of a body. @default 16777216 */
+  readonly maxBodyBytes: number;
+  /** Choices of one request. @default 128 */
+  readonly maxChoices: number;
+  /** From the first byte of a request to the first of its answer, milliseconds; later is 504. @default 600000 */
+  readonly timeoutMs: number;
+}
+
+const limitKinds: OptionKinds<ModelLimits> = {
+  maxBodyBytes: "number",
+  maxChoices: "number",
+  timeoutMs: "number",
+};
+
+/** What {@link ModelLimits} are unless given. */
+export const defaultModelLimits: ModelLimits = {
+  maxBodyBytes: 16 << 20,
+  maxChoices: 128,
+  timeoutMs: 600_000,
+};
+
+/** A model server's options. */
+export interface ModelServerOptions extends ServeOptions {
+  /** What answers, each under its name; the first one is asked by requests to it that name none. They stay the caller's. */
+  readonly models: readonly ServedModel[];
+  readonly limits?: Partial<ModelLimits> | undefined;
+  /** Further routes on the same port. @internal */
+  readonly mounted?: readonly Route[] | undefined;
+}
+
+/** The type of each option. */
+export const modelServerKinds: OptionKinds<ModelServerOptions> = {
+  models: "list",
+  limits: optionsOf<Partial<ModelLimits>>(limitKinds),
+  mounted: "list",
+  host: "string",
+  port: "number",
+  apiKey: "string",
+  open: "boolean",
+  onFault: "function",
+};
+
+/** Limits that are whole numbers of at least 1. @throws ERR_RANGE */
+export function modelLimitsOf(given: Partial<ModelLimits> = {}): ModelLimits {
+  const limits = { ...defaultModelLimits, ...given };
+  for (const [name, value] of Object.entries(limits)) {
+    if (Number.isInteger(value) && value >= 1) continue;
+    throw new SeekError("ERR_RANGE", `${name}: expected a whole number of at least 1, got ${value}`);
+  }
+  return limits;
+}
