@@ -2,7 +2,6 @@
 
 export type { AccessOptions } from "./serve/http/access.ts";
 export type { HttpServer, ServeFault, ServeOptions } from "./serve/http/http-server.ts";
-export type { LanguageModel } from "./serve/model/language-model.ts";
 export { type ModelServer, serveModels } from "./serve/model/model-server.ts";
 export { type LanguageModelOptions, openLanguageModels } from "./serve/model/open-models.ts";
 export type { ModelLimits, ModelServerOptions } from "./serve/model/options.ts";

@@ -74,8 +74,17 @@ export async function prepareExamples(
     question,
     trajectory,
   };
+  const chatTemplate = new lib.ChatTemplate("{% for message in messages %}{{ message.content }}{% endfor %}");
   const { format, sampling, reward } = recipe;
-  const own = { format, limits, sampling, reward, myAgent: agent, schema: z.object({ answer: z.string() }) };
+  const own = {
+    chatTemplate,
+    format,
+    limits,
+    sampling,
+    reward,
+    myAgent: agent,
+    schema: z.object({ answer: z.string() }),
+  };
   const sequence = engine.open(tokenizer.encode("The answer:"));
   const training = { trainer, tokens, rows, weights, sequences, stream: [tokens] };
   return {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HttpServer } from "../lib/serve/http/http-server.ts";
+import { ModelServer } from "../lib/serve/model/model-server.ts";
 import { RetrieverServer } from "../lib/serve/retriever/retriever-server.ts";
 import { type OptionDoor, optionDoors } from "./package/option-doors.ts";
 import { everything } from "./public.ts";
@@ -12,6 +13,7 @@ type Options = Readonly<Record<string, unknown>>;
 /** As callers without TypeScript see it. */
 const seekrl = everything as Untyped;
 const agent = async () => ({});
+const served = { id: "m", contextTokens: 1 };
 const codec = { specials: new Map(), template: { prefix: [], suffix: [] }, encode: () => [], pieces: {} };
 const tokenizer = new seekrl.Tokenizer(codec, { eosIds: [] });
 const search = async () => [];
@@ -150,6 +152,10 @@ const calls: Readonly<Record<string, readonly [(options: Untyped) => unknown, Op
   "checkCorpus(given)": [seekrl.checkCorpus, { corpus: "none", sets: [] }],
   "HttpServer#close(options)": [(o) => HttpServer.prototype.close(o)],
   "RetrieverServer#close(options)": [(o) => RetrieverServer.prototype.close(o)],
+  "ModelServer#close(options)": [(o) => ModelServer.prototype.close(o)],
+  "serveModels(options)": [seekrl.serveModels, { models: [served], port: 0 }],
+  "serveModels(options).limits": [(o) => seekrl.serveModels({ models: [served], port: 0, limits: o })],
+  "openLanguageModels(options)": [seekrl.openLanguageModels, { name: "m", engine: {}, tokenizer }],
   "serveRetriever(options)": [seekrl.serveRetriever, { search, port: 0 }],
   "serveRewards(options)": [seekrl.serveRewards, { reward: () => 0, questions: [], family: "rag", port: 0 }],
   "worldRecipe(options)": [seekrl.worldRecipe, { queries: "single" }],
@@ -187,6 +193,9 @@ const elsewhere: Readonly<Record<string, string>> = {
   "Session#": "test/rollout/rollout.test.ts has sessions",
   "Rollout#": "test/rollout/rollout.test.ts has rollouts",
   "Learner#": "Trainer and Critic are called",
+  "ModelServer.open(options)": "serveModels opens it",
+  "ServedModel#": "what answers under a name is given to serveModels, not called by users",
+  "ModelText#": "the same",
   "RetrieverServer.open(options)": "serveRetriever opens it",
 };
 

@@ -84,6 +84,7 @@ export class ModelServer {
    * @param options `graceMs`: how long requests under way may take before they are cut short, `@default 10000`
    */
   async close(options: { readonly graceMs?: number } = {}): Promise<void> {
+    checkOptions("close", options, { graceMs: "number" });
     await this.#http.close(options);
     this.#metrics.close();
   }

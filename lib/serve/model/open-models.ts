@@ -6,6 +6,7 @@ import type { Adapter } from "../../model/adapter.ts";
 import type { ChatTemplate } from "../../text/templates/chat-template.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import { Admission } from "../generation/admission.ts";
+import type { ServedModel } from "../reply/reply.ts";
 import { LanguageModel } from "./language-model.ts";
 
 /** What language models are made of. All of it stays the caller's to close. */
@@ -44,7 +45,7 @@ const kinds: OptionKinds<LanguageModelOptions> = {
  * const models = await openLanguageModels({ name: "small", engine, tokenizer, chatTemplate });
  * assert.deepEqual(models.map(({ id }) => id), ["small"]);
  */
-export async function openLanguageModels(options: LanguageModelOptions): Promise<LanguageModel[]> {
+export async function openLanguageModels(options: LanguageModelOptions): Promise<ServedModel[]> {
   checkOptions("openLanguageModels", options, kinds, ["name", "engine", "tokenizer"]);
   const { name, engine, tokenizer, chatTemplate, adapter, adapters = {}, maxWaiting = 512 } = options;
   if (Object.hasOwn(adapters, name)) {

@@ -5,7 +5,6 @@ import { z } from "zod";
 import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { Adapter } from "../../../../lib/model/adapter.ts";
 import type { Model } from "../../../../lib/model/model.ts";
-import type { LanguageModel } from "../../../../lib/serve/model/language-model.ts";
 import type { ModelServer } from "../../../../lib/serve/model/model-server.ts";
 import { defaultModelLimits } from "../../../../lib/serve/model/options.ts";
 import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
@@ -74,7 +73,7 @@ async function openModels(
   { engine, tokenizer, chatTemplate }: LocalPolicy,
   adapters: Record<string, Adapter>,
   given: Options,
-): Promise<LanguageModel[]> {
+): Promise<ServedModel[]> {
   const { openLanguageModels } = await import("../../../../lib/serve/model/open-models.ts");
   const name = given.name ?? basename(resolve(given.model));
   const { maxWaiting } = given;
