@@ -194,8 +194,6 @@ const elsewhere: Readonly<Record<string, string>> = {
   "Rollout#": "test/rollout/rollout.test.ts has rollouts",
   "Learner#": "Trainer and Critic are called",
   "ModelServer.open(options)": "serveModels opens it",
-  "ServedModel#": "what answers under a name is given to serveModels, not called by users",
-  "ModelText#": "the same",
   "RetrieverServer.open(options)": "serveRetriever opens it",
 };
 

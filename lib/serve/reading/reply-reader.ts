@@ -21,12 +21,6 @@ export interface ReaderOptions {
  * text is cut, put together; reading takes time linear in the text and never throws.
  *
  * The text has to contain the marks of the format ({@link marksOf}), also where they are special tokens, but not the token that ends it.
- *
- * @example
- * const reader = new ReplyReader(replyFormatNamed("hermes"), { functions: [{ name: "f" }] });
- * const text = '<think>hm</think>ok<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>';
- * const events = [...reader.push({ text, tokens: [7] }), ...reader.end()];
- * assert.deepEqual(events.map(({ type }) => type), ["reasoning", "text", "toolCall", "toolArguments"]);
  */
 export class ReplyReader<Token> {
   readonly #text = new ReplyText<Token>();
