@@ -1,6 +1,6 @@
 /** `seekrl/serve`: models, searches and rewards over HTTP. */
 
-export type { AccessOptions } from "./serve/http/access.ts";
+export type { AccessOptions } from "./serve/http/access/access.ts";
 export type { HttpServer, ServeFault, ServeOptions } from "./serve/http/http-server.ts";
 export { type ModelServer, serveModels } from "./serve/model/model-server.ts";
 export { type LanguageModelOptions, openLanguageModels } from "./serve/model/open-models.ts";

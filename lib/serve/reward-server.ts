@@ -38,6 +38,7 @@ const optionKinds: OptionKinds<RewardServerOptions> = {
   port: "number",
   apiKey: "string",
   open: "boolean",
+  corsOrigins: "list",
   onFault: "function",
   maxBodyBytes: "number",
   timeoutMs: "number",

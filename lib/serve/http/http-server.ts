@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkOptions } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
-import { type AccessOptions, checkAccess, checkCaller, defaultHost } from "./access.ts";
+import { type AccessOptions, checkAccess, checkCaller, defaultHost } from "./access/access.ts";
+import { answerCors } from "./access/cors.ts";
 import { Call } from "./call.ts";
 import { matchPath, type PathParams } from "./paths.ts";
 import { type Dialect, Refusal } from "./refusal.ts";
@@ -162,8 +163,10 @@ async function answer(
   calls.add(call);
   try {
     call.isLast = isLast;
-    checkCaller(call, options);
-    await routed(call, path, found).handle(call);
+    if (!answerCors(call, options.corsOrigins ?? [])) {
+      checkCaller(call, options);
+      await routed(call, path, found).handle(call);
+    }
     if (call.fault !== undefined) tell(call.fault);
   } catch (error) {
     const refusal = call.failed(error);

@@ -45,6 +45,7 @@ export const modelServerKinds: OptionKinds<ModelServerOptions> = {
   port: "number",
   apiKey: "string",
   open: "boolean",
+  corsOrigins: "list",
   onFault: "function",
 };
 

@@ -87,6 +87,7 @@ export const retrieverKinds: OptionKinds<RetrieverOptions> = {
   port: "number",
   apiKey: "string",
   open: "boolean",
+  corsOrigins: "list",
   onFault: "function",
   topK: "number",
   contents: "string",

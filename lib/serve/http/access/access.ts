@@ -1,10 +1,11 @@
 /** Who may ask a server: where it may listen, which key clients send, which names of this machine it answers to. */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { isIPv4 } from "node:net";
-import { shownValue } from "../../base/check-options.ts";
-import { SeekError } from "../../base/errors.ts";
-import type { Call } from "./call.ts";
-import { Refusal } from "./refusal.ts";
+import { shownValue } from "../../../base/check-options.ts";
+import { SeekError } from "../../../base/errors.ts";
+import type { Call } from "../call.ts";
+import { Refusal } from "../refusal.ts";
+import { checkCorsOrigins, isAllowedOrigin, isLocalPage } from "./cors.ts";
+import { isLoopback } from "./loopback.ts";
 
 /** Where a server listens, and who may ask it. */
 export interface AccessOptions {
@@ -14,23 +15,25 @@ export interface AccessOptions {
   readonly apiKey?: string | undefined;
   /** Lets whoever reaches the address ask without a key, under any name of the machine. @default false */
   readonly open?: boolean | undefined;
+  /**
+   * Web pages that may ask from a browser and read the answers, by their origin: `"https://chat.example"`; `"localhost"`
+   * for those of this machine, on any port; `"*"` for every page. @default none
+   */
+  readonly corsOrigins?: readonly string[] | undefined;
 }
 
 /** The address that is listened on unless another is given. */
 export const defaultHost = "127.0.0.1";
 
-function isLoopback(host: string): boolean {
-  const name = host.toLowerCase().replace(/^\[(.*)\]$/, "$1");
-  return name === "localhost" || name === "::1" || (isIPv4(name) && name.startsWith("127."));
-}
-
 /**
  * Refuses a server that others could use without being asked for a key.
  *
  * @param options - host, key, `open`
- * @throws ERR_ARGUMENT for an empty key, one that no header can carry, and an address other than loopback without a key
+ * @throws ERR_ARGUMENT for an empty key, one that no header can carry, what is no origin, and an address other than loopback without a key
  */
-export function checkAccess({ host = defaultHost, apiKey, open = false }: AccessOptions): void {
+export function checkAccess(options: AccessOptions): void {
+  const { host = defaultHost, apiKey, open = false, corsOrigins = [] } = options;
+  checkCorsOrigins(corsOrigins);
   if (apiKey !== undefined && !(open && apiKey === "") && !/^[\x21-\x7e]+$/.test(apiKey)) {
     const got = apiKey === "" ? "an empty one (--open serves without a key)" : "other characters";
     throw new SeekError("ERR_ARGUMENT", `apiKey: expected a key of visible ASCII characters, got ${got}`);
@@ -49,9 +52,8 @@ function nameOf(header: string): string | undefined {
 }
 
 /** @throws Refusal 403 for a page that comes from another machine */
-function checkOrigin(origin: string | undefined): void {
-  if (origin === undefined) return;
-  if (URL.canParse(origin) && isLoopback(new URL(origin).hostname)) return;
+function checkOrigin(origin: string | undefined, allowed: readonly string[]): void {
+  if (origin === undefined || isLocalPage(origin) || isAllowedOrigin(origin, allowed)) return;
   throw new Refusal("wrong_origin", `origin: expected a page of this machine, got ${origin.slice(0, 100)}`);
 }
 
@@ -62,13 +64,14 @@ function checkOrigin(origin: string | undefined): void {
  *
  * @throws Refusal 400, 401, 403 or 421
  */
-export function checkCaller(call: Call, { host = defaultHost, apiKey, open = false }: AccessOptions): void {
+export function checkCaller(call: Call, options: AccessOptions): void {
+  const { host = defaultHost, apiKey, open = false, corsOrigins = [] } = options;
   const { host: header, origin, authorization = "", "x-api-key": plainKey } = call.incoming.headers;
   const name = header === undefined ? undefined : nameOf(header);
   if (header !== undefined && name === undefined) throw new Refusal("invalid_request", "host: malformed");
   if (apiKey === undefined || apiKey === "") {
     if (open || !isLoopback(host)) return;
-    checkOrigin(origin);
+    checkOrigin(origin, corsOrigins);
     if (name === undefined || isLoopback(name)) return;
     throw new Refusal(
       "wrong_host",

@@ -1,0 +1,71 @@
+/** Which pages of the web may ask from a browser and read the answers (CORS). */
+import { shownValue } from "../../../base/check-options.ts";
+import { SeekError } from "../../../base/errors.ts";
+import type { Call } from "../call.ts";
+import { Refusal } from "../refusal.ts";
+import { isLoopback } from "./loopback.ts";
+
+/** What browsers may do; what they may send is what they ask to send. */
+const methods = "GET, POST, DELETE, OPTIONS";
+
+/** Headers of answers that pages may read beside the usual ones. */
+const readable = "x-request-id, request-id, retry-after";
+
+/** For how long a browser need not ask again, seconds. */
+const maxAge = "600";
+
+/**
+ * Refuses what is no origin.
+ *
+ * @throws ERR_ARGUMENT
+ */
+export function checkCorsOrigins(origins: readonly string[]): void {
+  for (const origin of origins) {
+    if (origin === "*" || origin === "localhost") continue;
+    if (URL.canParse(origin) && new URL(origin).origin === origin) continue;
+    const expected = 'an origin such as "https://chat.example", "localhost" or "*"';
+    throw new SeekError("ERR_ARGUMENT", `corsOrigins: expected ${expected}, got ${shownValue(origin)}`);
+  }
+}
+
+/** Whether an origin is a page of this machine, on any port. */
+export function isLocalPage(origin: string): boolean {
+  return URL.canParse(origin) && isLoopback(new URL(origin).hostname);
+}
+
+/** Whether pages of an origin were given leave. */
+export function isAllowedOrigin(origin: string, allowed: readonly string[]): boolean {
+  if (allowed.includes("*") || allowed.includes(origin)) return true;
+  return allowed.includes("localhost") && isLocalPage(origin);
+}
+
+/**
+ * Lets the page that asks read the answer, if it may, and answers a browser's question whether it may ask at all.
+ *
+ * @param call - of any path; a browser asks without the key
+ * @param allowed - origins, `localhost` for all of this machine, `*` for every one
+ * @returns whether the call was such a question
+ * @throws Refusal 403 for such a question from a page that may not
+ */
+export function answerCors(call: Call, allowed: readonly string[]): boolean {
+  const { method, headers } = call.incoming;
+  const { origin } = headers;
+  if (allowed.length === 0 || origin === undefined) return false;
+  // Answers differ by who asks, so that a cache may not mix them.
+  call.headers.vary = "origin";
+  const asks = headers["access-control-request-method"] !== undefined && method === "OPTIONS";
+  if (!isAllowedOrigin(origin, allowed)) {
+    if (!asks) return false;
+    throw new Refusal("wrong_origin", `origin: ${origin.slice(0, 100)} is not among those that may ask`);
+  }
+  call.headers["access-control-allow-origin"] = origin;
+  call.headers["access-control-expose-headers"] = readable;
+  if (!asks) return false;
+  call.send([], 200, {
+    "access-control-allow-methods": methods,
+    // By name, because "*" does not stand for Authorization.
+    "access-control-allow-headers": headers["access-control-request-headers"] ?? "*",
+    "access-control-max-age": maxAge,
+  });
+  return true;
+}
