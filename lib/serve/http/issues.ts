@@ -56,11 +56,30 @@ function wrongType(issue: ZodIssue & { code: "invalid_type" }, input: unknown): 
 function wordingOf(issue: ZodIssue, input: unknown): Wording {
   if (issue.code === "invalid_type") return wrongType(issue, input);
   if (issue.code === "too_small" || issue.code === "too_big") return outOfRange(issue);
+  if (issue.code === "unrecognized_keys")
+    return { type: "extra_forbidden", msg: "Extra inputs are not permitted" };
   return { type: "value_error", msg: issue.message.replace(/^Invalid input: /, "") };
 }
 
 function shown(input: unknown): unknown {
   return typeof input === "object" || String(input).length > maxShownChars ? undefined : input;
+}
+
+/** Where a value fits none of several forms, the faults of the form that it comes nearest to: those that lie deepest. */
+function innermost(issue: ZodIssue): ZodIssue[] {
+  if (issue.code !== "invalid_union") return [issue];
+  const forms = issue.errors.map((faults) => faults.flatMap(innermost));
+  const depthOf = (faults: readonly ZodIssue[]): number =>
+    Math.max(0, ...faults.map(({ path }) => path.length));
+  const nearest = forms.reduce((best, each) => (depthOf(each) > depthOf(best) ? each : best), []);
+  if (nearest.length === 0) return [issue];
+  return nearest.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+}
+
+/** One fault for each key that there should not be. */
+function keyByKey(issue: ZodIssue): ZodIssue[] {
+  if (issue.code !== "unrecognized_keys") return [issue];
+  return issue.keys.map((key) => ({ ...issue, path: [...issue.path, key] }));
 }
 
 /**
@@ -71,12 +90,15 @@ function shown(input: unknown): unknown {
  * @returns the faults, each with its place below `body`
  */
 export function issuesOf({ issues }: z.ZodError, body: unknown): Issue[] {
-  return issues.map((issue) => {
-    const input = valueAt(body, issue.path);
-    const { type, msg, ctx } = wordingOf(issue, input);
-    const loc = ["body", ...(issue.path as (string | number)[])];
-    return { type, loc, msg, input: shown(input), ctx };
-  });
+  return issues
+    .flatMap(innermost)
+    .flatMap(keyByKey)
+    .map((issue) => {
+      const input = valueAt(body, issue.path);
+      const { type, msg, ctx } = wordingOf(issue, input);
+      const loc = ["body", ...(issue.path as (string | number)[])];
+      return { type, loc, msg, input: shown(input), ctx };
+    });
 }
 
 /** The first fault as a sentence: `queries[3]: Input should be a valid string`. */

@@ -9,6 +9,7 @@ export const refusals = {
   wrong_origin: 403,
   not_found: 404,
   model_not_found: 404,
+  previous_response_not_found: 404,
   method_not_allowed: 405,
   too_slow: 408,
   body_too_large: 413,
