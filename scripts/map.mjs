@@ -143,6 +143,8 @@ const folders = {
   "lib/train/run": "a run's folder: checkpoints, logs, resuming",
   "lib/serve/api": "the protocols that clients of language models speak",
   "lib/serve/api/fields": "what requests of all protocols share",
+  "lib/serve/api/responses": "the Responses protocol, as Open Responses specifies it",
+  "lib/serve/api/responses/items": "what its conversations are made of",
   "lib/serve/api/messages": "Anthropic's messages",
   "lib/serve/api/chat": "OpenAI's chat completions",
   "lib/serve/generation": "which requests run, and their tokens as text",

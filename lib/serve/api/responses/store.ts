@@ -1,0 +1,82 @@
+/** Responses that clients may come back to: kept in memory, within a number and a size. */
+import type { Item } from "./items/item.ts";
+import type { ResponseObject } from "./resource.ts";
+
+/** Bounds of what is kept. */
+export interface StoreLimits {
+  /** Responses that are kept; the longest unused go first. */
+  readonly maxStoredResponses: number;
+  /** Bytes that they take as JSON, conversations included. */
+  readonly maxStoredBytes: number;
+}
+
+/** A response, and the conversation that it answers. */
+export interface StoredResponse {
+  readonly response: ResponseObject;
+  /** All that came before the output, the oldest first. */
+  readonly input: readonly Item[];
+}
+
+interface Entry extends StoredResponse {
+  readonly numBytes: number;
+}
+
+/**
+ * Responses by their names. Each holds its whole conversation, so that it can be continued though earlier ones are gone; what
+ * several share counts for each, which keeps the sum an upper bound.
+ */
+export class ResponseStore {
+  readonly #limits: StoreLimits;
+  /** The longest unused first. */
+  readonly #entries = new Map<string, Entry>();
+  #numBytes = 0;
+
+  constructor(limits: StoreLimits) {
+    this.#limits = limits;
+  }
+
+  /** Responses that are kept. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Keeps a response, unless it alone is more than fits. */
+  put(stored: StoredResponse): void {
+    const { id } = stored.response;
+    const numBytes = Buffer.byteLength(JSON.stringify([stored.response, stored.input]));
+    this.delete(id);
+    this.#entries.set(id, { ...stored, numBytes });
+    this.#numBytes += numBytes;
+    const { maxStoredResponses, maxStoredBytes } = this.#limits;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= maxStoredResponses && this.#numBytes <= maxStoredBytes) return;
+      this.delete(oldest);
+    }
+  }
+
+  /** A response, which now is the last one used; undefined where it is not kept. */
+  get(id: string): StoredResponse | undefined {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return undefined;
+    this.#entries.delete(id);
+    this.#entries.set(id, entry);
+    return entry;
+  }
+
+  /** Forgets a response. @returns whether there was one */
+  delete(id: string): boolean {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return false;
+    this.#numBytes -= entry.numBytes;
+    return this.#entries.delete(id);
+  }
+
+  /** An item of a response that is kept, of its output or of its conversation. */
+  findItem(id: string): Item | undefined {
+    for (const { response, input } of [...this.#entries.values()].reverse()) {
+      const item = response.output.find((each) => each.id === id) ?? input.find((each) => each.id === id);
+      if (item !== undefined) return item;
+    }
+    return undefined;
+  }
+}
