@@ -2,7 +2,8 @@
 import { checkOptions } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { chatRoutes } from "../api/chat/routes.ts";
-import type { Serving } from "../api/fields/serving.ts";
+import { messagesRoutes } from "../api/messages/routes.ts";
+import { type ResponseServing, responsesRoutes } from "../api/responses/routes.ts";
 import type { Call } from "../http/call.ts";
 import { HttpServer, type Route } from "../http/http-server.ts";
 import { Refusal } from "../http/refusal.ts";
@@ -20,9 +21,11 @@ function failureOf(cause: unknown): Refusal {
   return new Refusal("internal", "the model failed", { cause });
 }
 
-function routesOf(serving: Serving, metrics: ModelMetrics): Route[] {
+function routesOf(serving: ResponseServing, metrics: ModelMetrics): Route[] {
   return [
     ...chatRoutes(serving),
+    ...responsesRoutes(serving),
+    ...messagesRoutes(serving),
     { method: "GET", path: "/metrics", dialect: "error", handle: (call) => metrics.answer(call) },
   ];
 }
@@ -43,7 +46,7 @@ export class ModelServer {
     const models = new ServedModels(options.models);
     const languageModels = models.list().filter((model) => model instanceof LanguageModel);
     const metrics = new ModelMetrics(languageModels);
-    const serving: Serving = {
+    const serving: ResponseServing = {
       limits,
       models,
       reply: (call, { model, request }) => metrics.counted(model.id, model.reply(request, call.signal)),

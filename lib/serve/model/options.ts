@@ -10,6 +10,10 @@ export interface ModelLimits {
   readonly maxBodyBytes: number;
   /** Choices of one request. @default 128 */
   readonly maxChoices: number;
+  /** Responses of `/v1/responses` that are kept, all clients' together; the longest unused go first. @default 1000 */
+  readonly maxStoredResponses: number;
+  /** Bytes that they take, conversations included. @default 268435456 */
+  readonly maxStoredBytes: number;
   /** From the first byte of a request to the first of its answer, milliseconds; later is 504. @default 600000 */
   readonly timeoutMs: number;
 }
@@ -17,6 +21,8 @@ export interface ModelLimits {
 const limitKinds: OptionKinds<ModelLimits> = {
   maxBodyBytes: "number",
   maxChoices: "number",
+  maxStoredResponses: "number",
+  maxStoredBytes: "number",
   timeoutMs: "number",
 };
 
@@ -24,6 +30,8 @@ const limitKinds: OptionKinds<ModelLimits> = {
 export const defaultModelLimits: ModelLimits = {
   maxBodyBytes: 16 << 20,
   maxChoices: 128,
+  maxStoredResponses: 1000,
+  maxStoredBytes: 256 << 20,
   timeoutMs: 600_000,
 };
 

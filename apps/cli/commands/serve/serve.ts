@@ -35,6 +35,16 @@ const options = z.strictObject({
     .describe("requests that may wait for memory; more are refused with 429"),
   maxBodyBytes: z.int().min(1).default(defaultModelLimits.maxBodyBytes).describe("bytes of a request"),
   maxChoices: z.int().min(1).default(defaultModelLimits.maxChoices).describe("choices of a request"),
+  maxStoredResponses: z
+    .int()
+    .min(1)
+    .default(defaultModelLimits.maxStoredResponses)
+    .describe("responses of /v1/responses that are kept"),
+  maxStoredBytes: z
+    .int()
+    .min(1)
+    .default(defaultModelLimits.maxStoredBytes)
+    .describe("bytes that kept responses may take"),
   timeoutMs: z
     .int()
     .min(1)
@@ -82,11 +92,11 @@ async function openModels(
 
 async function listen(
   models: readonly ServedModel[],
-  { maxBodyBytes, maxChoices, timeoutMs, ...given }: Options,
+  { maxBodyBytes, maxChoices, maxStoredResponses, maxStoredBytes, timeoutMs, ...given }: Options,
   io: CommandIo,
 ): Promise<ModelServer> {
   const { serveModels } = await import("../../../../lib/serve/model/model-server.ts");
-  const limits = { maxBodyBytes, maxChoices, timeoutMs };
+  const limits = { maxBodyBytes, maxChoices, maxStoredResponses, maxStoredBytes, timeoutMs };
   return serveModels({ models, limits, ...servedAt(given, io) });
 }
 

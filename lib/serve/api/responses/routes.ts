@@ -93,13 +93,13 @@ function inputItemsRoute({ store }: ResponseParts): Route["handle"] {
   };
 }
 
-/** What the routes are made of. */
-export interface ResponseRouteParts extends Serving {
+/** The models that answer, and how much is kept of what they said. */
+export interface ResponseServing extends Serving {
   readonly limits: Serving["limits"] & StoreLimits;
 }
 
 /** `POST /v1/responses`, and the responses that are kept. */
-export function responsesRoutes(serving: ResponseRouteParts): Route[] {
+export function responsesRoutes(serving: ResponseServing): Route[] {
   const parts = { serving, store: new ResponseStore(serving.limits) };
   const path = "/v1/responses";
   const one = `${path}/:id`;
