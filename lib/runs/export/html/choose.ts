@@ -1,0 +1,41 @@
+/** Which trajectories a report shows: some that went well and some that did not. */
+import type { ExportedTrajectory } from "../exported.ts";
+
+/** What a trajectory earned, for choosing. */
+function meritOf({ scores }: ExportedTrajectory): number {
+  return scores.reward ?? scores.em ?? 0;
+}
+
+/**
+ * The best and the worst halves of a choice, each in the order of the log: those of a training's last step, or those of all
+ * of an evaluation's questions. Where merits are equal the earlier ones are taken.
+ *
+ * @param trajectories - in the order of the log; no more than `count` are held at a time
+ * @param count - of both halves together
+ */
+export async function chooseTrajectories(
+  trajectories: AsyncIterable<ExportedTrajectory>,
+  count: number,
+): Promise<ExportedTrajectory[]> {
+  const numBest = Math.ceil(count / 2);
+  let best: ExportedTrajectory[] = [];
+  let worst: ExportedTrajectory[] = [];
+  let step: number | undefined;
+  for await (const each of trajectories) {
+    if (each.step !== step) [best, worst] = [[], []];
+    step = each.step;
+    best = kept([...best, each], numBest, (one) => -meritOf(one));
+    worst = kept([...worst, each], count, meritOf);
+  }
+  const others = worst.filter((each) => !best.includes(each));
+  return [...best, ...others.slice(0, count - best.length)];
+}
+
+/** The first ones by a number, the rest dropped; equal ones stay in their order. */
+function kept(
+  list: ExportedTrajectory[],
+  count: number,
+  by: (each: ExportedTrajectory) => number,
+): ExportedTrajectory[] {
+  return list.toSorted((a, b) => by(a) - by(b)).slice(0, count);
+}
