@@ -17,6 +17,7 @@ import { evalCompareCommand } from "./commands/evaluate/eval-compare.ts";
 import { rewardServeCommand } from "./commands/evaluate/reward-serve.ts";
 import { scoreAnswersCommand } from "./commands/evaluate/score-answers.ts";
 import { askCommand } from "./commands/model/ask.ts";
+import { chatCommand } from "./commands/model/chat.ts";
 import { generateCommand } from "./commands/model/generate.ts";
 import { lintCommand } from "./commands/model/lint.ts";
 import { mergeCommand } from "./commands/model/merge.ts";
@@ -62,6 +63,7 @@ export const commands: readonly Command[] = [
   dataSelectCommand,
   trainCommand,
   askCommand,
+  chatCommand,
   evalCommand,
   evalCompareCommand,
   scoreAnswersCommand,

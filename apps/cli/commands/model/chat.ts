@@ -1,0 +1,211 @@
+/** `seekrl chat`: a conversation with a model of this machine or behind a server, in the terminal. */
+import { existsSync } from "node:fs";
+import { z } from "zod";
+import { messageOf, SeekError } from "../../../../lib/base/errors.ts";
+import type { GenerateOptions } from "../../../../lib/engine/span.ts";
+import { librarySearch } from "../../../world/library.ts";
+import { createWorld } from "../../../world/world.ts";
+import { settingOfPolicy, withRecipe } from "../../../world/world-file.ts";
+import { ChatInput } from "../../chat/chat-input.ts";
+import type { ChatParts } from "../../chat/chat-parts.ts";
+import { ChatSession } from "../../chat/chat-session.ts";
+import { historyFile } from "../../chat/line-history.ts";
+import { namedFolders, openLocalChat } from "../../chat/open-local.ts";
+import { openServerChat } from "../../chat/open-server.ts";
+import { runSlash } from "../../chat/slash-commands.ts";
+import { type CommandIo, command, UsageError } from "../../command.ts";
+import { inGroup } from "../../fields.ts";
+import { policyFolders } from "../../open/local-policy.ts";
+import { recipeOfSetting } from "../../open/world-stages.ts";
+import {
+  agentOptions,
+  type Environment,
+  noSearch,
+  openEnvironment,
+  recipeOf,
+  withLimits,
+} from "../../options/agent-options.ts";
+import { engineOptions, modelOptions } from "../../options/model-options.ts";
+import { recipeSchema } from "../../options/recipe-options.ts";
+import { samplingOptions } from "../../options/sampling-options.ts";
+
+const server = z.strictObject({
+  address: z.string().describe("The server's base, such as http://127.0.0.1:8080/v1."),
+  model: z.string().optional().describe("Its model (the first that it names)."),
+  keyEnv: z.string().optional().describe("Environment variable with its key."),
+});
+
+const options = z.strictObject({
+  ...modelOptions,
+  ...engineOptions,
+  ...inGroup("Model", {
+    model: modelOptions.model.optional(),
+    adapter: z
+      .array(z.string())
+      .default([])
+      .describe("NAME=DIR: a LoRA adapter that /adapter NAME answers with; the first one is in use."),
+    url: server
+      .optional()
+      .meta({ head: "address", description: "An OpenAI-compatible server to talk to instead." }),
+  }),
+  ...agentOptions,
+  recipe: recipeSchema.optional().meta({
+    ...{ head: "name", group: "Agent" },
+    description: "What the search agent says and may do (rag-r1; for a model of the built-in world its own).",
+  }),
+  system: z.string().optional().describe("instructions for the model"),
+  ...inGroup("Sampling", {
+    temperature: z
+      .number()
+      .min(0)
+      .optional()
+      .describe("Divides the logits; 0 takes the likeliest token (0.7; of the search agent 0)."),
+  }),
+  topP: samplingOptions.topP,
+  topK: samplingOptions.topK,
+  minP: samplingOptions.minP,
+  maxTokens: z.int().min(1).default(1024).describe("most tokens of an answer"),
+  seed: z.int().min(0).default(0).describe("fixes every sampled token"),
+  history: z.boolean().default(true).describe("keeps no typed lines for later chats"),
+});
+
+type Options = z.output<typeof options>;
+
+/** The command. */
+export const chatCommand = command({
+  name: "chat",
+  summary: "talks with a model in the terminal; /help shows what can be typed",
+  options,
+  run: async (given, io) => {
+    if ((given.model === undefined) === (given.url === undefined)) {
+      throw new UsageError(
+        `expected one of --model, --url, got ${given.model === undefined ? "none" : "both"}`,
+      );
+    }
+    const agent = given.url === undefined ? await agentSetting(given, io) : undefined;
+    await using environment = await environmentOf(given, agent?.builtIn);
+    await using parts = await partsOf(given, environment, { agent, io });
+    const session = await ChatSession.open(parts, given.system);
+    await talk(session, given, io);
+    io.result({ messages: session.messages });
+  },
+});
+
+/** Of a model of the built-in world: its recipe and its search. */
+interface WorldAgent {
+  readonly recipe: ReturnType<typeof recipeOf>;
+  readonly builtIn: ReturnType<typeof librarySearch>;
+}
+
+async function agentSetting(given: Options, io: CommandIo): Promise<WorldAgent | undefined> {
+  const folders = await foldersOf(given);
+  if (!existsSync(folders.model)) throw new SeekError("ERR_IO", `${folders.model}: no such file or folder`);
+  const own = await settingOfPolicy(folders);
+  if (own === undefined) return undefined;
+  const setting = given.recipe === undefined ? own : withRecipe(own, given.recipe);
+  io.log(`a model of the built-in world of seed ${setting.seed}: each message is a question by itself`);
+  return {
+    recipe: withLimits(recipeOfSetting(setting), given),
+    builtIn: librarySearch(createWorld({ seed: setting.seed }).passages),
+  };
+}
+
+function foldersOf({ model = "", adapter, dtype, weights }: Options) {
+  const [first] = namedFolders(adapter);
+  return policyFolders({ model, adapter: first?.folder, dtype, weights });
+}
+
+/** A chat needs no search. */
+async function environmentOf(
+  given: Options,
+  builtIn: WorldAgent["builtIn"] | undefined,
+): Promise<Environment | undefined> {
+  const isNamed = [given.index, given.retriever, given.web, given.tools].some((each) => each !== undefined);
+  if (!isNamed && builtIn === undefined) return undefined;
+  return openEnvironment({ ...given, recipe: given.recipe ?? defaultRecipe }, builtIn);
+}
+
+/** Of a model that says what it likes. */
+const usualTemperature = 0.7;
+
+const defaultRecipe = recipeSchema.parse({ name: "rag-r1" });
+
+/** Who is asked, and by whom. */
+interface Opening {
+  readonly agent: WorldAgent | undefined;
+  readonly io: CommandIo;
+}
+
+async function partsOf(
+  given: Options,
+  environment: Environment | undefined,
+  { agent, io }: Opening,
+): Promise<ChatParts> {
+  const { search, tools } = environment ?? noSearch;
+  const { temperature = usualTemperature, topP, topK, minP, maxTokens, seed } = given;
+  if (given.url !== undefined) {
+    const sampling = { temperature, top_p: topP, max_tokens: maxTokens, seed };
+    return openServerChat({ url: given.url, sampling, search: environment && search, signal: io.signal });
+  }
+  const recipe = agent?.recipe ?? recipeOf({ ...given, recipe: given.recipe ?? defaultRecipe }, { tools });
+  const { adapter, ...folders } = await foldersOf(given);
+  const named = namedFolders(given.adapter);
+  const { device, contextTokens, cacheGib } = given;
+  return openLocalChat({
+    ...{ folders, device, contextTokens, cacheGib, seed },
+    // An adapter's own folder may stand for its model.
+    adapters: named.length === 0 && adapter !== undefined ? namedFolders([adapter]) : named,
+    generate: { maxTokens, temperature, topP, topK, minP } satisfies GenerateOptions,
+    agent: environment && {
+      recipe: { ...recipe, sampling: { temperature: given.temperature ?? 0, topP } },
+      search,
+      isOnly: agent !== undefined,
+    },
+  });
+}
+
+/** Message by message until the input ends. What fails is told, and ends a chat that nobody types. */
+async function talk(session: ChatSession, { history }: Options, io: CommandIo): Promise<void> {
+  const isTerminal = process.stdin.isTTY === true && !io.json;
+  using input = await ChatInput.open({
+    ...{ isTerminal, signal: io.signal, history: history ? historyFile() : undefined },
+    onHistoryFailure: ({ message }) => io.log(`typed lines are not kept: ${message}`),
+  });
+  if (isTerminal) io.write(`${session.parts.name}; /help shows what can be typed\n`);
+  let hasLeft = false;
+  const leave = (): void => {
+    hasLeft = true;
+  };
+  for await (const message of input.messages()) {
+    const answered = input.interruptible((signal) => take(message, { session, io, signal, leave }));
+    await answered.catch((error: unknown) => {
+      if (!isTerminal) throw error;
+      io.log(messageOf(error));
+    });
+    if (hasLeft || io.signal.aborted) break;
+  }
+}
+
+/** Where a message is said. */
+interface Saying {
+  readonly session: ChatSession;
+  readonly io: CommandIo;
+  readonly signal: AbortSignal;
+  readonly leave: () => void;
+}
+
+async function take(message: string, { session, io, signal, leave }: Saying): Promise<void> {
+  if (message.startsWith("/")) {
+    return runSlash(message, { session, signal, leave, write: (text) => io.write(text) });
+  }
+  const pieces = session.say(message, signal);
+  for (;;) {
+    const { value, done } = await pieces.next();
+    if (!done) {
+      io.write(value);
+      continue;
+    }
+    io.write(value.note === undefined ? "\n" : `\n[${value.note}]\n`);
+    return;
+  }
+}
