@@ -88,7 +88,7 @@ function headOf(run: ExportedRun, totals: Totals, version: string): object {
       ...{ model, model_generate_config: {}, model_args: {}, config: {} },
       packages: { seekrl: version },
     },
-    plan: { name: "plan", steps: [{ solver: "search_agent", params: {} }], config: {} },
+    plan: { name: "plan", steps: [{ solver: "search_agent", params: {}, params_passed: {} }], config: {} },
     results: resultsOf(totals, run.figures),
     stats: {
       ...{ started_at: "", completed_at: endedAt.toISOString() },
