@@ -21,7 +21,7 @@ export interface Command {
   readonly name: string;
   readonly summary: string;
   readonly options: z.ZodObject;
-  /** Options that are given by their place, without a flag. */
+  /** Options that are given by their place, without a flag; the last one may be a list. */
   readonly places?: readonly string[];
   /** It runs until it is aborted, which is then no failure. */
   readonly isService?: boolean;

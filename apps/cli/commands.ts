@@ -24,6 +24,11 @@ import { mergeCommand } from "./commands/model/merge.ts";
 import { quantizeCommand } from "./commands/model/quantize.ts";
 import { scoreCommand } from "./commands/model/score.ts";
 import { tokenizeCommand } from "./commands/model/tokenize.ts";
+import { runsCompareCommand } from "./commands/runs/runs-compare.ts";
+import { runsExportCommand } from "./commands/runs/runs-export.ts";
+import { runsListCommand } from "./commands/runs/runs-list.ts";
+import { runsShowCommand } from "./commands/runs/runs-show.ts";
+import { runsTailCommand } from "./commands/runs/runs-tail.ts";
 import { serveCommand } from "./commands/serve/serve.ts";
 import { doctorCommand } from "./commands/setup/doctor.ts";
 import { setupCudaCommand } from "./commands/setup/setup-cuda.ts";
@@ -68,6 +73,11 @@ export const commands: readonly Command[] = [
   evalCompareCommand,
   scoreAnswersCommand,
   rewardServeCommand,
+  runsListCommand,
+  runsShowCommand,
+  runsTailCommand,
+  runsCompareCommand,
+  runsExportCommand,
 ];
 
 /** What the commands whose names begin with one of these words are about. */
@@ -77,5 +87,6 @@ export const groups: Readonly<Record<string, string>> = {
   index: "index folders",
   retriever: "retrieval as a service",
   reward: "rewards as a service",
+  runs: "trainings and evaluations that were or are under way",
   setup: "what the machine needs",
 };

@@ -29,7 +29,7 @@ export function commandHelp(
   const fields = fieldsOf(options);
   const placed = fields.filter(({ key }) => places.includes(key));
   const flags = fields.filter(({ key }) => !places.includes(key));
-  const usage = placed.map(({ key }) => ` [${key}]`).join("");
+  const usage = placed.map(({ key, isList }) => ` [${key}${isList ? "..." : ""}]`).join("");
   const titles = [...new Set(flags.map(titleOf))];
   const groups = titles.map((title) => {
     const rows = flags.filter((field) => titleOf(field) === title).map((field) => optionRow(field, width));

@@ -1,10 +1,8 @@
 /** The command line: finds the command, checks its options, runs it, turns the outcome into an exit code. */
 import { setMaxListeners } from "node:events";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { CommanderError, Command as Program } from "commander";
 import { codeOf, SeekError } from "../../lib/base/errors.ts";
-import { packageRoot } from "../../lib/base/package-root.ts";
+import { packageVersion } from "../../lib/base/package-root.ts";
 import { type Command, type CommandIo, UsageError } from "./command.ts";
 import { commands, groups } from "./commands.ts";
 import { type Field, fieldsOf } from "./fields.ts";
@@ -46,7 +44,7 @@ function programOf(list: readonly Command[], signal: AbortSignal): Program {
     .enablePositionalOptions()
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
-    .version(versionOf(packageRoot), "--version", "the version")
+    .version(packageVersion(), "--version", "the version")
     .helpCommand("help [command]", "shows the options of a command");
   for (const each of list) parentOf(program, each).addCommand(subcommandOf(each, signal));
   for (const group of program.commands) describeGroup(group);
@@ -57,10 +55,6 @@ function programOf(list: readonly Command[], signal: AbortSignal): Program {
 function asked([first, ...rest]: readonly string[], { commands }: Program): string[] {
   if (first !== "help" || rest.length === 0) return first === undefined ? [] : [first, ...rest];
   return commands.some((each) => each.name() === rest[0]) ? [...rest, "--help"] : rest;
-}
-
-function versionOf(folder: string): string {
-  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).version;
 }
 
 // A group is made with the first of its commands.
@@ -84,22 +78,27 @@ function describeGroup(group: Program): void {
 function subcommandOf(each: Command, signal: AbortSignal): Program {
   const subcommand = new Program(each.name.split(" ").at(-1)).description(each.summary).exitOverride();
   const { places = [] } = each;
+  const fields = fieldsOf(each.options);
+  const isList = (place: string): boolean => fields.some(({ key, isList }) => key === place && isList);
   for (const place of places) {
     const schema = each.options.shape[place];
     const isOptional = schema?.safeParse(undefined).success;
-    subcommand.argument(isOptional ? `[${place}]` : `<${place}>`, schema?.description);
+    const name = isList(place) ? `${place}...` : place;
+    subcommand.argument(isOptional ? `[${name}]` : `<${name}>`, schema?.description);
   }
   for (const flag of flagsOf(each.options)) {
     if (!places.includes(flag.attributeName())) subcommand.addOption(flag);
   }
   subcommand.option("--config <file>").option("--json");
   const inner = (): Command[] => commands.filter(({ name }) => name.startsWith(`${each.name} `));
-  const fields = fieldsOf(each.options);
   subcommand.configureOutput({ outputError: (text, write) => write(withExpected(text, fields)) });
   subcommand.configureHelp({ formatHelp: () => commandHelp(each, process.stdout.columns ?? 80, inner()) });
   return subcommand.action(async () => {
     const { config, json = false, ...flags } = subcommand.opts<Record<string, unknown>>();
-    const placed = Object.fromEntries(places.map((place, i) => [place, subcommand.args[i]]));
+    const { args } = subcommand;
+    const placed = Object.fromEntries(
+      places.map((place, i) => [place, isList(place) ? args.slice(i) : args[i]]),
+    );
     const options = await readOptions(
       each.options,
       { ...givenFlags(subcommand, flags), ...placed },

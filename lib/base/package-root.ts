@@ -1,5 +1,5 @@
 /** Where the package is installed. */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -13,4 +13,9 @@ export const packageRoot = join(dirname(fileURLToPath(import.meta.url)), "..", "
  */
 export function buildCommand(): string {
   return existsSync(join(packageRoot, "tsconfig.json")) ? "npm run build" : "npm rebuild seekrl";
+}
+
+/** The package's version, as package.json has it. */
+export function packageVersion(): string {
+  return JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")).version;
 }

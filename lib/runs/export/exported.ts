@@ -12,8 +12,8 @@ export interface ExportedToken {
 export interface ExportedSegment {
   readonly kind: SegmentKind;
   readonly text: string;
-  /** Of policy segments, where the log has them; together they are the text. */
-  readonly tokens?: readonly ExportedToken[] | undefined;
+  /** Of policy segments, where the log has them and the tokenizer is known; together they are the text. */
+  readonly tokens?: (() => readonly ExportedToken[] | undefined) | undefined;
 }
 
 /** One attempt at a question: a trajectory of a training, or a question of an evaluation. */
@@ -22,7 +22,9 @@ export interface ExportedTrajectory {
   readonly step?: number | undefined;
   /** Of an evaluation: the set that the question is of. */
   readonly set?: string | undefined;
+  /** As the log has it. */
   readonly id: string;
+  readonly questionId: string;
   /** What tells attempts at one question apart, from 1. */
   readonly epoch: number;
   readonly question: string;
@@ -73,6 +75,8 @@ export interface ExportedRun {
   readonly endedAt: Date;
   readonly metrics: () => AsyncIterable<ExportedMetrics>;
   readonly trajectories: () => AsyncIterable<ExportedTrajectory>;
+  /** Those of a training's last step; all of an evaluation. */
+  readonly lastTrajectories: () => AsyncIterable<ExportedTrajectory>;
   /** Of an evaluation. @default none */
   readonly figures?: readonly ExportedFigure[] | undefined;
 }

@@ -133,7 +133,7 @@ function metricsOf({ count, sum, squares }: Moments, figure: ExportedFigure | un
 }
 
 function sampleOf(trajectory: ExportedTrajectory, model: string): object {
-  const { id, epoch, question, answers, numTokens, seconds } = trajectory;
+  const { questionId: id, epoch, question, answers, numTokens, seconds } = trajectory;
   const messages = messagesOf(trajectory);
   const usage = usageOf(inputOf(numTokens), numTokens.generated);
   return {

@@ -7,8 +7,7 @@ function meritOf({ scores }: ExportedTrajectory): number {
 }
 
 /**
- * The best and the worst halves of a choice, each in the order of the log: those of a training's last step, or those of all
- * of an evaluation's questions. Where merits are equal the earlier ones are taken.
+ * The best and the worst halves of a choice. Where merits are equal the earlier ones are taken.
  *
  * @param trajectories - in the order of the log; no more than `count` are held at a time
  * @param count - of both halves together
@@ -20,10 +19,7 @@ export async function chooseTrajectories(
   const numBest = Math.ceil(count / 2);
   let best: ExportedTrajectory[] = [];
   let worst: ExportedTrajectory[] = [];
-  let step: number | undefined;
   for await (const each of trajectories) {
-    if (each.step !== step) [best, worst] = [[], []];
-    step = each.step;
     best = kept([...best, each], numBest, (one) => -meritOf(one));
     worst = kept([...worst, each], count, meritOf);
   }

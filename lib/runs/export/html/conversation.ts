@@ -50,8 +50,8 @@ function outcomeOf({ answer, answers, stop, rounds, scores }: ExportedTrajectory
   return `${given}${accepted}; ${searches}; ${others.join(", ")}`;
 }
 
-function segmentHtml(segment: ExportedSegment): string {
-  const { kind, text, tokens } = segment;
+function segmentHtml({ kind, text, tokens: sampled }: ExportedSegment): string {
+  const tokens = sampled?.();
   const content = `<div class="text">${tokens === undefined ? escaped(text) : tokens.map(tokenHtml).join("")}</div>`;
   const who = speakers[kind];
   const isFolded = kind === "prompt" && text.length > longPrompt;

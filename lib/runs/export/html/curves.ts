@@ -1,30 +1,8 @@
 /** The metrics of a run as columns, and which of them a report shows first. */
+import { mainMetrics } from "../../metrics/main-metrics.ts";
 import type { ExportedMetrics } from "../exported.ts";
 import type { Point } from "./chart.ts";
 import { highestOf, lowestOf } from "./scale.ts";
-
-/** Those that say most about a training, in the order in which they are shown. */
-const mainMetrics = [
-  ...[
-    "reward/total",
-    "reward/mean",
-    "eval/em",
-    "em/mean",
-    "loss",
-    "eval/loss",
-    "policy/kl_reference",
-    "policy/kl",
-  ],
-  ...[
-    "policy/entropy",
-    "search/share",
-    "search/rounds",
-    "tokens/response",
-    "turns/invalid_share",
-    "grad_norm",
-  ],
-  ...["policy/grad_norm", "logprob_gap/max"],
-];
 
 /** A metric over the steps that have it. */
 export interface Curve {

@@ -29,7 +29,7 @@ export async function htmlReport(
   { version, numTraces = 8 }: ReportOptions,
 ): Promise<string> {
   const curves = await curvesOf(run.metrics());
-  const traces = await chooseTrajectories(run.trajectories(), numTraces);
+  const traces = await chooseTrajectories(run.lastTrajectories(), numTraces);
   return [
     `<!doctype html><html lang="en"><head><meta charset="utf-8">`,
     `<meta name="viewport" content="width=device-width, initial-scale=1">`,
@@ -123,7 +123,7 @@ function curvesHtml(curves: readonly Curve[]): string {
 function tracesHtml(traces: readonly ExportedTrajectory[], kind: ExportedRun["kind"]): string {
   if (traces.length === 0) return "";
   const of = kind === "training" ? "the last step's" : "all questions'";
-  const isColoured = traces.some(({ segments }) => segments.some(({ tokens }) => tokens !== undefined));
+  const isColoured = traces.some(({ segments }) => segments.some(({ tokens }) => tokens?.() !== undefined));
   return [
     `<h2>Conversations</h2><p class="about">The best and the worst of ${of}.</p>`,
     isColoured ? legendHtml : "",

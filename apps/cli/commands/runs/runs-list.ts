@@ -1,0 +1,30 @@
+/** `seekrl runs list`: the runs below a folder, what each is doing and how far it is. */
+import { relative } from "node:path";
+import { z } from "zod";
+import { findRuns } from "../../../../lib/runs/find-runs.ts";
+import { RunFolder } from "../../../../lib/runs/run-folder.ts";
+import { command } from "../../command.ts";
+import { runsTable } from "../../report/run-tables.ts";
+
+/** The command. */
+export const runsListCommand = command({
+  name: "runs list",
+  summary: "lists trainings and evaluations below a folder",
+  options: z.strictObject({ dir: z.string().default("runs").describe("folder to look in") }),
+  places: ["dir"],
+  run: async ({ dir }, io) => {
+    const found = await findRuns([dir]);
+    const shown = (path: string): string => relative(process.cwd(), path) || ".";
+    const runs = [];
+    for (const { path } of found.runs) {
+      runs.push({ name: shown(path), status: await new RunFolder(path).status() });
+    }
+    runs.sort((a, b) => b.status.changedAt - a.status.changedAt);
+    const evaluations = found.evaluations.map(({ path }) => shown(path));
+    if (runs.length > 0) io.write(runsTable(runs));
+    if (evaluations.length > 0)
+      io.write(`\nresults of evaluations:\n${evaluations.map((each) => `  ${each}\n`).join("")}`);
+    if (runs.length + evaluations.length === 0) io.write(`no runs below ${dir}\n`);
+    io.result({ runs: runs.map(({ name, status }) => ({ name, ...status })), evaluations });
+  },
+});

@@ -1,0 +1,63 @@
+/** Opens a run's folder or a file of results to be read; neither is locked or changed. */
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { SeekError } from "../../../lib/base/errors.ts";
+import type { ExportedRun } from "../../../lib/runs/export/exported.ts";
+import { exportedEvaluation } from "../../../lib/runs/export/exported-evaluation.ts";
+import { exportedRun } from "../../../lib/runs/export/exported-run.ts";
+import { RunFolder } from "../../../lib/runs/run-folder.ts";
+import type { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
+import { findTokenizer } from "./local-policy.ts";
+
+/** Whether a path is a file, such as one of results. @throws ERR_IO for one that is not there */
+export async function isFile(path: string): Promise<boolean> {
+  const kind = await stat(path).catch((cause: Error) => {
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
+  });
+  return !kind.isDirectory();
+}
+
+/**
+ * A run's folder.
+ *
+ * @throws ERR_IO for a path that is not there; ERR_FORMAT for what is no run
+ */
+export async function openRun(path: string): Promise<RunFolder> {
+  if (!(await isFile(path)) && existsSync(join(path, "metrics.jsonl"))) return new RunFolder(path);
+  const remedy = `Remedy: seekrl runs list ${path} shows those below a folder`;
+  throw new SeekError("ERR_FORMAT", `${path}: expected a run's folder, with metrics.jsonl. ${remedy}`);
+}
+
+/**
+ * A run or an evaluation as plain data.
+ *
+ * @param path - a run's folder or a file of results
+ * @param options - `hasTokens` also gives the texts of single tokens, where the tokenizer is found
+ * @throws as `openRun`; ERR_FORMAT for a file that holds no results
+ */
+export async function readRun(
+  path: string,
+  { hasTokens = false }: { readonly hasTokens?: boolean } = {},
+): Promise<ExportedRun> {
+  if (await isFile(path)) return exportedEvaluation(path);
+  const run = await openRun(path);
+  return exportedRun(run, { tokenizer: hasTokens ? await tokenizerOf(run) : undefined });
+}
+
+/** The one beside the weights that the run has made, or that of the model that it began with. */
+async function tokenizerOf(run: RunFolder): Promise<Tokenizer | undefined> {
+  const [newest] = await run.checkpoints();
+  const { model } = (await run.config()) ?? {};
+  const folders = [
+    join(run.folder, "model"),
+    ...(newest === undefined ? [] : [join(run.folder, "checkpoints", checkpointName(newest.step))]),
+    ...(typeof model === "string" ? [model] : []),
+  ];
+  for (const folder of folders) {
+    if (existsSync(join(folder, "tokenizer.json"))) return findTokenizer(folder);
+  }
+  return undefined;
+}
+
+const checkpointName = (step: number): string => `step-${String(step).padStart(6, "0")}`;
