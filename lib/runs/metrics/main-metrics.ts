@@ -25,7 +25,7 @@ export const mainMetrics = [
 
 /** Parts of names whose numbers are better when they are higher, and of those that are better when they are lower. */
 const higher = /^(reward|em|f1|acc)\b|^eval\/(em|f1|acc)$/;
-const lower = /loss$|invalid_share$|failures$|logprob_gap/;
+const lower = /^(eval\/|value\/)?loss$|invalid_share$/;
 
 /** Which way a number is better; undefined where neither is. */
 export function betterWay(name: string): "higher" | "lower" | undefined {

@@ -7,7 +7,8 @@ function meritOf({ scores }: ExportedTrajectory): number {
 }
 
 /**
- * The best and the worst halves of a choice. Where merits are equal the earlier ones are taken.
+ * The best and the worst halves of a choice. Where merits are equal the earlier ones are
+ * taken, and of a question's attempts one for each half.
  *
  * @param trajectories - in the order of the log; no more than `count` are held at a time
  * @param count - of both halves together
@@ -27,11 +28,14 @@ export async function chooseTrajectories(
   return [...best, ...others.slice(0, count - best.length)];
 }
 
-/** The first ones by a number, the rest dropped; equal ones stay in their order. */
+/** The first ones by a number, one a question, the rest dropped; equal ones stay in their order. */
 function kept(
   list: ExportedTrajectory[],
   count: number,
   by: (each: ExportedTrajectory) => number,
 ): ExportedTrajectory[] {
-  return list.toSorted((a, b) => by(a) - by(b)).slice(0, count);
+  const sorted = list.toSorted((a, b) => by(a) - by(b));
+  const isFirst = ({ questionId }: ExportedTrajectory, i: number): boolean =>
+    sorted.findIndex((each) => each.questionId === questionId) === i;
+  return sorted.filter(isFirst).slice(0, count);
 }

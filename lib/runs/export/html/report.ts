@@ -122,7 +122,7 @@ function curvesHtml(curves: readonly Curve[]): string {
 
 function tracesHtml(traces: readonly ExportedTrajectory[], kind: ExportedRun["kind"]): string {
   if (traces.length === 0) return "";
-  const of = kind === "training" ? "the last step's" : "all questions'";
+  const of = kind === "training" ? "the last step" : "all questions";
   const isColoured = traces.some(({ segments }) => segments.some(({ tokens }) => tokens?.() !== undefined));
   return [
     `<h2>Conversations</h2><p class="about">The best and the worst of ${of}.</p>`,
