@@ -153,6 +153,7 @@ const folders = {
   "lib/serve/generation": "which requests run, and their tokens as text",
   "lib/serve/model": "language models under names, and the server of them",
   "lib/serve/http/access": "who may ask",
+  "lib/serve/api/texts": "tokens, prompts and models without a reply",
   "lib/serve/http": "requests, refusals, concurrency",
   "lib/serve/retriever": "a search as a server",
   "lib/serve/retriever/protocols": "one file for each protocol of the published systems",

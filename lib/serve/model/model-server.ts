@@ -4,6 +4,7 @@ import { SeekError } from "../../base/errors.ts";
 import { chatRoutes } from "../api/chat/routes.ts";
 import { messagesRoutes } from "../api/messages/routes.ts";
 import { type ResponseServing, responsesRoutes } from "../api/responses/routes.ts";
+import { textRoutes } from "../api/texts/routes.ts";
 import type { Call } from "../http/call.ts";
 import { HttpServer, type Route } from "../http/http-server.ts";
 import { Refusal } from "../http/refusal.ts";
@@ -26,6 +27,7 @@ function routesOf(serving: ResponseServing, metrics: ModelMetrics): Route[] {
     ...chatRoutes(serving),
     ...responsesRoutes(serving),
     ...messagesRoutes(serving),
+    ...textRoutes(serving),
     { method: "GET", path: "/metrics", dialect: "error", handle: (call) => metrics.answer(call) },
   ];
 }

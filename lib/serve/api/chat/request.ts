@@ -18,7 +18,8 @@ const toolCall = lazySchema((z) =>
   }),
 );
 
-const message = lazySchema((z) =>
+/** A message as OpenAI's clients send it. */
+export const chatMessage = lazySchema((z) =>
   z.strictObject({
     role: z.enum(["system", "developer", "user", "assistant", "tool", "function"]),
     content: contentField().nullish(),
@@ -30,6 +31,9 @@ const message = lazySchema((z) =>
     annotations: z.array(z.unknown()).nullish(),
   }),
 );
+
+/** What {@link chatMessage} reads. */
+export type ChatMessage = z.output<ReturnType<typeof chatMessage>>;
 
 /** What an agent may use; not OpenAI's. */
 export const budgetFields = lazySchema((z) =>
@@ -45,7 +49,7 @@ export const chatRequest = lazySchema((z) =>
   z.strictObject({
     ...samplingFields().shape,
     model: z.string(),
-    messages: z.array(message()).min(1),
+    messages: z.array(chatMessage()).min(1),
     max_tokens: z.int().min(1).nullish(),
     max_completion_tokens: z.int().min(1).nullish(),
     n: z.int().min(1).nullish(),
@@ -78,7 +82,7 @@ export const chatRequest = lazySchema((z) =>
 export type ChatRequest = z.output<ReturnType<typeof chatRequest>>;
 
 /** The messages as chat templates read them. @throws Refusal for content that is no text */
-function messagesOf(messages: ChatRequest["messages"]): Message[] {
+export function messagesOf(messages: readonly ChatMessage[]): Message[] {
   return messages.map(({ role, content, tool_calls, tool_call_id, name, reasoning_content }, i) => ({
     // What newer models call developer is the system's part in every template.
     role: role === "developer" ? "system" : role === "function" ? "tool" : role,
