@@ -11,11 +11,16 @@ function changedAt(path) {
   return mtimeMs;
 }
 
+/** The page's own sources, and the types that it shares with its server. */
+const sources = ["web", join("apps", "studio", "api")];
+
 function isBuilt() {
   const page = join(root, "dist", "studio", "index.html");
   if (!existsSync(page)) return false;
-  const sources = readdirSync(join(root, "web"), { recursive: true }).map((file) => join("web", file));
-  const inputs = [...sources, "package-lock.json", join("apps", "studio", "api.ts")];
+  const files = sources.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, file)),
+  );
+  const inputs = [...files, "package-lock.json", join("apps", "studio", "api.ts")];
   return inputs.every((file) => changedAt(join(root, file)) < changedAt(page));
 }
 

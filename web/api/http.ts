@@ -68,10 +68,12 @@ export async function ask(path: string, { body, query, signal }: Ask = {}): Prom
     ...(key === "" ? {} : { authorization: `Bearer ${key}` }),
   };
   const how = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) };
-  const response = await fetch(addressOf(path, query), { ...how, signal: signal ?? null }).catch((cause: Error) => {
-    if (signal?.aborted) throw cause;
-    throw new Refused(0, "the server does not answer");
-  });
+  const response = await fetch(addressOf(path, query), { ...how, signal: signal ?? null }).catch(
+    (cause: Error) => {
+      if (signal?.aborted) throw cause;
+      throw new Refused(0, "the server does not answer");
+    },
+  );
   if (!response.ok) throw await refusalOf(response);
   return response;
 }

@@ -18,7 +18,8 @@ export const getStudio = (signal?: AbortSignal): Promise<api.Studio> => get("", 
 
 export const getRuns = (signal?: AbortSignal): Promise<api.RunList> => get("/runs", signal);
 
-export const getRun = (run: string, signal?: AbortSignal): Promise<api.RunDetail> => get(`/runs/${at(run)}`, signal);
+export const getRun = (run: string, signal?: AbortSignal): Promise<api.RunDetail> =>
+  get(`/runs/${at(run)}`, signal);
 
 export const getMetrics = (
   run: string,
@@ -48,7 +49,8 @@ export const stopRun = (run: string): Promise<api.ControlResult> => post(`/runs/
 
 export const resumeRun = (run: string): Promise<api.ControlResult> => post(`/runs/${at(run)}/resume`, {});
 
-export const getEvaluations = (signal?: AbortSignal): Promise<api.EvaluationList> => get("/evaluations", signal);
+export const getEvaluations = (signal?: AbortSignal): Promise<api.EvaluationList> =>
+  get("/evaluations", signal);
 
 export const getEvaluation = (evaluation: string, signal?: AbortSignal): Promise<api.EvaluationDetail> =>
   get(`/evaluations/${at(evaluation)}`, signal);
@@ -90,7 +92,12 @@ export const searchIndex = (
 export const getReport = (signal?: AbortSignal): Promise<api.CorpusSummary> => get("/index/report", signal);
 
 /** A run's events from a row of its metrics on, until the signal fires. @throws Refused */
-export async function* runEvents(run: string, after: number, signal: AbortSignal): AsyncGenerator<api.RunEvent> {
+export async function* runEvents(
+  run: string,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<api.RunEvent> {
   const path = `${root}/runs/${at(run)}/events`;
-  for await (const { data } of askEvents(path, { query: { after }, signal })) yield JSON.parse(data) as api.RunEvent;
+  for await (const { data } of askEvents(path, { query: { after }, signal }))
+    yield JSON.parse(data) as api.RunEvent;
 }

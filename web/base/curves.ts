@@ -68,12 +68,16 @@ export function appendRows(
 const groupOrder = ["reward", "em", "policy", "search", "stop", "turns", "tokens", "loss", "kl", "memory"];
 
 /** What stands before the slash of a metric's name. */
-export const groupOf = (name: string): string => (name.includes("/") ? name.slice(0, name.indexOf("/")) : "other");
+export const groupOf = (name: string): string =>
+  name.includes("/") ? name.slice(0, name.indexOf("/")) : "other";
 
 /** Groups of metrics with their names in order. */
-export function groupMetrics(names: Iterable<string>): { readonly group: string; readonly names: string[] }[] {
+export function groupMetrics(
+  names: Iterable<string>,
+): { readonly group: string; readonly names: string[] }[] {
   const groups = new Map<string, string[]>();
-  for (const name of [...names].sort()) groups.set(groupOf(name), [...(groups.get(groupOf(name)) ?? []), name]);
+  for (const name of [...names].sort())
+    groups.set(groupOf(name), [...(groups.get(groupOf(name)) ?? []), name]);
   const rank = (group: string): number => {
     const at = groupOrder.indexOf(group);
     return at < 0 ? groupOrder.length : at;

@@ -22,7 +22,8 @@ function linearOf({ l, c, h }: Oklch): readonly [number, number, number] {
   ];
 }
 
-const isInGamut = (colour: Oklch): boolean => linearOf(colour).every((each) => each >= -1e-4 && each <= 1.0001);
+const isInGamut = (colour: Oklch): boolean =>
+  linearOf(colour).every((each) => each >= -1e-4 && each <= 1.0001);
 
 /** The most chroma, up to its own, at which a colour can be shown: lightness and hue are kept. */
 function fitted(colour: Oklch): Oklch {

@@ -19,7 +19,10 @@ function decoded(text: string): string {
 /** @param hash - of an address, with or without `#` */
 export function readRoute(hash: string): Route {
   const [place = "", search = ""] = hash.replace(/^#?\/?/, "").split(/\?(.*)/s);
-  const [panel = "", ...path] = place.split("/").filter((each) => each !== "").map(decoded);
+  const [panel = "", ...path] = place
+    .split("/")
+    .filter((each) => each !== "")
+    .map(decoded);
   return { panel, path, query: Object.fromEntries(new URLSearchParams(search)) };
 }
 

@@ -8,5 +8,7 @@ const hues = [265, 55, 165, 350, 95, 215, 310, 25] as const;
 export function seriesColour(place: number, theme: Theme): string {
   const h = hues[place % hues.length] ?? 265;
   const isOdd = place % 2 === 1;
-  return cssOf(rgbOf(theme === "light" ? { l: isOdd ? 0.62 : 0.52, c: 0.17, h } : { l: isOdd ? 0.8 : 0.7, c: 0.15, h }));
+  return cssOf(
+    rgbOf(theme === "light" ? { l: isOdd ? 0.62 : 0.52, c: 0.17, h } : { l: isOdd ? 0.8 : 0.7, c: 0.15, h }),
+  );
 }

@@ -73,7 +73,10 @@ const hold = (share: number): number => Math.min(1, Math.max(0, share));
  * @param scale - its channel's
  * @returns from -1 to 1
  */
-export function shareOf(value: number, { channel, domain: [least, most] }: Pick<Scale, "channel" | "domain">): number {
+export function shareOf(
+  value: number,
+  { channel, domain: [least, most] }: Pick<Scale, "channel" | "domain">,
+): number {
   if (Number.isNaN(value)) return 0;
   if (channel === "advantage") return value < 0 ? -hold(value / least) : hold(value / most);
   if (channel === "gap") {
@@ -144,8 +147,7 @@ export function legendOf(
   const [least, most] = scale.domain;
   return Array.from({ length: count }, (_, i) => {
     const share = i / (count - 1);
-    const value =
-      scale.channel === "gap" ? least * (most / least) ** share : least + share * (most - least);
+    const value = scale.channel === "gap" ? least * (most / least) ** share : least + share * (most - least);
     return { value, colour: tokenColour(value, scale, theme) };
   });
 }

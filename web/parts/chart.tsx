@@ -43,7 +43,8 @@ function inkOf(element: Element, name: string): string {
   return color;
 }
 
-const faded = (colour: string, share: number): string => colour.replace("rgb(", "rgba(").replace(")", `, ${share})`);
+const faded = (colour: string, share: number): string =>
+  colour.replace("rgb(", "rgba(").replace(")", `, ${share})`);
 
 function seriesOf(curves: readonly ChartCurve[], smoothing: number, theme: Theme): uPlot.Series[] {
   return curves.flatMap(({ place, steps }) => {
@@ -91,7 +92,11 @@ function paintMarks(plot: uPlot, marks: ChartProps["marks"], colour: string): vo
 /** Cursors of all charts stand at the same step. */
 const together = "metrics";
 
-function optionsOf(element: HTMLElement, props: ChartProps, onCursor: (at: number | null) => void): uPlot.Options {
+function optionsOf(
+  element: HTMLElement,
+  props: ChartProps,
+  onCursor: (at: number | null) => void,
+): uPlot.Options {
   const warn = inkOf(element, "--warn-soft");
   return {
     width: element.clientWidth,
@@ -126,12 +131,16 @@ function useWasSeen(): { readonly box: { current: HTMLDivElement | null }; reado
 /** Draws the plot; a change of data alone does not draw it anew. */
 function usePlot(props: ChartProps, columns: uPlot.AlignedData) {
   const { box, wasSeen } = useWasSeen();
-  const plot = useRef<uPlot>();
+  const plot = useRef<uPlot | undefined>(undefined);
   const [at, setAt] = useState<number | null>(null);
   const latest = useRef({ props, columns });
   latest.current = { props, columns };
-  const shape = JSON.stringify([props.theme, props.smoothing > 0, props.curves.map(({ place }) => place), props.marks]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the plot is made anew when its shape changes
+  const shape = JSON.stringify([
+    props.theme,
+    props.smoothing > 0,
+    props.curves.map(({ place }) => place),
+    props.marks,
+  ]);
   useEffect(() => {
     const element = box.current;
     if (!wasSeen || element === null) return undefined;
@@ -201,10 +210,13 @@ function Readings({ props, columns, place, isAtCursor }: ReadingsProps): JSX.Ele
     <span class="readings num" aria-live={isAtCursor ? "polite" : "off"}>
       {isAtCursor ? <span class="faint">step {showCount(columns[0][place] ?? 0)}</span> : null}
       {curves.map((curve, i) => {
-        const column = columns[2 * i + 2] ?? [];
+        const column = (columns[2 * i + 2] ?? []) as readonly (number | null)[];
         const value = isAtCursor ? column[place] : column.findLast((each) => each !== null);
         return (
-          <b key={curve.run} style={{ color: curves.length > 1 ? seriesColour(curve.place, theme) : undefined }}>
+          <b
+            key={curve.run}
+            style={{ color: curves.length > 1 ? seriesColour(curve.place, theme) : undefined }}
+          >
             {showNumber(value)}
           </b>
         );
@@ -214,7 +226,13 @@ function Readings({ props, columns, place, isAtCursor }: ReadingsProps): JSX.Ele
 }
 
 /** A small curve without axes. */
-export function Spark({ values, label }: { readonly values: readonly number[]; readonly label: string }): JSX.Element {
+export function Spark({
+  values,
+  label,
+}: {
+  readonly values: readonly number[];
+  readonly label: string;
+}): JSX.Element {
   const [width, height] = [84, 22];
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const y = (value: number): number => height - 2 - ((value - least) / (most - least || 1)) * (height - 4);

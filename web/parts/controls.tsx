@@ -29,7 +29,8 @@ function neighbour<Value extends string>(
   const at = open.findIndex((option) => option.value === value);
   if (key === "Home") return open[0]?.value;
   if (key === "End") return open.at(-1)?.value;
-  const step = key === "ArrowRight" || key === "ArrowDown" ? 1 : key === "ArrowLeft" || key === "ArrowUp" ? -1 : 0;
+  const step =
+    key === "ArrowRight" || key === "ArrowDown" ? 1 : key === "ArrowLeft" || key === "ArrowUp" ? -1 : 0;
   return step === 0 ? undefined : open[(at + step + open.length) % open.length]?.value;
 }
 
@@ -40,7 +41,9 @@ function useArrows<Value extends string>(props: ChoiceProps<Value>): (event: Key
     event.preventDefault();
     props.onChange(next);
     const list = event.currentTarget as HTMLElement;
-    requestAnimationFrame(() => list.querySelector<HTMLElement>(`[data-value="${CSS.escape(next)}"]`)?.focus());
+    requestAnimationFrame(() =>
+      list.querySelector<HTMLElement>(`[data-value="${CSS.escape(next)}"]`)?.focus(),
+    );
   };
 }
 
@@ -71,7 +74,9 @@ export function Segmented<Value extends string>(props: ChoiceProps<Value>): JSX.
 }
 
 /** Tabs; the panel that belongs to the chosen one has `id={name}-panel`. */
-export function Tabs<Value extends string>(props: ChoiceProps<Value> & { readonly name: string }): JSX.Element {
+export function Tabs<Value extends string>(
+  props: ChoiceProps<Value> & { readonly name: string },
+): JSX.Element {
   const { label, options, value, onChange, name } = props;
   return (
     <div class="tabs" role="tablist" aria-label={label} onKeyDown={useArrows(props)}>
@@ -116,12 +121,18 @@ export function SearchField(props: {
 }
 
 /** A labelled choice of many. */
-export function Select<Value extends string>(props: ChoiceProps<Value> & { readonly isLabelled?: boolean }): JSX.Element {
+export function Select<Value extends string>(
+  props: ChoiceProps<Value> & { readonly isLabelled?: boolean },
+): JSX.Element {
   const { label, options, value, onChange, isLabelled = false } = props;
   return (
     <label class="field">
       <span class={isLabelled ? undefined : "sr-only"}>{label}</span>
-      <select class="select" value={value} onChange={({ currentTarget }) => onChange(currentTarget.value as Value)}>
+      <select
+        class="select"
+        value={value}
+        onChange={({ currentTarget }) => onChange(currentTarget.value as Value)}
+      >
         {options.map((option) => (
           <option key={option.value} value={option.value} disabled={option.whyNot !== undefined}>
             {option.label}
@@ -163,7 +174,13 @@ export function RangeFields(props: {
 }
 
 /** A place where nothing is, with why. */
-export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }): JSX.Element {
+export function Empty({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}): JSX.Element {
   return (
     <div class="empty">
       <strong>{title}</strong>
@@ -187,7 +204,11 @@ export function Notice(props: {
 }
 
 /** Numbers with their names. */
-export function Stats({ items }: { readonly items: readonly (readonly [string, ComponentChildren])[] }): JSX.Element {
+export function Stats({
+  items,
+}: {
+  readonly items: readonly (readonly [string, ComponentChildren])[];
+}): JSX.Element {
   return (
     <dl class="stats">
       {items.map(([name, value]) => (

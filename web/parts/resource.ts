@@ -39,7 +39,6 @@ export function useResource<Value>(
   const [turn, setTurn] = useState(0);
   const latest = useRef(load);
   latest.current = load;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a turn more is a fetch more
   useEffect(() => {
     const stop = new AbortController();
     latest.current(stop.signal).then(

@@ -37,7 +37,9 @@ function useView(rowHeight: number, count: number) {
   const follow = useCallback(() => {
     const { scrollTop = 0, clientHeight = 800 } = box.current ?? {};
     setView((old) =>
-      old.scrollTop === scrollTop && old.viewHeight === clientHeight ? old : { scrollTop, viewHeight: clientHeight },
+      old.scrollTop === scrollTop && old.viewHeight === clientHeight
+        ? old
+        : { scrollTop, viewHeight: clientHeight },
     );
   }, []);
   useLayoutEffect(() => {
@@ -58,7 +60,6 @@ export function VirtualList<Row>(props: VirtualListProps<Row>): JSX.Element {
   const show = (place: number): void => {
     if (box.current) box.current.scrollTop = scrollTo(place, { ...view, scrollTop: box.current.scrollTop });
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolled to when the choice changes, not while it stands
   useEffect(() => {
     if (chosen !== undefined && chosen >= 0) show(chosen);
   }, [chosen]);
@@ -143,9 +144,12 @@ export function usePages<Row, Head extends Page<Row>>(
   key: string,
   load: (place: { readonly offset: number; readonly limit: number }, signal: AbortSignal) => Promise<Head>,
 ) {
-  const [state, setState] = useState<{ key: string; head?: Head; error?: Error; pages: Map<number, readonly Row[]> }>(
-    { key: "", pages: new Map() },
-  );
+  const [state, setState] = useState<{
+    key: string;
+    head?: Head;
+    error?: Error;
+    pages: Map<number, readonly Row[]>;
+  }>({ key: "", pages: new Map() });
   const asked = useRef({ key: "", pages: new Set<number>(), stop: new AbortController() });
   const latest = useRef(load);
   latest.current = load;

@@ -46,7 +46,10 @@ export function go(route: Partial<Route> & Pick<Route, "panel">, { replace = fal
 }
 
 /** Changes keys of the query of where the page is; empty values take keys away. */
-export function useQuery(): [Route["query"], (changes: Readonly<Record<string, string>>, how?: { replace?: boolean }) => void] {
+export function useQuery(): [
+  Route["query"],
+  (changes: Readonly<Record<string, string>>, how?: { replace?: boolean }) => void,
+] {
   const { route } = usePage();
   const change = useCallback((changes: Readonly<Record<string, string>>, { replace = true } = {}) => {
     const now = readRoute(location.hash);
