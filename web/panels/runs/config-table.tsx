@@ -29,7 +29,15 @@ export function ConfigTable({ runs }: { readonly runs: readonly RunDetail[] }): 
         </span>
       </div>
       {rows.length === 0 ? (
-        <Empty title={all.length === 0 ? "No configuration was kept" : text === "" ? "No option differs" : "No such option"} />
+        <Empty
+          title={
+            all.length === 0
+              ? "No configuration was kept"
+              : text === ""
+                ? "No option differs"
+                : "No such option"
+          }
+        />
       ) : (
         <div class="card scroll-x">
           <table class="table config">

@@ -6,7 +6,13 @@ import { resumeRun, stopRun } from "../../api/studio.ts";
 import { Icon } from "../../parts/icons.tsx";
 
 /** The one button that the run's state allows; stopping is asked twice. */
-export function RunControl({ run, onDone }: { readonly run: RunDetail; readonly onDone: () => void }): JSX.Element {
+export function RunControl({
+  run,
+  onDone,
+}: {
+  readonly run: RunDetail;
+  readonly onDone: () => void;
+}): JSX.Element {
   const [said, setSaid] = useState("");
   const [isAsked, setAsked] = useState(false);
   const [isBusy, setBusy] = useState(false);
@@ -15,7 +21,8 @@ export function RunControl({ run, onDone }: { readonly run: RunDetail; readonly 
     setBusy(true);
     call(run.id)
       .then(
-        ({ done, pid }) => setSaid(done === "started" ? `started as process ${pid}` : "stops after this step"),
+        ({ done, pid }) =>
+          setSaid(done === "started" ? `started as process ${pid}` : "stops after this step"),
         ({ message }: Error) => setSaid(message),
       )
       .finally(() => {
@@ -29,7 +36,9 @@ export function RunControl({ run, onDone }: { readonly run: RunDetail; readonly 
         {said}
       </span>
       {run.state === "live" ? (
-        <StopButton {...{ isAsked, isBusy, whyNot: run.whyNotStop, ask: setAsked, stop: () => send(stopRun) }} />
+        <StopButton
+          {...{ isAsked, isBusy, whyNot: run.whyNotStop, ask: setAsked, stop: () => send(stopRun) }}
+        />
       ) : null}
       {run.state === "stopped" ? (
         <button

@@ -60,7 +60,9 @@ export function Curves({ details, watched }: CurvesProps): JSX.Element {
           <output class="num">{smoothing.toFixed(2)}</output>
         </label>
       </div>
-      {names.length === 0 ? <Empty title={text === "" ? "No metrics yet" : "No metric of that name"} /> : null}
+      {names.length === 0 ? (
+        <Empty title={text === "" ? "No metrics yet" : "No metric of that name"} />
+      ) : null}
       {groupMetrics(names).map(({ group, names: members }) => (
         <section key={group} class="chart-group" aria-label={group}>
           <h2>{group}</h2>

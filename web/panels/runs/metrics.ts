@@ -43,7 +43,9 @@ function afterEvent(old: Watched, event: RunEvent): Watched {
     case "run":
       return { ...old, summary: event.run };
     case "metrics":
-      return event.next <= old.next ? old : { ...old, curves: appendRows(old.curves, event.rows), next: event.next };
+      return event.next <= old.next
+        ? old
+        : { ...old, curves: appendRows(old.curves, event.rows), next: event.next };
     case "trajectories":
       return { ...old, numTrajectories: event.total };
     case "reset":

@@ -77,7 +77,10 @@ function RunTable({ runs, ticked, tick }: RunTableProps): JSX.Element {
               <span class="sr-only">Compare</span>
             </th>
             {columns.map((name) => (
-              <th key={name} class={name === "EM" || name.startsWith("Tok") || name === "Memory" ? "right" : undefined}>
+              <th
+                key={name}
+                class={name === "EM" || name.startsWith("Tok") || name === "Memory" ? "right" : undefined}
+              >
                 {name}
               </th>
             ))}
@@ -93,13 +96,16 @@ function RunTable({ runs, ticked, tick }: RunTableProps): JSX.Element {
   );
 }
 
-function RunLine({ run, isTicked, tick }: { readonly run: RunSummary; readonly isTicked: boolean } & Pick<RunTableProps, "tick">): JSX.Element {
+function RunLine({
+  run,
+  isTicked,
+  tick,
+}: { readonly run: RunSummary; readonly isTicked: boolean } & Pick<RunTableProps, "tick">): JSX.Element {
   const [name, value] = mainMetric(run.last);
   const open = (event: MouseEvent): void => {
     if (!(event.target as Element).closest("a, input, label")) go({ panel: "runs", path: [run.id] });
   };
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the link in the row is what keys use
     <tr onClick={open}>
       <td>
         <label class="tick">
@@ -133,7 +139,9 @@ function RunLine({ run, isTicked, tick }: { readonly run: RunSummary; readonly i
         </div>
       </td>
       <td class="right num">{showPercent(run.last["em/mean"])}</td>
-      <td class="right num">{showNumber(run.tokensPerSecond === null ? null : Math.round(run.tokensPerSecond))}</td>
+      <td class="right num">
+        {showNumber(run.tokensPerSecond === null ? null : Math.round(run.tokensPerSecond))}
+      </td>
       <td class="right num">{showBytes(run.process?.memoryBytes)}</td>
       <td class="num">{run.etaSeconds === null ? "–" : showDuration(run.etaSeconds * 1000)}</td>
       <td class="muted">{showAge(run.changedAt, Date.now())}</td>

@@ -21,7 +21,8 @@ import { StateBadge } from "./run-state.tsx";
 export function RunPage({ runs }: { readonly runs: readonly string[] }): JSX.Element {
   const watched = useWatched(runs);
   const states = runs.map((run) => watched.get(run)?.summary?.state).join(",");
-  const load = (signal: AbortSignal): Promise<RunDetail[]> => Promise.all(runs.map((run) => getRun(run, signal)));
+  const load = (signal: AbortSignal): Promise<RunDetail[]> =>
+    Promise.all(runs.map((run) => getRun(run, signal)));
   const { value = [], error, reload } = useResource(`${runs.join(",")} ${states}`, load, { everyMs: 10_000 });
   const details = value.filter(({ id }) => runs.includes(id));
   const [detail] = details;
@@ -73,7 +74,13 @@ function RunBody({ details, summary, watched, runs }: RunBodyProps): JSX.Element
           <Warnings key={run.id} run={run} isNamed={!isAlone} />
         ))}
       </div>
-      <Tabs name="run" label="What of the run" options={options} value={view} onChange={(next) => change({ view: next })} />
+      <Tabs
+        name="run"
+        label="What of the run"
+        options={options}
+        value={view}
+        onChange={(next) => change({ view: next })}
+      />
       <div class="body" id="run-panel" role="tabpanel">
         {view === "curves" ? <Curves {...{ details, watched }} /> : null}
         {view === "options" ? <ConfigTable runs={details} /> : null}
@@ -83,7 +90,11 @@ function RunBody({ details, summary, watched, runs }: RunBodyProps): JSX.Element
   );
 }
 
-function RunStats({ run }: { readonly run: RunSummary & { readonly detail: RunDetail | undefined } }): JSX.Element {
+function RunStats({
+  run,
+}: {
+  readonly run: RunSummary & { readonly detail: RunDetail | undefined };
+}): JSX.Element {
   const { detail } = run;
   const steps = run.steps === null ? null : <small> / {showCount(run.steps)}</small>;
   const best = detail?.checkpoints.find(({ isBest }) => isBest);
@@ -91,19 +102,39 @@ function RunStats({ run }: { readonly run: RunSummary & { readonly detail: RunDe
     <a href={`#/trajectories/${encodeURIComponent(run.id)}`}>{showCount(run.numTrajectories ?? 0)}</a>
   );
   const items = [
-    ["Step", <span key="step">{showCount(run.step)}{steps}</span>],
-    ...(run.state === "live" ? [["Left", run.etaSeconds === null ? "–" : showDuration(run.etaSeconds * 1000)] as const] : []),
+    [
+      "Step",
+      <span key="step">
+        {showCount(run.step)}
+        {steps}
+      </span>,
+    ],
+    ...(run.state === "live"
+      ? [["Left", run.etaSeconds === null ? "–" : showDuration(run.etaSeconds * 1000)] as const]
+      : []),
     ["Worked", showDuration(run.seconds * 1000)],
     ["Tokens/s", run.tokensPerSecond === null ? "–" : showNumber(Math.round(run.tokensPerSecond))],
     ...(run.process ? [["Memory", showBytes(run.process.memoryBytes)] as const] : []),
     ...(run.numTrajectories === null ? [] : [["Trajectories", trajectories] as const]),
-    ["Checkpoints", <span key="c">{detail?.checkpoints.length ?? 0}{best ? <small> best at {best.step}</small> : null}</span>],
+    [
+      "Checkpoints",
+      <span key="c">
+        {detail?.checkpoints.length ?? 0}
+        {best ? <small> best at {best.step}</small> : null}
+      </span>,
+    ],
   ] as const;
   return <Stats items={items} />;
 }
 
 /** Which runs are compared, in their colours, and a choice of one more. */
-function Compared({ details, runs }: { readonly details: readonly RunDetail[]; readonly runs: readonly string[] }): JSX.Element {
+function Compared({
+  details,
+  runs,
+}: {
+  readonly details: readonly RunDetail[];
+  readonly runs: readonly string[];
+}): JSX.Element {
   const { theme } = usePage();
   const { value } = useResource("runs", getRuns);
   const others = (value?.runs ?? []).filter(({ id }) => !runs.includes(id));
@@ -118,7 +149,11 @@ function Compared({ details, runs }: { readonly details: readonly RunDetail[]; r
               <span class="dot" style={{ color: seriesColour(runs.indexOf(run.id), theme) }} />
               <a href={runLink([run.id])}>{run.name}</a>
               <StateText run={run} />
-              <a class="chip-close" href={runLink(runs.filter((id) => id !== run.id))} aria-label={`Leave out ${run.name}`}>
+              <a
+                class="chip-close"
+                href={runLink(runs.filter((id) => id !== run.id))}
+                aria-label={`Leave out ${run.name}`}
+              >
                 <Icon name="close" size={12} />
               </a>
             </span>
@@ -153,7 +188,10 @@ function Warnings({ run, isNamed }: { readonly run: RunDetail; readonly isNamed:
       {run.warnings.map(({ kind, metric, message, fromStep, toStep }) => (
         <Notice key={`${metric} ${fromStep}`} kind={kind === "collapse" ? "bad" : "warn"}>
           {isNamed ? <b>{run.name}: </b> : null}
-          {message} <span class="num">(steps {fromStep} to {toStep})</span>
+          {message}{" "}
+          <span class="num">
+            (steps {fromStep} to {toStep})
+          </span>
         </Notice>
       ))}
     </>
