@@ -4,7 +4,7 @@ import { SeekError } from "../../base/errors.ts";
 import { chatRoutes } from "../api/chat/routes.ts";
 import { messagesRoutes } from "../api/messages/routes.ts";
 import { type ResponseServing, responsesRoutes } from "../api/responses/routes.ts";
-import { textRoutes } from "../api/texts/routes.ts";
+import { type TextEncoders, textRoutes } from "../api/texts/routes.ts";
 import type { Call } from "../http/call.ts";
 import { HttpServer, type Route } from "../http/http-server.ts";
 import { Refusal } from "../http/refusal.ts";
@@ -22,12 +22,12 @@ function failureOf(cause: unknown): Refusal {
   return new Refusal("internal", "the model failed", { cause });
 }
 
-function routesOf(serving: ResponseServing, metrics: ModelMetrics): Route[] {
+function routesOf(serving: ResponseServing, metrics: ModelMetrics, encoders: TextEncoders): Route[] {
   return [
     ...chatRoutes(serving),
     ...responsesRoutes(serving),
     ...messagesRoutes(serving),
-    ...textRoutes(serving),
+    ...textRoutes(serving, encoders),
     { method: "GET", path: "/metrics", dialect: "error", handle: (call) => metrics.answer(call) },
   ];
 }
@@ -54,7 +54,7 @@ export class ModelServer {
       reply: (call, { model, request }) => metrics.counted(model.id, model.reply(request, call.signal)),
     };
     const service = {
-      routes: [...routesOf(serving, metrics), ...(options.mounted ?? [])],
+      routes: [...routesOf(serving, metrics, options), ...(options.mounted ?? [])],
       timeoutMs: limits.timeoutMs,
       defaultPort: 8000,
       failureOf,
