@@ -24,8 +24,8 @@ export interface SamplerParts {
 /** What is sampled. */
 export interface SampledPrompt extends SampleRequest {
   readonly promptIds: Int32Array;
-  /** Whether tokens that are no text, such as `<|python_tag|>`, are written as they are spelt. */
-  readonly keepsSpecial: boolean;
+  /** Tokens that are no text and are written all the same, as they are spelt: marks such as `<|python_tag|>`. */
+  readonly keptIds: ReadonlySet<number>;
 }
 
 /** A piece of a choice. */
@@ -121,10 +121,10 @@ export class Sampler {
     asked: SampledPrompt & { readonly maxTokens: number; readonly choice: number },
     { onEvent, signal }: Following,
   ): Promise<void> {
-    const { choice, promptIds, keepsSpecial, stop } = asked;
+    const { choice, promptIds, keptIds, stop } = asked;
     const { tokenizer } = this.#parts;
     const text = new TokenText(tokenizer, {
-      ...{ stop, keepsSpecial, endIds: new Set(tokenizer.eosIds), lastPromptId: promptIds.at(-1) },
+      ...{ stop, keptIds, endIds: new Set(tokenizer.eosIds), lastPromptId: promptIds.at(-1) },
     });
     const chunks = sequence.stream(optionsOf(asked, signal));
     let [step, numTokens] = [await chunks.next(), 0];

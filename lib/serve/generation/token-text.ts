@@ -9,8 +9,8 @@ interface TextOptions {
   readonly stop: readonly string[];
   /** Ids that end the text and are no part of it. */
   readonly endIds: ReadonlySet<number>;
-  /** Whether tokens that are no text, such as `<|python_tag|>`, are written as they are spelt. */
-  readonly keepsSpecial: boolean;
+  /** Tokens that are no text and are written all the same, as they are spelt: marks such as `<|python_tag|>`. */
+  readonly keptIds: ReadonlySet<number>;
   /** The last token of the prompt, if it has any: what follows it does not begin a text. */
   readonly lastPromptId: number | undefined;
 }
@@ -74,8 +74,8 @@ export class TokenText {
   }
 
   #textOf(id: number): string {
-    const { endIds, keepsSpecial } = this.#options;
-    if (endIds.has(id) || (!keepsSpecial && this.#tokenizer.isSpecial(id))) return "";
+    const { endIds, keptIds } = this.#options;
+    if (endIds.has(id) || (this.#tokenizer.isSpecial(id) && !keptIds.has(id))) return "";
     return this.#decoder.decode(this.#joiner.next(id), { stream: true });
   }
 

@@ -74,7 +74,7 @@ export class LanguageModel implements ServedModel, ModelText {
 
   async *reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
     const promptIds = this.promptIds(request);
-    for await (const event of this.sample({ ...request, promptIds, keepsSpecial: false }, signal)) {
+    for await (const event of this.sample({ ...request, promptIds, keptIds: new Set() }, signal)) {
       if (event.type === "start") {
         const { choice, numCachedTokens } = event;
         yield { type: "start", choice, numPromptTokens: promptIds.length, numCachedTokens, promptIds };
