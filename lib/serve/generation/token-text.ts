@@ -21,15 +21,17 @@ interface Placed {
   readonly end: number;
 }
 
-/** Characters at the end of `text` that may begin one of the stop strings. */
-function numHeld(text: string, stop: readonly string[]): number {
-  let held = 0;
+/** Characters of `text` that stand before the first stop string in it, or before what may begin one at its end. */
+function numFree(text: string, stop: readonly string[]): number {
+  let free = text.length;
   for (const word of stop) {
-    for (let length = Math.min(word.length - 1, text.length); length > held; length--) {
-      if (text.endsWith(word.slice(0, length))) held = length;
-    }
+    const whole = text.indexOf(word);
+    if (whole >= 0) free = Math.min(free, whole);
+    let begun = Math.min(word.length - 1, text.length);
+    while (begun > 0 && !text.endsWith(word.slice(0, begun))) begun--;
+    free = Math.min(free, text.length - begun);
   }
-  return held;
+  return free;
 }
 
 /** Text from tokens: characters are whole, stop strings are never begun, every token is given once. */
@@ -57,7 +59,7 @@ export class TokenText {
       const end = isText ? this.#numReleased + this.#held.length : Number.POSITIVE_INFINITY;
       this.#placed.push({ token, end });
     }
-    return this.#release(this.#held.length - numHeld(this.#held, this.#options.stop));
+    return this.#release(numFree(this.#held, this.#options.stop));
   }
 
   /**

@@ -2,6 +2,7 @@
 import { checkOptions } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { chatRoutes } from "../api/chat/routes.ts";
+import { completionRoutes } from "../api/completions/routes.ts";
 import { messagesRoutes } from "../api/messages/routes.ts";
 import { type ResponseServing, responsesRoutes } from "../api/responses/routes.ts";
 import { type TextEncoders, textRoutes } from "../api/texts/routes.ts";
@@ -25,6 +26,7 @@ function failureOf(cause: unknown): Refusal {
 function routesOf(serving: ResponseServing, metrics: ModelMetrics, encoders: TextEncoders): Route[] {
   return [
     ...chatRoutes(serving),
+    ...completionRoutes(serving),
     ...responsesRoutes(serving),
     ...messagesRoutes(serving),
     ...textRoutes(serving, encoders),

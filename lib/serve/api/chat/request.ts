@@ -2,7 +2,8 @@
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Message } from "../../../text/templates/chat-template.ts";
-import type { AgentBudget, ReplyRequest } from "../../reply/reply.ts";
+import type { ReplyRequest } from "../../reply/reply.ts";
+import { budgetFields, budgetOf } from "../fields/agent.ts";
 import { contentField, textOf } from "../fields/content.ts";
 import { constraintOf, responseFormat } from "../fields/form.ts";
 import { refused } from "../fields/refuse.ts";
@@ -34,15 +35,6 @@ export const chatMessage = lazySchema((z) =>
 
 /** What {@link chatMessage} reads. */
 export type ChatMessage = z.output<ReturnType<typeof chatMessage>>;
-
-/** What an agent may use; not OpenAI's. */
-export const budgetFields = lazySchema((z) =>
-  z.strictObject({
-    max_searches: z.int().min(0).optional(),
-    top_k: z.int().min(1).optional(),
-    deadline_ms: z.int().min(1).optional(),
-  }),
-);
 
 /** The fields of a request; a key that is not among them is refused. */
 export const chatRequest = lazySchema((z) =>
@@ -92,14 +84,6 @@ export function messagesOf(messages: readonly ChatMessage[]): Message[] {
     ...(name == null ? {} : { name }),
     ...(reasoning_content == null ? {} : { reasoning_content }),
   }));
-}
-
-/** An agent's budget as the library names it. */
-export function budgetOf(
-  agent: z.output<ReturnType<typeof budgetFields>> | null | undefined,
-): AgentBudget | undefined {
-  if (agent == null) return undefined;
-  return { maxSearches: agent.max_searches, topK: agent.top_k, deadlineMs: agent.deadline_ms };
 }
 
 function formOf({ response_format, grammar, json_schema }: ChatRequest): ReplyRequest["constraint"] {

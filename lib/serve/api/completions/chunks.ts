@@ -42,9 +42,9 @@ function isTold(event: ReplyEvent, { logprobs, ids, echoed }: CompletionTelling)
  */
 export async function* completionChunks(
   reply: AsyncGenerator<ReplyEvent, void, undefined>,
-  { head, told, hasUsage }: CompletionChunkOptions,
+  { head, told, hasUsage, n }: CompletionChunkOptions & { readonly n: number },
 ): AsyncGenerator<SentEvent, void, undefined> {
-  const usage = new Usage();
+  const usage = new Usage(n);
   const shared = { ...head, object: "text_completion" };
   const blank = hasUsage ? { usage: null } : {};
   const offsets = new Map<number, number>();

@@ -14,7 +14,7 @@ export const completionRequest = lazySchema((z) =>
     ...samplingFields().shape,
     model: z.string(),
     prompt: z.union([z.string(), ids(), z.array(z.string()).min(1), z.array(ids()).min(1)]),
-    max_tokens: z.int().min(0).nullish(),
+    max_tokens: z.int().min(1).nullish(),
     n: z.int().min(1).nullish(),
     stream: z.boolean().nullish(),
     stream_options: z.strictObject({ include_usage: z.boolean().nullish() }).nullish(),

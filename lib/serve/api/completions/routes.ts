@@ -40,7 +40,7 @@ async function completion(
   options: readonly CompletionChunkOptions[],
   n: number,
 ): Promise<object> {
-  const usage = new Usage();
+  const usage = new Usage(n);
   const choices: CompletionChoice[] = [];
   const [first] = options as [CompletionChunkOptions];
   for await (const event of reply) {
@@ -78,7 +78,7 @@ export function completionRoutes(serving: Serving): Route[] {
     );
     if (!body.stream) return call.answer(await completion(reply, options, n));
     if (body.echo && prompts.length > 1) throw refused(["echo"], "expected one prompt where it is streamed");
-    await answerEvents(call, completionChunks(reply, first), errorEvents);
+    await answerEvents(call, completionChunks(reply, { ...first, n }), errorEvents);
   };
   return [{ method: "POST", path: "/v1/completions", dialect: "error", handle }];
 }
