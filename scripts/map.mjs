@@ -149,6 +149,7 @@ const folders = {
   "lib/serve/api/responses": "the Responses protocol, as Open Responses specifies it",
   "lib/serve/api/responses/items": "what its conversations are made of",
   "lib/serve/api/messages": "Anthropic's messages",
+  "lib/serve/api/completions": "OpenAI's completions, which continue texts",
   "lib/serve/api/chat": "OpenAI's chat completions",
   "lib/serve/generation": "which requests run, and their tokens as text",
   "lib/serve/model": "language models under names, and the server of them",
