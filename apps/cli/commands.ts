@@ -32,6 +32,7 @@ import { runsTailCommand } from "./commands/runs/runs-tail.ts";
 import { serveCommand } from "./commands/serve/serve.ts";
 import { doctorCommand } from "./commands/setup/doctor.ts";
 import { setupCudaCommand } from "./commands/setup/setup-cuda.ts";
+import { studioCommand } from "./commands/studio/studio.ts";
 import { demoCommand } from "./commands/train/demo.ts";
 import { demoAblationsCommand } from "./commands/train/demo-ablations.ts";
 import { sftCommand } from "./commands/train/sft.ts";
@@ -78,6 +79,7 @@ export const commands: readonly Command[] = [
   runsTailCommand,
   runsCompareCommand,
   runsExportCommand,
+  studioCommand,
 ];
 
 /** What the commands whose names begin with one of these words are about. */

@@ -1,6 +1,6 @@
 /** Imitation: a world model is fine-tuned on a teacher's demonstrations, to learn a recipe's form and a teacher's habits. */
 
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { SeekError } from "../../lib/base/errors.ts";
 import { type LocalPolicy, openLocalPolicy } from "../../lib/engine/local-policy.ts";
 import { agentPartsOf } from "../../lib/recipes/plan.ts";
@@ -70,7 +70,10 @@ export async function learnFormat(policy: LocalPolicy, options: LearnFormatOptio
     ...{ trainer, steps, seed },
     batch: (step) => sequencesOf(policy.tokenizer, teaching(firstBatch + step, shown)),
     learningRate: schedule({ ...rate, peak, steps }),
-    run: { folder, checkpointEvery: 50, keep: 1, onCheckpoint },
+    run: {
+      ...{ folder, checkpointEvery: 50, keep: 1, onCheckpoint },
+      config: { model: resolve(policy.folder), steps, seed, world: worldSetting },
+    },
     onStep,
     signal,
   });

@@ -1,5 +1,6 @@
 /** Reinforcement learning of one recipe on the world: evaluate on held-out questions, train, evaluate again. */
 
+import { resolve } from "node:path";
 import type { Question } from "../../lib/data/question.ts";
 import type { LocalPolicy } from "../../lib/engine/local-policy.ts";
 import { agentPartsOf, trainingOf } from "../../lib/recipes/plan.ts";
@@ -93,13 +94,19 @@ function planRun(
   parts: AgentParts,
   options: ReinforceOptions,
 ): Pick<RlOptions, "run" | "evaluation"> {
-  const { folder, world, worldSetting, evaluateEvery } = options;
+  const { folder, world, worldSetting, evaluateEvery, recipe, seed } = options;
   const { validation } = world.questions;
   const onCheckpoint = async (to: string): Promise<void> => {
     await copyTokenizer(local.folder, to);
     await writeWorldFile(to, worldSetting);
   };
-  const run = { folder, checkpointEvery, keep: 1, onCheckpoint };
+  const { steps, ...training } = recipe.training;
+  const { algorithm, limits, sampling } = recipe;
+  const config = {
+    ...{ model: resolve(local.folder), steps, seed, world: worldSetting },
+    ...{ training, algorithm, limits, sampling },
+  };
+  const run = { folder, checkpointEvery, keep: 1, onCheckpoint, config };
   if (evaluateEvery === undefined) return { run };
   const evaluate = async () => loggedFigures(await evaluateWith(validation, parts, options));
   return { run, evaluation: { every: evaluateEvery, evaluate } };

@@ -60,7 +60,7 @@ export interface Studio {
   /** Of the package. */
   readonly version: string;
   readonly capabilities: Capabilities;
-  /** The run that this very process trains (`train --studio`, `demo --studio`); the page opens it first. */
+  /** The run that this very process trains now (`train --studio`, `demo --studio`); the page opens it first. */
   readonly liveRun: string | null;
   /** Folders that were named on the command line. */
   readonly roots: readonly string[];

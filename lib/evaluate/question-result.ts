@@ -2,7 +2,7 @@
 import { defined } from "../base/defined.ts";
 import { answerMeant, type Question } from "../data/question.ts";
 import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/metrics/rules.ts";
-import type { Segment, SegmentKind, StopReason, Trajectory } from "../rollout/trajectory.ts";
+import type { FoundPassage, Segment, SegmentKind, StopReason, Trajectory } from "../rollout/trajectory.ts";
 import { answerWords } from "../text/words/normalize.ts";
 
 /** One question's outcome. */
@@ -36,6 +36,8 @@ export interface QuestionResult {
   readonly retrievalPrecision: number | null;
   readonly rounds: number;
   readonly queries: readonly (readonly string[])[];
+  /** What each query of each round found, without texts; null for a round that failed. */
+  readonly found?: readonly (readonly (readonly FoundPassage[])[] | null)[];
   readonly generatedTokens: number;
   /** Tokens of what the environment answered; the prompt is not counted. */
   readonly observedTokens: number;
@@ -88,6 +90,7 @@ export function resultOf(
     retrievalPrecision: shareWithAnswer(found ?? [], answers),
     rounds: trajectory.rounds,
     queries: trajectory.queries,
+    found: trajectory.found,
     generatedTokens: tokensOf(trajectory, "policy"),
     observedTokens: tokensOf(trajectory, "observation"),
     invalidActions: trajectory.invalidActions,

@@ -11,7 +11,7 @@ import type { Segment } from "./segment.ts";
 export type SearchMode = "bm25" | "dense" | "hybrid";
 
 /** A passage by its number, counted through all segments. */
-interface RowHit {
+export interface RowHit {
   readonly row: number;
   readonly score: number;
 }
@@ -26,7 +26,7 @@ interface Source {
 }
 
 /** The best of each ranking that are fused, at least. */
-const fusedDepth = 50;
+export const fusedDepth = 50;
 
 async function findIn(
   { first, numLive, search }: Source,
@@ -60,7 +60,7 @@ async function findInAll(sources: readonly Source[], numQueries: number, topK: n
 }
 
 /** What a search needs. */
-interface Finder {
+export interface Finder {
   readonly segments: readonly Segment[];
   /** The segments' indexes by words as one; absent when they are not searched. */
   readonly bm25?: Bm25Index;

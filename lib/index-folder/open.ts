@@ -62,7 +62,7 @@ export type IndexSearch = Search & {
 };
 
 /** An index's files, opened. */
-interface OpenedIndex {
+export interface OpenedIndex {
   readonly segments: readonly Segment[];
   readonly bm25: Bm25Index | undefined;
   readonly embedder: FolderEmbedder | undefined;
@@ -125,10 +125,10 @@ export async function openFiles(
   return { segments, bm25, embedder, checkedBytes: checks.checkedBytes, close };
 }
 
-/** How an index is searched unless somebody says otherwise. */
-function defaultMode({ settings }: Manifest): SearchMode {
-  if (settings.dense === undefined) return "bm25";
-  return settings.bm25 === undefined ? "dense" : "hybrid";
+/** How an index can be searched, the usual way first. */
+export function modesOf({ settings }: Manifest): readonly SearchMode[] {
+  if (settings.dense === undefined) return ["bm25"];
+  return settings.bm25 === undefined ? ["dense"] : ["hybrid", "bm25", "dense"];
 }
 
 function checkMode(folder: string, mode: SearchMode, { settings }: Manifest): void {
@@ -184,7 +184,7 @@ async function openLatest(
 ): Promise<{ manifest: Manifest; mode: SearchMode; files: OpenedIndex }> {
   let manifest = await needManifest(folder);
   for (let tries = 1; ; tries += 1) {
-    const chosen = options.mode ?? defaultMode(manifest);
+    const chosen = options.mode ?? modesOf(manifest)[0] ?? "bm25";
     checkMode(folder, chosen, manifest);
     checkVectorOptions(options, chosen, manifest);
     const [bm25, dense] = [chosen !== "dense", chosen !== "bm25"];

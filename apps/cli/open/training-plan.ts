@@ -71,6 +71,10 @@ export const trainOptions = z.strictObject({
       .describe(
         "When reward, entropy, length, valid turns or log-probabilities collapse: stop with an error, or go back to the best checkpoint and end.",
       ),
+    studio: z
+      .boolean()
+      .default(false)
+      .describe("Serves a page that shows the run while it trains, on this machine."),
     dryRun: z
       .boolean()
       .default(false)

@@ -35,7 +35,7 @@ export interface RunSummary {
   readonly last: Readonly<Record<string, number>>;
   /** Up to 60 numbers of the main curve (`reward/total`, else `loss`), for a sparkline. */
   readonly spark: readonly number[];
-  /** Trajectories that were logged; null for kinds without. */
+  /** Trajectories in the log as far as it was read; null for kinds without, and before anybody asked for one. */
   readonly numTrajectories: number | null;
   /** The first of the run's warnings that still hold. */
   readonly warning: string | null;
@@ -177,4 +177,8 @@ export interface RunOutput {
   readonly next: number;
   /** Bytes so far. */
   readonly size: number;
+  /** Whether a process that was started from here is at work. */
+  readonly isRunning: boolean;
+  /** Of the last one that was started from here; null before it has ended. */
+  readonly exitCode: number | null;
 }

@@ -9,7 +9,6 @@ import { answerCors } from "./access/cors.ts";
 import { Call } from "./call.ts";
 import { matchPath, type PathParams } from "./paths.ts";
 import { type Dialect, Refusal } from "./refusal.ts";
-import { type SocketHandler, Upgrades } from "./socket/upgrades.ts";
 
 /** A route: how it is asked, how it words refusals, what it does. */
 export interface Route {
@@ -19,9 +18,9 @@ export interface Route {
   readonly dialect: Dialect;
   /** From the first byte of a request to the first of its answer, milliseconds. @default the service's */
   readonly timeoutMs?: number | undefined;
+  /** Answered without a key: what it gives away, everybody may have. @default only `/health` is */
+  readonly isPublic?: boolean | undefined;
   handle(call: Call): void | Promise<void>;
-  /** Answers clients that ask for a WebSocket at this path. */
-  readonly socket?: SocketHandler | undefined;
 }
 
 /** A failure of ours, for a log. */
@@ -63,16 +62,14 @@ export class HttpServer {
   readonly port: number;
   readonly #server: Server;
   readonly #calls: Set<Call>;
-  readonly #upgrades: Upgrades;
   #closing: Promise<void> | undefined;
 
-  private constructor(server: Server, { calls, upgrades }: { calls: Set<Call>; upgrades: Upgrades }) {
+  private constructor(server: Server, calls: Set<Call>) {
     const { address, port } = server.address() as AddressInfo;
     this.host = address;
     this.port = port;
     this.#server = server;
     this.#calls = calls;
-    this.#upgrades = upgrades;
   }
 
   /**
@@ -94,10 +91,6 @@ export class HttpServer {
         answer(asked, service, options).catch(() => outgoing.destroy());
       },
     );
-    const { failureOf, routes } = service;
-    const onFault = (fault: ServeFault): void => options.onFault?.(fault);
-    const upgrades = new Upgrades(routes, { access: options, failureOf, onFault });
-    upgrades.attach(server);
     const { host = defaultHost, port = service.defaultPort } = options;
     await new Promise<void>((resolve, reject) => {
       server.once("error", (cause) => {
@@ -105,7 +98,7 @@ export class HttpServer {
       });
       server.listen(port, host, resolve);
     });
-    return new HttpServer(server, { calls, upgrades });
+    return new HttpServer(server, calls);
   }
 
   /** Where it listens: `http://127.0.0.1:8000`. */
@@ -133,24 +126,19 @@ export class HttpServer {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
     for (const call of this.#calls) call.isLast = true;
-    this.#upgrades.closeSoon();
     if (!(await this.#isIdleWithin(graceMs))) {
-      const stopping = new Refusal("stopping", "the server is shutting down");
-      for (const call of this.#calls) call.end(stopping);
-      this.#upgrades.end(stopping);
+      for (const call of this.#calls) call.end(new Refusal("stopping", "the server is shutting down"));
       await this.#isIdleWithin(lastAnswersMs);
     }
     await Promise.race([closed, sleep(lastAnswersMs)]);
     this.#server.closeAllConnections();
-    this.#upgrades.terminate();
     await closed;
   }
 
   async #isIdleWithin(ms: number): Promise<boolean> {
     const end = performance.now() + ms;
-    const isIdle = (): boolean => this.#calls.size === 0 && this.#upgrades.size === 0;
-    while (!isIdle() && performance.now() < end) await sleep(5);
-    return isIdle();
+    while (this.#calls.size > 0 && performance.now() < end) await sleep(5);
+    return this.#calls.size === 0;
   }
 }
 
@@ -178,7 +166,7 @@ async function answer(
   try {
     call.isLast = isLast;
     if (!answerCors(call, options.corsOrigins ?? [])) {
-      checkCaller(call, options);
+      checkCaller(call, options, known?.route.isPublic ?? route === "/health");
       await routed(call, path, found).handle(call);
     }
     if (call.fault !== undefined) tell(call.fault);

@@ -3,7 +3,6 @@
 /** The closed list of reasons; each has one status. */
 export const refusals = {
   malformed_json: 400,
-  websocket_connection_limit_reached: 400,
   empty_query: 400,
   context_length_exceeded: 400,
   unauthorized: 401,
@@ -13,6 +12,7 @@ export const refusals = {
   previous_response_not_found: 404,
   method_not_allowed: 405,
   too_slow: 408,
+  conflict: 409,
   body_too_large: 413,
   unsupported_encoding: 415,
   wrong_host: 421,

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { RecipeFigures, RecipeSummary } from "../../../demo/recipe-report.ts";
 import { formatLearning } from "../../../world/recipes/world-training.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
+import { openLiveStudio } from "../../open/live-studio.ts";
 import { stagesOnWorld } from "../../open/world-stages.ts";
 import { loraOf, loraOption } from "../../options/lora-options.ts";
 import { modelOptions } from "../../options/model-options.ts";
@@ -24,6 +25,7 @@ const options = z.strictObject({
   seed: z.int().min(0).default(0).describe("of the world, the questions' order and every sampled token"),
   lora: loraOption,
   device: modelOptions.device,
+  studio: z.boolean().default(false).describe("serves a page that shows it while it trains, on this machine"),
   out: z
     .string()
     .optional()
@@ -31,6 +33,10 @@ const options = z.strictObject({
 });
 
 type Options = z.output<typeof options>;
+type Given = Options & { readonly out: string };
+
+/** Where a demo stands unless another folder is given. */
+const demoFolder = "runs/demo";
 
 /** The command. */
 export const demoCommand = command({
@@ -38,17 +44,20 @@ export const demoCommand = command({
   summary: "trains a small search agent by reinforcement learning and shows what it gained",
   goesOn: "from the last finished step",
   options,
-  run: (given, io) => {
+  run: async (given, io) => {
     refuseIdle(given);
-    const { recipe: name } = given;
-    return name === undefined ? showBothModes(given, io) : trainRecipe({ ...given, recipe: name }, io);
+    const { recipe, out = recipe === undefined ? demoFolder : join(demoFolder, folderName(recipe)) } = given;
+    await using _studio = await openLiveStudio(given.studio, out, io);
+    await (recipe === undefined
+      ? showBothModes({ ...given, out }, io)
+      : trainRecipe({ ...given, out, recipe }, io));
   },
 });
 
 // Everything native is loaded where it is needed: help and usage errors work without it.
-async function showBothModes(given: Options, io: CommandIo): Promise<void> {
+async function showBothModes(given: Given, io: CommandIo): Promise<void> {
   const { runDemo } = await import("../../../demo/demo.ts");
-  const { seed, quick, compare, fromScratch, device, out = "runs/demo" } = given;
+  const { seed, quick, compare, fromScratch, device, out } = given;
   const { summary, table, curves, traces, ask } = await runDemo({
     ...{ seed, quick, compare, fromScratch, device, out },
     lora: loraOf(given.lora),
@@ -61,12 +70,10 @@ async function showBothModes(given: Options, io: CommandIo): Promise<void> {
   io.result(summary);
 }
 
-type Given = Options & { readonly recipe: RecipeChoice };
-
-async function trainRecipe(given: Given, io: CommandIo): Promise<void> {
+async function trainRecipe(given: Given & { readonly recipe: RecipeChoice }, io: CommandIo): Promise<void> {
   const stages = stagesOnWorld(given.recipe);
   const { runRecipeDemo } = await import("../../../demo/recipe-demo.ts");
-  const { seed, quick, device, recipe, out = join("runs/demo", folderName(recipe)) } = given;
+  const { seed, quick, device, recipe, out } = given;
   const { summary, ask } = await runRecipeDemo({
     ...{ out, seed, quick, device, stages, choice: recipe, start: formatLearning[recipe.name] },
     lora: loraOf(given.lora),

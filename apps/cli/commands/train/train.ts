@@ -12,6 +12,7 @@ import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { openJudgeRewards } from "../../open/judge-rewards.ts";
 import { openLearners, probe, runRl } from "../../open/learners.ts";
+import { openLiveStudio } from "../../open/live-studio.ts";
 import { openLocalPolicy, policyFolders, refuseQuantised } from "../../open/local-policy.ts";
 import { doneIn } from "../../open/run-folder.ts";
 import { type PlanContext, planTraining, type TrainOptions, trainOptions } from "../../open/training-plan.ts";
@@ -46,6 +47,7 @@ export const trainCommand = command({
     if (given.lora !== undefined && given.adapter !== undefined) throw new UsageError(oneAdapter);
     await using policy = await openLocalPolicy({ ...given, lora });
     refuseQuantised(policy, given.model);
+    await using _studio = await openLiveStudio(given.studio && !given.dryRun, given.out, io);
     const last: { metrics?: RlMetrics } = {};
     const stages = stagesOf(given);
     for (const stage of stages) await trainStage(stage, { policy, environment, parts, io, last });

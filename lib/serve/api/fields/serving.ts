@@ -11,9 +11,6 @@ export interface ApiLimits {
   readonly maxChoices: number;
 }
 
-/** A client's request, or one of several on its socket. */
-export type Caller = Pick<Call, "id" | "signal" | "incoming">;
-
 /** The models that answer, and how they are asked. */
 export interface Serving<Model extends ServedModel = ServedModel> {
   readonly limits: ApiLimits;
@@ -25,7 +22,7 @@ export interface Serving<Model extends ServedModel = ServedModel> {
   };
   /** A model's reply, admitted, counted and recorded. `id` names it in the answer and in the record. */
   reply(
-    call: Caller,
+    call: Call,
     asked: { readonly id: string; readonly model: Model; readonly request: ReplyRequest },
   ): AsyncGenerator<ReplyEvent, void, undefined>;
 }

@@ -11,7 +11,7 @@ import { isLoopback } from "./loopback.ts";
 export interface AccessOptions {
   /** The address to listen on; "0.0.0.0" for every one. @default "127.0.0.1" */
   readonly host?: string | undefined;
-  /** When set, every request but `/health` must carry it: `Authorization: Bearer ...`. */
+  /** When set, every request but `/health` and those of a page's files must carry it: `Authorization: Bearer ...`. */
   readonly apiKey?: string | undefined;
   /** Lets whoever reaches the address ask without a key, under any name of the machine. @default false */
   readonly open?: boolean | undefined;
@@ -62,9 +62,12 @@ function checkOrigin(origin: string | undefined, allowed: readonly string[]): vo
  * page of the web whose name was led to 127.0.0.1 (DNS rebinding) could ask otherwise; and no page of another machine may
  * ask, even one that cannot read the answer.
  *
+ * @param call - the request
+ * @param options - of the server
+ * @param isPublic - whether what is asked for needs no key
  * @throws Refusal 400, 401, 403 or 421
  */
-export function checkCaller(call: Pick<Call, "incoming" | "route">, options: AccessOptions): void {
+export function checkCaller(call: Call, options: AccessOptions, isPublic: boolean): void {
   const { host = defaultHost, apiKey, open = false, corsOrigins = [] } = options;
   const { host: header, origin, authorization = "", "x-api-key": plainKey } = call.incoming.headers;
   const name = header === undefined ? undefined : nameOf(header);
@@ -78,7 +81,7 @@ export function checkCaller(call: Pick<Call, "incoming" | "route">, options: Acc
       `host: expected localhost or a loopback address, got ${name.slice(0, 100)}`,
     );
   }
-  if (call.route === "/health") return;
+  if (isPublic) return;
   // The header of Anthropic's clients, and that of all others.
   const [, given = String(plainKey ?? "")] = /^bearer +(.+)$/i.exec(authorization) ?? [];
   // Digests, so that the time it takes says nothing about the key.

@@ -1,0 +1,65 @@
+/** A run that the studio looks at: its folder, and what was found out about it so far. */
+import { seriesOf } from "../../../lib/runs/metrics/metric-series.ts";
+import { RunFolder, type RunStatus } from "../../../lib/runs/run-folder.ts";
+import type { RunSummary, RunWarning } from "../api.ts";
+import { RunWarnings } from "./warnings.ts";
+
+/** Points of the small curve in the list of runs. */
+const sparkPoints = 60;
+
+/** The number that a list shows as a curve: what is rewarded, or what SFT lowers. */
+const mainMetrics = ["reward/total", "reward/mean", "loss"];
+
+/** One run, its reader kept open. */
+export class WatchedRun {
+  readonly folder: RunFolder;
+  readonly #warnings: RunWarnings;
+
+  /** @param path - of its folder */
+  constructor(path: string) {
+    this.folder = new RunFolder(path);
+    this.#warnings = new RunWarnings(this.folder.metrics);
+  }
+
+  /** What somebody should read about it, the metrics that were read so far considered. */
+  async warnings(): Promise<readonly RunWarning[]> {
+    const config = await this.folder.config();
+    return this.#warnings.all(config);
+  }
+
+  /** One line of the list of runs. @throws ERR_IO */
+  async summary({ id, name }: { readonly id: string; readonly name: string }): Promise<RunSummary> {
+    const status = await this.folder.status();
+    const held = (await this.warnings()).filter(({ toStep }) => toStep === status.step);
+    const { numRows, progress } = this.folder.trajectories;
+    return {
+      ...{ id, name, folder: status.folder, kind: status.kind, state: status.state, step: status.step },
+      steps: status.steps ?? null,
+      etaSeconds: status.etaSeconds ?? null,
+      seconds: status.seconds,
+      tokensPerSecond: status.tokensPerSecond ?? null,
+      changedAt: status.changedAt,
+      process: processOf(status),
+      last: Object.fromEntries(Object.entries(status.last).filter((entry) => entry[1] !== null)) as Record<
+        string,
+        number
+      >,
+      spark: this.#spark(),
+      numTrajectories: progress.totalBytes > 0 ? numRows : null,
+      warning: held[0]?.message ?? null,
+    };
+  }
+
+  #spark(): number[] {
+    const { metrics } = this.folder;
+    const name = mainMetrics.find((each) => metrics.names.includes(each));
+    if (name === undefined) return [];
+    return seriesOf(metrics, name, { points: sparkPoints }).values.filter((value) => value !== null);
+  }
+}
+
+function processOf({ holder }: RunStatus): RunSummary["process"] {
+  if (holder === undefined) return null;
+  const { pid, host, since, memoryBytes, isOwn } = holder;
+  return { pid, host, since, memoryBytes: memoryBytes ?? null, isOwn };
+}
