@@ -164,6 +164,7 @@ const folders = {
   "lib/serve/retriever/protocols": "one file for each protocol of the published systems",
   "lib/serve/reply": "what stands between protocols and models: what is asked, what is replied",
   "lib/serve/reading": "what a reply says: reasoning, text and calls, in the form of each model",
+  "lib/serve/reading/grammars": "what a reply is held to: calls that meet their schemas, behind reasoning",
   "lib/serve/reading/templates": "conversations with functions, as chat templates expect them",
   "apps/cli/commands": "one file for each command",
   "apps/cli/commands/serve": "servers of models, agents and tools",

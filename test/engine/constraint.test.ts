@@ -70,6 +70,40 @@ test("an expression and a grammar hold the whole text", async () => {
   );
 });
 
+test("a structural tag holds free text, marks and parts, and a schema in it to all that it says", async () => {
+  const schema = {
+    type: "object",
+    properties: { n: { type: "integer", minimum: 3, maximum: 12 } },
+    required: ["n"],
+  };
+  const tag = { type: "tag", begin: "<", content: { type: "json_schema", json_schema: schema }, end: ">" };
+  const reasoning = { type: "tag", begin: "", content: { type: "any_text" }, end: "//" };
+  const structuralTag = { type: "sequence", elements: [reasoning, tag] };
+  const logitBias = { ["/".charCodeAt(0) - 32]: 6, ["}".charCodeAt(0) - 32]: 3 };
+  for (const structural of [structuralTag, { type: "structural_tag", format: structuralTag }]) {
+    for (const span of await spans({ structuralTag: structural }, { logitBias })) {
+      const [, json = ""] = /^.*?\/\/<(.*)>$/.exec(textOf(span)) ?? [];
+      const { n, ...rest } = JSON.parse(json);
+      assert.ok(Number.isInteger(n) && n >= 3 && n <= 12, json);
+      assert.deepEqual(rest, {});
+    }
+  }
+});
+
+test("a special token is drawn where a structural tag has its text, and nowhere else", async () => {
+  const mark = "x".charCodeAt(0) - 32;
+  const marked = { ...letters, isSpecial: (id: number) => id === mark || letters.isSpecial(id) };
+  await using other = await Engine.open(model, { tokenizer: marked });
+  const drawn = async (constraint: Constraint): Promise<string> => {
+    const { ids } = await generateOnce(other, start, { maxTokens: 9, constraint, logitBias: { [mark]: 50 } });
+    return spell(ids.subarray(0, -1));
+  };
+  const tag = { type: "tag", begin: "x", content: { type: "regex", pattern: "[xy]{2}" }, end: "z" };
+  assert.equal(await drawn({ structuralTag: tag }), "xxxz");
+  assert.equal(await drawn({ structuralTag: { ...tag, begin: "" } }), "xxz");
+  assert.equal(await drawn({ regex: "[xy]{2}" }), "yy");
+});
+
 test("the draws are those of a row in which all else is forbidden, and the log-probabilities the policy's", async () => {
   const allowed = ["a", "b", "x"].map((char) => char.charCodeAt(0) - 32);
   const others = Array.from({ length: letters.vocabSize }, (_, id) => id).filter(
@@ -131,7 +165,20 @@ test("what is no constraint is refused with the library's reason, and others sti
     [{ regex: "a(?=b)" }, /Lookahead is not supported/],
     [{ regex: "(a" }, /parenthesis is not closed/],
     [{ grammar: "root ::= x" }, /Rule "x" is not defined/],
-    [{}, /expected one of jsonSchema, regex, grammar, got {}/],
+    [{}, /expected one of jsonSchema, regex, grammar, structuralTag, got {}/],
+    [{ structuralTag: { type: "xml" } }, /structuralTag: type: expected one of const_string, .*, got "xml"/],
+    [
+      { structuralTag: { type: "sequence", elements: [{ type: "regex" }, { type: "tags" }] } },
+      /structuralTag\.elements\[1\]: type: expected one of/,
+    ],
+    [
+      { structuralTag: { type: "json_schema", json_schema: { type: "objekt" } } },
+      /jsonSchema: unknown type "objekt"/,
+    ],
+    [
+      { structuralTag: { type: "sequence", elements: [{ type: "any_text" }, { type: "any_text" }] } },
+      /free text without an end may only stand last/,
+    ],
     [{ regex: "a", grammar: "b" }, /expected one of/],
     [{ json: {} }, /unknown key "json"/],
   ] as const) {

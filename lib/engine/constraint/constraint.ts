@@ -22,6 +22,11 @@ export interface Constraint {
   readonly regex?: string | undefined;
   /** A grammar in GBNF, whose rule `root` is the whole text. */
   readonly grammar?: string | undefined;
+  /**
+   * Marks, free text and parts that are held to something, as xgrammar's structural tags say it, schemas as above. Special tokens
+   * whose text stands in it may be drawn.
+   */
+  readonly structuralTag?: object | undefined;
 }
 
 const textKind: OptionCheck = (name, value) => {
@@ -30,7 +35,12 @@ const textKind: OptionCheck = (name, value) => {
   throw new SeekError("ERR_ARGUMENT", `${name}: expected a string that is not empty, got ""`);
 };
 
-const kinds: OptionKinds<Constraint> = { jsonSchema: "object", regex: textKind, grammar: textKind };
+const kinds: OptionKinds<Constraint> = {
+  jsonSchema: "object",
+  regex: textKind,
+  grammar: textKind,
+  structuralTag: "object",
+};
 
 /** Refuses what is no constraint. */
 export const constraintKind: OptionCheck = (name, value) => {

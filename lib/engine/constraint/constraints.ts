@@ -6,6 +6,7 @@ import type { Constraint } from "./constraint.ts";
 import type { GrammarReply, GrammarTask } from "./grammar-thread.ts";
 import type { FollowedText, GrammarSource, GrammarVocabulary } from "./grammars.ts";
 import { jsonSchemaGrammar } from "./json-schema/json-schema.ts";
+import { structuralTagText } from "./structural-tag.ts";
 
 interface Waiting {
   resolve(mask: Int32Array): void;
@@ -17,6 +18,8 @@ const nothing = new Int32Array();
 /** The constraints of one engine. The thread starts with the first of them and keeps the process alive while it works. */
 export class Constraints {
   readonly #vocabulary: GrammarVocabulary;
+  /** Special tokens with their texts. */
+  readonly #marks: readonly (readonly [id: number, text: string])[];
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | undefined;
   #numTasks = 0;
@@ -26,6 +29,7 @@ export class Constraints {
     const ids = Array.from({ length: table.vocabSize }, (_, id) => id);
     const markIds = ids.filter((id) => table.isSpecial(id));
     this.#vocabulary = { ...packed, vocabSize, eosIds: [...table.eosIds], markIds };
+    this.#marks = markIds.map((id) => [id, Buffer.from(table.tokenBytes(id)).toString()]);
   }
 
   /**
@@ -36,9 +40,7 @@ export class Constraints {
    * @throws ERR_ARGUMENT for a constraint that cannot be read
    */
   async open(constraint: Constraint, stopIds: readonly number[]): Promise<FollowedText> {
-    const { jsonSchema, regex } = constraint;
-    const grammar = jsonSchema === undefined ? constraint.grammar : jsonSchemaGrammar(jsonSchema);
-    const source: GrammarSource = regex === undefined ? { grammar } : { regex };
+    const source = this.#sourceOf(constraint);
     const text = this.#numTasks;
     await this.#ask({ kind: "open", text, source, stopIds: [...stopIds] });
     return {
@@ -47,6 +49,14 @@ export class Constraints {
         if (this.#worker !== undefined) void this.#ask({ kind: "close", text }).catch(() => {});
       },
     };
+  }
+
+  #sourceOf({ jsonSchema, regex, grammar, structuralTag }: Constraint): GrammarSource {
+    if (jsonSchema !== undefined) return { grammar: jsonSchemaGrammar(jsonSchema) };
+    if (structuralTag === undefined) return regex === undefined ? { grammar } : { regex };
+    const text = structuralTagText(structuralTag);
+    const marks = this.#marks.filter(([, mark]) => text.includes(JSON.stringify(mark).slice(1, -1)));
+    return { structuralTag: text, spelledIds: marks.map(([id]) => id) };
   }
 
   /** Ends the thread; texts are not followed any more. */

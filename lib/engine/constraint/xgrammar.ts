@@ -34,6 +34,10 @@ export function openInstance(): Instance {
 
 let reader: Instance | undefined;
 
+/** It gives no words for what it refuses in structural tags. */
+const silentReason =
+  "xgrammar cannot read the structural tag; free text without an end may only stand last, and in all ways of an `or`";
+
 /**
  * Reads a grammar in an instance of its own: a grammar that the library refuses ends its instance, and with it every matcher
  * there.
@@ -50,7 +54,7 @@ export async function checkReadable(
     (await read(library)).dispose();
   } catch {
     reader = undefined;
-    const reason = said.find((line) => line.startsWith("[FATAL]")) ?? "unknown";
+    const reason = said.find((line) => line.startsWith("[FATAL]")) ?? silentReason;
     throw new SeekError("ERR_ARGUMENT", `constraint: ${reason.replace(/^\[FATAL\] \S*: /, "")}`);
   }
 }

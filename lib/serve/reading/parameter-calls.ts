@@ -116,13 +116,14 @@ const pythonWords: Readonly<Record<string, string>> = { True: "true", False: "fa
 function jsonOf(written: string, types: ReadonlySet<string>): string {
   const trimmed = written.trim();
   const json = types.size > 0 ? (pythonWords[trimmed] ?? trimmed) : trimmed;
-  let kind: string;
+  let value: unknown;
   try {
-    kind = kindOf(JSON.parse(json));
+    value = JSON.parse(json);
   } catch {
     return JSON.stringify(written);
   }
-  const isOfType = types.has(kind) || (kind === "number" && types.has("integer"));
+  const kind = kindOf(value);
+  const isOfType = types.has(kind) || (Number.isInteger(value) && types.has("integer"));
   const isString = types.has("string") || (types.size === 0 && kind === "string");
   return isOfType && kind !== "string" ? json : isString ? JSON.stringify(written) : json;
 }

@@ -15,7 +15,18 @@ import { anyString, countOf, otherKeys, stringGrammar } from "./strings.ts";
  * @throws ERR_ARGUMENT naming the part of the schema and the keyword that a grammar cannot hold to
  */
 export function jsonSchemaGrammar(schema: object): string {
-  return new Grammar(jsonOf(schema)).text();
+  const rules = new Rules();
+  return rules.grammar(jsonSchemaRule(schema, rules));
+}
+
+/**
+ * The rule of JSON that meets a schema, as a part of a larger grammar.
+ *
+ * @param rules - are added to; after a refusal they are incomplete
+ * @throws ERR_ARGUMENT as {@link jsonSchemaGrammar}
+ */
+export function jsonSchemaRule(schema: object, rules: Rules): string {
+  return new Grammar(jsonOf(schema), rules).root();
 }
 
 function jsonOf(schema: object): unknown {
@@ -40,17 +51,18 @@ const isObject = (value: unknown): value is Schema =>
 
 class Grammar {
   readonly #root: unknown;
-  readonly #rules = new Rules();
+  readonly #rules: Rules;
   readonly #definitions = new Map<string, string>();
 
-  constructor(root: unknown) {
+  constructor(root: unknown, rules: Rules) {
     this.#root = root;
+    this.#rules = rules;
   }
 
-  text(): string {
+  root(): string {
     const root = this.#reference("#", "jsonSchema");
     this.#checkEnds();
-    return this.#rules.grammar(root);
+    return root;
   }
 
   #checkEnds(): void {

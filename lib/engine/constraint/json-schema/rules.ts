@@ -9,7 +9,7 @@ export type Schema = Readonly<Record<string, unknown>>;
 
 /** What a text matches, in GBNF. */
 export function literal(text: string): string {
-  return `"${text.replace(/["\\]/g, "\\$&")}"`;
+  return `"${text.replace(/["\\]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 }
 
 /** One of these ASCII characters, in GBNF. @param codes - rising */

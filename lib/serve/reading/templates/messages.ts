@@ -30,11 +30,6 @@ interface ToolCall {
  * @param tools - the functions that may be called
  * @returns what to render the template with
  * @throws ERR_ARGUMENT for calls that are not of that form
- * @example
- * const facts = templateFacts(new ChatTemplate("{% for m in messages %}{{ m.content }}\n{% endfor %}"));
- * const call = { id: "a", type: "function", function: { name: "f", arguments: "{}" } };
- * const { messages } = messagesFor(facts, [{ role: "assistant", content: "", tool_calls: [call] }], []);
- * messages[0]?.content; // '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
  */
 export function messagesFor(
   facts: TemplateFacts,

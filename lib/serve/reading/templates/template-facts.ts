@@ -20,6 +20,8 @@ export interface TemplateFacts {
   readonly showsResults: boolean;
   /** Whether it takes messages of the role `system`. */
   readonly takesSystem: boolean;
+  /** Whether it knows reasoning, which its model may then write. */
+  readonly knowsReasoning: boolean;
 }
 
 const names = {
@@ -71,6 +73,7 @@ export function templateFacts(
   const way = ways.find(shows);
   const facts = {
     format,
+    knowsReasoning: template.sourceWithTools.includes(format.reasoning.end),
     showsTools: rendered(template, [user], [tool]).includes(names.call),
     takesSystem: shown([{ role: "system", content: names.system }, user]).includes(names.system),
   };
