@@ -1,5 +1,6 @@
 /** `seekrl/serve`: models, searches and rewards over HTTP. */
 
+export type { ServedReranker } from "./serve/api/texts/rerank.ts";
 export type { AccessOptions } from "./serve/http/access/access.ts";
 export type { HttpServer, ServeFault, ServeOptions } from "./serve/http/http-server.ts";
 export { type ModelServer, serveModels } from "./serve/model/model-server.ts";

@@ -83,6 +83,7 @@ const calls: Readonly<Record<string, readonly [(options: Untyped) => unknown, Op
   "Encoder.open(options)": [(o) => Encoder.open("folder", o)],
   "Encoder#embedPassages(options)": [(o) => Encoder.prototype.embedPassages([], o)],
   "Encoder#embedQueries(options)": [(o) => Encoder.prototype.embedQueries([], o)],
+  "Encoder#embedIds(options)": [(o) => Encoder.prototype.embedIds([], o)],
   "Reranker.open(options)": [(o) => Reranker.open("folder", o)],
   "Reranker#score(options)": [(o) => Reranker.prototype.score("q", [], o)],
   "Reranker#scorePairs(options)": [(o) => Reranker.prototype.scorePairs([], o)],

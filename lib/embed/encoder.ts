@@ -143,6 +143,20 @@ export class Encoder implements Embedder {
   }
 
   /**
+   * Vectors of texts that are ids already: nothing is put before or around them.
+   *
+   * @param texts i32 [T] each, at least one id and at most `settings.maxTokens`
+   * @param options `signal`: heeded between batches
+   * @returns f32 [N, dim], row-major
+   * @throws ERR_RANGE for an id outside of the vocabulary, for no ids and for too many; ERR_STATE after close, ERR_ABORTED
+   */
+  async embedIds(texts: readonly Int32Array[], options: EmbedOptions = {}): Promise<Float32Array> {
+    const { signal } = checkOptions("encoder.embedIds", options, { signal: "signal" });
+    for (const [i, ids] of texts.entries()) this.#checkIds(ids, `texts[${i}]`);
+    return this.#native.encode(texts, (ids) => ({ ids }), signal);
+  }
+
+  /**
    * How much it reads of a text: prefix and marks included, what is cut off not.
    *
    * @param text a passage or a query
@@ -152,6 +166,16 @@ export class Encoder implements Embedder {
   countTokens(text: string, role: "passage" | "query"): number {
     const { passagePrefix, queryPrefix } = this.settings;
     return this.#rowOf(text, role === "query" ? queryPrefix : passagePrefix).ids.length;
+  }
+
+  #checkIds(ids: Int32Array, name: string): void {
+    const { maxTokens } = this.settings;
+    if (ids.length < 1 || ids.length > maxTokens)
+      throw new SeekError("ERR_RANGE", `${name}: expected 1 to ${maxTokens} ids, got ${ids.length}`);
+    const { vocabSize } = this.#native.tokenizer;
+    const wrong = ids.find((id) => id < 0 || id >= vocabSize);
+    if (wrong !== undefined)
+      throw new SeekError("ERR_RANGE", `${name}: expected ids from 0 to ${vocabSize - 1}, got ${wrong}`);
   }
 
   #rowOf(text: string, prefix: string): TokenRow {

@@ -96,6 +96,19 @@ export class Reranker {
     return this.#native.encode(pairs, (pair) => pairRow(tokenizer, pair, maxTokens), signal);
   }
 
+  /**
+   * How much it reads of a query and a passage: marks included, what is cut off not.
+   *
+   * @param query the question
+   * @param passage a text
+   * @returns number of tokens
+   * @throws ERR_FORMAT when the tokenizer has no form for two texts
+   */
+  countTokens(query: string, passage: string): number {
+    const { tokenizer, maxTokens } = this.#native;
+    return pairRow(tokenizer, [query, passage], maxTokens).ids.length;
+  }
+
   /** Frees the weights once running work has ended; later calls reject with ERR_STATE. */
   close(): void {
     this.#native.close();

@@ -166,7 +166,7 @@ test("/v1/embeddings refuses what it cannot do, in OpenAI's words", async (t) =>
   const server = await served(t, { embedding });
   const bad: [object, number, string | null][] = [
     [{ input: "a", model: "other" }, 404, "model"],
-    [{ input: "a" }, 400, "model"],
+    [{ input: ["a", 5], model: "small" }, 400, "input"],
     [{ input: "", model: "small" }, 400, "input"],
     [{ input: [], model: "small" }, 400, "input"],
     [{ input: [[1, 2]], model: "small" }, 400, "input"],

@@ -33,6 +33,13 @@ test("a path's open parts are decoded, and never hold a further part", () => {
   }
 });
 
+test("a name at the end of a path may have slashes, written in either way", () => {
+  for (const path of ["/v1/models/agent/rag", "/v1/models/agent%2Frag"]) {
+    assert.deepEqual(matchPath("/v1/models/:id*", path), { id: "agent/rag" });
+  }
+  assert.equal(matchPath("/v1/models/:id*", "/v1/models/"), undefined);
+});
+
 test("one path has a route for each method, and names them to others", async (t) => {
   const { url } = await served(t, [
     { path: "/a/:id", handle: (call) => call.answer({ got: call.params.id }) },

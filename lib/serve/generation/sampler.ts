@@ -24,13 +24,25 @@ export interface SamplerParts {
 /** What is sampled. */
 export interface SampledPrompt extends SampleRequest {
   readonly promptIds: Int32Array;
-  /** Whether tokens that are no text, such as `<|python_tag|>`, are written as they are spelt. */
-  readonly keepsSpecial: boolean;
+  /** Tokens that are no text and are written all the same, as they are spelt: marks such as `<|python_tag|>`. */
+  readonly keptIds: ReadonlySet<number>;
+  /** Whether the prompt's tokens are told too, where log-probabilities are. @default false */
+  readonly echo?: boolean | undefined;
+}
+
+/** What every choice of a prompt has. */
+interface SharedPrompt extends SampledPrompt {
+  readonly maxTokens: number;
+  readonly promptTokens: readonly SampledToken[] | undefined;
 }
 
 /** A piece of a choice. */
 export type SampleEvent = { readonly choice: number } & (
-  | { readonly type: "start"; readonly numCachedTokens: number }
+  | {
+      readonly type: "start";
+      readonly numCachedTokens: number;
+      readonly promptTokens?: readonly SampledToken[] | undefined;
+    }
   | ({ readonly type: "text" } & TextPiece)
   | {
       readonly type: "end";
@@ -80,7 +92,8 @@ export class Sampler {
     try {
       yield* streamed<SampleEvent, void>(async (onEvent, left) => {
         const following = { onEvent, signal: AbortSignal.any([signal, left]) };
-        await this.#all({ ...asked, maxTokens }, following);
+        const promptTokens = await this.#promptTokens(asked);
+        await this.#all({ ...asked, maxTokens, promptTokens }, following);
       });
       if (signal.aborted) throw signal.reason;
     } catch (error) {
@@ -99,7 +112,7 @@ export class Sampler {
     throw new Refusal("context_length_exceeded", message);
   }
 
-  async #all(asked: SampledPrompt & { readonly maxTokens: number }, following: Following): Promise<void> {
+  async #all(asked: SharedPrompt, following: Following): Promise<void> {
     const { engine, adapter } = this.#parts;
     const { promptIds, seed, n } = asked;
     const first = engine.open(promptIds, { adapter, seed });
@@ -118,17 +131,17 @@ export class Sampler {
 
   async #one(
     sequence: Sequence,
-    asked: SampledPrompt & { readonly maxTokens: number; readonly choice: number },
+    asked: SharedPrompt & { readonly choice: number },
     { onEvent, signal }: Following,
   ): Promise<void> {
-    const { choice, promptIds, keepsSpecial, stop } = asked;
+    const { choice, promptIds, promptTokens, keptIds, stop } = asked;
     const { tokenizer } = this.#parts;
     const text = new TokenText(tokenizer, {
-      ...{ stop, keepsSpecial, endIds: new Set(tokenizer.eosIds), lastPromptId: promptIds.at(-1) },
+      ...{ stop, keptIds, endIds: new Set(tokenizer.eosIds), lastPromptId: promptIds.at(-1) },
     });
     const chunks = sequence.stream(optionsOf(asked, signal));
     let [step, numTokens] = [await chunks.next(), 0];
-    onEvent({ type: "start", choice, numCachedTokens: 0 });
+    onEvent({ type: "start", choice, numCachedTokens: 0, promptTokens });
     for (; !step.done; step = await chunks.next()) {
       numTokens += step.value.ids.length;
       const piece = text.push(this.#tokensOf(step.value));
@@ -138,6 +151,16 @@ export class Sampler {
     const { piece, rest } = text.end(stopText);
     if (piece.text !== "" || piece.tokens.length > 0) onEvent({ type: "text", choice, ...piece });
     onEvent({ type: "end", choice, stop: why, stopText, tokens: rest, numTokens, weightsVersion });
+  }
+
+  /** The prompt with its log-probabilities; those of the first token are none. */
+  async #promptTokens({ promptIds, echo, topLogprobs }: SampledPrompt): Promise<SampledToken[] | undefined> {
+    if (echo !== true || topLogprobs === undefined) return undefined;
+    const { engine, adapter } = this.#parts;
+    using sequence = engine.open(promptIds.subarray(0, 1), { adapter });
+    const ids = promptIds.subarray(1);
+    const logprobs = ids.length === 0 ? new Float32Array() : (await sequence.score(ids)).logprobs;
+    return this.#tokensOf({ ids: promptIds, logprobs: Float32Array.of(Number.NaN, ...logprobs) });
   }
 
   #tokensOf({ ids, logprobs }: SpanChunk): SampledToken[] {

@@ -9,8 +9,8 @@ interface TextOptions {
   readonly stop: readonly string[];
   /** Ids that end the text and are no part of it. */
   readonly endIds: ReadonlySet<number>;
-  /** Whether tokens that are no text, such as `<|python_tag|>`, are written as they are spelt. */
-  readonly keepsSpecial: boolean;
+  /** Tokens that are no text and are written all the same, as they are spelt: marks such as `<|python_tag|>`. */
+  readonly keptIds: ReadonlySet<number>;
   /** The last token of the prompt, if it has any: what follows it does not begin a text. */
   readonly lastPromptId: number | undefined;
 }
@@ -21,15 +21,17 @@ interface Placed {
   readonly end: number;
 }
 
-/** Characters at the end of `text` that may begin one of the stop strings. */
-function numHeld(text: string, stop: readonly string[]): number {
-  let held = 0;
+/** Characters of `text` that stand before the first stop string in it, or before what may begin one at its end. */
+function numFree(text: string, stop: readonly string[]): number {
+  let free = text.length;
   for (const word of stop) {
-    for (let length = Math.min(word.length - 1, text.length); length > held; length--) {
-      if (text.endsWith(word.slice(0, length))) held = length;
-    }
+    const whole = text.indexOf(word);
+    if (whole >= 0) free = Math.min(free, whole);
+    let begun = Math.min(word.length - 1, text.length);
+    while (begun > 0 && !text.endsWith(word.slice(0, begun))) begun--;
+    free = Math.min(free, text.length - begun);
   }
-  return held;
+  return free;
 }
 
 /** Text from tokens: characters are whole, stop strings are never begun, every token is given once. */
@@ -57,7 +59,7 @@ export class TokenText {
       const end = isText ? this.#numReleased + this.#held.length : Number.POSITIVE_INFINITY;
       this.#placed.push({ token, end });
     }
-    return this.#release(this.#held.length - numHeld(this.#held, this.#options.stop));
+    return this.#release(numFree(this.#held, this.#options.stop));
   }
 
   /**
@@ -74,8 +76,8 @@ export class TokenText {
   }
 
   #textOf(id: number): string {
-    const { endIds, keepsSpecial } = this.#options;
-    if (endIds.has(id) || (!keepsSpecial && this.#tokenizer.isSpecial(id))) return "";
+    const { endIds, keptIds } = this.#options;
+    if (endIds.has(id) || (this.#tokenizer.isSpecial(id) && !keptIds.has(id))) return "";
     return this.#decoder.decode(this.#joiner.next(id), { stream: true });
   }
 

@@ -9,6 +9,7 @@ import { answerCors } from "./access/cors.ts";
 import { Call } from "./call.ts";
 import { matchPath, type PathParams } from "./paths.ts";
 import { type Dialect, Refusal } from "./refusal.ts";
+import { type SocketHandler, Upgrades } from "./socket/upgrades.ts";
 
 /** A route: how it is asked, how it words refusals, what it does. */
 export interface Route {
@@ -21,6 +22,8 @@ export interface Route {
   /** Answered without a key: what it gives away, everybody may have. @default only `/health` is */
   readonly isPublic?: boolean | undefined;
   handle(call: Call): void | Promise<void>;
+  /** Answers clients that ask for a WebSocket at this path. */
+  readonly socket?: SocketHandler | undefined;
 }
 
 /** A failure of ours, for a log. */
@@ -62,14 +65,16 @@ export class HttpServer {
   readonly port: number;
   readonly #server: Server;
   readonly #calls: Set<Call>;
+  readonly #upgrades: Upgrades;
   #closing: Promise<void> | undefined;
 
-  private constructor(server: Server, calls: Set<Call>) {
+  private constructor(server: Server, { calls, upgrades }: { calls: Set<Call>; upgrades: Upgrades }) {
     const { address, port } = server.address() as AddressInfo;
     this.host = address;
     this.port = port;
     this.#server = server;
     this.#calls = calls;
+    this.#upgrades = upgrades;
   }
 
   /**
@@ -91,6 +96,10 @@ export class HttpServer {
         answer(asked, service, options).catch(() => outgoing.destroy());
       },
     );
+    const { failureOf, routes } = service;
+    const onFault = (fault: ServeFault): void => options.onFault?.(fault);
+    const upgrades = new Upgrades(routes, { access: options, failureOf, onFault });
+    upgrades.attach(server);
     const { host = defaultHost, port = service.defaultPort } = options;
     await new Promise<void>((resolve, reject) => {
       server.once("error", (cause) => {
@@ -98,7 +107,7 @@ export class HttpServer {
       });
       server.listen(port, host, resolve);
     });
-    return new HttpServer(server, calls);
+    return new HttpServer(server, { calls, upgrades });
   }
 
   /** Where it listens: `http://127.0.0.1:8000`. */
@@ -126,19 +135,24 @@ export class HttpServer {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
     for (const call of this.#calls) call.isLast = true;
+    this.#upgrades.closeSoon();
     if (!(await this.#isIdleWithin(graceMs))) {
-      for (const call of this.#calls) call.end(new Refusal("stopping", "the server is shutting down"));
+      const stopping = new Refusal("stopping", "the server is shutting down");
+      for (const call of this.#calls) call.end(stopping);
+      this.#upgrades.end(stopping);
       await this.#isIdleWithin(lastAnswersMs);
     }
     await Promise.race([closed, sleep(lastAnswersMs)]);
     this.#server.closeAllConnections();
+    this.#upgrades.terminate();
     await closed;
   }
 
   async #isIdleWithin(ms: number): Promise<boolean> {
     const end = performance.now() + ms;
-    while (this.#calls.size > 0 && performance.now() < end) await sleep(5);
-    return this.#calls.size === 0;
+    const isIdle = (): boolean => this.#calls.size === 0 && this.#upgrades.size === 0;
+    while (!isIdle() && performance.now() < end) await sleep(5);
+    return isIdle();
   }
 }
 

@@ -1,9 +1,12 @@
 /** Which route a request's path leads to. */
 
-/** The parts of a route's path: words as they stand, `:name` for one part of any text, a last `*` for all the rest. */
+/**
+ * The parts of a route's path: words as they stand, `:name` for one part of any text, a last `*` for all the rest, and a last
+ * `:name*` for all the rest as one name, whose slashes may be written in either way.
+ */
 type Pattern = readonly string[];
 
-/** What the parts `:name` and `*` of a route's path stand for, decoded. */
+/** What the open parts of a route's path stand for, decoded. */
 export type PathParams = Readonly<Record<string, string>>;
 
 const partsOf = (path: string): string[] => path.slice(1).split("/");
@@ -18,6 +21,26 @@ function decoded(part: string): string | undefined {
   }
 }
 
+/** A part of a name; empty for a malformed one. It is looked up in a list, and never a path of files. */
+function decodedName(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return "";
+  }
+}
+
+/** What a word of a pattern stands for, of the parts from its place on; undefined where they do not fit. */
+function meaningOf(word: string, parts: readonly string[]): string | undefined {
+  const [first = ""] = parts;
+  if (word === "*") {
+    const rest = parts.map(decoded);
+    return rest.includes(undefined) ? undefined : rest.join("/");
+  }
+  if (!word.startsWith(":")) return word === first ? first : undefined;
+  return (word.endsWith("*") ? parts.map(decodedName).join("/") : decoded(first)) || undefined;
+}
+
 /**
  * Compares a request's path with a route's.
  *
@@ -29,15 +52,14 @@ export function matchPath(pattern: string, path: string): PathParams | undefined
   if (pattern === path) return {};
   const wanted: Pattern = partsOf(pattern);
   const given = partsOf(path);
-  const isPrefix = wanted.at(-1) === "*";
+  const isPrefix = wanted.at(-1)?.endsWith("*") ?? false;
   if (isPrefix ? given.length < wanted.length : given.length !== wanted.length) return undefined;
   const params: Record<string, string> = {};
   for (const [i, word] of wanted.entries()) {
-    const rest = word === "*" ? given.slice(i).map(decoded) : [decoded(given[i] as string)];
-    if (rest.includes(undefined)) return undefined;
-    if (word === "*") params["*"] = rest.join("/");
-    else if (word.startsWith(":") && rest[0] !== "") params[word.slice(1)] = rest[0] as string;
-    else if (word !== given[i]) return undefined;
+    const value = meaningOf(word, given.slice(i));
+    if (value === undefined) return undefined;
+    if (word === "*") params["*"] = value;
+    else if (word.startsWith(":")) params[word.slice(1).replace("*", "")] = value;
   }
   return params;
 }

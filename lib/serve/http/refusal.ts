@@ -3,6 +3,7 @@
 /** The closed list of reasons; each has one status. */
 export const refusals = {
   malformed_json: 400,
+  websocket_connection_limit_reached: 400,
   empty_query: 400,
   context_length_exceeded: 400,
   unauthorized: 401,

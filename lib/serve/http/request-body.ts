@@ -86,7 +86,12 @@ export async function readBody<Shape extends z.ZodType>(
   incoming: IncomingMessage,
   { schema, maxBytes, signal }: BodyOptions<Shape>,
 ): Promise<z.output<Shape>> {
-  const body = parse(await readBytes(incoming, maxBytes, signal));
+  return checkedBody(schema, await readBytes(incoming, maxBytes, signal));
+}
+
+/** A body that was read, parsed and checked. @throws Refusal that names the fault */
+export function checkedBody<Shape extends z.ZodType>(schema: Shape, bytes: Buffer): z.output<Shape> {
+  const body = parse(bytes);
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   const issues = issuesOf(parsed.error, body);

@@ -1,12 +1,17 @@
 /** A language model under a name: conversations in its own template, sampled on the engine. */
 import { SeekError } from "../../base/errors.ts";
+import { onFirstUse } from "../../base/on-first-use.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { ChatTemplate, Message, RenderOptions } from "../../text/templates/chat-template.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { Admission } from "../generation/admission.ts";
-import { type SampledPrompt, type SampleEvent, Sampler, type SamplerParts } from "../generation/sampler.ts";
+import { Sampler, type SamplerParts } from "../generation/sampler.ts";
 import { Refusal } from "../http/refusal.ts";
-import type { ModelText, ReplyEvent, ReplyRequest, ServedModel } from "../reply/reply.ts";
+import { marksOf } from "../reading/reply-format.ts";
+import { messagesFor } from "../reading/templates/messages.ts";
+import { type TemplateFacts, templateFacts } from "../reading/templates/template-facts.ts";
+import type { ModelText, ReplyEvent, ReplyRequest, ServedModel, ToolDefinition } from "../reply/reply.ts";
+import { plainPiece, ReadChoice } from "./read-choice.ts";
 
 /** What a served model is made of. */
 export interface LanguageModelParts extends SamplerParts {
@@ -24,6 +29,7 @@ export class LanguageModel implements ServedModel, ModelText {
   readonly admission: Admission;
   readonly #chatTemplate: ChatTemplate | undefined;
   readonly #sampler: Sampler;
+  readonly #reading: () => ModelReading;
 
   constructor(parts: LanguageModelParts) {
     this.id = parts.id;
@@ -33,6 +39,7 @@ export class LanguageModel implements ServedModel, ModelText {
     this.admission = parts.admission;
     this.#chatTemplate = parts.chatTemplate;
     this.#sampler = new Sampler(parts);
+    this.#reading = onFirstUse(() => readingOf(this.#template(), parts.tokenizer));
   }
 
   get contextTokens(): number {
@@ -44,50 +51,80 @@ export class LanguageModel implements ServedModel, ModelText {
   }
 
   render(messages: readonly Message[], options: RenderOptions): string {
-    if (this.#chatTemplate === undefined) {
-      const remedy = "ask /v1/completions, or serve a folder that has a chat_template";
-      throw new Refusal("invalid_request", `messages: ${this.id} has no chat template; ${remedy}`);
-    }
-    try {
-      return this.#chatTemplate.render(messages, options);
-    } catch (error) {
-      if (error instanceof SeekError) throw new Refusal("invalid_request", `messages: ${error.message}`);
-      throw error;
-    }
+    const template = this.#template();
+    return asked(() => template.render(messages, options));
   }
 
-  promptIds({ messages, tools, toolChoice, templateVariables }: ReplyRequest): Int32Array {
-    const shown = toolChoice === "none" ? [] : tools;
-    const functions = shown.map(({ strict, ...definition }) => ({ type: "function", function: definition }));
-    const prompt = this.render(messages, {
-      addGenerationPrompt: true,
-      ...(functions.length > 0 ? { tools: functions } : {}),
-      ...(templateVariables ? { variables: templateVariables } : {}),
-    });
-    return this.tokenizer.encode(prompt, { beginsText: true });
-  }
-
-  /** Continues a prompt; see {@link Sampler.sample}. */
-  sample(asked: SampledPrompt, signal: AbortSignal): AsyncGenerator<SampleEvent, void, undefined> {
-    return this.#sampler.sample(asked, signal);
+  promptIds(request: ReplyRequest): Int32Array {
+    return this.#encode(this.#prompt(request));
   }
 
   async *reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
-    const promptIds = this.promptIds(request);
-    for await (const event of this.sample({ ...request, promptIds, keepsSpecial: false }, signal)) {
+    const prompt = request.promptIds === undefined ? this.#prompt(request) : undefined;
+    const promptIds = request.promptIds ?? this.#encode(prompt ?? "");
+    const readers = prompt === undefined ? [] : this.#readers(prompt, request);
+    const keptIds = prompt === undefined ? noIds : this.#reading().keptIds;
+    for await (const event of this.#sampler.sample({ ...request, promptIds, keptIds }, signal)) {
       if (event.type === "start") {
-        const { choice, numCachedTokens } = event;
-        yield { type: "start", choice, numPromptTokens: promptIds.length, numCachedTokens, promptIds };
-      } else if (event.type === "text") yield event;
-      else {
-        const { stop, ...end } = event;
-        yield {
-          ...end,
-          type: "finish",
-          reason: stop === "length" ? "length" : "stop",
-          numReasoningTokens: 0,
-        };
-      }
+        yield { ...event, numPromptTokens: promptIds.length, promptIds };
+      } else yield* readers[event.choice]?.read(event) ?? plainPiece(event);
     }
   }
+
+  /** @throws Refusal when there is none */
+  #template(): ChatTemplate {
+    if (this.#chatTemplate !== undefined) return this.#chatTemplate;
+    const remedy = "ask /v1/completions, or serve a folder that has a chat_template";
+    throw new Refusal("invalid_request", `messages: ${this.id} has no chat template; ${remedy}`);
+  }
+
+  #readers(prompt: string, request: ReplyRequest): ReadChoice[] {
+    const { format } = this.#reading().facts;
+    const functions = functionsOf(request);
+    return Array.from({ length: request.n }, () => new ReadChoice(format, { functions, prompt }));
+  }
+
+  #prompt(request: ReplyRequest): string {
+    const { facts } = this.#reading();
+    const { messages, tools } = asked(() => messagesFor(facts, request.messages, functionsOf(request)));
+    const { templateVariables: variables } = request;
+    return this.render(messages, {
+      addGenerationPrompt: true,
+      ...(tools ? { tools } : {}),
+      ...(variables ? { variables } : {}),
+    });
+  }
+
+  #encode(prompt: string): Int32Array {
+    return this.tokenizer.encode(prompt, { beginsText: true });
+  }
+}
+
+/** What a template refuses of messages is the request's fault. */
+function asked<Result>(make: () => Result): Result {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof SeekError) throw new Refusal("invalid_request", `messages: ${error.message}`);
+    throw error;
+  }
+}
+
+const noIds: ReadonlySet<number> = new Set();
+
+/** How a model writes replies, and its tokens that are marks in them. */
+interface ModelReading {
+  readonly facts: TemplateFacts;
+  readonly keptIds: ReadonlySet<number>;
+}
+
+function readingOf(chatTemplate: ChatTemplate, tokenizer: Tokenizer): ModelReading {
+  const facts = templateFacts(chatTemplate);
+  const ids = marksOf(facts.format).map((mark) => tokenizer.idOf(mark));
+  return { facts, keptIds: new Set(ids.filter((id) => id !== undefined)) };
+}
+
+/** The functions that the model is told of. */
+function functionsOf({ tools, toolChoice }: ReplyRequest): readonly ToolDefinition[] {
+  return toolChoice === "none" ? [] : tools;
 }

@@ -2,8 +2,10 @@
 import { checkOptions } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { chatRoutes } from "../api/chat/routes.ts";
+import { completionRoutes } from "../api/completions/routes.ts";
 import { messagesRoutes } from "../api/messages/routes.ts";
 import { type ResponseServing, responsesRoutes } from "../api/responses/routes.ts";
+import { type TextEncoders, textRoutes } from "../api/texts/routes.ts";
 import type { Call } from "../http/call.ts";
 import { HttpServer, type Route } from "../http/http-server.ts";
 import { Refusal } from "../http/refusal.ts";
@@ -21,11 +23,13 @@ function failureOf(cause: unknown): Refusal {
   return new Refusal("internal", "the model failed", { cause });
 }
 
-function routesOf(serving: ResponseServing, metrics: ModelMetrics): Route[] {
+function routesOf(serving: ResponseServing, metrics: ModelMetrics, encoders: TextEncoders): Route[] {
   return [
     ...chatRoutes(serving),
+    ...completionRoutes(serving),
     ...responsesRoutes(serving),
     ...messagesRoutes(serving),
+    ...textRoutes(serving, encoders),
     { method: "GET", path: "/metrics", dialect: "error", handle: (call) => metrics.answer(call) },
   ];
 }
@@ -52,7 +56,7 @@ export class ModelServer {
       reply: (call, { model, request }) => metrics.counted(model.id, model.reply(request, call.signal)),
     };
     const service = {
-      routes: [...routesOf(serving, metrics), ...(options.mounted ?? [])],
+      routes: [...routesOf(serving, metrics, options), ...(options.mounted ?? [])],
       timeoutMs: limits.timeoutMs,
       defaultPort: 8000,
       failureOf,

@@ -1,6 +1,7 @@
 /** What a model server is given, and its defaults. */
 import { type OptionKinds, optionsOf } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
+import type { TextEncoders } from "../api/texts/routes.ts";
 import type { Route, ServeOptions } from "../http/http-server.ts";
 import type { ServedModel } from "../reply/reply.ts";
 
@@ -36,7 +37,7 @@ export const defaultModelLimits: ModelLimits = {
 };
 
 /** A model server's options. */
-export interface ModelServerOptions extends ServeOptions {
+export interface ModelServerOptions extends ServeOptions, TextEncoders {
   /** What answers, each under its name; the first one is asked by requests to it that name none. They stay the caller's. */
   readonly models: readonly ServedModel[];
   readonly limits?: Partial<ModelLimits> | undefined;
@@ -48,6 +49,8 @@ export interface ModelServerOptions extends ServeOptions {
 export const modelServerKinds: OptionKinds<ModelServerOptions> = {
   models: "list",
   limits: optionsOf<Partial<ModelLimits>>(limitKinds),
+  embedding: "object",
+  reranker: "object",
   mounted: "list",
   host: "string",
   port: "number",

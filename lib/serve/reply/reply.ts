@@ -3,7 +3,7 @@ import type { Constraint } from "../../engine/constraint/constraint.ts";
 import type { SamplingOptions } from "../../engine/sampling-options.ts";
 import type { Message, RenderOptions } from "../../text/templates/chat-template.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
-import type { TextPiece } from "./tokens.ts";
+import type { SampledToken, TextPiece } from "./tokens.ts";
 
 /** A function that the model may call; the client runs it. */
 export interface ToolDefinition {
@@ -52,6 +52,10 @@ export interface ReplyRequest extends SampleRequest {
    * arguments as JSON text, and `reasoning_content` holds its thoughts.
    */
   readonly messages: readonly Message[];
+  /** Continues these ids, i32 [T], in place of a conversation; nothing is read as reasoning or as a call then. */
+  readonly promptIds?: Int32Array | undefined;
+  /** Whether a continued prompt is told too, with its log-probabilities where `topLogprobs` asks for them. @default false */
+  readonly echo?: boolean | undefined;
   readonly tools: readonly ToolDefinition[];
   readonly toolChoice: ToolChoice;
   readonly parallelToolCalls: boolean;
@@ -103,6 +107,8 @@ export type ReplyEvent = { readonly choice: number } & (
       /** Those of them that were not computed again. */
       readonly numCachedTokens: number;
       readonly promptIds?: Int32Array | undefined;
+      /** Where `echo` asks for log-probabilities; the first token, which follows nothing, has NaN. */
+      readonly promptTokens?: readonly SampledToken[] | undefined;
     }
   | ({ readonly type: "reasoning" | "text" } & TextPiece)
   | { readonly type: "toolCall"; readonly index: number; readonly id: string; readonly name: string }

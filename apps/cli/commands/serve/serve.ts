@@ -15,6 +15,9 @@ import { keyVariable, servedAt, serveOptions } from "../../options/serve-options
 
 const { adapter: _, ...modelOnly } = modelOptions;
 
+const limit = (key: keyof typeof defaultModelLimits, help: string): z.ZodDefault<z.ZodInt> =>
+  z.int().min(1).default(defaultModelLimits[key]).describe(help);
+
 const options = z.strictObject({
   ...modelOnly,
   ...engineOptions,
@@ -33,23 +36,11 @@ const options = z.strictObject({
     .min(0)
     .default(512)
     .describe("requests that may wait for memory; more are refused with 429"),
-  maxBodyBytes: z.int().min(1).default(defaultModelLimits.maxBodyBytes).describe("bytes of a request"),
-  maxChoices: z.int().min(1).default(defaultModelLimits.maxChoices).describe("choices of a request"),
-  maxStoredResponses: z
-    .int()
-    .min(1)
-    .default(defaultModelLimits.maxStoredResponses)
-    .describe("responses of /v1/responses that are kept"),
-  maxStoredBytes: z
-    .int()
-    .min(1)
-    .default(defaultModelLimits.maxStoredBytes)
-    .describe("bytes that kept responses may take"),
-  timeoutMs: z
-    .int()
-    .min(1)
-    .default(defaultModelLimits.timeoutMs)
-    .describe("time to the first byte of an answer, milliseconds; later is 504"),
+  maxBodyBytes: limit("maxBodyBytes", "bytes of a request"),
+  maxChoices: limit("maxChoices", "choices of a request"),
+  maxStoredResponses: limit("maxStoredResponses", "responses kept for requests that go on from one"),
+  maxStoredBytes: limit("maxStoredBytes", "bytes of those"),
+  timeoutMs: limit("timeoutMs", "time to the first byte of an answer, milliseconds; later is 504"),
 });
 
 type Options = z.output<typeof options>;
@@ -90,13 +81,11 @@ async function openModels(
   return openLanguageModels({ name, engine, tokenizer, chatTemplate, adapters, maxWaiting });
 }
 
-async function listen(
-  models: readonly ServedModel[],
-  { maxBodyBytes, maxChoices, maxStoredResponses, maxStoredBytes, timeoutMs, ...given }: Options,
-  io: CommandIo,
-): Promise<ModelServer> {
+async function listen(models: readonly ServedModel[], given: Options, io: CommandIo): Promise<ModelServer> {
   const { serveModels } = await import("../../../../lib/serve/model/model-server.ts");
-  const limits = { maxBodyBytes, maxChoices, maxStoredResponses, maxStoredBytes, timeoutMs };
+  const limits = Object.fromEntries(
+    Object.keys(defaultModelLimits).map((key) => [key, given[key as keyof typeof defaultModelLimits]]),
+  );
   return serveModels({ models, limits, ...servedAt(given, io) });
 }
 

@@ -2,7 +2,8 @@
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Message } from "../../../text/templates/chat-template.ts";
-import type { AgentBudget, ReplyRequest } from "../../reply/reply.ts";
+import type { ReplyRequest } from "../../reply/reply.ts";
+import { budgetFields, budgetOf } from "../fields/agent.ts";
 import { contentField, textOf } from "../fields/content.ts";
 import { constraintOf, responseFormat } from "../fields/form.ts";
 import { refused } from "../fields/refuse.ts";
@@ -18,7 +19,8 @@ const toolCall = lazySchema((z) =>
   }),
 );
 
-const message = lazySchema((z) =>
+/** A message as OpenAI's clients send it. */
+export const chatMessage = lazySchema((z) =>
   z.strictObject({
     role: z.enum(["system", "developer", "user", "assistant", "tool", "function"]),
     content: contentField().nullish(),
@@ -31,21 +33,15 @@ const message = lazySchema((z) =>
   }),
 );
 
-/** What an agent may use; not OpenAI's. */
-export const budgetFields = lazySchema((z) =>
-  z.strictObject({
-    max_searches: z.int().min(0).optional(),
-    top_k: z.int().min(1).optional(),
-    deadline_ms: z.int().min(1).optional(),
-  }),
-);
+/** What {@link chatMessage} reads. */
+export type ChatMessage = z.output<ReturnType<typeof chatMessage>>;
 
 /** The fields of a request; a key that is not among them is refused. */
 export const chatRequest = lazySchema((z) =>
   z.strictObject({
     ...samplingFields().shape,
     model: z.string(),
-    messages: z.array(message()).min(1),
+    messages: z.array(chatMessage()).min(1),
     max_tokens: z.int().min(1).nullish(),
     max_completion_tokens: z.int().min(1).nullish(),
     n: z.int().min(1).nullish(),
@@ -78,7 +74,7 @@ export const chatRequest = lazySchema((z) =>
 export type ChatRequest = z.output<ReturnType<typeof chatRequest>>;
 
 /** The messages as chat templates read them. @throws Refusal for content that is no text */
-function messagesOf(messages: ChatRequest["messages"]): Message[] {
+export function messagesOf(messages: readonly ChatMessage[]): Message[] {
   return messages.map(({ role, content, tool_calls, tool_call_id, name, reasoning_content }, i) => ({
     // What newer models call developer is the system's part in every template.
     role: role === "developer" ? "system" : role === "function" ? "tool" : role,
@@ -88,14 +84,6 @@ function messagesOf(messages: ChatRequest["messages"]): Message[] {
     ...(name == null ? {} : { name }),
     ...(reasoning_content == null ? {} : { reasoning_content }),
   }));
-}
-
-/** An agent's budget as the library names it. */
-export function budgetOf(
-  agent: z.output<ReturnType<typeof budgetFields>> | null | undefined,
-): AgentBudget | undefined {
-  if (agent == null) return undefined;
-  return { maxSearches: agent.max_searches, topK: agent.top_k, deadlineMs: agent.deadline_ms };
 }
 
 function formOf({ response_format, grammar, json_schema }: ChatRequest): ReplyRequest["constraint"] {

@@ -11,6 +11,9 @@ export interface ApiLimits {
   readonly maxChoices: number;
 }
 
+/** A client's request, or one of several on its socket. */
+export type Caller = Pick<Call, "id" | "signal" | "incoming">;
+
 /** The models that answer, and how they are asked. */
 export interface Serving<Model extends ServedModel = ServedModel> {
   readonly limits: ApiLimits;
@@ -22,7 +25,7 @@ export interface Serving<Model extends ServedModel = ServedModel> {
   };
   /** A model's reply, admitted, counted and recorded. `id` names it in the answer and in the record. */
   reply(
-    call: Call,
+    call: Caller,
     asked: { readonly id: string; readonly model: Model; readonly request: ReplyRequest },
   ): AsyncGenerator<ReplyEvent, void, undefined>;
 }

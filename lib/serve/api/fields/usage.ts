@@ -3,7 +3,8 @@ import type { ReplyEvent } from "../../reply/reply.ts";
 
 /** Counts tokens over the events of a reply. */
 export class Usage {
-  /** Of the prompt, which the choices share. */
+  readonly #numChoices: number;
+  /** Of the prompt, which its choices share. */
   numPrompt = 0;
   /** Those of them that were not computed again. */
   numCached = 0;
@@ -12,11 +13,16 @@ export class Usage {
   /** Those of them that are thoughts. */
   numReasoning = 0;
 
+  /** @param numChoices - of each prompt; further ones are another prompt's. @default there is one prompt */
+  constructor(numChoices = Number.POSITIVE_INFINITY) {
+    this.#numChoices = numChoices;
+  }
+
   /** Takes the next event. */
   add(event: ReplyEvent): void {
-    if (event.type === "start" && event.choice === 0) {
-      this.numPrompt = event.numPromptTokens;
-      this.numCached = event.numCachedTokens;
+    if (event.type === "start" && event.choice % this.#numChoices === 0) {
+      this.numPrompt += event.numPromptTokens;
+      this.numCached += event.numCachedTokens;
     }
     if (event.type !== "finish") return;
     this.numSampled += event.numTokens;

@@ -1,11 +1,11 @@
 /** `POST /v1/messages` and `POST /v1/messages/count_tokens`, as Anthropic's clients ask for them. */
-import { randomUUID } from "node:crypto";
 import { answerEvents } from "../../http/answer-events.ts";
 import type { Call } from "../../http/call.ts";
 import type { SentEvent } from "../../http/event-stream.ts";
 import type { Route } from "../../http/http-server.ts";
 import { Refusal, refusalBody } from "../../http/refusal.ts";
 import { readBody } from "../../http/request-body.ts";
+import { newId } from "../fields/ids.ts";
 import { refused } from "../fields/refuse.ts";
 import type { Serving } from "../fields/serving.ts";
 import { askOf } from "./ask.ts";
@@ -24,10 +24,10 @@ async function* sent(events: AsyncGenerator<MessageEvent, void>): AsyncGenerator
 
 function eventsOf(serving: Serving, call: Call, body: MessagesBody): AsyncGenerator<MessageEvent, void> {
   const model = serving.models.find(body.model);
-  const reply = serving.reply(call, { id: body.model, model, request: askOf(body, model) });
   const { thinking } = body;
   const isOmitted = thinking !== undefined && "display" in thinking && thinking.display === "omitted";
-  const id = `msg_${randomUUID().replaceAll("-", "")}`;
+  const id = newId("msg_");
+  const reply = serving.reply(call, { id, model, request: askOf(body, model) });
   return messageEvents(reply, { id, model: body.model, hidesThoughts: isOmitted });
 }
 

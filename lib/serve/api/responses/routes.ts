@@ -3,11 +3,15 @@ import { answerEvents } from "../../http/answer-events.ts";
 import type { Call } from "../../http/call.ts";
 import type { SentEvent } from "../../http/event-stream.ts";
 import type { Route } from "../../http/http-server.ts";
+import { Refusal } from "../../http/refusal.ts";
 import { readBody } from "../../http/request-body.ts";
 import { refused } from "../fields/refuse.ts";
 import type { Serving } from "../fields/serving.ts";
-import { gone, type Making, makeResponse, type ResponseParts } from "./create.ts";
+import { compactRoute } from "./compact.ts";
+import { gone, type ResponseParts } from "./conversation.ts";
+import { type Making, makeResponse } from "./create.ts";
 import { createRequest } from "./request.ts";
+import { socketHandler } from "./socket.ts";
 import { ResponseStore, type StoredResponse, type StoreLimits } from "./store.ts";
 import type { ResponseEvent } from "./writer.ts";
 
@@ -93,6 +97,11 @@ function inputItemsRoute({ store }: ResponseParts): Route["handle"] {
   };
 }
 
+/** `GET /v1/responses` is for those who ask for a socket. */
+function socketOnly(): never {
+  throw new Refusal("method_not_allowed", "/v1/responses: expected POST, or GET for a WebSocket");
+}
+
 /** The models that answer, and how much is kept of what they said. */
 export interface ResponseServing extends Serving {
   readonly limits: Serving["limits"] & StoreLimits;
@@ -106,6 +115,8 @@ export function responsesRoutes(serving: ResponseServing): Route[] {
   const dialect = "error" as const;
   return [
     { method: "POST", path, dialect, handle: createRoute(parts) },
+    { method: "GET", path, dialect, handle: socketOnly, socket: socketHandler(parts) },
+    { method: "POST", path: `${path}/compact`, dialect, handle: compactRoute(parts) },
     { method: "GET", path: one, dialect, handle: retrieveRoute(parts) },
     { method: "DELETE", path: one, dialect, handle: deleteRoute(parts) },
     { method: "GET", path: `${one}/input_items`, dialect, handle: inputItemsRoute(parts) },

@@ -67,7 +67,11 @@ function checkOrigin(origin: string | undefined, allowed: readonly string[]): vo
  * @param isPublic - whether what is asked for needs no key
  * @throws Refusal 400, 401, 403 or 421
  */
-export function checkCaller(call: Call, options: AccessOptions, isPublic: boolean): void {
+export function checkCaller(
+  call: Pick<Call, "incoming" | "route">,
+  options: AccessOptions,
+  isPublic: boolean,
+): void {
   const { host = defaultHost, apiKey, open = false, corsOrigins = [] } = options;
   const { host: header, origin, authorization = "", "x-api-key": plainKey } = call.incoming.headers;
   const name = header === undefined ? undefined : nameOf(header);

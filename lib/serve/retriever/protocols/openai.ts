@@ -1,11 +1,25 @@
 /** `POST /v1/embeddings` and `GET /v1/models`, as OpenAI's clients ask for them. */
+
+import type { z } from "zod";
+import { SeekError } from "../../../base/errors.ts";
 import { zod } from "../../../base/on-first-use.ts";
 import { Batcher, type BatchOptions } from "../../../search/batching/batcher.ts";
 import type { Call } from "../../http/call.ts";
+import type { Gate } from "../../http/gate.ts";
 import { Refusal } from "../../http/refusal.ts";
 import { inParts, listOf } from "../../http/slices.ts";
-import type { ServedEmbedder } from "../options.ts";
-import { forCall, type Retriever } from "../retriever.ts";
+import type { RetrieverLimits, ServedEmbedder } from "../options.ts";
+import { forCall } from "../retriever.ts";
+
+/** The server around the route: its bounds, how many texts it embeds at once, how it reads a body. */
+export interface EmbeddingHost {
+  readonly limits: Pick<RetrieverLimits, "maxQueries" | "maxQueryChars">;
+  readonly gate: Gate;
+  read<Shape extends z.ZodType>(call: Call, schema: Shape): Promise<z.output<Shape>>;
+}
+
+/** A text, or the ids of one. */
+type Input = string | readonly number[];
 
 /** Passages and queries are embedded apart, since many encoders have a prefix for each. */
 const groups = { passage: 0, query: 1 } as const;
@@ -40,49 +54,86 @@ function notServed(name: string, expected: string, param: string): Refusal {
 }
 
 /** What was read: tokens, or words where the embedder has no tokens. */
-function numRead(texts: readonly string[], { embedder }: ServedEmbedder, role: keyof typeof groups): number {
-  const read = (text: string): number =>
-    embedder.countTokens?.(text, role) ?? text.match(/\S+/g)?.length ?? 0;
-  return texts.reduce((sum, text) => sum + read(text), 0);
+function numRead(inputs: readonly Input[], { embedder }: ServedEmbedder, role: keyof typeof groups): number {
+  const read = (input: Input): number => {
+    if (typeof input !== "string") return input.length;
+    return embedder.countTokens?.(input, role) ?? input.match(/\S+/g)?.length ?? 0;
+  };
+  return inputs.reduce((sum, input) => sum + read(input), 0);
 }
 
-function requestSchema({ limits }: Retriever) {
+/** A list of what `input` holds: one text, several, the ids of one, those of several. */
+const listed = (value: unknown): unknown => {
+  const isOne = typeof value === "string" || (Array.isArray(value) && typeof value[0] === "number");
+  return isOne ? [value] : value;
+};
+
+function requestSchema({ limits }: EmbeddingHost) {
   const z = zod();
   const text = z.string().min(1).max(limits.maxQueryChars);
-  return z.object({
-    input: z.preprocess(
-      (value) => (typeof value === "string" ? [value] : value),
-      z.array(text).min(1).max(limits.maxQueries),
-    ),
-    model: z.string(),
+  const ids = z.array(z.int().min(0)).min(1).max(limits.maxQueryChars);
+  const item = z.union([text, ids], { error: "expected a text or a list of ids" });
+  return z.strictObject({
+    input: z.preprocess(listed, z.array(item).min(1).max(limits.maxQueries)),
+    model: z.string().nullish(),
     encoding_format: z.enum(["float", "base64"]).default("float"),
     dimensions: z.int().nullish(),
     input_type: z.enum(["passage", "query"]).default("passage"),
+    user: z.string().nullish(),
   });
 }
 
+type EmbeddingRequest = z.output<ReturnType<typeof requestSchema>>;
+
+/** @throws Refusal for another model or width */
+function checkServed({ model, dimensions }: EmbeddingRequest, served: ServedEmbedder): void {
+  if (model != null && model !== served.model) throw notServed(model, served.model, "model");
+  const { dim } = served.embedder;
+  if ((dimensions ?? dim) !== dim) throw notServed(String(dimensions), String(dim), "dimensions");
+}
+
+/** Vectors of texts that are ids already. @throws Refusal for what are no ids, and where texts alone are read */
+async function ofIds(
+  inputs: readonly (readonly number[])[],
+  { embedder, model }: ServedEmbedder,
+  { signal }: Call,
+): Promise<Float32Array[]> {
+  if (inputs.length === 0) return [];
+  if (embedder.embedIds === undefined) throw notServed("ids", `texts, since ${model} reads no ids`, "input");
+  const rows = inputs.map((ids) => Int32Array.from(ids));
+  const vectors = await embedder.embedIds(rows, { signal }).catch((error: unknown) => {
+    if (!(error instanceof SeekError && error.code === "ERR_RANGE")) throw error;
+    throw new Refusal("invalid_request", error.message.replace(/^texts/, "input"));
+  });
+  return rows.map((_, i) => vectors.slice(i * embedder.dim, (i + 1) * embedder.dim));
+}
+
+const isText = (input: Input): input is string => typeof input === "string";
+
 /**
- * `{input: str | [str], model, encoding_format?, dimensions?, input_type?}` to OpenAI's list of embeddings. `input_type`
- * is "passage" or "query", by default the first.
+ * `{input: str | [str] | [int] | [[int]], model?, encoding_format?, dimensions?, input_type?}` to OpenAI's list of
+ * embeddings. `input_type` is "passage" or "query", by default the first; ids are read as they stand.
  */
 export function embeddingsRoute(
-  retriever: Retriever,
+  host: EmbeddingHost,
   served: ServedEmbedder,
   options: BatchOptions,
 ): (call: Call) => Promise<void> {
   const batcher = embedderBatcher(served, options);
-  const schema = requestSchema(retriever);
+  const schema = requestSchema(host);
   return async (call) => {
-    const { input, model, encoding_format, dimensions, input_type } = await retriever.read(call, schema);
-    if (model !== served.model) throw notServed(model, served.model, "model");
-    const { dim } = served.embedder;
-    if ((dimensions ?? dim) !== dim) throw notServed(String(dimensions), String(dim), "dimensions");
-    const leave = retriever.gate.enter(input.length);
+    const request = await host.read(call, schema);
+    checkServed(request, served);
+    const { input, encoding_format, input_type } = request;
+    const leave = host.gate.enter(input.length);
     try {
       const find = (text: string): Promise<Float32Array> =>
         batcher.find(text, groups[input_type], call.signal);
-      const work = inParts(input, (part) => Promise.all(part.map(find)));
-      const vectors = await forCall(call, work);
+      const ofTexts = inParts(input.filter(isText), (part) => Promise.all(part.map(find)));
+      const lists = input.flatMap((each) => (isText(each) ? [] : [each]));
+      const work = Promise.all([ofTexts, ofIds(lists, served, call)]);
+      const [byText, byIds] = (await forCall(call, work)).map((found) => found.values());
+      const vectors = input.map((each) => (isText(each) ? byText : byIds)?.next().value as Float32Array);
       const data = listOf(vectors, (vector, index) => ({
         object: "embedding",
         index,
@@ -90,7 +141,7 @@ export function embeddingsRoute(
       }));
       const tokens = numRead(input, served, input_type);
       const usage = { prompt_tokens: tokens, total_tokens: tokens };
-      const rest = JSON.stringify({ model, usage }).slice(1);
+      const rest = JSON.stringify({ model: served.model, usage }).slice(1);
       await call.answerLong('{"object":"list","data":', data, `,${rest}`);
     } finally {
       leave();

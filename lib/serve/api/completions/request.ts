@@ -1,0 +1,72 @@
+/** `POST /v1/completions`: what is asked. */
+import type { z } from "zod";
+import { lazySchema } from "../../../base/on-first-use.ts";
+import type { ModelText, SampleRequest } from "../../reply/reply.ts";
+import { constraintOf, responseFormat } from "../fields/form.ts";
+import { refused } from "../fields/refuse.ts";
+import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
+
+const ids = lazySchema((z) => z.array(z.int().min(0)).min(1));
+
+/** The fields of a request; a key that is not among them is refused. */
+export const completionRequest = lazySchema((z) =>
+  z.strictObject({
+    ...samplingFields().shape,
+    model: z.string(),
+    prompt: z.union([z.string(), ids(), z.array(z.string()).min(1), z.array(ids()).min(1)]),
+    max_tokens: z.int().min(1).nullish(),
+    n: z.int().min(1).nullish(),
+    stream: z.boolean().nullish(),
+    stream_options: z.strictObject({ include_usage: z.boolean().nullish() }).nullish(),
+    logprobs: z.int().min(0).max(20).nullish(),
+    echo: z.boolean().nullish(),
+    return_token_ids: z.boolean().nullish(),
+    // vLLM's and llama.cpp's.
+    response_format: responseFormat().nullish(),
+    grammar: z.string().min(1).nullish(),
+    add_special_tokens: z.boolean().nullish(),
+    // Said by clients, and nothing that changes a completion.
+    user: z.string().nullish(),
+    best_of: z.literal(1).nullish(),
+    suffix: z.literal("").nullish(),
+  }),
+);
+
+/** A checked body. */
+export type CompletionBody = z.output<ReturnType<typeof completionRequest>>;
+
+/** The prompts of a request as ids, each with the marks that begin a text unless told otherwise. */
+export function promptsOf({ prompt, add_special_tokens }: CompletionBody, text: ModelText): Int32Array[] {
+  const isOne = typeof prompt === "string" || typeof prompt[0] === "number";
+  const prompts = (isOne ? [prompt] : prompt) as (string | number[])[];
+  const beginsText = add_special_tokens ?? true;
+  return prompts.map((each, i) => {
+    const read = typeof each === "string" ? text.tokenizer.encode(each, { beginsText }) : checked(each, text);
+    if (read.length > 0) return read;
+    throw refused(isOne ? ["prompt"] : ["prompt", i], "expected at least one token, got none");
+  });
+}
+
+function checked(prompt: readonly number[], { tokenizer }: ModelText): Int32Array {
+  const wrong = prompt.find((id) => id >= tokenizer.vocabSize);
+  if (wrong === undefined) return Int32Array.from(prompt);
+  throw refused(["prompt"], `expected ids below ${tokenizer.vocabSize}, got ${wrong}`);
+}
+
+/** What is sampled after each prompt. @throws Refusal for what contradicts itself */
+export function sampleRequestOf(body: CompletionBody): SampleRequest {
+  const { response_format, grammar } = body;
+  const form = constraintOf(response_format);
+  if (form !== undefined && grammar != null) {
+    throw refused(["grammar"], "expected one of response_format and grammar");
+  }
+  return {
+    // OpenAI's default.
+    maxTokens: body.max_tokens ?? 16,
+    ...drawsOf(body),
+    sampling: samplingOf(body),
+    constraint: form ?? (grammar == null ? undefined : { grammar }),
+    n: body.n ?? 1,
+    topLogprobs: body.logprobs ?? undefined,
+  };
+}

@@ -1,0 +1,42 @@
+/** Routes about texts rather than replies: tokens, prompts, models. */
+import type { Route } from "../../http/http-server.ts";
+import type { ServedEmbedder } from "../../retriever/options.ts";
+import type { Serving } from "../fields/serving.ts";
+import { applyTemplateRoute } from "./apply-template.ts";
+import { servedEmbeddings } from "./embeddings.ts";
+import { modelListRoute, modelRoute } from "./models.ts";
+import { rerankRoute, type ServedReranker } from "./rerank.ts";
+import { detokenizeRoute, tokenizeRoute } from "./tokenize.ts";
+
+/** What is served beside models. */
+export interface TextEncoders {
+  /** An encoder, for `/v1/embeddings`. */
+  readonly embedding?: ServedEmbedder | undefined;
+  /** A re-ranker, for `/v1/rerank`. */
+  readonly reranker?: ServedReranker | undefined;
+}
+
+/**
+ * What every model server answers beside replies.
+ *
+ * @param serving - the models
+ * @param encoders - what embeds and re-ranks
+ */
+export function textRoutes(serving: Serving, { embedding, reranker }: TextEncoders = {}): Route[] {
+  const route =
+    (method: "GET" | "POST") =>
+    (path: string, handle: Route["handle"]): Route => ({ method, path, dialect: "error", handle });
+  const [get, post] = [route("GET"), route("POST")];
+  return [
+    get("/health", (call) => call.answer({ status: "ok" })),
+    get("/v1/models", modelListRoute(serving)),
+    get("/v1/models/:id*", modelRoute(serving)),
+    post("/tokenize", tokenizeRoute(serving)),
+    post("/detokenize", detokenizeRoute(serving)),
+    post("/apply-template", applyTemplateRoute(serving)),
+    ...(embedding ? [post("/v1/embeddings", servedEmbeddings(embedding, serving.limits))] : []),
+    ...(reranker
+      ? ["/v1/rerank", "/rerank"].map((path) => post(path, rerankRoute(reranker, serving.limits)))
+      : []),
+  ];
+}

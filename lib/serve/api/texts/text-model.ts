@@ -1,0 +1,21 @@
+/** Which model's tokenizer and template are asked. */
+import type { ModelText, ServedModel } from "../../reply/reply.ts";
+import { refused } from "../fields/refuse.ts";
+import type { Serving } from "../fields/serving.ts";
+
+/** A model with a text of its own. */
+export interface TextModel {
+  readonly model: ServedModel;
+  readonly text: ModelText;
+}
+
+/**
+ * The model that a request names, or the first one.
+ *
+ * @throws Refusal for an unknown name, and for an agent, which reads prompts of its own making
+ */
+export function textModelOf({ models }: Serving, id: string | null | undefined): TextModel {
+  const model = id == null ? (models.list()[0] as ServedModel) : models.find(id);
+  if (model.text !== undefined) return { model, text: model.text };
+  throw refused(["model"], `expected a language model, got ${model.id}: agents read prompts of their own`);
+}

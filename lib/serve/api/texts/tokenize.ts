@@ -1,0 +1,101 @@
+/** `POST /tokenize` and `POST /detokenize`, as llama.cpp's and vLLM's clients ask for them. */
+import { lazySchema } from "../../../base/on-first-use.ts";
+import type { Tokenizer } from "../../../text/tokenizers/tokenizer.ts";
+import type { Call } from "../../http/call.ts";
+import { readBody } from "../../http/request-body.ts";
+import { refused } from "../fields/refuse.ts";
+import type { Serving } from "../fields/serving.ts";
+import { conversationFields, promptOf } from "./conversation.ts";
+import { type TextModel, textModelOf } from "./text-model.ts";
+
+/** Either a text, by llama.cpp's name or vLLM's, or a conversation. */
+const tokenizeBody = lazySchema((z) =>
+  z.strictObject({
+    ...conversationFields().partial().shape,
+    content: z.string().optional(),
+    prompt: z.string().optional(),
+    add_special: z.boolean().nullish(),
+    add_special_tokens: z.boolean().nullish(),
+    parse_special: z.boolean().default(true),
+    with_pieces: z.boolean().default(false),
+    return_token_strs: z.boolean().nullish(),
+  }),
+);
+
+type TokenizeBody = ReturnType<ReturnType<typeof tokenizeBody>["parse"]>;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** A token's text, or its bytes where they are a part of a character. */
+function pieceOf(bytes: Uint8Array): string | number[] {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return [...bytes];
+  }
+}
+
+/** What is read: vLLM's `prompt` has marks around it unless it says no, llama.cpp's `content` and conversations have none. */
+function textOf(
+  body: TokenizeBody,
+  { text }: TextModel,
+): { readonly written: string; readonly isMarked: boolean } {
+  const { content, prompt, messages } = body;
+  const given = [content, prompt, messages].filter((each) => each !== undefined);
+  if (given.length !== 1) {
+    throw refused(["content"], `expected one of content, prompt and messages, got ${given.length}`);
+  }
+  const isMarked = body.add_special ?? body.add_special_tokens ?? prompt !== undefined;
+  if (messages === undefined) return { written: content ?? prompt ?? "", isMarked };
+  return { written: promptOf(text, { ...body, messages }), isMarked };
+}
+
+function answerOf(body: TokenizeBody, { model, text }: TextModel): object {
+  const { tokenizer } = text;
+  const { written, isMarked } = textOf(body, { model, text });
+  const options = { addSpecialTokens: isMarked, parseSpecialTokens: body.parse_special };
+  const ids = [...tokenizer.encode(written, options)];
+  const pieces = (): object[] => ids.map((id) => ({ id, piece: pieceOf(spelt(tokenizer, id)) }));
+  return {
+    tokens: body.with_pieces ? pieces() : ids,
+    count: ids.length,
+    max_model_len: model.contextTokens,
+    token_strs: body.return_token_strs ? ids.map((id) => tokenizer.tokenOf(id) ?? "") : undefined,
+  };
+}
+
+/** A mark has no bytes in a text, but a spelling. */
+function spelt(tokenizer: Tokenizer, id: number): Uint8Array {
+  return tokenizer.isSpecial(id) ? Buffer.from(tokenizer.tokenOf(id) ?? "") : tokenizer.tokenBytes(id);
+}
+
+/** `{content | prompt | messages}` to `{tokens, count, max_model_len}`. */
+export function tokenizeRoute(serving: Serving): (call: Call) => Promise<void> {
+  const { maxBodyBytes: maxBytes } = serving.limits;
+  return async (call) => {
+    const schema = tokenizeBody();
+    const body = await readBody(call.incoming, { schema, maxBytes, signal: call.signal });
+    call.answer(answerOf(body, textModelOf(serving, body.model)));
+  };
+}
+
+const detokenizeBody = lazySchema((z) =>
+  z.strictObject({ model: z.string().nullish(), tokens: z.array(z.int().min(0)) }),
+);
+
+/** `{tokens}` to `{content, prompt}`, which are the same text under llama.cpp's name and vLLM's. */
+export function detokenizeRoute(serving: Serving): (call: Call) => Promise<void> {
+  const { maxBodyBytes: maxBytes } = serving.limits;
+  return async (call) => {
+    const schema = detokenizeBody();
+    const { model, tokens } = await readBody(call.incoming, { schema, maxBytes, signal: call.signal });
+    const { tokenizer } = textModelOf(serving, model).text;
+    const wrong = tokens.findIndex((id) => id >= tokenizer.vocabSize);
+    if (wrong >= 0) {
+      const most = tokenizer.vocabSize - 1;
+      throw refused(["tokens", wrong], `expected an id from 0 to ${most}, got ${tokens[wrong]}`);
+    }
+    const content = tokenizer.decode(tokens);
+    call.answer({ content, prompt: content });
+  };
+}

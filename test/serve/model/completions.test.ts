@@ -1,0 +1,57 @@
+/** Completions of a real model: texts go on as they stand. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { servedWorld } from "./served.ts";
+
+const asked = { model: "world", max_tokens: 8, temperature: 0 };
+
+test("text, ids and lists of either are continued, each by itself", async (t) => {
+  const { client, tokenizer } = await servedWorld(t);
+  const texts = ["who directed", "the city of"];
+  const ids = texts.map((text) => [...tokenizer.encode(text)]);
+  const single = await Promise.all(texts.map((prompt) => client.completions.create({ ...asked, prompt })));
+  const alone = single.map(({ choices }) => choices[0]?.text);
+  for (const prompt of [texts, ids]) {
+    const { choices, usage } = await client.completions.create({ ...asked, prompt });
+    assert.deepEqual(
+      choices.map(({ text }) => text),
+      alone,
+    );
+    assert.deepEqual(
+      choices.map(({ index }) => index),
+      [0, 1],
+    );
+    assert.equal(usage?.prompt_tokens, ids.flat().length);
+  }
+});
+
+test("the pieces of a stream are the whole, with echo and choices", async (t) => {
+  const { client } = await servedWorld(t);
+  const request = {
+    ...asked,
+    temperature: 1,
+    seed: 5,
+    n: 3,
+    prompt: "who directed",
+    echo: true,
+    logprobs: 0,
+  };
+  const whole = await client.completions.create(request);
+  const texts = ["", "", ""];
+  const offsets: number[][] = [[], [], []];
+  for await (const { choices } of await client.completions.create({ ...request, stream: true })) {
+    for (const { index, text, logprobs } of choices) {
+      texts[index] += text;
+      offsets[index]?.push(...(logprobs?.text_offset ?? []));
+    }
+  }
+  assert.deepEqual(
+    texts,
+    whole.choices.map(({ text }) => text),
+  );
+  assert.deepEqual(
+    offsets,
+    whole.choices.map(({ logprobs }) => logprobs?.text_offset),
+  );
+  assert.ok(texts.every((text) => text.startsWith("who directed")));
+});

@@ -1,0 +1,75 @@
+/** Where a message is written. */
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Icon } from "../../parts/icons.tsx";
+
+interface ComposerProps {
+  readonly isWriting: boolean;
+  readonly isReady: boolean;
+  readonly say: (content: string) => void;
+  readonly stop: () => void;
+}
+
+const maxHeight = 220;
+
+/** A field that grows with its text; Enter sends, Escape stops the reply. */
+export function Composer({ isWriting, isReady, say, stop }: ComposerProps): JSX.Element {
+  const [text, setText] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (field.current === null) return;
+    field.current.style.height = "auto";
+    field.current.style.height = `${Math.min(maxHeight, field.current.scrollHeight + 2)}px`;
+  }, [text]);
+  const send = (): void => {
+    if (text.trim() === "" || isWriting || !isReady) return;
+    say(text.trim());
+    setText("");
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key === "Escape" && isWriting) stop();
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    send();
+  };
+  return (
+    <form
+      class="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <textarea
+        class="input"
+        rows={1}
+        ref={field}
+        aria-label="Message"
+        placeholder="Message"
+        value={text}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+        onKeyDown={onKey}
+      />
+      {isWriting ? (
+        <button
+          type="button"
+          class="button icon"
+          aria-label="Stop the reply"
+          title="Stop (Escape)"
+          onClick={stop}
+        >
+          <Icon name="stop" />
+        </button>
+      ) : (
+        <button
+          type="submit"
+          class="button primary icon"
+          aria-label="Send"
+          disabled={text.trim() === "" || !isReady}
+        >
+          <Icon name="send" />
+        </button>
+      )}
+    </form>
+  );
+}

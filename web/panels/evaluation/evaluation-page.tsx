@@ -1,0 +1,122 @@
+/** One evaluation: figures with intervals, and its questions. */
+import type { JSX } from "preact";
+import type { EvaluationDetail, Figure } from "../../../apps/studio/api.ts";
+import { getEvaluation, getEvaluations } from "../../api/studio.ts";
+import { showCount } from "../../base/numbers.ts";
+import { Notice, Tabs } from "../../parts/controls.tsx";
+import { useResource } from "../../parts/resource.ts";
+import { useQuery } from "../../shell/context.ts";
+import { Head } from "../../shell/head.tsx";
+import { evaluationLink } from "./evaluation-table.tsx";
+import { Interval, showFigure } from "./interval.tsx";
+import { Questions } from "./questions.tsx";
+
+const above = { label: "Evaluation", href: "#/evaluation" };
+
+const views = [
+  { value: "questions", label: "Questions" },
+  { value: "figures", label: "Figures" },
+] as const;
+
+/** @param evaluation - its id */
+export function EvaluationPage({ evaluation }: { readonly evaluation: string }): JSX.Element {
+  const { value, error } = useResource(evaluation, (signal) => getEvaluation(evaluation, signal));
+  const [query, change] = useQuery();
+  const view = query.view === "figures" ? "figures" : "questions";
+  return (
+    <>
+      <Head title={value?.name ?? evaluation} above={above}>
+        <CompareWith evaluation={evaluation} />
+      </Head>
+      {error ? <Notice kind="bad">{error.message}</Notice> : null}
+      <Tabs
+        name="evaluation"
+        label="What of it"
+        options={views}
+        value={view}
+        onChange={(next) => change({ view: next })}
+      />
+      <div class={view === "questions" ? "body fill" : "body"} id="evaluation-panel" role="tabpanel">
+        {value && view === "figures" ? <Figures detail={value} /> : null}
+        {value && view === "questions" ? <Questions evaluation={evaluation} sets={value.sets} /> : null}
+      </div>
+    </>
+  );
+}
+
+function CompareWith({ evaluation }: { readonly evaluation: string }): JSX.Element | null {
+  const { value } = useResource("evaluations", getEvaluations);
+  const others = (value?.evaluations ?? []).filter(({ id }) => id !== evaluation);
+  if (others.length === 0) return null;
+  return (
+    <label>
+      <span class="sr-only">Compare with other results</span>
+      <select
+        class="select"
+        value=""
+        onChange={({ currentTarget }) => {
+          location.hash = evaluationLink(evaluation, currentTarget.value);
+        }}
+      >
+        <option value="">Compare with…</option>
+        {others.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Figures({ detail }: { readonly detail: EvaluationDetail }): JSX.Element {
+  const groups = [
+    { set: `All ${showCount(detail.numQuestions)} questions`, figures: detail.figures },
+    ...(detail.bySet.length > 1 ? detail.bySet : []),
+  ];
+  return (
+    <>
+      <p class="muted figures-note">Means with their 95 % intervals.</p>
+      <div class="figure-groups">
+        {groups.map(({ set, figures }) => (
+          <FigureTable key={set} set={set} figures={figures} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function FigureTable({
+  set,
+  figures,
+}: {
+  readonly set: string;
+  readonly figures: readonly Figure[];
+}): JSX.Element {
+  return (
+    <section class="card" aria-label={set}>
+      <h3 class="card-title">{set}</h3>
+      <table class="table">
+        <tbody>
+          {figures.map((figure) => (
+            <FigureLine key={figure.name} figure={figure} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function FigureLine({ figure: { name, mean, interval } }: { readonly figure: Figure }): JSX.Element {
+  const most = Math.max(1, ...(interval ?? []));
+  return (
+    <tr>
+      <td class="muted">{name}</td>
+      <td class="right num">{showFigure(name, mean)}</td>
+      <td>{mean !== null && interval ? <Interval {...{ mean, interval }} domain={[0, most]} /> : null}</td>
+      <td class="faint num interval-ends">
+        {interval ? `${showFigure(name, interval[0])} – ${showFigure(name, interval[1])}` : ""}
+      </td>
+    </tr>
+  );
+}

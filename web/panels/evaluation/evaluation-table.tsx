@@ -1,0 +1,123 @@
+/** All files of results. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { EvaluationSummary } from "../../../apps/studio/api.ts";
+import { getEvaluations } from "../../api/studio.ts";
+import { showAge, showCount, showPercent } from "../../base/numbers.ts";
+import { writeRoute } from "../../base/route.ts";
+import { Empty, Notice } from "../../parts/controls.tsx";
+import { useResource } from "../../parts/resource.ts";
+import { go } from "../../shell/context.ts";
+import { Head } from "../../shell/head.tsx";
+
+/** The address of an evaluation, beside another. */
+export const evaluationLink = (first: string, second = ""): string =>
+  writeRoute({ panel: "evaluation", path: [first], query: { with: second } });
+
+/** The table; two that are ticked can be compared. */
+export function EvaluationTable(): JSX.Element {
+  const { value, error } = useResource("evaluations", getEvaluations, { everyMs: 10_000 });
+  const [ticked, setTicked] = useState<readonly string[]>([]);
+  const evaluations = value?.evaluations ?? [];
+  const tick = (id: string, isOn: boolean): void =>
+    setTicked((old) => (isOn ? [...old, id].slice(-2) : old.filter((each) => each !== id)));
+  const compare = (): void => {
+    // The older one first: the difference is what the newer one has more.
+    const [second = "", first = ""] = evaluations.map(({ id }) => id).filter((id) => ticked.includes(id));
+    location.hash = evaluationLink(first, second);
+  };
+  return (
+    <>
+      <Head title="Evaluation">
+        <button
+          type="button"
+          class="button primary"
+          disabled={ticked.length !== 2}
+          title={ticked.length === 2 ? undefined : "Tick two of them"}
+          onClick={compare}
+        >
+          Compare
+        </button>
+      </Head>
+      <div class="body">
+        {error ? <Notice kind="bad">{error.message}</Notice> : null}
+        {value && evaluations.length === 0 ? (
+          <Empty title="No results here yet">
+            <p>An evaluation writes one line for each question.</p>
+            <code>npx seekrl eval --help</code>
+          </Empty>
+        ) : null}
+        {evaluations.length > 0 ? <Table {...{ evaluations, ticked, tick }} /> : null}
+      </div>
+    </>
+  );
+}
+
+interface TableProps {
+  readonly evaluations: readonly EvaluationSummary[];
+  readonly ticked: readonly string[];
+  readonly tick: (id: string, isOn: boolean) => void;
+}
+
+function Table({ evaluations, ticked, tick }: TableProps): JSX.Element {
+  return (
+    <div class="card scroll-x">
+      <table class="table run-table">
+        <thead>
+          <tr>
+            <th>
+              <span class="sr-only">Compare</span>
+            </th>
+            <th>Results</th>
+            <th>Sets</th>
+            <th class="right">Questions</th>
+            <th class="right">EM</th>
+            <th class="right">F1</th>
+            <th>Changed</th>
+          </tr>
+        </thead>
+        <tbody>
+          {evaluations.map((each) => (
+            <TableLine key={each.id} evaluation={each} isTicked={ticked.includes(each.id)} tick={tick} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface TableLineProps extends Pick<TableProps, "tick"> {
+  readonly evaluation: EvaluationSummary;
+  readonly isTicked: boolean;
+}
+
+function TableLine({ evaluation, isTicked, tick }: TableLineProps): JSX.Element {
+  const { id, name, path, sets, numQuestions, em, f1, changedAt } = evaluation;
+  const open = (event: MouseEvent): void => {
+    if (!(event.target as Element).closest("a, input, label")) go({ panel: "evaluation", path: [id] });
+  };
+  return (
+    <tr onClick={open}>
+      <td>
+        <label class="tick">
+          <input
+            type="checkbox"
+            checked={isTicked}
+            onChange={({ currentTarget }) => tick(id, currentTarget.checked)}
+          />
+          <span class="sr-only">Compare {name}</span>
+        </label>
+      </td>
+      <td class="run-name">
+        <a href={evaluationLink(id)} title={path}>
+          {name}
+        </a>
+      </td>
+      <td class="muted">{sets.join(", ")}</td>
+      <td class="right num">{showCount(numQuestions)}</td>
+      <td class="right num">{showPercent(em)}</td>
+      <td class="right num">{showPercent(f1)}</td>
+      <td class="muted">{showAge(changedAt, Date.now())}</td>
+    </tr>
+  );
+}

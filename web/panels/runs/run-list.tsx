@@ -1,0 +1,150 @@
+/** All runs: what they are, how far, how well. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { RunSummary } from "../../../apps/studio/api.ts";
+import { getRuns } from "../../api/studio.ts";
+import { showAge, showBytes, showDuration, showNumber, showPercent } from "../../base/numbers.ts";
+import { writeRoute } from "../../base/route.ts";
+import { Spark } from "../../parts/chart.tsx";
+import { Empty, Notice } from "../../parts/controls.tsx";
+import { Icon } from "../../parts/icons.tsx";
+import { useResource } from "../../parts/resource.ts";
+import { go } from "../../shell/context.ts";
+import { Head } from "../../shell/head.tsx";
+import { mainMetric, StateBadge, StepProgress } from "./run-state.tsx";
+
+/** The address of one run, beside others. */
+export const runLink = ([run = "", ...others]: readonly string[]): string =>
+  writeRoute({ panel: "runs", path: [run], query: { with: others.join(",") } });
+
+const refreshMs = 3000;
+
+/** The table of runs; those that are ticked can be compared. */
+export function RunList(): JSX.Element {
+  const { value, error } = useResource("runs", getRuns, { everyMs: refreshMs });
+  const [ticked, setTicked] = useState<readonly string[]>([]);
+  const runs = value?.runs ?? [];
+  const tick = (id: string, isOn: boolean): void =>
+    setTicked((old) => (isOn ? [...old, id] : old.filter((each) => each !== id)));
+  return (
+    <>
+      <Head title="Runs">
+        <button
+          type="button"
+          class="button primary"
+          disabled={ticked.length < 2}
+          title={ticked.length < 2 ? "Tick two or more runs" : undefined}
+          onClick={() => {
+            location.hash = runLink(ticked);
+          }}
+        >
+          Compare{ticked.length > 1 ? ` ${ticked.length}` : ""}
+        </button>
+      </Head>
+      <div class="body">
+        {error ? <Notice kind="bad">{error.message}</Notice> : null}
+        {value && runs.length === 0 ? <NoRuns /> : null}
+        {runs.length > 0 ? <RunTable {...{ runs, ticked, tick }} /> : null}
+      </div>
+    </>
+  );
+}
+
+function NoRuns(): JSX.Element {
+  return (
+    <Empty title="No runs here yet">
+      <p>Train something, or name the folder that runs stand in.</p>
+      <code>npx seekrl demo --studio</code>
+    </Empty>
+  );
+}
+
+interface RunTableProps {
+  readonly runs: readonly RunSummary[];
+  readonly ticked: readonly string[];
+  readonly tick: (id: string, isOn: boolean) => void;
+}
+
+const columns = ["Run", "State", "Steps", "Reward or loss", "EM", "Tokens/s", "Memory", "Left", "Changed"];
+
+function RunTable({ runs, ticked, tick }: RunTableProps): JSX.Element {
+  return (
+    <div class="card scroll-x">
+      <table class="table run-table">
+        <thead>
+          <tr>
+            <th>
+              <span class="sr-only">Compare</span>
+            </th>
+            {columns.map((name) => (
+              <th
+                key={name}
+                class={name === "EM" || name.startsWith("Tok") || name === "Memory" ? "right" : undefined}
+              >
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <RunLine key={run.id} run={run} isTicked={ticked.includes(run.id)} tick={tick} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function RunLine({
+  run,
+  isTicked,
+  tick,
+}: { readonly run: RunSummary; readonly isTicked: boolean } & Pick<RunTableProps, "tick">): JSX.Element {
+  const [name, value] = mainMetric(run.last);
+  const open = (event: MouseEvent): void => {
+    if (!(event.target as Element).closest("a, input, label")) go({ panel: "runs", path: [run.id] });
+  };
+  return (
+    <tr onClick={open}>
+      <td>
+        <label class="tick">
+          <input
+            type="checkbox"
+            checked={isTicked}
+            onChange={({ currentTarget }) => tick(run.id, currentTarget.checked)}
+          />
+          <span class="sr-only">Compare {run.name}</span>
+        </label>
+      </td>
+      <td class="run-name">
+        <a href={runLink([run.id])}>{run.name}</a>
+        {run.warning ? (
+          <span class="run-warning" title={run.warning}>
+            <Icon name="warning" size={14} />
+            <span class="sr-only">{run.warning}</span>
+          </span>
+        ) : null}
+      </td>
+      <td>
+        <StateBadge state={run.state} />
+      </td>
+      <td>
+        <StepProgress run={run} />
+      </td>
+      <td>
+        <div class="spark-cell">
+          <Spark values={run.spark} label={`${name} over the run`} />
+          <span class="num">{showNumber(value)}</span>
+        </div>
+      </td>
+      <td class="right num">{showPercent(run.last["em/mean"])}</td>
+      <td class="right num">
+        {showNumber(run.tokensPerSecond === null ? null : Math.round(run.tokensPerSecond))}
+      </td>
+      <td class="right num">{showBytes(run.process?.memoryBytes)}</td>
+      <td class="num">{run.etaSeconds === null ? "–" : showDuration(run.etaSeconds * 1000)}</td>
+      <td class="muted">{showAge(run.changedAt, Date.now())}</td>
+    </tr>
+  );
+}

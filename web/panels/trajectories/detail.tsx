@@ -1,0 +1,119 @@
+/** One trajectory: its outcome, its conversation, its searches, its siblings, its memory. */
+import type { ComponentChildren, JSX } from "preact";
+import type { TrajectoryDetail } from "../../../apps/studio/api.ts";
+import { getTrajectory } from "../../api/studio.ts";
+import { showNumber } from "../../base/numbers.ts";
+import { Conversation } from "../../conversation/conversation.tsx";
+import { Searches } from "../../conversation/searches.tsx";
+import { Notice, Tabs } from "../../parts/controls.tsx";
+import { Icon } from "../../parts/icons.tsx";
+import { useResource } from "../../parts/resource.ts";
+import { useQuery } from "../../shell/context.ts";
+import { GroupView } from "./group.tsx";
+import { MemoryFrames } from "./memory.tsx";
+
+type View = "conversation" | "searches" | "group" | "memory";
+
+interface TrajectoryPageProps {
+  readonly run: string;
+  readonly row: number;
+  readonly onClose: () => void;
+}
+
+/** The trajectory at a row of a run's log. */
+export function TrajectoryPage({ run, row, onClose }: TrajectoryPageProps): JSX.Element {
+  const [query, change] = useQuery();
+  const { value, error } = useResource(`${run} ${row}`, (signal) => getTrajectory(run, row, signal));
+  if (error) return <Notice kind="bad">{error.message}</Notice>;
+  if (value === undefined) return <p class="detail-wait muted">Reading…</p>;
+  const view = (query.view ?? "conversation") as View;
+  const numSearches = value.searchRounds.reduce((sum, { queries }) => sum + queries.length, 0);
+  const options = [
+    { value: "conversation", label: "Conversation" },
+    { value: "searches", label: `Searches ${numSearches}` },
+    { value: "group", label: "Group" },
+    ...(value.memory ? [{ value: "memory", label: "Memory" } as const] : []),
+  ] as const;
+  return (
+    <>
+      <Outcome detail={value} onClose={onClose} />
+      <Tabs
+        name="trajectory"
+        label="What of it"
+        options={options}
+        value={view}
+        onChange={(next) => change({ view: next })}
+      />
+      <div class="detail-body" id="trajectory-panel" role="tabpanel">
+        {view === "conversation" ? <Conversation key={value.row} segments={value.segments} isWhole /> : null}
+        {view === "searches" ? <Searches rounds={value.searchRounds} failures={value.failures} /> : null}
+        {view === "group" ? <GroupView run={run} row={row} /> : null}
+        {view === "memory" && value.memory ? (
+          <MemoryFrames memory={value.memory} segments={value.segments} />
+        ) : null}
+      </div>
+    </>
+  );
+}
+
+/** Names and values in one line. */
+function Facts({
+  items,
+}: {
+  readonly items: readonly (readonly [string, ComponentChildren])[];
+}): JSX.Element {
+  return (
+    <dl class="facts">
+      {items.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd class="num">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Outcome({
+  detail,
+  onClose,
+}: {
+  readonly detail: TrajectoryDetail;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const isRight = detail.em === 1;
+  const facts = [
+    ["Reward", showNumber(detail.reward)],
+    ...(detail.advantage === undefined ? [] : [["Advantage", showNumber(detail.advantage)] as const]),
+    ["Stop", detail.stop],
+    ["Turns", detail.turns],
+    ["Searches", detail.searches],
+    ["Tokens", detail.tokens],
+    ["Step", detail.step],
+    ["Weights", `v${detail.weightsVersion}`],
+    ...(detail.isTrained === undefined ? [] : [["Trained on", detail.isTrained ? "yes" : "no"] as const]),
+  ] as const;
+  return (
+    <header class="outcome">
+      <div class="outcome-top">
+        <button
+          type="button"
+          class="button plain icon only-phone"
+          aria-label="Back to the list"
+          onClick={onClose}
+        >
+          <Icon name="back" />
+        </button>
+        <h2>{detail.question}</h2>
+        <span class="faint mono only-wide">{detail.id}</span>
+      </div>
+      <p class="outcome-answers">
+        <span class={`badge ${isRight ? "good" : "bad"}`}>{isRight ? "right" : "wrong"}</span>
+        <span>{detail.answer ?? <i class="faint">no answer</i>}</span>
+        {isRight ? null : <span class="muted">expected {detail.answers.join(" or ")}</span>}
+      </p>
+      <Facts items={facts} />
+      {detail.rewardFailure ? <Notice kind="warn">No reward: {detail.rewardFailure}</Notice> : null}
+    </header>
+  );
+}
