@@ -8,7 +8,7 @@ export { optimiserOf, type Recipe, type Training } from "./recipes/recipe.ts";
 export { type SearchR1Options, searchR1 } from "./recipes/search-r1.ts";
 export type { AgenticLanguage, AgenticTool } from "./rollout/formats/agentic-prompts.ts";
 export type { AgenticFormatOptions } from "./rollout/formats/agentic-rag.ts";
-export { type Format, ragFormat } from "./rollout/formats/format.ts";
+export { type Format, type FormatTags, ragFormat } from "./rollout/formats/format.ts";
 export type { R1SearcherQueryStyle } from "./rollout/formats/r1-searcher.ts";
 export type { ReSearchTemplate } from "./rollout/formats/re-search.ts";
 export { type ToolFormatOptions, toolFormat } from "./rollout/formats/tool-format.ts";

@@ -274,7 +274,7 @@ const wrong: Readonly<Record<string, () => unknown>> = {
   "Tokenizer.load: path: expected a string, got 5": () => seekrl.Tokenizer.load(5),
   "ChatTemplate.load: folder: expected a string, got 5": () => seekrl.ChatTemplate.load(5),
   "tokenizer.encode: text: expected a string, got 5": () => tokenizer.encode(5),
-  'agent: unknown key "topKK"; expected one of seed, sampling, signal, onEvent, samples': () =>
+  'agent: unknown key "topKK"; expected one of seed, sampling, signal, answerNow, onEvent, samples': () =>
     seekrl.ownAgent(parts, agent).rollouts({ question: "who?" }, { topKK: 3 }),
   'agent: samples: expected a number, got "x"': () =>
     seekrl.ownAgent(parts, agent).rollouts({ question: "who?" }, { samples: "x" }),

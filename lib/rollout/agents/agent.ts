@@ -26,12 +26,18 @@ export interface RolloutOptions extends Pick<EventOptions, "onEvent"> {
   readonly sampling?: Sampling;
   /** Ends the rollout with the stop reason `aborted`. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Of agents with a format: when it fires, the turn after the one under way is the last. A search under way has then failed,
+   * and a turn is cut short where the format can announce the last one (`Format.lastTurn`).
+   */
+  readonly answerNow?: AbortSignal | undefined;
 }
 
 const optionKinds = {
   seed: wholeKind,
   sampling: samplingKind,
   signal: "signal",
+  answerNow: "signal",
   onEvent: "function",
 } as const;
 
@@ -147,10 +153,19 @@ async function rolloutOf(parts: RolloutParts, run: AgentFunction, asked: Asked):
   const { options, hooks, sample = 0, first } = asked;
   checkOptions("agent", options, optionKinds);
   const question = { id: "question", answers: [], ...checkQuestion(asked.question) };
-  const { seed = 0, sampling = parts.sampling, signal, onEvent } = options;
+  const { seed = 0, sampling = parts.sampling, signal, answerNow, onEvent } = options;
   const rollout = new Rollout(
     { ...parts, sampling },
-    { question, sample, first, seed: mixSeed(seed, question.id, sample), signal, onEvent, ...hooks },
+    {
+      question,
+      sample,
+      first,
+      seed: mixSeed(seed, question.id, sample),
+      signal,
+      answerNow,
+      onEvent,
+      ...hooks,
+    },
   );
   try {
     const outcome = await run(rollout, question);

@@ -41,6 +41,7 @@ export function searchAgent(parts: AgentParts): PolicyAgent {
 async function runTurns(turns: FormatTurns): Promise<Outcome> {
   const { format } = turns;
   for (;;) {
+    if (turns.isUnannounced) await turns.observe("");
     const { stop, text } = await turns.generate();
     if (stop === "aborted" || stop === "context") return { stop };
     const action = format.parse(text, format);

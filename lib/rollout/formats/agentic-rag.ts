@@ -11,7 +11,7 @@ import {
   agenticInstructions,
   agenticReplies,
 } from "./agentic-prompts.ts";
-import type { Format } from "./format.ts";
+import { type Format, ragTags } from "./format.ts";
 
 /** Options of the conversation. */
 export interface AgenticFormatOptions {
@@ -66,6 +66,7 @@ export function agenticFormat(options: AgenticFormatOptions = {}): Format {
     mode: maxQueries > 1 ? "multi" : "single",
     maxQueries,
     ...promptOf(options),
+    tags: { ...ragTags, thoughts: ["plan", "reasoning", "observation", "backtrack", "summary"].map(tagsOf) },
     turnEnds: turnEndsOf({ selfSearch, faithful }),
     parse: selfSearch ? parseSelf(faithful) : parseSearch(tools, faithful),
     observation: selfSearch

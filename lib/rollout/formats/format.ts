@@ -3,8 +3,28 @@
 import { checkArgument, checkOptions } from "../../base/check-options.ts";
 import { informationText, observationText, type QueryMode, type TitledText } from "../../text/observation.ts";
 import type { ToolCall } from "../../tools/tool-box.ts";
+import { type Tags, tagsOf } from "../grammars/blocks.ts";
 import { type ParseTurn, parseTurn, turnEnds } from "../grammars/grammar.ts";
 import type { Memory } from "../memory.ts";
+
+/** What stands around the parts of a turn, for whoever shows it while it comes. */
+export interface FormatTags {
+  /** Around thoughts of any kind, which may stand without tags too. */
+  readonly thoughts: readonly Tags[];
+  /** Around queries, or calls. */
+  readonly queries: Tags;
+  /** Around the answer. */
+  readonly answer: Tags;
+  /** Whether only a part of what stands there is the answer, which shows at the end of the turn. @default false */
+  readonly isPart?: boolean;
+}
+
+/** The tags of RAG-R1. */
+export const ragTags: FormatTags = {
+  thoughts: [tagsOf("think")],
+  queries: tagsOf("search"),
+  answer: tagsOf("answer"),
+};
 
 /** Everything a rollout writes that the policy reads. Plain data and pure functions. */
 export interface Format {
@@ -26,6 +46,8 @@ export interface Format {
   readonly turnEnds: readonly string[];
   /** Reads the action out of one turn. */
   readonly parse: ParseTurn;
+  /** Where thoughts, queries and the answer stand in a turn; what they are is what `parse` says. @default those of RAG-R1 */
+  readonly tags?: FormatTags;
   /** Reads one call of an action, for agents with tools. @default what is asked for is a query of the search */
   readonly readCall?: (text: string) => ToolCall;
   /** The answer to a search; `limit` shortens the documents of one query. */

@@ -2,7 +2,7 @@
 import { onOneLine, type TitledText } from "../../text/observation.ts";
 import { tagsOf } from "../grammars/blocks.ts";
 import { type Action, type ParseOptions, parseActions } from "../grammars/grammar.ts";
-import type { Format } from "./format.ts";
+import { type Format, ragTags } from "./format.ts";
 
 /** Its tags. They are plain text: no token of a vocabulary. */
 export const r1SearcherTags = {
@@ -80,6 +80,7 @@ export function r1SearcherFormat({
           `The User asks a question, and the Assistant solves it. ${rules[queryStyle]}\n\nUser:${question}\nAssistant: `
       : (question) => question,
     prefix: "<think>",
+    tags: { ...ragTags, queries: tags.search },
     turnEnds: faithful ? [queryEnd] : [queryEnd, tags.answer.close],
     parse: faithful ? parseAsOriginal : parseSearcher,
     observation: (_, found, limit) => documentsText(limit(listText(found[0] ?? [], faithful ? "   " : " "))),

@@ -3,7 +3,7 @@ import { boxedIn } from "../../text/boxed.ts";
 import type { TitledText } from "../../text/observation.ts";
 import { blocksOf, tagsOf } from "../grammars/blocks.ts";
 import { type Action, type ParseOptions, parseTurn, turnEnds } from "../grammars/grammar.ts";
-import type { Format } from "./format.ts";
+import { type Format, ragTags } from "./format.ts";
 
 /** For base models one text; for instruct models a system message. */
 export type ReSearchTemplate = "base" | "instruct";
@@ -56,6 +56,7 @@ export function reSearchFormat({
     isBare: isBase,
     system: isBase ? undefined : text,
     prompt: isBase ? (question) => fill(text, question) : (question) => question,
+    tags: { ...ragTags, isPart: true },
     turnEnds: faithful ? ["</search>"] : turnEnds,
     parse: faithful ? parseAsOriginal : parseBoxed,
     observation: (_, documents, limit) => resultText(limit(documentsText(documents[0] ?? []))),

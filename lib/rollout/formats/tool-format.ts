@@ -6,7 +6,7 @@ import { functionLines, parseJsonCall } from "../../tools/json-calls.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { blocksOf, tagsOf } from "../grammars/blocks.ts";
 import type { Action, ParseOptions } from "../grammars/grammar.ts";
-import type { Format } from "./format.ts";
+import { type Format, ragTags } from "./format.ts";
 
 /** Options of the conversation. */
 export interface ToolFormatOptions {
@@ -60,6 +60,7 @@ export function toolFormat(tools: readonly Tool[], options: ToolFormatOptions = 
     prompt: (question) => question,
     prefix: thought,
     isMessage: true,
+    tags: { ...ragTags, queries: callTags, answer: { open: "\\boxed{", close: "}" }, isPart: true },
     turnEnds: [],
     parse: (turn, options) => parseCalls(turn, options, faithful),
     readCall: parseJsonCall,

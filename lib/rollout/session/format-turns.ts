@@ -12,6 +12,8 @@ export class FormatTurns {
   readonly rollout: Rollout;
   readonly session: Session;
   readonly format: Format;
+  #isLast = false;
+  #isCut = false;
 
   constructor(rollout: Rollout, session: Session, format: Format) {
     this.rollout = rollout;
@@ -28,25 +30,45 @@ export class FormatTurns {
 
   /** Whether one turn is left. */
   get isBeforeLast(): boolean {
-    return this.session.turns === this.rollout.limits.maxTurns - 1;
+    return this.session.turns === this.rollout.limits.maxTurns - 1 || this.#isAnswerDue;
   }
 
-  generate(options: TurnOptions = {}): Promise<Turn> {
-    return this.session.generate({ stop: this.format.turnEnds, ...options });
+  /** Whether the turn under way, or the one that has just ended, is the last. */
+  get isLast(): boolean {
+    return this.#isLast;
+  }
+
+  /** Whether the next turn has become the last one without an observation that says so. */
+  get isUnannounced(): boolean {
+    return this.#isAnswerDue && !this.#isLast;
+  }
+
+  get #isAnswerDue(): boolean {
+    return this.rollout.answerNow?.aborted === true;
+  }
+
+  /** A turn; one that is cut short because the answer is due has the stop `length`. */
+  async generate(options: TurnOptions = {}): Promise<Turn> {
+    const { session, rollout, format } = this;
+    this.#isLast ||= this.isBeforeLast;
+    const signal = this.#isLast || format.lastTurn === "" ? undefined : rollout.answerNow;
+    const turn = await session.generate({ stop: format.turnEnds, signal, ...options });
+    this.#isCut = turn.stop === "aborted" && signal?.aborted === true && !rollout.isAborted;
+    return this.#isCut ? { ...turn, stop: "length" } : turn;
   }
 
   /** Counts an action that is no answer, and says why no turn can follow it, if none can. */
   stopAfter({ kind }: Pick<Action, "kind">, stop: TurnStop): Outcome["stop"] {
-    if (kind === "invalid") this.rollout.invalidActions += 1;
+    if (kind === "invalid" && !this.#isCut) this.rollout.invalidActions += 1;
     if (stop === "length" && this.session.ended === "context") return "context";
-    if (this.session.turns < this.rollout.limits.maxTurns) return undefined;
+    if (!this.isLast) return undefined;
     return kind === "invalid" ? stop : "max_turns";
   }
 
   /** What the policy shall read after a search or an invalid turn. */
   async respond(action: Action): Promise<string> {
     const { rollout, format } = this;
-    if (action.kind === "invalid") return format.invalid;
+    if (action.kind === "invalid") return this.#isCut ? "" : format.invalid;
     if (action.kind !== "search") {
       throw new SeekError(
         "ERR_ARGUMENT",
@@ -66,7 +88,9 @@ export class FormatTurns {
   /** Lets the policy read a text, and what announces its last turn; or says why it cannot. */
   async observe(text: string): Promise<StopReason | undefined> {
     const { isMessage = false, isBare = false, lastTurn } = this.format;
-    const shown = this.isBeforeLast ? text + lastTurn : text;
+    this.#isLast = this.isBeforeLast;
+    const shown = this.#isLast ? text + lastTurn : text;
+    if (shown === "" && this.#isAnswerDue) return undefined;
     const isAdded = await this.session.append(shown, { asMessage: isMessage && !isBare });
     return isAdded ? undefined : this.session.ended;
   }

@@ -38,6 +38,8 @@ interface RolloutRun extends EventOptions {
   readonly sample: number;
   readonly seed: number;
   readonly signal?: AbortSignal | undefined;
+  /** See {@link RolloutOptions}. */
+  readonly answerNow?: AbortSignal | undefined;
   /** Opens the first session, for rollouts that share its prompt. @default the engine */
   readonly first?: SequenceSource | undefined;
 }
@@ -89,6 +91,11 @@ export class Rollout {
   /** Whether the caller no longer wants an answer. */
   get isAborted(): boolean {
     return this.#run.signal?.aborted === true;
+  }
+
+  /** Fires when the caller wants the answer without further searching. @internal */
+  get answerNow(): AbortSignal | undefined {
+    return this.#run.answerNow;
   }
 
   /** Opens a session. @throws ERR_ARGUMENT for an unknown key; what the chat template and the engine throw */
@@ -224,17 +231,24 @@ export class Rollout {
     this.#found.push(null);
     this.#run.onEvent?.({ type: "queries", queries });
     const started = performance.now();
-    const outcome = await beforeDeadline(work, { timeoutMs, signal: this.#run.signal });
+    const outcome = await beforeDeadline(work, { timeoutMs, signal: this.#noSearch });
     this.#searchMs += performance.now() - started;
     if (outcome.kind === "done") return { round, result: outcome.result };
     if (outcome.kind === "failed") this.#fail(messageOf(outcome.error));
     if (outcome.kind === "timed out") this.#fail(`no answer within ${timeoutMs} ms`);
+    if (outcome.kind === "aborted") this.#fail("given up, because the agent shall answer now");
     return { round, result: undefined };
   }
 
   #tellFound(round: number, documents: readonly (readonly (TitledText & Partial<Hit>)[])[]): void {
     this.#found[round] = documents.map((each) => each.map(({ id, title, score }) => ({ id, title, score })));
     this.#run.onEvent?.({ type: "documents", documents });
+  }
+
+  /** Fires when nobody waits for a search any more. */
+  get #noSearch(): AbortSignal | undefined {
+    const { signal, answerNow } = this.#run;
+    return signal && answerNow ? AbortSignal.any([signal, answerNow]) : (signal ?? answerNow);
   }
 
   #fail(reason: string): void {

@@ -1,5 +1,5 @@
 /** One conversation with the model. What its sequence holds and what is recorded are the same ids at any time (law 1). */
-import { checkOptions, shownValue } from "../../base/check-options.ts";
+import { checkOptions, type OptionKinds, shownValue } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { mixSeed } from "../../base/random.ts";
 import { Detokenizer } from "../../text/tokenizers/detokenizer.ts";
@@ -36,9 +36,14 @@ export interface TurnOptions {
   readonly entropies?: boolean;
   /** See {@link Segment}. */
   readonly visible?: readonly number[];
+  /** Ends the turn early, and not the session. */
+  readonly signal?: AbortSignal | undefined;
 }
 
-const turnKinds = { stop: "list", maxTokens: "number", entropies: "boolean", visible: "list" } as const;
+const turnKinds: OptionKinds<TurnOptions> = {
+  ...{ stop: "list", maxTokens: "number", entropies: "boolean", visible: "list" },
+  signal: "signal",
+};
 
 /** What a session needs besides its sequence. */
 interface SessionParts extends EventOptions {
@@ -102,7 +107,9 @@ export class Session {
       this.lastStop = ended;
       return { text: "", ids: new Int32Array(), logprobs: new Float32Array(), stop: ended, segment: -1 };
     }
-    const { limits, sampling, tokenizer, signal, onEvent, index } = this.#parts;
+    const { limits, sampling, tokenizer, onEvent, index } = this.#parts;
+    const signals = [this.#parts.signal, options.signal].filter((each) => each !== undefined);
+    const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
     const { stop = [], maxTokens = limits.maxResponseTokens, entropies, visible } = options;
     const room = limits.maxTokens - this.numTokens;
     const started = performance.now();

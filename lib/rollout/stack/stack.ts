@@ -47,8 +47,9 @@ function checkSequence({ sequence }: Session, { stateValue }: Memory): void {
 }
 
 async function runTurns(turns: FormatTurns, stack: Stack, memory: Memory): Promise<Outcome> {
-  const { format, session, rollout } = turns;
+  const { format, session } = turns;
   for (;;) {
+    if (turns.isUnannounced) await stack.observe("");
     const turn = await turns.generate({
       entropies: memory.stateValue === "entropy",
       visible: stack.visible(),
@@ -61,8 +62,7 @@ async function runTurns(turns: FormatTurns, stack: Stack, memory: Memory): Promi
     const action = format.parse(text, format);
     const value = await claimValue(turns, turn, action, memory);
     const isSure = value === undefined || value < memory.sigma;
-    const isLast = session.turns === rollout.limits.maxTurns;
-    const counts = isLast || (isSure && session.turns > memory.minActions);
+    const counts = turns.isLast || (isSure && session.turns > memory.minActions);
     if (action.kind === "end" || (action.kind === "answer" && counts)) {
       stack.note(turn, { kind: action.answer === undefined ? "invalid" : "answer", value });
       return { answer: action.answer, stop };
@@ -133,7 +133,8 @@ class Stack {
     if (text === "" && !(isBeforeLast && format.lastTurn !== "")) return undefined;
     const ended = await this.#turns.observe(text);
     if (ended) return ended;
-    const top = this.#frames.at(-1)!;
+    // Before the first turn there is no frame yet.
+    const top = this.#frames.at(-1) ?? { kind: "invalid", segments: [] };
     const segments = [...top.segments, session.segments.length - 1];
     this.#frames = [...this.#frames.slice(0, -1), { ...top, segments }];
     return undefined;
