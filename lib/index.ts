@@ -70,6 +70,7 @@ export type {
   PromptTemplate,
   Sampling,
   SequenceSource,
+  StreamedIds,
   TextCodec,
   TokenSequence,
 } from "./rollout/seams.ts";

@@ -6,7 +6,7 @@ import type { Scores } from "../engine/span.ts";
 export interface TokenSequence {
   generate(options: GenerateRequest): Promise<GeneratedSpan>;
   /** The same, handing out ids as they come. @default a turn at a time */
-  stream?(options: GenerateRequest): AsyncGenerator<{ readonly ids: Int32Array }, GeneratedSpan>;
+  stream?(options: GenerateRequest): AsyncGenerator<StreamedIds, GeneratedSpan>;
   /** Adds tokens the model shall read; nothing before them is computed again. */
   append(ids: Int32Array): void | Promise<void>;
   /** Forgets all tokens but the first `length`. Memory stacks need it; `seed` is that of the draws from here on. */
@@ -54,6 +54,13 @@ export const samplingKinds: OptionKinds<Sampling> = {
 
 /** Of an option `sampling`. */
 export const samplingKind = optionsOf<Sampling>(samplingKinds);
+
+/** Tokens of a turn as they come. */
+export interface StreamedIds {
+  readonly ids: Int32Array;
+  /** As those of the whole turn. */
+  readonly logprobs?: Float32Array | undefined;
+}
 
 /** What one turn produced. */
 export interface GeneratedSpan {

@@ -86,6 +86,8 @@ export interface ChoiceEnd extends Pick<TextPiece, "tokens"> {
   readonly numTokens: number;
   /** Those of them that are thoughts. */
   readonly numReasoningTokens: number;
+  /** Tokens that were read in all, where they are more than at the start: agents read what they find. @default those of the start */
+  readonly numPromptTokens?: number | undefined;
   /** Of the weights that sampled the first token, those of the adapter included. */
   readonly weightsVersion: number;
 }
@@ -118,6 +120,8 @@ export type ReplyEvent = { readonly choice: number } & (
       readonly id: string;
       readonly queries: readonly string[];
       readonly passages?: readonly (readonly FoundPassage[])[] | undefined;
+      /** Set where the search, or one of the calls in it, failed. */
+      readonly hasFailed?: boolean | undefined;
     }
   | {
       readonly type: "citation";
