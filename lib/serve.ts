@@ -1,5 +1,7 @@
 /** `seekrl/serve`: models, searches and rewards over HTTP. */
 
+export { agentModel } from "./serve/agent/agent-model.ts";
+export type { AgentModelParts } from "./serve/agent/parts.ts";
 export type { ServedReranker } from "./serve/api/texts/rerank.ts";
 export type { AccessOptions } from "./serve/http/access/access.ts";
 export type { HttpServer, ServeFault, ServeOptions } from "./serve/http/http-server.ts";

@@ -3,34 +3,18 @@ import { randomInt } from "node:crypto";
 import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { mixSeed } from "../../base/random.ts";
 import { streamed } from "../../base/streamed.ts";
-import type { Recipe } from "../../recipes/recipe.ts";
-import type { PromptTemplate, SequenceSource, TextCodec } from "../../rollout/seams.ts";
+import type { PromptTemplate } from "../../rollout/seams.ts";
 import { promptText } from "../../rollout/session/prompt.ts";
-import type { Search } from "../../search/search.ts";
 import { refused } from "../api/fields/refuse.ts";
+import type { CacheNeed } from "../generation/admission.ts";
 import type { ReplyEvent, ReplyRequest, ServedModel } from "../reply/reply.ts";
 import { checkAsked, questionOf } from "./asked.ts";
 import { AgentChoice, type AskedChoice } from "./choice.ts";
-
-/** What a served agent is made of. */
-export interface AgentModelParts {
-  /** Its name, such as `agent/rag-r1`. */
-  readonly id: string;
-  /** The name of its language model. @default none */
-  readonly parent?: string | undefined;
-  readonly engine: SequenceSource;
-  readonly tokenizer: TextCodec;
-  readonly chatTemplate?: PromptTemplate | undefined;
-  /** Its conversation, tools and limits. */
-  readonly recipe: Pick<Recipe, "format" | "limits" | "tools" | "searchThrough">;
-  readonly search: Search;
-  /** Longest conversation of the language model, in tokens. */
-  readonly contextTokens: number;
-}
+import type { AgentModelParts } from "./parts.ts";
 
 const partKinds: OptionKinds<AgentModelParts> = {
   ...{ id: "string", parent: "string", engine: "object", tokenizer: "object", chatTemplate: "object" },
-  ...{ recipe: "object", search: "function", contextTokens: "number" },
+  ...{ recipe: "object", search: "function", contextTokens: "number", admission: "object" },
 };
 
 /** Seeds are whole numbers below this. */
@@ -44,6 +28,17 @@ const seedBound = 2 ** 32;
  * @param parts - engine, tokenizer, recipe, search
  * @returns the agent, which may be asked any number of questions at once
  * @throws ERR_ARGUMENT for an unknown or missing part; from `reply`: Refusal for tools, forms and stop strings of a request
+ * @example
+ * const recipe = ragR1({ queries: "multi" });
+ * const agent = agentModel({
+ *   ...{ id: "agent/rag-r1", engine, tokenizer, chatTemplate, recipe, search },
+ *   contextTokens: engine.maxTokens,
+ * });
+ * const request = { messages: [{ role: "user", content: "capital of France?" }], tools: [], toolChoice: "auto" };
+ * const sampled = { parallelToolCalls: true, stop: [], sampling: {}, n: 1, budget: { maxSearches: 1 } };
+ * for await (const event of agent.reply({ ...request, ...sampled }, new AbortController().signal)) {
+ *   if (event.type === "text") process.stdout.write(event.text);
+ * }
  */
 export function agentModel(parts: AgentModelParts): ServedModel {
   const needed = ["id", "engine", "tokenizer", "recipe", "search", "contextTokens"] as const;
@@ -61,22 +56,29 @@ async function* replyOf(
   checkAsked(parts.id, request);
   const question = questionOf(request.messages);
   const own = withVariables(parts, request);
-  checkRoom(own, question);
+  const need = needOf(own, question, request.n);
   const { n, seed = randomInt(seedBound), budget = {}, maxTokens = Number.POSITIVE_INFINITY } = request;
   const sampling = { temperature: 0, ...request.sampling };
-  const asked = { question, budget, maxTokens, sampling };
-  yield* streamed<ReplyEvent, void>(async (onEvent, left) => {
-    const failed = new AbortController();
-    const stop = AbortSignal.any([signal, left, failed.signal]);
-    const choices = Array.from({ length: n }, async (_, choice) => {
-      const own_ = { ...asked, choice, seed: choice === 0 ? seed : mixSeed(seed, "choice", choice) };
-      await runChoice(own, { ...own_, onEvent, signal: stop }, () => failed.abort());
+  const choices = Array.from({ length: n }, (_, choice) => ({
+    ...{ choice, question, budget, maxTokens, sampling },
+    seed: choice === 0 ? seed : mixSeed(seed, "choice", choice),
+  }));
+  const leave = await parts.admission?.enter(need, signal);
+  try {
+    yield* streamed<ReplyEvent, void>(async (onEvent, left) => {
+      const failed = new AbortController();
+      const stop = AbortSignal.any([signal, left, failed.signal]);
+      const running = choices.map((asked) =>
+        runChoice(own, { ...asked, onEvent, signal: stop }, () => failed.abort()),
+      );
+      const settled = await Promise.allSettled(running);
+      const failure = settled.find((each) => each.status === "rejected");
+      if (failure !== undefined) throw failure.reason;
     });
-    const settled = await Promise.allSettled(choices);
-    const failure = settled.find((each) => each.status === "rejected");
-    if (failure !== undefined) throw failure.reason;
-  });
-  if (signal.aborted) throw signal.reason;
+    if (signal.aborted) throw signal.reason;
+  } finally {
+    leave?.();
+  }
 }
 
 async function runChoice(parts: AgentModelParts, asked: AskedChoice, onFailure: () => void): Promise<void> {
@@ -100,14 +102,16 @@ function withVariables(
   return { ...parts, chatTemplate: { render } };
 }
 
-/** @throws Refusal for a conversation that leaves no room for a turn */
-function checkRoom(
+/** What it may hold of the cache. @throws Refusal for a conversation that leaves no room for a turn */
+function needOf(
   { recipe, tokenizer, chatTemplate, engine, contextTokens }: AgentModelParts,
   question: string,
-): void {
+  n: number,
+): CacheNeed {
   const { format, limits } = recipe;
   const most = Math.min(limits.maxTokens, contextTokens, engine.maxTokens ?? contextTokens);
   const { length } = tokenizer.encode(promptText(format, question, chatTemplate), { beginsText: true });
-  if (length < most) return;
-  throw refused(["messages"], `expected fewer than ${most} tokens with the agent's prompt, got ${length}`);
+  if (length < most) return { numPromptTokens: length, maxTokens: most - length, n };
+  const message = `expected fewer than ${most} tokens with the agent's prompt, got ${length}`;
+  throw refused(["messages"], message, "context_length_exceeded");
 }

@@ -6,11 +6,11 @@ import type { AgentEvent } from "../../rollout/session/events.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { TitledText } from "../../text/observation.ts";
 import type { AgentBudget, FoundPassage, ReplyEvent } from "../reply/reply.ts";
-import type { AgentModelParts } from "./agent-model.ts";
 import { BudgetClock } from "./budget-clock.ts";
 import { ChoiceEngine } from "./choice-engine.ts";
 import { citationsOf } from "./citations.ts";
 import { PartReader } from "./part-reader.ts";
+import type { AgentModelParts } from "./parts.ts";
 import { TurnText } from "./turn-text.ts";
 
 /** What is asked of one choice. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Search } from "../../../lib/search/search.ts";
-import { Refusal } from "../../../lib/serve/http/refusal.ts";
+import { Refusal, statusOf } from "../../../lib/serve/http/refusal.ts";
 import type { ReplyEvent, ReplyRequest, ServedModel } from "../../../lib/serve/reply/reply.ts";
 import { characters, ScriptedSequence } from "../../rollout/doubles.ts";
 import { asking, ofType, replied, scripted, single, summary } from "./asking.ts";
@@ -56,7 +56,7 @@ test("what an agent has itself or cannot be held to is refused by the name of th
   for (const [changes, message] of cases) {
     await assert.rejects(replied(scripted([answer]), asking("q", changes)), (error) => {
       assert.ok(error instanceof Refusal);
-      assert.equal(error.code, "invalid_request");
+      assert.equal(statusOf(error, "error"), 400);
       assert.match(error.message, message);
       return true;
     });

@@ -30,8 +30,8 @@ export function annotationOf({ passage: { id, title, url }, quote, start, end }:
 }
 
 /** A search of an agent; OpenAI's protocol has no place for it. */
-export function searchOf({ id, queries, passages }: SearchEvent) {
-  return { id, queries, ...(passages ? { hits: passages } : {}) };
+export function searchOf({ id, queries, passages, hasFailed }: SearchEvent) {
+  return { id, queries, ...(passages ? { hits: passages } : {}), ...(hasFailed ? { failed: true } : {}) };
 }
 
 /** Gathers a choice. */

@@ -4,7 +4,7 @@ import type { ReplyEvent } from "../../reply/reply.ts";
 /** Counts tokens over the events of a reply. */
 export class Usage {
   readonly #numChoices: number;
-  /** Of the prompt, which its choices share. */
+  /** Of the prompt, which its choices share, and of what agents read. */
   numPrompt = 0;
   /** Those of them that were not computed again. */
   numCached = 0;
@@ -12,6 +12,7 @@ export class Usage {
   numSampled = 0;
   /** Those of them that are thoughts. */
   numReasoning = 0;
+  #numAtStart = 0;
 
   /** @param numChoices - of each prompt; further ones are another prompt's. @default there is one prompt */
   constructor(numChoices = Number.POSITIVE_INFINITY) {
@@ -22,9 +23,12 @@ export class Usage {
   add(event: ReplyEvent): void {
     if (event.type === "start" && event.choice % this.#numChoices === 0) {
       this.numPrompt += event.numPromptTokens;
+      this.#numAtStart = event.numPromptTokens;
       this.numCached += event.numCachedTokens;
     }
     if (event.type !== "finish") return;
+    // What a choice of an agent has read since its prompt is its own.
+    this.numPrompt += (event.numPromptTokens ?? this.#numAtStart) - this.#numAtStart;
     this.numSampled += event.numTokens;
     this.numReasoning += event.numReasoningTokens;
   }

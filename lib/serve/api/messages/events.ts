@@ -118,8 +118,10 @@ function promptUsage({ numPromptTokens, numCachedTokens }: Start): Message["usag
 }
 
 function usageOf(start: Message["usage"], end: ChoiceEnd, numSearches: number): Message["usage"] {
+  const { numPromptTokens = start.input_tokens + start.cache_read_input_tokens } = end;
   return {
     ...start,
+    input_tokens: numPromptTokens - start.cache_read_input_tokens,
     output_tokens: end.numTokens,
     output_tokens_details: { thinking_tokens: end.numReasoningTokens },
     ...(numSearches > 0

@@ -1,0 +1,23 @@
+/** What a served agent is made of. */
+import type { Recipe } from "../../recipes/recipe.ts";
+import type { PromptTemplate, SequenceSource, TextCodec } from "../../rollout/seams.ts";
+import type { Search } from "../../search/search.ts";
+import type { Admission } from "../generation/admission.ts";
+
+/** What a served agent is made of. */
+export interface AgentModelParts {
+  /** Its name, such as `agent/rag-r1`. */
+  readonly id: string;
+  /** The name of its language model. @default none */
+  readonly parent?: string | undefined;
+  readonly engine: SequenceSource;
+  readonly tokenizer: TextCodec;
+  readonly chatTemplate?: PromptTemplate | undefined;
+  /** Its conversation, tools and limits. */
+  readonly recipe: Pick<Recipe, "format" | "limits" | "tools" | "searchThrough">;
+  readonly search: Search;
+  /** Longest conversation of the language model, in tokens. */
+  readonly contextTokens: number;
+  /** Lets requests in while the engine has memory for them. @default all at once @internal */
+  readonly admission?: Admission | undefined;
+}
