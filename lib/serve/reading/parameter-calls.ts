@@ -3,8 +3,18 @@ import type { CallableFunction, CallForm } from "./reply-format.ts";
 import type { Reading } from "./reply-text.ts";
 import { accept, acceptWord, markPattern, run, type Text } from "./steps.ts";
 
+/** What a call begins with, behind its mark; some models forget the mark. */
+export const functionTag = "<function=";
+
 const ofName = /[^\s<>"]/;
 const endOfValue = markPattern(["</parameter>"]);
+
+/** What is known of a call before it is read. */
+interface Known {
+  readonly functions: readonly CallableFunction[];
+  /** Whether the tag of the function has been read. */
+  readonly isOpen: boolean;
+}
 
 /**
  * Reads one call behind the mark that begins it. Arguments become the JSON that the function's schema asks for; those that can
@@ -15,9 +25,9 @@ const endOfValue = markPattern(["</parameter>"]);
 export function* parametersCall(
   text: Text,
   { end }: CallForm,
-  functions: readonly CallableFunction[],
+  { functions, isOpen }: Known,
 ): Reading<boolean> {
-  const name = yield* opening(text, "<function=");
+  const name = yield* opening(text, isOpen ? "" : functionTag);
   if (name === undefined) return false;
   const schema = functions.find((each) => each.name === name)?.parameters;
   text.beginCall(name);

@@ -1,7 +1,7 @@
 /** Reads a model's reply as it is sampled: reasoning, text and calls of functions. */
 import { namedCall } from "./named-calls.ts";
 import { objectCalls } from "./object-calls.ts";
-import { parametersCall } from "./parameter-calls.ts";
+import { functionTag, parametersCall } from "./parameter-calls.ts";
 import type { CallableFunction, CallForm, ReplyFormat } from "./reply-format.ts";
 import { type Channel, type ReadEvent, type Reading, type ReplyPiece, ReplyText } from "./reply-text.ts";
 import { accept, markPattern, next, space, type Text, upTo } from "./steps.ts";
@@ -87,12 +87,13 @@ function* readAnswer(text: Text, { format: { calls, silent = [] }, functions }: 
     yield* callsOrText(text, objectCalls(text, calls, new Set(functions.map(({ name }) => name))));
   const around = hasCalls && calls.all !== undefined ? [calls.all.begin, calls.all.end] : [];
   const unread = [...silent, ...around];
-  const pattern = markPattern(hasCalls ? [...unread, calls.begin] : unread);
+  const begins = calls.kind === "parameters" ? [calls.begin, functionTag] : [calls.begin];
+  const pattern = markPattern(hasCalls ? [...unread, ...begins] : unread);
   for (;;) {
     const mark = yield* upTo(text, pattern, "text");
     if (mark === undefined) return;
     if (unread.includes(mark)) yield* afterMark(text);
-    else yield* callsOrText(text, readCalls(text, calls, functions));
+    else yield* callsOrText(text, readCalls(text, { form: calls, functions, mark }));
   }
 }
 
@@ -101,8 +102,15 @@ function* callsOrText(text: Text, reading: Reading<boolean>): Reading<void> {
   else text.release("text");
 }
 
-function readCalls(text: Text, form: CallForm, functions: readonly CallableFunction[]): Reading<boolean> {
+/** Calls to read behind a mark. */
+interface MarkedCalls {
+  readonly form: CallForm;
+  readonly functions: readonly CallableFunction[];
+  readonly mark: string;
+}
+
+function readCalls(text: Text, { form, functions, mark }: MarkedCalls): Reading<boolean> {
   if (form.kind === "object") return objectCalls(text, form);
   if (form.kind === "named") return namedCall(text, form);
-  return parametersCall(text, form, functions);
+  return parametersCall(text, form, { functions, isOpen: mark === functionTag });
 }

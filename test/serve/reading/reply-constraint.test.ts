@@ -102,7 +102,7 @@ const spell = (ids: readonly number[]): string =>
   Buffer.concat(ids.map((id) => pieces[id] ?? Buffer.of())).toString();
 
 /** What is read of replies that are drawn; those that grow too long are left out. */
-async function replies(name: string, asked: HeldReply, numSeeds = 25): Promise<Part[][]> {
+async function replies(name: string, asked: HeldReply, numSeeds = 16): Promise<Part[][]> {
   const format = replyFormatNamed(name);
   const constraint = replyConstraint(format, asked) as Constraint;
   const read: Part[][] = [];
@@ -136,7 +136,7 @@ for (const name of replyFormatNames) {
   test(`free text has calls that meet strict schemas, and one at most where they are not parallel: ${name}`, async () => {
     const seen = new Set<boolean>();
     for (const isParallel of [true, false]) {
-      for (const parts of await replies(name, { ...held, choice: "auto", isParallel }, 40)) {
+      for (const parts of await replies(name, { ...held, choice: "auto", isParallel }, 20)) {
         const calls = parts.filter(isCall);
         for (const call of calls) assert.equal(faultOf(call), undefined, JSON.stringify(parts));
         if (!isParallel) assert.ok(calls.length <= 1, JSON.stringify(parts));
@@ -152,7 +152,7 @@ test("reasoning is free before what is required, where the model reasons or the 
     ["<think>\n", false],
     ["", true],
   ] as const) {
-    const all = await replies("hermes", { ...held, prompt, reasons }, 60);
+    const all = await replies("hermes", { ...held, prompt, reasons }, 40);
     const kinds = new Set(all.map(([first]) => Object.keys(first as Part)[0]));
     assert.ok(kinds.has("reasoning") || prompt === "", [...kinds].join());
     for (const parts of all) assert.ok(parts.some(isCall) && parts.every((part) => !("text" in part)));

@@ -191,6 +191,11 @@ test("arguments in XML become what the schema asks for", () => {
   assert.deepEqual(JSON.parse(other.arguments), { text: words, count: words, either: words });
 });
 
+test("a call in XML without its mark is a call all the same", () => {
+  const reply = "I look.\n<function=search>\n<parameter=query>\na\n</parameter>\n</function>\n</tool_call>";
+  assert.deepEqual(read("qwen3-coder", reply), [{ text: "I look." }, search("a")]);
+});
+
 test("arguments come while they are written", () => {
   const reader = new ReplyReader<number>(replyFormatNamed("hermes"), { functions });
   const push = (text: string): string[] =>
