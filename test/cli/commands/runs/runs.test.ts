@@ -1,0 +1,237 @@
+/** `seekrl runs` from outside, on a real training and a real evaluation. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { EventEmitter, once } from "node:events";
+import { appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { parseHTML } from "linkedom";
+import { createWorld } from "../../../../apps/world/world.ts";
+import { lockFolder } from "../../../../lib/base/files/folder-lock.ts";
+import { writeQuestions } from "../../../../lib/data/question.ts";
+import { buildIndex } from "../../../../lib/index-folder/build/build.ts";
+import { projectRoot } from "../../../project.ts";
+import { runCli } from "../../run-cli.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+after(() => rm(folder, { recursive: true }));
+const world = createWorld({ seed: 0 });
+const path = (name: string): string => join(folder, name);
+const model = join(projectRoot, "world", "checkpoint");
+
+async function seekrl(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runCli(...args);
+  assert.equal(code, 0, `${args.join(" ")}\n${stderr}`);
+  return stdout;
+}
+
+const json = async (...args: string[]) => JSON.parse(await seekrl(...args, "--json"));
+
+await buildIndex({ corpus: world.passages, out: path("index") });
+await writeQuestions(path("questions.jsonl"), world.questions.train.slice(0, 8));
+const asked = [
+  "--model",
+  model,
+  "--recipe",
+  "world",
+  "--index",
+  path("index"),
+  "--questions",
+  path("questions.jsonl"),
+];
+const training = ["--steps", "3", "--batch-questions", "2", "--samples", "2", "--learning-rate"];
+await seekrl("train", ...asked, ...training, "0.0001", "--out", path("runs/a"));
+await seekrl("train", ...asked, ...training, "0.0002", "--out", path("runs/deeper/b"));
+await seekrl("eval", ...asked, "--out", path("runs/answers.jsonl"));
+
+/** The lines of a run's log. */
+async function logged(run: string): Promise<Record<string, number>[]> {
+  const lines = (await readFile(join(path(run), "metrics.jsonl"), "utf8")).trim().split("\n");
+  return lines.map((line) => JSON.parse(line));
+}
+
+test("list finds trainings and evaluations at any depth, and says how far they are", async () => {
+  const text = await seekrl("runs", "list", path("runs"));
+  assert.match(text, /runs\/a +rl +finished +3\/3/);
+  assert.match(text, /deeper\/b +rl +finished +3\/3/);
+  assert.match(text, /answers\.jsonl/);
+  const { runs, evaluations } = await json("runs", "list", path("runs"));
+  assert.deepEqual([runs.length, evaluations.length], [2, 1]);
+  const none = await mkdtemp(join(folder, "none-"));
+  assert.match(await seekrl("runs", "list", none), /no runs below/);
+});
+
+test("show gives the log's own numbers, the options and the checkpoints", async () => {
+  const rows = await logged("runs/a");
+  const rewards = rows.map((row) => row["reward/mean"]!);
+  const shown = await json("runs", "show", path("runs/a"));
+  const reward = shown.metrics.find(({ name }: { name: string }) => name === "reward/mean");
+  assert.deepEqual(
+    [reward.first, reward.last, reward.highest, reward.best.value],
+    [rewards[0], rewards[2], Math.max(...rewards), Math.max(...rewards)],
+  );
+  assert.equal(reward.best.step, rewards.indexOf(Math.max(...rewards)) + 1);
+  assert.equal(shown.options.learningRate, 0.0001);
+  assert.deepEqual(
+    shown.checkpoints.map(({ step }: { step: number }) => step),
+    [3],
+  );
+  assert.equal(shown.trajectories, 3 * 2 * 2);
+  assert.match(
+    await seekrl("runs", "show", path("runs/a")),
+    /state +finished[\s\S]*reward\/mean[\s\S]*learningRate +0\.0001/,
+  );
+  const answers = await json("runs", "show", path("runs/answers.jsonl"));
+  assert.equal(answers.questions, 8);
+  assert.ok(answers.figures.find(({ name }: { name: string }) => name === "em").interval.length === 2);
+});
+
+test("compare shows the options that differ and no others, for any number of runs", async () => {
+  const text = await seekrl("runs", "compare", path("runs/a"), path("runs/deeper/b"));
+  assert.match(text, /learningRate +0\.0001 +0\.0002/);
+  assert.doesNotMatch(text, /batchQuestions|^out/m);
+  await cp(path("runs/a"), path("runs-c"), { recursive: true });
+  const { runs, options } = await json(
+    "runs",
+    "compare",
+    path("runs/a"),
+    path("runs/deeper/b"),
+    path("runs-c"),
+  );
+  assert.equal(runs.length, 3);
+  assert.deepEqual(options, [{ path: "learningRate", values: ["0.0001", "0.0002", "0.0001"] }]);
+  const same = await seekrl("runs", "compare", path("runs/a"), path("runs-c"));
+  assert.match(same, /no options differ/);
+  const { code, stderr } = await runCli("runs", "compare", path("runs/a"));
+  assert.equal(code, 2);
+  assert.match(stderr, /at least two runs/);
+});
+
+test("what is no run is refused with the way to one", async () => {
+  const { code, stderr } = await runCli("runs", "show", path("runs"));
+  assert.equal(code, 1);
+  assert.match(stderr, /expected a run's folder, with metrics\.jsonl\. Remedy: seekrl runs list/);
+  const questions = await runCli("runs", "show", path("questions.jsonl"));
+  assert.match(questions.stderr, /questions\.jsonl:1: expected a result of seekrl eval --out/);
+  const missing = await runCli("runs", "tail", path("gone"));
+  assert.match(missing.stderr, /ERR_IO.*gone/);
+});
+
+test("tail shows the last steps of a run that has ended, and ends", async () => {
+  const text = await seekrl("runs", "tail", path("runs/a"), "--lines", "2");
+  assert.deepEqual(text.match(/^step \d\/\d|^finished$/gm), ["step 2/3", "step 3/3", "finished"]);
+  const { state, rows } = await json("runs", "tail", path("runs/a"));
+  assert.equal(state, "finished");
+  assert.deepEqual(rows, await logged("runs/a"));
+});
+
+test("tail follows a run that is written, notices when it goes back, and ends with it", async () => {
+  const live = path("live");
+  await mkdir(live);
+  const lock = await lockFolder(live);
+  const line = (step: number): string =>
+    `${JSON.stringify({ step, "reward/mean": step / 10, "seconds/train": 1 })}\n`;
+  await writeFile(join(live, "metrics.jsonl"), line(1) + line(2));
+  await writeFile(join(live, "config.yaml"), "steps: 9\n");
+  const child = spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), "runs", "tail", live]);
+  let said = "";
+  const news = new EventEmitter();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk) => {
+      said += chunk;
+      news.emit("said");
+    });
+  }
+  const heard = async (pattern: RegExp): Promise<void> => {
+    while (!pattern.test(said)) await once(news, "said");
+  };
+  await heard(/step 2\/9/);
+  // A line that is written in two pieces is shown when it is whole.
+  await appendFile(join(live, "metrics.jsonl"), line(3).slice(0, 9));
+  await appendFile(join(live, "metrics.jsonl"), line(3).slice(9));
+  await heard(/step 3\/9/);
+  await writeFile(join(live, "metrics.jsonl"), line(1));
+  await heard(/went back to its checkpoint of step 1/);
+  await appendFile(join(live, "metrics.jsonl"), line(2));
+  await heard(/went back[\s\S]*step 2\/9/);
+  lock.close();
+  const [code] = await once(child, "close");
+  assert.equal(code, 0);
+});
+
+test("Ctrl-C ends the tail of a live run, which is no failure", async () => {
+  const live = path("live-2");
+  await mkdir(live);
+  const lock = await lockFolder(live);
+  await writeFile(join(live, "metrics.jsonl"), '{"step":1,"loss":2}\n');
+  const child = spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), "runs", "tail", live]);
+  child.stdout.once("data", () => child.kill("SIGINT"));
+  const [code] = await once(child, "close");
+  lock.close();
+  assert.equal(code, 0);
+});
+
+test("a report colours the tokens of the log, and the page has the run's own numbers", async () => {
+  await seekrl(
+    "runs",
+    "export",
+    path("runs/a"),
+    "--format",
+    "html",
+    "--out",
+    path("a.html"),
+    "--traces",
+    "3",
+  );
+  const { document } = parseHTML(await readFile(path("a.html"), "utf8"));
+  const shown = document.querySelectorAll(".trace");
+  assert.ok(shown.length > 0 && shown.length <= 3);
+  assert.ok(document.querySelector(".legend"), "tokens have probabilities");
+  const [last] = (await logged("runs/a")).slice(-1);
+  const tile = [...document.querySelectorAll(".tiles div")].find((each) =>
+    each.textContent?.includes("em/mean"),
+  );
+  assert.ok(tile?.textContent?.includes(String(Number(last!["em/mean"]!.toPrecision(4)))));
+  const texts = (await readFile(join(path("runs/a"), "trajectories.jsonl"), "utf8")).trim().split("\n");
+  const said = texts.flatMap((line) => JSON.parse(line).segments.map(({ text }: { text: string }) => text));
+  for (const each of document.querySelectorAll("section.policy .text"))
+    assert.ok(said.includes(each.textContent ?? ""));
+});
+
+test("every format is written for trainings and evaluations, and options that do not fit are refused", async () => {
+  const csv = await json("runs", "export", path("runs/a"), "--format", "csv", "--out", path("csv"));
+  assert.deepEqual(csv.files, [path("csv/metrics.csv"), path("csv/trajectories.csv")]);
+  const rows = (await readFile(path("csv/metrics.csv"), "utf8")).trim().split("\r\n");
+  assert.equal(rows.length, 1 + 3);
+  for (const format of ["inspect", "html", "trackio"]) {
+    const out = path(`answers.${format}`);
+    await seekrl("runs", "export", path("runs/answers.jsonl"), "--format", format, "--out", out);
+    assert.ok((await readFile(out)).length > 1000);
+  }
+  const log = JSON.parse(await readFile(path("answers.inspect"), "utf8"));
+  assert.equal(log.samples.length, 8);
+  const again = await runCli(
+    "runs",
+    "export",
+    path("runs/a"),
+    "--format",
+    "trackio",
+    "--out",
+    path("answers.trackio"),
+  );
+  assert.match(again.stderr, /ERR_STATE.*there is one already/);
+  const wrong = await runCli(
+    "runs",
+    "export",
+    path("runs/a"),
+    "--format",
+    "csv",
+    "--out",
+    path("x"),
+    "--traces",
+    "2",
+  );
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /--traces: expected only with html/);
+});
