@@ -29,17 +29,17 @@ interface SlashCommand {
 const slashCommands: Readonly<Record<string, SlashCommand>> = {
   search: {
     takes: "[QUERY]",
-    help: "shows what is found for a query; alone it lets the search agent answer, or no longer",
+    help: "finds passages; alone: the search agent on or off",
     run: (query, context) => (query === "" ? toggleAgent(context) : showHits(query, context)),
   },
   adapter: {
     takes: "[NAME]",
-    help: "answers with an adapter (of a server: another model); `none` without one; alone it lists them",
+    help: "another adapter (or model of a server), none; alone: lists",
     run: chooseAdapter,
   },
   system: {
     takes: "[TEXT]",
-    help: "gives the model instructions; `none` takes them back; alone it shows them",
+    help: "instructions from here on, none; alone: shows them",
     run: instruct,
   },
   clear: {
@@ -50,7 +50,7 @@ const slashCommands: Readonly<Record<string, SlashCommand>> = {
       write("forgotten\n");
     },
   },
-  save: { takes: "FILE", help: 'adds the conversation to a file, as a line {"messages": [...]}', run: save },
+  save: { takes: "FILE", help: 'adds a line {"messages": [...]} to a file', run: save },
   help: {
     takes: "",
     help: "shows these commands",
@@ -64,7 +64,7 @@ export function slashHelp(): string {
   const rows = Object.entries(slashCommands).map(([name, { takes, help }]) => {
     return `  ${`/${name} ${takes}`.padEnd(16)}${help}\n`;
   });
-  return `${rows.join("")}  A line that ends with \\ goes on in the next one. Ctrl-C stops an answer, twice it ends the chat.\n`;
+  return `${rows.join("")}  A line that ends with \\ goes on in the next. Ctrl-C stops an answer, twice ends.\n`;
 }
 
 /**

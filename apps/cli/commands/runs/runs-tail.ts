@@ -7,6 +7,7 @@ import type { RlMetrics } from "../../../../lib/train/rl-options.ts";
 import type { SftMetrics } from "../../../../lib/train/sft.ts";
 import { type CommandIo, command } from "../../command.ts";
 import { openRun } from "../../open/run-reader.ts";
+import { figureText } from "../../report/run-tables.ts";
 import { sftStepLine, stepLine } from "../../report/training-report.ts";
 
 /** Between two looks at the log; a step takes longer, and a network disk is not asked too often. */
@@ -69,9 +70,16 @@ function lineOf(row: MetricsRow, { kind, steps = 0, step, etaSeconds }: RunStatu
   // Only of the newest step is known how long those after it take.
   const left = numbers.step === step ? etaSeconds : undefined;
   const of = Math.max(steps, step);
-  return kind === "sft"
-    ? sftStepLine(numbers as unknown as SftMetrics, of, left)
-    : stepLine(numbers as RlMetrics, of, left);
+  if (kind === "rl") return stepLine(numbers as RlMetrics, of, left);
+  if (isOfSft(numbers)) return sftStepLine(numbers, of, left);
+  return Object.entries(row)
+    .map(([name, value]) => `${name} ${figureText(value)}`)
+    .join("  ");
+}
+
+/** Loops of one's own log what they like. */
+function isOfSft(numbers: Readonly<Record<string, number>>): numbers is Record<string, number> & SftMetrics {
+  return ["step", "loss", "grad_norm", "tokens", "seconds/train"].every((name) => name in numbers);
 }
 
 function stateText(state: RunStatus["state"]): string {
