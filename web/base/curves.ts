@@ -65,11 +65,16 @@ export function appendRows(
 }
 
 /** Metrics in the order in which they are watched: by group, what says most first. */
-const groupOrder = ["reward", "em", "policy", "search", "stop", "turns", "tokens", "loss", "kl", "memory"];
+const groupOrder = ["reward", "policy", "search", "stop", "turns", "tokens", "loss", "kl", "memory"];
 
-/** What stands before the slash of a metric's name. */
-export const groupOf = (name: string): string =>
-  name.includes("/") ? name.slice(0, name.indexOf("/")) : "other";
+/** Groups of one metric or two that are read together with another group. */
+const joined: Readonly<Record<string, string>> = { em: "reward", stop: "turns", logprob_gap: "policy" };
+
+/** What stands before the slash of a metric's name, or the group that it is read with. */
+export function groupOf(name: string): string {
+  const [first = ""] = name.split("/");
+  return name.includes("/") ? (joined[first] ?? first) : "other";
+}
 
 /** Groups of metrics with their names in order. */
 export function groupMetrics(

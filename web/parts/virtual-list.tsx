@@ -188,5 +188,12 @@ export function usePages<Row, Head extends Page<Row>>(
   );
   const rowAt = (place: number): Row | undefined =>
     state.pages.get(Math.floor(place / pageSize))?.[place % pageSize];
-  return { head: state.head, error: state.error, isLoading: state.key !== key, rowAt, onWindow };
+  const placeOf = (isWanted: (row: Row) => boolean): number | undefined => {
+    for (const [page, rows] of state.pages) {
+      const at = rows.findIndex(isWanted);
+      if (at >= 0) return page * pageSize + at;
+    }
+    return undefined;
+  };
+  return { head: state.head, error: state.error, rowAt, placeOf, onWindow };
 }

@@ -28,7 +28,7 @@ export function App({ panels }: { readonly panels: Panels }): JSX.Element {
   useEffect(() => {
     if (studio !== undefined && !isKnown) go({ panel: firstPanel(studio) }, { replace: true });
   }, [studio, isKnown]);
-  const page: Page | undefined = studio && { route, theme, studio };
+  const page: Page | undefined = studio && { route, theme, choose, studio };
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>

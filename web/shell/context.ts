@@ -4,11 +4,13 @@ import { useCallback, useContext, useEffect, useState } from "preact/hooks";
 import type { Studio } from "../../apps/studio/api.ts";
 import { type Route, readRoute, writeRoute } from "../base/route.ts";
 import type { Theme } from "../base/token-colour.ts";
+import type { ThemeChoice } from "./theme.ts";
 
 /** The page's surroundings. */
 export interface Page {
   readonly route: Route;
   readonly theme: Theme;
+  readonly choose: (choice: ThemeChoice) => void;
   readonly studio: Studio;
 }
 

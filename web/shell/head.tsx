@@ -1,6 +1,8 @@
 /** The head of a panel: where one is, and what can be done there. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { Icon } from "../parts/icons.tsx";
+import { usePage } from "./context.ts";
 
 /** What a head shows. */
 interface HeadProps {
@@ -32,7 +34,26 @@ export function Head({ title, above, beside, children }: HeadProps): JSX.Element
         <h1 class="cut">{title}</h1>
         {beside}
       </div>
-      {children ? <div class="end">{children}</div> : null}
+      <div class="end">
+        {children}
+        <ThemeButton />
+      </div>
     </header>
+  );
+}
+
+/** On a phone there is no sidebar for the switch of the theme to stand in. */
+function ThemeButton(): JSX.Element {
+  const { theme, choose } = usePage();
+  const next = theme === "dark" ? "light" : "dark";
+  return (
+    <button
+      type="button"
+      class="button plain icon only-phone"
+      aria-label={`Change to the ${next} theme`}
+      onClick={() => choose(next)}
+    >
+      <Icon name={theme === "dark" ? "sun" : "moon"} />
+    </button>
   );
 }

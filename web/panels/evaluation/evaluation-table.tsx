@@ -31,7 +31,7 @@ export function EvaluationTable(): JSX.Element {
       <Head title="Evaluation">
         <button
           type="button"
-          class="button primary"
+          class={ticked.length === 2 ? "button primary" : "button"}
           disabled={ticked.length !== 2}
           title={ticked.length === 2 ? undefined : "Tick two of them"}
           onClick={compare}

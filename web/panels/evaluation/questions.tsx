@@ -64,9 +64,8 @@ function QuestionList({
     JSON.stringify([evaluation, filters]),
     (place, signal) => getQuestions(evaluation, { ...filters, ...place }, signal),
   );
-  const [place, setPlace] = useState<number>();
+  const place = query.row === undefined ? undefined : list.placeOf(({ row }) => row === Number(query.row));
   const choose = (next: number): void => {
-    setPlace(next);
     const chosen = list.rowAt(next);
     if (chosen) change({ row: String(chosen.row) });
   };
@@ -142,7 +141,10 @@ function QuestionLine({ row }: { readonly row: QuestionRow }): JSX.Element {
       <span class="line-facts faint num">
         {row.stop === "answer" ? null : <b class="line-stop">{row.stop}</b>}
         <span>F1 {showNumber(row.f1)}</span>
-        <span title="searches">{row.searches} s</span>
+        <span class="fact" title="searches">
+          <Icon name="search" size={11} />
+          {row.searches}
+        </span>
       </span>
     </div>
   );

@@ -31,7 +31,7 @@ export function RunList(): JSX.Element {
       <Head title="Runs">
         <button
           type="button"
-          class="button primary"
+          class={ticked.length < 2 ? "button" : "button primary"}
           disabled={ticked.length < 2}
           title={ticked.length < 2 ? "Tick two or more runs" : undefined}
           onClick={() => {
@@ -65,7 +65,18 @@ interface RunTableProps {
   readonly tick: (id: string, isOn: boolean) => void;
 }
 
-const columns = ["Run", "State", "Steps", "Reward or loss", "EM", "Tokens/s", "Memory", "Left", "Changed"];
+/** Heads of columns, and the classes of their cells; a phone has no room for all of them. */
+const columns = [
+  ["Run", ""],
+  ["State", ""],
+  ["Steps", ""],
+  ["Reward or loss", ""],
+  ["EM", "right only-wide-cell"],
+  ["Tokens/s", "right only-wide-cell"],
+  ["Memory", "right only-wide-cell"],
+  ["Left", "only-wide-cell"],
+  ["Changed", "only-wide-cell"],
+] as const;
 
 function RunTable({ runs, ticked, tick }: RunTableProps): JSX.Element {
   return (
@@ -76,11 +87,8 @@ function RunTable({ runs, ticked, tick }: RunTableProps): JSX.Element {
             <th>
               <span class="sr-only">Compare</span>
             </th>
-            {columns.map((name) => (
-              <th
-                key={name}
-                class={name === "EM" || name.startsWith("Tok") || name === "Memory" ? "right" : undefined}
-              >
+            {columns.map(([name, kind]) => (
+              <th key={name} class={kind}>
                 {name}
               </th>
             ))}
@@ -138,13 +146,15 @@ function RunLine({
           <span class="num">{showNumber(value)}</span>
         </div>
       </td>
-      <td class="right num">{showPercent(run.last["em/mean"])}</td>
-      <td class="right num">
+      <td class="right num only-wide-cell">{showPercent(run.last["em/mean"])}</td>
+      <td class="right num only-wide-cell">
         {showNumber(run.tokensPerSecond === null ? null : Math.round(run.tokensPerSecond))}
       </td>
-      <td class="right num">{showBytes(run.process?.memoryBytes)}</td>
-      <td class="num">{run.etaSeconds === null ? "–" : showDuration(run.etaSeconds * 1000)}</td>
-      <td class="muted">{showAge(run.changedAt, Date.now())}</td>
+      <td class="right num only-wide-cell">{showBytes(run.process?.memoryBytes)}</td>
+      <td class="num only-wide-cell">
+        {run.etaSeconds === null ? "–" : showDuration(run.etaSeconds * 1000)}
+      </td>
+      <td class="muted only-wide-cell">{showAge(run.changedAt, Date.now())}</td>
     </tr>
   );
 }

@@ -35,6 +35,7 @@ export function RunPage({ runs }: { readonly runs: readonly string[] }): JSX.Ele
         above={{ label: "Runs", href: "#/runs" }}
         beside={isAlone && summary ? <StateBadge state={summary.state} /> : null}
       >
+        <CompareWith runs={runs} />
         {isAlone && detail ? <RunControl run={detail} onDone={reload} /> : null}
       </Head>
       {error ? (
@@ -69,7 +70,7 @@ function RunBody({ details, summary, watched, runs }: RunBodyProps): JSX.Element
     <>
       <div class="run-head">
         {isAlone ? <RunStats run={{ ...summary, detail: details[0] }} /> : null}
-        <Compared {...{ details, runs }} />
+        {isAlone ? null : <Compared {...{ details, runs }} />}
         {details.map((run) => (
           <Warnings key={run.id} run={run} isNamed={!isAlone} />
         ))}
@@ -127,7 +128,7 @@ function RunStats({
   return <Stats items={items} />;
 }
 
-/** Which runs are compared, in their colours, and a choice of one more. */
+/** Which runs are compared, in their colours. */
 function Compared({
   details,
   runs,
@@ -136,43 +137,50 @@ function Compared({
   readonly runs: readonly string[];
 }): JSX.Element {
   const { theme } = usePage();
+  return (
+    <div class="compared">
+      {details.map((run) => (
+        <span class="badge run-chip" key={run.id}>
+          <span class="dot" style={{ color: seriesColour(runs.indexOf(run.id), theme) }} />
+          <a href={runLink([run.id])}>{run.name}</a>
+          <StateText run={run} />
+          <a
+            class="chip-close"
+            href={runLink(runs.filter((id) => id !== run.id))}
+            aria-label={`Leave out ${run.name}`}
+          >
+            <Icon name="close" size={12} />
+          </a>
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** A choice of one more run to compare with. */
+function CompareWith({ runs }: { readonly runs: readonly string[] }): JSX.Element | null {
   const { value } = useResource("runs", getRuns);
   const others = (value?.runs ?? []).filter(({ id }) => !runs.includes(id));
+  if (others.length === 0) return null;
   const choose = (id: string): void => {
     if (id !== "") location.hash = runLink([...runs, id]);
   };
   return (
-    <div class="compared">
-      {runs.length > 1
-        ? details.map((run) => (
-            <span class="badge run-chip" key={run.id}>
-              <span class="dot" style={{ color: seriesColour(runs.indexOf(run.id), theme) }} />
-              <a href={runLink([run.id])}>{run.name}</a>
-              <StateText run={run} />
-              <a
-                class="chip-close"
-                href={runLink(runs.filter((id) => id !== run.id))}
-                aria-label={`Leave out ${run.name}`}
-              >
-                <Icon name="close" size={12} />
-              </a>
-            </span>
-          ))
-        : null}
-      {others.length > 0 ? (
-        <label>
-          <span class="sr-only">Compare with another run</span>
-          <select class="select" value="" onChange={({ currentTarget }) => choose(currentTarget.value)}>
-            <option value="">Compare with…</option>
-            {others.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-      ) : null}
-    </div>
+    <label class="only-wide">
+      <span class="sr-only">Compare with another run</span>
+      <select
+        class="select compare-with"
+        value=""
+        onChange={({ currentTarget }) => choose(currentTarget.value)}
+      >
+        <option value="">Compare with…</option>
+        {others.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

@@ -6,6 +6,7 @@ import { getTrajectories } from "../../api/studio.ts";
 import { showCount } from "../../base/numbers.ts";
 import { Score } from "../../conversation/score.tsx";
 import { Empty, Notice } from "../../parts/controls.tsx";
+import { Icon } from "../../parts/icons.tsx";
 import { usePages, VirtualList } from "../../parts/virtual-list.tsx";
 import { useQuery } from "../../shell/context.ts";
 import { Filters, filtersOf } from "./filters.tsx";
@@ -30,7 +31,7 @@ export function TrajectoryBrowser({
     key,
     (place, signal) => getTrajectories(run, { ...filters, ...place }, signal),
   );
-  const [place, setPlace] = useState<number>();
+  const place = query.row === undefined ? undefined : list.placeOf(({ row }) => row === Number(query.row));
   const { head } = list;
   const isReading = head !== undefined && head.indexedBytes < head.totalBytes;
   useEffect(() => {
@@ -39,7 +40,6 @@ export function TrajectoryBrowser({
     return () => clearTimeout(timer);
   }, [isReading, turn]);
   const choose = (next: number): void => {
-    setPlace(next);
     const chosen = list.rowAt(next);
     if (chosen) change({ row: String(chosen.row) });
   };
@@ -106,9 +106,12 @@ function TrajectoryLine({ row }: { readonly row: TrajectoryRow }): JSX.Element {
       <span class="cut line-answer muted">{row.answer ?? <i class="faint">no answer</i>}</span>
       <span class="line-facts faint num">
         {row.stop === "answer" ? null : <b class="line-stop">{row.stop}</b>}
-        <span title="searches">{row.searches} s</span>
-        <span title="tokens that the policy wrote">{showCount(row.tokens)} t</span>
-        <span title="step">#{row.step}</span>
+        <span class="fact" title="searches">
+          <Icon name="search" size={11} />
+          {row.searches}
+        </span>
+        <span title="tokens that the policy wrote">{showCount(row.tokens)} tok</span>
+        <span>step {row.step}</span>
       </span>
     </div>
   );

@@ -60,7 +60,8 @@ function StackColumn({ memory, place, stack, chosen, choose }: StackColumnProps)
           <li key={segment}>
             <button
               type="button"
-              class={`frame ${kind}`}
+              class="frame"
+              data-kind={kind}
               aria-pressed={segment === chosen}
               onClick={() => choose(segment)}
             >
