@@ -81,7 +81,7 @@ function LiveRun({ run }: { readonly run: RunSummary }): JSX.Element {
           />
         ))}
       </div>
-      {run.numTrajectories === null ? null : <Examples run={run.id} step={now.step} />}
+      {run.kind === "rl" ? <Examples run={run.id} step={now.step} /> : null}
     </div>
   );
 }

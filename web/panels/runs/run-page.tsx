@@ -100,7 +100,9 @@ function RunStats({
   const steps = run.steps === null ? null : <small> / {showCount(run.steps)}</small>;
   const best = detail?.checkpoints.find(({ isBest }) => isBest);
   const trajectories = (
-    <a href={`#/trajectories/${encodeURIComponent(run.id)}`}>{showCount(run.numTrajectories ?? 0)}</a>
+    <a href={`#/trajectories/${encodeURIComponent(run.id)}`}>
+      {run.numTrajectories === null ? "Open" : showCount(run.numTrajectories)}
+    </a>
   );
   const items = [
     [
@@ -116,7 +118,7 @@ function RunStats({
     ["Worked", showDuration(run.seconds * 1000)],
     ["Tokens/s", run.tokensPerSecond === null ? "–" : showNumber(Math.round(run.tokensPerSecond))],
     ...(run.process ? [["Memory", showBytes(run.process.memoryBytes)] as const] : []),
-    ...(run.numTrajectories === null ? [] : [["Trajectories", trajectories] as const]),
+    ...(run.kind === "rl" ? [["Trajectories", trajectories] as const] : []),
     [
       "Checkpoints",
       <span key="c">

@@ -14,8 +14,9 @@ const refreshMs = 4000;
 
 /** Runs that have trajectories; the first is what opens by itself. */
 function openable(runs: readonly RunSummary[], live: string | null): RunSummary[] {
-  const having = runs.filter(({ numTrajectories }) => numTrajectories !== null && numTrajectories > 0);
-  return [...having].sort((a, b) => Number(b.id === live) - Number(a.id === live));
+  return runs
+    .filter(({ kind, numTrajectories }) => kind === "rl" && numTrajectories !== 0)
+    .sort((a, b) => Number(b.id === live) - Number(a.id === live));
 }
 
 /** The panel of trajectories. */
