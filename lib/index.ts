@@ -7,7 +7,7 @@ export type { Constraint } from "./engine/constraint/constraint.ts";
 export { Engine, type EngineOptions, type EngineStats, type OpenOptions } from "./engine/engine.ts";
 export type { SamplingOptions } from "./engine/sampling-options.ts";
 export type { Sequence } from "./engine/sequence.ts";
-export type { GenerateOptions, Scores, Span, SpanChunk, SpanStop } from "./engine/span.ts";
+export type { GenerateOptions, ScoreOptions, Scores, Span, SpanChunk, SpanStop } from "./engine/span.ts";
 export type { TokenTable } from "./engine/vocabulary.ts";
 export { type Comparison, compareRuns, type Difference } from "./evaluate/compare.ts";
 export { type Evaluation, evaluate, evaluateSets, type SetEvaluation } from "./evaluate/evaluate.ts";

@@ -8,20 +8,24 @@ const finishes = [undefined, "length", "stopId", "stopString", "aborted", "faile
 
 /** Those that have been closed since are passed over. */
 export function deliver(event: NativeEngineEvent, sequences: ReadonlyMap<number, OpenSequence>): void {
-  let start = 0;
+  let [start, topStart] = [0, 0];
   for (const [i, id] of event.sequences.entries()) {
     const end = start + event.counts[i]!;
+    const topEnd = topStart + event.counts[i]! * event.topCounts[i]!;
     const received: SequenceEvent = {
       ids: event.tokens.slice(start, end),
       logprobs: event.logprobs.slice(start, end),
       entropies: event.entropies.slice(start, end),
+      topIds: event.topTokens.slice(topStart, topEnd),
+      topLogprobs: event.topLogprobs.slice(topStart, topEnd),
+      numReused: event.reused[i]!,
       finish: finishes[event.finishes[i]!],
       stopIndex: event.stopIndices[i]!,
       cutBytes: event.cutBytes[i]!,
       weightsVersion: event.versions[i]!,
       error: errorOf(event.errors[i]),
     };
-    start = end;
+    [start, topStart] = [end, topEnd];
     sequences.get(id)?.receive(received);
   }
 }

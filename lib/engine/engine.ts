@@ -199,6 +199,18 @@ export class Engine {
   }
 
   /**
+   * Room in the cache after the engine's last command or step, said at once where {@link Engine.stats} waits for the step that
+   * runs. Free are blocks that no open sequence holds, those included in which a prefix may still be found.
+   *
+   * @throws ERR_STATE once closed
+   */
+  get blocks(): { readonly numBlocks: number; readonly numFree: number } {
+    this.#requireOpen();
+    const handle = this.#home.native;
+    return { numBlocks: handle.numBlocks(), numFree: handle.numFreeBlocks() };
+  }
+
+  /**
    * Begins a sequence.
    *
    * @param promptIds - i32 [T], may be empty when tokens are appended later

@@ -8,6 +8,7 @@ interface PendingKind {
   /** Whether the tokens are sampled, and so become the sequence's, rather than scored. */
   readonly isSampled: boolean;
   readonly hasEntropies: boolean;
+  readonly hasTop: boolean;
   readonly onChunk?: ((chunk: SpanChunk) => void) | undefined;
   /** Told of tokens that are not the last. */
   readonly onMore?: ((ids: Int32Array) => void) | undefined;
@@ -35,9 +36,13 @@ export class PendingSpan {
   }
 
   /** Takes an event's tokens. */
-  take({ ids, logprobs, entropies, finish }: SequenceEvent): void {
+  take({ ids, logprobs, entropies, topIds, topLogprobs, numReused, finish }: SequenceEvent): void {
     if (ids.length > 0) {
-      const chunk = { ids, logprobs, entropies: this.#kind.hasEntropies ? entropies : undefined };
+      const chunk = {
+        ...{ ids, logprobs, numReused },
+        entropies: this.#kind.hasEntropies ? entropies : undefined,
+        ...(this.#kind.hasTop && { topIds, topLogprobs }),
+      };
       this.#chunks.push(chunk);
       this.#kind.onChunk?.(chunk);
     }

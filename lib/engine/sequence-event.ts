@@ -20,8 +20,8 @@ export function toSpan(
     readonly cacheDtype: "e4m3" | undefined;
   },
 ): Span {
-  const ids = joinIds(chunks);
-  const { cutBytes, weightsVersion } = event;
+  const ids = joinIds(chunks, "ids");
+  const { cutBytes, weightsVersion, numReused } = event;
   const { drawnFrom } = options;
   const isApproximate = home.cacheDtype !== undefined;
   const stopText = event.finish === "stopString" ? options.stop[event.stopIndex] : undefined;
@@ -29,15 +29,19 @@ export function toSpan(
     ids,
     logprobs: join(chunks, "logprobs"),
     entropies: options.entropies ? join(chunks, "entropies") : undefined,
+    ...topOf(chunks, options.topLogprobs),
     stop: stopOf(event, home.vocabulary.eosIds.includes(ids[ids.length - 1] ?? -1)),
-    ...{ drawnFrom, isApproximate, cutBytes, weightsVersion, stopText },
+    ...{ drawnFrom, isApproximate, cutBytes, weightsVersion, numReused, stopText },
   };
 }
 
 /** The span of a call that was aborted before it began. */
-export function emptySpan(weightsVersion: number, { drawnFrom }: FullOptions): Span {
+export function emptySpan(weightsVersion: number, { drawnFrom, topLogprobs }: FullOptions): Span {
   const [ids, logprobs] = [new Int32Array(), new Float32Array()];
-  return { ids, logprobs, drawnFrom, isApproximate: false, stop: "aborted", cutBytes: 0, weightsVersion };
+  return {
+    ...{ ids, logprobs, drawnFrom, weightsVersion, ...topOf([], topLogprobs) },
+    ...{ isApproximate: false, stop: "aborted", cutBytes: 0, numReused: 0 },
+  };
 }
 
 function stopOf({ finish }: SequenceEvent, isEos: boolean): SpanStop {
@@ -46,13 +50,25 @@ function stopOf({ finish }: SequenceEvent, isEos: boolean): SpanStop {
   return finish === "aborted" ? "aborted" : "length";
 }
 
-function joinIds(chunks: readonly SpanChunk[]): Int32Array {
-  if (chunks.length === 1) return chunks[0]!.ids;
-  return Int32Array.from(chunks.flatMap(({ ids }) => [...ids]));
+function joinIds(chunks: readonly SpanChunk[], name: "ids" | "topIds"): Int32Array {
+  if (chunks.length === 1) return chunks[0]![name]!;
+  return Int32Array.from(chunks.flatMap((chunk) => [...chunk[name]!]));
 }
 
 /** The numbers of all chunks, one after another; those of a single chunk are not copied. */
-export function join(chunks: readonly SpanChunk[], name: "logprobs" | "entropies"): Float32Array {
+export function join(
+  chunks: readonly SpanChunk[],
+  name: "logprobs" | "entropies" | "topLogprobs",
+): Float32Array {
   if (chunks.length === 1) return chunks[0]![name]!;
   return Float32Array.from(chunks.flatMap((chunk) => [...chunk[name]!]));
+}
+
+/** The most likely tokens of all chunks, when `count` of them were asked for. */
+export function topOf(
+  chunks: readonly SpanChunk[],
+  count: number,
+): Pick<SpanChunk, "topIds" | "topLogprobs"> {
+  if (count === 0) return {};
+  return { topIds: joinIds(chunks, "topIds"), topLogprobs: join(chunks, "topLogprobs") };
 }

@@ -1,19 +1,20 @@
 /** A growing list of tokens that the engine continues, whose keys and values stay cached between calls. */
-import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { handled, handledSteps, streamed, unlessAborted } from "../base/streamed.ts";
 import type { Policy } from "../model/policy.ts";
 import { checkIds } from "./check-ids.ts";
 import type { FollowedText } from "./constraint/grammars.ts";
 import { PendingSpan } from "./pending-span.ts";
-import { emptySpan, join, type SequenceEvent, toSpan } from "./sequence-event.ts";
+import { emptySpan, join, type SequenceEvent, topOf, toSpan } from "./sequence-event.ts";
 import { checkRoom, type SequenceHome } from "./sequence-home.ts";
 import {
+  checkScoreOptions,
   checkSeed,
   checkSeedOptions,
   type FullOptions,
   fullOptions,
   type GenerateOptions,
+  type ScoreOptions,
   type Scores,
   type Span,
   type SpanChunk,
@@ -153,16 +154,13 @@ export class Sequence {
    * How likely given tokens are after the sequence's, batched with whatever else runs. The sequence stays as it is.
    *
    * @param ids i32 [T]
-   * @param options `after` counts the sequence's leading tokens that they are to follow, at least 1; `@default` all
-   * @returns one log-probability and one entropy for each token
+   * @param options see {@link ScoreOptions}
+   * @returns one log-probability and one entropy for each token, and the most likely tokens when they were asked for
    * @throws ERR_STATE once closed or while a span is being sampled; ERR_RANGE for an id outside the vocabulary, an
    *   `after` out of range or more tokens than the model allows; ERR_MEMORY when the cache cannot hold them;
    *   ERR_ABORTED when the sequence is closed meanwhile
    */
-  score(
-    ids: Int32Array | readonly number[],
-    options: { readonly after?: number | undefined } = {},
-  ): Promise<Scores> {
+  score(ids: Int32Array | readonly number[], options: ScoreOptions = {}): Promise<Scores> {
     return handled(this.#scoreAfter(ids, options));
   }
 
@@ -233,6 +231,7 @@ export class Sequence {
       const [chunks, event] = await this.#await({
         isSampled: true,
         hasEntropies: full.entropies,
+        hasTop: full.topLogprobs > 0,
         onChunk,
         onMore: sendMask,
       });
@@ -261,27 +260,30 @@ export class Sequence {
     }
   }
 
-  async #scoreAfter(
-    ids: Int32Array | readonly number[],
-    options: { readonly after?: number | undefined },
-  ): Promise<Scores> {
+  async #scoreAfter(ids: Int32Array | readonly number[], options: ScoreOptions): Promise<Scores> {
     this.#requireIdle("score");
-    checkOptions("score", options, { after: "number" });
-    const { after = this.#tokens.length } = options;
+    checkScoreOptions(options, this.#home.vocabulary.size);
+    const { after = this.#tokens.length, topLogprobs = 0 } = options;
     const tokens = checkIds(ids, this.#home.vocabulary.size);
     this.#tokens.checkLength("after", after, 1);
-    if (tokens.length === 0) return { logprobs: new Float32Array(), entropies: new Float32Array() };
-    if (after === this.#tokens.length) return this.#score(tokens);
+    if (tokens.length === 0)
+      return { logprobs: new Float32Array(), entropies: new Float32Array(), ...topOf([], topLogprobs) };
+    if (after === this.#tokens.length) return this.#score(tokens, topLogprobs);
     using copy = this.fork();
     copy.truncate(after);
-    return await copy.#score(tokens);
+    return await copy.#score(tokens, topLogprobs);
   }
 
-  async #score(tokens: Int32Array): Promise<Scores> {
+  async #score(tokens: Int32Array, topLogprobs: number): Promise<Scores> {
     checkRoom(this.#home, this.#tokens.length, tokens.length);
-    this.#home.native.score(this.#id, tokens);
-    const [chunks] = await this.#await({ isSampled: false, hasEntropies: true });
-    return { logprobs: join(chunks, "logprobs"), entropies: join(chunks, "entropies") };
+    this.#home.native.score(this.#id, tokens, topLogprobs);
+    const kind = { isSampled: false, hasEntropies: true, hasTop: topLogprobs > 0 };
+    const [chunks] = await this.#await(kind);
+    return {
+      logprobs: join(chunks, "logprobs"),
+      entropies: join(chunks, "entropies"),
+      ...topOf(chunks, topLogprobs),
+    };
   }
 
   #await(kind: ConstructorParameters<typeof PendingSpan>[0]): PendingSpan["done"] {

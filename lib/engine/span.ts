@@ -18,6 +18,11 @@ export interface GenerateOptions extends SamplingOptions {
   readonly constraint?: Constraint | undefined;
   /** Whether the span says how flat the distributions were that its tokens were drawn from. @default false */
   readonly entropies?: boolean;
+  /**
+   * How many of the most likely tokens the span lists for each of its own, with their log-probabilities: 0 to 20, and no more
+   * than the vocabulary has. @default 0
+   */
+  readonly topLogprobs?: number;
   /** Ends the span early, with `stop: "aborted"` and the tokens sampled so far. */
   readonly signal?: AbortSignal;
 }
@@ -49,6 +54,19 @@ export interface Span {
    * drawn; whatever else shaped the draw.
    */
   readonly entropies?: Float32Array;
+  /**
+   * i32 [T, K], when K were asked for: the K most likely tokens where each token was drawn, of the distribution that `logprobs`
+   * belong to, the likeliest first; of equal logits the lower id comes first, so that the first is the greedy draw.
+   */
+  readonly topIds?: Int32Array;
+  /** f32 [T, K]: natural logs of their probabilities, with the bits that `logprobs` has for a token that is drawn. */
+  readonly topLogprobs?: Float32Array;
+  /**
+   * Of the sequence's tokens before the span, the first so many were not read for it: their keys and values were there when
+   * it began, the sequence's own from a call before, its fork's origin's, or found where a sequence that begins alike had
+   * left them. The last token is always read. What is computed again because the cache was full does not change it.
+   */
+  readonly numReused: number;
   readonly stop: SpanStop;
   /** The stop string that was met, if one was. */
   readonly stopText?: string;
@@ -65,6 +83,11 @@ export interface SpanChunk {
   /** f32 [t], as in {@link Span} */
   readonly logprobs: Float32Array;
   readonly entropies?: Float32Array;
+  /** i32 [t, K] */
+  readonly topIds?: Int32Array;
+  /** f32 [t, K] */
+  readonly topLogprobs?: Float32Array;
+  readonly numReused: number;
 }
 
 /** How likely given tokens are. */
@@ -73,6 +96,18 @@ export interface Scores {
   readonly logprobs: Float32Array;
   /** f32 [T]: entropy of that distribution, in nats. */
   readonly entropies: Float32Array;
+  /** i32 [T, K], when K were asked for: the most likely tokens in the place of each, as in {@link Span}. */
+  readonly topIds?: Int32Array;
+  /** f32 [T, K]: natural logs of their probabilities under softmax(logits). */
+  readonly topLogprobs?: Float32Array;
+}
+
+/** Which scores are asked for. */
+export interface ScoreOptions {
+  /** The sequence's leading tokens that the scored ones are to follow, at least 1. @default all */
+  readonly after?: number | undefined;
+  /** How many of the most likely tokens are listed in the place of each, as in {@link GenerateOptions}. @default 0 */
+  readonly topLogprobs?: number | undefined;
 }
 
 /** Options with every default filled in. */
@@ -83,7 +118,11 @@ export interface FullOptions {
   readonly stop: readonly string[];
   readonly stopIds: readonly number[];
   readonly entropies: boolean;
+  readonly topLogprobs: number;
 }
+
+/** Tokens that may be listed for each: kMaxTop of the native core. */
+const mostTop = 20;
 
 const generateKinds: OptionKinds<GenerateOptions> = {
   ...samplingKinds,
@@ -92,6 +131,7 @@ const generateKinds: OptionKinds<GenerateOptions> = {
   stop: "list",
   stopIds: "list",
   entropies: "boolean",
+  topLogprobs: wholeKind,
   signal: "signal",
 };
 
@@ -101,7 +141,8 @@ export function fullOptions(
   vocabulary: { eosIds: readonly number[]; hasBytes: boolean; size: number },
 ): FullOptions {
   checkOptions("generate", options, generateKinds, ["maxTokens"]);
-  const { maxTokens, stop = [], entropies = false, stopIds = vocabulary.eosIds } = options;
+  const { maxTokens, stop = [], entropies = false, stopIds = vocabulary.eosIds, topLogprobs = 0 } = options;
+  checkTop(topLogprobs, vocabulary.size);
   checkConstraint(options.constraint, vocabulary, stopIds);
   const wrong = stop.find((text) => typeof text !== "string" || text.length === 0);
   if (wrong !== undefined) {
@@ -115,10 +156,23 @@ export function fullOptions(
     throw new SeekError("ERR_ARGUMENT", "stop: strings need an engine that was opened with a tokenizer");
   }
   return {
-    ...{ maxTokens, stop, stopIds, entropies },
+    ...{ maxTokens, stop, stopIds, entropies, topLogprobs },
     drawnFrom: options.constraint === undefined && drawsFromPolicy(options) ? "policy" : "shaped",
     sampling: nativeSampling(options, vocabulary.size),
   };
+}
+
+/** Checks the options of a score. @throws ERR_RANGE, ERR_ARGUMENT */
+export function checkScoreOptions(options: ScoreOptions, vocabSize: number): void {
+  checkOptions("score", options, { after: "number", topLogprobs: wholeKind });
+  checkTop(options.topLogprobs ?? 0, vocabSize);
+}
+
+/** @throws ERR_RANGE */
+function checkTop(topLogprobs: number, vocabSize: number): void {
+  const most = Math.min(mostTop, vocabSize);
+  if (topLogprobs <= most) return;
+  throw new SeekError("ERR_RANGE", `topLogprobs: expected 0 to ${most}, got ${topLogprobs}`);
 }
 
 /** The options of calls that only take a seed. @throws ERR_ARGUMENT, ERR_RANGE */

@@ -91,11 +91,12 @@ void Engine::generate(int32_t id, GenerateOptions options) {
   start(sequence, std::move(span));
 }
 
-void Engine::score(int32_t id, const std::vector<int64_t>& tokens) {
+void Engine::score(int32_t id, const std::vector<int64_t>& tokens, int64_t num_top) {
   Sequence& sequence = open_sequence(id);
   check_ids(tokens);
   Span span;
   span.options.wants_entropies = true;
+  span.options.num_top = num_top;
   span.num_given = static_cast<int64_t>(tokens.size());
   TORCH_INTERNAL_ASSERT(span.num_given > 0 && sequence.num_tokens() + span.num_given <= options_.max_tokens);
   start(sequence, std::move(span));
@@ -108,6 +109,8 @@ void Engine::start(Sequence& sequence, Span span) {
   sequence.span = std::move(span);
   sequence.span.matcher.reset(sequence.span.options.stop_strings.get());
   sequence.state = SequenceState::kRunning;
+  sequence.num_reused = -1;
+  sequence.has_waited = false;
   allow_draft(sequence);
   scheduler_.activate(sequence);
   ++num_running_;

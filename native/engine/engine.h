@@ -42,6 +42,8 @@ struct News {
   int32_t cut_bytes;
   int64_t weights_version;
   std::exception_ptr error = nullptr;  // why it failed
+  int32_t num_reused = 0;              // leading tokens that were not run for the span
+  int32_t num_top = 0;                 // most likely tokens listed for each of its own
 };
 
 // What one step has to tell, flat: the tokens and log-probabilities of all news, one after another.
@@ -49,7 +51,8 @@ struct Report {
   std::vector<News> news;
   std::vector<int32_t> tokens;
   std::vector<float> logprobs;
-  std::vector<float> entropies;  // as many, when any of the news has them, else none
+  std::vector<float> entropies;        // as many, when any of the news has them, else none
+  std::vector<kernels::TopToken> top;  // of all news that have them, num_tokens x num_top
 };
 
 struct EngineStats {
@@ -81,8 +84,9 @@ class Engine {
   // All tokens but the first `length` go. With a seed, the draws from here on are its own.
   void truncate(int32_t id, int64_t length, std::optional<uint64_t> seed);
   void generate(int32_t id, GenerateOptions options);
-  // How likely these tokens are after the sequence's; told of as a span of theirs. The sequence stays as it is.
-  void score(int32_t id, const std::vector<int64_t>& tokens);
+  // How likely these tokens are after the sequence's, and which `num_top` are the most likely there; told of as a span
+  // of theirs. The sequence stays as it is.
+  void score(int32_t id, const std::vector<int64_t>& tokens, int64_t num_top = 0);
   // Ends the span that is being sampled, if any.
   void cancel(int32_t id, Finish reason);
   void cancel_all();
@@ -101,6 +105,9 @@ class Engine {
   Report take_report() { return std::exchange(report_, {}); }
 
   EngineStats stats() const;
+  int64_t num_blocks() const { return pool_.num_blocks(); }
+  // Those that nobody refers to, what is remembered in them or not.
+  int64_t num_free_blocks() const { return pool_.num_free(); }
   // The longest that a sequence can grow.
   int64_t max_tokens() const { return options_.max_tokens; }
 

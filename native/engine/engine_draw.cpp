@@ -35,7 +35,8 @@ SampleRequest Engine::request_of(const Sequence& sequence, int64_t num_drafted) 
   const Span& span = sequence.span;
   const int64_t num_tokens = sequence.num_tokens() - sequence.draft.num_tokens();
   return {&span.options.sampling,       sequence.seed, std::span(sequence.tokens).first(num_tokens + num_drafted),
-          num_tokens - span.num_tokens, nullptr,       span.options.wants_entropies};
+          num_tokens - span.num_tokens, nullptr,       span.options.wants_entropies,
+          span.options.num_top};
 }
 
 // Draws what waited for masks that have come; what has lost its cache meanwhile runs again.

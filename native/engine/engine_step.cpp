@@ -105,6 +105,7 @@ void Engine::run_batch() {
 
 void Engine::take_scores(const std::vector<Row>& rows, const StepOutput& output) {
   const float *logprob = output.logprob_N.const_data_ptr<float>(), *entropy = output.entropy_N.const_data_ptr<float>();
+  const kernels::TopToken* top = output.top.data();
   for (const Row& row : rows) {
     Sequence& sequence = *row.sequence;
     if (!sequence.is_scoring()) continue;
@@ -114,6 +115,9 @@ void Engine::take_scores(const std::vector<Row>& rows, const StepOutput& output)
     const float* const broken = std::find_if_not(logprob, end, [](float each) { return std::isfinite(each); });
     span.logprobs.insert(span.logprobs.end(), logprob, end);
     span.entropies.insert(span.entropies.end(), entropy, entropy + count);
+    const int64_t num_listed = count * span.options.num_top;
+    span.top.insert(span.top.end(), top, top + num_listed);
+    top += num_listed;
     logprob = end;
     entropy += count;
     if (broken != end) {
@@ -132,6 +136,7 @@ void Engine::accept(Sequence& sequence, const Sample& sample) {
   span.tokens.push_back(static_cast<int32_t>(sample.token));
   span.logprobs.push_back(sample.logprob);
   if (span.options.wants_entropies) span.entropies.push_back(sample.entropy);
+  span.top.insert(span.top.end(), sample.top.begin(), sample.top.end());
   News news{sequence.id, 0, Finish::kNone, -1, 0, 0};
   const auto& stop_ids = span.options.stop_ids;
   const bool is_last = span.num_tokens == span.options.max_tokens || sequence.num_tokens() >= options_.max_tokens;
@@ -175,6 +180,8 @@ void Engine::tell(Sequence& sequence, News news) {
   Span& span = sequence.span;
   news.num_tokens = static_cast<int32_t>(span.tokens.size());
   news.weights_version = span.num_tokens == 0 ? version_of(sequence) : span.weights_version;
+  news.num_reused = static_cast<int32_t>(std::max<int64_t>(0, sequence.num_reused));
+  news.num_top = static_cast<int32_t>(span.options.num_top);
   report_.news.push_back(news);
   report_.tokens.insert(report_.tokens.end(), span.tokens.begin(), span.tokens.end());
   report_.logprobs.insert(report_.logprobs.end(), span.logprobs.begin(), span.logprobs.end());
@@ -182,8 +189,10 @@ void Engine::tell(Sequence& sequence, News news) {
     report_.entropies.resize(report_.tokens.size());
     std::copy(span.entropies.begin(), span.entropies.end(), report_.entropies.end() - news.num_tokens);
   }
+  report_.top.insert(report_.top.end(), span.top.begin(), span.top.end());
   span.tokens.clear();
   span.logprobs.clear();
+  span.top.clear();
   span.entropies.clear();
 }
 

@@ -5,7 +5,9 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
+#include "engine/sampling/sampler.h"
 #include "ops/card/transfer.h"
+#include "ops/head/row_chunks.h"
 #include "ops/head/token_logprob.h"
 
 namespace seekrl::engine {
@@ -23,7 +25,7 @@ at::Tensor to_device(std::vector<int64_t>& values, at::Device device) {
 }  // namespace
 
 StepOutput Runner::run(const std::vector<Row>& rows) {
-  for (auto* list : {&tokens_T_, &positions_T_, &sampling_R_, &scored_N_, &targets_N_}) list->clear();
+  for (auto* list : {&tokens_T_, &positions_T_, &sampling_R_, &scored_N_, &targets_N_, &num_top_N_}) list->clear();
   model::AdapterRows adapters;
   for (const Row& row : rows) {
     const Sequence& sequence = *row.sequence;
@@ -50,10 +52,12 @@ StepOutput Runner::run(const std::vector<Row>& rows) {
   StepOutput output;
   if (num_sampling > 0) output.logits_RV = decoder_->logits(hidden.narrow(0, 0, num_sampling));
   if (num_scored == 0) return output;
-  const auto scores = ops::token_logprob(hidden.narrow(0, num_sampling, num_scored), decoder_->head_VD(),
-                                         to_device(targets_N_, device), 1.0, decoder_->config().logit_softcap);
+  const at::Tensor hidden_ND = hidden.narrow(0, num_sampling, num_scored);
+  const auto scores = ops::token_logprob(hidden_ND, decoder_->head_VD(), to_device(targets_N_, device), 1.0,
+                                         decoder_->config().logit_softcap);
   output.logprob_N = scores.logprob_R.to(at::kCPU);
   output.entropy_N = scores.entropy_R.to(at::kCPU);
+  output.top = list_top(hidden_ND);
   return output;
 }
 
@@ -66,7 +70,35 @@ void Runner::list_scored(const Row& row) {
   for (auto i = static_cast<int64_t>(sequence.span.logprobs.size()); i < end; ++i) {
     scored_N_.push_back(flat + num_before + i - 1 - sequence.num_cached);
     targets_N_.push_back(sequence.tokens[num_before + i]);
+    num_top_N_.push_back(sequence.span.options.num_top);
   }
+}
+
+// What greedy draws from the rows that ask would list: their logits are made once more, a chunk of rows at a time.
+std::vector<kernels::TopToken> Runner::list_top(const at::Tensor& hidden_ND) const {
+  static const SamplingOptions greedy = {.temperature = 0};
+  std::vector<SampleRequest> requests;
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < std::ssize(num_top_N_); ++i) {
+    if (num_top_N_[i] == 0) continue;
+    rows.push_back(i);
+    requests.push_back({.options = &greedy, .num_top = num_top_N_[i]});
+  }
+  std::vector<kernels::TopToken> top;
+  if (rows.empty()) return top;
+  const at::Tensor asking_RD = hidden_ND.index_select(0, to_device(rows, decoder_->device()));
+  const model::DecoderConfig& config = decoder_->config();
+  ops::for_chunks(asking_RD, config.vocab_size, [&](int64_t first, int64_t count) {
+    const auto begin = requests.begin() + first;
+    auto samples =
+        sample(decoder_->logits(asking_RD.narrow(0, first, count)), {begin, begin + count}, config.logit_softcap);
+    for (size_t i = 0; i < samples.size(); ++i) {
+      std::vector<kernels::TopToken>& own = samples[i].top;
+      own.resize(begin[static_cast<int64_t>(i)].num_top);  // that of a row that is not finite fails with its score
+      top.insert(top.end(), own.begin(), own.end());
+    }
+  });
+  return top;
 }
 
 }  // namespace seekrl::engine

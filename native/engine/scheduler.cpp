@@ -27,6 +27,7 @@ void Scheduler::activate(Sequence& sequence) {
   if (sequence.parent == nullptr || sequence.waits_for_parent) return;
   sequence.waits_for_parent = true;
   Sequence& parent = *sequence.parent;
+  if (!parent.is_active()) parent.num_reused = -1;
   ++parent.num_waiting_forks;
   parent.num_wanted = std::max(parent.num_wanted, sequence.num_shared);
   activate(parent);
@@ -63,6 +64,9 @@ void Scheduler::take_share(Sequence& sequence, int64_t num_tokens) {
   const std::vector<int32_t>& blocks = sequence.parent->blocks;
   sequence.swapped = sequence.parent->swapped;
   sequence.num_swapped = std::min(num_tokens, sequence.parent->num_swapped);
+  // What the parent has run while the fork waited was not there before.
+  const int64_t num_found = sequence.parent->num_reused;
+  if (sequence.has_waited && num_found >= 0) sequence.num_reused = std::min(num_tokens, num_found);
   num_tokens = std::min(num_tokens, sequence.parent->num_cached);
   sequence.num_cached = num_tokens;
   sequence.weights_version = sequence.parent->weights_version;
@@ -77,8 +81,12 @@ void Scheduler::take_share(Sequence& sequence, int64_t num_tokens) {
 void Scheduler::hand_over() {
   for (const auto& [id, sequence] : active_) {
     const Sequence* const parent = sequence->parent.get();
-    if (parent == nullptr || std::max(parent->num_cached, parent->num_swapped) < sequence->num_shared) continue;
-    take_share(*sequence, sequence->num_shared);
+    if (parent == nullptr) continue;
+    if (std::max(parent->num_cached, parent->num_swapped) >= sequence->num_shared) {
+      take_share(*sequence, sequence->num_shared);
+    } else {
+      sequence->has_waited = true;
+    }
   }
 }
 
@@ -175,6 +183,7 @@ void Scheduler::add(Sequence& sequence, int64_t num_tokens) {
   rows_.push_back({&sequence, num_tokens, is_whole && !sequence.is_scoring() ? 1 + sequence.draft.num_tokens() : 0});
   num_tokens_ += num_tokens;
   sequence.last_step = step_;
+  if (sequence.num_reused < 0) sequence.num_reused = sequence.num_cached;
 }
 
 void Scheduler::add_decoding() {

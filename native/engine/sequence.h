@@ -15,6 +15,7 @@
 #include "engine/sampling/mask_slot.h"
 #include "engine/sampling/options.h"
 #include "engine/stop.h"
+#include "kernels/sampling.h"
 #include "model/adapters/adapter.h"
 
 namespace seekrl::engine {
@@ -33,6 +34,7 @@ struct GenerateOptions {
   std::shared_ptr<const StopStrings> stop_strings;  // null without
   bool is_streamed = false;                         // told of at each step, not only at the end
   bool wants_entropies = false;
+  int64_t num_top = 0;              // most likely tokens to list for each of the span's
   std::shared_ptr<MaskSlot> masks;  // of a constrained span, one for each of its tokens; null without
 };
 
@@ -44,9 +46,10 @@ struct Span {
   int64_t num_tokens = 0;
   std::vector<int32_t> tokens;
   std::vector<float> logprobs;
-  std::vector<float> entropies;  // when they are wanted
-  int64_t num_given = 0;         // tokens to score; none are sampled then
-  int64_t weights_version = 0;   // of the first token
+  std::vector<float> entropies;        // when they are wanted
+  std::vector<kernels::TopToken> top;  // [T, num_top]
+  int64_t num_given = 0;               // tokens to score; none are sampled then
+  int64_t weights_version = 0;         // of the first token
   // Of a token whose mask was not there when they were made: it is drawn once the mask is. All tokens are cached then.
   at::Tensor held_logits_V;
 };
@@ -59,6 +62,10 @@ struct Sequence {
   std::vector<int32_t> blocks;
   std::vector<PrefixCache::Name> prefixes;  // of its first blocks, as far as they are full
   int64_t num_cached = 0;  // leading tokens whose keys and values are in the blocks; fewer than there are between steps
+  // Those that were there when the span began, found or its own; -1 until the span has a row. Of one that runs for the
+  // sake of forks: when it began to.
+  int64_t num_reused = -1;
+  bool has_waited = false;  // in this span, for its parent to run what they share
   // On the host while it has no blocks: those of its first num_swapped tokens, or null.
   std::shared_ptr<const SwappedBlocks> swapped;
   int64_t num_swapped = 0;

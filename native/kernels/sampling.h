@@ -13,6 +13,13 @@ inline constexpr int64_t kWeightBlock = 1024;
 // The stream of random numbers of a seed that draws are made with.
 inline constexpr uint64_t kSamplingStream = 0x73616d706c65;
 
+// One of the most likely tokens of a row.
+struct TopToken {
+  int32_t token;
+  float logprob;  // natural, with the bits that it has where the token is drawn
+};
+inline constexpr int64_t kMaxTop = 20;  // of a row
+
 // row_stats of the logits, and weights_V[v] = exp(z_v - max). Reads 2 and writes 1 times `size` floats.
 namespace reference {
 RowStats row_weights(float* weights_V, const float* logits_V, int64_t size, float inverse_temperature);

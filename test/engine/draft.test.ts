@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Engine, type EngineOptions } from "../../lib/engine/engine.ts";
 import type { GenerateOptions, Span } from "../../lib/engine/span.ts";
-import { letters, prompt, tinyModel } from "./models.ts";
+import { letters, prompt, sameSpans, tinyModel } from "./models.ts";
 
 /** Prompts in which much stands twice. */
 const prompts = [1, 2, 3, 4].map((salt) =>
@@ -58,7 +58,7 @@ for (const [name, options, sizes = {}] of ways) {
   test(`tokens, log-probabilities and ends do not depend on drafts: ${name}`, async () => {
     const plain = await continueAll(options, { ...sizes, promptLookup: false });
     const drafted = await continueAll(options, sizes);
-    assert.deepEqual(drafted.spans, plain.spans);
+    sameSpans(drafted.spans, plain.spans);
     assert.equal(plain.numAccepted, 0);
   });
 }
@@ -67,7 +67,7 @@ test("in bf16, too", async () => {
   const options = { maxTokens: 40, temperature: 0 };
   const plain = await continueAll(options, { promptLookup: false }, "bfloat16");
   const drafted = await continueAll(options, {}, "bfloat16");
-  assert.deepEqual(drafted.spans, plain.spans);
+  sameSpans(drafted.spans, plain.spans);
   assert.ok(drafted.numAccepted > 0);
 });
 

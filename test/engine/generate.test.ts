@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import type { Model } from "../../lib/model/model.ts";
-import { generateOnce, prompt, tinyModel } from "./models.ts";
+import { generateOnce, prompt, sameSpans, tinyModel } from "./models.ts";
 
 const forms = [
   { dtype: "float32" },
@@ -83,7 +83,7 @@ for (const form of forms)
           ),
         );
       await using small = await Engine.open(model, { numBlocks: 6, blockTokens: 16, maxBatchTokens: 40 });
-      assert.deepEqual(await spans(small), await spans(engine));
+      sameSpans(await spans(small), await spans(engine));
       const { numPreemptions, numUsedBlocks } = await small.stats();
       assert.ok(numPreemptions > 0);
       assert.equal(numUsedBlocks, 0);
@@ -101,7 +101,7 @@ for (const form of forms)
         return spans;
       };
       await using small = await Engine.open(model, { numBlocks: 5, blockTokens: 16 });
-      assert.deepEqual(await turns(small), await turns(engine));
+      sameSpans(await turns(small), await turns(engine));
       assert.ok((await small.stats()).numPreemptions > 0);
     });
 
@@ -113,7 +113,7 @@ for (const form of forms)
       const context = sequence.tokens;
       const span = await sequence.generate({ maxTokens: 8 });
       assert.equal(context.length, 26);
-      assert.deepEqual(await generateOnce(engine, context, { maxTokens: 8, seed: 4 }), span);
+      sameSpans(await generateOnce(engine, context, { maxTokens: 8, seed: 4 }), span);
       assert.deepEqual(sequence.tokens, Int32Array.from([...context, ...span.ids]));
       sequence.close();
     });
@@ -123,7 +123,7 @@ for (const form of forms)
       await assert.rejects(sequence.generate({ maxTokens: 1 }), { code: "ERR_RANGE" });
       sequence.append(prompt(6));
       const span = await sequence.generate({ maxTokens: 4 });
-      assert.deepEqual(await generateOnce(engine, prompt(6), { maxTokens: 4, seed: 1 }), span);
+      sameSpans(await generateOnce(engine, prompt(6), { maxTokens: 4, seed: 1 }), span);
       sequence.close();
     });
 

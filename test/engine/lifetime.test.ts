@@ -277,3 +277,23 @@ test("closing the engine first and waiting for its promises later is no unhandle
   assert.match(stdout, /^ERR_ABORTED,ERR_ABORTED,ERR_ABORTED,ERR_ABORTED,ERR_(ABORTED|STATE)\n$/);
   assert.equal(status, 0);
 });
+
+test("the room in the cache is said at once, and grows with a sequence that is closed while it generates", async () => {
+  await using own = await Engine.open(model, { blockTokens: 16, numBlocks: 40 });
+  assert.deepEqual(own.blocks, { numBlocks: 40, numFree: 40 });
+  const sequence = own.open(prompt(50), { seed: 1 });
+  const stream = sequence.stream({ maxTokens: 500, stopIds: [] });
+  await stream.next();
+  assert.ok(own.blocks.numFree <= 36);
+  sequence.close();
+  await assert.rejects(
+    async () => {
+      for await (const _ of stream);
+    },
+    { code: "ERR_ABORTED" },
+  );
+  // Told of with the span's end: no step was run in between.
+  assert.equal(own.blocks.numFree, 40);
+  await own.close();
+  assert.throws(() => own.blocks, { code: "ERR_STATE" });
+});

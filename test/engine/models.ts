@@ -1,4 +1,5 @@
 /** Small random models, vocabularies and prompts for the engine's tests. */
+import assert from "node:assert/strict";
 import type { Engine } from "../../lib/engine/engine.ts";
 import type { GenerateOptions, Span } from "../../lib/engine/span.ts";
 import type { TokenTable } from "../../lib/engine/vocabulary.ts";
@@ -65,6 +66,18 @@ export async function generateOnce(
   } finally {
     sequence.close();
   }
+}
+
+/** Spans, or values that hold some, are equal but for what was cached before each. */
+export function sameSpans(actual: unknown, expected: unknown): void {
+  assert.deepEqual(withoutReuse(actual), withoutReuse(expected));
+}
+
+function withoutReuse(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutReuse);
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+  const kept = Object.entries(value).filter(([key]) => key !== "numReused");
+  return Object.fromEntries(kept.map(([key, each]) => [key, withoutReuse(each)]));
 }
 
 /** What a native engine is started with where a test speaks to it without `Engine`. */

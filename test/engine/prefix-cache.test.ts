@@ -5,7 +5,7 @@ import { Engine } from "../../lib/engine/engine.ts";
 import type { Model } from "../../lib/model/model.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { dice } from "../dice.ts";
-import { generateOnce, prompt, tinyModel } from "./models.ts";
+import { generateOnce, prompt, sameSpans, tinyModel } from "./models.ts";
 
 const blockTokens = 8;
 let model: Model;
@@ -27,7 +27,7 @@ test("a prompt that was read before is read from its last whole block on", async
   const options = { seed: 1, maxTokens: 5, stopIds: [] };
   const first = await generateOnce(engine, prompt(83), options);
   assert.equal((await engine.stats()).numReused, 0);
-  assert.deepEqual(await generateOnce(engine, prompt(83), options), first);
+  sameSpans(await generateOnce(engine, prompt(83), options), first);
   const { numPrefilled, numReused, numUsedBlocks } = await engine.stats();
   assert.equal(numReused, 80);
   assert.equal(numPrefilled, 82 + 2);
@@ -52,7 +52,7 @@ test("a prompt whose length is a whole number of blocks still has its last token
   await using engine = await Engine.open(model, { blockTokens });
   for (let i = 0; i < 2; i += 1) {
     const found = await generateOnce(engine, prompt(48), { seed: 3, maxTokens: 4, stopIds: [] });
-    assert.deepEqual(found, await fresh(model, prompt(48), 3, 4));
+    sameSpans(found, await fresh(model, prompt(48), 3, 4));
   }
   assert.equal((await engine.stats()).numReused, 40);
 });
@@ -67,7 +67,7 @@ test("changed weights leave nothing to be found (law 6)", async () => {
   await trainer.step({ learningRate: 0.02 });
   const after = await generateOnce(engine, prompt(50), { seed: 1, maxTokens: 5, stopIds: [] });
   assert.equal((await engine.stats()).numReused, 0);
-  assert.deepEqual(after, { ...(await fresh(own, prompt(50), 1, 5)), weightsVersion: own.weightsVersion });
+  sameSpans(after, { ...(await fresh(own, prompt(50), 1, 5)), weightsVersion: own.weightsVersion });
 });
 
 test("when room is needed, what was not used for longest goes first", async () => {
@@ -104,7 +104,7 @@ for (const [dtype, size] of [
           const { tokens } = sequence;
           const maxTokens = 1 + below(12);
           const span = await sequence.generate({ maxTokens, stopIds: [] });
-          assert.deepEqual(span, await fresh(own, tokens, round, maxTokens));
+          sameSpans(span, await fresh(own, tokens, round, maxTokens));
           if (below(2) === 0) sequence.truncate(1 + below(sequence.length));
           if (below(2) === 0) sequence.append(prompt(1 + below(9), below(2)));
           const given = prompt(1 + below(20), below(2));
@@ -114,10 +114,7 @@ for (const [dtype, size] of [
         }
         if (fork !== undefined) {
           const { tokens } = fork;
-          assert.deepEqual(
-            await fork.generate({ maxTokens: 6, stopIds: [] }),
-            await fresh(own, tokens, round, 6),
-          );
+          sameSpans(await fork.generate({ maxTokens: 6, stopIds: [] }), await fresh(own, tokens, round, 6));
           fork.close();
         }
         sequence.close();
@@ -131,3 +128,42 @@ for (const [dtype, size] of [
     }
   });
 }
+
+test("a span says how many of its tokens were there before: a new prompt none, a second turn its whole blocks", async () => {
+  await using engine = await Engine.open(model, { blockTokens });
+  const options = { maxTokens: 20, stopIds: [] };
+  using first = engine.open(prompt(40), { seed: 1 });
+  const { ids, numReused } = await first.generate(options);
+  assert.equal(numReused, 0);
+  using second = engine.open(Int32Array.of(...prompt(40), ...ids, ...prompt(12, 1)), { seed: 2 });
+  for await (const chunk of second.stream(options)) assert.equal(chunk.numReused, 56);
+  // What a sequence has of its own is there but for its last token.
+  first.append(prompt(5, 2));
+  assert.equal((await first.generate(options)).numReused, 59);
+  assert.equal((await engine.stats()).numReused, 56);
+});
+
+test("what a fork waits for was not there before, what it finds was", async () => {
+  await using engine = await Engine.open(model, { blockTokens });
+  const options = { maxTokens: 3, stopIds: [] };
+  using origin = engine.open(prompt(41), { seed: 1 });
+  using first = origin.fork({ seed: 1 });
+  assert.equal((await first.generate(options)).numReused, 0);
+  using later = origin.fork({ seed: 2 });
+  assert.equal((await later.generate(options)).numReused, 40);
+  using other = engine.open(Int32Array.of(...prompt(41), ...prompt(9, 7)), { seed: 1 });
+  using behind = other.fork({ seed: 3 });
+  assert.equal((await behind.generate(options)).numReused, 40);
+});
+
+test("what is computed again for want of room is not told as having been there", async () => {
+  await using engine = await Engine.open(model, { blockTokens, numBlocks: 12 });
+  const sequences = [0, 1, 2].map((salt) => engine.open(prompt(20, salt), { seed: salt }));
+  const spans = await Promise.all(sequences.map((each) => each.generate({ maxTokens: 50, stopIds: [] })));
+  assert.ok((await engine.stats()).numPreemptions > 0);
+  assert.deepEqual(
+    spans.map(({ numReused }) => numReused),
+    [0, 0, 0],
+  );
+  for (const each of sequences) each.close();
+});

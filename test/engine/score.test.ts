@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
 import { projectRoot } from "../project.ts";
-import { generateOnce, prompt, tinyModel } from "./models.ts";
+import { generateOnce, prompt, sameSpans, tinyModel } from "./models.ts";
 
 interface Reference {
   readonly ids: number[];
@@ -101,7 +101,7 @@ test("scores are the sampled tokens' own log-probabilities and entropies bit for
   assert.deepEqual(await sequence.score(span.ids, { after: 33 }), { logprobs, entropies });
   const later = { maxTokens: 10, stopIds: [] };
   twin.append(span.ids);
-  assert.deepEqual(await twin.generate(later), await sequence.generate(later));
+  sameSpans(await twin.generate(later), await sequence.generate(later));
   for (const each of [sequence, twin]) each.close();
   assert.equal((await engine.stats()).numUsedBlocks, 0);
 });
@@ -135,7 +135,7 @@ test("forks of a sequence that is scored, and scores of a fork, are right", asyn
   const [scores, span] = await Promise.all([root.score(prompt(9, 2)), fork.generate({ maxTokens: 9 })]);
   using other = engine.open(prompt(30));
   assert.deepEqual(scores, await other.score(prompt(9, 2)));
-  assert.deepEqual(span, await root.generate({ maxTokens: 9 }));
+  sameSpans(span, await root.generate({ maxTokens: 9 }));
   root.close();
   fork.close();
 });

@@ -139,6 +139,28 @@ TEST("what sequences leave is found again by the next ones, and is forgotten wit
   EXPECT(told.tokens[1] == told.tokens[0] && told.tokens[2] == told.tokens[0]);
 }
 
+TEST("tokens that a span's own call computes are not told of as reused, by forks that wait for them neither") {
+  Engine engine(test::tiny_decoder(at::kFloat), options_of({}), token_bytes());
+  std::map<int32_t, int32_t> reused;
+  const auto run_all = [&] {
+    while (engine.has_work()) engine.step();
+    for (const News& news : engine.take_report().news) reused[news.sequence] = news.num_reused;
+  };
+  engine.open(0, prompt(1, 40), 5);
+  for (int32_t fork = 1; fork < 4; ++fork) {
+    engine.fork(0, fork, 5 + fork);
+    engine.generate(fork, generation(6));
+  }
+  run_all();
+  EXPECT((reused == std::map<int32_t, int32_t>{{1, 0}, {2, 0}, {3, 0}}));
+  engine.fork(0, 4, 9);
+  engine.generate(4, generation(6));
+  engine.append(1, prompt(2, 5));
+  engine.generate(1, generation(6));
+  run_all();
+  EXPECT(reused[4] == 39 && reused[1] == 45);
+}
+
 TEST("drafts run tokens ahead where a text repeats itself") {
   Engine engine(test::tiny_decoder(at::kFloat), options_of({.drafts = true}), token_bytes());
   Told told;

@@ -237,3 +237,26 @@ TEST("the log-probability and the entropy are the policy's, whatever edits and l
   EXPECT(drawn_with_all.logprob == kernels::logprob(stats, logits[11], static_cast<float>(1 / 0.7)));
   EXPECT(drawn_with_all.entropy == kernels::row_stats(logits.data(), 200, 1).entropy);
 }
+
+TEST("the most likely tokens are those of a sorted row, with the bits that drawn ones have") {
+  SamplingOptions options;
+  for (const double temperature : {1.0, 0.6, 0.0}) {
+    for (const int64_t size : {20, 1500}) {
+      Floats logits = random_row(size, 77, 3);
+      logits[3] = logits[7] = logits[11] = 20;
+      options.temperature = temperature;
+      const auto inverse = static_cast<float>(temperature == 0 ? 1 : 1 / temperature);
+      const auto stats = kernels::row_stats(logits.data(), size, inverse);
+      std::vector<int32_t> sorted(size);
+      std::iota(sorted.begin(), sorted.end(), 0);
+      std::stable_sort(sorted.begin(), sorted.end(), [&](int32_t a, int32_t b) { return logits[a] > logits[b]; });
+      const Sample drawn = sample_one(logits, {.options = &options, .num_top = 20});
+      EXPECT(std::ssize(drawn.top) == 20);
+      for (int64_t i = 0; i < 20; ++i) {
+        EXPECT(drawn.top[i].token == sorted[i]);
+        EXPECT(drawn.top[i].logprob == kernels::logprob(stats, logits[sorted[i]], inverse));
+      }
+      EXPECT(sample_one(logits, {.options = &options}).top.empty());
+    }
+  }
+}

@@ -11,10 +11,17 @@ export interface NativeEngineEvent {
   readonly stopIndices: Int32Array;
   readonly cutBytes: Int32Array;
   readonly versions: Int32Array;
+  /** Leading tokens that each entry's span did not run. */
+  readonly reused: Int32Array;
+  /** Most likely tokens listed for each token of the entry. */
+  readonly topCounts: Int32Array;
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
   /** As many, when any entry has them, else none. */
   readonly entropies: Float32Array;
+  /** Of all entries, as many for each of their tokens as `topCounts` says. */
+  readonly topTokens: Int32Array;
+  readonly topLogprobs: Float32Array;
   /** Why the entry of the same place failed; with holes. */
   readonly errors: readonly (Error & { readonly code?: string })[];
 }
@@ -70,17 +77,22 @@ export interface NativeEngine {
       stopIds: Int32Array;
       isStreamed: boolean;
       entropies: boolean;
+      /** How many of the most likely tokens are listed for each. */
+      topLogprobs?: number;
       /** Words of the mask that each token waits for; 0 when none does. */
       maskWords: number;
     },
   ): void;
-  score(id: number, ids: Int32Array): void;
+  score(id: number, ids: Int32Array, topLogprobs?: number): void;
   cancel(id: number): void;
   /** Which tokens may be drawn next in a constrained span: bit v % 32 of word v / 32. */
   setMask(id: number, mask: Int32Array): void;
   closeSequence(id: number): void;
   /** Counters by name, see lib/engine. */
   stats(): Promise<Record<string, number>>;
+  /** After the last command or step; at once. */
+  numBlocks(): number;
+  numFreeBlocks(): number;
   close(): Promise<void>;
 }
 

@@ -163,7 +163,7 @@ export class Sampler {
     return this.#tokensOf({ ids: promptIds, logprobs: Float32Array.of(Number.NaN, ...logprobs) });
   }
 
-  #tokensOf({ ids, logprobs }: SpanChunk): SampledToken[] {
+  #tokensOf({ ids, logprobs }: Pick<SpanChunk, "ids" | "logprobs">): SampledToken[] {
     const { pieces } = this.#parts.tokenizer;
     return Array.from(ids, (id, i) => ({ id, logprob: logprobs[i] as number, bytes: pieces.bytes(id) }));
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/sampling/card_sampler.h"
 #include "ops/card/card.h"
 #include "ops/card/transfer.h"
 
@@ -29,6 +30,7 @@ DecodeState::DecodeState(int64_t max_rows, int64_t table_stride, int64_t block_t
       words_(at::empty({table_ + max_rows_ * table_stride}, at::device(device).dtype(at::kInt))),
       drawn_(
           at::empty({max_rows_, static_cast<int64_t>(sizeof(cuda::DrawnToken))}, at::device(device).dtype(at::kByte))),
+      top_(at::empty({max_rows_, kTopBytes}, drawn_.options())),
       known_blocks_(static_cast<size_t>(max_rows_ * table_stride), 0) {
   words_.zero_();
 }
@@ -95,7 +97,8 @@ cuda::SampleCall DecodeState::sample_call(const at::Tensor& logits_RV, double so
           .num_tokens_R = at(place(kNumTokens)),
           .num_rows = logits_RV.size(0),
           .vocab_size = logits_RV.size(1),
-          .softcap = static_cast<float>(softcap)};
+          .softcap = static_cast<float>(softcap),
+          .top_RK = reinterpret_cast<kernels::TopToken*>(top_.mutable_data_ptr())};
 }
 
 cuda::NextStep DecodeState::next_step(int64_t num_rows) const {

@@ -51,6 +51,8 @@ class DecodeState {
   cuda::NextStep next_step(int64_t num_rows) const;
   // u8 [max_rows, 12]: cuda::DrawnToken
   const at::Tensor& drawn() const { return drawn_; }
+  // u8 [max_rows, kTopBytes]: the most likely tokens of rows that list them
+  const at::Tensor& top() const { return top_; }
 
  private:
   // Lists of a number for each row; tiles take four places.
@@ -72,7 +74,7 @@ class DecodeState {
   const int64_t max_rows_, table_stride_, block_tokens_;
   const int64_t sampling_, table_;  // where they begin among the words
   at::Tensor words_;                // i32: the lists, SampleRow of each row, the block table
-  at::Tensor drawn_;
+  at::Tensor drawn_, top_;
   std::vector<int32_t> known_blocks_;  // the table as it is there
   std::vector<cuda::WordEdit> edits_;
 };

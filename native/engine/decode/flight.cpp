@@ -32,6 +32,7 @@ bool Flight::can_carry(const std::vector<Row>& rows) {
 void Flight::begin(const std::vector<Row>& rows, const std::vector<SampleRequest>& requests) {
   CardRequests packed = pack_requests(requests, decoder_.config().vocab_size, decoder_.device());
   places_.clear();
+  lists_top_ = any_lists_top(requests);
   adapters_ = {};
   max_keys_ = 0;
   num_live_ = std::ssize(rows);
@@ -89,8 +90,13 @@ void Flight::launch() {
   graphs_.run(std::ssize(places_), std::min(max_keys_, max_tokens_), shares_keys_, adapters_);
   ++max_keys_;
   const at::Tensor& drawn = state_.drawn();
-  PendingDraws pending = {ops::pinned_bytes(drawn.numel(), drawn.device()), c10::Event(drawn.device().type())};
+  PendingDraws pending = {ops::pinned_bytes(drawn.numel(), drawn.device()), {}, c10::Event(drawn.device().type())};
   pending.drawn.copy_(drawn.view({-1}), /*non_blocking=*/true);
+  if (lists_top_) {
+    const at::Tensor top = state_.top().narrow(0, 0, std::ssize(places_)).view({-1});
+    pending.top = ops::pinned_bytes(top.numel(), top.device());
+    pending.top.copy_(top, /*non_blocking=*/true);
+  }
   pending.is_home.record(c10::impl::VirtualGuardImpl(drawn.device().type()).getStream(drawn.device()));
   pending_.push_back(std::move(pending));
 }
@@ -103,7 +109,11 @@ std::vector<Flight::Draw> Flight::collect() {
   std::vector<Draw> draws;
   for (size_t row = 0; row < places_.size(); ++row) {
     const auto& [token, logprob, entropy] = drawn[row];
-    if (places_[row].sequence != nullptr) draws.push_back({places_[row].sequence, {token, logprob, entropy}});
+    Sequence* const sequence = places_[row].sequence;
+    if (sequence == nullptr) continue;
+    draws.push_back({sequence, {token, logprob, entropy}});
+    const int64_t num_top = sequence->span.options.num_top;
+    if (num_top > 0) draws.back().sample.top = top_of(pending.top, static_cast<int64_t>(row), num_top);
   }
   return draws;
 }

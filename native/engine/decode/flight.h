@@ -59,6 +59,7 @@ class Flight {
   };
   struct PendingDraws {
     at::Tensor drawn;  // pinned
+    at::Tensor top;    // pinned; undefined where no row lists its most likely tokens
     c10::Event is_home;
   };
   void send_blocks();
@@ -72,6 +73,7 @@ class Flight {
   at::Tensor edits_;  // of the rows' logits, on the card; undefined without
   model::AdapterRows adapters_;
   bool shares_keys_ = false;
+  bool lists_top_ = false;
   std::deque<PendingDraws> pending_;
   int64_t num_live_ = 0;
   int64_t max_keys_ = 0;

@@ -31,10 +31,21 @@ cuda::SampleRow row_of(const SampleRequest& request) {
           .repetition = static_cast<float>(options.repetition_penalty),
           .frequency = static_cast<float>(options.frequency_penalty),
           .presence = static_cast<float>(options.presence_penalty),
-          .wants_entropy = request.wants_entropy ? 1 : 0};
+          .wants_entropy = request.wants_entropy ? 1 : 0,
+          .num_top = static_cast<int32_t>(request.num_top)};
 }
 
 }  // namespace
+
+bool any_lists_top(const std::vector<SampleRequest>& requests) {
+  return std::any_of(requests.begin(), requests.end(), [](const SampleRequest& each) { return each.num_top > 0; });
+}
+
+std::vector<kernels::TopToken> top_of(const at::Tensor& home, int64_t row, int64_t num_top) {
+  const auto* const first =
+      reinterpret_cast<const kernels::TopToken*>(home.const_data_ptr<uint8_t>() + row * kTopBytes);
+  return {first, first + num_top};
+}
 
 CardRequests pack_requests(const std::vector<SampleRequest>& requests, int64_t vocab_size, at::Device device) {
   CardRequests packed;
@@ -72,18 +83,24 @@ std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vecto
   const at::Tensor there = parcel.sent(logits.device());
   const auto* const base = static_cast<const std::byte*>(there.const_data_ptr());
   const at::Tensor drawn = at::empty({num_rows, static_cast<int64_t>(sizeof(cuda::DrawnToken))}, there.options());
+  const bool lists_top = any_lists_top(requests);
+  const at::Tensor top = at::empty({lists_top ? num_rows : 0, kTopBytes}, there.options());
   const cuda::SampleCall call = {.drawn_R = reinterpret_cast<cuda::DrawnToken*>(drawn.mutable_data_ptr()),
                                  .logits_RV = logits.const_data_ptr<float>(),
                                  .rows_R = reinterpret_cast<const cuda::SampleRow*>(base + rows_at),
                                  .num_tokens_R = reinterpret_cast<const int32_t*>(base + num_tokens_at),
                                  .num_rows = num_rows,
                                  .vocab_size = vocab_size,
-                                 .softcap = static_cast<float>(softcap)};
+                                 .softcap = static_cast<float>(softcap),
+                                 .top_RK = reinterpret_cast<kernels::TopToken*>(top.mutable_data_ptr())};
   ops::check(ops::card().sample(call, ops::stream_of(logits)));
   const at::Tensor home = drawn.to(at::kCPU);
   const auto* const found = reinterpret_cast<const cuda::DrawnToken*>(home.const_data_ptr());
   std::vector<Sample> samples;
   for (int64_t r = 0; r < num_rows; ++r) samples.push_back({found[r].token, found[r].logprob, found[r].entropy});
+  if (!lists_top) return samples;
+  const at::Tensor top_home = top.to(at::kCPU);
+  for (int64_t r = 0; r < num_rows; ++r) samples[r].top = top_of(top_home, r, requests[r].num_top);
   return samples;
 }
 

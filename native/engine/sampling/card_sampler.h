@@ -15,9 +15,16 @@ struct CardRequests {
   std::vector<cuda::SampleRow> rows;
   at::Tensor edits;  // what the rows point to on the card, with their masks; undefined where they have none
 };
+// Whether the kernel lists tokens for any of them.
+bool any_lists_top(const std::vector<SampleRequest>& requests);
 CardRequests pack_requests(const std::vector<SampleRequest>& requests, int64_t vocab_size, at::Device device);
 
-// logits_RV: f32 on a card. 12 bytes a row come back.
+// Room on a card for what the kernel lists: u8 [R, kTopBytes].
+inline constexpr int64_t kTopBytes = kernels::kMaxTop * sizeof(kernels::TopToken);
+// What came home of one row.
+std::vector<kernels::TopToken> top_of(const at::Tensor& home, int64_t row, int64_t num_top);
+
+// logits_RV: f32 on a card. 12 bytes a row come back, and 160 of all where one lists its most likely tokens.
 std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests,
                                    double softcap);
 

@@ -18,8 +18,8 @@ struct SamplingOptions {
   double repetition_penalty = 1;
   double presence_penalty = 0;
   double frequency_penalty = 0;
-  std::vector<std::pair<int64_t, float>> logit_bias;
-  std::vector<std::vector<int64_t>> bad_words;  // none is empty
+  std::vector<std::pair<int64_t, float>> logit_bias = {};
+  std::vector<std::vector<int64_t>> bad_words = {};  // none is empty
 
   bool has_penalties() const { return repetition_penalty != 1 || presence_penalty != 0 || frequency_penalty != 0; }
 };

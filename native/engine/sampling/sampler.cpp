@@ -12,6 +12,7 @@
 #include "engine/sampling/bound.h"
 #include "engine/sampling/card_sampler.h"
 #include "engine/sampling/row_edits.h"
+#include "engine/sampling/top.h"
 #include "kernels/sampling.h"
 #include "ops/elementwise/softcap.h"
 #include "ops/parallel.h"
@@ -93,7 +94,11 @@ Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest
   if (request.wants_entropy) {
     entropy = (inverse_temperature == 1 ? stats : kernels::row_stats(logits_V, vocab_size, 1)).entropy;
   }
-  return {token, kernels::logprob(stats, logits_V[token], inverse_temperature), entropy};
+  Sample drawn = {token, kernels::logprob(stats, logits_V[token], inverse_temperature), entropy};
+  if (request.num_top > 0) {
+    drawn.top = top_tokens(logits_V, vocab_size, request.num_top, stats, inverse_temperature);
+  }
+  return drawn;
 }
 
 }  // namespace

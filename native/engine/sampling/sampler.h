@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/sampling/options.h"
+#include "kernels/sampling.h"
 
 namespace seekrl::engine {
 
@@ -20,6 +21,7 @@ struct SampleRequest {
   int64_t num_prompt = 0;                // of them, those that stood there before the span began
   const int32_t* mask = nullptr;         // bit v % 32 of word v / 32: whether token v is allowed; null allows all
   bool wants_entropy = false;
+  int64_t num_top = 0;  // most likely tokens to list: at most kernels::kMaxTop, and no more than there are
 };
 
 struct Sample {
@@ -29,6 +31,8 @@ struct Sample {
   // row is.
   float logprob;
   float entropy;  // of softmax(logits), in nats, over the whole vocabulary; 0 unless wanted
+  // Of the distribution of `logprob`, where that is a number and there is a token; see top.h.
+  std::vector<kernels::TopToken> top = {};
 };
 
 // logits_RV: any floating dtype and device, bounded in place first where softcap is more than 0: x becomes softcap

@@ -1,6 +1,7 @@
 // Engine commands become tasks of the device queue; each step is one task that posts the next one.
 #include "node/model/engine_api.h"
 
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -37,6 +38,9 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
                     engine::TokenBytes token_bytes);
   Napi::Value stats(Napi::Env env);
   Napi::Value close(Napi::Env env);
+  // After the last command or step. Any thread.
+  int64_t num_blocks() const { return num_blocks_; }
+  int64_t num_free_blocks() const { return num_free_blocks_; }
 
  private:
   template <class Command>
@@ -56,11 +60,13 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
 
   void proceed();
   void emit();
+  void note_blocks();
 
   std::shared_ptr<Mailbox> mailbox_;
   Stream stream_;
   std::optional<engine::Engine> engine_;
   bool is_step_posted_ = false;
+  std::atomic<int64_t> num_blocks_ = 0, num_free_blocks_ = 0;
 };
 
 void EngineHost::proceed() {
@@ -82,8 +88,14 @@ uint64_t seed_of(const Napi::Value& value) { return static_cast<uint64_t>(to_int
 
 }  // namespace
 
+void EngineHost::note_blocks() {
+  num_blocks_ = engine_->num_blocks();
+  num_free_blocks_ = engine_->num_free_blocks();
+}
+
 void EngineHost::emit() {
   if (!engine_) return;
+  note_blocks();  // before JavaScript hears of what changed them
   auto report = std::make_shared<const engine::Report>(engine_->take_report());
   if (report->news.empty()) return;
   stream_.emit([mailbox = mailbox_, report](Napi::Env env) -> Napi::Value {
@@ -100,7 +112,9 @@ Napi::Value EngineHost::start(Napi::Env env, std::shared_ptr<model::Decoder> dec
       env, device_queue(),
       [host = shared_from_this(), decoder = std::move(decoder), options,
        token_bytes = std::move(token_bytes)]() mutable {
-        return host->engine_.emplace(std::move(decoder), options, std::move(token_bytes)).max_tokens();
+        host->engine_.emplace(std::move(decoder), options, std::move(token_bytes));
+        host->note_blocks();
+        return host->engine_->max_tokens();
       },
       [](Napi::Env js, int64_t max_tokens) -> Napi::Value {
         return Napi::Number::New(js, static_cast<double>(max_tokens));
@@ -135,7 +149,8 @@ Napi::Function EngineHandle::define(Napi::Env env) {
        InstanceMethod("score", &EngineHandle::score), InstanceMethod("cancel", &EngineHandle::cancel),
        InstanceMethod("setMask", &EngineHandle::set_mask),
        InstanceMethod("closeSequence", &EngineHandle::close_sequence), InstanceMethod("stats", &EngineHandle::stats),
-       InstanceMethod("close", &EngineHandle::close)});
+       InstanceMethod("numBlocks", &EngineHandle::num_blocks),
+       InstanceMethod("numFreeBlocks", &EngineHandle::num_free_blocks), InstanceMethod("close", &EngineHandle::close)});
 }
 
 // new EngineHandle(listener)
@@ -208,12 +223,14 @@ Napi::Value EngineHandle::truncate(const Napi::CallbackInfo& info) {
   });
 }
 
-// score(id, ids)
+// score(id, ids, topLogprobs?)
 Napi::Value EngineHandle::score(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const int32_t id = id_of(info[0]);
-    return host_->post_span(info.Env(), id,
-                            [id, ids = to_ids(info[1], "ids")](engine::Engine& engine) { engine.score(id, ids); });
+    const int64_t num_top = info[2].IsUndefined() ? 0 : to_integer(info[2], "topLogprobs");
+    return host_->post_span(info.Env(), id, [id, ids = to_ids(info[1], "ids"), num_top](engine::Engine& engine) {
+      engine.score(id, ids, num_top);
+    });
   });
 }
 
@@ -249,6 +266,16 @@ Napi::Value EngineHandle::close_sequence(const Napi::CallbackInfo& info) {
 
 // stats(): Promise of the counters
 Napi::Value EngineHandle::stats(const Napi::CallbackInfo& info) { return host_->stats(info.Env()); }
+
+// numBlocks()
+Napi::Value EngineHandle::num_blocks(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(host_->num_blocks()));
+}
+
+// numFreeBlocks()
+Napi::Value EngineHandle::num_free_blocks(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(host_->num_free_blocks()));
+}
 
 // close(): Promise; spans that are being sampled end as aborted
 Napi::Value EngineHandle::close(const Napi::CallbackInfo& info) { return host_->close(info.Env()); }

@@ -32,6 +32,8 @@ class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
   Napi::Value set_mask(const Napi::CallbackInfo& info);
   Napi::Value close_sequence(const Napi::CallbackInfo& info);
   Napi::Value stats(const Napi::CallbackInfo& info);
+  Napi::Value num_blocks(const Napi::CallbackInfo& info);
+  Napi::Value num_free_blocks(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
 
   std::shared_ptr<EngineHost> host_;

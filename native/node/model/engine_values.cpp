@@ -47,11 +47,21 @@ Napi::Object from_report(Napi::Env env, const engine::Report& report) {
   event["stopIndices"] = ints(&News::stop_index);
   event["cutBytes"] = ints(&News::cut_bytes);
   event["versions"] = ints(&News::weights_version);
+  event["reused"] = ints(&News::num_reused);
+  event["topCounts"] = ints(&News::num_top);
   event["tokens"] = to_typed_array<Napi::Int32Array>(env, report.tokens);
   event["logprobs"] = to_float32_array(env, report.logprobs);
   std::vector<float> entropies = report.entropies;
   if (!entropies.empty()) entropies.resize(report.tokens.size());  // later news may have had none
   event["entropies"] = to_float32_array(env, entropies);
+  std::vector<int32_t> top_tokens;
+  std::vector<float> top_logprobs;
+  for (const auto& [token, logprob] : report.top) {
+    top_tokens.push_back(token);
+    top_logprobs.push_back(logprob);
+  }
+  event["topTokens"] = to_typed_array<Napi::Int32Array>(env, top_tokens);
+  event["topLogprobs"] = to_float32_array(env, top_logprobs);
   Napi::Array errors = Napi::Array::New(env);
   for (uint32_t i = 0; i < report.news.size(); ++i) {
     if (report.news[i].error != nullptr) errors[i] = to_js_error(env, report.news[i].error).Value();
@@ -81,6 +91,7 @@ engine::GenerateOptions to_generate_options(const Napi::Object& object) {
   options.stop_ids = to_ids(object.Get("stopIds"), "stopIds");
   options.is_streamed = bool_of(object, "isStreamed");
   options.wants_entropies = bool_of(object, "entropies");
+  if (!object.Get("topLogprobs").IsUndefined()) options.num_top = integer_of(object, "topLogprobs");
   if (const int64_t words = integer_of(object, "maskWords"); words > 0) {
     options.masks = std::make_shared<engine::MaskSlot>(words);
   }

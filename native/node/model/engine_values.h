@@ -13,10 +13,11 @@ engine::EngineOptions to_engine_options(const Napi::Object& object);
 // {bytes: Uint8Array, starts: Int32Array}
 engine::TokenBytes to_token_bytes(const Napi::Object& object);
 
-// {maxTokens, sampling, stopIds, stop, isStreamed, entropies, maskWords}
+// {maxTokens, sampling, stopIds, stop, isStreamed, entropies, topLogprobs?, maskWords}
 engine::GenerateOptions to_generate_options(const Napi::Object& object);
 
-// {sequences, counts, finishes, stopIndices, cutBytes, versions, tokens, logprobs, entropies, errors}
+// {sequences, counts, finishes, stopIndices, cutBytes, versions, reused, topCounts, tokens, logprobs, entropies,
+// topTokens, topLogprobs, errors}
 Napi::Object from_report(Napi::Env env, const engine::Report& report);
 
 Napi::Object from_stats(Napi::Env env, const engine::EngineStats& stats);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <vector>
 
 #include "card.h"
@@ -240,4 +241,44 @@ TEST("a row of which all is forbidden has no token, one that is not finite has n
   EXPECT(drawn[0].token == -1 && drawn[0].logprob == 0);
   EXPECT(drawn[4].token >= 0 && std::isfinite(drawn[4].logprob) && std::isfinite(drawn[4].entropy));
   for (const size_t r : {1, 2, 3, 5}) EXPECT(drawn[r].token == 0 && std::isnan(drawn[r].logprob));
+}
+
+TEST("the most likely tokens of a row on the card are those of a sorted one, the first of equal ones first") {
+  for (const int64_t size : kIsRaceTest ? std::vector<int64_t>{1030} : std::vector<int64_t>{5, 1030, 4096, 70003}) {
+    const auto num_top = static_cast<int32_t>(std::min<int64_t>(size, kernels::kMaxTop));
+    std::vector<float> logits = normals<float>(3 * size, 51, 3);
+    for (int64_t v = 0; v < size; ++v) logits[size + v] = std::round(logits[size + v] / 3);  // many are equal
+    std::fill(logits.begin() + 2 * size + 4, logits.end(), kNever);
+    std::vector<SampleRow> rows(3, row_of(1));
+    rows[0].temperature = 0.7;
+    rows[1].temperature = 0;
+    for (SampleRow& each : rows) each.num_top = num_top;
+    rows[0].num_top = num_top / 2;
+    const std::vector<int32_t> num_tokens(3, 10);
+    with_each_order([&] {
+      std::vector<DrawnToken> drawn(3);
+      std::vector<kernels::TopToken> top(3 * kernels::kMaxTop, {-7, NAN});
+      EXPECT(cuda::sample({.drawn_R = drawn.data(),
+                           .logits_RV = logits.data(),
+                           .rows_R = rows.data(),
+                           .num_tokens_R = num_tokens.data(),
+                           .num_rows = 3,
+                           .vocab_size = size,
+                           .top_RK = top.data()},
+                          nullptr) == nullptr);
+      for (int64_t r = 0; r < 3; ++r) {
+        const float* const row = logits.data() + r * size;
+        std::vector<int32_t> sorted(size);
+        std::iota(sorted.begin(), sorted.end(), 0);
+        std::stable_sort(sorted.begin(), sorted.end(), [&](int32_t a, int32_t b) { return row[a] > row[b]; });
+        const float inverse = r == 0 ? static_cast<float>(1 / 0.7) : 1.0f;
+        const kernels::RowStats stats = kernels::reference::row_stats(row, size, inverse);
+        for (int32_t k = 0; k < rows[r].num_top; ++k) {
+          const auto& [token, logprob] = top[r * kernels::kMaxTop + k];
+          EXPECT(token == sorted[k] && logprob == kernels::logprob(stats, row[sorted[k]], inverse));
+        }
+        if (rows[r].num_top < kernels::kMaxTop) EXPECT(top[r * kernels::kMaxTop + rows[r].num_top].token == -7);
+      }
+    });
+  }
 }

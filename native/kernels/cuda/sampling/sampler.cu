@@ -18,7 +18,7 @@ struct SampleScratch {
   float sums[kNumSums][kMaxBlocks];
   double totals[kNumSums];
   float parts[2][kRowThreads / 32];
-  int from_end;  // of the first edited maximum
+  int from_end;  // of the first maximum
   int drawn_block;
   double target;  // within it
 };
@@ -183,6 +183,37 @@ __device__ __forceinline__ Pass pass_of(const SampleRow& options, int vocab_size
   return pass;
 }
 
+// Lists the likeliest tokens, a pass for each: the first of the largest logits behind the one before.
+template <bool kIsAligned>
+__device__ void list_top(const Row& row, SampleScratch& scratch, const Scale& scale, float log_sum,
+                         kernels::TopToken* top_K) {
+  float last = INFINITY;
+  int last_token = -1;
+  for (int k = 0; k < row.options.num_top; ++k) {
+    float own = kForbidden;
+    int first = row.logits.size;
+    each_block(row.logits, [&](int block) {
+      each_four<kIsAligned>(row.logits, block, [&](int v, const float (&z)[4]) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          const bool is_behind = z[j] < last || (z[j] == last && v + j > last_token);
+          const bool is_first = z[j] > own || (first == row.logits.size && v + j < row.logits.size);
+          if (!is_behind || !is_first) continue;
+          own = z[j];
+          first = v + j;
+        }
+      });
+    });
+    if (threadIdx.x == 0) scratch.from_end = 0;
+    last = reduce_block<Max, kRowThreads>(own, scratch.parts[0]);
+    if (own == last) atomicMax(&scratch.from_end, row.logits.size - first);
+    __syncthreads();
+    last_token = row.logits.size - scratch.from_end;
+    if (threadIdx.x == 0) top_K[k] = {last_token, (last * scale.inverse_temperature - scale.max) - log_sum};
+    __syncthreads();
+  }
+}
+
 template <bool kIsAligned>
 __global__ void __launch_bounds__(kRowThreads, 1) sample_rows(SampleCall call) {
   SEEKRL_DYNAMIC_SHARED(SampleScratch, shared);
@@ -207,6 +238,9 @@ __global__ void __launch_bounds__(kRowThreads, 1) sample_rows(SampleCall call) {
     const double u = uniform(options.seed, kernels::kSamplingStream, position);
     const float bound = keep<kIsAligned>(row, scratch, pass);
     token = draw(row, scratch, pass.edited, bound, u);
+  }
+  if (is_finite && options.num_top > 0) {
+    list_top<kIsAligned>(row, scratch, pass.plain, log_sum, call.top_RK + blockIdx.x * kernels::kMaxTop);
   }
   if (threadIdx.x != 0) return;
   if (!is_finite) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/status.h"
+#include "kernels/sampling.h"
 
 namespace seekrl::cuda {
 
@@ -26,6 +27,7 @@ struct SampleRow {
   double top_p, min_p;
   float repetition, frequency, presence;
   int32_t wants_entropy;
+  int32_t num_top = 0;  // most likely tokens to list: at most kernels::kMaxTop, and no more than there are
 };
 
 struct DrawnToken {
@@ -42,6 +44,9 @@ struct SampleCall {
   const int32_t* num_tokens_R;   // on the card: tokens before the one to be drawn, the index of its random number
   int64_t num_rows, vocab_size;  // vocab_size: at most 327,680
   float softcap = 0;             // a logit x is softcap tanh(x / softcap), before all else; 0: x
+  // [R, kMaxTop], of which a row's first num_top are set: by descending logits of the unedited row, of equal ones the
+  // first token first; those of a row that is not finite are not set. Null where no row lists any.
+  kernels::TopToken* top_RK = nullptr;
 };
 
 // The token of the CPU for the same seed: weights exp((z - max) / temperature) and their sums have its bits and
@@ -50,7 +55,8 @@ struct SampleCall {
 // Reads a row twice: for the maxima; for all sums and the histogram of the weights' 11 high bits. top_k and top_p each
 // read it once more, to list the weights around their bound (twice instead where more than 4,096 lie within a
 // sixteenth of an octave of it; not at all where the other's list holds them), then both together once, for the sums of
-// what is kept. Nothing is written but drawn_R. A block of 512 threads a row: four threads have each block of 1,024.
+// what is kept; and once for each token that it lists. Nothing is written but drawn_R and top_RK. A block of 512
+// threads a row: four threads have each block of 1,024.
 Status sample(const SampleCall& call, void* stream);
 
 }  // namespace seekrl::cuda
