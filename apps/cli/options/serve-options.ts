@@ -17,16 +17,27 @@ export const serveOptions = (port: number) => ({
     ),
   port: z.int().min(0).max(65535).default(port).describe("port; 0 takes a free one"),
   open: z.boolean().default(false).describe("answers whoever reaches the address, without a key"),
+  corsOrigin: z
+    .array(z.string())
+    .default([])
+    .describe('web page that may ask from a browser: "https://chat.example", "localhost" or "*"'),
   graceMs: z.int().min(0).default(10_000).describe("time for requests under way when stopping, milliseconds"),
 });
 
+interface ServedOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly open: boolean;
+  readonly corsOrigin?: readonly string[];
+}
+
 /** The same for a server, which logs its failures. */
 export function servedAt(
-  { host, port, open }: { readonly host: string; readonly port: number; readonly open: boolean },
+  { host, port, open, corsOrigin }: ServedOptions,
   { log }: Pick<CommandIo, "log">,
 ): ServeOptions {
   return {
-    ...{ host, port, open, apiKey: process.env[keyVariable] },
+    ...{ host, port, open, corsOrigins: corsOrigin, apiKey: process.env[keyVariable] },
     onFault: ({ requestId, route, error }) => log(`${route} ${requestId}: ${messageOf(error)}`),
   };
 }

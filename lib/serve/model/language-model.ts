@@ -2,7 +2,7 @@
 import { SeekError } from "../../base/errors.ts";
 import { onFirstUse } from "../../base/on-first-use.ts";
 import type { Engine } from "../../engine/engine.ts";
-import type { ChatTemplate, Message, RenderOptions } from "../../text/templates/chat-template.ts";
+import type { ChatTemplate } from "../../text/templates/chat-template.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { Admission } from "../generation/admission.ts";
 import { Sampler, type SamplerParts } from "../generation/sampler.ts";
@@ -10,7 +10,14 @@ import { Refusal } from "../http/refusal.ts";
 import { marksOf } from "../reading/reply-format.ts";
 import { messagesFor } from "../reading/templates/messages.ts";
 import { type TemplateFacts, templateFacts } from "../reading/templates/template-facts.ts";
-import type { ModelText, ReplyEvent, ReplyRequest, ServedModel, ToolDefinition } from "../reply/reply.ts";
+import type {
+  Conversation,
+  ModelText,
+  ReplyEvent,
+  ReplyRequest,
+  ServedModel,
+  ToolDefinition,
+} from "../reply/reply.ts";
 import { plainPiece, ReadChoice } from "./read-choice.ts";
 
 /** What a served model is made of. */
@@ -50,17 +57,28 @@ export class LanguageModel implements ServedModel, ModelText {
     return this;
   }
 
-  render(messages: readonly Message[], options: RenderOptions): string {
+  prompt(conversation: Conversation, options: { readonly addGenerationPrompt?: boolean } = {}): string {
     const template = this.#template();
-    return asked(() => template.render(messages, options));
+    const { facts } = this.#reading();
+    const { templateVariables: variables } = conversation;
+    const { addGenerationPrompt = true } = options;
+    return asked(() => {
+      const { messages, tools } = messagesFor(facts, conversation.messages, functionsOf(conversation));
+      return template.render(messages, {
+        // Templates that print the day are made for the day on which they are read.
+        ...{ addGenerationPrompt, now: new Date() },
+        ...(tools ? { tools } : {}),
+        ...(variables ? { variables } : {}),
+      });
+    });
   }
 
   promptIds(request: ReplyRequest): Int32Array {
-    return this.#encode(this.#prompt(request));
+    return this.#encode(this.prompt(request));
   }
 
   async *reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
-    const prompt = request.promptIds === undefined ? this.#prompt(request) : undefined;
+    const prompt = request.promptIds === undefined ? this.prompt(request) : undefined;
     const promptIds = request.promptIds ?? this.#encode(prompt ?? "");
     const readers = prompt === undefined ? [] : this.#readers(prompt, request);
     const keptIds = prompt === undefined ? noIds : this.#reading().keptIds;
@@ -82,17 +100,6 @@ export class LanguageModel implements ServedModel, ModelText {
     const { format } = this.#reading().facts;
     const functions = functionsOf(request);
     return Array.from({ length: request.n }, () => new ReadChoice(format, { functions, prompt }));
-  }
-
-  #prompt(request: ReplyRequest): string {
-    const { facts } = this.#reading();
-    const { messages, tools } = asked(() => messagesFor(facts, request.messages, functionsOf(request)));
-    const { templateVariables: variables } = request;
-    return this.render(messages, {
-      addGenerationPrompt: true,
-      ...(tools ? { tools } : {}),
-      ...(variables ? { variables } : {}),
-    });
   }
 
   #encode(prompt: string): Int32Array {
@@ -125,6 +132,6 @@ function readingOf(chatTemplate: ChatTemplate, tokenizer: Tokenizer): ModelReadi
 }
 
 /** The functions that the model is told of. */
-function functionsOf({ tools, toolChoice }: ReplyRequest): readonly ToolDefinition[] {
+function functionsOf({ tools, toolChoice }: Conversation): readonly ToolDefinition[] {
   return toolChoice === "none" ? [] : tools;
 }

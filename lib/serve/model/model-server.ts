@@ -47,7 +47,7 @@ export class ModelServer {
   /** Starts one; see {@link serveModels}. */
   static async open(options: ModelServerOptions): Promise<ModelServer> {
     const limits = modelLimitsOf(options.limits);
-    const models = new ServedModels(options.models);
+    const models = new ServedModels(options.models, options);
     const languageModels = models.list().filter((model) => model instanceof LanguageModel);
     const metrics = new ModelMetrics(languageModels);
     const serving: ResponseServing = {

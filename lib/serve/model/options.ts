@@ -40,6 +40,11 @@ export const defaultModelLimits: ModelLimits = {
 export interface ModelServerOptions extends ServeOptions, TextEncoders {
   /** What answers, each under its name; the first one is asked by requests to it that name none. They stay the caller's. */
   readonly models: readonly ServedModel[];
+  /**
+   * Whether the first one also answers under names that no model has, for clients that send those of another server's.
+   * @default false
+   */
+  readonly anyName?: boolean | undefined;
   readonly limits?: Partial<ModelLimits> | undefined;
   /** Further routes on the same port. @internal */
   readonly mounted?: readonly Route[] | undefined;
@@ -48,6 +53,7 @@ export interface ModelServerOptions extends ServeOptions, TextEncoders {
 /** The type of each option. */
 export const modelServerKinds: OptionKinds<ModelServerOptions> = {
   models: "list",
+  anyName: "boolean",
   limits: optionsOf<Partial<ModelLimits>>(limitKinds),
   embedding: "object",
   reranker: "object",

@@ -1,7 +1,7 @@
 /** What stands between protocols and models: what is asked of a model, and what it replies. */
 import type { Constraint } from "../../engine/constraint/constraint.ts";
 import type { SamplingOptions } from "../../engine/sampling-options.ts";
-import type { Message, RenderOptions } from "../../text/templates/chat-template.ts";
+import type { Message } from "../../text/templates/chat-template.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { SampledToken, TextPiece } from "./tokens.ts";
 
@@ -133,15 +133,20 @@ export type ReplyEvent = { readonly choice: number } & (
   | ({ readonly type: "finish" } & ChoiceEnd)
 );
 
+/** What of a request its prompt is made of. */
+export type Conversation = Pick<ReplyRequest, "messages" | "tools" | "toolChoice" | "templateVariables">;
+
 /** How a model reads text, for those who ask for ids and prompts rather than for replies. */
 export interface ModelText {
   readonly tokenizer: Tokenizer;
   /**
    * Writes a conversation as the model reads it.
    *
+   * @param conversation - and what else its template reads
+   * @param options - `addGenerationPrompt`: whether the words follow that begin the model's turn, `@default true`
    * @throws Refusal when the model's template refuses it
    */
-  render(messages: readonly Message[], options: RenderOptions): string;
+  prompt(conversation: Conversation, options?: { readonly addGenerationPrompt?: boolean }): string;
   /**
    * The ids that a reply to a request begins after.
    *

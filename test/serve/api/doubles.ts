@@ -61,7 +61,7 @@ export function servingOf(models: readonly ServedModel[]): Serving {
     models: {
       list: () => models,
       find(id) {
-        const found = models.find((model) => model.id === id);
+        const found = id == null ? models[0] : models.find((model) => model.id === id);
         if (found === undefined) throw new Refusal("model_not_found", `model: no such model: ${id}`);
         return found;
       },

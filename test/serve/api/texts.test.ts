@@ -6,6 +6,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { textRoutes } from "../../../lib/serve/api/texts/routes.ts";
 import type { HttpServer } from "../../../lib/serve/http/http-server.ts";
+import type { Conversation } from "../../../lib/serve/reply/reply.ts";
 import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../../project.ts";
@@ -20,7 +21,15 @@ const template = new ChatTemplate(
 );
 const text = {
   tokenizer,
-  render: template.render.bind(template),
+  prompt: (
+    { messages, tools, templateVariables }: Conversation,
+    options?: { addGenerationPrompt?: boolean },
+  ) =>
+    template.render(messages, {
+      addGenerationPrompt: options?.addGenerationPrompt ?? true,
+      variables: templateVariables ?? {},
+      ...(tools.length > 0 ? { tools: tools.map((each) => ({ type: "function", function: each })) } : {}),
+    }),
   promptIds: () => new Int32Array(0),
 };
 
@@ -85,7 +94,9 @@ test("a conversation is written as the model reads it", async (t) => {
     `${written}<assistant>The ans`,
   );
   const { json } = await post(server, "/tokenize", { messages });
-  assert.deepEqual((json as { tokens: number[] }).tokens, [...tokenizer.encode(`${written}<assistant>`)]);
+  assert.deepEqual((json as { tokens: number[] }).tokens, [
+    ...tokenizer.encode(`${written}<assistant>`, { beginsText: true }),
+  ]);
 });
 
 test("models are listed and found by name, for OpenAI's and Anthropic's clients", async (t) => {

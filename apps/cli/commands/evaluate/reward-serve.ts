@@ -31,7 +31,7 @@ export const rewardServeCommand = command({
     log: z.string().optional().describe("file that gets a line for each scored text: text, question, reward"),
     ...serveOptions(1278),
   }),
-  run: async ({ questions: path, log: logPath, host, port, open, graceMs, recipe }, io) => {
+  run: async ({ questions: path, log: logPath, host, port, open, corsOrigin, graceMs, recipe }, io) => {
     // A text has no tokens that could earn something.
     const whole = recipe.name === "agentic-rag-r1" ? { ...recipe, tokenLevel: false } : recipe;
     const { reward } = chooseRecipe(whole);
@@ -40,7 +40,7 @@ export const rewardServeCommand = command({
     const { serveRewards } = await import("../../../../lib/serve/reward-server.ts");
     try {
       const server = await serveRewards({
-        ...servedAt({ host, port, open }, io),
+        ...servedAt({ host, port, open, corsOrigin }, io),
         onScore: log && ((scored) => void log.add(scored).catch(complain(io))),
         ...{ reward, questions, family: families[recipe.name] },
       });

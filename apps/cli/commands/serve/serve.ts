@@ -30,6 +30,10 @@ const options = z.strictObject({
     .array(z.string().regex(/^[^=]+=.+$/, "expected NAME=DIR"))
     .default([])
     .describe("NAME=DIR: a LoRA adapter on the model, and the name under which it answers; may be repeated"),
+  anyName: z
+    .boolean()
+    .default(false)
+    .describe("answers with the model under names that none has, for clients that send another server's"),
   ...serveOptions(8000),
   maxWaiting: z
     .int()
@@ -86,7 +90,8 @@ async function listen(models: readonly ServedModel[], given: Options, io: Comman
   const limits = Object.fromEntries(
     Object.keys(defaultModelLimits).map((key) => [key, given[key as keyof typeof defaultModelLimits]]),
   );
-  return serveModels({ models, limits, ...servedAt(given, io) });
+  const { anyName } = given;
+  return serveModels({ models, limits, anyName, ...servedAt(given, io) });
 }
 
 /** The command. */

@@ -40,7 +40,7 @@ export type ChatMessage = z.output<ReturnType<typeof chatMessage>>;
 export const chatRequest = lazySchema((z) =>
   z.strictObject({
     ...samplingFields().shape,
-    model: z.string(),
+    model: z.string().nullish(),
     messages: z.array(chatMessage()).min(1),
     max_tokens: z.int().min(1).nullish(),
     max_completion_tokens: z.int().min(1).nullish(),

@@ -30,9 +30,12 @@ async function chatCompletion(
   return { ...head, object: "chat.completion", choices, usage, system_fingerprint: null, ...ids };
 }
 
-function optionsOf(body: ChatRequest, id: string): ChatChunkOptions {
+function optionsOf(
+  body: ChatRequest,
+  { id, model }: { readonly id: string; readonly model: string },
+): ChatChunkOptions {
   return {
-    head: { id, created: secondsNow(), model: body.model },
+    head: { id, created: secondsNow(), model },
     told: { logprobs: body.logprobs ?? false, ids: body.return_token_ids ?? false },
     hasUsage: body.stream_options?.include_usage ?? false,
   };
@@ -49,7 +52,7 @@ export function chatRoutes(serving: Serving): Route[] {
     const model = models.find(body.model);
     const request = replyRequestOf(body);
     checkChoices(request.n, limits);
-    const options = optionsOf(body, newId("chatcmpl-"));
+    const options = optionsOf(body, { id: newId("chatcmpl-"), model: model.id });
     const reply = serving.reply(call, { id: options.head.id, model, request });
     if (body.stream) await answerEvents(call, chatChunks(reply, options), errorEvents);
     else call.answer(await chatCompletion(reply, options));

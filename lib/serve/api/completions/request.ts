@@ -12,7 +12,7 @@ const ids = lazySchema((z) => z.array(z.int().min(0)).min(1));
 export const completionRequest = lazySchema((z) =>
   z.strictObject({
     ...samplingFields().shape,
-    model: z.string(),
+    model: z.string().nullish(),
     prompt: z.union([z.string(), ids(), z.array(z.string()).min(1), z.array(ids()).min(1)]),
     max_tokens: z.int().min(1).nullish(),
     n: z.int().min(1).nullish(),

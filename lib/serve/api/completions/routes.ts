@@ -27,8 +27,8 @@ function requestsOf(body: CompletionBody, prompts: readonly Int32Array[]): Reply
   return prompts.map((promptIds) => ({ ...shared, ...sample, promptIds, echo: body.echo ?? false }));
 }
 
-function optionsOf(body: CompletionBody, echoed: readonly string[]): CompletionChunkOptions[] {
-  const head = { id: newId("cmpl-"), created: secondsNow(), model: body.model };
+function optionsOf(body: CompletionBody, echoed: readonly string[], model: string): CompletionChunkOptions[] {
+  const head = { id: newId("cmpl-"), created: secondsNow(), model };
   const hasUsage = body.stream_options?.include_usage ?? false;
   const told = { logprobs: body.logprobs != null, ids: body.return_token_ids ?? false };
   return echoed.map((text) => ({ head, hasUsage, told: { ...told, echoed: text } }));
@@ -68,6 +68,7 @@ export function completionRoutes(serving: Serving): Route[] {
     const options = optionsOf(
       body,
       prompts.map((ids) => (body.echo ? text.tokenizer.decode(ids) : "")),
+      model.id,
     );
     const [first] = options as [CompletionChunkOptions];
     const { id } = first.head;

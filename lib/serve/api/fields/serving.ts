@@ -20,8 +20,12 @@ export interface Serving<Model extends ServedModel = ServedModel> {
   readonly models: {
     /** All of them, the first one first. */
     list(): readonly Model[];
-    /** @throws Refusal when there is none of that name */
-    find(id: string): Model;
+    /**
+     * The one of a name, and the first one where none is named.
+     *
+     * @throws Refusal when there is none of that name
+     */
+    find(id: string | null | undefined): Model;
   };
   /** A model's reply, admitted, counted and recorded. `id` names it in the answer and in the record. */
   reply(

@@ -28,7 +28,7 @@ function eventsOf(serving: Serving, call: Call, body: MessagesBody): AsyncGenera
   const isOmitted = thinking !== undefined && "display" in thinking && thinking.display === "omitted";
   const id = newId("msg_");
   const reply = serving.reply(call, { id, model, request: askOf(body, model) });
-  return messageEvents(reply, { id, model: body.model, hidesThoughts: isOmitted });
+  return messageEvents(reply, { id, model: model.id, hidesThoughts: isOmitted });
 }
 
 async function answerMessage(serving: Serving, call: Call): Promise<void> {

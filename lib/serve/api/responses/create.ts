@@ -1,7 +1,6 @@
 /** A response from the request to its last event. */
-import type { ServedModel } from "../../reply/reply.ts";
 import { newId } from "../fields/ids.ts";
-import type { Caller, Serving } from "../fields/serving.ts";
+import type { Caller } from "../fields/serving.ts";
 import { conversationOf, type FindResponse, type ResponseParts } from "./conversation.ts";
 import { type ResponseRequest, replyRequestOf } from "./request.ts";
 import { headOf } from "./resource.ts";
@@ -14,12 +13,6 @@ export interface Making {
   /** As it stands, with the conversation that it answers. */
   stored(): StoredResponse;
   readonly events: AsyncGenerator<ResponseEvent, void, undefined>;
-}
-
-/** The model of a request: the one that it names, or the first. */
-function modelOf({ model }: ResponseRequest, { models }: Serving): ServedModel {
-  const [first] = models.list();
-  return model == null && first !== undefined ? first : models.find(model ?? "");
 }
 
 /**
@@ -37,7 +30,7 @@ export function makeResponse(
   { find, ...parts }: ResponseParts & { readonly find: FindResponse },
 ): Making {
   const { serving, store } = parts;
-  const model = modelOf(body, serving);
+  const model = serving.models.find(body.model);
   const input = conversationOf(body, find, parts);
   const request = replyRequestOf(body, input);
   const id = newId("resp_");

@@ -4,7 +4,7 @@ import { lazySchema } from "../../../base/on-first-use.ts";
 import type { ModelText } from "../../reply/reply.ts";
 import { chatMessage, messagesOf } from "../chat/request.ts";
 import { refused } from "../fields/refuse.ts";
-import { chatTools } from "../fields/tools.ts";
+import { chatTools, toolsOf } from "../fields/tools.ts";
 
 /** The fields of a conversation, under the names that vLLM and llama.cpp share. */
 export const conversationFields = lazySchema((z) =>
@@ -19,7 +19,7 @@ export const conversationFields = lazySchema((z) =>
 );
 
 /** What {@link conversationFields} reads. */
-export type Conversation = z.output<ReturnType<typeof conversationFields>>;
+export type ConversationBody = z.output<ReturnType<typeof conversationFields>>;
 
 /**
  * The prompt as far as the text of the last message, which is to go on.
@@ -37,18 +37,16 @@ function unfinished(prompt: string, last: string): string {
  *
  * @throws Refusal for what the template refuses, and for a message that is to go on beside a turn that begins
  */
-export function promptOf(text: ModelText, conversation: Conversation): string {
-  const { messages, tools, chat_template_kwargs: variables, continue_final_message } = conversation;
+export function promptOf(text: ModelText, body: ConversationBody): string {
+  const { messages, tools, chat_template_kwargs: variables, continue_final_message } = body;
   const isContinued = continue_final_message ?? false;
-  const addGenerationPrompt = conversation.add_generation_prompt ?? !isContinued;
+  const addGenerationPrompt = body.add_generation_prompt ?? !isContinued;
   if (isContinued && addGenerationPrompt) {
     throw refused(["continue_final_message"], "expected add_generation_prompt: false beside it");
   }
   const read = messagesOf(messages);
-  const prompt = text.render(read, {
-    addGenerationPrompt,
-    ...(tools != null && tools.length > 0 ? { tools } : {}),
-    ...(variables == null ? {} : { variables }),
-  });
+  const conversation = { messages: read, tools: toolsOf(tools), toolChoice: "auto" } as const;
+  const templateVariables = variables ?? undefined;
+  const prompt = text.prompt({ ...conversation, templateVariables }, { addGenerationPrompt });
   return isContinued ? unfinished(prompt, String(read.at(-1)?.content).trim()) : prompt;
 }

@@ -15,7 +15,7 @@ export interface TextModel {
  * @throws Refusal for an unknown name, and for an agent, which reads prompts of its own making
  */
 export function textModelOf({ models }: Serving, id: string | null | undefined): TextModel {
-  const model = id == null ? (models.list()[0] as ServedModel) : models.find(id);
+  const model = models.find(id);
   if (model.text !== undefined) return { model, text: model.text };
   throw refused(["model"], `expected a language model, got ${model.id}: agents read prompts of their own`);
 }

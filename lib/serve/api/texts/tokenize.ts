@@ -3,6 +3,7 @@ import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Tokenizer } from "../../../text/tokenizers/tokenizer.ts";
 import type { Call } from "../../http/call.ts";
 import { readBody } from "../../http/request-body.ts";
+import type { ModelText } from "../../reply/reply.ts";
 import { refused } from "../fields/refuse.ts";
 import type { Serving } from "../fields/serving.ts";
 import { conversationFields, promptOf } from "./conversation.ts";
@@ -35,26 +36,28 @@ function pieceOf(bytes: Uint8Array): string | number[] {
   }
 }
 
-/** What is read: vLLM's `prompt` has marks around it unless it says no, llama.cpp's `content` and conversations have none. */
-function textOf(
-  body: TokenizeBody,
-  { text }: TextModel,
-): { readonly written: string; readonly isMarked: boolean } {
-  const { content, prompt, messages } = body;
+/**
+ * The ids of what is given: vLLM's `prompt` has marks around it unless it says no, llama.cpp's `content` has none, and a
+ * conversation begins as a reply's prompt does.
+ */
+function idsOf(body: TokenizeBody, text: ModelText): Int32Array {
+  const { content, prompt, messages, parse_special: parseSpecialTokens } = body;
   const given = [content, prompt, messages].filter((each) => each !== undefined);
   if (given.length !== 1) {
     throw refused(["content"], `expected one of content, prompt and messages, got ${given.length}`);
   }
-  const isMarked = body.add_special ?? body.add_special_tokens ?? prompt !== undefined;
-  if (messages === undefined) return { written: content ?? prompt ?? "", isMarked };
-  return { written: promptOf(text, { ...body, messages }), isMarked };
+  const isMarked = body.add_special ?? body.add_special_tokens ?? undefined;
+  const { tokenizer } = text;
+  if (messages !== undefined) {
+    return tokenizer.encode(promptOf(text, { ...body, messages }), { beginsText: isMarked ?? true });
+  }
+  const addSpecialTokens = isMarked ?? prompt !== undefined;
+  return tokenizer.encode(content ?? prompt ?? "", { addSpecialTokens, parseSpecialTokens });
 }
 
 function answerOf(body: TokenizeBody, { model, text }: TextModel): object {
   const { tokenizer } = text;
-  const { written, isMarked } = textOf(body, { model, text });
-  const options = { addSpecialTokens: isMarked, parseSpecialTokens: body.parse_special };
-  const ids = [...tokenizer.encode(written, options)];
+  const ids = [...idsOf(body, text)];
   const pieces = (): object[] => ids.map((id) => ({ id, piece: pieceOf(spelt(tokenizer, id)) }));
   return {
     tokens: body.with_pieces ? pieces() : ids,
