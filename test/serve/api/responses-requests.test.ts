@@ -9,16 +9,16 @@ import { headOf, resourceOf } from "../../../lib/serve/api/responses/resource.ts
 import { responsesRoutes } from "../../../lib/serve/api/responses/routes.ts";
 import { ResponseStore } from "../../../lib/serve/api/responses/store.ts";
 import type { HttpServer } from "../../../lib/serve/http/http-server.ts";
-import type { ReplyRequest } from "../../../lib/serve/reply/reply.ts";
+import type { ModelText, ReplyRequest, ServedModel } from "../../../lib/serve/reply/reply.ts";
 import { type ReplayedModel, replaying, servedRoutes, servingOf } from "./doubles.ts";
 import { finish, start, thoughts, words } from "./replies.ts";
 
-function requested(body: object): ReplyRequest {
+const agent = replaying([]);
+const reader = replaying([], { text: {} as ModelText });
+
+function requested(body: object, model: ServedModel = reader): ReplyRequest {
   const parsed = createRequest().parse({ input: "Hi", ...body });
-  return replyRequestOf(
-    parsed,
-    itemsOf(parsed.input ?? [], () => undefined),
-  );
+  return replyRequestOf(parsed, { items: itemsOf(parsed.input ?? [], () => undefined), model });
 }
 
 const fn = (name: string) => ({ type: "function", name, parameters: { type: "object" } });
@@ -39,6 +39,15 @@ test("allowed tools are all that the model learns of", () => {
   assert.deepEqual(requested({ tools, tool_choice: { type: "function", name: "b" } }).toolChoice, {
     name: "b",
   });
+});
+
+test("OpenAI's search is taken by agents, which search, and refused of others by its name", () => {
+  const tools = [{ type: "web_search" }, fn("a")];
+  assert.deepEqual(
+    requested({ tools }, agent).tools.map(({ name }) => name),
+    ["a"],
+  );
+  assert.throws(() => requested({ tools }), /tools\[0\].type: expected function, got web_search/);
 });
 
 test("forms, effort, budgets and draws reach the model", () => {
@@ -120,7 +129,7 @@ test("what cannot be had is refused with 400, by the name of the field", async (
     [{ input: [{ role: "user", content: "x", mood: "good" }] }, "mood", "input"],
     [{ input: [{ type: "compaction", encrypted_content: "x" }] }, "encrypted_content", "input"],
     [{ input: [] }, "input", "input"],
-    [{ tools: [{ type: "web_search" }] }, "tools\\[0\\].type: expected function, got web_search", "tools"],
+    [{ tools: [{ type: "file_search" }] }, "tools\\[0\\].type: expected function, got file_search", "tools"],
     [{ tool_choice: "required" }, "tool_choice", "tool_choice"],
     [{ tools: [fn("a")], tool_choice: { type: "function", name: "b" } }, "tool_choice: .*b", "tool_choice"],
     [{ background: true }, "background", "background"],

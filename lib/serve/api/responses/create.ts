@@ -32,7 +32,7 @@ export function makeResponse(
   const { serving, store } = parts;
   const model = serving.models.find(body.model);
   const input = conversationOf(body, find, parts);
-  const request = replyRequestOf(body, input);
+  const request = replyRequestOf(body, { items: input, model });
   const id = newId("resp_");
   const writer = new ResponseWriter(headOf(body, { id, model: model.id }), {
     logprobs: request.topLogprobs !== undefined,

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Constraint } from "../../../engine/constraint/constraint.ts";
-import type { ReplyRequest, ToolChoice, ToolDefinition } from "../../reply/reply.ts";
+import type { ReplyRequest, ServedModel, ToolChoice, ToolDefinition } from "../../reply/reply.ts";
 import { budgetFields, budgetOf } from "../fields/agent.ts";
 import { constraintOf } from "../fields/form.ts";
 import { refused } from "../fields/refuse.ts";
@@ -12,15 +12,28 @@ import { inputField } from "./items/input.ts";
 import type { Item } from "./items/item.ts";
 import { messagesOf } from "./items/messages.ts";
 
-const tool = lazySchema((z) =>
+const functionTool = lazySchema((z) =>
   z.strictObject({
-    type: z.literal("function", {
-      error: ({ input }) => `expected function, got ${String(input).slice(0, 100)}`,
-    }),
+    type: z.literal("function"),
     name: toolName(),
     description: z.string().nullish(),
     parameters: toolParameters().nullish(),
     strict: z.boolean().nullish(),
+  }),
+);
+
+/** OpenAI's search, which agents do anyway. */
+const searchTool = lazySchema((z) =>
+  z.strictObject({
+    type: z.literal(["web_search", "web_search_preview"]),
+    search_context_size: z.literal("medium").nullish(),
+  }),
+);
+
+const tool = lazySchema((z) =>
+  z.discriminatedUnion("type", [functionTool(), searchTool()], {
+    error: ({ input }) =>
+      `expected function, got ${String((input as { type?: unknown })?.type).slice(0, 100)}`,
   }),
 );
 
@@ -122,14 +135,25 @@ export const socketRequest = lazySchema((z) =>
 /** A checked request. */
 export type ResponseRequest = Omit<z.output<ReturnType<typeof socketRequest>>, "type">;
 
-/** The functions as the library names them. */
-function toolsOf(tools: ResponseRequest["tools"]): ToolDefinition[] {
-  return (tools ?? []).map(({ name, description, parameters, strict }) => ({
-    name,
-    description: description ?? undefined,
-    parameters: parameters ?? noParameters,
-    strict: strict ?? false,
-  }));
+/** The functions as the library names them. @throws Refusal for a search where nothing searches */
+function toolsOf({ tools }: ResponseRequest, model: ServedModel): ToolDefinition[] {
+  return (tools ?? []).flatMap((tool, i) => {
+    if (tool.type === "function") {
+      const { name, description, parameters, strict } = tool;
+      return [
+        {
+          name,
+          description: description ?? undefined,
+          parameters: parameters ?? noParameters,
+          strict: strict ?? false,
+        },
+      ];
+    }
+    // Only models that read one prompt have a text.
+    if (model.text === undefined) return [];
+    const why = `expected function, got ${tool.type}: of the models here only agents search`;
+    throw refused(["tools", i, "type"], why);
+  });
 }
 
 /** The tools that may be called, and whether one must be. */
@@ -139,8 +163,8 @@ interface ToolUse {
 }
 
 /** Of `allowed_tools` the model learns the allowed ones alone, so that it cannot call another. */
-function toolUseOf(body: ResponseRequest): ToolUse {
-  const tools = toolsOf(body.tools);
+function toolUseOf(body: ResponseRequest, model: ServedModel): ToolUse {
+  const tools = toolsOf(body, model);
   const choice = body.tool_choice ?? "auto";
   if (typeof choice === "string") return { tools, toolChoice: checkToolChoice(choice, tools) };
   if (choice.type === "function") {
@@ -179,16 +203,19 @@ function limitsOf({ agent, max_tool_calls }: ResponseRequest): ReplyRequest["bud
  * What is asked of the model.
  *
  * @param body - a checked request
- * @param items - the conversation, the request's own items included
+ * @param asked - `items`: the conversation, the request's own items included; `model`: what is asked
  * @throws Refusal for what contradicts itself
  */
-export function replyRequestOf(body: ResponseRequest, items: readonly Item[]): ReplyRequest {
+export function replyRequestOf(
+  body: ResponseRequest,
+  { items, model }: { readonly items: readonly Item[]; readonly model: ServedModel },
+): ReplyRequest {
   const messages = messagesOf(items, body.instructions);
   if (messages.length === 0) throw refused(["input"], "expected a text, items, or previous_response_id");
   const isTold = body.top_logprobs != null || body.include?.includes("message.output_text.logprobs");
   return {
     messages,
-    ...toolUseOf(body),
+    ...toolUseOf(body, model),
     parallelToolCalls: body.parallel_tool_calls ?? true,
     constraint: formOf(body),
     templateVariables: variablesOf(body),

@@ -55,13 +55,11 @@ function samplingOf(body: ResponseRequest): object {
 
 function toolsOf({ tools, tool_choice, parallel_tool_calls, max_tool_calls }: ResponseRequest): object {
   return {
-    tools: (tools ?? []).map(({ name, description, parameters, strict }) => ({
-      type: "function",
-      name,
-      description: description ?? null,
-      parameters: parameters ?? null,
-      strict: strict ?? false,
-    })),
+    tools: (tools ?? []).map((tool) => {
+      if (tool.type !== "function") return tool;
+      const { type, name, description = null, parameters = null, strict } = tool;
+      return { type, name, description, parameters, strict: strict ?? false };
+    }),
     tool_choice: tool_choice ?? "auto",
     parallel_tool_calls: parallel_tool_calls ?? true,
     max_tool_calls: max_tool_calls ?? null,

@@ -17,6 +17,22 @@ export interface StoredResponse {
   readonly input: readonly Item[];
 }
 
+/** Bytes of items as JSON. Conversations share the items that they begin with, which are counted once each. */
+const sizes = new WeakMap<Item, number>();
+
+function sizeOf(item: Item): number {
+  const known = sizes.get(item);
+  if (known !== undefined) return known;
+  const numBytes = Buffer.byteLength(JSON.stringify(item));
+  sizes.set(item, numBytes);
+  return numBytes;
+}
+
+function bytesOf({ response: { output, ...head }, input }: StoredResponse): number {
+  const items = [...input, ...output].reduce((sum, item) => sum + sizeOf(item), 0);
+  return Buffer.byteLength(JSON.stringify(head)) + items;
+}
+
 interface Entry extends StoredResponse {
   readonly numBytes: number;
 }
@@ -43,7 +59,7 @@ export class ResponseStore {
   /** Keeps a response, unless it alone is more than fits. */
   put(stored: StoredResponse): void {
     const { id } = stored.response;
-    const numBytes = Buffer.byteLength(JSON.stringify([stored.response, stored.input]));
+    const numBytes = bytesOf(stored);
     this.delete(id);
     this.#entries.set(id, { ...stored, numBytes });
     this.#numBytes += numBytes;
