@@ -2,9 +2,10 @@
 import { stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { SeekError } from "../../base/errors.ts";
-import { readJsonRows } from "../../data/files/jsonl.ts";
+import { type JsonRow, parseRow } from "../../data/files/jsonl.ts";
 import { figureNames, intervalsOf, meansOf } from "../../evaluate/figures.ts";
 import type { QuestionResult } from "../../evaluate/question-result.ts";
+import { LineLog } from "../logs/line-log.ts";
 import { Epochs } from "./epochs.ts";
 import type { ExportedFigure, ExportedRun, ExportedTrajectory } from "./exported.ts";
 
@@ -39,17 +40,27 @@ export async function exportedEvaluation(path: string): Promise<ExportedRun> {
 
 async function* nothing(): AsyncGenerator<never> {}
 
+/** Whole lines alone: the last one of an evaluation that is under way may be half written. */
 async function* resultsOf(path: string): AsyncGenerator<QuestionResult> {
-  for await (const { value, where } of readJsonRows(path)) {
-    const row = value as Partial<QuestionResult>;
-    const isResult =
-      typeof row.question === "string" && typeof row.em === "number" && Array.isArray(row.segments);
-    if (!isResult) {
-      const got = Object.keys(value).slice(0, 6).join(", ");
-      throw new SeekError("ERR_FORMAT", `${where}: expected a result of seekrl eval --out, got ${got}`);
-    }
-    yield row as QuestionResult;
+  let places: { readonly offset: number; readonly length: number }[] = [];
+  const log = new LineLog(path, {
+    onLine: ({ length }, offset) => places.push({ offset, length }),
+    onReset: () => {
+      places = [];
+    },
+  });
+  await log.refresh();
+  for (const [i, { offset, length }] of places.entries()) {
+    yield resultIn(parseRow((await log.read(offset, length)).toString("utf8"), i, `${path}:${i + 1}`));
   }
+}
+
+function resultIn({ value, where }: JsonRow): QuestionResult {
+  const row = value as Partial<QuestionResult>;
+  const isResult = typeof row.question === "string" && typeof row.em === "number";
+  if (isResult && Array.isArray(row.segments)) return row as QuestionResult;
+  const got = Object.keys(value).slice(0, 6).join(", ");
+  throw new SeekError("ERR_FORMAT", `${where}: expected a result of seekrl eval --out, got ${got}`);
 }
 
 function figuresOf(scored: readonly Omit<QuestionResult, "segments">[]): ExportedFigure[] {
