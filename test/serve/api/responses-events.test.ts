@@ -113,6 +113,18 @@ test("a search tells its queries first, and what was found in the end", () => {
   ]);
 });
 
+test("a search that failed, and one that the reply ended before, say so", () => {
+  const search = (id: string): ReplyEvent => ({ type: "search", choice: 0, id, queries: [id] });
+  const failed: ReplyEvent = { ...search("a"), passages: [[]], hasFailed: true } as ReplyEvent;
+  const events = told([start, search("a"), failed, search("b"), finish("length")]);
+  assert.ok(!typesOf(events).includes("web_search_call.completed"));
+  const { output } = (events.at(-1) as unknown as Told).response as { output: Told[] };
+  assert.deepEqual(
+    output.map(({ status }) => status),
+    ["failed", "failed"],
+  );
+});
+
 test("a citation's place is counted within its own message", () => {
   const cite = (begin: number, end: number): ReplyEvent => {
     return {

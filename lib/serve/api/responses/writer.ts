@@ -175,7 +175,10 @@ export class ResponseWriter {
     const search = known ?? new OpenSearch(this.#output.length, event.queries);
     const opening = known === undefined ? [...this.#close("completed"), ...search.begin()] : [];
     // Closing an item leaves the length of the output as it is: its place was taken when it began.
-    const ending = event.passages === undefined ? [] : search.end("completed", event.passages);
+    const ending =
+      event.passages === undefined
+        ? []
+        : search.end(event.hasFailed ? "failed" : "completed", event.passages);
     this.#output[search.index] = search.item;
     if (event.passages === undefined) this.#searches.set(event.id, search);
     else this.#searches.delete(event.id);
