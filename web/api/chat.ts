@@ -16,7 +16,16 @@ export interface ChatRequest {
   readonly top_p?: number;
   readonly max_tokens?: number;
   readonly seed?: number;
+  /** Of agents only. */
+  readonly agent?: {
+    readonly max_searches?: number;
+    readonly top_k?: number;
+    readonly deadline_ms?: number;
+  };
 }
+
+/** Whether a model is an agent, which searches, and takes a budget. */
+export const isAgent = (model: string): boolean => model.startsWith("agent/");
 
 /** The chunks of a reply, until the signal fires. @throws Refused, also when the reply fails on its way */
 export async function* chatChunks(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ReplyChunk> {

@@ -63,7 +63,7 @@ function OpenChat(): JSX.Element {
       <div class={isOpen ? "chat with-parameters" : "chat"}>
         <ChatList store={store} />
         <Talk {...{ store, parameters, model }} />
-        {isOpen ? <ParameterFields parameters={parameters} change={change} /> : null}
+        {isOpen ? <ParameterFields model={model} parameters={parameters} change={change} /> : null}
       </div>
     </>
   );

@@ -1,8 +1,10 @@
 /** How replies are sampled, and what the model is told before all messages. */
 import type { JSX } from "preact";
+import { isAgent } from "../../api/chat.ts";
 import type { Parameters } from "./store.ts";
 
 interface ParameterFieldsProps {
+  readonly model: string;
   readonly parameters: Parameters;
   readonly change: (changes: Partial<Parameters>) => void;
 }
@@ -14,8 +16,15 @@ const numbers = [
   { name: "seed", label: "Seed", min: 0, step: 1 },
 ] as const;
 
+/** What an agent may use. */
+const budgets = [
+  { name: "maxSearches", label: "Most searches", min: 0, step: 1 },
+  { name: "topK", label: "Passages a query", min: 1, step: 1 },
+  { name: "deadline", label: "Deadline, seconds", min: 0.1, step: 0.1 },
+] as const;
+
 /** Empty fields are left to the server. */
-export function ParameterFields({ parameters, change }: ParameterFieldsProps): JSX.Element {
+export function ParameterFields({ model, parameters, change }: ParameterFieldsProps): JSX.Element {
   return (
     <aside class="parameters" id="parameters" aria-label="Parameters">
       <label class="stacked">
@@ -27,7 +36,7 @@ export function ParameterFields({ parameters, change }: ParameterFieldsProps): J
           onInput={({ currentTarget }) => change({ system: currentTarget.value })}
         />
       </label>
-      {numbers.map(({ name, label, ...limits }) => (
+      {[...numbers, ...(isAgent(model) ? budgets : [])].map(({ name, label, ...limits }) => (
         <label class="stacked" key={name}>
           {label}
           <input

@@ -17,6 +17,10 @@ export interface Parameters {
   readonly topP: string;
   readonly maxTokens: string;
   readonly seed: string;
+  /** Of agents: rounds of searching, passages a query, seconds for the whole reply. */
+  readonly maxSearches: string;
+  readonly topK: string;
+  readonly deadline: string;
 }
 
 const chatsName = "seekrl.chats";
@@ -62,7 +66,10 @@ export function useChats() {
   return { chats, chat: chats.find(({ id }) => id === openId), open, create, change, remove };
 }
 
-const usual: Parameters = { model: "", system: "", temperature: "", topP: "", maxTokens: "", seed: "" };
+const usual: Parameters = {
+  ...{ model: "", system: "", temperature: "", topP: "", maxTokens: "", seed: "" },
+  ...{ maxSearches: "", topK: "", deadline: "" },
+};
 
 /** The parameters, kept for the next conversation. */
 export function useParameters(): [Parameters, (changes: Partial<Parameters>) => void] {

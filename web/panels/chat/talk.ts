@@ -1,6 +1,6 @@
 /** Sends messages, and takes replies as they are written. */
 import { useCallback, useRef, useState } from "preact/hooks";
-import { type ChatRequest, chatChunks, sendFeedback } from "../../api/chat.ts";
+import { type ChatRequest, chatChunks, isAgent, sendFeedback } from "../../api/chat.ts";
 import {
   type Branches,
   type ChatMessage,
@@ -16,15 +16,31 @@ type Change = (apply: (old: Branches) => Branches) => void;
 
 const numberOf = (text: string): number | undefined => (text.trim() === "" ? undefined : Number(text));
 
+/** What was given, without the empty fields. */
+function givenOf<Fields extends object>(fields: Fields): Partial<Fields> {
+  const kept = Object.entries(fields).filter(([, value]) => value !== undefined && !Number.isNaN(value));
+  return Object.fromEntries(kept) as Partial<Fields>;
+}
+
+function budgetOf({ maxSearches, topK, deadline }: Parameters): Pick<ChatRequest, "agent"> {
+  const seconds = numberOf(deadline);
+  const agent = givenOf({
+    max_searches: numberOf(maxSearches),
+    top_k: numberOf(topK),
+    deadline_ms: seconds === undefined ? undefined : Math.round(1000 * seconds),
+  });
+  return Object.keys(agent).length === 0 ? {} : { agent: agent as ChatRequest["agent"] & object };
+}
+
 function requestOf(path: readonly ChatMessage[], parameters: Parameters, model: string): ChatRequest {
-  const given = {
+  const given = givenOf({
     temperature: numberOf(parameters.temperature),
     top_p: numberOf(parameters.topP),
     max_tokens: numberOf(parameters.maxTokens),
     seed: numberOf(parameters.seed),
-  };
-  const kept = Object.entries(given).filter(([, value]) => value !== undefined && !Number.isNaN(value));
-  return { model, messages: requestMessages(path, parameters.system), ...Object.fromEntries(kept) };
+  }) as Partial<ChatRequest>;
+  const messages = requestMessages(path, parameters.system);
+  return { model, messages, ...given, ...(isAgent(model) ? budgetOf(parameters) : {}) };
 }
 
 /** What is needed to talk. */

@@ -13,9 +13,14 @@ import { runLink } from "../runs/run-list.tsx";
 import { StateBadge } from "../runs/run-state.tsx";
 import { Examples } from "./examples.tsx";
 
-/** The run that this process trains, else one that trains, else the latest. */
+/** The run that this process trains, else one that trains, else the latest with answers to show. */
 function chosenOf(runs: readonly RunSummary[], own: string | null): RunSummary | undefined {
-  return runs.find(({ id }) => id === own) ?? runs.find(({ state }) => state === "live") ?? runs[0];
+  return (
+    runs.find(({ id }) => id === own) ??
+    runs.find(({ state }) => state === "live") ??
+    runs.find(({ kind }) => kind === "rl") ??
+    runs[0]
+  );
 }
 
 /** The panel of what is going on. */

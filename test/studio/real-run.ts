@@ -1,0 +1,36 @@
+/** A small real training with everything that the studio shows of it. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { runDemo } from "../../apps/demo/demo.ts";
+import { createWorld } from "../../apps/world/world.ts";
+import { runCli } from "../cli/run-cli.ts";
+
+/** What the quick demo leaves in a folder, and two files of results over the same questions. */
+export interface RealRun {
+  readonly folder: string;
+  readonly index: string;
+  /** Of parallel queries. */
+  readonly run: string;
+}
+
+/** The run's trajectories: so many questions, twice each, in so many steps. */
+export const demoSize = { steps: 2, trajectories: 32 };
+
+async function evaluate(model: string, { folder, name }: { folder: string; name: string }): Promise<void> {
+  const { code, stderr } = await runCli(
+    ...["eval", "--model", join(folder, model), "--recipe", "world", "--index", join(folder, "index")],
+    ...["--questions", join(folder, "questions.jsonl"), "--out", join(folder, name)],
+  );
+  if (code !== 0) throw new Error(stderr);
+}
+
+/** Trains and evaluates; some ten seconds. */
+export async function makeRealRun(folder: string): Promise<RealRun> {
+  await runDemo({ out: folder, quick: true });
+  const questions = createWorld({ seed: 0 }).questions.test.slice(0, 12);
+  const text = questions.map((question) => `${JSON.stringify(question)}\n`).join("");
+  await writeFile(join(folder, "questions.jsonl"), text);
+  await evaluate("control-seed-0-quick", { folder, name: "imitation.jsonl" });
+  await evaluate("multi-seed-0-quick", { folder, name: "after-rl.jsonl" });
+  return { folder, index: join(folder, "index"), run: join(folder, "multi-seed-0-quick") };
+}
