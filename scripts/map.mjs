@@ -1,4 +1,4 @@
-/** Prints the map of the sources: every folder and file of lib, apps and native with the sentence that opens it. */
+/** Prints the map of the sources: every folder and file of lib, apps, web and native with the sentence that opens it. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
 /** Folders of entries: what users import. */
-const entries = ["lib", "apps"];
+const entries = ["lib", "apps", "web"];
 
 /** What each folder is for; its files speak for themselves. */
 const folders = {
@@ -119,6 +119,20 @@ const folders = {
   "apps/studio/routes": "the paths of the API",
   "apps/studio/runs": "runs as the page shows them, and what it does with them",
   "apps/studio/search": "the index, and why its passages rank",
+  "web/base": "what the studio's page computes, without a browser",
+  "web/base/colour": "colours from numbers: even steps that text can be read on",
+  "web/base/chat": "replies from their streams, conversations that branch, the Markdown in them",
+  "web/api": "requests to the page's server",
+  "web/parts": "controls, charts, long lists",
+  "web/shell": "the frame of the page: its way between panels, theme, key",
+  "web/conversation": "a trajectory as a conversation, its tokens in colour",
+  "web/panels": "one folder for each panel",
+  "web/panels/runs": "runs: the list, curves, options, stop and resume",
+  "web/panels/trajectories": "trajectories: the list and its filters, groups, memory",
+  "web/panels/evaluation": "evaluations: figures, questions, two side by side",
+  "web/panels/corpus": "the index: why passages rank, what is in it",
+  "web/panels/chat": "chat with models and agents",
+  "web/panels/live": "a run while it trains",
   "lib/serve": "models, searches and rewards over HTTP",
   "apps/demo": "the whole loop in one command",
   "lib/curate": "training data from a teacher: right trajectories, samples, chosen questions",
@@ -185,13 +199,15 @@ const folders = {
 function sources() {
   const listed = execFileSync(
     "git",
-    ["ls-files", "--cached", "--others", "--exclude-standard", "lib", "apps", "native"],
+    ["ls-files", "--cached", "--others", "--exclude-standard", "lib", "apps", "web", "native"],
     {
       cwd: root,
       encoding: "utf8",
     },
   );
-  const files = [...new Set(listed.split("\n"))].filter((file) => /\.(ts|h|cpp|cu|cuh|cmake)$/.test(file));
+  const files = [...new Set(listed.split("\n"))].filter((file) =>
+    /\.(tsx?|mjs|h|cpp|cu|cuh|cmake)$/.test(file),
+  );
   // A folder's own files stand before those of its folders.
   const place = (file) => `${dirname(file)}/ ${file}`;
   return files.sort((a, b) => (place(a) < place(b) ? -1 : 1));

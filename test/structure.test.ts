@@ -93,6 +93,26 @@ test("a folder of lib or apps imports only itself and what stands left of it", (
   assert.deepEqual(wrong, []);
 });
 
+/** The page's folders, from left to right as {@link layers}. */
+const pageLayers = ["base", "api", "parts", "shell", "conversation", "panels", "main.tsx"];
+
+test("the page knows the types of the studio's API and nothing else of the project", () => {
+  const wrong: string[] = [];
+  for (const file of trackedFiles("web/**.ts", "web/**.tsx"))
+    for (const path of importedBy(file))
+      if (!path.startsWith("web/") && path !== "apps/studio/api.ts") wrong.push(`${file} imports ${path}`);
+  assert.deepEqual(wrong, []);
+});
+
+test("a folder of the page imports only itself and what stands left of it", () => {
+  const layerIn = (path: string): number => pageLayers.indexOf(path.split("/")[1] ?? "");
+  const wrong: string[] = [];
+  for (const file of trackedFiles("web/**.ts", "web/**.tsx"))
+    for (const path of importedBy(file).filter((each) => each.startsWith("web/")))
+      if (layerIn(path) > layerIn(file) || layerIn(path) < 0) wrong.push(`${file} imports ${path}`);
+  assert.deepEqual(wrong, []);
+});
+
 /** Those that come back to themselves along what each uses. */
 function circlesOf(uses: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const reached = (start: string): Set<string> => {
@@ -107,9 +127,12 @@ function circlesOf(uses: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   return [...uses.keys()].filter((each) => reached(each).has(each));
 }
 
-test("files of lib and apps do not import each other in circles", () => {
+test("files of lib, apps and the page do not import each other in circles", () => {
   const uses = new Map(
-    trackedFiles("lib/**.ts", "apps/**.ts").map((file) => [file, new Set(importedBy(file))]),
+    trackedFiles("lib/**.ts", "apps/**.ts", "web/**.ts", "web/**.tsx").map((file) => [
+      file,
+      new Set(importedBy(file)),
+    ]),
   );
   assert.deepEqual(circlesOf(uses), []);
 });
@@ -146,17 +169,22 @@ test("kernels know neither torch nor JavaScript", () => {
 });
 
 test("no source file is longer than 500 lines", () => {
-  const sources = trackedFiles("lib", "apps", "native", "test", "bench", "scripts").filter((file) =>
-    /\.(ts|mjs|h|cpp|cu|cuh|py)$/.test(file),
+  const sources = trackedFiles("lib", "apps", "web", "native", "test", "bench", "scripts").filter((file) =>
+    /\.(tsx?|mjs|css|h|cpp|cu|cuh|py)$/.test(file),
   );
   const long = sources.filter((file) => read(file).split("\n").length > maxLines);
   assert.deepEqual(long, []);
 });
 
 test("every source file opens with a sentence that says what it is for", () => {
-  const mute = trackedFiles("lib/**.ts", "apps/**.ts", "native/**.h", "native/**.cpp").filter(
-    (file) => !/^(\/\*\*|\/\/) ?\S*/.test(read(file)),
-  );
+  const mute = trackedFiles(
+    "lib/**.ts",
+    "apps/**.ts",
+    "web/**.ts",
+    "web/**.tsx",
+    "native/**.h",
+    "native/**.cpp",
+  ).filter((file) => !/^(\/\*\*|\/\/) ?\S*/.test(read(file)));
   assert.deepEqual(mute, []);
 });
 
@@ -166,7 +194,7 @@ test("the map says what every folder of lib, apps and native is for", () => {
 
 test("no folder holds more than 12 files; a C++ header and its source are one", () => {
   const folders = new Map<string, Set<string>>();
-  for (const file of trackedFiles("lib/**.ts", "apps/**.ts", "native/**")) {
+  for (const file of trackedFiles("lib/**.ts", "apps/**.ts", "web", "native/**")) {
     const { dir, name } = posix.parse(file);
     folders.set(dir, (folders.get(dir) ?? new Set()).add(name));
   }
@@ -180,7 +208,7 @@ test("nothing is left open in the code", () => {
   const marks = new RegExp(
     ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"].map((word) => `\\b${word}\\b`).join("|"),
   );
-  const open = trackedFiles("lib", "apps", "native", "test", "bench", "scripts").filter((file) =>
+  const open = trackedFiles("lib", "apps", "web", "native", "test", "bench", "scripts").filter((file) =>
     marks.test(read(file)),
   );
   assert.deepEqual(open, []);

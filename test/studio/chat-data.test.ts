@@ -9,9 +9,9 @@ import {
   requestMessages,
   turned,
   withMessage,
-} from "../../web/base/branches.ts";
-import { parseInline, parseMarkdown, withMarks } from "../../web/base/markdown.ts";
-import { afterChunk, citedPassage, emptyReply, textOf } from "../../web/base/reply.ts";
+} from "../../web/base/chat/branches.ts";
+import { parseInline, parseMarkdown, withMarks } from "../../web/base/chat/markdown.ts";
+import { afterChunk, citedPassage, emptyReply, textOf } from "../../web/base/chat/reply.ts";
 
 const passage = { id: "p1", title: "Oslo", text: "Oslo is the capital.", url: "seekrl:p1" };
 

@@ -1,8 +1,8 @@
 /** Colours of tokens: from stored numbers alone, in even steps, with text that can be read on them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contrastOf, type Rgb, rgbOf } from "../../web/base/oklch.ts";
-import { seriesColour } from "../../web/base/series-colour.ts";
+import { contrastOf, type Rgb, rgbOf } from "../../web/base/colour/oklch.ts";
+import { seriesColour } from "../../web/base/colour/series-colour.ts";
 import {
   inks,
   legendOf,
@@ -11,8 +11,8 @@ import {
   scales,
   shareOf,
   tokenColour,
-} from "../../web/base/token-colour.ts";
-import { channelsOf, colourOf, scaleOf, tokensOf } from "../../web/base/tokens.ts";
+} from "../../web/base/colour/token-colour.ts";
+import { channelsOf, colourOf, scaleOf, tokensOf } from "../../web/base/colour/tokens.ts";
 
 const themes = ["light", "dark"] as const;
 const allScales: readonly Scale[] = Object.values(scales);

@@ -30,3 +30,8 @@ export async function namelessIn(page: Page): Promise<string[]> {
     })
     .map(({ outerHTML }) => outerHTML)`);
 }
+
+/** What the page keeps under a name; empty when it keeps nothing. */
+export async function storedText(page: Page, name: string): Promise<string> {
+  return page.evaluate(`localStorage.getItem(${JSON.stringify(name)}) ?? ""`);
+}

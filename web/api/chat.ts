@@ -1,5 +1,5 @@
 /** Requests to the model server: its models, replies as they are written, feedback. */
-import type { ReplyChunk } from "../base/reply.ts";
+import type { ReplyChunk } from "../base/chat/reply.ts";
 import { ask, askEvents, askJson, Refused } from "./http.ts";
 
 /** Names of what can be talked to. @throws Refused */

@@ -1,7 +1,7 @@
 /** A trajectory as the conversation that it was, each token in the colour of one of its numbers. */
 import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import type { Channel } from "../base/token-colour.ts";
+import type { Channel } from "../base/colour/token-colour.ts";
 import {
   type Colouring,
   channelsOf,
@@ -9,7 +9,7 @@ import {
   scaleOf,
   type Token,
   tokensOf,
-} from "../base/tokens.ts";
+} from "../base/colour/tokens.ts";
 import { usePage, useQuery } from "../shell/context.ts";
 import { Inspector } from "./inspector.tsx";
 import { ChannelChoice, Legend } from "./legend.tsx";

@@ -1,7 +1,7 @@
 /** The numbers of the token under the pointer, or where the arrow keys lead. */
 import type { JSX } from "preact";
+import type { Token } from "../base/colour/tokens.ts";
 import { showNumber, showPercent } from "../base/numbers.ts";
-import type { Token } from "../base/tokens.ts";
 
 /** A token's text with its blanks and line ends made visible. */
 function shownPiece(piece: string): string {

@@ -1,8 +1,8 @@
 /** What the colours of tokens mean, and which number they show. */
 import type { JSX } from "preact";
+import { type Channel, legendOf, type MaskValue, maskColour } from "../base/colour/token-colour.ts";
+import type { Colouring } from "../base/colour/tokens.ts";
 import { showNumber } from "../base/numbers.ts";
-import { type Channel, legendOf, type MaskValue, maskColour } from "../base/token-colour.ts";
-import type { Colouring } from "../base/tokens.ts";
 import { Segmented } from "../parts/controls.tsx";
 
 const channels = [

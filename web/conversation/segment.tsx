@@ -1,8 +1,8 @@
 /** One segment of a conversation: who wrote it, its tokens in colour, what it saw. */
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { type Colouring, colourOf, type ShownSegment, type Token } from "../base/colour/tokens.ts";
 import { showCount } from "../base/numbers.ts";
-import { type Colouring, colourOf, type ShownSegment, type Token } from "../base/tokens.ts";
 import { Icon } from "../parts/icons.tsx";
 
 interface SegmentBlockProps {

@@ -2,11 +2,11 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { seriesColour } from "../base/colour/series-colour.ts";
+import type { Theme } from "../base/colour/token-colour.ts";
 import { alignCurves, type NamedCurve } from "../base/curves.ts";
 import { showCount, showNumber } from "../base/numbers.ts";
-import { seriesColour } from "../base/series-colour.ts";
 import { smooth } from "../base/smoothing.ts";
-import type { Theme } from "../base/token-colour.ts";
 
 /** A run's curve in a chart. */
 export interface ChartCurve extends NamedCurve {

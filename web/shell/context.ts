@@ -2,8 +2,8 @@
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useState } from "preact/hooks";
 import type { Studio } from "../../apps/studio/api.ts";
+import type { Theme } from "../base/colour/token-colour.ts";
 import { type Route, readRoute, writeRoute } from "../base/route.ts";
-import type { Theme } from "../base/token-colour.ts";
 import type { ThemeChoice } from "./theme.ts";
 
 /** The page's surroundings. */

@@ -1,6 +1,6 @@
 /** Light or dark: as the system is, or as was chosen. */
 import { useCallback, useEffect, useState } from "preact/hooks";
-import type { Theme } from "../base/token-colour.ts";
+import type { Theme } from "../base/colour/token-colour.ts";
 
 /** What can be chosen. */
 export type ThemeChoice = "system" | Theme;

@@ -1,7 +1,7 @@
 /** Text with the little of Markdown that models write. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { type Block, type Inline, parseMarkdown } from "../../base/markdown.ts";
+import { type Block, type Inline, parseMarkdown } from "../../base/chat/markdown.ts";
 
 interface MarkdownTextProps {
   readonly text: string;

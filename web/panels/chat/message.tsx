@@ -1,9 +1,9 @@
 /** One message: what was written, or what a model thought, searched and said. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { ChatMessage } from "../../base/branches.ts";
+import type { ChatMessage } from "../../base/chat/branches.ts";
+import { type Passage, textOf } from "../../base/chat/reply.ts";
 import { showCount } from "../../base/numbers.ts";
-import { type Passage, textOf } from "../../base/reply.ts";
 import { Icon, type IconName } from "../../parts/icons.tsx";
 import { usePage } from "../../shell/context.ts";
 import { ReplyView } from "./reply-view.tsx";

@@ -2,8 +2,8 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getModels } from "../../api/chat.ts";
-import { besides, noMessages, pathOf, turned } from "../../base/branches.ts";
-import type { Passage } from "../../base/reply.ts";
+import { besides, noMessages, pathOf, turned } from "../../base/chat/branches.ts";
+import type { Passage } from "../../base/chat/reply.ts";
 import { Empty, Notice } from "../../parts/controls.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { useResource } from "../../parts/resource.ts";

@@ -1,7 +1,7 @@
 /** A passage that was found or cited, opened over the conversation. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Passage } from "../../base/reply.ts";
+import type { Passage } from "../../base/chat/reply.ts";
 import { writeRoute } from "../../base/route.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { usePage } from "../../shell/context.ts";

@@ -1,8 +1,8 @@
 /** A reply as it is written: thoughts, searches, text with citations. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { withMarks } from "../../base/markdown.ts";
-import { citedPassage, type Passage, type Reply, type ReplyPart, textOf } from "../../base/reply.ts";
+import { withMarks } from "../../base/chat/markdown.ts";
+import { citedPassage, type Passage, type Reply, type ReplyPart, textOf } from "../../base/chat/reply.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { MarkdownText } from "./markdown-text.tsx";
 
@@ -80,7 +80,7 @@ function SearchView({ search: { queries, hits }, show }: SearchViewProps): JSX.E
         <Icon name="search" size={13} />
         <span class="cut">{queries.join(" · ")}</span>
         <span class="faint num" role="status">
-          {hits === undefined ? "searching…" : `${found.length} passages`}
+          {hits === undefined ? "searching…" : found.length === 1 ? "1 passage" : `${found.length} passages`}
         </span>
       </summary>
       <ul>

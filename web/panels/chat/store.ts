@@ -1,6 +1,6 @@
 /** Conversations that this browser keeps. */
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { type Branches, noMessages, pathOf } from "../../base/branches.ts";
+import { type Branches, noMessages, pathOf } from "../../base/chat/branches.ts";
 
 /** A conversation. */
 export interface Chat {

@@ -8,8 +8,8 @@ import {
   pathOf,
   requestMessages,
   withMessage,
-} from "../../base/branches.ts";
-import { afterChunk, emptyReply } from "../../base/reply.ts";
+} from "../../base/chat/branches.ts";
+import { afterChunk, emptyReply } from "../../base/chat/reply.ts";
 import type { Parameters } from "./store.ts";
 
 type Change = (apply: (old: Branches) => Branches) => void;

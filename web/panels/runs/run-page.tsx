@@ -2,8 +2,8 @@
 import type { JSX } from "preact";
 import type { RunDetail, RunSummary } from "../../../apps/studio/api.ts";
 import { getRun, getRuns } from "../../api/studio.ts";
+import { seriesColour } from "../../base/colour/series-colour.ts";
 import { showBytes, showCount, showDuration, showNumber } from "../../base/numbers.ts";
-import { seriesColour } from "../../base/series-colour.ts";
 import { Notice, Stats, Tabs } from "../../parts/controls.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { useResource } from "../../parts/resource.ts";

@@ -1,0 +1,172 @@
+/** Chat in the studio's page: with a real model over the model server, and with what agents send besides. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Page, Route } from "playwright-core";
+import { Studio } from "../../apps/studio/studio.ts";
+import { openLocalPolicy } from "../../lib/engine/local-policy.ts";
+import { type ModelServer, serveModels } from "../../lib/serve/model/model-server.ts";
+import { openLanguageModels } from "../../lib/serve/model/open-models.ts";
+import { checkpoint, until } from "../serve/model/served.ts";
+import { buildPage, openBrowser, openPage, whyNoBrowser } from "./browser.ts";
+import { storedText } from "./looks.ts";
+
+const skip = whyNoBrowser;
+let [server, browser, policy, studio] = [] as unknown as [
+  ModelServer,
+  Browser,
+  Awaited<ReturnType<typeof openLocalPolicy>>,
+  Studio,
+];
+
+before(async () => {
+  if (skip) return;
+  buildPage();
+  policy = await openLocalPolicy({ model: checkpoint }, {});
+  const { engine, tokenizer, chatTemplate } = policy;
+  const models = await openLanguageModels({ name: "world", engine, tokenizer, chatTemplate });
+  studio = await Studio.open({ roots: [], mounted: { serve: true, feedback: true } });
+  server = await serveModels({ models, port: 0, mounted: studio.routes });
+  browser = await openBrowser();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.close({ graceMs: 0 });
+  studio?.close();
+  await policy?.[Symbol.asyncDispose]();
+});
+
+/** Opens the chat, and checks at the end that no request left the machine. */
+async function chat(look: (page: Page) => Promise<void>): Promise<void> {
+  const { page, requests, complaints } = await openPage(browser);
+  try {
+    await page.goto(`${server.url}/studio/#/chat`);
+    await look(page);
+    assert.deepEqual([complaints, requests.filter((url) => !url.startsWith(server.url))], [[], []]);
+  } finally {
+    await page.context().close();
+  }
+}
+
+const replies = (page: Page) => page.locator(".message.assistant");
+
+async function say(page: Page, text: string): Promise<void> {
+  await page.getByRole("textbox", { name: "Message" }).fill(text);
+  await page.keyboard.press("Enter");
+}
+
+/** Waits until the last reply is whole. */
+async function settled(page: Page): Promise<void> {
+  await replies(page).last().getByRole("button", { name: "Reply again" }).waitFor();
+}
+
+test(
+  "a reply of a model is written as it comes, is asked for again and edited, each beside the last",
+  { skip },
+  () =>
+    chat(async (page) => {
+      await page.getByRole("button", { name: "Parameters" }).click();
+      await page.getByLabel("Most tokens").fill("40");
+      await say(page, "Who founded Evertech?");
+      await settled(page);
+      const text = await replies(page).last().locator(".reply").textContent();
+      assert.notEqual((text ?? "").trim(), "");
+      await page.getByText(/\d+ written/).waitFor();
+      await page.getByRole("button", { name: "Reply again" }).click();
+      await replies(page).getByText("2/2").waitFor();
+      await settled(page);
+      await page.getByRole("button", { name: "Earlier version" }).click();
+      await replies(page).getByText("1/2").waitFor();
+      assert.equal(await replies(page).last().locator(".reply").textContent(), text);
+      await page.getByRole("button", { name: "Edit" }).click();
+      await page.getByRole("textbox", { name: "Edited message" }).fill("Where was Barodra born?");
+      await page.locator(".edit-message").getByRole("button", { name: "Send" }).click();
+      await page.locator(".bubble", { hasText: "Barodra" }).waitFor();
+      await page.locator(".message.user").getByText("2/2").waitFor();
+    }),
+);
+
+test("a conversation is there again after the page was closed", { skip }, () =>
+  chat(async (page) => {
+    await page.getByRole("button", { name: "Parameters" }).click();
+    await page.getByLabel("Most tokens").fill("4");
+    await say(page, "Remember this line");
+    await settled(page);
+    await until(async () => (await storedText(page, "seekrl.chats")).includes("Remember this line"));
+    await page.reload();
+    await page.locator(".bubble", { hasText: "Remember this line" }).waitFor();
+  }),
+);
+
+const chunk = (delta: object, more: object = {}): string =>
+  `data: ${JSON.stringify({ id: "chatcmpl-7", choices: [{ index: 0, delta, finish_reason: null, ...more }] })}\n\n`;
+
+const passage = {
+  id: "p9",
+  title: "Evertech",
+  text: "Since Zanikin founded Evertech, it grew.",
+  url: "passage:p9",
+};
+const url_citation = { url: "passage:p9", title: "Evertech", start_index: 0, end_index: 7 };
+
+/** What an agent sends: thoughts, a search without and with its hits, the answer, a citation of it. */
+const agentReply = [
+  chunk({ reasoning_content: "I should look." }),
+  chunk({ seekrl: { search: { id: "s1", queries: ["who founded Evertech"] } } }),
+  chunk({ seekrl: { search: { id: "s1", queries: ["who founded Evertech"], hits: [[passage]] } } }),
+  chunk({ content: "Zanikin founded it." }),
+  chunk({ annotations: [{ type: "url_citation", url_citation, quote: "Zanikin founded Evertech" }] }),
+  chunk({}, { finish_reason: "stop" }),
+  "data: [DONE]\n\n",
+].join("");
+
+test("an agent's thoughts, searches and citations are shown; a citation opens its passage", { skip }, () =>
+  chat(async (page) => {
+    const answer = (route: Route) => route.fulfill({ contentType: "text/event-stream", body: agentReply });
+    await page.route("**/v1/chat/completions", answer);
+    await say(page, "Who founded Evertech?");
+    await settled(page);
+    await page.getByText("I should look.").waitFor({ state: "attached" });
+    await page.getByText("1 passage").waitFor();
+    await page.getByRole("button", { name: "Source 1" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(passage.text).waitFor();
+    assert.equal(await dialog.locator("mark").textContent(), "Zanikin founded Evertech");
+  }),
+);
+
+test("a thumb tells the server what the reply was worth", { skip }, () =>
+  chat(async (page) => {
+    const told: unknown[] = [];
+    await page.route("**/v1/chat/completions", (route) =>
+      route.fulfill({ contentType: "text/event-stream", body: agentReply }),
+    );
+    await page.route("**/v1/feedback", (route) => {
+      told.push(route.request().postDataJSON());
+      return route.fulfill({ json: {} });
+    });
+    await say(page, "Who founded Evertech?");
+    await settled(page);
+    await page.getByRole("button", { name: "Good reply" }).click();
+    await page.locator('[aria-label="Good reply"][aria-pressed="true"]').waitFor();
+    assert.deepEqual(told, [{ response_id: "chatcmpl-7", reward: 1 }]);
+  }),
+);
+
+test("a reply is stopped by a button, and what came stays", { skip }, () =>
+  chat(async (page) => {
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route("**/v1/chat/completions", async (route) => {
+      await held;
+      await route.abort().catch(() => undefined);
+    });
+    await say(page, "Who founded Evertech?");
+    await page.getByRole("button", { name: "Stop the reply" }).click();
+    await page.getByText("stopped").waitFor();
+    release();
+    await page.getByRole("button", { name: "Send" }).waitFor();
+  }),
+);
