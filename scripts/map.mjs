@@ -165,6 +165,7 @@ const folders = {
   "lib/train/learner": "models that learn: policy, critic, one update",
   "lib/train/run": "a run's folder: checkpoints, logs, resuming",
   "lib/serve/agent": "a search agent as a model: thoughts, searches, answer and citations as they come",
+  "lib/serve/ai-sdk": "served models for the AI SDK, in the same process",
   "lib/serve/api": "the protocols that clients of language models speak",
   "lib/serve/api/fields": "what requests of all protocols share",
   "lib/serve/api/responses": "the Responses protocol, as Open Responses specifies it",

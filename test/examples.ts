@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { generateText, streamText } from "ai";
 import ts from "typescript";
 import { z } from "zod";
 import { HashedEmbedder } from "../lib/embed/hashed-embedder.ts";
@@ -91,6 +92,7 @@ export async function prepareExamples(
     assert,
     readFile,
     z,
+    ...{ generateText, streamText },
     console: { log: () => {} },
     process: { stdout: { write: () => {} } },
     ...values,

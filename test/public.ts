@@ -1,6 +1,7 @@
 /** Every public value in one object, as if all entries were imported. */
 import * as lint from "../apps/lint.ts";
 import * as world from "../apps/world.ts";
+import * as aiSdk from "../lib/ai-sdk.ts";
 import * as data from "../lib/data.ts";
 import * as door from "../lib/index.ts";
 import * as recipes from "../lib/recipes.ts";
@@ -17,6 +18,7 @@ export const everything = {
   ...recipes,
   ...data,
   ...serve,
+  ...aiSdk,
   ...world,
   ...lint,
 };
