@@ -170,6 +170,7 @@ const folders = {
   "lib/serve/api/fields": "what requests of all protocols share",
   "lib/serve/api/responses": "the Responses protocol, as Open Responses specifies it",
   "lib/serve/api/responses/items": "what its conversations are made of",
+  "lib/serve/api/llama": "llama.cpp's own completions",
   "lib/serve/api/messages": "Anthropic's messages",
   "lib/serve/api/completions": "OpenAI's completions, which continue texts",
   "lib/serve/api/chat": "OpenAI's chat completions",

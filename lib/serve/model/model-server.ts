@@ -3,6 +3,7 @@ import { checkOptions } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { chatRoutes } from "../api/chat/routes.ts";
 import { completionRoutes } from "../api/completions/routes.ts";
+import { llamaRoutes } from "../api/llama/routes.ts";
 import { messagesRoutes } from "../api/messages/routes.ts";
 import { type ResponseServing, responsesRoutes } from "../api/responses/routes.ts";
 import { type TextEncoders, textRoutes } from "../api/texts/routes.ts";
@@ -27,6 +28,7 @@ function routesOf(serving: ResponseServing, metrics: ModelMetrics, encoders: Tex
   return [
     ...chatRoutes(serving),
     ...completionRoutes(serving),
+    ...llamaRoutes(serving),
     ...responsesRoutes(serving),
     ...messagesRoutes(serving),
     ...textRoutes(serving, encoders),

@@ -1,0 +1,108 @@
+/** `POST /completion`: what llama.cpp's clients ask. */
+import type { z } from "zod";
+import { lazySchema } from "../../../base/on-first-use.ts";
+import type { ModelText, ReplyRequest } from "../../reply/reply.ts";
+import { refused } from "../fields/refuse.ts";
+import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
+
+/** Texts and ids in one prompt, each read by itself. */
+const pieces = lazySchema((z) => z.array(z.union([z.string(), z.int().min(0)])).min(1));
+const prompt = lazySchema((z) =>
+  z.union([z.string(), z.strictObject({ prompt_string: z.string() }), pieces()], {
+    error: "expected a text, ids or {prompt_string}",
+  }),
+);
+
+/** A prompt of either form. */
+type Prompt = z.output<ReturnType<typeof prompt>>;
+
+/** One prompt is a list of one; ids and texts side by side are one prompt, texts alone several. */
+function listed(value: unknown): unknown {
+  if (!Array.isArray(value)) return [value];
+  return value.some((each) => typeof each === "number") && value.every((each) => typeof each !== "object")
+    ? [value]
+    : value;
+}
+
+const bias = lazySchema((z) => z.union([z.number(), z.literal(false)]));
+
+/** The fields of a request; a key that is not among them is refused. */
+export const llamaRequest = lazySchema((z) =>
+  z.strictObject({
+    ...samplingFields().omit({ logit_bias: true, repetition_penalty: true }).shape,
+    model: z.string().nullish(),
+    prompt: z.preprocess(listed, z.array(prompt()).min(1)),
+    n_predict: z.int().min(-1).nullish(),
+    stream: z.boolean().nullish(),
+    repeat_penalty: z.number().min(0.01).max(100).nullish(),
+    logit_bias: z
+      .union([
+        z.record(z.string(), bias()),
+        z
+          .array(z.tuple([z.union([z.int(), z.string()]), bias()]))
+          .transform((pairs) => Object.fromEntries(pairs)),
+      ])
+      .nullish(),
+    grammar: z.string().min(1).nullish(),
+    json_schema: z.record(z.string(), z.unknown()).nullish(),
+    n_probs: z.int().min(0).max(20).nullish(),
+    return_tokens: z.boolean().nullish(),
+    response_fields: z.array(z.string()).nullish(),
+    // Prefixes are always kept, and sequences have no slots.
+    cache_prompt: z.boolean().nullish(),
+    id_slot: z.int().nullish(),
+  }),
+);
+
+/** A checked body. */
+export type LlamaBody = z.output<ReturnType<typeof llamaRequest>>;
+
+/** The ids of a prompt, with the marks that begin a text unless it begins with ids. */
+function idsOf(given: Prompt, { tokenizer }: ModelText): Int32Array {
+  const parts = Array.isArray(given) ? given : [typeof given === "string" ? given : given.prompt_string];
+  return Int32Array.from(
+    parts.flatMap((part, i) => {
+      if (typeof part === "string") return [...tokenizer.encode(part, { beginsText: i === 0 })];
+      if (part < tokenizer.vocabSize) return [part];
+      throw refused(["prompt"], `expected ids below ${tokenizer.vocabSize}, got ${part}`);
+    }),
+  );
+}
+
+/** Biases by id; a text stands for each of its tokens, and `false` forbids. */
+function biasesOf(
+  given: NonNullable<LlamaBody["logit_bias"]>,
+  { tokenizer }: ModelText,
+): Record<number, number> {
+  const entries = Object.entries(given).flatMap(([key, value]) => {
+    const ids = /^\d+$/.test(key) ? [Number(key)] : [...tokenizer.encode(key, { parseSpecialTokens: false })];
+    return ids.map((id) => [id, value === false ? Number.NEGATIVE_INFINITY : value]);
+  });
+  return Object.fromEntries(entries);
+}
+
+function constraintOf({ grammar, json_schema }: LlamaBody): ReplyRequest["constraint"] {
+  if (grammar != null && json_schema != null)
+    throw refused(["grammar"], "expected one of grammar and json_schema");
+  if (grammar != null) return { grammar };
+  return json_schema == null ? undefined : { jsonSchema: json_schema };
+}
+
+/** What is asked of the model, one request a prompt. @throws Refusal for what contradicts itself, and for an empty prompt */
+export function requestsOf(body: LlamaBody, text: ModelText): ReplyRequest[] {
+  const { logit_bias, n_predict, n_probs, ...drawn } = body;
+  const sampling = samplingOf({ ...drawn, repetition_penalty: body.repeat_penalty });
+  const shared = {
+    ...({ messages: [], tools: [], toolChoice: "none", parallelToolCalls: false, n: 1 } as const),
+    ...drawsOf(drawn),
+    sampling: logit_bias == null ? sampling : { ...sampling, logitBias: biasesOf(logit_bias, text) },
+    maxTokens: n_predict == null || n_predict < 0 ? undefined : Math.max(1, n_predict),
+    constraint: constraintOf(body),
+    topLogprobs: n_probs == null || n_probs === 0 ? undefined : n_probs,
+  };
+  return body.prompt.map((each, i) => {
+    const promptIds = idsOf(each, text);
+    if (promptIds.length > 0) return { ...shared, promptIds };
+    throw refused(["prompt", i], "expected at least one token, got none");
+  });
+}

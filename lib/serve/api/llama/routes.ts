@@ -1,0 +1,63 @@
+/** `POST /completion`, as llama.cpp's own clients ask for it: texts are continued as they stand. */
+import { answerEvents } from "../../http/answer-events.ts";
+import type { Call } from "../../http/call.ts";
+import type { SentEvent } from "../../http/event-stream.ts";
+import type { Route } from "../../http/http-server.ts";
+import { readBody } from "../../http/request-body.ts";
+import type { ReplyEvent, ServedModel } from "../../reply/reply.ts";
+import { mixed } from "../completions/several.ts";
+import { errorEvents } from "../fields/errors.ts";
+import { newId } from "../fields/ids.ts";
+import { checkChoices, type Serving } from "../fields/serving.ts";
+import { type TextModel, textModelOf } from "../texts/text-model.ts";
+import { LlamaAnswer } from "./answer.ts";
+import { type LlamaBody, llamaRequest, requestsOf } from "./request.ts";
+
+/** A reply of several prompts, and the answers that it becomes. */
+interface Making {
+  readonly reply: AsyncGenerator<ReplyEvent, void, undefined>;
+  readonly answers: readonly LlamaAnswer[];
+}
+
+function make(
+  serving: Serving,
+  call: Call,
+  { body, model, text }: TextModel & { readonly body: LlamaBody },
+): Making {
+  const requests = requestsOf(body, text);
+  checkChoices(requests.length, serving.limits);
+  const id = newId("cmpl-");
+  const replyOf = (request: (typeof requests)[number]) =>
+    serving.reply(call, { id, model: model as ServedModel, request });
+  const answers = requests.map((request, index) => {
+    const prompt = text.tokenizer.decode(request.promptIds ?? []);
+    return new LlamaAnswer({ model: model.id, index, request, prompt, body });
+  });
+  return { reply: mixed(requests.map(replyOf), 1), answers };
+}
+
+async function* events({ reply, answers }: Making): AsyncGenerator<SentEvent, void, undefined> {
+  for await (const event of reply) {
+    const answer = answers[event.choice];
+    const piece = answer?.add(event);
+    if (piece !== undefined) yield { data: piece };
+    if (event.type === "finish") yield { data: answer };
+  }
+}
+
+/**
+ * llama.cpp's completions.
+ *
+ * @param serving - the models, and how they are asked
+ */
+export function llamaRoutes(serving: Serving): Route[] {
+  const { maxBodyBytes: maxBytes } = serving.limits;
+  const handle = async (call: Call): Promise<void> => {
+    const body = await readBody(call.incoming, { schema: llamaRequest(), maxBytes, signal: call.signal });
+    const making = make(serving, call, { body, ...textModelOf(serving, body.model) });
+    if (body.stream) return answerEvents(call, events(making), errorEvents);
+    for await (const event of making.reply) making.answers[event.choice]?.add(event);
+    call.answer(making.answers.length === 1 ? making.answers[0] : making.answers);
+  };
+  return ["/completion", "/completions"].map((path) => ({ method: "POST", path, dialect: "error", handle }));
+}
