@@ -85,23 +85,23 @@ export class EvaluationFile {
     return this.#places.hasAnswer.at(row) === 1;
   }
 
-  /** What a line says before its segments. @throws ERR_RANGE, ERR_IO, ERR_FORMAT */
-  async head(row: number): Promise<ResultHead> {
-    const line = await this.#line(row, this.#places.headBytes.at(row));
-    return headOf(line) ?? parsed(line.toString("utf8")) ?? this.#damaged(row);
+  /** What lines say before their segments. @throws ERR_RANGE, ERR_IO, ERR_FORMAT */
+  async heads(rows: readonly number[]): Promise<ResultHead[]> {
+    const lines = await this.#lines(rows, this.#places.headBytes);
+    return lines.map((line, i) => headOf(line) ?? parsed(line.toString("utf8")) ?? this.#damaged(rows[i]!));
   }
 
   /** A whole line. @throws ERR_RANGE, ERR_IO, ERR_FORMAT */
   async row(row: number): Promise<QuestionResult> {
-    const line = await this.#line(row, this.#places.bytes.at(row));
+    const [line = Buffer.alloc(0)] = await this.#lines([row], this.#places.bytes);
     return (parsed(line.toString("utf8")) as QuestionResult | undefined) ?? this.#damaged(row);
   }
 
-  #line(row: number, bytes: number): Promise<Buffer> {
-    if (Number.isInteger(row) && row >= 0 && row < this.numRows) {
-      return this.#log.read(this.#places.offset.at(row), bytes);
-    }
-    throw new SeekError("ERR_RANGE", `row: expected 0 to ${this.numRows - 1}, got ${row}`);
+  async #lines(rows: readonly number[], bytes: Column): Promise<Buffer[]> {
+    const wrong = rows.find((row) => !(Number.isInteger(row) && row >= 0 && row < this.numRows));
+    if (wrong !== undefined)
+      throw new SeekError("ERR_RANGE", `row: expected 0 to ${this.numRows - 1}, got ${wrong}`);
+    return this.#log.readAll(rows.map((row) => [this.#places.offset.at(row), bytes.at(row)] as const));
   }
 
   #damaged(row: number): never {

@@ -17,6 +17,7 @@ import { comparisonOf, pairsOf, type RowPair } from "../evaluations/comparison.t
 import type { EvaluationFile, ResultHead } from "../evaluations/evaluation-file.ts";
 import { fileFigures, meanIn } from "../evaluations/figures.ts";
 import type { Known, Library } from "../runs/library.ts";
+import { readOn } from "../runs/read-on.ts";
 import { searchRounds } from "../runs/trajectory-view.ts";
 import { emText, getRoute, pageQuery, queryOf } from "./studio-route.ts";
 
@@ -84,7 +85,8 @@ async function summaryOf({ id, name, opened: file }: Known<EvaluationFile>): Pro
 
 async function listOf(library: Library): Promise<EvaluationList> {
   const all = await library.evaluations();
-  await Promise.all(all.map(({ opened }) => opened.refresh()));
+  // Long files are counted as far as they were read.
+  await Promise.all(all.map(({ opened }) => readOn(opened)));
   const evaluations = await Promise.all(all.map(summaryOf));
   return { evaluations: evaluations.sort((a, b) => b.changedAt - a.changedAt) };
 }
@@ -113,7 +115,7 @@ async function questionsOf(
   const shown = rows.slice(offset, offset + limit);
   return {
     ...{ total: file.numRows, matching: rows.length, offset },
-    rows: await Promise.all(shown.map((row) => rowOf(file, row))),
+    rows: await rowsOf(file, shown),
   };
 }
 
@@ -133,8 +135,9 @@ function viewOf(row: number, head: ResultHead): QuestionRow {
   };
 }
 
-async function rowOf(file: EvaluationFile, row: number): Promise<QuestionRow> {
-  return viewOf(row, await file.head(row));
+async function rowsOf(file: EvaluationFile, rows: readonly number[]): Promise<QuestionRow[]> {
+  const heads = await file.heads(rows);
+  return heads.map((head, i) => viewOf(rows[i]!, head));
 }
 
 async function questionOf(file: EvaluationFile, row: number): Promise<QuestionDetail> {
@@ -175,8 +178,17 @@ async function pairPage(
     return show === "all" || ours !== theirs;
   };
   const pairs = all.filter(isShown);
-  const rows = pairs.slice(offset, offset + limit).map(async ([a, b]) => ({
-    ...{ first: await rowOf(first, a), second: await rowOf(second, b) },
-  }));
-  return { total: all.length, matching: pairs.length, offset, rows: await Promise.all(rows) };
+  const shown = pairs.slice(offset, offset + limit);
+  const [ours, theirs] = await Promise.all([
+    rowsOf(
+      first,
+      shown.map(([a]) => a),
+    ),
+    rowsOf(
+      second,
+      shown.map(([, b]) => b),
+    ),
+  ]);
+  const rows = ours.map((row, i) => ({ first: row, second: theirs[i]! }));
+  return { total: all.length, matching: pairs.length, offset, rows };
 }

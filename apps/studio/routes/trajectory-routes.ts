@@ -1,20 +1,17 @@
 /** The paths of a run's trajectories: a page of the list, one of them, its group. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import type { TrajectoryLog } from "../../../lib/runs/trajectories/trajectory-log.ts";
 import type { Call } from "../../../lib/serve/http/call.ts";
 import type { Route } from "../../../lib/serve/http/http-server.ts";
 import { Refusal } from "../../../lib/serve/http/refusal.ts";
 import type { TrajectoryDetail, TrajectoryGroup, TrajectoryPage } from "../api.ts";
 import type { Library } from "../runs/library.ts";
+import { readOn } from "../runs/read-on.ts";
 import { Tokenizers } from "../runs/tokenizers.ts";
 import { detailView, Ranges, rowView } from "../runs/trajectory-view.ts";
 import type { WatchedRun } from "../runs/watched-run.ts";
 import { runOf } from "./run-routes.ts";
 import { emText, getRoute, numberText, pageQuery, queryOf, wholeText } from "./studio-route.ts";
 
-/** How long a page waits for the log to be read to its end; a long one is shown as far as it is. */
-const waitMs = 1000;
 /** Samples of a group that are shown side by side. */
 const maxSamples = 64;
 
@@ -57,18 +54,6 @@ export function trajectoryRoutes(library: Library): Route[] {
   ];
 }
 
-/** Reads on, for a while; the rest goes on by itself. */
-async function readOn(log: TrajectoryLog): Promise<void> {
-  const reading = log.refresh();
-  reading.catch(() => undefined);
-  const stop = new AbortController();
-  try {
-    await Promise.race([reading, sleep(waitMs, undefined, { signal: stop.signal })]);
-  } finally {
-    stop.abort();
-  }
-}
-
 async function pageOf(
   { folder: { trajectories: log } }: WatchedRun,
   { sort, order, offset, limit, stop, ...filter }: z.output<typeof listQuery>,
@@ -80,10 +65,10 @@ async function pageOf(
   const { readBytes, totalBytes } = log.progress;
   const { revision, numRows: total } = log;
   const shown = [...rows.subarray(offset, offset + limit)];
-  const known = ranges.of(log);
+  const [known, heads] = [ranges.of(log), await log.heads(shown)];
   return {
     ...{ revision, total, matching: rows.length, offset, ranges: known },
-    rows: await Promise.all(shown.map(async (row) => rowView(row, await log.head(row)))),
+    rows: heads.map((head, i) => rowView(shown[i]!, head)),
     ...{ indexedBytes: readBytes, totalBytes },
   };
 }

@@ -4,6 +4,7 @@ import type { Call } from "../../../lib/serve/http/call.ts";
 import type { EventStream } from "../../../lib/serve/http/event-stream.ts";
 import type { RunEvent, RunSummary } from "../api.ts";
 import type { Known } from "./library.ts";
+import { readOn } from "./read-on.ts";
 import type { WatchedRun } from "./watched-run.ts";
 
 /** Between two looks at the logs. */
@@ -70,7 +71,7 @@ async function* newsOf(run: Known<WatchedRun>, told: Told): AsyncGenerator<RunEv
     told.next = next;
     yield { type: "metrics", revision, next, rows };
   }
-  await trajectories.refresh();
+  await readOn(trajectories);
   const state = `${trajectories.revision} ${trajectories.numRows}`;
   if (state === told.trajectories) return;
   told.trajectories = state;

@@ -3,7 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { SeekError } from "../../base/errors.ts";
 
 /** Read at once; other work has its turn between two pieces. */
-const pieceBytes = 1 << 19;
+const pieceBytes = 1 << 17;
 /** Of the end of what was read: when these bytes are others, the file is not what it was. */
 const tailBytes = 256;
 const lineFeed = 10;
@@ -57,16 +57,31 @@ export class LineLog {
 
   /** Bytes of the file. @throws ERR_IO when it cannot be read, or ends before them */
   async read(offset: number, length: number): Promise<Buffer> {
+    const [bytes = Buffer.alloc(0)] = await this.readAll([[offset, length]]);
+    return bytes;
+  }
+
+  /**
+   * Parts of the file, which is opened once.
+   *
+   * @param spans - each the first byte, and how many
+   * @throws ERR_IO when the file cannot be read, or ends before them
+   */
+  async readAll(spans: readonly (readonly [offset: number, bytes: number])[]): Promise<Buffer[]> {
     const file = await this.#open();
     if (file === undefined) throw new SeekError("ERR_IO", `${this.path}: no such file`);
     try {
-      const bytes = await readAt(file, offset, length);
-      if (bytes.length === length) return bytes;
-      const what = `expected ${length} bytes at ${offset}, got ${bytes.length}`;
-      throw new SeekError("ERR_IO", `${this.path}: ${what}: it was cut back meanwhile`);
+      return await Promise.all(spans.map(([offset, bytes]) => this.#part(file, offset, bytes)));
     } finally {
       await file.close();
     }
+  }
+
+  async #part(file: FileHandle, offset: number, length: number): Promise<Buffer> {
+    const bytes = await readAt(file, offset, length);
+    if (bytes.length === length) return bytes;
+    const what = `expected ${length} bytes at ${offset}, got ${bytes.length}`;
+    throw new SeekError("ERR_IO", `${this.path}: ${what}: it was cut back meanwhile`);
   }
 
   async #open(): Promise<FileHandle | undefined> {

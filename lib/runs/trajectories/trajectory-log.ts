@@ -127,21 +127,21 @@ export class TrajectoryLog {
     return Array.from({ length: end - first }, (_, i) => first + i).filter(isOne);
   }
 
-  /** What a row says before its segments. @throws ERR_RANGE, ERR_IO, ERR_FORMAT */
-  async head(row: number): Promise<LoggedHead> {
-    const line = await this.#line(row, this.columns.headBytes.at(row));
-    return headOf(line) ?? trajectoryOf(line) ?? this.#damaged(row);
+  /** What rows say before their segments. @throws as {@link row} */
+  async heads(rows: readonly number[]): Promise<LoggedHead[]> {
+    const lines = await this.#lines(rows, this.columns.headBytes);
+    return lines.map((line, i) => headOf(line) ?? trajectoryOf(line) ?? this.#damaged(rows[i]!));
   }
 
   /** A whole row. @throws ERR_RANGE for one that is not there; ERR_IO; ERR_FORMAT when the log was changed meanwhile */
   async row(row: number): Promise<LoggedTrajectory> {
-    const line = await this.#line(row, this.columns.bytes.at(row));
+    const [line = Buffer.alloc(0)] = await this.#lines([row], this.columns.bytes);
     return trajectoryOf(line) ?? this.#damaged(row);
   }
 
-  async #line(row: number, bytes: number): Promise<Buffer> {
-    this.#check(row);
-    return this.#log.read(this.columns.offset.at(row), bytes);
+  async #lines(rows: readonly number[], bytes: Column): Promise<Buffer[]> {
+    for (const row of rows) this.#check(row);
+    return this.#log.readAll(rows.map((row) => [this.columns.offset.at(row), bytes.at(row)] as const));
   }
 
   #check(row: number): void {

@@ -69,7 +69,7 @@ export interface BanditOptions {
   readonly best?: NonNullable<RlOptions["run"]>["best"];
   /** @default true */
   readonly logTokens?: boolean;
-  readonly onStep?: (metrics: RlMetrics, trajectories: readonly Trajectory[]) => void;
+  readonly onStep?: (metrics: RlMetrics, trajectories: readonly Trajectory[]) => unknown;
   readonly signal?: AbortSignal;
 }
 
@@ -106,7 +106,7 @@ export async function runBandit({
     learningRate: { policy: schedule({ peak: 1e-2 }) },
     seed: 11,
     run: folder === undefined ? undefined : { folder, checkpointEvery: 3, best, logTokens },
-    onStep: (metrics, trajectories) => onStep?.(metrics, trajectories),
+    onStep: async (metrics, trajectories) => void (await onStep?.(metrics, trajectories)),
     collapse,
     signal,
   });
