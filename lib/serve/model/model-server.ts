@@ -24,8 +24,17 @@ function failureOf(cause: unknown): Refusal {
   return new Refusal("internal", "the model failed", { cause });
 }
 
+/** The same without `/v1`, which many clients leave out, where no other route has that path. */
+function shortened(routes: readonly Route[]): Route[] {
+  const taken = new Set(routes.map(({ path }) => path));
+  return routes.flatMap((route) => {
+    const path = route.path.replace(/^\/v1\//, "/");
+    return taken.has(path) ? [] : [{ ...route, path }];
+  });
+}
+
 function routesOf(serving: ResponseServing, metrics: ModelMetrics, encoders: TextEncoders): Route[] {
-  return [
+  const routes: Route[] = [
     ...chatRoutes(serving),
     ...completionRoutes(serving),
     ...llamaRoutes(serving),
@@ -34,6 +43,7 @@ function routesOf(serving: ResponseServing, metrics: ModelMetrics, encoders: Tex
     ...textRoutes(serving, encoders),
     { method: "GET", path: "/metrics", dialect: "error", handle: (call) => metrics.answer(call) },
   ];
+  return [...routes, ...shortened(routes)];
 }
 
 /** A server that is listening. */

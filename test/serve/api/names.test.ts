@@ -16,6 +16,7 @@ for (const path of ["/v1/chat/completions", "/v1/messages", "/v1/responses"]) {
     t.after(() => server.close({ graceMs: 0 }));
     const modelOf = async (body: object): Promise<string> =>
       ((await post(server, path, body)).json as { model: string }).model;
+    assert.equal((await post(server, path.slice("/v1".length), { ...named, model: "other" })).status, 200);
     if (path !== "/v1/messages") assert.equal(await modelOf(named), "small");
     assert.equal(await modelOf({ ...named, model: "other" }), "other");
     assert.equal((await post(server, path, { ...named, model: "third" })).status, 404);

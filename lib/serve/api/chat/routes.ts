@@ -7,6 +7,7 @@ import type { ReplyEvent } from "../../reply/reply.ts";
 import { errorEvents } from "../fields/errors.ts";
 import { newId, secondsNow } from "../fields/ids.ts";
 import { checkChoices, type Serving } from "../fields/serving.ts";
+import { textModelOf } from "../fields/text-model.ts";
 import { Usage } from "../fields/usage.ts";
 import { ChatChoice } from "./choice.ts";
 import { type ChatChunkOptions, chatChunks } from "./chunks.ts";
@@ -57,5 +58,17 @@ export function chatRoutes(serving: Serving): Route[] {
     if (body.stream) await answerEvents(call, chatChunks(reply, options), errorEvents);
     else call.answer(await chatCompletion(reply, options));
   };
-  return [{ method: "POST", path: "/v1/chat/completions", dialect: "error", handle }];
+  const count = async (call: Call): Promise<void> => {
+    const schema = chatRequest();
+    const body = await readBody(call.incoming, {
+      ...{ schema, maxBytes: limits.maxBodyBytes, signal: call.signal },
+    });
+    const { text } = textModelOf(serving, body.model);
+    call.answer({ input_tokens: text.promptIds(replyRequestOf(body)).length });
+  };
+  const path = "/v1/chat/completions";
+  return [
+    { method: "POST", path, dialect: "error", handle },
+    { method: "POST", path: `${path}/input_tokens`, dialect: "error", handle: count },
+  ];
 }

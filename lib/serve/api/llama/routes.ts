@@ -9,7 +9,7 @@ import { mixed } from "../completions/several.ts";
 import { errorEvents } from "../fields/errors.ts";
 import { newId } from "../fields/ids.ts";
 import { checkChoices, type Serving } from "../fields/serving.ts";
-import { type TextModel, textModelOf } from "../texts/text-model.ts";
+import { type TextModel, textModelOf } from "../fields/text-model.ts";
 import { LlamaAnswer } from "./answer.ts";
 import { type LlamaBody, llamaRequest, requestsOf } from "./request.ts";
 

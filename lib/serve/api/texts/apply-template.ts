@@ -2,8 +2,8 @@
 import type { Call } from "../../http/call.ts";
 import { readBody } from "../../http/request-body.ts";
 import type { Serving } from "../fields/serving.ts";
+import { textModelOf } from "../fields/text-model.ts";
 import { conversationFields, promptOf } from "./conversation.ts";
-import { textModelOf } from "./text-model.ts";
 
 /** `{messages, tools?, add_generation_prompt?, chat_template_kwargs?}` to `{prompt}`. */
 export function applyTemplateRoute(serving: Serving): (call: Call) => Promise<void> {

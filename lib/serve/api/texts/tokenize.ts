@@ -6,8 +6,8 @@ import { readBody } from "../../http/request-body.ts";
 import type { ModelText } from "../../reply/reply.ts";
 import { refused } from "../fields/refuse.ts";
 import type { Serving } from "../fields/serving.ts";
+import { type TextModel, textModelOf } from "../fields/text-model.ts";
 import { conversationFields, promptOf } from "./conversation.ts";
-import { type TextModel, textModelOf } from "./text-model.ts";
 
 /** Either a text, by llama.cpp's name or vLLM's, or a conversation. */
 const tokenizeBody = lazySchema((z) =>

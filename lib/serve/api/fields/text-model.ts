@@ -1,7 +1,7 @@
 /** Which model's tokenizer and template are asked. */
 import type { ModelText, ServedModel } from "../../reply/reply.ts";
-import { refused } from "../fields/refuse.ts";
-import type { Serving } from "../fields/serving.ts";
+import { refused } from "./refuse.ts";
+import type { Serving } from "./serving.ts";
 
 /** A model with a text of its own. */
 export interface TextModel {
