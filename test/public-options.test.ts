@@ -153,6 +153,10 @@ const calls: Readonly<Record<string, readonly [(options: Untyped) => unknown, Op
   "checkCorpus(given)": [seekrl.checkCorpus, { corpus: "none", sets: [] }],
   "HttpServer#close(options)": [(o) => HttpServer.prototype.close(o)],
   "RetrieverServer#close(options)": [(o) => RetrieverServer.prototype.close(o)],
+  "agentModel(parts)": [
+    seekrl.agentModel,
+    { ...parts, id: "agent/a", recipe: { format: {}, limits: {} }, contextTokens: 1 },
+  ],
   "ModelServer#close(options)": [(o) => ModelServer.prototype.close(o)],
   "serveModels(options)": [seekrl.serveModels, { models: [served], port: 0 }],
   "serveModels(options).limits": [(o) => seekrl.serveModels({ models: [served], port: 0, limits: o })],
@@ -195,6 +199,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "Rollout#": "test/rollout/rollout.test.ts has rollouts",
   "Learner#": "Trainer and Critic are called",
   "ModelServer.open(options)": "serveModels opens it",
+  "agentModel(parts).recipe": "recipes are spread into what takes them, so they are not refused for a key",
   "RetrieverServer.open(options)": "serveRetriever opens it",
 };
 

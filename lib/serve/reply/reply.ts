@@ -1,6 +1,7 @@
 /** What stands between protocols and models: what is asked of a model, and what it replies. */
 import type { Constraint } from "../../engine/constraint/constraint.ts";
 import type { SamplingOptions } from "../../engine/sampling-options.ts";
+import type { Segment } from "../../rollout/trajectory.ts";
 import type { Message } from "../../text/templates/chat-template.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { SampledToken, TextPiece } from "./tokens.ts";
@@ -90,6 +91,8 @@ export interface ChoiceEnd extends Pick<TextPiece, "tokens"> {
   readonly numPromptTokens?: number | undefined;
   /** Of the weights that sampled the first token, those of the adapter included. */
   readonly weightsVersion: number;
+  /** Of agents: all that was read and sampled, in order. @default the prompt, and what was sampled */
+  readonly segments?: readonly Segment[] | undefined;
 }
 
 /**

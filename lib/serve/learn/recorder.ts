@@ -1,0 +1,127 @@
+/** Keeps replies until they are scored, and on disk where that is asked for. */
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
+import { Journal } from "../../base/files/journal.ts";
+import { refused } from "../api/fields/refuse.ts";
+import { Refusal } from "../http/refusal.ts";
+import type { RecordedChoice } from "./record.ts";
+
+/** A recorded choice with what it was worth. */
+export interface ScoredChoice extends RecordedChoice {
+  readonly reward: number;
+}
+
+/** How replies are kept. */
+interface RecorderOptions {
+  /** Holds `replies.jsonl` and `feedback.jsonl`, to which is added. @default nothing is written */
+  readonly folder?: string | undefined;
+  /** Choices that wait for their score; the oldest are forgotten. */
+  readonly maxWaiting: number;
+  /** Scores a choice as soon as it ended; `undefined` leaves it to feedback. @default all is left to feedback */
+  readonly reward?:
+    | ((choice: RecordedChoice) => Promise<number | undefined> | number | undefined)
+    | undefined;
+  /** Is given each choice that is scored. */
+  readonly onScore: (choice: ScoredChoice) => void;
+  readonly onFault: (error: unknown) => void;
+}
+
+interface OpenLogs {
+  readonly replies: Journal;
+  readonly feedback: Journal;
+  readonly lock: FolderLock;
+}
+
+async function lengthOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}
+
+async function openLogs(folder: string): Promise<OpenLogs> {
+  const lock = await lockFolder(folder);
+  try {
+    const open = async (name: string): Promise<Journal> => {
+      const path = join(folder, name);
+      return Journal.open(path, await lengthOf(path));
+    };
+    return { replies: await open("replies.jsonl"), feedback: await open("feedback.jsonl"), lock };
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+const keyOf = (id: string, choice: number): string => `${id} ${choice}`;
+
+/** A line of the log. */
+function rowOf({ segments, ...rest }: RecordedChoice): object {
+  const parts = segments.map(({ kind, tokens, logprobs, visible }) => ({
+    ...{ kind, tokens: [...tokens] },
+    ...(logprobs ? { logprobs: [...logprobs] } : {}),
+    ...(visible ? { visible } : {}),
+  }));
+  return { ...rest, segments: parts };
+}
+
+/** Records choices and takes their scores. */
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #logs: OpenLogs | undefined;
+  /** By reply and choice, the oldest first. */
+  readonly #waiting = new Map<string, RecordedChoice>();
+
+  private constructor(options: RecorderOptions, logs: OpenLogs | undefined) {
+    this.#options = options;
+    this.#logs = logs;
+  }
+
+  /** @throws ERR_STATE when another process records into the folder; ERR_IO */
+  static async open(options: RecorderOptions): Promise<Recorder> {
+    const { folder } = options;
+    return new Recorder(options, folder === undefined ? undefined : await openLogs(folder));
+  }
+
+  /** Keeps a choice. */
+  record(choice: RecordedChoice): void {
+    this.#waiting.set(keyOf(choice.id, choice.choice), choice);
+    const [oldest] = this.#waiting.keys();
+    if (this.#waiting.size > this.#options.maxWaiting && oldest !== undefined) this.#waiting.delete(oldest);
+    void this.#logs?.replies.add(rowOf(choice)).catch(this.#options.onFault);
+    if (this.#options.reward !== undefined) void this.#reward(choice).catch(this.#options.onFault);
+  }
+
+  /**
+   * Takes a score from outside.
+   *
+   * @param id - of the reply
+   * @param choice - of its choices
+   * @param reward - what it was worth
+   * @throws Refusal 404 for a reply that is not waiting: unknown, scored already, or forgotten
+   */
+  async score(id: string, choice: number, reward: number): Promise<void> {
+    const found = this.#waiting.get(keyOf(id, choice));
+    if (found === undefined) {
+      const message = `no reply that waits for its score, got ${id.slice(0, 100)}, choice ${choice}`;
+      throw refused(["response_id"], message, "not_found");
+    }
+    this.#waiting.delete(keyOf(id, choice));
+    await this.#logs?.feedback.add({ id, choice, reward, time: Date.now() }).catch((cause) => {
+      throw new Refusal("internal", "the score could not be written", { cause });
+    });
+    this.#options.onScore({ ...found, reward });
+  }
+
+  /** Waits until all is written, and gives the folder back. */
+  async close(): Promise<void> {
+    await Promise.all([this.#logs?.replies.close(), this.#logs?.feedback.close()]);
+    this.#logs?.lock.close();
+  }
+
+  async #reward(choice: RecordedChoice): Promise<void> {
+    const reward = await this.#options.reward?.(choice);
+    if (reward !== undefined) await this.score(choice.id, choice.choice, reward);
+  }
+}
