@@ -16,8 +16,8 @@ export interface ScoredChoice extends RecordedChoice {
 interface RecorderOptions {
   /** Holds `replies.jsonl` and `feedback.jsonl`, to which is added. @default nothing is written */
   readonly folder?: string | undefined;
-  /** Choices that wait for their score; the oldest are forgotten. */
-  readonly maxWaiting: number;
+  /** Choices that wait for their score; the oldest are forgotten. @default 10000 */
+  readonly maxWaiting?: number | undefined;
   /** Scores a choice as soon as it ended; `undefined` leaves it to feedback. @default all is left to feedback */
   readonly reward?:
     | ((choice: RecordedChoice) => Promise<number | undefined> | number | undefined)
@@ -88,7 +88,8 @@ export class Recorder {
   record(choice: RecordedChoice): void {
     this.#waiting.set(keyOf(choice.id, choice.choice), choice);
     const [oldest] = this.#waiting.keys();
-    if (this.#waiting.size > this.#options.maxWaiting && oldest !== undefined) this.#waiting.delete(oldest);
+    const { maxWaiting = 10_000 } = this.#options;
+    if (this.#waiting.size > maxWaiting && oldest !== undefined) this.#waiting.delete(oldest);
     void this.#logs?.replies.add(rowOf(choice)).catch(this.#options.onFault);
     if (this.#options.reward !== undefined) void this.#reward(choice).catch(this.#options.onFault);
   }

@@ -10,9 +10,12 @@ import { type TextEncoders, textRoutes } from "../api/texts/routes.ts";
 import type { Call } from "../http/call.ts";
 import { HttpServer, type Route } from "../http/http-server.ts";
 import { Refusal } from "../http/refusal.ts";
+import { feedbackRoutes } from "../learn/feedback.ts";
+import type { Recorder } from "../learn/recorder.ts";
 import { LanguageModel } from "./language-model.ts";
 import { ModelMetrics } from "./metrics.ts";
 import { type ModelServerOptions, modelLimitsOf, modelServerKinds } from "./options.ts";
+import { openRecorder, repliesOf } from "./replies.ts";
 import { ServedModels } from "./served-models.ts";
 
 /** A failure as clients see it: nothing of its message, which may name files or other servers. */
@@ -50,10 +53,12 @@ function routesOf(serving: ResponseServing, metrics: ModelMetrics, encoders: Tex
 export class ModelServer {
   readonly #http: HttpServer;
   readonly #metrics: ModelMetrics;
+  readonly #recorder: Recorder | undefined;
 
-  private constructor(http: HttpServer, metrics: ModelMetrics) {
+  private constructor(http: HttpServer, metrics: ModelMetrics, recorder: Recorder | undefined) {
     this.#http = http;
     this.#metrics = metrics;
+    this.#recorder = recorder;
   }
 
   /** Starts one; see {@link serveModels}. */
@@ -62,22 +67,28 @@ export class ModelServer {
     const models = new ServedModels(options.models, options);
     const languageModels = models.list().filter((model) => model instanceof LanguageModel);
     const metrics = new ModelMetrics(languageModels);
+    const recorder = await openRecorder(options);
     const serving: ResponseServing = {
       limits,
       models,
-      reply: (call, { model, request }) => metrics.counted(model.id, model.reply(request, call.signal)),
+      reply: repliesOf(metrics, recorder),
     };
     const service = {
-      routes: [...routesOf(serving, metrics, options), ...(options.mounted ?? [])],
+      routes: [
+        ...routesOf(serving, metrics, options),
+        ...(recorder ? feedbackRoutes(recorder, limits) : []),
+        ...(options.mounted ?? []),
+      ],
       timeoutMs: limits.timeoutMs,
       defaultPort: 8000,
       failureOf,
       onAnswered: (call: Call) => metrics.countRequest(call),
     };
     try {
-      return new ModelServer(await HttpServer.open(service, options), metrics);
+      return new ModelServer(await HttpServer.open(service, options), metrics, recorder);
     } catch (error) {
       metrics.close();
+      await recorder?.close();
       throw error;
     }
   }
@@ -106,6 +117,7 @@ export class ModelServer {
     checkOptions("close", options, { graceMs: "number" });
     await this.#http.close(options);
     this.#metrics.close();
+    await this.#recorder?.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

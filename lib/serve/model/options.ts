@@ -1,8 +1,9 @@
 /** What a model server is given, and its defaults. */
-import { type OptionKinds, optionsOf } from "../../base/check-options.ts";
+import { countKind, type OptionKinds, optionsOf } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import type { TextEncoders } from "../api/texts/routes.ts";
 import type { Route, ServeOptions } from "../http/http-server.ts";
+import type { RecordedChoice } from "../learn/record.ts";
 import type { ServedModel } from "../reply/reply.ts";
 
 /** Bounds on what one request may ask. */
@@ -36,6 +37,18 @@ export const defaultModelLimits: ModelLimits = {
   timeoutMs: 600_000,
 };
 
+/** How replies are kept. */
+export interface RecordOptions {
+  /** Holds `replies.jsonl` and `feedback.jsonl`, to which is added: ids, log-probabilities, scores. @default memory only */
+  readonly folder?: string | undefined;
+  /** Choices that wait for their score; the oldest are forgotten. @default 10000 */
+  readonly maxWaiting?: number | undefined;
+  /** Scores a choice as soon as it ended; `undefined` leaves it to feedback. @default all is left to feedback */
+  readonly reward?:
+    | ((choice: RecordedChoice) => Promise<number | undefined> | number | undefined)
+    | undefined;
+}
+
 /** A model server's options. */
 export interface ModelServerOptions extends ServeOptions, TextEncoders {
   /** What answers, each under its name; the first one is asked by requests to it that name none. They stay the caller's. */
@@ -46,6 +59,8 @@ export interface ModelServerOptions extends ServeOptions, TextEncoders {
    */
   readonly anyName?: boolean | undefined;
   readonly limits?: Partial<ModelLimits> | undefined;
+  /** Keeps what is read and sampled, and takes its scores at `POST /v1/feedback`. @default only where a model learns */
+  readonly record?: RecordOptions | undefined;
   /** Further routes on the same port. @internal */
   readonly mounted?: readonly Route[] | undefined;
 }
@@ -57,6 +72,7 @@ export const modelServerKinds: OptionKinds<ModelServerOptions> = {
   limits: optionsOf<Partial<ModelLimits>>(limitKinds),
   embedding: "object",
   reranker: "object",
+  record: optionsOf<RecordOptions>({ folder: "string", maxWaiting: countKind, reward: "function" }),
   mounted: "list",
   host: "string",
   port: "number",
