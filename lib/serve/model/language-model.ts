@@ -1,23 +1,15 @@
 /** A language model under a name: conversations in its own template, sampled on the engine. */
 import { SeekError } from "../../base/errors.ts";
 import { onFirstUse } from "../../base/on-first-use.ts";
+import type { Constraint } from "../../engine/constraint/constraint.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { ChatTemplate } from "../../text/templates/chat-template.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { Admission } from "../generation/admission.ts";
 import { Sampler, type SamplerParts } from "../generation/sampler.ts";
 import { Refusal } from "../http/refusal.ts";
-import { marksOf } from "../reading/reply-format.ts";
-import { messagesFor } from "../reading/templates/messages.ts";
-import { type TemplateFacts, templateFacts } from "../reading/templates/template-facts.ts";
-import type {
-  Conversation,
-  ModelText,
-  ReplyEvent,
-  ReplyRequest,
-  ServedModel,
-  ToolDefinition,
-} from "../reply/reply.ts";
+import { ModelStyle } from "../reading/model-style.ts";
+import type { Conversation, ModelText, ReplyEvent, ReplyRequest, ServedModel } from "../reply/reply.ts";
 import { plainPiece, ReadChoice } from "./read-choice.ts";
 
 /** What a served model is made of. */
@@ -36,7 +28,7 @@ export class LanguageModel implements ServedModel, ModelText {
   readonly admission: Admission;
   readonly #chatTemplate: ChatTemplate | undefined;
   readonly #sampler: Sampler;
-  readonly #reading: () => ModelReading;
+  readonly #style: () => KnownStyle;
 
   constructor(parts: LanguageModelParts) {
     this.id = parts.id;
@@ -46,7 +38,7 @@ export class LanguageModel implements ServedModel, ModelText {
     this.admission = parts.admission;
     this.#chatTemplate = parts.chatTemplate;
     this.#sampler = new Sampler(parts);
-    this.#reading = onFirstUse(() => readingOf(this.#template(), parts.tokenizer));
+    this.#style = onFirstUse(() => styleOf(this.#template(), parts.tokenizer));
   }
 
   get contextTokens(): number {
@@ -59,11 +51,11 @@ export class LanguageModel implements ServedModel, ModelText {
 
   prompt(conversation: Conversation, options: { readonly addGenerationPrompt?: boolean } = {}): string {
     const template = this.#template();
-    const { facts } = this.#reading();
+    const { style } = this.#style();
     const { templateVariables: variables } = conversation;
     const { addGenerationPrompt = true } = options;
     return asked(() => {
-      const { messages, tools } = messagesFor(facts, conversation.messages, functionsOf(conversation));
+      const { messages, tools } = style.conversation(conversation);
       return template.render(messages, {
         // Templates that print the day are made for the day on which they are read.
         ...{ addGenerationPrompt, now: new Date() },
@@ -78,11 +70,10 @@ export class LanguageModel implements ServedModel, ModelText {
   }
 
   async *reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
-    const prompt = request.promptIds === undefined ? this.prompt(request) : undefined;
-    const promptIds = request.promptIds ?? this.#encode(prompt ?? "");
-    const readers = prompt === undefined ? [] : this.#readers(prompt, request);
-    const keptIds = prompt === undefined ? noIds : this.#reading().keptIds;
-    for await (const event of this.#sampler.sample({ ...request, promptIds, keptIds }, signal)) {
+    const { promptIds, constraint, keptIds, readers } =
+      request.promptIds === undefined ? this.#conversation(request) : plainText(request);
+    const sampled = { ...request, promptIds, constraint, keptIds };
+    for await (const event of this.#sampler.sample(sampled, signal)) {
       if (event.type === "start") {
         yield { ...event, numPromptTokens: promptIds.length, promptIds };
       } else yield* readers[event.choice]?.read(event) ?? plainPiece(event);
@@ -96,10 +87,17 @@ export class LanguageModel implements ServedModel, ModelText {
     throw new Refusal("invalid_request", `messages: ${this.id} has no chat template; ${remedy}`);
   }
 
-  #readers(prompt: string, request: ReplyRequest): ReadChoice[] {
-    const { format } = this.#reading().facts;
-    const functions = functionsOf(request);
-    return Array.from({ length: request.n }, () => new ReadChoice(format, { functions, prompt }));
+  /** What is sampled of a conversation, and who reads it. */
+  #conversation(request: ReplyRequest): Sampled {
+    const { style, keptIds } = this.#style();
+    const prompt = this.prompt(request);
+    const choices = Array.from({ length: request.n });
+    return {
+      promptIds: this.#encode(prompt),
+      constraint: asked(() => style.constraint(request, prompt)),
+      keptIds,
+      readers: choices.map(() => new ReadChoice(style.reader(request, prompt))),
+    };
   }
 
   #encode(prompt: string): Int32Array {
@@ -117,21 +115,27 @@ function asked<Result>(make: () => Result): Result {
   }
 }
 
-const noIds: ReadonlySet<number> = new Set();
+/** What is sampled, and who reads each choice. */
+interface Sampled {
+  readonly promptIds: Int32Array;
+  readonly constraint: Constraint | undefined;
+  readonly keptIds: ReadonlySet<number>;
+  readonly readers: readonly ReadChoice[];
+}
 
-/** How a model writes replies, and its tokens that are marks in them. */
-interface ModelReading {
-  readonly facts: TemplateFacts;
+/** A text that is continued: nothing is read in it. */
+function plainText({ promptIds = new Int32Array(), constraint }: ReplyRequest): Sampled {
+  return { promptIds, constraint, keptIds: new Set(), readers: [] };
+}
+
+/** How a model converses, and its tokens that are marks in replies. */
+interface KnownStyle {
+  readonly style: ModelStyle;
   readonly keptIds: ReadonlySet<number>;
 }
 
-function readingOf(chatTemplate: ChatTemplate, tokenizer: Tokenizer): ModelReading {
-  const facts = templateFacts(chatTemplate);
-  const ids = marksOf(facts.format).map((mark) => tokenizer.idOf(mark));
-  return { facts, keptIds: new Set(ids.filter((id) => id !== undefined)) };
-}
-
-/** The functions that the model is told of. */
-function functionsOf({ tools, toolChoice }: Conversation): readonly ToolDefinition[] {
-  return toolChoice === "none" ? [] : tools;
+function styleOf(chatTemplate: ChatTemplate, tokenizer: Tokenizer): KnownStyle {
+  const style = new ModelStyle(chatTemplate);
+  const ids = style.marks.map((mark) => tokenizer.idOf(mark));
+  return { style, keptIds: new Set(ids.filter((id) => id !== undefined)) };
 }

@@ -1,7 +1,6 @@
 /** One choice of a reply, read while it is sampled. */
 import type { SampleEvent } from "../generation/sampler.ts";
-import type { ReplyFormat } from "../reading/reply-format.ts";
-import { type ReaderOptions, ReplyReader } from "../reading/reply-reader.ts";
+import type { ReplyReader } from "../reading/reply-reader.ts";
 import type { ReplyEvent } from "../reply/reply.ts";
 import type { SampledToken, TextPiece } from "../reply/tokens.ts";
 
@@ -22,8 +21,8 @@ export class ReadChoice {
   #numReasoningTokens = 0;
   #hasCalls = false;
 
-  constructor(format: ReplyFormat, options: ReaderOptions) {
-    this.#reader = new ReplyReader(format, options);
+  constructor(reader: ReplyReader<SampledToken>) {
+    this.#reader = reader;
   }
 
   /** Takes what was sampled next. @returns what is decided by it */
