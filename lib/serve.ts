@@ -6,7 +6,7 @@ export type { ServedReranker } from "./serve/api/texts/rerank.ts";
 export type { AccessOptions } from "./serve/http/access/access.ts";
 export type { HttpServer, ServeFault, ServeOptions } from "./serve/http/http-server.ts";
 export { type ModelServer, serveModels } from "./serve/model/model-server.ts";
-export { type LanguageModelOptions, openLanguageModels } from "./serve/model/open-models.ts";
+export { type LanguageModelOptions, languageModels } from "./serve/model/open-models.ts";
 export type { ModelLimits, ModelServerOptions } from "./serve/model/options.ts";
 export type {
   AgentBudget,

@@ -160,7 +160,7 @@ const calls: Readonly<Record<string, readonly [(options: Untyped) => unknown, Op
   "ModelServer#close(options)": [(o) => ModelServer.prototype.close(o)],
   "serveModels(options)": [seekrl.serveModels, { models: [served], port: 0 }],
   "serveModels(options).limits": [(o) => seekrl.serveModels({ models: [served], port: 0, limits: o })],
-  "openLanguageModels(options)": [seekrl.openLanguageModels, { name: "m", engine: {}, tokenizer }],
+  "languageModels(options)": [seekrl.languageModels, { name: "m", engine: {}, tokenizer }],
   "serveRetriever(options)": [seekrl.serveRetriever, { search, port: 0 }],
   "serveRewards(options)": [seekrl.serveRewards, { reward: () => 0, questions: [], family: "rag", port: 0 }],
   "worldRecipe(options)": [seekrl.worldRecipe, { queries: "single" }],

@@ -5,7 +5,7 @@ import type { Browser, Page, Route } from "playwright-core";
 import { Studio } from "../../apps/studio/studio.ts";
 import { openLocalPolicy } from "../../lib/engine/local-policy.ts";
 import { type ModelServer, serveModels } from "../../lib/serve/model/model-server.ts";
-import { openLanguageModels } from "../../lib/serve/model/open-models.ts";
+import { languageModels } from "../../lib/serve/model/open-models.ts";
 import { checkpoint, until } from "../serve/model/served.ts";
 import { buildPage, openBrowser, openPage, whyNoBrowser } from "./browser.ts";
 import { storedText } from "./looks.ts";
@@ -23,7 +23,7 @@ before(async () => {
   buildPage();
   policy = await openLocalPolicy({ model: checkpoint }, {});
   const { engine, tokenizer, chatTemplate } = policy;
-  const models = await openLanguageModels({ name: "world", engine, tokenizer, chatTemplate });
+  const models = languageModels({ name: "world", engine, tokenizer, chatTemplate });
   studio = await Studio.open({ roots: [], mounted: { serve: true, feedback: true } });
   server = await serveModels({ models, port: 0, mounted: studio.routes });
   browser = await openBrowser();

@@ -38,7 +38,7 @@ export interface SeekrlProvider extends ProviderV4 {
  * @throws ERR_ARGUMENT for an unknown option; from its functions: ERR_ARGUMENT for a name that no model has; from a model: Refusal
  *   for what cannot be asked of it
  * @example
- * const models = await openLanguageModels({ name: "small", engine, tokenizer, chatTemplate });
+ * const models = languageModels({ name: "small", engine, tokenizer, chatTemplate });
  * const seekrl = seekrlProvider({ models });
  * const prompt = [{ role: "user", content: [{ type: "text", text: "Hi" }] }];
  * const { content, usage } = await seekrl("small").doGenerate({ prompt, maxOutputTokens: 4 });

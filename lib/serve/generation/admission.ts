@@ -1,4 +1,5 @@
 /** Which requests run: as many as the cache has blocks for, the others in the order in which they came. */
+import type { Engine } from "../../engine/engine.ts";
 import { Refusal } from "../http/refusal.ts";
 
 /** What a request will need of the engine's cache, as far as can be told. */
@@ -11,8 +12,8 @@ export interface CacheNeed {
 
 /** The engine's cache, and how many requests may wait for it. */
 interface AdmissionOptions {
-  readonly numBlocks: number;
-  readonly blockTokens: number;
+  /** Its blocks may become fewer or more while it runs, on a card. */
+  readonly engine: Pick<Engine, "blocks" | "blockTokens">;
   /** Requests that wait; more are refused. */
   readonly maxWaiting: number;
 }
@@ -75,13 +76,13 @@ export class Admission {
   }
 
   #blocksOf({ numPromptTokens, maxTokens, n }: CacheNeed): number {
-    const { blockTokens } = this.#options;
+    const { blockTokens } = this.#options.engine;
     const grown = Math.ceil(Math.min(maxTokens, reservedTokens) / blockTokens) + 1;
     return Math.floor(numPromptTokens / blockTokens) + n * grown;
   }
 
   #fits(numBlocks: number): boolean {
-    return this.#numRunning === 0 || this.#numReserved + numBlocks <= this.#options.numBlocks;
+    return this.#numRunning === 0 || this.#numReserved + numBlocks <= this.#options.engine.blocks.numBlocks;
   }
 
   #admit(numBlocks: number): void {

@@ -8,7 +8,7 @@ import type { Adapter } from "../../model/adapter.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import { Refusal } from "../http/refusal.ts";
 import type { SampleRequest } from "../reply/reply.ts";
-import type { SampledToken, TextPiece } from "../reply/tokens.ts";
+import type { LikelyToken, SampledToken, TextPiece } from "../reply/tokens.ts";
 import type { Admission } from "./admission.ts";
 import { TokenText } from "./token-text.ts";
 
@@ -141,10 +141,11 @@ export class Sampler {
     });
     const chunks = sequence.stream(optionsOf(asked, signal));
     let [step, numTokens] = [await chunks.next(), 0];
-    onEvent({ type: "start", choice, numCachedTokens: 0, promptTokens });
+    const numCachedTokens = step.value.numReused;
+    onEvent({ type: "start", choice, numCachedTokens, promptTokens });
     for (; !step.done; step = await chunks.next()) {
       numTokens += step.value.ids.length;
-      const piece = text.push(this.#tokensOf(step.value));
+      const piece = text.push(this.#tokensOf(step.value, asked.topLogprobs));
       if (piece.text !== "" || piece.tokens.length > 0) onEvent({ type: "text", choice, ...piece });
     }
     const { stop: why, stopText, weightsVersion } = step.value;
@@ -159,19 +160,37 @@ export class Sampler {
     const { engine, adapter } = this.#parts;
     using sequence = engine.open(promptIds.subarray(0, 1), { adapter });
     const ids = promptIds.subarray(1);
-    const logprobs = ids.length === 0 ? new Float32Array() : (await sequence.score(ids)).logprobs;
-    return this.#tokensOf({ ids: promptIds, logprobs: Float32Array.of(Number.NaN, ...logprobs) });
+    const scores = await sequence.score(ids, { topLogprobs });
+    const first = {
+      id: promptIds[0] as number,
+      logprob: Number.NaN,
+      bytes: this.#bytesOf(promptIds[0] as number),
+    };
+    return [first, ...this.#tokensOf({ ids, ...scores }, topLogprobs)];
   }
 
-  #tokensOf({ ids, logprobs }: Pick<SpanChunk, "ids" | "logprobs">): SampledToken[] {
-    const { pieces } = this.#parts.tokenizer;
-    return Array.from(ids, (id, i) => ({ id, logprob: logprobs[i] as number, bytes: pieces.bytes(id) }));
+  #bytesOf(id: number): Uint8Array {
+    return this.#parts.tokenizer.pieces.bytes(id);
+  }
+
+  #tokensOf(
+    { ids, logprobs, topIds, topLogprobs }: Pick<SpanChunk, "ids" | "logprobs" | "topIds" | "topLogprobs">,
+    numTop = 0,
+  ): SampledToken[] {
+    const likely = (at: number): LikelyToken => {
+      const id = topIds?.[at] as number;
+      return { id, logprob: topLogprobs?.[at] as number, bytes: this.#bytesOf(id) };
+    };
+    return Array.from(ids, (id, i) => ({
+      ...{ id, logprob: logprobs[i] as number, bytes: this.#bytesOf(id) },
+      ...(numTop > 0 ? { top: Array.from({ length: numTop }, (_, k) => likely(i * numTop + k)) } : {}),
+    }));
   }
 }
 
 function optionsOf(
-  { maxTokens, stop, sampling, constraint }: SampledPrompt & { readonly maxTokens: number },
+  { maxTokens, stop, sampling, constraint, topLogprobs = 0 }: SharedPrompt,
   signal: AbortSignal,
 ): GenerateOptions {
-  return { ...sampling, maxTokens, stop, constraint, signal };
+  return { ...sampling, maxTokens, stop, constraint, topLogprobs, signal };
 }

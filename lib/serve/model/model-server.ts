@@ -133,7 +133,7 @@ export class ModelServer {
  * @throws ERR_ARGUMENT for no model or two of one name, an empty key, or none where other machines can ask; ERR_IO when the
  *   port cannot be had; ERR_RANGE for a limit below 1
  * @example
- * const models = await openLanguageModels({ name: "small", engine, tokenizer, chatTemplate });
+ * const models = languageModels({ name: "small", engine, tokenizer, chatTemplate });
  * const server = await serveModels({ models, port: 0 });
  * const body = JSON.stringify({ model: "small", messages: [{ role: "user", content: "Hi" }], max_tokens: 4 });
  * const answer = await fetch(`${server.url}/v1/chat/completions`, { method: "POST", body });

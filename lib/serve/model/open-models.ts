@@ -42,17 +42,16 @@ const kinds: OptionKinds<LanguageModelOptions> = {
  * @returns the model first, then its adapters; they share the engine's memory
  * @throws ERR_ARGUMENT for an adapter by the model's name; ERR_STATE when the engine is closed
  * @example
- * const models = await openLanguageModels({ name: "small", engine, tokenizer, chatTemplate });
+ * const models = languageModels({ name: "small", engine, tokenizer, chatTemplate });
  * assert.deepEqual(models.map(({ id }) => id), ["small"]);
  */
-export async function openLanguageModels(options: LanguageModelOptions): Promise<ServedModel[]> {
-  checkOptions("openLanguageModels", options, kinds, ["name", "engine", "tokenizer"]);
+export function languageModels(options: LanguageModelOptions): ServedModel[] {
+  checkOptions("languageModels", options, kinds, ["name", "engine", "tokenizer"]);
   const { name, engine, tokenizer, chatTemplate, adapter, adapters = {}, maxWaiting = 512 } = options;
   if (Object.hasOwn(adapters, name)) {
     throw new SeekError("ERR_ARGUMENT", `adapters: ${name}: expected another name than the model's`);
   }
-  const { numBlocks } = await engine.stats();
-  const admission = new Admission({ numBlocks, blockTokens: engine.blockTokens, maxWaiting });
+  const admission = new Admission({ engine, maxWaiting });
   const shared = { engine, tokenizer, chatTemplate, admission };
   return [
     new LanguageModel({ ...shared, id: name, adapter }),

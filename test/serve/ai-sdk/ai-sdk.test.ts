@@ -10,7 +10,7 @@ import { HashedEmbedder } from "../../../lib/embed/hashed-embedder.ts";
 import { openLocalPolicy } from "../../../lib/engine/local-policy.ts";
 import { agentModel } from "../../../lib/serve/agent/agent-model.ts";
 import { seekrlProvider } from "../../../lib/serve/ai-sdk/provider.ts";
-import { openLanguageModels } from "../../../lib/serve/model/open-models.ts";
+import { languageModels } from "../../../lib/serve/model/open-models.ts";
 import { checkpoint, until } from "../model/served.ts";
 import { callingModel } from "./calling-model.ts";
 
@@ -22,7 +22,7 @@ const agent = agentModel({
   ...{ id: "agent/world", engine, tokenizer, chatTemplate, contextTokens: engine.maxTokens },
   ...{ recipe: worldRecipe({ queries: "multi" }), search: librarySearch(world.passages) },
 });
-const models = await openLanguageModels({ name: "world", engine, tokenizer, chatTemplate });
+const models = languageModels({ name: "world", engine, tokenizer, chatTemplate });
 const seekrl = seekrlProvider({ models: [...models, agent] });
 const prompt = "Answer the question, searching with one query at a time.\nQuestion: Who directed Ironroad?\n";
 

@@ -9,7 +9,7 @@ import { openLocalPolicy } from "../../../lib/engine/local-policy.ts";
 import { LearningModel } from "../../../lib/serve/learn/learning-model.ts";
 import type { LearnEvent, LearnOptions } from "../../../lib/serve/learn/options.ts";
 import { serveModels } from "../../../lib/serve/model/model-server.ts";
-import { openLanguageModels } from "../../../lib/serve/model/open-models.ts";
+import { languageModels } from "../../../lib/serve/model/open-models.ts";
 import { checkpoint, until } from "../model/served.ts";
 
 async function temporary(t: TestContext): Promise<string> {
@@ -24,7 +24,7 @@ async function served(t: TestContext, given: Partial<LearnOptions>, record?: { f
   const { engine, tokenizer, chatTemplate, model } = policy;
   const events: LearnEvent[] = [];
   const shared = { engine, tokenizer, chatTemplate };
-  const [base] = await openLanguageModels({ name: "world", ...shared });
+  const [base] = languageModels({ name: "world", ...shared });
   const { LanguageModel } = await import("../../../lib/serve/model/language-model.ts");
   assert.ok(base instanceof LanguageModel);
   const learning = await LearningModel.open({

@@ -34,6 +34,21 @@ test("a reply is what the engine samples after the template's prompt, id for id"
   assert.equal(reply.usage?.completion_tokens, span.ids.length);
 });
 
+test("the likely tokens stand beside each token, with its own log-probability among them", async (t) => {
+  const { client } = await servedWorld(t);
+  const { choices } = await client.chat.completions.create({
+    ...{ ...asked, temperature: 0, logprobs: true, top_logprobs: 3 },
+  });
+  const content = choices[0]?.logprobs?.content ?? [];
+  assert.ok(content.length > 0);
+  for (const { token, logprob, top_logprobs } of content) {
+    assert.equal(top_logprobs.length, 3);
+    // The likeliest is drawn at temperature 0.
+    assert.deepEqual([top_logprobs[0]?.token, top_logprobs[0]?.logprob], [token, logprob]);
+    assert.ok((top_logprobs[1]?.logprob ?? 0) <= logprob);
+  }
+});
+
 test("the pieces of a stream are the whole, and its usage comes last", async (t) => {
   const { client } = await servedWorld(t);
   const whole = await client.chat.completions.create({ ...asked, temperature: 0 });
@@ -126,9 +141,9 @@ test("an adapter answers under its own name, in the batches of its model", async
   const { client, engine, policy, tokenizer } = await servedWorld(t);
   const adapter = await Adapter.create(policy.model, { rank: 4, seed: 1 });
   t.after(() => adapter.close());
-  const { openLanguageModels } = await import("../../../lib/serve/model/open-models.ts");
+  const { languageModels } = await import("../../../lib/serve/model/open-models.ts");
   const { serveModels } = await import("../../../lib/serve/model/model-server.ts");
-  const models = await openLanguageModels({
+  const models = languageModels({
     ...{ name: "world", engine, tokenizer, chatTemplate: policy.chatTemplate },
     adapters: { tuned: adapter },
   });

@@ -55,3 +55,22 @@ test("the pieces of a stream are the whole, with echo and choices", async (t) =>
   );
   assert.ok(texts.every((text) => text.startsWith("who directed")));
 });
+
+test("an echoed prompt has the log-probabilities that the engine scores", async (t) => {
+  const { client, engine, tokenizer } = await servedWorld(t);
+  const prompt = "who directed Nightwinter";
+  const ids = tokenizer.encode(prompt);
+  const { choices } = await client.completions.create({
+    ...asked,
+    prompt,
+    echo: true,
+    logprobs: 2,
+    max_tokens: 1,
+  });
+  using sequence = engine.open(ids.subarray(0, 1));
+  const { logprobs } = await sequence.score(ids.subarray(1));
+  const told = choices[0]?.logprobs;
+  assert.deepEqual(told?.token_logprobs?.slice(0, ids.length), [null, ...logprobs]);
+  assert.equal(told?.tokens?.slice(0, ids.length).join(""), prompt);
+  assert.equal(Object.keys(told?.top_logprobs?.[1] ?? {}).length, 2);
+});

@@ -5,7 +5,7 @@ import OpenAI from "openai";
 import type { EngineOptions } from "../../../lib/engine/engine.ts";
 import { openLocalPolicy } from "../../../lib/engine/local-policy.ts";
 import { serveModels } from "../../../lib/serve/model/model-server.ts";
-import { type LanguageModelOptions, openLanguageModels } from "../../../lib/serve/model/open-models.ts";
+import { type LanguageModelOptions, languageModels } from "../../../lib/serve/model/open-models.ts";
 import type { ModelServerOptions } from "../../../lib/serve/model/options.ts";
 import { projectRoot } from "../../project.ts";
 
@@ -23,7 +23,7 @@ export async function servedWorld(t: TestContext, options: ServedOptions = {}) {
   const policy = await openLocalPolicy({ model: checkpoint }, options.engine ?? {});
   t.after(() => policy[Symbol.asyncDispose]());
   const { engine, tokenizer, chatTemplate } = policy;
-  const models = await openLanguageModels({
+  const models = languageModels({
     ...{ name: "world", engine, tokenizer, chatTemplate },
     ...options.models,
   });

@@ -79,10 +79,10 @@ async function openModels(
   adapters: Record<string, Adapter>,
   given: Options,
 ): Promise<ServedModel[]> {
-  const { openLanguageModels } = await import("../../../../lib/serve/model/open-models.ts");
+  const { languageModels } = await import("../../../../lib/serve/model/open-models.ts");
   const name = given.name ?? basename(resolve(given.model));
   const { maxWaiting } = given;
-  return openLanguageModels({ name, engine, tokenizer, chatTemplate, adapters, maxWaiting });
+  return languageModels({ name, engine, tokenizer, chatTemplate, adapters, maxWaiting });
 }
 
 async function listen(models: readonly ServedModel[], given: Options, io: CommandIo): Promise<ModelServer> {
