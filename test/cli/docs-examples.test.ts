@@ -22,11 +22,7 @@ function callsOf(text: string): string[] {
 }
 
 /** Trainings of minutes and services that run until they are stopped: each has tests of its own. */
-<<<<<<< HEAD
 const elsewhere = /^(?:demo|reward serve|retriever serve|search --retriever|chat --url|serve|studio)\b/;
-=======
-const elsewhere = /^(?:demo|reward serve|retriever serve|search --retriever|serve|chat --url|studio)\b/;
->>>>>>> 43c84a1 (serve: likely tokens, cached tokens, echoed prompts; room by the engine's blocks)
 
 /** What is asked for less of here. */
 const shortened: readonly (readonly [RegExp, string])[] = [
