@@ -179,6 +179,7 @@ const folders = {
   "lib/serve/http/socket": "WebSockets on the server's port",
   "lib/serve/http/access": "who may ask",
   "lib/serve/api/texts": "tokens, prompts and models without a reply",
+  "lib/serve/learn": "replies recorded and scored, and a model that learns from them",
   "lib/serve/http": "requests, refusals, concurrency",
   "lib/serve/retriever": "a search as a server",
   "lib/serve/retriever/protocols": "one file for each protocol of the published systems",
