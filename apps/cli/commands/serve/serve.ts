@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { Adapter } from "../../../../lib/model/adapter.ts";
 import type { Model } from "../../../../lib/model/model.ts";
+import type { TextEncoders } from "../../../../lib/serve/api/texts/routes.ts";
 import type { ModelServer } from "../../../../lib/serve/model/model-server.ts";
 import { defaultModelLimits } from "../../../../lib/serve/model/options.ts";
 import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
@@ -12,6 +13,7 @@ import { type CommandIo, command, UsageError } from "../../command.ts";
 import { openLocalPolicy } from "../../open/local-policy.ts";
 import { engineOptions, modelOptions } from "../../options/model-options.ts";
 import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";
+import { encoderOptions, openEncoders } from "./encoders.ts";
 
 const { adapter: _, ...modelOnly } = modelOptions;
 
@@ -34,6 +36,7 @@ const options = z.strictObject({
     .boolean()
     .default(false)
     .describe("answers with the model under names that none has, for clients that send another server's"),
+  ...encoderOptions,
   ...serveOptions(8000),
   maxWaiting: z
     .int()
@@ -85,13 +88,22 @@ async function openModels(
   return languageModels({ name, engine, tokenizer, chatTemplate, adapters, maxWaiting });
 }
 
-async function listen(models: readonly ServedModel[], given: Options, io: CommandIo): Promise<ModelServer> {
+/** What answers. */
+interface Answering extends TextEncoders {
+  readonly models: readonly ServedModel[];
+}
+
+async function listen(
+  { models, embedding, reranker }: Answering,
+  given: Options,
+  io: CommandIo,
+): Promise<ModelServer> {
   const { serveModels } = await import("../../../../lib/serve/model/model-server.ts");
   const limits = Object.fromEntries(
     Object.keys(defaultModelLimits).map((key) => [key, given[key as keyof typeof defaultModelLimits]]),
   );
   const { anyName } = given;
-  return serveModels({ models, limits, anyName, ...servedAt(given, io) });
+  return serveModels({ models, embedding, reranker, limits, anyName, ...servedAt(given, io) });
 }
 
 /** The command. */
@@ -105,7 +117,8 @@ export const serveCommand = command({
     await using policy = await openLocalPolicy(choice);
     await using adapters = await openAdapters(policy.model, given);
     const models = await openModels(policy, adapters.byName, given);
-    const server = await listen(models, given, io);
+    using encoders = await openEncoders(given);
+    const server = await listen({ ...encoders, models }, given, io);
     try {
       const { url, host, port } = server;
       const ids = models.map(({ id }) => id);
