@@ -5,7 +5,7 @@ import type { ServedReranker } from "../api/texts/rerank.ts";
 import type { ServedEmbedder } from "../retriever/options.ts";
 
 /** A re-ranker of the AI SDK, whose package gives this type no name. */
-export type RerankingModel = ReturnType<NonNullable<ProviderV4["rerankingModel"]>>;
+type RerankingModel = ReturnType<NonNullable<ProviderV4["rerankingModel"]>>;
 
 /** What the AI SDK calls this provider. */
 export const providerName = "seekrl";

@@ -5,7 +5,7 @@ import { SeekError } from "../../base/errors.ts";
 import type { ServedReranker } from "../api/texts/rerank.ts";
 import type { ServedModel } from "../reply/reply.ts";
 import type { ServedEmbedder } from "../retriever/options.ts";
-import { embeddingModel, type RerankingModel, rerankingModel } from "./encoders.ts";
+import { embeddingModel, rerankingModel } from "./encoders.ts";
 import { languageModel } from "./language-model.ts";
 
 /** What a provider has. All of it stays the caller's to close. */
@@ -25,7 +25,7 @@ export interface SeekrlProvider extends ProviderV4 {
   (modelId: string): LanguageModelV4;
   languageModel(modelId: string): LanguageModelV4;
   embeddingModel(modelId: string): EmbeddingModelV4;
-  rerankingModel(modelId: string): RerankingModel;
+  rerankingModel: NonNullable<ProviderV4["rerankingModel"]>;
 }
 
 /**
