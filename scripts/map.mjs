@@ -183,6 +183,7 @@ const folders = {
   "lib/serve/http": "requests, refusals, concurrency",
   "lib/serve/retriever": "a search as a server",
   "lib/serve/retriever/protocols": "one file for each protocol of the published systems",
+  "lib/serve/mcp": "search, documents and agent as tools of the Model Context Protocol",
   "lib/serve/reply": "what stands between protocols and models: what is asked, what is replied",
   "lib/serve/reading": "what a reply says: reasoning, text and calls, in the form of each model",
   "lib/serve/reading/grammars": "what a reply is held to: calls that meet their schemas, behind reasoning",

@@ -29,6 +29,7 @@ import { runsExportCommand } from "./commands/runs/runs-export.ts";
 import { runsListCommand } from "./commands/runs/runs-list.ts";
 import { runsShowCommand } from "./commands/runs/runs-show.ts";
 import { runsTailCommand } from "./commands/runs/runs-tail.ts";
+import { mcpServeCommand } from "./commands/serve/mcp-serve.ts";
 import { serveCommand } from "./commands/serve/serve.ts";
 import { doctorCommand } from "./commands/setup/doctor.ts";
 import { setupCudaCommand } from "./commands/setup/setup-cuda.ts";
@@ -47,6 +48,7 @@ export const commands: readonly Command[] = [
   demoAblationsCommand,
   worldCommand,
   serveCommand,
+  mcpServeCommand,
   generateCommand,
   quantizeCommand,
   scoreCommand,

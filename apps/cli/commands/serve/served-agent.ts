@@ -1,0 +1,102 @@
+/** The search of a service and the agent over it: what commands that serve agents share. */
+import { existsSync } from "node:fs";
+import { SeekError } from "../../../../lib/base/errors.ts";
+import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
+import type { Recipe } from "../../../../lib/recipes/recipe.ts";
+import type { Search } from "../../../../lib/search/search.ts";
+import type { Admission } from "../../../../lib/serve/generation/admission.ts";
+import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
+import { librarySearch } from "../../../world/library.ts";
+import { createWorld } from "../../../world/world.ts";
+import { settingOfPolicy, type WorldSetting, withRecipe } from "../../../world/world-file.ts";
+import { type PolicyFolders, policyFolders } from "../../open/local-policy.ts";
+import { recipeOfSetting } from "../../open/world-stages.ts";
+import { type AgentOptions, agentOptions, recipeOf, withLimits } from "../../options/agent-options.ts";
+import { recipeSchema } from "../../options/recipe-options.ts";
+import { openSearch } from "../../options/search-options.ts";
+
+const { tools: _, ...withoutTools } = agentOptions;
+
+/** Search, recipe and limits of a served agent. */
+export const servedAgentOptions = {
+  ...withoutTools,
+  recipe: recipeSchema.optional().meta({
+    ...{ head: "name", group: "Agent" },
+    description: "What the agent says and may do (rag-r1; for a model of the built-in world its own).",
+  }),
+};
+
+/** What the options say. */
+type ServedAgentOptions = Omit<AgentOptions, "tools" | "recipe"> & {
+  readonly recipe?: AgentOptions["recipe"] | undefined;
+  readonly model?: string | undefined;
+  readonly adapter?: string | undefined;
+};
+
+/** The search, and the recipe that goes with it. */
+export interface ServedAgentSetting extends Disposable {
+  readonly search: Search;
+  readonly recipe: Recipe;
+  /** Of the recipe. */
+  readonly name: string;
+}
+
+/** Whether options name what is searched. */
+export function namesSearch({
+  index,
+  retriever,
+  web,
+}: Pick<AgentOptions, "index" | "retriever" | "web">): boolean {
+  return [index, retriever, web].some((each) => each !== undefined);
+}
+
+/**
+ * Opens the search. A model of the built-in world has one of its own, and a recipe.
+ *
+ * @param options - search, recipe, limits; folders of the model and an adapter, where there is one
+ * @throws UsageError where nothing is searched; ERR_IO for a folder that is not there
+ */
+export async function openServedAgentSetting(options: ServedAgentOptions): Promise<ServedAgentSetting> {
+  const { recipe: named, model, adapter } = options;
+  const setting = model === undefined ? undefined : await worldOf({ model, adapter }, named);
+  const { name } = named ?? setting?.recipe ?? { name: setting ? "world" : "rag-r1" };
+  const given = { ...options, recipe: named ?? recipeSchema.parse({ name: "rag-r1" }) };
+  const recipe = setting ? withLimits(recipeOfSetting(setting), options) : recipeOf(given);
+  if (setting !== undefined && !namesSearch(options)) {
+    const search = librarySearch(createWorld({ seed: setting.seed }).passages);
+    return { search, recipe, name, [Symbol.dispose]: () => {} };
+  }
+  const opened = await openSearch(options);
+  return { search: opened.search, recipe, name, [Symbol.dispose]: () => opened[Symbol.dispose]() };
+}
+
+async function worldOf(
+  given: PolicyFolders,
+  named: ServedAgentOptions["recipe"],
+): Promise<WorldSetting | undefined> {
+  const folders = await policyFolders(given);
+  if (!existsSync(folders.model)) throw new SeekError("ERR_IO", `${folders.model}: no such file or folder`);
+  const own = await settingOfPolicy(folders);
+  return own === undefined || named === undefined ? own : withRecipe(own, named);
+}
+
+/**
+ * The agent as a model.
+ *
+ * @param policy - engine, tokenizer, chat template
+ * @param setting - search and recipe
+ * @param served - the language model's name, and who lets requests in
+ */
+export async function servedAgent(
+  { engine, tokenizer, chatTemplate }: LocalPolicy,
+  { search, recipe, name }: ServedAgentSetting,
+  { parent, admission }: { readonly parent: string; readonly admission?: Admission | undefined },
+): Promise<ServedModel> {
+  const { agentModel } = await import("../../../../lib/serve/agent/agent-model.ts");
+  const { format, limits, searchThrough } = recipe;
+  return agentModel({
+    ...{ id: `agent/${name}`, parent, engine, tokenizer, chatTemplate, search, admission },
+    recipe: { format, limits, searchThrough },
+    contextTokens: engine.maxTokens,
+  });
+}

@@ -1,0 +1,124 @@
+/** Search, corpus and agent as tools of the Model Context Protocol, over standard input and output or HTTP. */
+import type { McpServer } from "@modelcontextprotocol/server";
+import { lazySchema } from "../../base/on-first-use.ts";
+import type { Call } from "../http/call.ts";
+import { HttpServer, type Route, type ServeOptions } from "../http/http-server.ts";
+import { Refusal } from "../http/refusal.ts";
+import { readBody } from "../http/request-body.ts";
+import { addAsk } from "./asking.ts";
+import type { McpToolParts } from "./parts.ts";
+import { addCorpus, addSearch } from "./reading.ts";
+
+/**
+ * A server with the tools that there are parts for; one for each connection.
+ *
+ * @param parts - see {@link McpToolParts}
+ */
+export async function makeMcpServer(parts: McpToolParts): Promise<McpServer> {
+  const { McpServer } = await import("@modelcontextprotocol/server");
+  const server = new McpServer({ name: "seekrl", version: "1" });
+  addSearch(server, parts);
+  if (parts.corpus !== undefined) addCorpus(server, parts.corpus, parts);
+  if (parts.agent !== undefined) addAsk(server, parts.agent, parts);
+  return server;
+}
+
+/**
+ * Serves the process that started this one, over standard input and output.
+ *
+ * @param parts - of the tools
+ * @param signal - ends it
+ * @returns when the input has ended or the signal has fired
+ */
+export async function serveMcpOverStdio(parts: McpToolParts, signal: AbortSignal): Promise<void> {
+  const { serveStdio, StdioServerTransport } = await import("@modelcontextprotocol/server/stdio");
+  const transport = new StdioServerTransport();
+  const handle = serveStdio(() => makeMcpServer(parts), { transport });
+  await new Promise<void>((resolve) => {
+    process.stdin.once("end", resolve).once("close", resolve);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+  await handle.close();
+}
+
+/** Bytes of a message. */
+const maxBodyBytes = 4 * 2 ** 20;
+
+/** An agent may take this long before it says anything, milliseconds. */
+const timeoutMs = 600_000;
+
+const anything = lazySchema((z) => z.unknown());
+
+/** Headers of an answer that are passed on. */
+const passedOn = ["content-type", "allow", "mcp-session-id", "mcp-protocol-version"];
+
+/**
+ * Serves `POST /mcp`, and `GET /health`.
+ *
+ * @param parts - of the tools
+ * @param options - where, for whom
+ * @returns the server, listening
+ * @throws ERR_ARGUMENT for an empty key, or none where other machines can ask; ERR_IO when the port cannot be had
+ */
+export async function serveMcpOverHttp(parts: McpToolParts, options: ServeOptions): Promise<HttpServer> {
+  const { createMcpHandler } = await import("@modelcontextprotocol/server");
+  const handler = createMcpHandler(() => makeMcpServer(parts));
+  const handle = async (call: Call): Promise<void> => answer(call, handler.fetch);
+  const methods = ["POST", "GET", "DELETE"] as const;
+  const routes: Route[] = [
+    ...methods.map((method) => ({ method, path: "/mcp", dialect: "error" as const, handle })),
+    {
+      method: "GET",
+      path: "/health",
+      dialect: "error",
+      handle: (call) => call.answer({ status: "healthy" }),
+    },
+  ];
+  const failureOf = (cause: unknown): Refusal =>
+    cause instanceof Refusal ? cause : new Refusal("internal", "the server failed", { cause });
+  return HttpServer.open({ routes, timeoutMs, defaultPort: 8000, failureOf }, options);
+}
+
+type Fetch = (request: Request, options: { readonly parsedBody?: unknown }) => Promise<Response>;
+
+async function answer(call: Call, fetch: Fetch): Promise<void> {
+  const { incoming, signal } = call;
+  const { method = "POST", headers } = incoming;
+  const given = Object.entries(headers).filter(
+    (each): each is [string, string] => typeof each[1] === "string",
+  );
+  const body = { schema: anything(), maxBytes: maxBodyBytes, signal };
+  const parsedBody = method === "POST" ? await readBody(incoming, body) : undefined;
+  const request = new Request("http://localhost/mcp", { method, headers: given, signal });
+  const response = await fetch(request, parsedBody === undefined ? {} : { parsedBody });
+  if (response.headers.get("content-type")?.startsWith("text/event-stream"))
+    return passEvents(call, response);
+  const kept = passedOn.flatMap((name) => {
+    const value = response.headers.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  call.send([Buffer.from(await response.arrayBuffer())], response.status, Object.fromEntries(kept));
+}
+
+/** Passes events on as fast as the client takes them. */
+async function passEvents(call: Call, { body }: Response): Promise<void> {
+  const stream = call.openStream();
+  try {
+    let text = "";
+    for await (const piece of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+      const events = (text + piece).split("\n\n");
+      text = events.pop() ?? "";
+      for (const event of events) await passEvent(stream, event);
+    }
+  } finally {
+    stream.end();
+  }
+}
+
+async function passEvent(stream: ReturnType<Call["openStream"]>, text: string): Promise<void> {
+  const fields = text.split("\n").map((line) => /^(\w+): ?(.*)$/.exec(line) ?? []);
+  const fieldOf = (name: string): string | undefined => fields.find(([, field]) => field === name)?.[2];
+  const data = fieldOf("data");
+  if (data !== undefined) await stream.send({ event: fieldOf("event"), data });
+}
