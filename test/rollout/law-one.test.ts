@@ -134,7 +134,8 @@ async function play(name: string, agentOf: (typeof agents)[string]): Promise<voi
       ...{ maxTurns: 1 + roll(8), maxResponseTokens: 1 + roll(60), searchTimeoutMs: 1000, topK: 1 },
       ...{ maxObservationTokens: roll(60), maxTokens: (name === "own" ? 1 : 500) + roll(900) },
     };
-    const abort = new AbortController();
+    const [abort, due] = [new AbortController(), new AbortController()];
+    if (roll(10) === 0) due.abort();
     const sequences: StrictSequence[] = [];
     const parts: RolloutParts = {
       engine: {
@@ -147,6 +148,7 @@ async function play(name: string, agentOf: (typeof agents)[string]): Promise<voi
       chatTemplate: roll(2) === 0 ? undefined : { render },
       search: async (queries) => {
         if (roll(20) === 0) abort.abort();
+        if (roll(10) === 0) due.abort();
         if (roll(5) === 0) throw new Error("down");
         return queries.map((query) => [hitOf(query, "found ".repeat(roll(30)))]);
       },
@@ -154,7 +156,9 @@ async function play(name: string, agentOf: (typeof agents)[string]): Promise<voi
     };
     const documents = [{ title: "", text: "given ".repeat(roll(60)) }];
     const asked = { question: "who?", documents };
-    const trajectory = await agentOf(parts, roll)(asked, { signal: abort.signal });
+    const trajectory = await agentOf(parts, roll)(asked, {
+      ...{ signal: abort.signal, answerNow: due.signal },
+    });
     check(trajectory, sequences);
     stops.add(trajectory.stop);
   }
