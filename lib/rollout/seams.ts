@@ -60,6 +60,8 @@ export interface StreamedIds {
   readonly ids: Int32Array;
   /** As those of the whole turn. */
   readonly logprobs?: Float32Array | undefined;
+  /** Tokens before the turn that were not computed again. @default unknown */
+  readonly numReused?: number | undefined;
 }
 
 /** What one turn produced. */

@@ -13,8 +13,8 @@ interface ChoiceOptions {
   readonly sampling: SamplingOptions;
   /** Sampled tokens of the whole choice. */
   readonly maxTokens: number;
-  /** Called with the length of the prompt, before it is read. */
-  readonly onOpen: (numTokens: number) => void;
+  /** Called once the prompt is read, with its length and how much of it was not computed again. */
+  readonly onStart: (numTokens: number, numReused: number) => void;
   /** Called once `maxTokens` are sampled. */
   readonly onSpent: () => void;
 }
@@ -28,6 +28,9 @@ export class ChoiceEngine implements SequenceSource {
   weightsVersion = 0;
   readonly #source: SequenceSource;
   readonly #options: ChoiceOptions;
+  /** Length of a prompt whose reading is not told yet. */
+  #numToStart: number | undefined;
+  #isStarted = false;
   /** Of tokens that were sampled and not asked for yet. */
   #logprobs: number[] = [];
 
@@ -49,7 +52,7 @@ export class ChoiceEngine implements SequenceSource {
   }
 
   async open(promptIds: Int32Array, options: { readonly seed: number }): Promise<OpenSequence> {
-    this.#options.onOpen(promptIds.length);
+    this.#numToStart ??= promptIds.length;
     this.numRead += promptIds.length;
     return this.#watched(await this.#source.open(promptIds, options));
   }
@@ -98,7 +101,15 @@ export class ChoiceEngine implements SequenceSource {
     } as GenerateRequest;
   }
 
-  #take({ ids, logprobs }: StreamedIds): void {
+  /** Tells that the prompt is read, where nobody was told. */
+  start(numReused = 0): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    this.#options.onStart(this.#numToStart ?? 0, numReused);
+  }
+
+  #take({ ids, logprobs, numReused }: StreamedIds): void {
+    this.start(numReused);
     this.numSampled += ids.length;
     for (const i of ids.keys()) this.#logprobs.push(logprobs?.[i] ?? 0);
   }

@@ -54,7 +54,8 @@ export class AgentChoice {
     this.#clock = new BudgetClock({ budget, signal, canAnnounce: format.lastTurn !== "" });
     this.#engine = new ChoiceEngine(parts.engine, {
       ...{ sampling, maxTokens },
-      onOpen: (numPromptTokens) => onEvent({ type: "start", choice, numPromptTokens, numCachedTokens: 0 }),
+      onStart: (numPromptTokens, numCachedTokens) =>
+        onEvent({ type: "start", choice, numPromptTokens, numCachedTokens }),
       onSpent: () => this.#clock.stop(),
     });
     const { tags = ragTags } = format;
@@ -159,6 +160,7 @@ export class AgentChoice {
   }
 
   #finish(reason: "stop" | "length"): void {
+    this.#engine.start();
     const { choice, onEvent, question } = this.#asked;
     const { numSampled: numTokens, numRead, weightsVersion } = this.#engine;
     for (const citation of citationsOf(this.#answer, this.#passages, [question, ...this.#queries])) {

@@ -77,6 +77,16 @@ test("an answer that was found is cited with its passage, and the quote stands i
   assert.ok(film?.text.includes(citation?.quote ?? "?") && citation?.quote.includes(said));
 });
 
+test("a question that was asked before is not read again as a whole", async () => {
+  const question =
+    "Who directed Goldenwinter, and where was whoever directed it born, and in which country is that?";
+  const asked = asking(question.repeat(6));
+  const [first] = ofType(await replied(agent, asked), "start");
+  const [again] = ofType(await replied(agent, asked), "start");
+  assert.equal(first?.numCachedTokens, 0);
+  assert.ok((again?.numCachedTokens ?? 0) >= 64);
+});
+
 test("a request that is ended in the middle of a turn gives its memory back", async () => {
   const abort = new AbortController();
   const reason = new Error("gone");
