@@ -1,5 +1,6 @@
 /** One choice of an agent's reply: its rollout, told as it happens. */
 import { randomUUID } from "node:crypto";
+import { drawsFromPolicy } from "../../engine/sampling-options.ts";
 import { searchAgent } from "../../rollout/agents/search-agent.ts";
 import { ragTags } from "../../rollout/formats/format.ts";
 import type { AgentEvent } from "../../rollout/session/events.ts";
@@ -77,12 +78,15 @@ export class AgentChoice {
       { question },
       { seed, signal: clock.signal, answerNow: clock.answerNow, onEvent: (event) => clock.see(event) },
     );
+    let reason: "stop" | "length" | undefined;
+    let segments: Trajectory["segments"] | undefined;
     for await (const event of events) {
-      const reason = this.#take(event);
-      if (reason === undefined) continue;
-      if (!signal.aborted) this.#finish(reason);
-      return;
+      // What an agent does behind its answer is not told.
+      if (reason !== undefined && event.type !== "answer" && event.type !== "done") break;
+      reason ??= this.#take(event);
+      if (event.type === "done") segments = event.trajectory.segments;
     }
+    if (!signal.aborted && reason !== undefined) this.#finish(reason, segments);
   }
 
   #agentParts() {
@@ -159,9 +163,10 @@ export class AgentChoice {
     return answer !== undefined || stop === "invalid" || stop === "eos" ? "stop" : "length";
   }
 
-  #finish(reason: "stop" | "length"): void {
+  #finish(reason: "stop" | "length", segments: Trajectory["segments"] | undefined): void {
     this.#engine.start();
-    const { choice, onEvent, question } = this.#asked;
+    const { choice, onEvent, question, sampling } = this.#asked;
+    const isPolicys = drawsFromPolicy(sampling) && (sampling.temperature ?? 1) === 1;
     const { numSampled: numTokens, numRead, weightsVersion } = this.#engine;
     for (const citation of citationsOf(this.#answer, this.#passages, [question, ...this.#queries])) {
       onEvent({ type: "citation", choice, ...citation });
@@ -170,7 +175,7 @@ export class AgentChoice {
     const numPromptTokens = numRead;
     onEvent({
       ...{ type: "finish", choice, reason, tokens, numTokens, numReasoningTokens, numPromptTokens },
-      weightsVersion,
+      ...{ weightsVersion, segments, drawnFrom: segments && isPolicys ? "policy" : "shaped" },
     });
   }
 }

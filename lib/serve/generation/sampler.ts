@@ -52,6 +52,7 @@ export type SampleEvent = { readonly choice: number } & (
       readonly tokens: readonly SampledToken[];
       readonly numTokens: number;
       readonly weightsVersion: number;
+      readonly drawnFrom: "policy" | "shaped";
     }
 );
 
@@ -149,9 +150,10 @@ export class Sampler {
       if (piece.text !== "" || piece.tokens.length > 0) onEvent({ type: "text", choice, ...piece });
     }
     const { stop: why, stopText, weightsVersion } = step.value;
+    const drawnFrom = isPolicys(step.value, asked) ? "policy" : "shaped";
     const { piece, rest } = text.end(stopText);
     if (piece.text !== "" || piece.tokens.length > 0) onEvent({ type: "text", choice, ...piece });
-    onEvent({ type: "end", choice, stop: why, stopText, tokens: rest, numTokens, weightsVersion });
+    onEvent({ type: "end", choice, stop: why, stopText, tokens: rest, numTokens, weightsVersion, drawnFrom });
   }
 
   /** The prompt with its log-probabilities; those of the first token are none. */
@@ -186,6 +188,11 @@ export class Sampler {
       ...(numTop > 0 ? { top: Array.from({ length: numTop }, (_, k) => likely(i * numTop + k)) } : {}),
     }));
   }
+}
+
+/** Whether a span can be learnt from: the trainer's log-probabilities are those of temperature 1. */
+function isPolicys({ drawnFrom, isApproximate }: Span, { sampling }: SharedPrompt): boolean {
+  return drawnFrom === "policy" && !isApproximate && (sampling.temperature ?? 1) === 1;
 }
 
 function optionsOf(

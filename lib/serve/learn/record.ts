@@ -1,7 +1,6 @@
 /** What is kept of a reply: what was read and sampled, under which weights, and what it was worth. */
-import { drawsFromPolicy } from "../../engine/sampling-options.ts";
 import type { Segment } from "../../rollout/trajectory.ts";
-import type { ReplyEvent, ReplyRequest } from "../reply/reply.ts";
+import type { ReplyEvent } from "../reply/reply.ts";
 import type { SampledToken } from "../reply/tokens.ts";
 
 /** A choice of a reply, as it can be trained on. */
@@ -28,12 +27,6 @@ export interface RecordedReply {
   readonly id: string;
   readonly model: string;
   readonly version?: number | undefined;
-  readonly request: Pick<ReplyRequest, "sampling" | "constraint">;
-}
-
-/** What a choice was drawn from. */
-function isDrawnFromPolicy({ sampling, constraint }: RecordedReply["request"]): boolean {
-  return constraint === undefined && drawsFromPolicy(sampling) && (sampling.temperature ?? 1) === 1;
 }
 
 /** Gathers what one choice's events say. */
@@ -67,8 +60,7 @@ export async function* recorded(
   of: RecordedReply,
   record: (choice: RecordedChoice) => void,
 ): AsyncGenerator<ReplyEvent, void, undefined> {
-  const { id, model, version, request } = of;
-  const isLearnable = isDrawnFromPolicy(request);
+  const { id, model, version } = of;
   const gathered: Gathered[] = [];
   for await (const event of reply) {
     const { choice } = event;
@@ -77,7 +69,8 @@ export async function* recorded(
     parts.add(event);
     if (event.type === "finish") {
       const segments = event.segments ?? parts.segments();
-      const { weightsVersion } = event;
+      const { weightsVersion, drawnFrom } = event;
+      const isLearnable = drawnFrom === "policy";
       record({ id, choice, model, version, time: Date.now(), segments, weightsVersion, isLearnable });
     }
     yield event;

@@ -33,7 +33,7 @@ export function repliesOf(metrics: ModelMetrics, recorder: Recorder | undefined)
     const answering: Pick<ServedModel, "reply"> = version ?? model;
     const reply = metrics.counted(model.id, answering.reply(request, call.signal));
     if (recorder === undefined) return reply;
-    const of = { id, model: model.id, version: version?.number, request };
+    const of = { id, model: model.id, version: version?.number };
     return recorded(reply, of, (choice) => recorder.record(choice));
   };
 }

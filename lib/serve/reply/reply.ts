@@ -91,6 +91,8 @@ export interface ChoiceEnd extends Pick<TextPiece, "tokens"> {
   readonly numPromptTokens?: number | undefined;
   /** Of the weights that sampled the first token, those of the adapter included. */
   readonly weightsVersion: number;
+  /** `policy` where every token was drawn from the policy itself, at temperature 1: then it can be learnt from. @default "shaped" */
+  readonly drawnFrom?: "policy" | "shaped" | undefined;
   /** Of agents: all that was read and sampled, in order. @default the prompt, and what was sampled */
   readonly segments?: readonly Segment[] | undefined;
 }

@@ -1,0 +1,58 @@
+/** The model that learns from its traffic, as the options of `seekrl serve` describe it. */
+import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
+import type { Adapter } from "../../../../lib/model/adapter.ts";
+import type { SequenceSource } from "../../../../lib/rollout/seams.ts";
+import type { LearningModel } from "../../../../lib/serve/learn/learning-model.ts";
+import type { LearnEvent } from "../../../../lib/serve/learn/options.ts";
+import type { LanguageModel } from "../../../../lib/serve/model/language-model.ts";
+import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
+import type { CommandIo } from "../../command.ts";
+import type { LearnChoice } from "./learn-options.ts";
+import { type ServedAgentSetting, servedAgent } from "./served-agent.ts";
+
+/** What learns: the agent where there is one, else the language model. */
+export interface Learnt {
+  readonly policy: LocalPolicy;
+  readonly base: LanguageModel;
+  readonly setting: ServedAgentSetting | undefined;
+}
+
+function told({ type, ...event }: LearnEvent): string {
+  if (type === "failed") return `learning failed: ${String((event as { error?: unknown }).error)}`;
+  const { step, metrics, stable, candidate } = event as Extract<LearnEvent, { type: "step" }> &
+    Extract<LearnEvent, { type: "promoted" }>;
+  if (type === "step") return `step ${step}: reward ${metrics["reward/mean"]?.toFixed(3)}`;
+  const what = type === "promoted" ? "promoted" : "rolled back";
+  return `step ${step}: ${what}, reward ${candidate.toFixed(3)} against ${stable.toFixed(3)}`;
+}
+
+/** The engine through an adapter. */
+function through({ engine }: LocalPolicy, adapter: Adapter): SequenceSource {
+  return {
+    maxTokens: engine.maxTokens,
+    open: (ids, options) => engine.open(ids, { ...options, adapter }),
+  };
+}
+
+/** Opens it, with the adapter of its folder if there is one. */
+export async function openLearner(
+  { policy, base, setting }: Learnt,
+  { name, rank, ...choice }: LearnChoice,
+  { log }: CommandIo,
+): Promise<LearningModel> {
+  const { LearningModel: Learning } = await import("../../../../lib/serve/learn/learning-model.ts");
+  const { LanguageModel: Language } = await import("../../../../lib/serve/model/language-model.ts");
+  const { servedAgent: agentOf } = await import("./served-agent.ts");
+  const { admission, id: parent } = base;
+  const { tokenizer, chatTemplate, model, engine } = policy;
+  const id = name ?? `${setting === undefined ? parent : `agent/${setting.name}`}-learning`;
+  const serve = (adapter: Adapter): ServedModel =>
+    setting === undefined
+      ? new Language({ id, parent, engine, tokenizer, chatTemplate, admission, adapter })
+      : agentOf({ ...policy, engine: through(policy, adapter) }, setting, { parent, admission });
+  return Learning.open({
+    ...{ ...choice, name: id, model, serve },
+    lora: rank === undefined ? undefined : { rank },
+    onEvent: (event) => log(told(event)),
+  });
+}
