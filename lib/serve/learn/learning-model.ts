@@ -58,7 +58,7 @@ export class LearningModel implements ServedModel {
   #work: Promise<void> = Promise.resolve();
 
   private constructor(options: LearnOptions, { stable, log, ...candidate }: Opened) {
-    const { id, contextTokens, parent, text } = options.serve(stable.adapter);
+    const { id, contextTokens, parent, text } = stable.model;
     this.id = options.name;
     this.contextTokens = contextTokens;
     this.parent = parent ?? id;
@@ -84,9 +84,9 @@ export class LearningModel implements ServedModel {
     const adapter = isKept
       ? await Adapter.load(model, folder)
       : await Adapter.create(model, { rank: 16, ...lora, seed });
-    const stable = new Version(1, adapter, options.serve(adapter));
+    const stable = new Version(1, adapter, await options.serve(adapter));
     const copy = await adapter.clone();
-    const version = new Version(2, copy, options.serve(copy));
+    const version = new Version(2, copy, await options.serve(copy));
     const log = folder === undefined ? undefined : await openLog(join(folder, "metrics.jsonl"));
     return new LearningModel(options, { stable, version, trainer: await Trainer.open(copy), log });
   }
@@ -179,23 +179,24 @@ export class LearningModel implements ServedModel {
   async #promote(): Promise<void> {
     const adapter = await this.#candidate.version.adapter.clone();
     if (this.#options.folder !== undefined) await adapter.save(this.#options.folder);
+    const version = await this.#newVersion(adapter);
     this.#stable.retire();
-    this.#stable = this.#newVersion(adapter);
+    this.#stable = version;
   }
 
   /** What the candidate has learnt is dropped, and what it would have learnt from: it may be what made it worse. */
   async #rollBack(): Promise<void> {
     const { version, trainer } = this.#candidate;
     const adapter = await this.#stable.adapter.clone();
-    this.#candidate = { version: this.#newVersion(adapter), trainer: await Trainer.open(adapter) };
+    this.#candidate = { version: await this.#newVersion(adapter), trainer: await Trainer.open(adapter) };
     this.#scored = [];
     trainer.close();
     version.retire();
   }
 
-  #newVersion(adapter: Adapter): Version {
+  async #newVersion(adapter: Adapter): Promise<Version> {
     this.#numVersions += 1;
-    return new Version(this.#numVersions, adapter, this.#options.serve(adapter));
+    return new Version(this.#numVersions, adapter, await this.#options.serve(adapter));
   }
 }
 

@@ -24,7 +24,7 @@ export interface LearnOptions {
   /** What the adapters are put on; it stays as it is, and the learning model near it. */
   readonly model: Model;
   /** What answers with an adapter: a language model, or an agent. */
-  readonly serve: (adapter: Adapter) => ServedModel;
+  readonly serve: (adapter: Adapter) => ServedModel | Promise<ServedModel>;
   /** Holds the promoted adapter, as peft writes it, and `metrics.jsonl`; what is there is gone on from. @default nothing is kept */
   readonly folder?: string | undefined;
   /** Of a new adapter. @default rank 16 */

@@ -7,21 +7,21 @@ export class Version {
   readonly adapter: Adapter;
   /** Tells it from the others; a candidate keeps its own while it learns. */
   readonly number: number;
-  readonly #model: ServedModel;
+  readonly model: ServedModel;
   #numReplies = 0;
   #isRetired = false;
 
   constructor(number: number, adapter: Adapter, model: ServedModel) {
     this.number = number;
     this.adapter = adapter;
-    this.#model = model;
+    this.model = model;
   }
 
   /** Replies, and stays open until it has. */
   async *reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
     this.#numReplies += 1;
     try {
-      yield* this.#model.reply(request, signal);
+      yield* this.model.reply(request, signal);
     } finally {
       this.#numReplies -= 1;
       this.#closeIfDone();

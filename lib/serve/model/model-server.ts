@@ -49,13 +49,23 @@ function routesOf(serving: ResponseServing, metrics: ModelMetrics, encoders: Tex
   return [...routes, ...shortened(routes)];
 }
 
+interface OpenServer {
+  readonly http: HttpServer;
+  readonly metrics: ModelMetrics;
+  readonly recorder: Recorder | undefined;
+  readonly models: readonly string[];
+}
+
 /** A server that is listening. */
 export class ModelServer {
+  /** The names of what answers. */
+  readonly models: readonly string[];
   readonly #http: HttpServer;
   readonly #metrics: ModelMetrics;
   readonly #recorder: Recorder | undefined;
 
-  private constructor(http: HttpServer, metrics: ModelMetrics, recorder: Recorder | undefined) {
+  private constructor({ http, metrics, recorder, models }: OpenServer) {
+    this.models = models;
     this.#http = http;
     this.#metrics = metrics;
     this.#recorder = recorder;
@@ -85,7 +95,8 @@ export class ModelServer {
       onAnswered: (call: Call) => metrics.countRequest(call),
     };
     try {
-      return new ModelServer(await HttpServer.open(service, options), metrics, recorder);
+      const http = await HttpServer.open(service, options);
+      return new ModelServer({ http, metrics, recorder, models: models.list().map(({ id }) => id) });
     } catch (error) {
       metrics.close();
       await recorder?.close();

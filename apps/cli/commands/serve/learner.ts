@@ -1,4 +1,5 @@
 /** The model that learns from its traffic, as the options of `seekrl serve` describe it. */
+import { messageOf } from "../../../../lib/base/errors.ts";
 import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { Adapter } from "../../../../lib/model/adapter.ts";
 import type { SequenceSource } from "../../../../lib/rollout/seams.ts";
@@ -17,17 +18,17 @@ export interface Learnt {
   readonly setting: ServedAgentSetting | undefined;
 }
 
-function told({ type, ...event }: LearnEvent): string {
-  if (type === "failed") return `learning failed: ${String((event as { error?: unknown }).error)}`;
-  const { step, metrics, stable, candidate } = event as Extract<LearnEvent, { type: "step" }> &
-    Extract<LearnEvent, { type: "promoted" }>;
-  if (type === "step") return `step ${step}: reward ${metrics["reward/mean"]?.toFixed(3)}`;
-  const what = type === "promoted" ? "promoted" : "rolled back";
-  return `step ${step}: ${what}, reward ${candidate.toFixed(3)} against ${stable.toFixed(3)}`;
+function told(event: LearnEvent): string {
+  if (event.type === "failed") return `learning failed: ${messageOf(event.error)}`;
+  const { step } = event;
+  if (event.type === "step") return `step ${step}: reward ${event.metrics["reward/mean"]?.toFixed(3)}`;
+  const what = event.type === "promoted" ? "promoted" : "rolled back";
+  const [candidate, stable] = [event.candidate.toFixed(3), event.stable.toFixed(3)];
+  return `step ${step}: ${what}, reward ${candidate} against ${stable}`;
 }
 
 /** The engine through an adapter. */
-function through({ engine }: LocalPolicy, adapter: Adapter): SequenceSource {
+function through({ engine }: LocalPolicy, adapter: Adapter): SequenceSource & { readonly maxTokens: number } {
   return {
     maxTokens: engine.maxTokens,
     open: (ids, options) => engine.open(ids, { ...options, adapter }),
@@ -42,14 +43,13 @@ export async function openLearner(
 ): Promise<LearningModel> {
   const { LearningModel: Learning } = await import("../../../../lib/serve/learn/learning-model.ts");
   const { LanguageModel: Language } = await import("../../../../lib/serve/model/language-model.ts");
-  const { servedAgent: agentOf } = await import("./served-agent.ts");
   const { admission, id: parent } = base;
   const { tokenizer, chatTemplate, model, engine } = policy;
   const id = name ?? `${setting === undefined ? parent : `agent/${setting.name}`}-learning`;
-  const serve = (adapter: Adapter): ServedModel =>
+  const serve = (adapter: Adapter): ServedModel | Promise<ServedModel> =>
     setting === undefined
       ? new Language({ id, parent, engine, tokenizer, chatTemplate, admission, adapter })
-      : agentOf({ ...policy, engine: through(policy, adapter) }, setting, { parent, admission });
+      : servedAgent({ ...policy, engine: through(policy, adapter) }, setting, { parent, admission });
   return Learning.open({
     ...{ ...choice, name: id, model, serve },
     lora: rank === undefined ? undefined : { rank },

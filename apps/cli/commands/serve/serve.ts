@@ -1,133 +1,67 @@
 /** `seekrl serve`: a model, adapters on it and an agent over HTTP. */
 import { once } from "node:events";
-import { basename, resolve } from "node:path";
-import { z } from "zod";
-import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
-import type { Adapter } from "../../../../lib/model/adapter.ts";
-import type { Model } from "../../../../lib/model/model.ts";
-import type { TextEncoders } from "../../../../lib/serve/api/texts/routes.ts";
 import type { ModelServer } from "../../../../lib/serve/model/model-server.ts";
-import { defaultModelLimits } from "../../../../lib/serve/model/options.ts";
-import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
-import { type CommandIo, command, UsageError } from "../../command.ts";
-import { openLocalPolicy } from "../../open/local-policy.ts";
-import { engineOptions, modelOptions } from "../../options/model-options.ts";
-import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";
-import { encoderOptions, openEncoders } from "./encoders.ts";
+import type { ModelServerOptions } from "../../../../lib/serve/model/options.ts";
+import type { Studio } from "../../../studio/studio.ts";
+import { type CommandIo, command } from "../../command.ts";
+import { keyVariable, servedAt } from "../../options/serve-options.ts";
+import { openAnswering } from "./answering.ts";
+import { openEncoders } from "./encoders.ts";
+import { limitsOf, type ServeChoice, serveChoice } from "./serve-choice.ts";
 
-const { adapter: _, ...modelOnly } = modelOptions;
+const noStudio = { routes: [], close: () => {} };
 
-const limit = (key: keyof typeof defaultModelLimits, help: string): z.ZodDefault<z.ZodInt> =>
-  z.int().min(1).default(defaultModelLimits[key]).describe(help);
-
-const options = z.strictObject({
-  ...modelOnly,
-  ...engineOptions,
-  name: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("name under which the model answers; its folder's unless given"),
-  adapter: z
-    .array(z.string().regex(/^[^=]+=.+$/, "expected NAME=DIR"))
-    .default([])
-    .describe("NAME=DIR: a LoRA adapter on the model, and the name under which it answers; may be repeated"),
-  anyName: z
-    .boolean()
-    .default(false)
-    .describe("answers with the model under names that none has, for clients that send another server's"),
-  ...encoderOptions,
-  ...serveOptions(8000),
-  maxWaiting: z
-    .int()
-    .min(0)
-    .default(512)
-    .describe("requests that may wait for memory; more are refused with 429"),
-  maxBodyBytes: limit("maxBodyBytes", "bytes of a request"),
-  maxChoices: limit("maxChoices", "choices of a request"),
-  maxStoredResponses: limit("maxStoredResponses", "responses kept for requests that go on from one"),
-  maxStoredBytes: limit("maxStoredBytes", "bytes of those"),
-  timeoutMs: limit("timeoutMs", "time to the first byte of an answer, milliseconds; later is 504"),
-});
-
-type Options = z.output<typeof options>;
-
-/** Adapters by the names that they are served under, closed together. */
-async function openAdapters(
-  model: Model,
-  given: Options,
-): Promise<AsyncDisposable & { byName: Record<string, Adapter> }> {
-  const { Adapter } = await import("../../../../lib/model/adapter.ts");
-  const byName: Record<string, Adapter> = {};
-  const close = async (): Promise<void> => {
-    for (const adapter of Object.values(byName)) adapter.close();
-  };
-  try {
-    for (const each of given.adapter) {
-      const at = each.indexOf("=");
-      const name = each.slice(0, at);
-      if (name in byName) throw new UsageError(`--adapter: two are named ${name}`);
-      byName[name] = await Adapter.load(model, each.slice(at + 1));
-    }
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  return { byName, [Symbol.asyncDispose]: close };
-}
-
-/** The models of a policy, by the names under which they answer. */
-async function openModels(
-  { engine, tokenizer, chatTemplate }: LocalPolicy,
-  adapters: Record<string, Adapter>,
-  given: Options,
-): Promise<ServedModel[]> {
-  const { languageModels } = await import("../../../../lib/serve/model/open-models.ts");
-  const name = given.name ?? basename(resolve(given.model));
-  const { maxWaiting } = given;
-  return languageModels({ name, engine, tokenizer, chatTemplate, adapters, maxWaiting });
-}
-
-/** What answers. */
-interface Answering extends TextEncoders {
-  readonly models: readonly ServedModel[];
+/** The studio on the server's own port; none where it is not wanted. */
+async function openStudio(given: ServeChoice, io: CommandIo): Promise<Pick<Studio, "routes" | "close">> {
+  if (!given.studio) return noStudio;
+  const { Studio: Opened } = await import("../../../studio/studio.ts");
+  const { index, learn, record } = given;
+  return Opened.open({
+    roots: learn === undefined ? [] : [learn.folder],
+    index: index?.folder,
+    mounted: { serve: true, feedback: (learn ?? record) !== undefined },
+    access: servedAt(given, io),
+  });
 }
 
 async function listen(
-  { models, embedding, reranker }: Answering,
-  given: Options,
+  answering: Pick<ModelServerOptions, "models" | "embedding" | "reranker" | "mounted">,
+  given: ServeChoice,
   io: CommandIo,
 ): Promise<ModelServer> {
   const { serveModels } = await import("../../../../lib/serve/model/model-server.ts");
-  const limits = Object.fromEntries(
-    Object.keys(defaultModelLimits).map((key) => [key, given[key as keyof typeof defaultModelLimits]]),
-  );
-  const { anyName } = given;
-  return serveModels({ models, embedding, reranker, limits, anyName, ...servedAt(given, io) });
+  const { anyName, record: folder } = given;
+  const record = folder === undefined ? undefined : { folder };
+  return serveModels({ ...answering, limits: limitsOf(given), anyName, record, ...servedAt(given, io) });
+}
+
+/** Tells where it listens, and waits until it is told to stop. */
+async function untilStopped(server: ModelServer, given: ServeChoice, io: CommandIo): Promise<void> {
+  const { url, host, port, models } = server;
+  io.write(`${models.join(", ")} at ${url}\n`);
+  if (given.studio) io.write(`studio at ${url}/studio/\n`);
+  io.result({ url, host, port, models });
+  if (!io.signal.aborted) await once(io.signal, "abort");
+  io.log("stopping");
 }
 
 /** The command. */
 export const serveCommand = command({
   name: "serve",
-  summary: `serves a model and adapters on it to clients of OpenAI and Anthropic until it is told to stop; a key in ${keyVariable} is asked of every client`,
-  options,
+  summary: `serves a model, adapters on it and a search agent to clients of OpenAI and Anthropic until it is told to stop; a key in ${keyVariable} is asked of every client`,
+  options: serveChoice,
   isService: true,
   run: async (given, io) => {
-    const { adapter: _, ...choice } = given;
-    await using policy = await openLocalPolicy(choice);
-    await using adapters = await openAdapters(policy.model, given);
-    const models = await openModels(policy, adapters.byName, given);
+    await using answering = await openAnswering(given, io);
     using encoders = await openEncoders(given);
-    const server = await listen({ ...encoders, models }, given, io);
+    const studio = await openStudio(given, io);
+    const { models } = answering;
+    const server = await listen({ ...encoders, models, mounted: studio.routes }, given, io);
     try {
-      const { url, host, port } = server;
-      const ids = models.map(({ id }) => id);
-      io.write(`${ids.join(", ")} at ${url}\n`);
-      io.result({ url, host, port, models: ids });
-      if (!io.signal.aborted) await once(io.signal, "abort");
-      io.log("stopping");
+      await untilStopped(server, given, io);
     } finally {
       await server.close({ graceMs: given.graceMs });
+      studio.close();
     }
   },
 });

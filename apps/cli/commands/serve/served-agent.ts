@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
+import type { SequenceSource } from "../../../../lib/rollout/seams.ts";
 import type { Search } from "../../../../lib/search/search.ts";
 import type { Admission } from "../../../../lib/serve/generation/admission.ts";
 import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
@@ -80,6 +81,11 @@ async function worldOf(
   return own === undefined || named === undefined ? own : withRecipe(own, named);
 }
 
+/** What an agent samples with. */
+type AgentPolicy = Pick<LocalPolicy, "tokenizer" | "chatTemplate"> & {
+  readonly engine: SequenceSource & { readonly maxTokens: number };
+};
+
 /**
  * The agent as a model.
  *
@@ -88,7 +94,7 @@ async function worldOf(
  * @param served - the language model's name, and who lets requests in
  */
 export async function servedAgent(
-  { engine, tokenizer, chatTemplate }: LocalPolicy,
+  { engine, tokenizer, chatTemplate }: AgentPolicy,
   { search, recipe, name }: ServedAgentSetting,
   { parent, admission }: { readonly parent: string; readonly admission?: Admission | undefined },
 ): Promise<ServedModel> {

@@ -1,0 +1,104 @@
+/** All that `seekrl serve` answers with: the model, adapters, the agent, and what learns; closed together. */
+import { existsSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
+import type { Adapter } from "../../../../lib/model/adapter.ts";
+import type { Model } from "../../../../lib/model/model.ts";
+import type { LanguageModel } from "../../../../lib/serve/model/language-model.ts";
+import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
+import { type CommandIo, UsageError } from "../../command.ts";
+import { openLocalPolicy } from "../../open/local-policy.ts";
+import { openLearner } from "./learner.ts";
+import type { ServeChoice } from "./serve-choice.ts";
+import { namesSearch, openServedAgentSetting, type ServedAgentSetting, servedAgent } from "./served-agent.ts";
+
+/** What answers. */
+export interface Answering extends AsyncDisposable {
+  readonly models: readonly ServedModel[];
+}
+
+/** What was opened, the last first when it is closed. */
+class Opened implements AsyncDisposable {
+  readonly #closing: (() => unknown)[] = [];
+
+  add<Part>(part: Part, close: (part: Part) => unknown): Part {
+    this.#closing.unshift(() => close(part));
+    return part;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const close of this.#closing.splice(0)) await close();
+  }
+}
+
+/** Adapters by the names that they are served under. @throws UsageError for two of one name */
+async function openAdapters(
+  model: Model,
+  given: readonly string[],
+  opened: Opened,
+): Promise<Record<string, Adapter>> {
+  const { Adapter } = await import("../../../../lib/model/adapter.ts");
+  const byName: Record<string, Adapter> = {};
+  for (const each of given) {
+    const at = each.indexOf("=");
+    const name = each.slice(0, at);
+    if (name in byName) throw new UsageError(`--adapter: two are named ${name}`);
+    byName[name] = opened.add(await Adapter.load(model, each.slice(at + 1)), (adapter) => adapter.close());
+  }
+  return byName;
+}
+
+/** The search agent; none where nothing is searched. */
+async function openSetting(given: ServeChoice, opened: Opened): Promise<ServedAgentSetting | undefined> {
+  const isWorlds = existsSync(join(given.model, "world.json"));
+  if (!namesSearch(given) && given.recipe === undefined && !isWorlds) return undefined;
+  const { adapter: _, ...choice } = given;
+  return opened.add(await openServedAgentSetting(choice), (setting) => setting[Symbol.dispose]());
+}
+
+/** The model and its adapters, the model first. */
+async function openLanguageModels(
+  { engine, tokenizer, chatTemplate }: LocalPolicy,
+  adapters: Record<string, Adapter>,
+  given: ServeChoice,
+): Promise<[LanguageModel, ...ServedModel[]]> {
+  const { languageModels } = await import("../../../../lib/serve/model/open-models.ts");
+  const name = given.name ?? basename(resolve(given.model));
+  const { maxWaiting } = given;
+  const models = languageModels({ name, engine, tokenizer, chatTemplate, adapters, maxWaiting });
+  return models as [LanguageModel, ...ServedModel[]];
+}
+
+/**
+ * Opens all that answers.
+ *
+ * @param given - the command's options
+ * @param io - is told what the learner does
+ * @throws what cannot be opened; nothing stays open then
+ */
+export async function openAnswering(given: ServeChoice, io: CommandIo): Promise<Answering> {
+  const opened = new Opened();
+  try {
+    return {
+      models: await openModels(given, io, opened),
+      [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    await opened[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function openModels(given: ServeChoice, io: CommandIo, opened: Opened): Promise<ServedModel[]> {
+  const { adapter, ...choice } = given;
+  const policy = opened.add(await openLocalPolicy(choice), (each) => each[Symbol.asyncDispose]());
+  const adapters = await openAdapters(policy.model, adapter, opened);
+  const setting = await openSetting(given, opened);
+  const models = await openLanguageModels(policy, adapters, given);
+  const [base] = models;
+  const { id: parent, admission } = base;
+  const agents = setting === undefined ? [] : [await servedAgent(policy, setting, { parent, admission })];
+  if (given.learn === undefined) return [...models, ...agents];
+  const learner = await openLearner({ policy, base, setting }, given.learn, io);
+  return [...models, ...agents, opened.add(learner, (each) => each.close())];
+}
