@@ -2,7 +2,6 @@
 import { shownValue } from "../../../base/check-options.ts";
 import { SeekError } from "../../../base/errors.ts";
 import type { Call } from "../call.ts";
-import { Refusal } from "../refusal.ts";
 import { isLoopback } from "./loopback.ts";
 
 /** What browsers may do; what they may send is what they ask to send. */
@@ -45,7 +44,6 @@ export function isAllowedOrigin(origin: string, allowed: readonly string[]): boo
  * @param call - of any path; a browser asks without the key
  * @param allowed - origins, `localhost` for all of this machine, `*` for every one
  * @returns whether the call was such a question
- * @throws Refusal 403 for such a question from a page that may not
  */
 export function answerCors(call: Call, allowed: readonly string[]): boolean {
   const { method, headers } = call.incoming;
@@ -55,17 +53,19 @@ export function answerCors(call: Call, allowed: readonly string[]): boolean {
   call.headers.vary = "origin";
   const asks = headers["access-control-request-method"] !== undefined && method === "OPTIONS";
   if (!isAllowedOrigin(origin, allowed)) {
-    if (!asks) return false;
-    throw new Refusal("wrong_origin", `origin: ${origin.slice(0, 100)} is not among those that may ask`);
+    // An answer that names no page tells the browser that this one may not.
+    if (asks) call.send([], 200, {});
+    return asks;
   }
-  call.headers["access-control-allow-origin"] = origin;
-  call.headers["access-control-expose-headers"] = readable;
+  // In the specification's letters: some clients compare names by letter.
+  call.headers["Access-Control-Allow-Origin"] = origin;
+  call.headers["Access-Control-Expose-Headers"] = readable;
   if (!asks) return false;
   call.send([], 200, {
-    "access-control-allow-methods": methods,
+    "Access-Control-Allow-Methods": methods,
     // By name, because "*" does not stand for Authorization.
-    "access-control-allow-headers": headers["access-control-request-headers"] ?? "*",
-    "access-control-max-age": maxAge,
+    "Access-Control-Allow-Headers": headers["access-control-request-headers"] ?? "*",
+    "Access-Control-Max-Age": maxAge,
   });
   return true;
 }
