@@ -197,3 +197,25 @@ export function usePages<Row, Head extends Page<Row>>(
   };
   return { head: state.head, error: state.error, rowAt, placeOf, onWindow };
 }
+
+/** What the choice of a row needs of its list. */
+interface ChoiceOptions<Row> {
+  readonly list: Pick<ReturnType<typeof usePages<Row, Page<Row>>>, "rowAt" | "placeOf">;
+  /** Whether a row is the one that is open. */
+  readonly isOpen: (row: Row) => boolean;
+  readonly open: (row: Row) => void;
+}
+
+/** The place that is chosen, by key or pointer; a row that is not there yet is opened once it is. */
+export function useChoice<Row>({ list, isOpen, open }: ChoiceOptions<Row>) {
+  const [wanted, want] = useState<number>();
+  const row = wanted === undefined ? undefined : list.rowAt(wanted);
+  const latest = useRef(open);
+  latest.current = open;
+  useEffect(() => {
+    if (row === undefined) return;
+    latest.current(row);
+    want(undefined);
+  }, [row]);
+  return { chosen: wanted ?? list.placeOf(isOpen), choose: want };
+}

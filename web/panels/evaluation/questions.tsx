@@ -9,7 +9,7 @@ import { Searches } from "../../conversation/searches.tsx";
 import { Empty, Notice, SearchField, Segmented, Select } from "../../parts/controls.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { useResource, useSettled } from "../../parts/resource.ts";
-import { usePages, VirtualList } from "../../parts/virtual-list.tsx";
+import { useChoice, usePages, VirtualList } from "../../parts/virtual-list.tsx";
 import { useQuery } from "../../shell/context.ts";
 
 const rightness = [
@@ -64,11 +64,11 @@ function QuestionList({
     JSON.stringify([evaluation, filters]),
     (place, signal) => getQuestions(evaluation, { ...filters, ...place }, signal),
   );
-  const place = query.row === undefined ? undefined : list.placeOf(({ row }) => row === Number(query.row));
-  const choose = (next: number): void => {
-    const chosen = list.rowAt(next);
-    if (chosen) change({ row: String(chosen.row) });
-  };
+  const { chosen, choose } = useChoice({
+    list,
+    isOpen: ({ row }) => query.row !== undefined && row === Number(query.row),
+    open: ({ row }) => change({ row: String(row) }),
+  });
   return (
     <>
       <QuestionFilters sets={sets} />
@@ -86,7 +86,7 @@ function QuestionList({
         rowAt={list.rowAt}
         onWindow={list.onWindow}
         draw={(each) => <QuestionLine row={each} />}
-        chosen={place}
+        chosen={chosen}
         onChoose={choose}
       />
     </>

@@ -7,7 +7,7 @@ import { showCount } from "../../base/numbers.ts";
 import { Score } from "../../conversation/score.tsx";
 import { Empty, Notice } from "../../parts/controls.tsx";
 import { Icon } from "../../parts/icons.tsx";
-import { usePages, VirtualList } from "../../parts/virtual-list.tsx";
+import { useChoice, usePages, VirtualList } from "../../parts/virtual-list.tsx";
 import { useQuery } from "../../shell/context.ts";
 import { Filters, filtersOf } from "./filters.tsx";
 
@@ -31,7 +31,6 @@ export function TrajectoryBrowser({
     key,
     (place, signal) => getTrajectories(run, { ...filters, ...place }, signal),
   );
-  const place = query.row === undefined ? undefined : list.placeOf(({ row }) => row === Number(query.row));
   const { head } = list;
   const isReading = head !== undefined && head.indexedBytes < head.totalBytes;
   useEffect(() => {
@@ -39,10 +38,11 @@ export function TrajectoryBrowser({
     const timer = setTimeout(() => setTurn((count) => count + 1), readingMs);
     return () => clearTimeout(timer);
   }, [isReading, turn]);
-  const choose = (next: number): void => {
-    const chosen = list.rowAt(next);
-    if (chosen) change({ row: String(chosen.row) });
-  };
+  const { chosen, choose } = useChoice({
+    list,
+    isOpen: ({ row }) => query.row !== undefined && row === Number(query.row),
+    open: ({ row }) => change({ row: String(row) }),
+  });
   const numNew = head === undefined || logged === undefined ? 0 : logged - head.total;
   return (
     <>
@@ -62,7 +62,7 @@ export function TrajectoryBrowser({
           rowAt={list.rowAt}
           onWindow={list.onWindow}
           draw={(row) => <TrajectoryLine row={row} />}
-          chosen={place}
+          chosen={chosen}
           onChoose={choose}
         />
       )}
