@@ -67,7 +67,7 @@ test("text can be read on every colour: 4.5 to 1 and more", () => {
 
 test("a number stands where it is on its scale, and is held at the ends", () => {
   assert.equal(shareOf(0, scales.logprob), 0);
-  assert.equal(shareOf(-3, scales.logprob), 0.5);
+  assert.equal(shareOf(-2, scales.logprob), 0.5);
   assert.equal(shareOf(-60, scales.logprob), 1);
   assert.equal(shareOf(0, scales.gap), 0);
   assert.equal(shareOf(-1e-1, scales.gap), 1);

@@ -1,9 +1,13 @@
 /** Chat in the studio's page: with a real model over the model server, and with what agents send besides. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Browser, Page, Route } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { Studio } from "../../apps/studio/studio.ts";
+import { librarySearch } from "../../apps/world/library.ts";
+import { worldRecipe } from "../../apps/world/recipes/world.ts";
+import { createWorld } from "../../apps/world/world.ts";
 import { openLocalPolicy } from "../../lib/engine/local-policy.ts";
+import { agentModel } from "../../lib/serve/agent/agent-model.ts";
 import { type ModelServer, serveModels } from "../../lib/serve/model/model-server.ts";
 import { languageModels } from "../../lib/serve/model/open-models.ts";
 import { checkpoint, until } from "../serve/model/served.ts";
@@ -11,6 +15,10 @@ import { buildPage, openBrowser, openPage, whyNoBrowser } from "./browser.ts";
 import { storedText } from "./looks.ts";
 
 const skip = whyNoBrowser;
+const { passages } = createWorld({ seed: 0 });
+/** A passage that answers a question, and the question. */
+const film = passages.find(({ text }) => text.startsWith("Directed by "))!;
+const asked = `Who directed ${film.title}?`;
 let [server, browser, policy, studio] = [] as unknown as [
   ModelServer,
   Browser,
@@ -23,7 +31,18 @@ before(async () => {
   buildPage();
   policy = await openLocalPolicy({ model: checkpoint }, {});
   const { engine, tokenizer, chatTemplate } = policy;
-  const models = languageModels({ name: "world", engine, tokenizer, chatTemplate });
+  const parts = { engine, tokenizer, chatTemplate };
+  const plain = languageModels({ name: "world", ...parts });
+  const recipe = worldRecipe({ queries: "multi" });
+  const contextTokens = engine.maxTokens;
+  const agent = agentModel({
+    id: "agent/world",
+    ...parts,
+    recipe,
+    search: librarySearch(passages),
+    contextTokens,
+  });
+  const models = [...plain, agent];
   studio = await Studio.open({ roots: [], mounted: { serve: true, feedback: true } });
   server = await serveModels({ models, port: 0, mounted: studio.routes });
   browser = await openBrowser();
@@ -101,45 +120,47 @@ test("a conversation is there again after the page was closed", { skip }, () =>
 const chunk = (delta: object, more: object = {}): string =>
   `data: ${JSON.stringify({ id: "chatcmpl-7", choices: [{ index: 0, delta, finish_reason: null, ...more }] })}\n\n`;
 
-const passage = {
-  id: "p9",
-  title: "Evertech",
-  text: "Since Zanikin founded Evertech, it grew.",
-  url: "passage:p9",
-};
-const url_citation = { url: "passage:p9", title: "Evertech", start_index: 0, end_index: 7 };
+test(
+  "an agent thinks, searches and cites; a citation opens the passage with the quote marked",
+  { skip },
+  () =>
+    chat(async (page) => {
+      await page.getByLabel("Model", { exact: true }).selectOption("agent/world");
+      await page.getByRole("button", { name: "Parameters" }).click();
+      await page.getByLabel("Temperature").fill("0");
+      await page.getByLabel("Most searches").fill("4");
+      await say(page, asked);
+      await settled(page);
+      const said = (await replies(page).locator(".prose p").first().textContent()) ?? "";
+      const answer = said.replace(/\d$/, "").trim();
+      assert.ok(answer !== "" && film.text.includes(answer), said);
+      await replies(page).locator(".thoughts").first().waitFor();
+      await replies(page)
+        .locator(".chat-search")
+        .first()
+        .getByText(/\d+ passages?$/)
+        .waitFor();
+      await page.getByRole("button", { name: "Source 1" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("heading", { name: film.title }).waitFor();
+      assert.ok(((await dialog.locator("mark").textContent()) ?? "").includes(answer));
+      assert.ok(((await dialog.locator(".passage-text").textContent()) ?? "").includes(film.text));
+    }),
+);
 
-/** What an agent sends: thoughts, a search without and with its hits, the answer, a citation of it. */
-const agentReply = [
-  chunk({ reasoning_content: "I should look." }),
-  chunk({ seekrl: { search: { id: "s1", queries: ["who founded Evertech"] } } }),
-  chunk({ seekrl: { search: { id: "s1", queries: ["who founded Evertech"], hits: [[passage]] } } }),
+/** What a model sends, in OpenAI's chunks. */
+const shortReply = [
+  chunk({ role: "assistant", content: "" }),
   chunk({ content: "Zanikin founded it." }),
-  chunk({ annotations: [{ type: "url_citation", url_citation, quote: "Zanikin founded Evertech" }] }),
   chunk({}, { finish_reason: "stop" }),
   "data: [DONE]\n\n",
 ].join("");
-
-test("an agent's thoughts, searches and citations are shown; a citation opens its passage", { skip }, () =>
-  chat(async (page) => {
-    const answer = (route: Route) => route.fulfill({ contentType: "text/event-stream", body: agentReply });
-    await page.route("**/v1/chat/completions", answer);
-    await say(page, "Who founded Evertech?");
-    await settled(page);
-    await page.getByText("I should look.").waitFor({ state: "attached" });
-    await page.getByText("1 passage").waitFor();
-    await page.getByRole("button", { name: "Source 1" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByText(passage.text).waitFor();
-    assert.equal(await dialog.locator("mark").textContent(), "Zanikin founded Evertech");
-  }),
-);
 
 test("a thumb tells the server what the reply was worth", { skip }, () =>
   chat(async (page) => {
     const told: unknown[] = [];
     await page.route("**/v1/chat/completions", (route) =>
-      route.fulfill({ contentType: "text/event-stream", body: agentReply }),
+      route.fulfill({ contentType: "text/event-stream", body: shortReply }),
     );
     await page.route("**/v1/feedback", (route) => {
       told.push(route.request().postDataJSON());

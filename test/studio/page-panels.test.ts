@@ -158,7 +158,7 @@ test("the numbers of a token are shown where the arrow keys lead", { skip }, asy
     await page.keyboard.press("ArrowRight");
     const shown = page.getByRole("status", { name: "Numbers of a token" });
     await shown.getByText(`id ${first.id}`).waitFor();
-    assert.match((await shown.textContent()) ?? "", /log-prob.*entropy.*advantage.*trained/s);
+    assert.match((await shown.textContent()) ?? "", /trained.*log-prob.*entropy.*advantage/s);
   });
 });
 
@@ -174,7 +174,7 @@ test(
       assert.equal(await page.getByRole("article", { name: /^Sample/ }).count(), 2);
       assert.equal(await page.locator(".advantage").count(), 2);
       const detail = await ask<TrajectoryDetail>(`/runs/${ids.run}/trajectories/1`);
-      await page.getByRole("tab", { name: /^Searches/ }).click();
+      await page.getByRole("tab", { name: /^Queries/ }).click();
       for (const { queries } of detail.searchRounds)
         for (const { text, hits = [] } of queries) {
           await page.getByText(text, { exact: true }).first().waitFor();

@@ -76,12 +76,20 @@ export function groupOf(name: string): string {
   return name.includes("/") ? (joined[first] ?? first) : "other";
 }
 
+/** What says most of a run stands first in its group. */
+const firstNames = ["reward/total", "em/mean", "reward/mean"];
+
+function rankOf(name: string): number {
+  const at = firstNames.indexOf(name);
+  return at < 0 ? firstNames.length : at;
+}
+
 /** Groups of metrics with their names in order. */
 export function groupMetrics(
   names: Iterable<string>,
 ): { readonly group: string; readonly names: string[] }[] {
   const groups = new Map<string, string[]>();
-  for (const name of [...names].sort())
+  for (const name of [...names].sort((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1)))
     groups.set(groupOf(name), [...(groups.get(groupOf(name)) ?? []), name]);
   const rank = (group: string): number => {
     const at = groupOrder.indexOf(group);

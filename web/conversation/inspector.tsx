@@ -32,6 +32,7 @@ function TokenNumbers({ token }: { readonly token: Token }): JSX.Element {
   return (
     <>
       <code class="inspected">{shownPiece(piece)}</code>
+      <span class="badge">{mask}</span>
       <span class="faint num">id {id}</span>
       {numbers.map(([name, value, more]) =>
         value === null ? null : (
@@ -41,9 +42,6 @@ function TokenNumbers({ token }: { readonly token: Token }): JSX.Element {
           </span>
         ),
       )}
-      <span>
-        <span class="faint">mask</span> {mask}
-      </span>
     </>
   );
 }

@@ -57,12 +57,13 @@ export function VirtualList<Row>(props: VirtualListProps<Row>): JSX.Element {
   const { box, follow, view } = useView(rowHeight, count);
   const { first, end } = windowOf(view);
   useEffect(() => onWindow?.(first, end), [onWindow, first, end]);
+  const hasRows = count > 0;
   const show = (place: number): void => {
     if (box.current) box.current.scrollTop = scrollTo(place, { ...view, scrollTop: box.current.scrollTop });
   };
   useEffect(() => {
-    if (chosen !== undefined && chosen >= 0) show(chosen);
-  }, [chosen]);
+    if (chosen !== undefined && hasRows) show(chosen);
+  }, [chosen, hasRows]);
   const move = (event: KeyboardEvent): void => {
     const by = moves[event.key];
     if (by === undefined || event.metaKey || event.ctrlKey || count === 0) return;
@@ -204,10 +205,12 @@ interface ChoiceOptions<Row> {
   /** Whether a row is the one that is open. */
   readonly isOpen: (row: Row) => boolean;
   readonly open: (row: Row) => void;
+  /** Where the open row must be, when it was not fetched yet. */
+  readonly expected?: number | undefined;
 }
 
 /** The place that is chosen, by key or pointer; a row that is not there yet is opened once it is. */
-export function useChoice<Row>({ list, isOpen, open }: ChoiceOptions<Row>) {
+export function useChoice<Row>({ list, isOpen, open, expected }: ChoiceOptions<Row>) {
   const [wanted, want] = useState<number>();
   const row = wanted === undefined ? undefined : list.rowAt(wanted);
   const latest = useRef(open);
@@ -217,5 +220,5 @@ export function useChoice<Row>({ list, isOpen, open }: ChoiceOptions<Row>) {
     latest.current(row);
     want(undefined);
   }, [row]);
-  return { chosen: wanted ?? list.placeOf(isOpen), choose: want };
+  return { chosen: wanted ?? list.placeOf(isOpen) ?? expected, choose: want };
 }

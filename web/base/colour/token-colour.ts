@@ -33,7 +33,7 @@ export const scales: Readonly<Record<Exclude<Channel, "mask">, Scale>> = {
     label: "Log-prob",
     meaning: "how surprising the sampled token was",
     unit: "nats",
-    domain: [0, -6],
+    domain: [0, -4],
     hue: 50,
   },
   gap: {
@@ -49,7 +49,7 @@ export const scales: Readonly<Record<Exclude<Channel, "mask">, Scale>> = {
     label: "Entropy",
     meaning: "how open the choice was",
     unit: "nats",
-    domain: [0, 3],
+    domain: [0, 2],
     hue: 305,
   },
   advantage: {

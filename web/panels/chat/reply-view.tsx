@@ -54,14 +54,17 @@ function markedText(text: string, citations: readonly { readonly end: number }[]
 
 function Thoughts({ text, isOpen }: { readonly text: string; readonly isOpen: boolean }): JSX.Element {
   const [wanted, setWanted] = useState<boolean>();
+  const isShown = wanted ?? isOpen;
+  // Kept here and not in the element, which opens and closes while a reply is written too.
+  const toggle = (event: Event): void => {
+    event.preventDefault();
+    setWanted(!isShown);
+  };
   return (
-    <details
-      class="thoughts"
-      open={wanted ?? isOpen}
-      onToggle={({ currentTarget }) => setWanted(currentTarget.open)}
-    >
-      <summary>{isOpen ? "Thinking…" : "Thoughts"}</summary>
-      <p>{text}</p>
+    <details class="thoughts" open={isShown}>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: a summary is what keys and pointers open its details with */}
+      <summary onClick={toggle}>{isOpen ? "Thinking…" : "Thoughts"}</summary>
+      <p>{text.trim()}</p>
     </details>
   );
 }

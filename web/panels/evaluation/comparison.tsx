@@ -18,7 +18,7 @@ import { useResource, useSettled } from "../../parts/resource.ts";
 import { usePages, VirtualList } from "../../parts/virtual-list.tsx";
 import { useQuery } from "../../shell/context.ts";
 import { Head } from "../../shell/head.tsx";
-import { Interval, showFigure } from "./interval.tsx";
+import { Interval, showDifference, showFigure } from "./interval.tsx";
 import { Rightness } from "./questions.tsx";
 
 interface PairProps {
@@ -95,15 +95,14 @@ function DifferenceLine({ measure }: { readonly measure: MeasureDifference }): J
       <td class="muted">{name}</td>
       <td class="right num">{showFigure(name, first)}</td>
       <td class="right num">{showFigure(name, second)}</td>
-      <td class={`right num ${isClear ? "strong" : "muted"}`}>
-        {difference > 0 ? "+" : ""}
-        {showFigure(name, difference)}
-      </td>
-      <td class="interval-cell">
-        <Interval mean={difference} interval={interval} domain={[-most, most]} zero />
-        <span class="faint num">
-          {showFigure(name, interval[0])} – {showFigure(name, interval[1])}
-        </span>
+      <td class={`right num ${isClear ? "strong" : "muted"}`}>{showDifference(name, difference)}</td>
+      <td>
+        <div class="interval-cell">
+          <Interval mean={difference} interval={interval} domain={[-most, most]} zero />
+          <span class="faint num">
+            {showDifference(name, interval[0])} to {showDifference(name, interval[1])}
+          </span>
+        </div>
       </td>
       <td class="right num">{showNumber(pValue)}</td>
     </tr>

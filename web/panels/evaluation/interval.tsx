@@ -10,6 +10,14 @@ export function showFigure(name: string, value: number | null | undefined): stri
   return shares.test(name) ? showPercent(value) : showNumber(value);
 }
 
+/** A difference of figures: shares differ by percentage points. */
+export function showDifference(name: string, value: number): string {
+  const sign = value > 0 ? "+" : "";
+  return shares.test(name)
+    ? `${sign}${showPercent(value).replace("%", "pp")}`
+    : `${sign}${showNumber(value)}`;
+}
+
 interface IntervalProps {
   readonly mean: number;
   readonly interval: readonly [number, number];

@@ -16,6 +16,7 @@ import { useWatched, type Watched } from "./metrics.ts";
 import { OutputText } from "./output.tsx";
 import { runLink } from "./run-list.tsx";
 import { StateBadge } from "./run-state.tsx";
+import { Warnings } from "./warnings.tsx";
 
 /** @param runs - ids; the first is the one that the page is of */
 export function RunPage({ runs }: { readonly runs: readonly string[] }): JSX.Element {
@@ -191,19 +192,3 @@ const StateText = ({ run }: { readonly run: RunDetail }): JSX.Element => (
     {run.state}, step {showCount(run.step)}
   </span>
 );
-
-function Warnings({ run, isNamed }: { readonly run: RunDetail; readonly isNamed: boolean }): JSX.Element {
-  return (
-    <>
-      {run.warnings.map(({ kind, metric, message, fromStep, toStep }) => (
-        <Notice key={`${metric} ${fromStep}`} kind={kind === "collapse" ? "bad" : "warn"}>
-          {isNamed ? <b>{run.name}: </b> : null}
-          {message}{" "}
-          <span class="num">
-            (steps {fromStep} to {toStep})
-          </span>
-        </Notice>
-      ))}
-    </>
-  );
-}

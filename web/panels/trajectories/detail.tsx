@@ -27,10 +27,10 @@ export function TrajectoryPage({ run, row, onClose }: TrajectoryPageProps): JSX.
   if (error) return <Notice kind="bad">{error.message}</Notice>;
   if (value === undefined) return <p class="detail-wait muted">Reading…</p>;
   const view = (query.view ?? "conversation") as View;
-  const numSearches = value.searchRounds.reduce((sum, { queries }) => sum + queries.length, 0);
+  const numQueries = value.searchRounds.reduce((sum, { queries }) => sum + queries.length, 0);
   const options = [
     { value: "conversation", label: "Conversation" },
-    { value: "searches", label: `Searches ${numSearches}` },
+    { value: "searches", label: `Queries ${numQueries}` },
     { value: "group", label: "Group" },
     ...(value.memory ? [{ value: "memory", label: "Memory" } as const] : []),
   ] as const;

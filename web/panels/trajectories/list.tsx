@@ -42,6 +42,8 @@ export function TrajectoryBrowser({
     list,
     isOpen: ({ row }) => query.row !== undefined && row === Number(query.row),
     open: ({ row }) => change({ row: String(row) }),
+    // In the order of the log and without a filter, a row is its place.
+    expected: Object.keys(filters).length === 0 && query.row !== undefined ? Number(query.row) : undefined,
   });
   const numNew = head === undefined || logged === undefined ? 0 : logged - head.total;
   return (
