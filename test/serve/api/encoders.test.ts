@@ -52,6 +52,15 @@ test("embeddings of texts and of their ids are the encoder's", async (t) => {
   assert.deepEqual(Float32Array.from(vectors), expected.subarray(0, 2 * embedder.dim));
 });
 
+test("an encoder answers under its own name, and under any where the server says so", async (t) => {
+  const { embedder, server } = await servedEncoder(t);
+  const ask = { input: "a", model: "text-embedding-3-small" };
+  assert.equal((await post(server, "/v1/embeddings", ask)).status, 404);
+  const lenient = await served(t, { embedding: { model: "small", embedder }, anyName: true });
+  const { json } = await post(lenient, "/v1/embeddings", ask);
+  assert.equal((json as { model: string }).model, "small");
+});
+
 test("ids that are none are refused by their place", async (t) => {
   const { server } = await servedEncoder(t);
   const { status, json } = await post(server, "/v1/embeddings", { input: [[1], [1, 10_000_000]] });

@@ -26,7 +26,7 @@ export const encoderOptions = inGroup("Embeddings", {
 const schema = z.object(encoderOptions);
 
 /** What is served, and closed when it is done with. */
-type OpenedEncoders = TextEncoders & Disposable;
+type OpenedEncoders = Pick<TextEncoders, "embedding" | "reranker"> & Disposable;
 
 /** The name under which a folder answers. */
 const nameOf = (given: z.output<typeof folder>): string => given.name ?? basename(resolve(given.folder));

@@ -60,7 +60,9 @@ export const chatRequest = lazySchema((z) =>
     return_token_ids: z.boolean().nullish(),
     // Ours.
     agent: budgetFields().nullish(),
-    // Said by clients, and nothing that changes a reply.
+    // Said by clients, and nothing that changes a reply: prefixes are always kept, and sequences have no slots.
+    cache_prompt: z.boolean().nullish(),
+    id_slot: z.int().nullish(),
     user: z.string().nullish(),
     metadata: z.record(z.string(), z.string()).nullish(),
     store: z.boolean().nullish(),

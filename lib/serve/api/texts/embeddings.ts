@@ -13,17 +13,18 @@ const bounds = { maxQueries: 4096, maxQueryChars: 1 << 20, maxAtOnce: 8192 };
  * The route, in the form that a retriever serves it.
  *
  * @param served - the encoder and its name
- * @param limits - of a body
+ * @param options - limits of a body, and whether it answers under every name
  */
 export function servedEmbeddings(
   served: ServedEmbedder,
-  { maxBodyBytes: maxBytes }: ApiLimits,
+  { maxBodyBytes: maxBytes, anyName }: ApiLimits & Pick<EmbeddingHost, "anyName">,
 ): Route["handle"] {
   const gate = new Gate(bounds.maxAtOnce);
   gate.state = "ready";
   const host: EmbeddingHost = {
     limits: bounds,
     gate,
+    anyName,
     read: (call, schema) => readBody(call.incoming, { schema, maxBytes, signal: call.signal }),
   };
   return embeddingsRoute(host, served, { aloneAfterMs: 0 });

@@ -64,16 +64,16 @@ function resultsOf(scores: Float32Array, documents: readonly string[], given: Re
  * `{query, documents, top_n?, return_documents?, model?}` to the documents by their relevance.
  *
  * @param served - the re-ranker and its name
- * @param limits - of a body
+ * @param options - limits of a body, and whether it answers under every name
  */
 export function rerankRoute(
   served: ServedReranker,
-  { maxBodyBytes: maxBytes }: ApiLimits,
+  { maxBodyBytes: maxBytes, anyName = false }: ApiLimits & { readonly anyName?: boolean | undefined },
 ): (call: Call) => Promise<void> {
   return async (call) => {
     const given = await readBody(call.incoming, { schema: body(), maxBytes, signal: call.signal });
     const { model, query } = given;
-    if (model != null && model !== served.model) {
+    if (model != null && model !== served.model && !anyName) {
       throw refused(["model"], `expected ${served.model}, got ${model.slice(0, 100)}`, "model_not_found");
     }
     const documents = given.documents.map((each) => (typeof each === "string" ? each : each.text));

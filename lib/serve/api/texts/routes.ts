@@ -14,6 +14,8 @@ export interface TextEncoders {
   readonly embedding?: ServedEmbedder | undefined;
   /** A re-ranker, for `/v1/rerank`. */
   readonly reranker?: ServedReranker | undefined;
+  /** Whether each answers under every name too. @default false */
+  readonly anyName?: boolean | undefined;
 }
 
 /**
@@ -22,10 +24,11 @@ export interface TextEncoders {
  * @param serving - the models
  * @param encoders - what embeds and re-ranks
  */
-export function textRoutes(serving: Serving, { embedding, reranker }: TextEncoders = {}): Route[] {
+export function textRoutes(serving: Serving, { embedding, reranker, anyName }: TextEncoders = {}): Route[] {
   const route =
     (method: "GET" | "POST") =>
     (path: string, handle: Route["handle"]): Route => ({ method, path, dialect: "error", handle });
+  const options = { ...serving.limits, anyName };
   const [get, post] = [route("GET"), route("POST")];
   return [
     get("/health", (call) => call.answer({ status: "ok" })),
@@ -34,9 +37,7 @@ export function textRoutes(serving: Serving, { embedding, reranker }: TextEncode
     post("/tokenize", tokenizeRoute(serving)),
     post("/detokenize", detokenizeRoute(serving)),
     post("/apply-template", applyTemplateRoute(serving)),
-    ...(embedding ? [post("/v1/embeddings", servedEmbeddings(embedding, serving.limits))] : []),
-    ...(reranker
-      ? ["/v1/rerank", "/rerank"].map((path) => post(path, rerankRoute(reranker, serving.limits)))
-      : []),
+    ...(embedding ? [post("/v1/embeddings", servedEmbeddings(embedding, options))] : []),
+    ...(reranker ? ["/v1/rerank", "/rerank"].map((path) => post(path, rerankRoute(reranker, options))) : []),
   ];
 }

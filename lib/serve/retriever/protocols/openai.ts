@@ -15,6 +15,8 @@ import { forCall } from "../retriever.ts";
 export interface EmbeddingHost {
   readonly limits: Pick<RetrieverLimits, "maxQueries" | "maxQueryChars">;
   readonly gate: Gate;
+  /** Whether the encoder answers under every name. @default false */
+  readonly anyName?: boolean | undefined;
   read<Shape extends z.ZodType>(call: Call, schema: Shape): Promise<z.output<Shape>>;
 }
 
@@ -86,8 +88,12 @@ function requestSchema({ limits }: EmbeddingHost) {
 type EmbeddingRequest = z.output<ReturnType<typeof requestSchema>>;
 
 /** @throws Refusal for another model or width */
-function checkServed({ model, dimensions }: EmbeddingRequest, served: ServedEmbedder): void {
-  if (model != null && model !== served.model) throw notServed(model, served.model, "model");
+function checkServed(
+  { model, dimensions }: EmbeddingRequest,
+  served: ServedEmbedder,
+  { anyName = false }: EmbeddingHost,
+): void {
+  if (model != null && model !== served.model && !anyName) throw notServed(model, served.model, "model");
   const { dim } = served.embedder;
   if ((dimensions ?? dim) !== dim) throw notServed(String(dimensions), String(dim), "dimensions");
 }
@@ -123,7 +129,7 @@ export function embeddingsRoute(
   const schema = requestSchema(host);
   return async (call) => {
     const request = await host.read(call, schema);
-    checkServed(request, served);
+    checkServed(request, served, host);
     const { input, encoding_format, input_type } = request;
     const leave = host.gate.enter(input.length);
     try {
