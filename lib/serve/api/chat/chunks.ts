@@ -17,7 +17,7 @@ export interface ChatChunkOptions {
 function deltaOf(event: ReplyEvent): object {
   switch (event.type) {
     case "start":
-      return { role: "assistant", content: "" };
+      return { role: "assistant", content: null };
     case "text":
       return { content: event.text };
     case "reasoning":
