@@ -161,6 +161,7 @@ const calls: Readonly<Record<string, readonly [(options: Untyped) => unknown, Op
   "serveModels(options)": [seekrl.serveModels, { models: [served], port: 0 }],
   "serveModels(options).limits": [(o) => seekrl.serveModels({ models: [served], port: 0, limits: o })],
   "languageModels(options)": [seekrl.languageModels, { name: "m", engine: {}, tokenizer }],
+  "seekrlProvider(options)": [seekrl.seekrlProvider, { models: [] }],
   "serveRetriever(options)": [seekrl.serveRetriever, { search, port: 0 }],
   "serveRewards(options)": [seekrl.serveRewards, { reward: () => 0, questions: [], family: "rag", port: 0 }],
   "worldRecipe(options)": [seekrl.worldRecipe, { queries: "single" }],
