@@ -78,7 +78,14 @@ export type { AgentEvent, EventOptions, TurnStop } from "./rollout/session/event
 export type { Opening } from "./rollout/session/prompt.ts";
 export type { Outcome, Rollout, RolloutParts } from "./rollout/session/rollout.ts";
 export type { Session, Turn, TurnOptions } from "./rollout/session/session.ts";
-export type { Segment, SegmentKind, StopReason, Timings, Trajectory } from "./rollout/trajectory.ts";
+export type {
+  RecordedPassage,
+  Segment,
+  SegmentKind,
+  StopReason,
+  Timings,
+  Trajectory,
+} from "./rollout/trajectory.ts";
 export type { QueryMode } from "./text/observation.ts";
 export { ChatTemplate, type Message, type RenderOptions } from "./text/templates/chat-template.ts";
 export type { Codec, EncodeParts, Marks, PairMarks } from "./text/tokenizers/codec.ts";

@@ -3,23 +3,26 @@
 export { agentModel } from "./serve/agent/agent-model.ts";
 export type { AgentModelParts } from "./serve/agent/parts.ts";
 export type { ServedReranker } from "./serve/api/texts/rerank.ts";
+export type { TextEncoders } from "./serve/api/texts/routes.ts";
 export type { AccessOptions } from "./serve/http/access/access.ts";
 export type { HttpServer, ServeFault, ServeOptions } from "./serve/http/http-server.ts";
+export type { RecordedChoice } from "./serve/learn/record.ts";
 export { type ModelServer, serveModels } from "./serve/model/model-server.ts";
 export { type LanguageModelOptions, languageModels } from "./serve/model/open-models.ts";
-export type { ModelLimits, ModelServerOptions } from "./serve/model/options.ts";
+export type { ModelLimits, ModelServerOptions, RecordOptions } from "./serve/model/options.ts";
 export type {
   AgentBudget,
   ChoiceEnd,
+  Conversation,
   FinishReason,
   FoundPassage,
+  FunctionDefinition,
   ModelText,
   ReplyEvent,
   ReplyRequest,
   SampleRequest,
   ServedModel,
   ToolChoice,
-  ToolDefinition,
 } from "./serve/reply/reply.ts";
 export type { LikelyToken, SampledToken, TextPiece } from "./serve/reply/tokens.ts";
 export type { RetrieverLimits, RetrieverOptions, ServedEmbedder } from "./serve/retriever/options.ts";

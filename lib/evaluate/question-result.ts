@@ -2,7 +2,7 @@
 import { defined } from "../base/defined.ts";
 import { answerMeant, type Question } from "../data/question.ts";
 import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/metrics/rules.ts";
-import type { FoundPassage, Segment, SegmentKind, StopReason, Trajectory } from "../rollout/trajectory.ts";
+import type { RecordedPassage, Segment, SegmentKind, StopReason, Trajectory } from "../rollout/trajectory.ts";
 import { answerWords } from "../text/words/normalize.ts";
 
 /** One question's outcome. */
@@ -37,7 +37,7 @@ export interface QuestionResult {
   readonly rounds: number;
   readonly queries: readonly (readonly string[])[];
   /** What each query of each round found, without texts; null for a round that failed. */
-  readonly found?: readonly (readonly (readonly FoundPassage[])[] | null)[];
+  readonly found?: readonly (readonly (readonly RecordedPassage[])[] | null)[];
   readonly generatedTokens: number;
   /** Tokens of what the environment answered; the prompt is not counted. */
   readonly observedTokens: number;

@@ -42,7 +42,7 @@ export interface Timings {
 }
 
 /** A passage that a query found, without its text. */
-export interface FoundPassage {
+export interface RecordedPassage {
   /** Absent of a tool's document. */
   readonly id?: string | undefined;
   readonly title: string;
@@ -65,7 +65,7 @@ export interface Trajectory {
   /** The queries of each round. */
   readonly queries: readonly (readonly string[])[];
   /** What each query of each round found, best first; null for a round that failed. @default the agent does not tell */
-  readonly found?: readonly (readonly (readonly FoundPassage[])[] | null)[] | undefined;
+  readonly found?: readonly (readonly (readonly RecordedPassage[])[] | null)[] | undefined;
   /** Turns that held neither a search nor an answer. */
   readonly invalidActions: number;
   /** Queries beyond the most that a turn may have; they were not searched for. @default 0 */

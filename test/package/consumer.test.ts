@@ -25,16 +25,20 @@ async function install(): Promise<string[]> {
   await mkdir(seekrl, { recursive: true });
   execFileSync("tar", ["-xzf", join(project, filename), "-C", seekrl, "--strip-components=1"]);
   await symlink(join(projectRoot, "build"), join(seekrl, "build"));
-  const { dependencies } = JSON.parse(await readFile(join(seekrl, "package.json"), "utf8")) as {
-    dependencies: Record<string, string>;
-  };
-  for (const name of [...Object.keys(dependencies), "@types/node"]) {
+  const { dependencies, peerDependencies } = JSON.parse(
+    await readFile(join(seekrl, "package.json"), "utf8"),
+  ) as Record<"dependencies" | "peerDependencies", Record<string, string>>;
+  for (const name of [...Object.keys({ ...dependencies, ...peerDependencies }), "@types/node"]) {
     const link = join(project, "node_modules", name);
     await mkdir(dirname(link), { recursive: true });
     await symlink(join(projectRoot, "node_modules", name), link);
   }
   return files.map(({ path }) => path);
 }
+
+/** `@ai-sdk/provider` names these types of a package that it does not bring along; users add `@types/json-schema`. */
+const jsonSchema =
+  'declare module "json-schema" { export type JSONSchema7 = object; export type JSONSchema7Definition = object; }';
 
 /** The same program in both kinds of module. */
 const program = (imports: string) => `${imports}
@@ -86,6 +90,7 @@ test("a strict project, of ES modules and CommonJS, compiles against the packed 
   await writeFile(join(project, "package.json"), JSON.stringify({ type: "module" }));
   await writeFile(join(project, "main.ts"), program(modules));
   await writeFile(join(project, "common.cts"), program(commonJs));
+  await writeFile(join(project, "json-schema.d.ts"), jsonSchema);
   const strict = {
     strict: true,
     noUncheckedIndexedAccess: true,
@@ -95,7 +100,7 @@ test("a strict project, of ES modules and CommonJS, compiles against the packed 
   const compilerOptions = { ...strict, target: "es2023", module: "nodenext", types: ["node"] };
   await writeFile(
     join(project, "tsconfig.json"),
-    JSON.stringify({ compilerOptions, files: ["main.ts", "common.cts"] }),
+    JSON.stringify({ compilerOptions, files: ["json-schema.d.ts", "main.ts", "common.cts"] }),
   );
   run(join(projectRoot, "node_modules", "typescript", "bin", "tsc"), "-p", ".");
 });

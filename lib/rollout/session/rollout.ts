@@ -10,7 +10,7 @@ import type { ToolBox, ToolCall } from "../../tools/tool-box.ts";
 import { defaultLimits, type Limits } from "../limits.ts";
 import type { MemoryRecord } from "../memory.ts";
 import type { OpenSequence, PromptTemplate, Sampling, SequenceSource, TextCodec } from "../seams.ts";
-import type { FoundPassage, Segment, StopReason, Trajectory } from "../trajectory.ts";
+import type { RecordedPassage, Segment, StopReason, Trajectory } from "../trajectory.ts";
 import type { EventOptions } from "./events.ts";
 import { type Opening, openingKinds, openingSegments } from "./prompt.ts";
 import { Session, type Turn } from "./session.ts";
@@ -74,7 +74,7 @@ export class Rollout {
   readonly #sessions: (Session | undefined)[] = [];
   readonly #sequences: OpenSequence[] = [];
   readonly #queries: (readonly string[])[] = [];
-  readonly #found: ((readonly FoundPassage[])[] | null)[] = [];
+  readonly #found: ((readonly RecordedPassage[])[] | null)[] = [];
   readonly #failures: string[] = [];
   readonly #started = performance.now();
   #searchMs = 0;

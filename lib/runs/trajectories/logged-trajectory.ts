@@ -2,7 +2,7 @@
 import type { PackedNumbers } from "../../data/logs/packed-numbers.ts";
 import { exactMatch } from "../../reward/metrics/metrics.ts";
 import type { MemoryRecord } from "../../rollout/memory.ts";
-import type { FoundPassage, SegmentKind } from "../../rollout/trajectory.ts";
+import type { RecordedPassage, SegmentKind } from "../../rollout/trajectory.ts";
 
 /** A segment as it is logged. */
 export interface LoggedSegment {
@@ -40,7 +40,7 @@ export interface LoggedHead {
   readonly rounds: number;
   readonly generatedTokens?: number;
   readonly queries: readonly (readonly string[])[];
-  readonly found?: readonly (readonly (readonly FoundPassage[])[] | null)[];
+  readonly found?: readonly (readonly (readonly RecordedPassage[])[] | null)[];
   readonly failures?: readonly string[];
   readonly weightsVersion: number;
   readonly memory?: MemoryRecord;

@@ -4,7 +4,7 @@ import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import type { Constraint } from "../../engine/constraint/constraint.ts";
 import type { Message } from "../../text/templates/chat-template.ts";
 import { refused } from "../api/fields/refuse.ts";
-import type { AgentBudget, ReplyRequest, ToolChoice, ToolDefinition } from "../reply/reply.ts";
+import type { AgentBudget, FunctionDefinition, ReplyRequest, ToolChoice } from "../reply/reply.ts";
 import { providerName } from "./encoders.ts";
 
 const budgetKinds: OptionKinds<AgentBudget> = { maxSearches: "number", topK: "number", deadlineMs: "number" };
@@ -99,7 +99,7 @@ function outputText(output: ToolResult["output"]): string {
   }
 }
 
-function toolsOf(tools: LanguageModelV4CallOptions["tools"] = []): ToolDefinition[] {
+function toolsOf(tools: LanguageModelV4CallOptions["tools"] = []): FunctionDefinition[] {
   return tools.map((tool, i) => {
     if (tool.type !== "function") {
       throw refused(
@@ -108,7 +108,7 @@ function toolsOf(tools: LanguageModelV4CallOptions["tools"] = []): ToolDefinitio
       );
     }
     const { name, description, inputSchema, strict } = tool;
-    return { name, description, parameters: inputSchema as ToolDefinition["parameters"], strict };
+    return { name, description, parameters: inputSchema as FunctionDefinition["parameters"], strict };
   });
 }
 

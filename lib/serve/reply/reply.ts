@@ -7,7 +7,7 @@ import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { SampledToken, TextPiece } from "./tokens.ts";
 
 /** A function that the model may call; the client runs it. */
-export interface ToolDefinition {
+export interface FunctionDefinition {
   readonly name: string;
   readonly description?: string | undefined;
   /** JSON schema of its arguments, an object. */
@@ -57,7 +57,7 @@ export interface ReplyRequest extends SampleRequest {
   readonly promptIds?: Int32Array | undefined;
   /** Whether a continued prompt is told too, with its log-probabilities where `topLogprobs` asks for them. @default false */
   readonly echo?: boolean | undefined;
-  readonly tools: readonly ToolDefinition[];
+  readonly tools: readonly FunctionDefinition[];
   readonly toolChoice: ToolChoice;
   readonly parallelToolCalls: boolean;
   /** Of the chat template, for example `{ enable_thinking: false }`. */

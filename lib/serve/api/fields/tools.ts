@@ -1,7 +1,7 @@
 /** Functions that a model may call, as OpenAI's chat completions name them. */
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
-import type { ToolChoice, ToolDefinition } from "../../reply/reply.ts";
+import type { FunctionDefinition, ToolChoice } from "../../reply/reply.ts";
 import { refused } from "./refuse.ts";
 
 /** A name that a model can write and a client can tell apart. */
@@ -39,7 +39,7 @@ export const noParameters = { type: "object", properties: {} };
 /** The functions of a checked body. */
 export function toolsOf(
   tools: z.output<ReturnType<typeof chatTools>> | null | undefined,
-): readonly ToolDefinition[] {
+): readonly FunctionDefinition[] {
   return (tools ?? []).map(({ function: { name, description, parameters, strict } }) => ({
     name,
     description: description ?? undefined,
@@ -49,7 +49,7 @@ export function toolsOf(
 }
 
 /** @throws Refusal for a choice that no tool meets */
-export function checkToolChoice(choice: ToolChoice, tools: readonly ToolDefinition[]): ToolChoice {
+export function checkToolChoice(choice: ToolChoice, tools: readonly FunctionDefinition[]): ToolChoice {
   if (choice === "auto" || choice === "none") return choice;
   if (tools.length === 0) throw refused(["tool_choice"], "expected tools to choose from, got none");
   if (choice === "required" || tools.some(({ name }) => name === choice.name)) return choice;
@@ -60,7 +60,7 @@ export function checkToolChoice(choice: ToolChoice, tools: readonly ToolDefiniti
 /** The choice of a checked body. */
 export function toolChoiceOf(
   choice: z.output<ReturnType<typeof chatToolChoice>> | null | undefined,
-  tools: readonly ToolDefinition[],
+  tools: readonly FunctionDefinition[],
 ): ToolChoice {
   const chosen = choice ?? "auto";
   return checkToolChoice(typeof chosen === "string" ? chosen : { name: chosen.function.name }, tools);

@@ -2,10 +2,10 @@
 import type { Constraint } from "../../../engine/constraint/constraint.ts";
 import type {
   AgentBudget,
+  FunctionDefinition,
   ReplyRequest,
   ServedModel,
   ToolChoice,
-  ToolDefinition,
 } from "../../reply/reply.ts";
 import { refused } from "../fields/refuse.ts";
 import { samplingOf } from "../fields/sampling.ts";
@@ -13,7 +13,7 @@ import { checkToolChoice } from "../fields/tools.ts";
 import type { CountBody, MessagesBody } from "./body.ts";
 import { conversationOf } from "./conversation.ts";
 
-function toolsOf({ tools = [] }: CountBody): ToolDefinition[] {
+function toolsOf({ tools = [] }: CountBody): FunctionDefinition[] {
   return tools.flatMap((tool) => {
     if (!("input_schema" in tool)) return [];
     const { name, description, input_schema: parameters, strict } = tool;

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Constraint } from "../../../engine/constraint/constraint.ts";
-import type { ReplyRequest, ServedModel, ToolChoice, ToolDefinition } from "../../reply/reply.ts";
+import type { FunctionDefinition, ReplyRequest, ServedModel, ToolChoice } from "../../reply/reply.ts";
 import { budgetFields, budgetOf } from "../fields/agent.ts";
 import { constraintOf } from "../fields/form.ts";
 import { refused } from "../fields/refuse.ts";
@@ -136,7 +136,7 @@ export const socketRequest = lazySchema((z) =>
 export type ResponseRequest = Omit<z.output<ReturnType<typeof socketRequest>>, "type">;
 
 /** The functions as the library names them. @throws Refusal for a search where nothing searches */
-function toolsOf({ tools }: ResponseRequest, model: ServedModel): ToolDefinition[] {
+function toolsOf({ tools }: ResponseRequest, model: ServedModel): FunctionDefinition[] {
   return (tools ?? []).flatMap((tool, i) => {
     if (tool.type === "function") {
       const { name, description, parameters, strict } = tool;
@@ -158,7 +158,7 @@ function toolsOf({ tools }: ResponseRequest, model: ServedModel): ToolDefinition
 
 /** The tools that may be called, and whether one must be. */
 interface ToolUse {
-  readonly tools: readonly ToolDefinition[];
+  readonly tools: readonly FunctionDefinition[];
   readonly toolChoice: ToolChoice;
 }
 

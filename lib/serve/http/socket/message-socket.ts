@@ -31,6 +31,7 @@ export class MessageSocket {
   #wake: (() => void) | undefined;
   #isLast = false;
 
+  /** Opened by the server; its declaration would ask users for the types of `ws`. @internal */
   constructor(socket: WebSocket, incoming: IncomingMessage, failures: SocketFailures) {
     this.#socket = socket;
     this.#failures = failures;
