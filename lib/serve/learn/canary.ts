@@ -1,4 +1,5 @@
 /** Whether a candidate earns more than what is served, or less. */
+
 /** Of two versions of a model, the one that most requests get, and the one that is tried on some. */
 export type Arm = "stable" | "candidate";
 
@@ -42,6 +43,11 @@ export class Canary {
     return Object.fromEntries(
       known.map(([arm, rewards]) => [arm, rewards.reduce((sum, each) => sum + each, 0) / rewards.length]),
     );
+  }
+
+  /** Those that are compared. */
+  rewardsOf(arm: Arm): readonly number[] {
+    return [...this.#rewards[arm]];
   }
 
   /** Takes a reward. @returns what it decides */

@@ -1,27 +1,21 @@
 /** A model that learns from its own traffic: a version that most requests get, and a candidate that is tried on some. */
 import { existsSync } from "node:fs";
-import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { checkOptions } from "../../base/check-options.ts";
-import { Journal } from "../../base/files/journal.ts";
 import { mixSeed } from "../../base/random.ts";
 import { Adapter } from "../../model/adapter.ts";
-import { type Algorithm, algorithms } from "../../train/algorithm/algorithm.ts";
-import { toExperience } from "../../train/experience.ts";
 import { Trainer } from "../../train/learner/trainer.ts";
-import type { Rewarded } from "../../train/step-rollouts.ts";
-import { update } from "../../train/update.ts";
 import type { ModelText, ReplyEvent, ReplyRequest, ServedModel } from "../reply/reply.ts";
 import { type Arm, Canary, type Verdict } from "./canary.ts";
+import { History } from "./history.ts";
+import { Level, type Shift } from "./level.ts";
 import { type LearnEvent, type LearnOptions, learnKinds, learnRequired } from "./options.ts";
 import type { ScoredChoice } from "./recorder.ts";
+import { learnFrom } from "./step.ts";
 import { Version } from "./version.ts";
 
-const defaults = { share: 0.25, batch: 32, learningRate: 5e-5, klCoef: 0.001, seed: 0 } as const;
-const canaryDefaults = { window: 128, least: 32, errors: 2 } as const;
-
-/** Log-probabilities are the engine's, so that older samples count by how likely they are now. */
-const fromRollout = { oldLogprobs: "rollout" } as const;
+const defaults = { share: 0.25, batch: 32, seed: 0 } as const;
+const canaryDefaults = { window: 128, least: 32, errors: 3 } as const;
 
 /** A version, and what trains it. */
 interface Candidate {
@@ -31,11 +25,7 @@ interface Candidate {
 
 interface Opened extends Candidate {
   readonly stable: Version;
-  readonly log: Journal | undefined;
-}
-
-function algorithmOf({ algorithm = "reinforce++", klCoef = defaults.klCoef }: LearnOptions): Algorithm {
-  return { ...algorithms[algorithm], kl: { in: "reward", estimator: "k1", coef: klCoef }, miniBatches: 1 };
+  readonly history: History;
 }
 
 /** Answers with one of two versions, and trains the second one by what its replies were worth. */
@@ -46,28 +36,36 @@ export class LearningModel implements ServedModel {
   readonly text: ModelText | undefined;
   readonly #options: LearnOptions;
   readonly #canary: Canary;
-  readonly #log: Journal | undefined;
+  /** Of the stable version's rewards. */
+  readonly #level: Level;
+  readonly #history: History;
   #stable: Version;
   #candidate: Candidate;
   #scored: ScoredChoice[] = [];
   #isDeciding = false;
-  #numVersions = 2;
+  /** Whether rewards have fallen without a change of the model: nothing is learnt from such, nor decided by them. */
+  #isHeld = false;
+  #numVersions: number;
   #numAsked = 0;
-  #numSteps = 0;
+  #numSteps: number;
   /** Steps, promotions and rollbacks, one after the other. */
   #work: Promise<void> = Promise.resolve();
 
-  private constructor(options: LearnOptions, { stable, log, ...candidate }: Opened) {
+  private constructor(options: LearnOptions, { stable, history, ...candidate }: Opened) {
     const { id, contextTokens, parent, text } = stable.model;
     this.id = options.name;
     this.contextTokens = contextTokens;
     this.parent = parent ?? id;
     this.text = text;
     this.#options = options;
-    this.#canary = new Canary({ ...canaryDefaults, ...options.canary });
+    const canary = { ...canaryDefaults, ...options.canary };
+    this.#canary = new Canary(canary);
+    this.#level = new Level(canary.least);
     this.#stable = stable;
     this.#candidate = candidate;
-    this.#log = log;
+    this.#history = history;
+    this.#numVersions = candidate.version.number;
+    this.#numSteps = history.numSteps;
   }
 
   /**
@@ -84,11 +82,13 @@ export class LearningModel implements ServedModel {
     const adapter = isKept
       ? await Adapter.load(model, folder)
       : await Adapter.create(model, { rank: 16, ...lora, seed });
-    const stable = new Version(1, adapter, await options.serve(adapter));
+    const history = await History.open(folder);
+    const { numVersions, numSteps: step } = history;
+    const stable = new Version(numVersions + 1, adapter, await options.serve(adapter));
     const copy = await adapter.clone();
-    const version = new Version(2, copy, await options.serve(copy));
-    const log = folder === undefined ? undefined : await openLog(join(folder, "metrics.jsonl"));
-    return new LearningModel(options, { stable, version, trainer: await Trainer.open(copy), log });
+    const version = new Version(numVersions + 2, copy, await options.serve(copy));
+    await history.add({ type: "opened", step, stable: stable.number, version: version.number });
+    return new LearningModel(options, { stable, version, trainer: await Trainer.open(copy), history });
   }
 
   /** The version that answers the next request. */
@@ -106,8 +106,11 @@ export class LearningModel implements ServedModel {
   /** Takes a reply that was scored; learns from it, and decides about the candidate by it. */
   score(choice: ScoredChoice): void {
     if (choice.model !== this.id) return;
-    if (choice.isLearnable) this.#scored.push(choice);
     const arm = this.#armOf(choice);
+    const shift = arm === "stable" ? this.#level.add(choice.reward) : "none";
+    if (shift !== "none") this.#hold(shift);
+    if (this.#isHeld || shift !== "none") return;
+    if (choice.isLearnable) this.#scored.push(choice);
     const verdict = arm === undefined ? "open" : this.#canary.add(arm, choice.reward);
     if (verdict !== "open") this.#decide(verdict);
     else if (this.#scored.length >= (this.#options.batch ?? defaults.batch)) this.#then(() => this.#step());
@@ -116,7 +119,7 @@ export class LearningModel implements ServedModel {
   /** Waits for what is under way, and keeps the stable version. */
   async close(): Promise<void> {
     await this.#work;
-    await this.#log?.close();
+    await this.#history.close();
     this.#candidate.trainer.close();
     this.#candidate.version.retire();
     this.#stable.retire();
@@ -131,25 +134,19 @@ export class LearningModel implements ServedModel {
 
   /** A step on all that was scored since the last one. */
   async #step(): Promise<LearnEvent | undefined> {
-    const { batch = defaults.batch, learningRate = defaults.learningRate, model } = this.#options;
-    if (this.#scored.length < batch) return undefined;
+    if (this.#scored.length < (this.#options.batch ?? defaults.batch)) return undefined;
     const choices = this.#scored.splice(0);
-    const algorithm = algorithmOf(this.#options);
-    const learners = { trainer: this.#candidate.trainer, reference: model };
-    const experience = await toExperience(rewardedOf(choices), learners, algorithm, fromRollout);
-    const rates = { policy: learningRate, critic: 0, seed: this.#numSteps };
-    const learnt = await update(experience, learners, algorithm, {}, rates);
+    const { trainer, version } = this.#candidate;
+    const { model: reference } = this.#options;
+    const numSteps = this.#numSteps;
+    const learnt = await learnFrom(choices, { trainer, reference, numSteps, options: this.#options });
     this.#numSteps += 1;
-    const { stable = Number.NaN, candidate = Number.NaN } = this.#canary.means;
-    const metrics = {
-      ...{ step: this.#numSteps, ...learnt, "policy/kl_reference": experience.referenceKl ?? 0 },
-      "reward/mean": choices.reduce((sum, { reward }) => sum + reward, 0) / choices.length,
-      ...(Number.isNaN(stable) ? {} : { "reward/stable": stable }),
-      ...(Number.isNaN(candidate) ? {} : { "reward/candidate": candidate }),
-      "batch/choices": choices.length,
-    };
-    await this.#log?.add(metrics);
-    return { type: "step", step: this.#numSteps, metrics };
+    const step = this.#numSteps;
+    const means = Object.entries(this.#canary.means).map(([arm, mean]) => [`reward/${arm}`, mean]);
+    const metrics = { step, ...learnt, ...Object.fromEntries(means) };
+    const replies = choices.map(({ id, choice }) => [id, choice] as const);
+    await this.#history.add({ type: "step", step, version: version.number, replies }, metrics);
+    return { type: "step", step, metrics };
   }
 
   /** Which of the two gave a reply; a version that was replaced meanwhile is neither. */
@@ -162,57 +159,65 @@ export class LearningModel implements ServedModel {
   /** Acts on a verdict; what is scored until that is done decides nothing. */
   #decide(verdict: Exclude<Verdict, "open">): void {
     const { stable = 0, candidate = 0 } = this.#canary.means;
+    const rewards = this.#canary.rewardsOf("candidate");
+    this.#act(async () => {
+      const isBetter = verdict === "better";
+      const version = await (isBetter ? this.#promote(rewards) : this.#rollBack());
+      const [type, step] = [isBetter ? "promoted" : "rolledBack", this.#numSteps] as const;
+      await this.#history.add({ type, step, version });
+      return { type, step, stable, candidate };
+    });
+  }
+
+  /** The stable version earns less than it did, so what is rewarded has changed, or does so no more. */
+  #hold(shift: Exclude<Shift, "none">): void {
+    const { before, now } = this.#level;
+    this.#isHeld = shift === "fallen";
+    this.#act(async () => {
+      const version = shift === "fallen" ? await this.#rollBack() : this.#candidate.version.number;
+      const [type, step] = [shift === "fallen" ? "held" : "resumed", this.#numSteps] as const;
+      await this.#history.add({ type, step, version });
+      return { type, step, before, now };
+    });
+  }
+
+  /** Changes versions, and compares anew. */
+  #act(change: () => Promise<LearnEvent>): void {
     this.#isDeciding = true;
     this.#then(async () => {
-      await (verdict === "better" ? this.#promote() : this.#rollBack());
-      this.#canary.clear();
-      const type = verdict === "better" ? "promoted" : "rolledBack";
-      return { type, step: this.#numSteps, stable, candidate };
-    });
-    this.#then(async () => {
-      this.#isDeciding = false;
-      return undefined;
+      try {
+        return await change();
+      } finally {
+        this.#canary.clear();
+        this.#isDeciding = false;
+      }
     });
   }
 
   /** What the candidate is now becomes what most requests get; the candidate goes on learning. */
-  async #promote(): Promise<void> {
+  async #promote(rewards: readonly number[]): Promise<number> {
     const adapter = await this.#candidate.version.adapter.clone();
     if (this.#options.folder !== undefined) await adapter.save(this.#options.folder);
     const version = await this.#newVersion(adapter);
     this.#stable.retire();
     this.#stable = version;
+    this.#level.restart(rewards);
+    return version.number;
   }
 
   /** What the candidate has learnt is dropped, and what it would have learnt from: it may be what made it worse. */
-  async #rollBack(): Promise<void> {
+  async #rollBack(): Promise<number> {
     const { version, trainer } = this.#candidate;
     const adapter = await this.#stable.adapter.clone();
     this.#candidate = { version: await this.#newVersion(adapter), trainer: await Trainer.open(adapter) };
     this.#scored = [];
     trainer.close();
     version.retire();
+    return this.#candidate.version.number;
   }
 
   async #newVersion(adapter: Adapter): Promise<Version> {
     this.#numVersions += 1;
     return new Version(this.#numVersions, adapter, await this.#options.serve(adapter));
   }
-}
-
-async function openLog(path: string): Promise<Journal> {
-  const { size } = await stat(path).catch(() => ({ size: 0 }));
-  return Journal.open(path, size);
-}
-
-/** Choices that follow the same prompt are one group. */
-function rewardedOf(choices: readonly ScoredChoice[]): Rewarded[] {
-  const groups = new Map<string, number>();
-  return choices.map(({ segments, reward }) => {
-    const prompt = segments.find(({ kind }) => kind === "prompt")?.tokens.join() ?? "";
-    const group = groups.get(prompt) ?? groups.size;
-    groups.set(prompt, group);
-    // The text is not trained on.
-    return { trajectory: { segments: segments.map((each) => ({ ...each, text: "" })) }, reward, group };
-  });
 }

@@ -15,6 +15,14 @@ export type LearnEvent =
       readonly stable: number;
       readonly candidate: number;
     }
+  | {
+      /** What is served earns less than it did, though it is the same, or again what it did. */
+      readonly type: "held" | "resumed";
+      readonly step: number;
+      /** Mean rewards before, and of the newest. */
+      readonly before: number;
+      readonly now: number;
+    }
   | { readonly type: "failed"; readonly error: unknown };
 
 /** A model that learns from the replies it gave. */
@@ -25,7 +33,7 @@ export interface LearnOptions {
   readonly model: Model;
   /** What answers with an adapter: a language model, or an agent. */
   readonly serve: (adapter: Adapter) => ServedModel | Promise<ServedModel>;
-  /** Holds the promoted adapter, as peft writes it, and `metrics.jsonl`; what is there is gone on from. @default nothing is kept */
+  /** Holds the promoted adapter, as peft writes it, `metrics.jsonl` and `history.jsonl`; what is there is gone on from. @default nothing is kept */
   readonly folder?: string | undefined;
   /** Of a new adapter. @default rank 16 */
   readonly lora?: LoraOptions | undefined;
@@ -41,7 +49,7 @@ export interface LearnOptions {
   readonly klCoef?: number | undefined;
   /** Of the adapter's start, and of who answers. @default 0 */
   readonly seed?: number | undefined;
-  /** When a candidate is promoted or rolled back. @default the newest 128 rewards, from 32 on, 2 standard errors */
+  /** When a candidate is promoted or rolled back. @default the newest 128 rewards, from 32 on, 3 standard errors */
   readonly canary?: Partial<CanaryOptions> | undefined;
   readonly onEvent?: ((event: LearnEvent) => void) | undefined;
 }

@@ -1,15 +1,18 @@
 /** A served model that learns from what its replies were worth. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import OpenAI from "openai";
 import { openLocalPolicy } from "../../../lib/engine/local-policy.ts";
+import { Adapter } from "../../../lib/model/adapter.ts";
 import { LearningModel } from "../../../lib/serve/learn/learning-model.ts";
 import type { LearnEvent, LearnOptions } from "../../../lib/serve/learn/options.ts";
+import { learnFrom } from "../../../lib/serve/learn/step.ts";
 import { serveModels } from "../../../lib/serve/model/model-server.ts";
 import { languageModels } from "../../../lib/serve/model/open-models.ts";
+import { Trainer } from "../../../lib/train/learner/trainer.ts";
 import { checkpoint, until } from "../model/served.ts";
 
 async function temporary(t: TestContext): Promise<string> {
@@ -85,7 +88,7 @@ test("what is recorded is what was sampled, and is scored once", async (t) => {
   assert.deepEqual([scored.id, scored.choice, scored.reward], [reply.id, 1, 0.5]);
 });
 
-test("rewards rise while it serves, nothing fails, and a poisoned stretch is rolled back", async (t) => {
+test("rewards rise while it serves, nothing fails, and a poisoned stretch changes nothing", async (t) => {
   const folder = await temporary(t);
   const { client, events, score } = await served(t, {
     ...{ folder, learningRate: 3e-3, batch: 64, share: 0.5, klCoef: 0, lora: { rank: 8 } },
@@ -112,14 +115,98 @@ test("rewards rise while it serves, nothing fails, and a poisoned stretch is rol
   const after = await rounds(12);
   assert.ok(after > before + 0.05, `${before} to ${after}`);
   assert.ok(!has("failed"));
-  // For a while every reward is the opposite: what is learnt then is worse, and the true rewards show it.
-  const numSteps = () => events.filter(({ type }) => type === "step").length;
-  const begun = numSteps();
-  while (numSteps() < begun + 4) await rounds(2, (text) => 1 - worth(text));
-  const stepsAt = events.length;
-  for (let i = 0; i < 60 && !events.slice(stepsAt).some(({ type }) => type === "rolledBack"); i++)
-    await rounds(2);
-  assert.ok(events.slice(stepsAt).some(({ type }) => type === "rolledBack"));
+  // From here on every reward is the opposite. The stable version has not changed, so rewards have: nothing is learnt from them.
+  const opposite = (text: string): number => 1 - worth(text);
+  for (let i = 0; i < 60 && !has("held"); i++) await rounds(2, opposite);
+  assert.ok(has("held"), JSON.stringify(events.at(-1)));
+  const held = events.length;
+  await rounds(16, opposite);
+  assert.deepEqual(events.slice(held), []);
+  assert.ok((await rounds(12, opposite)) > before);
+  for (let i = 0; i < 60 && !has("resumed"); i++) await rounds(2);
+  assert.ok(has("resumed"));
   assert.ok((await rounds(12)) > before);
-  await until(async () => (await readFile(join(folder, "metrics.jsonl"), "utf8")).split("\n").length > begun);
+  const lines = async (name: string): Promise<number> =>
+    (await readFile(join(folder, name), "utf8")).split("\n").length;
+  const numSteps = events.filter(({ type }) => type === "step").length;
+  await until(async () => (await lines("metrics.jsonl")) > numSteps);
+  assert.ok((await lines("history.jsonl")) > events.length);
+});
+
+test("a candidate that earns less is rolled back", async (t) => {
+  const { events, learning } = await served(t, { canary: { least: 16, window: 16 } });
+  const reply = { id: "r", choice: 0, model: "learner", time: 0, segments: [], weightsVersion: 1 };
+  const score = (version: number, reward: number): void =>
+    learning.score({ ...reply, version, reward, isLearnable: false });
+  for (let i = 0; i < 16; i++) score(1, i % 2);
+  for (let i = 0; i < 16; i++) score(2, 0);
+  await until(() => events.some(({ type }) => type === "rolledBack"));
+  assert.deepEqual(events, [{ type: "rolledBack", step: 0, stable: 0.5, candidate: 0 }]);
+});
+
+test("steps and versions are counted on where a folder is gone on with, a line that was cut off is dropped", async (t) => {
+  const folder = await temporary(t);
+  const rows = [
+    { type: "opened", step: 0, stable: 1, version: 2 },
+    { type: "step", step: 1, version: 2, replies: [["r", 0]] },
+    { type: "promoted", step: 1, version: 3 },
+  ];
+  const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+  await writeFile(join(folder, "history.jsonl"), `${text}{"type":"st`);
+  await served(t, { folder });
+  const lines = (await readFile(join(folder, "history.jsonl"), "utf8")).trim().split("\n");
+  const { time: _, ...last } = JSON.parse(lines.at(-1) ?? "");
+  assert.equal(lines.length, 4);
+  assert.deepEqual(last, { type: "opened", step: 1, stable: 4, version: 5 });
+});
+
+test("what was learnt is learnt again from the records, bit for bit", async (t) => {
+  const [folder, records] = [await temporary(t), await temporary(t)];
+  const { client, events, score, policy } = await served(
+    t,
+    { ...{ folder, batch: 16, learningRate: 1e-2, lora: { rank: 4 } }, canary: { least: 16, errors: 0.01 } },
+    { folder: records },
+  );
+  for (let i = 0; i < 12 && !events.some(({ type }) => type === "promoted"); i++) {
+    const reply = await client.completions.create({ ...prompt, n: 8 });
+    for (const { text, index } of reply.choices) await score(reply.id, worth(text), index);
+  }
+  await until(() => events.some(({ type }) => type === "promoted"));
+  const rowsOf = async (path: string) =>
+    (await readFile(path, "utf8"))
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+  const replies = await rowsOf(join(records, "replies.jsonl"));
+  const scores = await rowsOf(join(records, "feedback.jsonl"));
+  const same = (each: { id: string; choice: number }, [id, choice]: readonly [string, number]): boolean =>
+    each.id === id && each.choice === choice;
+  const adapter = await Adapter.create(policy.model, { rank: 4, seed: 0 });
+  t.after(() => adapter.close());
+  let again = await adapter.clone();
+  let trainer = await Trainer.open(again);
+  let numSteps = 0;
+  for (const row of await rowsOf(join(folder, "history.jsonl"))) {
+    if (row.type === "promoted") break;
+    if (row.type === "rolledBack") {
+      again = await adapter.clone();
+      trainer = await Trainer.open(again);
+    }
+    if (row.type !== "step") continue;
+    const choices = row.replies.map((name: [string, number]) => ({
+      segments: replies
+        .find((each) => same(each, name))
+        .segments.map((each: { tokens: number[]; logprobs?: number[] }) => ({
+          ...each,
+          tokens: Int32Array.from(each.tokens),
+          logprobs: each.logprobs && Float32Array.from(each.logprobs),
+        })),
+      reward: scores.find((each) => same(each, name)).reward,
+    }));
+    await learnFrom(choices, { trainer, reference: policy.model, numSteps, options: { learningRate: 1e-2 } });
+    numSteps += 1;
+  }
+  await again.save(records);
+  const name = "adapter_model.safetensors";
+  assert.deepEqual(await readFile(join(records, name)), await readFile(join(folder, name)));
 });

@@ -22,6 +22,11 @@ function told(event: LearnEvent): string {
   if (event.type === "failed") return `learning failed: ${messageOf(event.error)}`;
   const { step } = event;
   if (event.type === "step") return `step ${step}: reward ${event.metrics["reward/mean"]?.toFixed(3)}`;
+  if ("before" in event) {
+    const [before, now] = [event.before.toFixed(3), event.now.toFixed(3)];
+    if (event.type === "resumed") return `step ${step}: learning goes on, rewards are ${now} again`;
+    return `step ${step}: held and rolled back, what is served earns ${now} after ${before}`;
+  }
   const what = event.type === "promoted" ? "promoted" : "rolled back";
   const [candidate, stable] = [event.candidate.toFixed(3), event.stable.toFixed(3)];
   return `step ${step}: ${what}, reward ${candidate} against ${stable}`;

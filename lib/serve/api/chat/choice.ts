@@ -45,6 +45,8 @@ export class ChatChoice {
   readonly #searches = new Map<string, object>();
   readonly #tokens: SampledToken[] = [];
   readonly #textTokens: SampledToken[] = [];
+  /** As they were drawn; an agent tells its tokens beside what they say, which is another order. */
+  #drawn: readonly number[] | undefined;
   #end: { readonly finish_reason: string; readonly stop_reason: string | null } | undefined;
 
   constructor(index: number, told: TokenTelling) {
@@ -64,6 +66,8 @@ export class ChatChoice {
     else if (event.type === "citation") this.#annotations.push(annotationOf(event));
     else if (event.type === "search") this.#searches.set(event.id, searchOf(event));
     else if (event.type === "finish") {
+      const policy = event.segments?.filter(({ kind }) => kind === "policy");
+      this.#drawn = policy?.flatMap(({ tokens }) => [...tokens]);
       this.#end = { finish_reason: event.reason, stop_reason: event.stopText ?? null };
     }
   }
@@ -76,7 +80,7 @@ export class ChatChoice {
       message: this.#message(),
       logprobs: logprobs ? { content: logprobsOf(this.#textTokens), refusal: null } : null,
       ...this.#end,
-      ...(ids ? { token_ids: this.#tokens.map(({ id }) => id) } : {}),
+      ...(ids ? { token_ids: this.#drawn ?? this.#tokens.map(({ id }) => id) } : {}),
     };
   }
 
