@@ -40,7 +40,7 @@ for (const { file, text } of sources) {
 }
 
 /** Pages whose code a test of their own runs, which looks at what comes out too. */
-const testedElsewhere = ["retrieval.md", "serving.md", "your-own-agent.md"];
+const testedElsewhere = ["retrieval.md", "serving.md", "train-from-traffic.md", "your-own-agent.md"];
 const pages = readdirSync(join(projectRoot, "docs"), { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".md") && !testedElsewhere.includes(file))
   .map((file) => ({ file, text: readFileSync(join(projectRoot, "docs", file), "utf8") }));

@@ -160,6 +160,10 @@ const calls: Readonly<Record<string, readonly [(options: Untyped) => unknown, Op
   "ModelServer#close(options)": [(o) => ModelServer.prototype.close(o)],
   "serveModels(options)": [seekrl.serveModels, { models: [served], port: 0 }],
   "serveModels(options).limits": [(o) => seekrl.serveModels({ models: [served], port: 0, limits: o })],
+  "LearningModel.open(options)": [
+    seekrl.LearningModel.open,
+    { name: "m", model: Object.create(Model.prototype), serve: () => served },
+  ],
   "languageModels(options)": [seekrl.languageModels, { name: "m", engine: {}, tokenizer }],
   "seekrlProvider(options)": [seekrl.seekrlProvider, { models: [] }],
   "serveRetriever(options)": [seekrl.serveRetriever, { search, port: 0 }],
@@ -201,6 +205,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "Learner#": "Trainer and Critic are called",
   "ModelServer.open(options)": "serveModels opens it",
   "agentModel(parts).recipe": "recipes are spread into what takes them, so they are not refused for a key",
+  "LearningModel#reply(request)": "protocols read requests, and agents refuse what they are not",
   "RetrieverServer.open(options)": "serveRetriever opens it",
 };
 

@@ -28,7 +28,25 @@ interface Opened extends Candidate {
   readonly history: History;
 }
 
-/** Answers with one of two versions, and trains the second one by what its replies were worth. */
+/**
+ * Answers with one of two versions of an adapter, and trains the second one by what replies were worth. Given to
+ * {@link serveModels}, it is told every score that comes in.
+ *
+ * @example
+ * const id = "agent/rag-r1-learning";
+ * const learning = await LearningModel.open({
+ *   ...{ name: id, model, lora: { rank: 4 } },
+ *   serve: (adapter) => {
+ *     const open = (ids, options) => engine.open(ids, { ...options, adapter });
+ *     const { maxTokens } = engine;
+ *     const parts = { tokenizer, chatTemplate, recipe: ragR1({ queries: "multi" }), search };
+ *     return agentModel({ ...parts, id, engine: { maxTokens, open }, contextTokens: maxTokens });
+ *   },
+ * });
+ * const server = await serveModels({ models: [learning], port: 0 });
+ * await server.close();
+ * await learning.close();
+ */
 export class LearningModel implements ServedModel {
   readonly id: string;
   readonly contextTokens: number;
@@ -73,7 +91,8 @@ export class LearningModel implements ServedModel {
    *
    * @param options - see {@link LearnOptions}
    * @returns what is served, to be closed
-   * @throws ERR_FORMAT for an adapter of another model; ERR_MEMORY when optimiser and adapters do not fit
+   * @throws ERR_ARGUMENT for an option that is not known or missing; ERR_FORMAT for an adapter of another model; ERR_IO for a
+   *   folder that cannot be written; ERR_MEMORY when optimiser and adapters do not fit
    */
   static async open(options: LearnOptions): Promise<LearningModel> {
     checkOptions("learn", options, learnKinds, learnRequired);
@@ -91,7 +110,7 @@ export class LearningModel implements ServedModel {
     return new LearningModel(options, { stable, version, trainer: await Trainer.open(copy), history });
   }
 
-  /** The version that answers the next request. */
+  /** The version that answers the next request. @internal */
   choose(): Version {
     const { share = defaults.share, seed = defaults.seed } = this.#options;
     this.#numAsked += 1;
@@ -99,11 +118,12 @@ export class LearningModel implements ServedModel {
     return isTried ? this.#candidate.version : this.#stable;
   }
 
+  /** A reply of one of the two. */
   reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
     return this.choose().reply(request, signal);
   }
 
-  /** Takes a reply that was scored; learns from it, and decides about the candidate by it. */
+  /** Takes a reply that was scored; learns from it, and decides about the candidate by it. @internal */
   score(choice: ScoredChoice): void {
     if (choice.model !== this.id) return;
     const arm = this.#armOf(choice);
@@ -123,6 +143,10 @@ export class LearningModel implements ServedModel {
     this.#candidate.trainer.close();
     this.#candidate.version.retire();
     this.#stable.retire();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
   #then(work: () => Promise<LearnEvent | undefined>): void {

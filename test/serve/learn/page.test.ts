@@ -1,0 +1,108 @@
+/** What docs/train-from-traffic.md shows runs as it stands there: server, client, feedback by curl, the adapter. */
+import assert from "node:assert/strict";
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { type TestContext, test } from "node:test";
+import { promisify } from "node:util";
+import ts from "typescript";
+import { Adapter } from "../../../lib/model/adapter.ts";
+import { Model } from "../../../lib/model/model.ts";
+import { closeExamples, prepareExamples, runExample } from "../../examples.ts";
+import { projectRoot } from "../../project.ts";
+import { everything } from "../../public.ts";
+
+const page = readFileSync(join(projectRoot, "docs", "train-from-traffic.md"), "utf8");
+const [client = "", program = ""] = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(
+  ([, code = ""]) => code,
+);
+const calls = [...page.matchAll(/^npx seekrl (.*)$/gm)].map(([, call = ""]) => call.replaceAll('"', ""));
+const [serve = "", generate = ""] = calls;
+const seekrl = join(projectRoot, "bin", "seekrl.mjs");
+
+async function temporary(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Starts the page's server in a folder, at a port that is free. */
+async function start(t: TestContext, cwd: string) {
+  const words = [...serve.replace("--port 8000", "--port 0").split(" ")];
+  const child = spawn(process.execPath, [seekrl, ...words], { cwd, stdio: ["ignore", "pipe", "ignore"] });
+  t.after(() => child.kill("SIGKILL"));
+  const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+  const stop = async (): Promise<void> => {
+    child.kill("SIGINT");
+    await once(child, "exit");
+  };
+  return { url: line.split(" ").at(-1) ?? "", stop };
+}
+
+/** Runs the page's client against a server, on fewer questions. */
+async function play(t: TestContext, url: string): Promise<string> {
+  // Inside of the package, so that "seekrl" is the package itself.
+  const folder = join(projectRoot, "dist", "train-from-traffic");
+  await mkdir(folder, { recursive: true });
+  t.after(() => rm(folder, { recursive: true }));
+  const short = client
+    .replace("http://localhost:8000", url)
+    .replace("train.entries()", "train.slice(0, 80).entries()");
+  assert.notEqual(short, client);
+  const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
+  const file = join(folder, "client.mjs");
+  await writeFile(file, ts.transpileModule(short, { compilerOptions }).outputText);
+  return (await promisify(execFile)(process.execPath, [file])).stdout;
+}
+
+test("a server learns from the page's client, curl scores what it asked, and the adapter generates", async (t) => {
+  const folder = await temporary(t);
+  symlinkSync(join(projectRoot, "world"), join(folder, "world"));
+  {
+    await using model = await Model.load(join(folder, "world", "hasty"));
+    // In the place of one that was promoted, which takes longer.
+    await using adapter = await Adapter.create(model, { rank: 16 });
+    await adapter.save(join(folder, "learnt"));
+  }
+  const { url, stop } = await start(t, folder);
+  const shown = await play(t, url);
+  assert.equal(shown.trim().split("\n").length, 80);
+  const messages = [{ role: "user", content: "Who directed Nightwinter?" }];
+  const asked = JSON.stringify({ model: "agent/world-learning", temperature: 1, messages });
+  const reply = await fetch(`${url}/v1/chat/completions`, { method: "POST", body: asked });
+  const { id } = (await reply.json()) as { id: string };
+  const [, path = "", body = ""] = /^curl -s localhost:8000(\S+) -d '(.*)'$/m.exec(page) ?? [];
+  const scored = await fetch(`${url}${path}`, { method: "POST", body: body.replace("chatcmpl-ID", id) });
+  assert.deepEqual(await scored.json(), { object: "feedback", response_id: id, reward: 1, choice: 0 });
+  await stop();
+  for (const [, file = ""] of page.matchAll(/^\| `((?:learnt|records)\/[\w.]+)`/gm)) {
+    assert.ok(existsSync(join(folder, file)), file);
+  }
+  const history = (await readFile(join(folder, "learnt", "history.jsonl"), "utf8")).trim().split("\n");
+  assert.deepEqual(
+    history.slice(0, 2).map((line) => JSON.parse(line).type),
+    ["opened", "step"],
+  );
+  const { status, stderr } = spawnSync(process.execPath, [seekrl, ...generate.split(" ")], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  assert.equal(status, 0, stderr);
+});
+
+test("the page's program serves a model that learns from a reward function", async (t) => {
+  const folder = await temporary(t);
+  const home = process.cwd();
+  const scope = await prepareExamples(folder, everything);
+  process.chdir(folder);
+  t.after(async () => {
+    process.chdir(home);
+    await closeExamples(scope);
+  });
+  await runExample(program, { ...scope, ...everything });
+  assert.ok(existsSync(join(folder, "runs", "learnt", "history.jsonl")));
+});
