@@ -5,7 +5,7 @@ import { holderOf } from "../../lib/runs/run-lock.ts";
 import type { AccessOptions } from "../../lib/serve/http/access/access.ts";
 import type { Call } from "../../lib/serve/http/call.ts";
 import { HttpServer, type Route, type ServeOptions } from "../../lib/serve/http/http-server.ts";
-import { Refusal } from "../../lib/serve/http/refusal.ts";
+import { failureOf } from "../../lib/serve/http/refusal.ts";
 import type { Studio as Description } from "./api.ts";
 import { PageFiles, pagePath, pageRoutes } from "./page/page-routes.ts";
 import { evaluationRoutes } from "./routes/evaluation-routes.ts";
@@ -126,7 +126,7 @@ export class StudioServer {
       { method: "GET", path: "/health", dialect: "error", isPublic: true, handle: healthy },
     ];
     try {
-      const service = { routes, timeoutMs, defaultPort: studioPort, failureOf };
+      const service = { routes, timeoutMs, defaultPort: studioPort, failureOf: failureOf("the studio") };
       return new StudioServer(studio, await HttpServer.open(service, served));
     } catch (error) {
       studio.close();
@@ -161,10 +161,6 @@ export class StudioServer {
 }
 
 const healthy = (call: Call): void => call.answer({ status: "healthy" });
-
-function failureOf(cause: unknown): Refusal {
-  return cause instanceof Refusal ? cause : new Refusal("internal", "the studio failed", { cause });
-}
 
 /**
  * Serves a studio on a port of its own.

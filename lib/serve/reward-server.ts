@@ -1,5 +1,5 @@
 /** `POST /get_reward`: rewards of decoded texts for trainers of the OpenRLHF family. */
-import { checkOptions, type OptionKinds } from "../base/check-options.ts";
+import { checkOptions, countKind, type OptionKinds } from "../base/check-options.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import type { Question } from "../data/question.ts";
 import type { Reward } from "../reward/reward.ts";
@@ -7,7 +7,7 @@ import { scoreTrajectory } from "../reward/score-trajectory.ts";
 import { questionFinder, type TextFamily, trajectoryOfText } from "../reward/text-trajectory.ts";
 import type { Call } from "./http/call.ts";
 import { HttpServer, type Route, type ServeOptions } from "./http/http-server.ts";
-import { type Issue, Refusal, type RefusalCode } from "./http/refusal.ts";
+import { failureOf, type Issue, Refusal, type RefusalCode } from "./http/refusal.ts";
 import { readBody } from "./http/request-body.ts";
 import { Pace } from "./http/slices.ts";
 
@@ -40,8 +40,8 @@ const optionKinds: OptionKinds<RewardServerOptions> = {
   open: "boolean",
   corsOrigins: "list",
   onFault: "function",
-  maxBodyBytes: "number",
-  timeoutMs: "number",
+  maxBodyBytes: countKind,
+  timeoutMs: countKind,
   onScore: "function",
 };
 
@@ -55,7 +55,8 @@ const shape = lazySchema((z) => z.object({ query: z.array(z.string().max(maxText
  *
  * @param options - reward, questions, tags, place, key
  * @returns the server, listening
- * @throws ERR_ARGUMENT for an empty key, or none where other machines can ask; ERR_IO when the port cannot be had
+ * @throws ERR_ARGUMENT for an empty key, or none where other machines can ask; ERR_IO when the port cannot be had;
+ *   ERR_RANGE for a limit below 1
  * @example
  * const asked = [{ id: "q", question: "capital of Italy?", answers: ["Rome"] }];
  * await using server = await serveRewards({ reward: emReward, questions: asked, family: "rag", port: 0 });
@@ -71,11 +72,8 @@ export async function serveRewards(options: RewardServerOptions): Promise<HttpSe
     { method: "POST", path: "/get_reward", dialect: "detail", handle: rewardRoute(options) },
   ];
   const { timeoutMs = 360_000 } = options;
-  return HttpServer.open({ routes, timeoutMs, defaultPort: 1278, failureOf }, options);
-}
-
-function failureOf(cause: unknown): Refusal {
-  return cause instanceof Refusal ? cause : new Refusal("internal", "the reward failed", { cause });
+  const service = { routes, timeoutMs, defaultPort: 1278, failureOf: failureOf("the reward") };
+  return HttpServer.open(service, options);
 }
 
 function rewardRoute(options: RewardServerOptions): Route["handle"] {

@@ -203,7 +203,10 @@ test("what is still under way after the grace is refused with 503", async (t) =>
 test("a port that is taken and limits that make no sense are refused", async (t) => {
   const server = await served(t);
   await assert.rejects(served(t, { port: server.port }), { code: "ERR_IO", message: /cannot listen/ });
-  await assert.rejects(served(t, { limits: { maxTopK: 0 } }), { code: "ERR_RANGE", message: /^maxTopK: / });
+  await assert.rejects(served(t, { limits: { maxTopK: 0 } }), {
+    code: "ERR_RANGE",
+    message: /limits: maxTopK: /,
+  });
 });
 
 test("/metrics counts requests, queries and batches, and says how late the event loop is", async (t) => {

@@ -61,6 +61,15 @@ export class Refusal extends Error {
   }
 }
 
+/**
+ * How errors look to clients: a refusal as it is, of all else nothing but that something failed.
+ *
+ * @param what - of ours failed
+ */
+export function failureOf(what: string): (cause: unknown) => Refusal {
+  return (cause) => (cause instanceof Refusal ? cause : new Refusal("internal", `${what} failed`, { cause }));
+}
+
 /** Whether it is a failure of what is served, not of the request. */
 export function isOurs({ code }: Refusal): boolean {
   return refusals[code] === 500 || refusals[code] === 502;

@@ -1,9 +1,10 @@
 /** Search, corpus and agent as tools of the Model Context Protocol, over standard input and output or HTTP. */
 import type { McpServer } from "@modelcontextprotocol/server";
 import { lazySchema } from "../../base/on-first-use.ts";
+import { packageVersion } from "../../base/package-root.ts";
 import type { Call } from "../http/call.ts";
 import { HttpServer, type Route, type ServeOptions } from "../http/http-server.ts";
-import { Refusal } from "../http/refusal.ts";
+import { failureOf } from "../http/refusal.ts";
 import { readBody } from "../http/request-body.ts";
 import { addAsk } from "./asking.ts";
 import type { McpToolParts } from "./parts.ts";
@@ -16,7 +17,7 @@ import { addCorpus, addSearch } from "./reading.ts";
  */
 export async function makeMcpServer(parts: McpToolParts): Promise<McpServer> {
   const { McpServer } = await import("@modelcontextprotocol/server");
-  const server = new McpServer({ name: "seekrl", version: "1" });
+  const server = new McpServer({ name: "seekrl", version: packageVersion() });
   addSearch(server, parts);
   if (parts.corpus !== undefined) addCorpus(server, parts.corpus, parts);
   if (parts.agent !== undefined) addAsk(server, parts.agent, parts);
@@ -75,9 +76,8 @@ export async function serveMcpOverHttp(parts: McpToolParts, options: ServeOption
       handle: (call) => call.answer({ status: "healthy" }),
     },
   ];
-  const failureOf = (cause: unknown): Refusal =>
-    cause instanceof Refusal ? cause : new Refusal("internal", "the server failed", { cause });
-  return HttpServer.open({ routes, timeoutMs, defaultPort: 8000, failureOf }, options);
+  const service = { routes, timeoutMs, defaultPort: 8000, failureOf: failureOf("the server") };
+  return HttpServer.open(service, options);
 }
 
 type Fetch = (request: Request, options: { readonly parsedBody?: unknown }) => Promise<Response>;

@@ -1,5 +1,6 @@
 /** Language models and agents as a service, in the protocols that clients of language models speak. */
 import { checkOptions } from "../../base/check-options.ts";
+import { defined } from "../../base/defined.ts";
 import { SeekError } from "../../base/errors.ts";
 import { chatRoutes } from "../api/chat/routes.ts";
 import { completionRoutes } from "../api/completions/routes.ts";
@@ -9,22 +10,21 @@ import { type ResponseServing, responsesRoutes } from "../api/responses/routes.t
 import { type TextEncoders, textRoutes } from "../api/texts/routes.ts";
 import type { Call } from "../http/call.ts";
 import { HttpServer, type Route } from "../http/http-server.ts";
-import { Refusal } from "../http/refusal.ts";
+import { failureOf, Refusal } from "../http/refusal.ts";
 import { feedbackRoutes } from "../learn/feedback.ts";
 import type { Recorder } from "../learn/recorder.ts";
 import { LanguageModel } from "./language-model.ts";
 import { ModelMetrics } from "./metrics.ts";
-import { type ModelServerOptions, modelLimitsOf, modelServerKinds } from "./options.ts";
+import { defaultModelLimits, type ModelServerOptions, modelServerKinds } from "./options.ts";
 import { openRecorder, repliesOf } from "./replies.ts";
 import { ServedModels } from "./served-models.ts";
 
 /** A failure as clients see it: nothing of its message, which may name files or other servers. */
-function failureOf(cause: unknown): Refusal {
-  if (cause instanceof Refusal) return cause;
-  if (cause instanceof SeekError && cause.code === "ERR_STATE") {
-    return new Refusal("stopping", "the model is being closed", { cause });
-  }
-  return new Refusal("internal", "the model failed", { cause });
+function modelFailure(cause: unknown): Refusal {
+  const isClosed = cause instanceof SeekError && cause.code === "ERR_STATE";
+  return isClosed
+    ? new Refusal("stopping", "the model is being closed", { cause })
+    : failureOf("the model")(cause);
 }
 
 /** The same without `/v1`, which many clients leave out, where no other route has that path. */
@@ -73,7 +73,7 @@ export class ModelServer {
 
   /** Starts one; see {@link serveModels}. */
   static async open(options: ModelServerOptions): Promise<ModelServer> {
-    const limits = modelLimitsOf(options.limits);
+    const limits = { ...defaultModelLimits, ...defined(options.limits ?? {}) };
     const models = new ServedModels(options.models, options);
     const languageModels = models.list().filter((model) => model instanceof LanguageModel);
     const metrics = new ModelMetrics(languageModels);
@@ -91,7 +91,7 @@ export class ModelServer {
       ],
       timeoutMs: limits.timeoutMs,
       defaultPort: 8000,
-      failureOf,
+      failureOf: modelFailure,
       onAnswered: (call: Call) => metrics.countRequest(call),
     };
     try {

@@ -1,6 +1,5 @@
 /** What a model server is given, and its defaults. */
 import { countKind, type OptionKinds, optionsOf } from "../../base/check-options.ts";
-import { SeekError } from "../../base/errors.ts";
 import type { TextEncoders } from "../api/texts/routes.ts";
 import type { Route, ServeOptions } from "../http/http-server.ts";
 import type { RecordedChoice } from "../learn/record.ts";
@@ -21,11 +20,11 @@ export interface ModelLimits {
 }
 
 const limitKinds: OptionKinds<ModelLimits> = {
-  maxBodyBytes: "number",
-  maxChoices: "number",
-  maxStoredResponses: "number",
-  maxStoredBytes: "number",
-  timeoutMs: "number",
+  maxBodyBytes: countKind,
+  maxChoices: countKind,
+  maxStoredResponses: countKind,
+  maxStoredBytes: countKind,
+  timeoutMs: countKind,
 };
 
 /** What {@link ModelLimits} are unless given. */
@@ -81,13 +80,3 @@ export const modelServerKinds: OptionKinds<ModelServerOptions> = {
   corsOrigins: "list",
   onFault: "function",
 };
-
-/** Limits that are whole numbers of at least 1. @throws ERR_RANGE */
-export function modelLimitsOf(given: Partial<ModelLimits> = {}): ModelLimits {
-  const limits = { ...defaultModelLimits, ...given };
-  for (const [name, value] of Object.entries(limits)) {
-    if (Number.isInteger(value) && value >= 1) continue;
-    throw new SeekError("ERR_RANGE", `${name}: expected a whole number of at least 1, got ${value}`);
-  }
-  return limits;
-}

@@ -1,6 +1,5 @@
 /** What a retriever server is given, and its defaults. */
-import { type OptionKinds, optionsOf } from "../../base/check-options.ts";
-import { SeekError } from "../../base/errors.ts";
+import { countKind, type OptionKinds, optionsOf } from "../../base/check-options.ts";
 import type { Embedder } from "../../embed/embedder.ts";
 import { type BatchOptions, batchKinds } from "../../search/batching/batcher.ts";
 import type { Search } from "../../search/search.ts";
@@ -26,13 +25,13 @@ export interface RetrieverLimits {
 }
 
 const limitKinds: OptionKinds<RetrieverLimits> = {
-  maxBodyBytes: "number",
-  maxQueries: "number",
-  maxQueryChars: "number",
-  maxTopK: "number",
-  maxHits: "number",
-  maxWaiting: "number",
-  timeoutMs: "number",
+  maxBodyBytes: countKind,
+  maxQueries: countKind,
+  maxQueryChars: countKind,
+  maxTopK: countKind,
+  maxHits: countKind,
+  maxWaiting: countKind,
+  timeoutMs: countKind,
 };
 
 /** What {@link RetrieverLimits} are unless given. */
@@ -96,13 +95,3 @@ export const retrieverKinds: OptionKinds<RetrieverOptions> = {
   limits: optionsOf<Partial<RetrieverLimits>>(limitKinds),
   batch: optionsOf<BatchOptions>(batchKinds),
 };
-
-/** Limits that are whole numbers of at least 1. @throws ERR_RANGE */
-export function limitsOf(given: Partial<RetrieverLimits> = {}): RetrieverLimits {
-  const limits = { ...defaultLimits, ...given };
-  for (const [name, value] of Object.entries(limits)) {
-    if (Number.isInteger(value) && value >= 1) continue;
-    throw new SeekError("ERR_RANGE", `${name}: expected a whole number of at least 1, got ${value}`);
-  }
-  return limits;
-}

@@ -1,10 +1,11 @@
 /** A search as a service, in the protocols of the published systems. */
 import { checkOptions } from "../../base/check-options.ts";
+import { defined } from "../../base/defined.ts";
 import type { BatchEvent, BatchOptions } from "../../search/batching/batcher.ts";
 import type { Call } from "../http/call.ts";
 import { HttpServer } from "../http/http-server.ts";
 import { type BatchKind, RetrieverMetrics } from "./metrics.ts";
-import { limitsOf, type RetrieverOptions, retrieverKinds } from "./options.ts";
+import { defaultLimits, type RetrieverOptions, retrieverKinds } from "./options.ts";
 import { failureOf, Retriever } from "./retriever.ts";
 import { routesOf } from "./routes.ts";
 
@@ -50,7 +51,7 @@ export class RetrieverServer {
 
   /** Starts one; see {@link serveRetriever}. */
   static async open(options: RetrieverOptions): Promise<RetrieverServer> {
-    const retriever = new Retriever(limitsOf(options.limits));
+    const retriever = new Retriever({ ...defaultLimits, ...defined(options.limits ?? {}) });
     const metrics = new RetrieverMetrics(() => retriever.gate.numQueries);
     const batch = batchOptions("embed", options, metrics);
     const service = {
