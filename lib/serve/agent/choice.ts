@@ -1,11 +1,11 @@
 /** One choice of an agent's reply: its rollout, told as it happens. */
-import { randomUUID } from "node:crypto";
 import { drawsFromPolicy } from "../../engine/sampling-options.ts";
 import { searchAgent } from "../../rollout/agents/search-agent.ts";
 import { ragTags } from "../../rollout/formats/format.ts";
 import type { AgentEvent } from "../../rollout/session/events.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { TitledText } from "../../text/observation.ts";
+import { newId } from "../api/fields/ids.ts";
 import type { AgentBudget, FoundPassage, ReplyEvent } from "../reply/reply.ts";
 import { BudgetClock } from "./budget-clock.ts";
 import { ChoiceEngine } from "./choice-engine.ts";
@@ -136,7 +136,7 @@ export class AgentChoice {
   #beginSearch(queries: readonly string[]): void {
     this.#settle();
     this.#queries.push(...queries);
-    this.#search = { id: `search_${randomUUID().replaceAll("-", "")}`, queries, hasFailed: false };
+    this.#search = { id: newId("search_"), queries, hasFailed: false };
     const { choice, onEvent } = this.#asked;
     onEvent({ type: "search", choice, id: this.#search.id, queries });
   }

@@ -1,7 +1,7 @@
 /** The tool `ask`: an agent answers a question, and says meanwhile what it does. */
 import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
 import { lazySchema } from "../../base/on-first-use.ts";
-import type { ReplyEvent, ReplyRequest, ServedModel } from "../reply/reply.ts";
+import type { FinishReason, ReplyEvent, ReplyRequest, ServedModel } from "../reply/reply.ts";
 import type { McpToolParts } from "./parts.ts";
 import { type ToolAnswer, told } from "./told.ts";
 
@@ -97,7 +97,7 @@ function searchMessage({ queries, passages, hasFailed }: Extract<ReplyEvent, { t
 class GatheredAnswer {
   #answer = "";
   #thoughts = "";
-  #reason: "stop" | "length" | "tool_calls" = "stop";
+  #reason: FinishReason = "stop";
   readonly #citations: object[] = [];
   readonly #searches: object[] = [];
 

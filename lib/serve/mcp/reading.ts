@@ -58,7 +58,7 @@ export function addSearch(server: McpServer, parts: McpToolParts): void {
 }
 
 /** The address of a passage of the web, whose id it is. */
-export const urlOf = (id: string): { readonly url?: string } => (/^https?:\/\//.test(id) ? { url: id } : {});
+const urlOf = (id: string): { readonly url?: string } => (/^https?:\/\//.test(id) ? { url: id } : {});
 
 function foundAnswer(queries: readonly string[], lists: readonly (readonly Hit[])[]): ToolAnswer {
   const results = queries.map((query, i) => ({

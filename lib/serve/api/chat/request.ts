@@ -88,18 +88,6 @@ export function messagesOf(messages: readonly ChatMessage[]): Message[] {
   }));
 }
 
-function formOf({ response_format, grammar, json_schema }: ChatRequest): ReplyRequest["constraint"] {
-  const forms = [
-    constraintOf(response_format),
-    grammar == null ? undefined : { grammar },
-    json_schema == null ? undefined : { jsonSchema: json_schema },
-  ].filter((form) => form !== undefined);
-  if (forms.length > 1) {
-    throw refused(["response_format"], "expected one of response_format, grammar and json_schema");
-  }
-  return forms[0];
-}
-
 /** What is asked of the model. @throws Refusal for what contradicts itself, or what no served model reads */
 export function replyRequestOf(body: ChatRequest): ReplyRequest {
   const tools = toolsOf(body.tools);
@@ -110,7 +98,7 @@ export function replyRequestOf(body: ChatRequest): ReplyRequest {
     tools,
     toolChoice: toolChoiceOf(body.tool_choice, tools),
     parallelToolCalls: body.parallel_tool_calls ?? true,
-    constraint: formOf(body),
+    constraint: constraintOf(body),
     templateVariables: chat_template_kwargs ?? undefined,
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
     ...drawsOf(body),

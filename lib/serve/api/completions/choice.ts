@@ -1,13 +1,14 @@
 /** One choice of a completion, and its log-probabilities as OpenAI's older protocol writes them. */
 import type { FinishReason, ReplyEvent } from "../../reply/reply.ts";
 import type { SampledToken } from "../../reply/tokens.ts";
+import { finite } from "../fields/logprobs.ts";
 
 const utf8 = new TextDecoder();
 
 const spelled = ({ bytes }: { readonly bytes: Uint8Array }): string => utf8.decode(bytes);
 
 /** JSON has no NaN: the first token of a prompt follows nothing. */
-const told = (logprob: number): number | null => (Number.isNaN(logprob) ? null : Math.max(-9999, logprob));
+const told = (logprob: number): number | null => (Number.isNaN(logprob) ? null : finite(logprob));
 
 /**
  * Lists over the tokens.

@@ -55,17 +55,12 @@ function checked(prompt: readonly number[], { tokenizer }: ModelText): Int32Arra
 
 /** What is sampled after each prompt. @throws Refusal for what contradicts itself */
 export function sampleRequestOf(body: CompletionBody): SampleRequest {
-  const { response_format, grammar } = body;
-  const form = constraintOf(response_format);
-  if (form !== undefined && grammar != null) {
-    throw refused(["grammar"], "expected one of response_format and grammar");
-  }
   return {
     // OpenAI's default.
     maxTokens: body.max_tokens ?? 16,
     ...drawsOf(body),
     sampling: samplingOf(body),
-    constraint: form ?? (grammar == null ? undefined : { grammar }),
+    constraint: constraintOf(body),
     n: body.n ?? 1,
     topLogprobs: body.logprobs ?? undefined,
   };

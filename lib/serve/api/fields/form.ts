@@ -1,6 +1,7 @@
 /** Which form a reply's text must have. */
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Constraint } from "../../../engine/constraint/constraint.ts";
+import { refused } from "./refuse.ts";
 
 /** A JSON schema with OpenAI's name and strictness beside it. */
 const namedSchema = lazySchema((z) =>
@@ -22,18 +23,37 @@ export const responseFormat = lazySchema((z) =>
   ]),
 );
 
-/** What {@link responseFormat} reads. */
-export type ResponseFormat =
-  | { readonly type: "text" }
-  | { readonly type: "json_object"; readonly schema?: object | undefined }
-  | { readonly type: "json_schema"; readonly json_schema: { readonly schema: object } };
+/** What a text is held to by one of these fields. */
+interface Forms {
+  readonly response_format?:
+    | { readonly type: "text" }
+    | { readonly type: "json_object"; readonly schema?: object | undefined }
+    | { readonly type: "json_schema"; readonly json_schema: { readonly schema: object } }
+    | null
+    | undefined;
+  /** vLLM's and llama.cpp's. */
+  readonly grammar?: string | null | undefined;
+  readonly json_schema?: object | null | undefined;
+}
 
 /** Any JSON object. */
 const anyObject = { type: "object", additionalProperties: true };
 
-/** The constraint of a form; none for a plain text. */
-export function constraintOf(format: ResponseFormat | null | undefined): Constraint | undefined {
+function formOf(format: Forms["response_format"]): Constraint | undefined {
   if (format == null || format.type === "text") return undefined;
   if (format.type === "json_object") return { jsonSchema: format.schema ?? anyObject };
   return { jsonSchema: format.json_schema.schema };
+}
+
+/** The constraint of a body; none for a plain text. @throws Refusal for more than one */
+export function constraintOf({ response_format, grammar, json_schema }: Forms): Constraint | undefined {
+  const forms = {
+    response_format: formOf(response_format),
+    grammar: grammar == null ? undefined : { grammar },
+    json_schema: json_schema == null ? undefined : { jsonSchema: json_schema },
+  };
+  const given = Object.entries(forms).filter(([, form]) => form !== undefined);
+  const [[name = "", form] = [], another] = given;
+  if (another === undefined) return form;
+  throw refused([name], `expected one of ${given.map(([each]) => each).join(" and ")}`);
 }

@@ -4,12 +4,15 @@ import type { LikelyToken, SampledToken } from "../../reply/tokens.ts";
 /** Stands for minus infinity, which JSON has not. */
 const leastLogprob = -9999;
 
+/** A log-probability as JSON can say it. */
+export const finite = (logprob: number): number => Math.max(leastLogprob, logprob);
+
 const utf8 = new TextDecoder();
 
 function likely({ id, logprob, bytes }: LikelyToken) {
   return {
     token: utf8.decode(bytes),
-    logprob: Math.max(leastLogprob, logprob),
+    logprob: finite(logprob),
     bytes: [...bytes],
     id,
   };

@@ -1,4 +1,5 @@
 /** How tokens are drawn, as requests say it. */
+import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { SamplingOptions } from "../../../engine/sampling-options.ts";
 import type { SampleRequest } from "../../reply/reply.ts";
@@ -29,18 +30,7 @@ export const samplingFields = lazySchema((z) =>
 );
 
 /** What is read of {@link samplingFields}. */
-export interface SamplingFields {
-  readonly temperature?: number | null | undefined;
-  readonly top_p?: number | null | undefined;
-  readonly top_k?: number | null | undefined;
-  readonly min_p?: number | null | undefined;
-  readonly presence_penalty?: number | null | undefined;
-  readonly frequency_penalty?: number | null | undefined;
-  readonly repetition_penalty?: number | null | undefined;
-  readonly logit_bias?: Readonly<Record<string, number>> | null | undefined;
-  readonly seed?: number | null | undefined;
-  readonly stop?: readonly string[] | null | undefined;
-}
+export type SamplingFields = Readonly<Partial<z.output<ReturnType<typeof samplingFields>>>>;
 
 /** Below it a temperature draws the most likely token, as 0 does. */
 const leastTemperature = 1e-3;

@@ -34,18 +34,31 @@ export const chatToolChoice = lazySchema((z) =>
 );
 
 /** Arguments of a function that says nothing of them. */
-export const noParameters = { type: "object", properties: {} };
+const noParameters = { type: "object", properties: {} };
+
+/** A function as checked bodies have it. */
+interface GivenFunction {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly parameters?: FunctionDefinition["parameters"] | null | undefined;
+  readonly strict?: boolean | null | undefined;
+}
+
+/** A function with what it left out. */
+export function definitionOf({ name, description, parameters, strict }: GivenFunction): FunctionDefinition {
+  return {
+    name,
+    description: description ?? undefined,
+    parameters: parameters ?? noParameters,
+    strict: strict ?? false,
+  };
+}
 
 /** The functions of a checked body. */
 export function toolsOf(
   tools: z.output<ReturnType<typeof chatTools>> | null | undefined,
 ): readonly FunctionDefinition[] {
-  return (tools ?? []).map(({ function: { name, description, parameters, strict } }) => ({
-    name,
-    description: description ?? undefined,
-    parameters: parameters ?? noParameters,
-    strict: strict ?? false,
-  }));
+  return (tools ?? []).map((tool) => definitionOf(tool.function));
 }
 
 /** @throws Refusal for a choice that no tool meets */

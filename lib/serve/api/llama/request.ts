@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { ModelText, ReplyRequest } from "../../reply/reply.ts";
+import { constraintOf } from "../fields/form.ts";
 import { refused } from "../fields/refuse.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
 
@@ -79,13 +80,6 @@ function biasesOf(
     return ids.map((id) => [id, value === false ? Number.NEGATIVE_INFINITY : value]);
   });
   return Object.fromEntries(entries);
-}
-
-function constraintOf({ grammar, json_schema }: LlamaBody): ReplyRequest["constraint"] {
-  if (grammar != null && json_schema != null)
-    throw refused(["grammar"], "expected one of grammar and json_schema");
-  if (grammar != null) return { grammar };
-  return json_schema == null ? undefined : { jsonSchema: json_schema };
 }
 
 /** What is asked of the model, one request a prompt. @throws Refusal for what contradicts itself, and for an empty prompt */

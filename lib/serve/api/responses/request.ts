@@ -7,7 +7,7 @@ import { budgetFields, budgetOf } from "../fields/agent.ts";
 import { constraintOf } from "../fields/form.ts";
 import { refused } from "../fields/refuse.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
-import { checkToolChoice, noParameters, toolName, toolParameters } from "../fields/tools.ts";
+import { checkToolChoice, definitionOf, toolName, toolParameters } from "../fields/tools.ts";
 import { inputField } from "./items/input.ts";
 import type { Item } from "./items/item.ts";
 import { messagesOf } from "./items/messages.ts";
@@ -139,15 +139,7 @@ export type ResponseRequest = Omit<z.output<ReturnType<typeof socketRequest>>, "
 function toolsOf({ tools }: ResponseRequest, model: ServedModel): FunctionDefinition[] {
   return (tools ?? []).flatMap((tool, i) => {
     if (tool.type === "function") {
-      const { name, description, parameters, strict } = tool;
-      return [
-        {
-          name,
-          description: description ?? undefined,
-          parameters: parameters ?? noParameters,
-          strict: strict ?? false,
-        },
-      ];
+      return [definitionOf(tool)];
     }
     // Only models that read one prompt have a text.
     if (model.text === undefined) return [];
@@ -177,8 +169,8 @@ function toolUseOf(body: ResponseRequest, model: ServedModel): ToolUse {
 
 function formOf({ text }: ResponseRequest): Constraint | undefined {
   const format = text?.format;
-  if (format?.type !== "json_schema") return constraintOf(format);
-  return constraintOf({ type: "json_schema", json_schema: { schema: format.schema } });
+  if (format?.type !== "json_schema") return constraintOf({ response_format: format });
+  return constraintOf({ response_format: { type: "json_schema", json_schema: { schema: format.schema } } });
 }
 
 /** Templates switch thoughts on and off, or print how much effort they shall be. */
