@@ -1,6 +1,7 @@
 /** A run's folder as somebody else sees it: what it is doing, how far it is, what it was begun with. */
 import { readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { checkpointName } from "../train/run/checkpoint.ts";
 import type { Settings } from "../train/run/settings.ts";
 import { MetricsLog, type MetricsRow } from "./metrics/metrics-log.ts";
 import { paceOf } from "./metrics/pace.ts";
@@ -98,6 +99,21 @@ export class RunFolder {
     return found.sort((a, b) => b.step - a.step);
   }
 
+  /** Where the tokenizer of its model may stand: beside the final model, the newest checkpoint, what it was begun with. */
+  async modelFolders(): Promise<string[]> {
+    const [newest] = await this.checkpoints();
+    const { model } = (await this.config()) ?? {};
+    return [
+      join(this.folder, "model"),
+      ...(newest === undefined ? [] : [this.#checkpointFolder(newest)]),
+      ...(typeof model === "string" ? [model] : []),
+    ];
+  }
+
+  #checkpointFolder({ step }: RunCheckpoint): string {
+    return join(this.folder, "checkpoints", checkpointName(step));
+  }
+
   async #hasTrajectories(): Promise<boolean> {
     const kind = await stat(join(this.folder, "trajectories.jsonl")).catch(() => undefined);
     return (kind?.size ?? 0) > 0;
@@ -114,10 +130,8 @@ export class RunFolder {
   async #hasEnded(): Promise<boolean> {
     const [newest] = await this.checkpoints();
     if (newest === undefined) return false;
-    const name = `step-${String(newest.step).padStart(6, "0")}`;
-    const text = await readFile(join(this.folder, "checkpoints", name, "state.json"), "utf8").catch(
-      () => "{}",
-    );
+    const path = join(this.#checkpointFolder(newest), "state.json");
+    const text = await readFile(path, "utf8").catch(() => "{}");
     return /"hasEnded": true/.test(text);
   }
 }

@@ -45,19 +45,8 @@ export async function readRun(
   return exportedRun(run, { tokenizer: hasTokens ? await tokenizerOf(run) : undefined });
 }
 
-/** The one beside the weights that the run has made, or that of the model that it began with. */
+/** That of its model. */
 async function tokenizerOf(run: RunFolder): Promise<Tokenizer | undefined> {
-  const [newest] = await run.checkpoints();
-  const { model } = (await run.config()) ?? {};
-  const folders = [
-    join(run.folder, "model"),
-    ...(newest === undefined ? [] : [join(run.folder, "checkpoints", checkpointName(newest.step))]),
-    ...(typeof model === "string" ? [model] : []),
-  ];
-  for (const folder of folders) {
-    if (existsSync(join(folder, "tokenizer.json"))) return findTokenizer(folder);
-  }
-  return undefined;
+  const folder = (await run.modelFolders()).find((each) => existsSync(join(each, "tokenizer.json")));
+  return folder === undefined ? undefined : findTokenizer(folder);
 }
-
-const checkpointName = (step: number): string => `step-${String(step).padStart(6, "0")}`;

@@ -1,5 +1,4 @@
 /** The tokenizer of a run, which turns the ids of its log into texts again. */
-import { join } from "node:path";
 import { codeOf } from "../../../lib/base/errors.ts";
 import type { RunFolder } from "../../../lib/runs/run-folder.ts";
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
@@ -17,7 +16,7 @@ export class Tokenizers {
    * @returns undefined where none of these has one
    */
   async of(run: RunFolder): Promise<Tokenizer | undefined> {
-    for (const folder of await placesOf(run)) {
+    for (const folder of await run.modelFolders()) {
       try {
         return await this.#open(folder);
       } catch (error) {
@@ -38,15 +37,4 @@ export class Tokenizers {
     if (this.#opened.size > maxTokenizers && oldest !== undefined) this.#opened.delete(oldest);
     return opening;
   }
-}
-
-async function placesOf(run: RunFolder): Promise<string[]> {
-  const [newest] = await run.checkpoints();
-  const model = (await run.config())?.model;
-  const checkpoint = newest && `step-${String(newest.step).padStart(6, "0")}`;
-  return [
-    join(run.folder, "model"),
-    ...(checkpoint === undefined ? [] : [join(run.folder, "checkpoints", checkpoint)]),
-    ...(typeof model === "string" ? [model] : []),
-  ];
 }

@@ -55,9 +55,7 @@ export class RunWarnings {
   }
 
   #look(row: number, isSearching: boolean): void {
-    const entries = Object.entries(this.#metrics.row(row));
-    // What is not finite was null in the file; the guard knows it as it was.
-    const numbers: Row = Object.fromEntries(entries.map(([name, value]) => [name, value ?? Number.NaN]));
+    const numbers: Row = this.#metrics.numbers(row);
     const { step = row + 1 } = numbers;
     if (step === 0) return;
     const collapse = this.#guard.add(numbers);

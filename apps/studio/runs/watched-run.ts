@@ -8,7 +8,7 @@ import { RunWarnings } from "./warnings.ts";
 const sparkPoints = 60;
 
 /** The number that a list shows as a curve: what is rewarded, or what SFT lowers. */
-const mainMetrics = ["reward/total", "reward/mean", "loss"];
+const sparkMetrics = ["reward/total", "reward/mean", "loss"];
 
 /** One run, its reader kept open. */
 export class WatchedRun {
@@ -52,7 +52,7 @@ export class WatchedRun {
 
   #spark(): number[] {
     const { metrics } = this.folder;
-    const name = mainMetrics.find((each) => metrics.names.includes(each));
+    const name = sparkMetrics.find((each) => metrics.names.includes(each));
     if (name === undefined) return [];
     return seriesOf(metrics, name, { points: sparkPoints }).values.filter((value) => value !== null);
   }

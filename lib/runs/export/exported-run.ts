@@ -49,8 +49,7 @@ export async function exportedRun(run: RunFolder, options: RunExportOptions = {}
 
 async function* metricsOf({ metrics }: RunFolder): AsyncGenerator<ExportedMetrics> {
   for (let row = 0; row < metrics.numRows; row += 1) {
-    const entries = Object.entries(metrics.row(row)).map(([name, value]) => [name, value ?? Number.NaN]);
-    yield Object.fromEntries(entries);
+    yield metrics.numbers(row);
   }
 }
 

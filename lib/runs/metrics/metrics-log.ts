@@ -66,6 +66,13 @@ export class MetricsLog {
     return Object.fromEntries(entries);
   }
 
+  /** All numbers of a row; NaN is what is not finite. */
+  numbers(row: number): Record<string, number> {
+    return Object.fromEntries(
+      Object.entries(this.row(row)).map(([name, value]) => [name, value ?? Number.NaN]),
+    );
+  }
+
   #add(line: Buffer): void {
     const row = parsedRow(line);
     if (row === undefined) return;

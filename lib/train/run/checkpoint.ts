@@ -73,7 +73,8 @@ async function removeWhole(root: string, name: string): Promise<void> {
   await rm(doomed, { recursive: true, force: true });
 }
 
-const nameOf = (step: number): string => `step-${String(step).padStart(6, "0")}`;
+/** The folder of a step's checkpoint. */
+export const checkpointName = (step: number): string => `step-${String(step).padStart(6, "0")}`;
 
 async function checkpointNames(root: string): Promise<{ name: string; step: number }[]> {
   const found: { name: string; step: number }[] = [];
@@ -97,10 +98,10 @@ async function writeState(folder: string, state: object): Promise<void> {
 async function linkBest(root: string, step: number | undefined): Promise<void> {
   const link = join(root, bestLink);
   if (step === undefined) return rm(link, { force: true });
-  if ((await readlink(link).catch(() => undefined)) === nameOf(step)) return;
+  if ((await readlink(link).catch(() => undefined)) === checkpointName(step)) return;
   const writing = join(root, `.writing-${bestLink}`);
   await rm(writing, { recursive: true, force: true });
-  await symlink(nameOf(step), writing);
+  await symlink(checkpointName(step), writing);
   await rename(writing, link);
 }
 
@@ -124,7 +125,7 @@ export async function writeCheckpoint(
   { step, state, write }: CheckpointContent,
   options: KeepOptions = {},
 ): Promise<string> {
-  const name = nameOf(step);
+  const name = checkpointName(step);
   const writing = join(root, `.writing-${name}`);
   const folder = join(root, name);
   try {
@@ -190,7 +191,7 @@ export async function stepsDone(root: string): Promise<number> {
  * @throws ERR_FORMAT naming the file that is missing or not what was written
  */
 export async function readCheckpoint(root: string, step: number): Promise<Checkpoint> {
-  const folder = join(root, nameOf(step));
+  const folder = join(root, checkpointName(step));
   const { files, ...state } = await readState(join(folder, stateFile));
   if (state.step !== step) throw damaged(join(folder, stateFile), `step ${step}`);
   const actual = await digestsBelow(folder);
