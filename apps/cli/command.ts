@@ -1,4 +1,5 @@
 /** What a command of the command line is: a name, a schema of options, a function. */
+import { once } from "node:events";
 import type { z } from "zod";
 
 /** How a command speaks and when it must stop. */
@@ -41,6 +42,12 @@ interface CommandParts<Options extends z.ZodObject> {
   readonly isService?: boolean;
   readonly goesOn?: string;
   readonly run: (options: z.output<Options>, io: CommandIo) => Promise<void>;
+}
+
+/** Waits until a service is told to stop, and says that it does. */
+export async function untilStopped({ signal, log }: CommandIo): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
+  log("stopping");
 }
 
 /** Declares a command; `run` receives options that the schema has checked. */

@@ -1,5 +1,4 @@
 /** `seekrl retriever serve`: an index as a service. */
-import { once } from "node:events";
 import { basename } from "node:path";
 import { z } from "zod";
 import {
@@ -7,7 +6,7 @@ import {
   type RetrieverOptions,
   type ServedEmbedder,
 } from "../../../../lib/serve/retriever/options.ts";
-import { command, UsageError } from "../../command.ts";
+import { command, UsageError, untilStopped } from "../../command.ts";
 import { deviceName } from "../../machine/device.ts";
 import { openUnbatchedSearch, searchOptions } from "../../options/search-options.ts";
 import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";
@@ -96,8 +95,7 @@ export const retrieverServeCommand = command({
       const { url, host, port } = server;
       io.write(`${given.index?.folder ?? given.retriever?.url ?? given.web?.engine} at ${url}\n`);
       io.result({ url, host, port });
-      if (!io.signal.aborted) await once(io.signal, "abort");
-      io.log("stopping");
+      await untilStopped(io);
     } finally {
       await server.close({ graceMs: given.graceMs });
       await close();

@@ -1,10 +1,9 @@
 /** `seekrl reward serve`: a recipe's reward for other trainers. */
-import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { z } from "zod";
 import { Journal } from "../../../../lib/base/files/journal.ts";
 import type { TextFamily } from "../../../../lib/reward/text-trajectory.ts";
-import { type CommandIo, command } from "../../command.ts";
+import { type CommandIo, command, untilStopped } from "../../command.ts";
 import { loadQuestions } from "../../options/agent-options.ts";
 import { chooseRecipe, type RecipeChoice, recipeOptions } from "../../options/recipe-options.ts";
 import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";
@@ -47,8 +46,7 @@ export const rewardServeCommand = command({
       const { url } = server;
       io.write(`rewards of ${recipe.name} for ${questions.length} questions at ${url}\n`);
       io.result({ url, host: server.host, port: server.port, questions: questions.length });
-      if (!io.signal.aborted) await once(io.signal, "abort");
-      io.log("stopping");
+      await untilStopped(io);
       await server.close({ graceMs });
     } finally {
       await log?.close();

@@ -13,10 +13,10 @@ import {
   searchesFor,
 } from "../../../../lib/rollout/baselines/baselines.ts";
 import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
-import type { TitledText } from "../../../../lib/text/observation.ts";
 import { librarySearch } from "../../../world/library.ts";
 import { createWorld } from "../../../world/world.ts";
 import { settingOfPolicy, type WorldSetting, withRecipe } from "../../../world/world-file.ts";
+import { foundText } from "../../chat/agent-speaker.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { policyFolders } from "../../open/local-policy.ts";
 import { type PolicySource, policiesOf, policyOptions } from "../../open/policies.ts";
@@ -123,19 +123,12 @@ async function answer(
   for await (const event of agent.stream({ question }, { seed, signal })) {
     if (event.type === "text") io.write(event.text);
     if (event.type === "turn") io.write("\n");
-    if (event.type === "documents") showFound(event.documents, io);
+    if (event.type === "documents") io.write(event.documents.map(foundText).join(""));
     if (event.type !== "done") continue;
     conclude(event.trajectory, io);
     record = recordOf(question, event.trajectory);
   }
   return record;
-}
-
-function showFound(lists: readonly (readonly TitledText[])[], io: CommandIo): void {
-  for (const documents of lists) {
-    const titles = documents.map(({ title, text }) => title || text.slice(0, 60)).join("; ");
-    io.write(`  found: ${titles || "nothing"}\n`);
-  }
 }
 
 function conclude({ answer, stop, rounds, timings, failureReasons = [] }: Trajectory, io: CommandIo): void {

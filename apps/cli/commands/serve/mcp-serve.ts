@@ -1,11 +1,10 @@
 /** `seekrl mcp serve`: a search, its documents and an agent as tools of the Model Context Protocol. */
-import { once } from "node:events";
 import { basename, resolve } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../../../lib/base/errors.ts";
 import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { McpToolParts } from "../../../../lib/serve/mcp/parts.ts";
-import { type CommandIo, command, UsageError } from "../../command.ts";
+import { type CommandIo, command, UsageError, untilStopped } from "../../command.ts";
 import { flagName } from "../../flags.ts";
 import { openLocalPolicy } from "../../open/local-policy.ts";
 import { engineOptions, modelOptions } from "../../options/model-options.ts";
@@ -84,8 +83,7 @@ async function serve(
   try {
     io.write(`tools at ${server.url}/mcp\n`);
     io.result({ url: `${server.url}/mcp`, host: server.host, port: server.port });
-    if (!io.signal.aborted) await once(io.signal, "abort");
-    io.log("stopping");
+    await untilStopped(io);
   } finally {
     await server.close({ graceMs });
   }

@@ -1,9 +1,8 @@
 /** `seekrl serve`: a model, adapters on it and an agent over HTTP. */
-import { once } from "node:events";
 import type { ModelServer } from "../../../../lib/serve/model/model-server.ts";
 import type { ModelServerOptions } from "../../../../lib/serve/model/options.ts";
 import type { Studio } from "../../../studio/studio.ts";
-import { type CommandIo, command } from "../../command.ts";
+import { type CommandIo, command, untilStopped } from "../../command.ts";
 import { keyVariable, servedAt } from "../../options/serve-options.ts";
 import { openAnswering } from "./answering.ts";
 import { openEncoders } from "./encoders.ts";
@@ -36,13 +35,12 @@ async function listen(
 }
 
 /** Tells where it listens, and waits until it is told to stop. */
-async function untilStopped(server: ModelServer, given: ServeChoice, io: CommandIo): Promise<void> {
+async function serveUntilStopped(server: ModelServer, given: ServeChoice, io: CommandIo): Promise<void> {
   const { url, host, port, models } = server;
   io.write(`${models.join(", ")} at ${url}\n`);
   if (given.studio) io.write(`studio at ${url}/studio/\n`);
   io.result({ url, host, port, models });
-  if (!io.signal.aborted) await once(io.signal, "abort");
-  io.log("stopping");
+  await untilStopped(io);
 }
 
 /** The command. */
@@ -58,7 +56,7 @@ export const serveCommand = command({
     const { models } = answering;
     const server = await listen({ ...encoders, models, mounted: studio.routes }, given, io);
     try {
-      await untilStopped(server, given, io);
+      await serveUntilStopped(server, given, io);
     } finally {
       await server.close({ graceMs: given.graceMs });
       studio.close();

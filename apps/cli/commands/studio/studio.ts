@@ -1,10 +1,9 @@
 /** `seekrl studio`: a local page over runs, evaluations and an index. */
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { z } from "zod";
 import type { ServeOptions } from "../../../../lib/serve/http/http-server.ts";
 import type { StudioOptions, StudioServer } from "../../../studio/studio.ts";
-import { command, UsageError } from "../../command.ts";
+import { command, UsageError, untilStopped } from "../../command.ts";
 import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";
 
 /** Where runs stand unless others are named. */
@@ -38,7 +37,6 @@ export const studioCommand = command({
     const { url, host, port } = server;
     io.write(`studio at ${url}\n`);
     io.result({ url, host, port });
-    if (!io.signal.aborted) await once(io.signal, "abort");
-    io.log("stopping");
+    await untilStopped(io);
   },
 });
