@@ -8,7 +8,6 @@ import { questionFinder, type TextFamily, trajectoryOfText } from "../reward/tex
 import type { Call } from "./http/call.ts";
 import { HttpServer, type Route, type ServeOptions } from "./http/http-server.ts";
 import { failureOf, type Issue, Refusal, type RefusalCode } from "./http/refusal.ts";
-import { readBody } from "./http/request-body.ts";
 import { Pace } from "./http/slices.ts";
 
 /** What is served, and where. */
@@ -77,11 +76,10 @@ export async function serveRewards(options: RewardServerOptions): Promise<HttpSe
 }
 
 function rewardRoute(options: RewardServerOptions): Route["handle"] {
-  const { maxBodyBytes: maxBytes = 1 << 26, questions } = options;
+  const { maxBodyBytes = 1 << 26, questions } = options;
   const find = questionFinder(questions);
   return async (call) => {
-    const { signal } = call;
-    const { query } = await readBody(call.incoming, { schema: shape(), maxBytes, signal });
+    const { query } = await call.read(shape(), { maxBodyBytes });
     call.answer({ rewards: await scoreTexts(query, { ...options, find, call }) });
   };
 }

@@ -4,7 +4,6 @@ import { codeOf, type ErrorCode, messageOf } from "../../../lib/base/errors.ts";
 import type { Call } from "../../../lib/serve/http/call.ts";
 import type { Route } from "../../../lib/serve/http/http-server.ts";
 import { Refusal, type RefusalCode } from "../../../lib/serve/http/refusal.ts";
-import { readBody } from "../../../lib/serve/http/request-body.ts";
 import type { ApiRoot } from "../api.ts";
 
 /** What every path of the API begins with. */
@@ -57,12 +56,11 @@ export function postRoute<Shape extends z.ZodType>(
   handle: (body: z.output<Shape>, call: Call) => unknown,
 ): Route {
   const take = async (call: Call): Promise<unknown> => {
-    const { signal, incoming } = call;
-    const [type = ""] = (incoming.headers["content-type"] ?? "").split(";");
+    const [type = ""] = (call.incoming.headers["content-type"] ?? "").split(";");
     if (type.trim().toLowerCase() !== "application/json") {
       throw new Refusal("invalid_request", "content-type: expected application/json");
     }
-    return handle(await readBody(incoming, { schema, maxBytes: maxBodyBytes, signal }), call);
+    return handle(await call.read(schema, { maxBodyBytes }), call);
   };
   return {
     method: "POST",

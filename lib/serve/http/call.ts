@@ -2,9 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { z } from "zod";
 import { EventStream } from "./event-stream.ts";
 import type { PathParams } from "./paths.ts";
 import { type Dialect, isOurs, Refusal, refusalBody, statusOf } from "./refusal.ts";
+import { type BodyLimits, checkedBody, readBytes } from "./request-body.ts";
 import { encode, type JsonList } from "./slices.ts";
 
 /** A client may name its request; what it says is written into a header, so it must be harmless. */
@@ -74,6 +76,17 @@ export class Call {
   /** Ends the work for this call; whoever waits learns the reason. */
   end(reason: Refusal): void {
     this.#stop.abort(reason);
+  }
+
+  /**
+   * The body, read for as long as there is use in it, parsed and checked.
+   *
+   * @param schema - what it must be
+   * @param limits - how large it may be
+   * @throws Refusal that names the fault
+   */
+  async read<Shape extends z.ZodType>(schema: Shape, { maxBodyBytes }: BodyLimits): Promise<z.output<Shape>> {
+    return checkedBody(schema, await readBytes(this.incoming, { maxBodyBytes, signal: this.signal }));
   }
 
   /** Answers with JSON. */

@@ -21,8 +21,16 @@ function checkHeaders({ headers }: IncomingMessage, maxBytes: number): void {
   if (Number(headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
 }
 
+/** How large a body may be. */
+export interface BodyLimits {
+  readonly maxBodyBytes: number;
+}
+
 /** The bytes of a body; rejects with the signal's reason when it fires, and when the connection ends early. */
-async function readBytes(incoming: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+export async function readBytes(
+  incoming: IncomingMessage,
+  { maxBodyBytes: maxBytes, signal }: BodyLimits & { readonly signal: AbortSignal },
+): Promise<Buffer> {
   checkHeaders(incoming, maxBytes);
   const parts: Buffer[] = [];
   let numBytes = 0;
@@ -65,28 +73,6 @@ function parse(bytes: Buffer): unknown {
   } catch (cause) {
     throw malformed(cause);
   }
-}
-
-/** How a body is read. */
-interface BodyOptions<Shape extends z.ZodType> {
-  readonly schema: Shape;
-  readonly maxBytes: number;
-  readonly signal: AbortSignal;
-}
-
-/**
- * Reads, parses and checks a body.
- *
- * @param incoming - the request
- * @param options - what the body must be, how large it may be, until when
- * @returns the checked value
- * @throws Refusal that names the fault
- */
-export async function readBody<Shape extends z.ZodType>(
-  incoming: IncomingMessage,
-  { schema, maxBytes, signal }: BodyOptions<Shape>,
-): Promise<z.output<Shape>> {
-  return checkedBody(schema, await readBytes(incoming, maxBytes, signal));
 }
 
 /** A body that was read, parsed and checked. @throws Refusal that names the fault */

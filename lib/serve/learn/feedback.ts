@@ -3,7 +3,6 @@ import { lazySchema } from "../../base/on-first-use.ts";
 import type { ApiLimits } from "../api/fields/serving.ts";
 import type { Call } from "../http/call.ts";
 import type { Route } from "../http/http-server.ts";
-import { readBody } from "../http/request-body.ts";
 import type { Recorder } from "./recorder.ts";
 
 const feedback = lazySchema((z) =>
@@ -17,9 +16,9 @@ const feedback = lazySchema((z) =>
 );
 
 /** The route; each choice is scored once. */
-export function feedbackRoutes(recorder: Recorder, { maxBodyBytes: maxBytes }: ApiLimits): Route[] {
+export function feedbackRoutes(recorder: Recorder, limits: ApiLimits): Route[] {
   const handle = async (call: Call): Promise<void> => {
-    const body = await readBody(call.incoming, { schema: feedback(), maxBytes, signal: call.signal });
+    const body = await call.read(feedback(), limits);
     await recorder.score(body.response_id, body.choice, body.reward);
     call.answer({ object: "feedback", ...body });
   };

@@ -5,7 +5,6 @@ import { packageVersion } from "../../base/package-root.ts";
 import type { Call } from "../http/call.ts";
 import { HttpServer, type Route, type ServeOptions } from "../http/http-server.ts";
 import { failureOf } from "../http/refusal.ts";
-import { readBody } from "../http/request-body.ts";
 import { addAsk } from "./asking.ts";
 import type { McpToolParts } from "./parts.ts";
 import { addCorpus, addSearch } from "./reading.ts";
@@ -88,8 +87,7 @@ async function answer(call: Call, fetch: Fetch): Promise<void> {
   const given = Object.entries(headers).filter(
     (each): each is [string, string] => typeof each[1] === "string",
   );
-  const body = { schema: anything(), maxBytes: maxBodyBytes, signal };
-  const parsedBody = method === "POST" ? await readBody(incoming, body) : undefined;
+  const parsedBody = method === "POST" ? await call.read(anything(), { maxBodyBytes }) : undefined;
   const request = new Request("http://localhost/mcp", { method, headers: given, signal });
   const response = await fetch(request, parsedBody === undefined ? {} : { parsedBody });
   if (response.headers.get("content-type")?.startsWith("text/event-stream"))

@@ -8,7 +8,6 @@ import type { Hit, Search } from "../../search/search.ts";
 import type { Call } from "../http/call.ts";
 import { Gate } from "../http/gate.ts";
 import { Refusal } from "../http/refusal.ts";
-import { readBody } from "../http/request-body.ts";
 import { inParts } from "../http/slices.ts";
 import type { RetrieverLimits, RetrieverOptions } from "./options.ts";
 
@@ -103,7 +102,7 @@ export class Retriever {
   /** A checked body; a server that cannot answer says so before it reads. */
   async read<Shape extends z.ZodType>(call: Call, schema: Shape): Promise<z.output<Shape>> {
     this.gate.checkReady();
-    return readBody(call.incoming, { schema, maxBytes: this.limits.maxBodyBytes, signal: call.signal });
+    return call.read(schema, this.limits);
   }
 
   /** Hits for each query. @throws Refusal */

@@ -2,7 +2,6 @@
 import { answerEvents } from "../../http/answer-events.ts";
 import type { Call } from "../../http/call.ts";
 import type { Route } from "../../http/http-server.ts";
-import { readBody } from "../../http/request-body.ts";
 import type { ReplyEvent } from "../../reply/reply.ts";
 import { errorEvents } from "../fields/errors.ts";
 import { newId, secondsNow } from "../fields/ids.ts";
@@ -46,10 +45,7 @@ function optionsOf(
 export function chatRoutes(serving: Serving): Route[] {
   const { limits, models } = serving;
   const handle = async (call: Call): Promise<void> => {
-    const schema = chatRequest();
-    const body = await readBody(call.incoming, {
-      ...{ schema, maxBytes: limits.maxBodyBytes, signal: call.signal },
-    });
+    const body = await call.read(chatRequest(), limits);
     const model = models.find(body.model);
     const request = replyRequestOf(body);
     checkChoices(request.n, limits);
@@ -59,10 +55,7 @@ export function chatRoutes(serving: Serving): Route[] {
     else call.answer(await chatCompletion(reply, options));
   };
   const count = async (call: Call): Promise<void> => {
-    const schema = chatRequest();
-    const body = await readBody(call.incoming, {
-      ...{ schema, maxBytes: limits.maxBodyBytes, signal: call.signal },
-    });
+    const body = await call.read(chatRequest(), limits);
     const { text } = textModelOf(serving, body.model);
     call.answer({ input_tokens: text.promptIds(replyRequestOf(body)).length });
   };

@@ -2,7 +2,6 @@
 import { answerEvents } from "../../http/answer-events.ts";
 import type { Call } from "../../http/call.ts";
 import type { Route } from "../../http/http-server.ts";
-import { readBody } from "../../http/request-body.ts";
 import type { ModelText, ReplyEvent, ReplyRequest, ServedModel } from "../../reply/reply.ts";
 import { errorEvents } from "../fields/errors.ts";
 import { newId, secondsNow } from "../fields/ids.ts";
@@ -56,10 +55,7 @@ async function completion(
 export function completionRoutes(serving: Serving): Route[] {
   const { limits, models } = serving;
   const handle = async (call: Call): Promise<void> => {
-    const schema = completionRequest();
-    const body = await readBody(call.incoming, {
-      ...{ schema, maxBytes: limits.maxBodyBytes, signal: call.signal },
-    });
+    const body = await call.read(completionRequest(), limits);
     const model = models.find(body.model);
     const text = textOf(model);
     const prompts = promptsOf(body, text);

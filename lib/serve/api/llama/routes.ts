@@ -3,7 +3,6 @@ import { answerEvents } from "../../http/answer-events.ts";
 import type { Call } from "../../http/call.ts";
 import type { SentEvent } from "../../http/event-stream.ts";
 import type { Route } from "../../http/http-server.ts";
-import { readBody } from "../../http/request-body.ts";
 import type { ReplyEvent, ServedModel } from "../../reply/reply.ts";
 import { mixed } from "../completions/several.ts";
 import { errorEvents } from "../fields/errors.ts";
@@ -51,9 +50,8 @@ async function* events({ reply, answers }: Making): AsyncGenerator<SentEvent, vo
  * @param serving - the models, and how they are asked
  */
 export function llamaRoutes(serving: Serving): Route[] {
-  const { maxBodyBytes: maxBytes } = serving.limits;
   const handle = async (call: Call): Promise<void> => {
-    const body = await readBody(call.incoming, { schema: llamaRequest(), maxBytes, signal: call.signal });
+    const body = await call.read(llamaRequest(), serving.limits);
     const making = make(serving, call, { body, ...textModelOf(serving, body.model) });
     if (body.stream) return answerEvents(call, events(making), errorEvents);
     for await (const event of making.reply) making.answers[event.choice]?.add(event);

@@ -4,7 +4,6 @@ import type { Call } from "../../http/call.ts";
 import type { SentEvent } from "../../http/event-stream.ts";
 import type { Route } from "../../http/http-server.ts";
 import { Refusal, refusalBody } from "../../http/refusal.ts";
-import { readBody } from "../../http/request-body.ts";
 import { newId } from "../fields/ids.ts";
 import { refused } from "../fields/refuse.ts";
 import type { Serving } from "../fields/serving.ts";
@@ -33,8 +32,7 @@ function eventsOf(serving: Serving, call: Call, body: MessagesBody): AsyncGenera
 
 async function answerMessage(serving: Serving, call: Call): Promise<void> {
   nameRequest(call);
-  const { maxBodyBytes: maxBytes } = serving.limits;
-  const body = await readBody(call.incoming, { schema: messagesBody(), maxBytes, signal: call.signal });
+  const body = await call.read(messagesBody(), serving.limits);
   const events = eventsOf(serving, call, body);
   if (body.stream === true) {
     const failed = (refusal: Refusal): SentEvent[] => [
@@ -49,8 +47,7 @@ async function answerMessage(serving: Serving, call: Call): Promise<void> {
 
 async function answerCount(serving: Serving, call: Call): Promise<void> {
   nameRequest(call);
-  const { maxBodyBytes: maxBytes } = serving.limits;
-  const body = await readBody(call.incoming, { schema: countBody(), maxBytes, signal: call.signal });
+  const body = await call.read(countBody(), serving.limits);
   const model = serving.models.find(body.model);
   const { text } = model;
   if (text === undefined) {

@@ -2,7 +2,6 @@
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Message } from "../../../text/templates/chat-template.ts";
 import type { Route } from "../../http/http-server.ts";
-import { readBody } from "../../http/request-body.ts";
 import type { ReplyEvent, ReplyRequest } from "../../reply/reply.ts";
 import { newId, secondsNow } from "../fields/ids.ts";
 import { refused } from "../fields/refuse.ts";
@@ -64,9 +63,7 @@ async function textOf(reply: AsyncGenerator<ReplyEvent, void, undefined>, usage:
 /** The route. */
 export function compactRoute({ serving, store }: ResponseParts): Route["handle"] {
   return async (call) => {
-    const { maxBodyBytes: maxBytes } = serving.limits;
-    const schema = compactRequest();
-    const body = await readBody(call.incoming, { schema, maxBytes, signal: call.signal });
+    const body = await call.read(compactRequest(), serving.limits);
     const model = serving.models.find(body.model);
     const items = conversationOf(body, (id) => store.get(id), { serving, store });
     const messages = messagesOf(items, body.instructions);

@@ -4,7 +4,6 @@ import type { Call } from "../../http/call.ts";
 import type { SentEvent } from "../../http/event-stream.ts";
 import type { Route } from "../../http/http-server.ts";
 import { Refusal } from "../../http/refusal.ts";
-import { readBody } from "../../http/request-body.ts";
 import { refused } from "../fields/refuse.ts";
 import type { Serving } from "../fields/serving.ts";
 import { compactRoute } from "./compact.ts";
@@ -36,10 +35,7 @@ async function answer(call: Call, { writer, events }: Making): Promise<void> {
 /** `POST /v1/responses` */
 function createRoute({ serving, store }: ResponseParts): Route["handle"] {
   return async (call) => {
-    const { maxBodyBytes: maxBytes } = serving.limits;
-    const { stream: streams, ...body } = await readBody(call.incoming, {
-      ...{ schema: createRequest(), maxBytes, signal: call.signal },
-    });
+    const { stream: streams, ...body } = await call.read(createRequest(), serving.limits);
     const making = makeResponse(call, body, { serving, store, find: (id) => store.get(id) });
     await (streams ? stream(call, making) : answer(call, making));
   };

@@ -1,7 +1,6 @@
 /** `POST /v1/embeddings` of an encoder that is served beside models. */
 import { Gate } from "../../http/gate.ts";
 import type { Route } from "../../http/http-server.ts";
-import { readBody } from "../../http/request-body.ts";
 import type { ServedEmbedder } from "../../retriever/options.ts";
 import { type EmbeddingHost, embeddingsRoute } from "../../retriever/protocols/openai.ts";
 import type { ApiLimits } from "../fields/serving.ts";
@@ -17,7 +16,7 @@ const bounds = { maxQueries: 4096, maxQueryChars: 1 << 20, maxAtOnce: 8192 };
  */
 export function servedEmbeddings(
   served: ServedEmbedder,
-  { maxBodyBytes: maxBytes, anyName }: ApiLimits & Pick<EmbeddingHost, "anyName">,
+  { maxBodyBytes, anyName }: ApiLimits & Pick<EmbeddingHost, "anyName">,
 ): Route["handle"] {
   const gate = new Gate(bounds.maxAtOnce);
   gate.state = "ready";
@@ -25,7 +24,7 @@ export function servedEmbeddings(
     limits: bounds,
     gate,
     anyName,
-    read: (call, schema) => readBody(call.incoming, { schema, maxBytes, signal: call.signal }),
+    read: (call, schema) => call.read(schema, { maxBodyBytes }),
   };
   return embeddingsRoute(host, served, { aloneAfterMs: 0 });
 }

@@ -5,7 +5,6 @@ import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Reranker } from "../../../embed/reranker.ts";
 import type { Call } from "../../http/call.ts";
 import { Refusal } from "../../http/refusal.ts";
-import { readBody } from "../../http/request-body.ts";
 import { newId } from "../fields/ids.ts";
 import { refused } from "../fields/refuse.ts";
 import type { ApiLimits } from "../fields/serving.ts";
@@ -68,10 +67,10 @@ function resultsOf(scores: Float32Array, documents: readonly string[], given: Re
  */
 export function rerankRoute(
   served: ServedReranker,
-  { maxBodyBytes: maxBytes, anyName = false }: ApiLimits & { readonly anyName?: boolean | undefined },
+  { maxBodyBytes, anyName = false }: ApiLimits & { readonly anyName?: boolean | undefined },
 ): (call: Call) => Promise<void> {
   return async (call) => {
-    const given = await readBody(call.incoming, { schema: body(), maxBytes, signal: call.signal });
+    const given = await call.read(body(), { maxBodyBytes });
     const { model, query } = given;
     if (model != null && model !== served.model && !anyName) {
       throw refused(["model"], `expected ${served.model}, got ${model.slice(0, 100)}`, "model_not_found");

@@ -2,7 +2,6 @@
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Tokenizer } from "../../../text/tokenizers/tokenizer.ts";
 import type { Call } from "../../http/call.ts";
-import { readBody } from "../../http/request-body.ts";
 import type { ModelText } from "../../reply/reply.ts";
 import { refused } from "../fields/refuse.ts";
 import type { Serving } from "../fields/serving.ts";
@@ -74,10 +73,8 @@ function spelt(tokenizer: Tokenizer, id: number): Uint8Array {
 
 /** `{content | prompt | messages}` to `{tokens, count, max_model_len}`. */
 export function tokenizeRoute(serving: Serving): (call: Call) => Promise<void> {
-  const { maxBodyBytes: maxBytes } = serving.limits;
   return async (call) => {
-    const schema = tokenizeBody();
-    const body = await readBody(call.incoming, { schema, maxBytes, signal: call.signal });
+    const body = await call.read(tokenizeBody(), serving.limits);
     call.answer(answerOf(body, textModelOf(serving, body.model)));
   };
 }
@@ -88,10 +85,8 @@ const detokenizeBody = lazySchema((z) =>
 
 /** `{tokens}` to `{content, prompt}`, which are the same text under llama.cpp's name and vLLM's. */
 export function detokenizeRoute(serving: Serving): (call: Call) => Promise<void> {
-  const { maxBodyBytes: maxBytes } = serving.limits;
   return async (call) => {
-    const schema = detokenizeBody();
-    const { model, tokens } = await readBody(call.incoming, { schema, maxBytes, signal: call.signal });
+    const { model, tokens } = await call.read(detokenizeBody(), serving.limits);
     const { tokenizer } = textModelOf(serving, model).text;
     const wrong = tokens.findIndex((id) => id >= tokenizer.vocabSize);
     if (wrong >= 0) {
