@@ -3,7 +3,7 @@ import { checkOptions } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { samplingKinds } from "../../engine/sampling-options.ts";
 import type { Message } from "../../text/templates/chat-template.ts";
-import { refused } from "../api/fields/refuse.ts";
+import { refused } from "../http/refusal.ts";
 import type { AgentBudget, ReplyRequest } from "../reply/reply.ts";
 
 /** Who says what in the text of a conversation. */

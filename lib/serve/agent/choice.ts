@@ -5,7 +5,7 @@ import { ragTags } from "../../rollout/formats/format.ts";
 import type { AgentEvent } from "../../rollout/session/events.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { TitledText } from "../../text/observation.ts";
-import { newId } from "../api/fields/ids.ts";
+import { newId } from "../reply/ids.ts";
 import type { AgentBudget, FoundPassage, ReplyEvent } from "../reply/reply.ts";
 import { BudgetClock } from "./budget-clock.ts";
 import { ChoiceEngine } from "./choice-engine.ts";

@@ -3,7 +3,7 @@ import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from "@ai-sdk/
 import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import type { Constraint } from "../../engine/constraint/constraint.ts";
 import type { Message } from "../../text/templates/chat-template.ts";
-import { refused } from "../api/fields/refuse.ts";
+import { refused } from "../http/refusal.ts";
 import type { AgentBudget, FunctionDefinition, ReplyRequest, ToolChoice } from "../reply/reply.ts";
 import { providerName } from "./encoders.ts";
 

@@ -62,6 +62,22 @@ export class Refusal extends Error {
 }
 
 /**
+ * A value that cannot be had.
+ *
+ * @param path - the field, and places within it
+ * @param message - what was expected, what came
+ */
+export function refused(
+  path: readonly (string | number)[],
+  message: string,
+  code: RefusalCode = "invalid_request",
+): Refusal {
+  const place = path.map((key, i) => (typeof key === "number" ? `[${key}]` : i === 0 ? key : `.${key}`));
+  const issue = { type: "value_error", loc: ["body", ...path], msg: message };
+  return new Refusal(code, `${place.join("")}: ${message}`, { issues: [issue] });
+}
+
+/**
  * How errors look to clients: a refusal as it is, of all else nothing but that something failed.
  *
  * @param what - of ours failed

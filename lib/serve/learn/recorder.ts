@@ -3,8 +3,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
 import { Journal } from "../../base/files/journal.ts";
-import { refused } from "../api/fields/refuse.ts";
-import { Refusal } from "../http/refusal.ts";
+import { Refusal, refused } from "../http/refusal.ts";
 import type { RecordedChoice } from "./record.ts";
 
 /** A recorded choice with what it was worth. */

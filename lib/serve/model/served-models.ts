@@ -1,6 +1,6 @@
 /** Models by their names. */
 import { SeekError } from "../../base/errors.ts";
-import { refused } from "../api/fields/refuse.ts";
+import { refused } from "../http/refusal.ts";
 import type { ServedModel } from "../reply/reply.ts";
 
 /** The models of a server. */

@@ -2,11 +2,11 @@
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Message } from "../../../text/templates/chat-template.ts";
+import { refused } from "../../http/refusal.ts";
 import type { ReplyRequest } from "../../reply/reply.ts";
 import { budgetFields, budgetOf } from "../fields/agent.ts";
 import { contentField, textOf } from "../fields/content.ts";
 import { constraintOf, responseFormat } from "../fields/form.ts";
-import { refused } from "../fields/refuse.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
 import { chatToolChoice, chatTools, toolChoiceOf, toolsOf } from "../fields/tools.ts";
 

@@ -2,9 +2,9 @@
 import { answerEvents } from "../../http/answer-events.ts";
 import type { Call } from "../../http/call.ts";
 import type { Route } from "../../http/http-server.ts";
+import { newId, secondsNow } from "../../reply/ids.ts";
 import type { ReplyEvent } from "../../reply/reply.ts";
 import { errorEvents } from "../fields/errors.ts";
-import { newId, secondsNow } from "../fields/ids.ts";
 import { checkChoices, type Serving } from "../fields/serving.ts";
 import { textModelOf } from "../fields/text-model.ts";
 import { Usage } from "../fields/usage.ts";

@@ -1,9 +1,9 @@
 /** `POST /v1/completions`: what is asked. */
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
+import { refused } from "../../http/refusal.ts";
 import type { ModelText, SampleRequest } from "../../reply/reply.ts";
 import { constraintOf, responseFormat } from "../fields/form.ts";
-import { refused } from "../fields/refuse.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
 
 const ids = lazySchema((z) => z.array(z.int().min(0)).min(1));

@@ -2,10 +2,10 @@
 import { answerEvents } from "../../http/answer-events.ts";
 import type { Call } from "../../http/call.ts";
 import type { Route } from "../../http/http-server.ts";
+import { refused } from "../../http/refusal.ts";
+import { newId, secondsNow } from "../../reply/ids.ts";
 import type { ModelText, ReplyEvent, ReplyRequest, ServedModel } from "../../reply/reply.ts";
 import { errorEvents } from "../fields/errors.ts";
-import { newId, secondsNow } from "../fields/ids.ts";
-import { refused } from "../fields/refuse.ts";
 import { checkChoices, type Serving } from "../fields/serving.ts";
 import { Usage } from "../fields/usage.ts";
 import { CompletionChoice } from "./choice.ts";

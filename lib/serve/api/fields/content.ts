@@ -1,7 +1,7 @@
 /** What messages hold, as one text. */
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
-import { refused } from "./refuse.ts";
+import { refused } from "../../http/refusal.ts";
 
 /** A text, or parts of which all must be texts; others are refused by name, since no served model reads them. */
 export const contentField = lazySchema((z) =>

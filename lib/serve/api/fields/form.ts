@@ -1,7 +1,7 @@
 /** Which form a reply's text must have. */
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Constraint } from "../../../engine/constraint/constraint.ts";
-import { refused } from "./refuse.ts";
+import { refused } from "../../http/refusal.ts";
 
 /** A JSON schema with OpenAI's name and strictness beside it. */
 const namedSchema = lazySchema((z) =>

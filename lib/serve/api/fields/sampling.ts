@@ -2,8 +2,8 @@
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { SamplingOptions } from "../../../engine/sampling-options.ts";
+import { refused } from "../../http/refusal.ts";
 import type { SampleRequest } from "../../reply/reply.ts";
-import { refused } from "./refuse.ts";
 
 /** The fields that OpenAI's protocols share, and those that vLLM and llama.cpp add under the same names. */
 export const samplingFields = lazySchema((z) =>

@@ -1,7 +1,7 @@
 /** What the routes of all protocols are given. */
 import type { Call } from "../../http/call.ts";
+import { refused } from "../../http/refusal.ts";
 import type { ReplyEvent, ReplyRequest, ServedModel } from "../../reply/reply.ts";
-import { refused } from "./refuse.ts";
 
 /** Bounds of one request. */
 export interface ApiLimits {

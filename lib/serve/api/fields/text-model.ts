@@ -1,6 +1,7 @@
 /** Which model's tokenizer and template are asked. */
+
+import { refused } from "../../http/refusal.ts";
 import type { ModelText, ServedModel } from "../../reply/reply.ts";
-import { refused } from "./refuse.ts";
 import type { Serving } from "./serving.ts";
 
 /** A model with a text of its own. */

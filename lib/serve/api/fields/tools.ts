@@ -1,8 +1,8 @@
 /** Functions that a model may call, as OpenAI's chat completions name them. */
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
+import { refused } from "../../http/refusal.ts";
 import type { FunctionDefinition, ToolChoice } from "../../reply/reply.ts";
-import { refused } from "./refuse.ts";
 
 /** A name that a model can write and a client can tell apart. */
 export const toolName = lazySchema((z) => z.string().regex(/^[\w.-]{1,128}$/));

@@ -1,9 +1,9 @@
 /** `POST /completion`: what llama.cpp's clients ask. */
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
+import { refused } from "../../http/refusal.ts";
 import type { ModelText, ReplyRequest } from "../../reply/reply.ts";
 import { constraintOf } from "../fields/form.ts";
-import { refused } from "../fields/refuse.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
 
 /** Texts and ids in one prompt, each read by itself. */

@@ -1,5 +1,6 @@
 /** What a request of Anthropic's asks of a model. */
 import type { Constraint } from "../../../engine/constraint/constraint.ts";
+import { refused } from "../../http/refusal.ts";
 import type {
   AgentBudget,
   FunctionDefinition,
@@ -7,7 +8,6 @@ import type {
   ServedModel,
   ToolChoice,
 } from "../../reply/reply.ts";
-import { refused } from "../fields/refuse.ts";
 import { samplingOf } from "../fields/sampling.ts";
 import { checkToolChoice } from "../fields/tools.ts";
 import type { CountBody, MessagesBody } from "./body.ts";

@@ -1,6 +1,6 @@
 /** Anthropic's messages as the messages that chat templates read. */
 import type { Message } from "../../../text/templates/chat-template.ts";
-import { refused } from "../fields/refuse.ts";
+import { refused } from "../../http/refusal.ts";
 import type { AssistantBlock, UserBlock } from "./blocks.ts";
 import type { CountBody } from "./body.ts";
 

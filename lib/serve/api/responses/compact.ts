@@ -2,9 +2,9 @@
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Message } from "../../../text/templates/chat-template.ts";
 import type { Route } from "../../http/http-server.ts";
+import { refused } from "../../http/refusal.ts";
+import { newId, secondsNow } from "../../reply/ids.ts";
 import type { ReplyEvent, ReplyRequest } from "../../reply/reply.ts";
-import { newId, secondsNow } from "../fields/ids.ts";
-import { refused } from "../fields/refuse.ts";
 import { Usage } from "../fields/usage.ts";
 import { conversationOf, type ResponseParts } from "./conversation.ts";
 import { inputField } from "./items/input.ts";

@@ -1,6 +1,5 @@
 /** The conversation that a request goes on with. */
-import { Refusal } from "../../http/refusal.ts";
-import { refused } from "../fields/refuse.ts";
+import { Refusal, refused } from "../../http/refusal.ts";
 import type { Serving } from "../fields/serving.ts";
 import { itemsOf } from "./items/input.ts";
 import type { Item } from "./items/item.ts";

@@ -1,5 +1,5 @@
 /** A response from the request to its last event. */
-import { newId } from "../fields/ids.ts";
+import { newId } from "../../reply/ids.ts";
 import type { Caller } from "../fields/serving.ts";
 import { conversationOf, type FindResponse, type ResponseParts } from "./conversation.ts";
 import { type ResponseRequest, replyRequestOf } from "./request.ts";

@@ -2,10 +2,10 @@
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Constraint } from "../../../engine/constraint/constraint.ts";
+import { refused } from "../../http/refusal.ts";
 import type { FunctionDefinition, ReplyRequest, ServedModel, ToolChoice } from "../../reply/reply.ts";
 import { budgetFields, budgetOf } from "../fields/agent.ts";
 import { constraintOf } from "../fields/form.ts";
-import { refused } from "../fields/refuse.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
 import { checkToolChoice, definitionOf, toolName, toolParameters } from "../fields/tools.ts";
 import { inputField } from "./items/input.ts";

@@ -1,5 +1,5 @@
 /** A response as it is told and kept: what was asked, how far it is, what came of it. */
-import { secondsNow } from "../fields/ids.ts";
+import { secondsNow } from "../../reply/ids.ts";
 import type { Usage } from "../fields/usage.ts";
 import type { Item } from "./items/item.ts";
 import type { ResponseRequest } from "./request.ts";

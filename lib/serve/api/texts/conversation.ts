@@ -1,9 +1,9 @@
 /** Conversations whose prompt is asked for, without a reply. */
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
+import { refused } from "../../http/refusal.ts";
 import type { ModelText } from "../../reply/reply.ts";
 import { chatMessage, messagesOf } from "../chat/request.ts";
-import { refused } from "../fields/refuse.ts";
 import { chatTools, toolsOf } from "../fields/tools.ts";
 
 /** The fields of a conversation, under the names that vLLM and llama.cpp share. */

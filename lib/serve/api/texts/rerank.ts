@@ -4,9 +4,8 @@ import { SeekError } from "../../../base/errors.ts";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Reranker } from "../../../embed/reranker.ts";
 import type { Call } from "../../http/call.ts";
-import { Refusal } from "../../http/refusal.ts";
-import { newId } from "../fields/ids.ts";
-import { refused } from "../fields/refuse.ts";
+import { Refusal, refused } from "../../http/refusal.ts";
+import { newId } from "../../reply/ids.ts";
 import type { ApiLimits } from "../fields/serving.ts";
 
 /** A re-ranker to be served under `/v1/rerank`, and its name there. */

@@ -2,8 +2,8 @@
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Tokenizer } from "../../../text/tokenizers/tokenizer.ts";
 import type { Call } from "../../http/call.ts";
+import { refused } from "../../http/refusal.ts";
 import type { ModelText } from "../../reply/reply.ts";
-import { refused } from "../fields/refuse.ts";
 import type { Serving } from "../fields/serving.ts";
 import { type TextModel, textModelOf } from "../fields/text-model.ts";
 import { conversationFields, promptOf } from "./conversation.ts";

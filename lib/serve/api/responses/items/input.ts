@@ -1,8 +1,8 @@
 /** The items of a request, read and given what they lack. */
 import type { z } from "zod";
 import { lazySchema } from "../../../../base/on-first-use.ts";
+import { refused } from "../../../http/refusal.ts";
 import { type Content, contentField, textOf } from "../../fields/content.ts";
-import { refused } from "../../fields/refuse.ts";
 import { toolName } from "../../fields/tools.ts";
 import {
   type Item,

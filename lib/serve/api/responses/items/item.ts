@@ -1,5 +1,5 @@
 /** Items: what a conversation is made of, as it is told, kept and taken back. */
-import { newId } from "../../fields/ids.ts";
+import { newId } from "../../../reply/ids.ts";
 
 /** How far an item is. */
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
