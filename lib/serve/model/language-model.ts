@@ -9,6 +9,7 @@ import type { Admission } from "../generation/admission.ts";
 import { Sampler, type SamplerParts } from "../generation/sampler.ts";
 import { Refusal } from "../http/refusal.ts";
 import { ModelStyle } from "../reading/model-style.ts";
+import { upToMark } from "../reading/templates/continued.ts";
 import type { Conversation, ModelText, ReplyEvent, ReplyRequest, ServedModel } from "../reply/reply.ts";
 import { plainPiece, ReadChoice } from "./read-choice.ts";
 
@@ -52,17 +53,18 @@ export class LanguageModel implements ServedModel, ModelText {
   prompt(conversation: Conversation, options: { readonly addGenerationPrompt?: boolean } = {}): string {
     const template = this.#template();
     const { style } = this.#style();
-    const { templateVariables: variables } = conversation;
+    const { templateVariables: variables, continuesLast: goesOn = false } = conversation;
     const { addGenerationPrompt = true } = options;
-    return asked(() => {
+    const prompt = asked(() => {
       const { messages, tools } = style.conversation(conversation);
       return template.render(messages, {
         // Templates that print the day are made for the day on which they are read.
-        ...{ addGenerationPrompt, now: new Date() },
+        ...{ addGenerationPrompt: addGenerationPrompt && !goesOn, now: new Date() },
         ...(tools ? { tools } : {}),
         ...(variables ? { variables } : {}),
       });
     });
+    return goesOn ? this.#unfinished(prompt) : prompt;
   }
 
   promptIds(request: ReplyRequest): Int32Array {
@@ -78,6 +80,14 @@ export class LanguageModel implements ServedModel, ModelText {
         yield { ...event, numPromptTokens: promptIds.length, promptIds };
       } else yield* readers[event.choice]?.read(event) ?? plainPiece(event);
     }
+  }
+
+  /** @throws Refusal where the template leaves out the text that is to go on */
+  #unfinished(marked: string): string {
+    const prompt = upToMark(marked);
+    if (prompt !== undefined) return prompt;
+    const why = `the chat template of ${this.id} does not write the text of the last message`;
+    throw new Refusal("invalid_request", `messages: ${why}, so that it cannot go on`);
   }
 
   /** @throws Refusal when there is none */

@@ -3,13 +3,17 @@ import type { Constraint } from "../../engine/constraint/constraint.ts";
 import type { ChatTemplate } from "../../text/templates/chat-template.ts";
 import type { ReplyRequest } from "../reply/reply.ts";
 import { replyConstraint } from "./grammars/reply-constraint.ts";
-import { marksOf, replyFormatNamed } from "./reply-format.ts";
-import { ReplyReader } from "./reply-reader.ts";
+import { marksOf, type ReplyFormat, replyFormatNamed } from "./reply-format.ts";
+import { type BegunPart, ReplyReader } from "./reply-reader.ts";
+import { withMark } from "./templates/continued.ts";
 import { type Conversation, messagesFor } from "./templates/messages.ts";
 import { type TemplateFacts, templateFacts } from "./templates/template-facts.ts";
 
 /** What of a request says how it is conversed. */
-export type Asked = Pick<ReplyRequest, "tools" | "toolChoice" | "parallelToolCalls" | "constraint">;
+export type Asked = Pick<
+  ReplyRequest,
+  "messages" | "continuesLast" | "tools" | "toolChoice" | "parallelToolCalls" | "constraint"
+>;
 
 /** A model's template and the format of its replies; made once for a model. */
 export class ModelStyle {
@@ -31,15 +35,16 @@ export class ModelStyle {
   }
 
   /**
-   * What the template is rendered with; tools that must not be called are not shown.
+   * What the template is rendered with; tools that must not be called are not shown, and a last message that goes on has a mark.
    *
    * @throws ERR_ARGUMENT for calls among the messages that are none
    */
   conversation({
     messages,
+    continuesLast,
     ...asked
-  }: Pick<ReplyRequest, "messages" | "tools" | "toolChoice">): Conversation {
-    return messagesFor(this.facts, messages, callable(asked));
+  }: Pick<Asked, "messages" | "continuesLast" | "tools" | "toolChoice">): Conversation {
+    return messagesFor(this.facts, continuesLast ? withMark(messages) : messages, callable(asked));
   }
 
   /**
@@ -57,17 +62,27 @@ export class ModelStyle {
       choice: asked.toolChoice,
       isParallel: asked.parallelToolCalls && !isOne,
       constraint: asked.constraint,
-      prompt,
-      reasons,
+      ...{ prompt, reasons, within: withinOf(format, asked) },
     });
   }
 
   /** A reader of one choice of the reply. @param prompt - as it was rendered */
-  reader<Token>(asked: Pick<Asked, "tools" | "toolChoice">, prompt: string): ReplyReader<Token> {
-    return new ReplyReader(this.facts.format, { functions: callable(asked), prompt });
+  reader<Token>(asked: Omit<Asked, "constraint" | "parallelToolCalls">, prompt: string): ReplyReader<Token> {
+    const { format } = this.facts;
+    return new ReplyReader(format, { functions: callable(asked), prompt, within: withinOf(format, asked) });
   }
 }
 
 function callable({ tools, toolChoice }: Pick<Asked, "tools" | "toolChoice">): ReplyRequest["tools"] {
   return toolChoice === "none" ? [] : tools;
+}
+
+/** The part of a reply that a message which goes on has begun: thoughts that are not closed, or what it says. */
+function withinOf(
+  { reasoning }: ReplyFormat,
+  { messages, continuesLast }: Pick<Asked, "messages" | "continuesLast">,
+): BegunPart | undefined {
+  if (continuesLast !== true) return undefined;
+  const said = String(messages.at(-1)?.content ?? "");
+  return said.lastIndexOf(reasoning.begin) > said.lastIndexOf(reasoning.end) ? "reasoning" : "text";
 }

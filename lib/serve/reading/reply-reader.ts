@@ -12,7 +12,12 @@ export interface ReaderOptions {
   readonly functions?: readonly CallableFunction[];
   /** The prompt; one that ends with the mark of reasoning begins the reply within it. @default "" */
   readonly prompt?: string;
+  /** What the prompt ends within, where the reply goes on with a message. @default the reply begins */
+  readonly within?: BegunPart | undefined;
 }
+
+/** A part of a reply that was begun before it. */
+export type BegunPart = "reasoning" | "text";
 
 /**
  * Reads a reply piece by piece. Only what may still become a mark is held back, together with white space before it, which
@@ -26,9 +31,9 @@ export class ReplyReader<Token> {
   readonly #text = new ReplyText<Token>();
   readonly #reading: Reading<void>;
 
-  constructor(format: ReplyFormat, { functions = [], prompt = "" }: ReaderOptions = {}) {
+  constructor(format: ReplyFormat, { functions = [], prompt = "", within }: ReaderOptions = {}) {
     const isReasoning = startsInReasoning(format, prompt);
-    this.#reading = readReply(this.#text as Text, { format, functions, isReasoning });
+    this.#reading = readReply(this.#text as Text, { format, functions, isReasoning, within });
     this.#reading.next();
   }
 
@@ -56,19 +61,23 @@ interface Reply {
   readonly format: ReplyFormat;
   readonly functions: readonly CallableFunction[];
   readonly isReasoning: boolean;
+  readonly within: BegunPart | undefined;
 }
 
 function* readReply(text: Text, reply: Reply): Reading<void> {
-  const channel = (yield* readReasoning(text, reply)) ? "text" : "reasoning";
+  const isText = reply.within === "text" || (yield* readReasoning(text, reply));
+  const channel = isText ? "text" : "reasoning";
   if (channel === "text") yield* readAnswer(text, reply);
   text.end(channel);
 }
 
 /** @returns whether there is anything behind it */
-function* readReasoning(text: Text, { format: { reasoning }, isReasoning }: Reply): Reading<boolean> {
-  yield* space(text);
-  if (!(yield* accept(text, reasoning.begin)) && !isReasoning) return true;
-  yield* afterMark(text, "reasoning");
+function* readReasoning(text: Text, { format: { reasoning }, isReasoning, within }: Reply): Reading<boolean> {
+  if (within === undefined) {
+    yield* space(text);
+    if (!(yield* accept(text, reasoning.begin)) && !isReasoning) return true;
+    yield* afterMark(text, "reasoning");
+  }
   if ((yield* upTo(text, markPattern([reasoning.end]), "reasoning")) === undefined) return false;
   yield* afterMark(text, "reasoning");
   return true;
@@ -81,9 +90,12 @@ function* afterMark(text: Text, channel?: Channel): Reading<void> {
   text.drop();
 }
 
-function* readAnswer(text: Text, { format: { calls, silent = [] }, functions }: Reply): Reading<void> {
+function* readAnswer(text: Text, reply: Reply): Reading<void> {
+  const { calls, silent = [] } = reply.format;
+  const { functions, within } = reply;
   const hasCalls = functions.length > 0;
-  if (hasCalls && calls.isBare === true && (yield* next(text)) === "{")
+  // A call without a mark is one at the beginning only.
+  if (hasCalls && calls.isBare === true && within !== "text" && (yield* next(text)) === "{")
     yield* callsOrText(text, objectCalls(text, calls, new Set(functions.map(({ name }) => name))));
   const around = hasCalls && calls.all !== undefined ? [calls.all.begin, calls.all.end] : [];
   const unread = [...silent, ...around];

@@ -53,6 +53,8 @@ export interface ReplyRequest extends SampleRequest {
    * arguments as JSON text, and `reasoning_content` holds its thoughts.
    */
   readonly messages: readonly Message[];
+  /** Whether the reply goes on with the last message, the assistant's, in place of a turn of its own. @default false */
+  readonly continuesLast?: boolean | undefined;
   /** Continues these ids, i32 [T], in place of a conversation; nothing is read as reasoning or as a call then. */
   readonly promptIds?: Int32Array | undefined;
   /** Whether a continued prompt is told too, with its log-probabilities where `topLogprobs` asks for them. @default false */
@@ -139,7 +141,10 @@ export type ReplyEvent = { readonly choice: number } & (
 );
 
 /** What of a request its prompt is made of. */
-export type Conversation = Pick<ReplyRequest, "messages" | "tools" | "toolChoice" | "templateVariables">;
+export type Conversation = Pick<
+  ReplyRequest,
+  "messages" | "continuesLast" | "tools" | "toolChoice" | "templateVariables"
+>;
 
 /** How a model reads text, for those who ask for ids and prompts rather than for replies. */
 export interface ModelText {
@@ -148,7 +153,8 @@ export interface ModelText {
    * Writes a conversation as the model reads it.
    *
    * @param conversation - and what else its template reads
-   * @param options - `addGenerationPrompt`: whether the words follow that begin the model's turn, `@default true`
+   * @param options - `addGenerationPrompt`: whether the words follow that begin the model's turn, `@default true` unless the last
+   *   message goes on
    * @throws Refusal when the model's template refuses it
    */
   prompt(conversation: Conversation, options?: { readonly addGenerationPrompt?: boolean }): string;

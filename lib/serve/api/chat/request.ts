@@ -6,6 +6,7 @@ import { refused } from "../../http/refusal.ts";
 import type { ReplyRequest } from "../../reply/reply.ts";
 import { budgetFields, budgetOf } from "../fields/agent.ts";
 import { contentField, textOf } from "../fields/content.ts";
+import { continuedFields, continuesLast } from "../fields/continued.ts";
 import { constraintOf, responseFormat } from "../fields/form.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
 import { chatToolChoice, chatTools, toolChoiceOf, toolsOf } from "../fields/tools.ts";
@@ -54,6 +55,7 @@ export const chatRequest = lazySchema((z) =>
     tool_choice: chatToolChoice().nullish(),
     parallel_tool_calls: z.boolean().nullish(),
     // vLLM's and llama.cpp's.
+    ...continuedFields().shape,
     chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
     grammar: z.string().min(1).nullish(),
     json_schema: z.record(z.string(), z.unknown()).nullish(),
@@ -93,8 +95,14 @@ export function replyRequestOf(body: ChatRequest): ReplyRequest {
   const tools = toolsOf(body.tools);
   const { logprobs, top_logprobs, chat_template_kwargs } = body;
   if (top_logprobs != null && !logprobs) throw refused(["top_logprobs"], "expected logprobs: true beside it");
+  const messages = messagesOf(body.messages);
+  const goesOn = continuesLast(body, messages);
+  if (body.add_generation_prompt === false && !goesOn) {
+    throw refused(["add_generation_prompt"], "expected continue_final_message: true beside false");
+  }
   return {
-    messages: messagesOf(body.messages),
+    messages,
+    continuesLast: goesOn,
     tools,
     toolChoice: toolChoiceOf(body.tool_choice, tools),
     parallelToolCalls: body.parallel_tool_calls ?? true,

@@ -12,6 +12,7 @@ import { samplingOf } from "../fields/sampling.ts";
 import { checkToolChoice } from "../fields/tools.ts";
 import type { CountBody, MessagesBody } from "./body.ts";
 import { conversationOf } from "./conversation.ts";
+import { checkPrefill } from "./prefill.ts";
 
 function toolsOf({ tools = [] }: CountBody): FunctionDefinition[] {
   return tools.flatMap((tool) => {
@@ -65,8 +66,10 @@ export function askOf(body: CountBody | MessagesBody, model: ServedModel): Reply
   const tools = toolsOf(body);
   const drawn: Partial<MessagesBody> = body;
   const { tool_choice: choice } = body;
+  const isPrefilled = checkPrefill(body);
   return {
     messages: conversationOf(body),
+    continuesLast: isPrefilled,
     tools,
     toolChoice: checkToolChoice(choiceOf(body), tools),
     parallelToolCalls: choice === undefined || choice.type === "none" || !choice.disable_parallel_tool_use,

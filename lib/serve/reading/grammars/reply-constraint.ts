@@ -2,6 +2,7 @@
 import { SeekError } from "../../../base/errors.ts";
 import type { Constraint } from "../../../engine/constraint/constraint.ts";
 import type { CallForm, ReplyFormat } from "../reply-format.ts";
+import type { BegunPart } from "../reply-reader.ts";
 import { callGrammar, type HeldFunction } from "./call-grammar.ts";
 
 /** What a reply is held to. */
@@ -17,6 +18,8 @@ export interface HeldReply {
   readonly prompt: string;
   /** Whether the model may reason where the prompt has begun nothing. */
   readonly reasons: boolean;
+  /** What the prompt ends within, where the reply goes on with a message. */
+  readonly within?: BegunPart | undefined;
 }
 
 /** A part of a structural tag. */
@@ -49,8 +52,9 @@ export function replyConstraint(format: ReplyFormat, held: HeldReply): Constrain
     const reasoning = { type: "tag", begin: mark, content: anyText, end };
     return { type: "sequence", elements: [reasoning, breaks, content] };
   };
-  if (prompt.endsWith(begin)) return { structuralTag: reasoned("") };
-  if (!held.reasons || prompt.endsWith(end)) return { structuralTag: content };
+  const { within } = held;
+  if (within === "reasoning" || prompt.endsWith(begin)) return { structuralTag: reasoned("") };
+  if (!held.reasons || within === "text" || prompt.endsWith(end)) return { structuralTag: content };
   return { structuralTag: { type: "or", elements: [reasoned(begin), content] } };
 }
 
