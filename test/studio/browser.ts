@@ -48,7 +48,8 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   const [requests, complaints]: [string[], string[]] = [[], []];
   context.on("request", (request) => requests.push(request.url()));
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  // A machine that tests may be slow and busy; what is waited for comes, or the test has found something.
+  page.setDefaultTimeout(60_000);
   page.on("pageerror", ({ message }) => complaints.push(message));
   page.on("console", (message) => {
     if (message.type() === "error") complaints.push(message.text());

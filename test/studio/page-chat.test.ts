@@ -1,7 +1,7 @@
 /** Chat in the studio's page: with a real model over the model server, and with what agents send besides. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import { Studio } from "../../apps/studio/studio.ts";
 import { librarySearch } from "../../apps/world/library.ts";
 import { worldRecipe } from "../../apps/world/recipes/world.ts";
@@ -56,9 +56,13 @@ after(async () => {
 });
 
 /** Opens the chat, and checks at the end that no request left the machine. */
-async function chat(look: (page: Page) => Promise<void>): Promise<void> {
+async function chat(
+  look: (page: Page) => Promise<void>,
+  prepare: (page: Page) => Promise<void> = async () => {},
+): Promise<void> {
   const { page, requests, complaints } = await openPage(browser);
   try {
+    await prepare(page);
     await page.goto(`${server.url}/studio/#/chat`);
     await look(page);
     assert.deepEqual([complaints, requests.filter((url) => !url.startsWith(server.url))], [[], []]);
@@ -156,12 +160,43 @@ const shortReply = [
   "data: [DONE]\n\n",
 ].join("");
 
+const replyShortly = (route: Route): Promise<void> =>
+  route.fulfill({ contentType: "text/event-stream", body: shortReply });
+
+/** A promise, and how it is kept. */
+function promised() {
+  let keep = (): void => {};
+  const kept = new Promise<void>((resolve) => {
+    keep = resolve;
+  });
+  return { kept, keep };
+}
+
+test("a message that is sent before the models are known is sent once they are", { skip }, async () => {
+  const { kept, keep } = promised();
+  await chat(
+    async (page) => {
+      await say(page, "Who founded Evertech?");
+      await page.getByText("Sent as soon as the models are known").waitFor();
+      keep();
+      await page.locator(".bubble", { hasText: "Who founded Evertech?" }).waitFor();
+      await settled(page);
+      assert.equal(await page.getByRole("textbox", { name: "Message" }).inputValue(), "");
+    },
+    async (page) => {
+      await page.route("**/v1/models", async (route) => {
+        await kept;
+        await route.continue();
+      });
+      await page.route("**/v1/chat/completions", replyShortly);
+    },
+  );
+});
+
 test("a thumb tells the server what the reply was worth", { skip }, () =>
   chat(async (page) => {
     const told: unknown[] = [];
-    await page.route("**/v1/chat/completions", (route) =>
-      route.fulfill({ contentType: "text/event-stream", body: shortReply }),
-    );
+    await page.route("**/v1/chat/completions", replyShortly);
     await page.route("**/v1/feedback", (route) => {
       told.push(route.request().postDataJSON());
       return route.fulfill({ json: {} });
@@ -176,18 +211,51 @@ test("a thumb tells the server what the reply was worth", { skip }, () =>
 
 test("a reply is stopped by a button, and what came stays", { skip }, () =>
   chat(async (page) => {
-    let release = (): void => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { kept, keep } = promised();
     await page.route("**/v1/chat/completions", async (route) => {
-      await held;
+      await kept;
       await route.abort().catch(() => undefined);
     });
     await say(page, "Who founded Evertech?");
     await page.getByRole("button", { name: "Stop the reply" }).click();
     await page.getByText("stopped").waitFor();
-    release();
+    keep();
     await page.getByRole("button", { name: "Send" }).waitFor();
   }),
+);
+
+test("a reply is written in its own conversation, whichever is open meanwhile", { skip }, () =>
+  chat(async (page) => {
+    const { kept, keep } = promised();
+    await page.route("**/v1/chat/completions", async (route) => {
+      await kept;
+      await replyShortly(route);
+    });
+    await say(page, "Who founded Evertech?");
+    await page.getByRole("button", { name: "Stop the reply" }).waitFor();
+    await page.getByRole("button", { name: "New chat" }).first().click();
+    await page.locator(".bubble").waitFor({ state: "detached" });
+    keep();
+    await page.getByRole("button", { name: "Send" }).waitFor();
+    await page.getByRole("button", { name: "Who founded Evertech?", exact: true }).click();
+    await replies(page).getByText("Zanikin founded it.").waitFor();
+  }),
+);
+
+/** What browsers keep from pages that another machine gave over plain HTTP. */
+const withoutSecureContext = `delete Crypto.prototype.randomUUID;
+  Object.defineProperty(Navigator.prototype, "clipboard", { get: () => undefined });`;
+
+test("a page that came over plain HTTP from another machine can chat", { skip }, () =>
+  chat(
+    async (page) => {
+      await page.route("**/v1/chat/completions", replyShortly);
+      await say(page, "Who founded Evertech?");
+      await settled(page);
+      assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 0);
+    },
+    async (page) => {
+      await page.addInitScript(withoutSecureContext);
+    },
+  ),
 );

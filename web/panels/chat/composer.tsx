@@ -5,6 +5,7 @@ import { Icon } from "../../parts/icons.tsx";
 
 interface ComposerProps {
   readonly isWriting: boolean;
+  /** Whether it is known whom to send to; what is sent earlier waits for that. */
   readonly isReady: boolean;
   readonly say: (content: string) => void;
   readonly stop: () => void;
@@ -21,10 +22,22 @@ export function Composer({ isWriting, isReady, say, stop }: ComposerProps): JSX.
     field.current.style.height = "auto";
     field.current.style.height = `${Math.min(maxHeight, field.current.scrollHeight + 2)}px`;
   }, [text]);
+  const [isHeld, setHeld] = useState(false);
   const send = (): void => {
-    if (text.trim() === "" || isWriting || !isReady) return;
+    if (text.trim() === "" || isWriting) return;
+    setHeld(!isReady);
+    if (!isReady) return;
     say(text.trim());
     setText("");
+  };
+  const sendHeld = useRef(send);
+  sendHeld.current = send;
+  useEffect(() => {
+    if (isHeld && isReady) sendHeld.current();
+  }, [isHeld, isReady]);
+  const write = (next: string): void => {
+    setHeld(false);
+    setText(next);
   };
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === "Escape" && isWriting) stop();
@@ -40,6 +53,9 @@ export function Composer({ isWriting, isReady, say, stop }: ComposerProps): JSX.
         send();
       }}
     >
+      <p class="composer-note faint" role="status">
+        {isHeld ? "Sent as soon as the models are known" : null}
+      </p>
       <textarea
         class="input"
         rows={1}
@@ -47,7 +63,7 @@ export function Composer({ isWriting, isReady, say, stop }: ComposerProps): JSX.
         aria-label="Message"
         placeholder="Message"
         value={text}
-        onInput={({ currentTarget }) => setText(currentTarget.value)}
+        onInput={({ currentTarget }) => write(currentTarget.value)}
         onKeyDown={onKey}
       />
       {isWriting ? (
@@ -65,7 +81,8 @@ export function Composer({ isWriting, isReady, say, stop }: ComposerProps): JSX.
           type="submit"
           class="button primary icon"
           aria-label="Send"
-          disabled={text.trim() === "" || !isReady}
+          aria-busy={isHeld}
+          disabled={text.trim() === "" || isHeld}
         >
           <Icon name="send" />
         </button>

@@ -97,11 +97,13 @@ function ReplyTools(props: MessageProps): JSX.Element {
   const { studio } = usePage();
   const { message, again, rate, isBusy } = props;
   const { reply, rating } = message;
-  const copy = (): void => void navigator.clipboard.writeText(reply ? textOf(reply) : "");
+  // Pages that came over plain HTTP from another machine have no clipboard.
+  const clipboard = navigator.clipboard as Clipboard | undefined;
+  const copy = (): void => void clipboard?.writeText(reply ? textOf(reply) : "");
   return (
     <div class="message-tools">
       <Branch {...props} />
-      <Tool icon="copy" label="Copy" onClick={copy} />
+      {clipboard ? <Tool icon="copy" label="Copy" onClick={copy} /> : null}
       <Tool icon="retry" label="Reply again" isOff={isBusy} onClick={again} />
       {studio.capabilities.feedback && reply?.id !== undefined ? (
         <>

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getModels } from "../../api/chat.ts";
-import { besides, noMessages, pathOf, turned } from "../../base/chat/branches.ts";
+import { besides, noMessages, pathOf } from "../../base/chat/branches.ts";
 import type { Passage } from "../../base/chat/reply.ts";
 import { Empty, Notice } from "../../parts/controls.tsx";
 import { Icon } from "../../parts/icons.tsx";
@@ -35,7 +35,7 @@ function NoModel(): JSX.Element {
 }
 
 function OpenChat(): JSX.Element {
-  const { value: models = [], error } = useResource("models", getModels);
+  const { value: models = [], error, reload } = useResource("models", getModels);
   const [parameters, change] = useParameters();
   const [isOpen, setOpen] = useState(false);
   const store = useChats();
@@ -59,7 +59,14 @@ function OpenChat(): JSX.Element {
           <Icon name="plus" size={14} /> <span class="only-wide">New chat</span>
         </button>
       </Head>
-      {error ? <Notice kind="bad">{error.message}</Notice> : null}
+      {error ? (
+        <Notice kind="bad">
+          {error.message}{" "}
+          <button type="button" class="button" onClick={reload}>
+            Try again
+          </button>
+        </Notice>
+      ) : null}
       <div class={isOpen ? "chat with-parameters" : "chat"}>
         <ChatList store={store} />
         <Talk {...{ store, parameters, model }} />
@@ -137,28 +144,17 @@ function useFollow(growing: unknown) {
 function Talk({ store, parameters, model }: TalkProps): JSX.Element {
   const branches = store.chat?.branches ?? noMessages;
   const path = pathOf(branches);
-  const waiting = useRef<string | undefined>(undefined);
-  const id = store.chat?.id ?? waiting.current ?? "";
-  const talk = useTalk({
-    branches,
-    parameters,
-    model,
-    change: (apply) => store.change(waiting.current ?? id, apply),
-  });
+  const { chat, create, change } = store;
+  const talk = useTalk({ chat, create, change, parameters, model });
   const [passage, setPassage] = useState<Passage>();
   const { box, onScroll } = useFollow(path.at(-1));
-  useEffect(() => {
-    waiting.current = store.chat?.id;
-  }, [store.chat?.id]);
-  const say = (content: string): void => {
-    if (store.chat === undefined) waiting.current = store.create().id;
-    talk.say(content);
-  };
   return (
     <section class="talk" aria-label="Conversation">
       <div class="messages" ref={box} onScroll={onScroll} role="log" aria-label="Messages">
         {path.length === 0 ? (
-          <Empty title={`Talk to ${model}`}>Enter sends, Shift and Enter begin a line.</Empty>
+          <Empty title={model === "" ? "Asking for the models…" : `Talk to ${model}`}>
+            Enter sends, Shift and Enter begin a line.
+          </Empty>
         ) : null}
         {path.map((message) => (
           <MessageView
@@ -167,15 +163,20 @@ function Talk({ store, parameters, model }: TalkProps): JSX.Element {
             beside={besides(branches, message.parent)}
             isWriting={talk.writing === message.id}
             isBusy={talk.writing !== undefined}
-            turn={(by) => store.change(id, (old) => turned(old, message, by))}
+            turn={(by) => talk.turn(message, by)}
             edit={(content) => talk.edit(message, content)}
             again={() => talk.again(message)}
-            rate={(rating) => void talk.rate(message, rating)}
+            rate={(rating) => talk.rate(message, rating)}
             show={setPassage}
           />
         ))}
       </div>
-      <Composer isWriting={talk.writing !== undefined} isReady={model !== ""} say={say} stop={talk.stop} />
+      <Composer
+        isWriting={talk.writing !== undefined}
+        isReady={model !== ""}
+        say={talk.say}
+        stop={talk.stop}
+      />
       <PassageDialog passage={passage} onClose={() => setPassage(undefined)} />
     </section>
   );

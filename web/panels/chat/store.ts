@@ -39,7 +39,11 @@ function read<Value>(name: string, otherwise: Value): Value {
 export const titleOf = ({ branches }: Chat): string =>
   pathOf(branches)[0]?.content.slice(0, 60) || "New chat";
 
-const made = (): Chat => ({ id: crypto.randomUUID(), at: Date.now(), branches: noMessages });
+/** A name that no other message or conversation has; `randomUUID` is kept from pages that came over plain HTTP. */
+export const madeId = (): string =>
+  [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
+
+const made = (): Chat => ({ id: madeId(), at: Date.now(), branches: noMessages });
 
 /** All conversations, which one is open, and what can be done with them. */
 export function useChats() {

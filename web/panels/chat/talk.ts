@@ -7,10 +7,11 @@ import {
   changed,
   pathOf,
   requestMessages,
+  turned,
   withMessage,
 } from "../../base/chat/branches.ts";
 import { afterChunk, emptyReply } from "../../base/chat/reply.ts";
-import type { Parameters } from "./store.ts";
+import { type Chat, madeId, type Parameters } from "./store.ts";
 
 type Change = (apply: (old: Branches) => Branches) => void;
 
@@ -45,8 +46,10 @@ function requestOf(path: readonly ChatMessage[], parameters: Parameters, model: 
 
 /** What is needed to talk. */
 interface TalkOptions {
-  readonly branches: Branches;
-  readonly change: Change;
+  /** The conversation that is open; one is begun by the first message. */
+  readonly chat: Chat | undefined;
+  readonly create: () => Chat;
+  readonly change: (chat: string, apply: (old: Branches) => Branches) => void;
   readonly parameters: Parameters;
   readonly model: string;
 }
@@ -69,44 +72,51 @@ async function take(
 }
 
 /** Everything that can be done in a conversation. */
-export function useTalk({ branches, change, parameters, model }: TalkOptions) {
+export function useTalk({ chat, create, change, parameters, model }: TalkOptions) {
   const [writing, setWriting] = useState<string>();
   const stopper = useRef<AbortController | undefined>(undefined);
-  const reply = (path: readonly ChatMessage[]): void => {
-    const id = crypto.randomUUID();
-    const parent = path.at(-1)?.id ?? null;
+  const path = chat === undefined ? [] : pathOf(chat.branches);
+  const before = ({ id }: ChatMessage): ChatMessage[] => path.slice(0, placeOf(id, path));
+  /** Changes one conversation, whichever is open by the time that a reply comes. */
+  const changeOf =
+    ({ id }: Chat): Change =>
+    (apply) =>
+      change(id, apply);
+  const reply = (after: readonly ChatMessage[], own: Change): void => {
+    const id = madeId();
+    const parent = after.at(-1)?.id ?? null;
     const stop = new AbortController();
     stopper.current = stop;
     setWriting(id);
-    change((old) =>
-      withMessage(old, { id, parent, role: "assistant", content: "", reply: emptyReply, model }),
-    );
-    take(requestOf(path, parameters, model), id, { change, signal: stop.signal }).finally(() =>
+    own((old) => withMessage(old, { id, parent, role: "assistant", content: "", reply: emptyReply, model }));
+    take(requestOf(after, parameters, model), id, { change: own, signal: stop.signal }).finally(() =>
       setWriting(undefined),
     );
   };
-  const say = (content: string, after: readonly ChatMessage[] = pathOf(branches)): void => {
+  const say = (content: string, after: readonly ChatMessage[] = path): void => {
+    const own = changeOf(chat ?? create());
     const parent = after.at(-1)?.id ?? null;
-    const message: ChatMessage = { id: crypto.randomUUID(), parent, role: "user", content };
-    change((old) => withMessage(old, message));
-    reply([...after, message]);
+    const message: ChatMessage = { id: madeId(), parent, role: "user", content };
+    own((old) => withMessage(old, message));
+    reply([...after, message], own);
   };
-  /** The messages before one. */
-  const before = ({ id }: ChatMessage): ChatMessage[] => {
-    const path = pathOf(branches);
-    return path.slice(
-      0,
-      path.findIndex((each) => each.id === id),
-    );
+  /** Does something in the conversation that is open. */
+  const inside = (act: (own: Change) => void): void => {
+    if (chat !== undefined) act(changeOf(chat));
   };
   return {
     writing,
-    say,
+    say: (content: string) => say(content),
     edit: (message: ChatMessage, content: string) => say(content, before(message)),
-    again: (message: ChatMessage) => reply(before(message)),
+    again: (message: ChatMessage) => inside((own) => reply(before(message), own)),
     stop: useCallback(() => stopper.current?.abort(), []),
-    rate: (message: ChatMessage, rating: "up" | "down") => rate(message, rating, change),
+    rate: (message: ChatMessage, rating: "up" | "down") => inside((own) => void rate(message, rating, own)),
+    turn: (message: ChatMessage, by: number) => inside((own) => own((old) => turned(old, message, by))),
   };
+}
+
+function placeOf(id: string, path: readonly ChatMessage[]): number {
+  return path.findIndex((each) => each.id === id);
 }
 
 /** Shows the rating once the server has it. */
