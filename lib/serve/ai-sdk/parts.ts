@@ -6,6 +6,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
+import { Usage } from "../api/fields/usage.ts";
 import type { FoundPassage, ReplyEvent } from "../reply/reply.ts";
 
 type Told<Type> = Extract<ReplyEvent, { readonly type: Type }>;
@@ -29,13 +30,13 @@ export class ReplyParts {
   #numBlocks = 0;
   readonly #sources = new Map<string, LanguageModelV4Source>();
   #citations: LanguageModelV4Citation[] = [];
-  #start: Told<"start"> | undefined;
+  readonly #usage = new Usage();
 
   /** The parts of the next event. */
   *add(event: ReplyEvent): Generator<Part, void, undefined> {
+    this.#usage.add(event);
     switch (event.type) {
       case "start":
-        this.#start = event;
         return;
       case "text":
       case "reasoning":
@@ -105,18 +106,18 @@ export class ReplyParts {
     return {
       type: "finish",
       finishReason: { unified, raw: event.reason },
-      usage: usageOf(this.#start, event),
+      usage: usageOf(this.#usage),
       providerMetadata: { seekrl: { weightsVersion: event.weightsVersion } },
     };
   }
 }
 
-function usageOf(start: Told<"start"> | undefined, end: Told<"finish">): LanguageModelV4Usage {
-  const { numPromptTokens: total = start?.numPromptTokens ?? 0, numTokens, numReasoningTokens } = end;
-  const cacheRead = start?.numCachedTokens ?? 0;
+function usageOf({ numPrompt, numCached, numSampled, numReasoning }: Usage): LanguageModelV4Usage {
   return {
-    inputTokens: { total, noCache: total - cacheRead, cacheRead, cacheWrite: undefined },
-    outputTokens: { total: numTokens, text: numTokens - numReasoningTokens, reasoning: numReasoningTokens },
+    inputTokens: {
+      ...{ total: numPrompt, noCache: numPrompt - numCached, cacheRead: numCached, cacheWrite: undefined },
+    },
+    outputTokens: { total: numSampled, text: numSampled - numReasoning, reasoning: numReasoning },
   };
 }
 

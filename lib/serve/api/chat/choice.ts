@@ -2,6 +2,7 @@
 import type { ReplyEvent } from "../../reply/reply.ts";
 import type { SampledToken } from "../../reply/tokens.ts";
 import { logprobsOf } from "../fields/logprobs.ts";
+import { passageUrl } from "../fields/passage-url.ts";
 
 /** What of the tokens is told. */
 export interface TokenTelling {
@@ -20,10 +21,11 @@ type CitationEvent = Extract<ReplyEvent, { type: "citation" }>;
 type SearchEvent = Extract<ReplyEvent, { type: "search" }>;
 
 /** A citation in OpenAI's form, with the words of the passage beside it. */
-export function annotationOf({ passage: { id, title, url }, quote, start, end }: CitationEvent) {
+export function annotationOf({ passage, quote, start, end }: CitationEvent) {
+  const { id, title } = passage;
   return {
     type: "url_citation",
-    url_citation: { url: url ?? `passage:${id}`, title, start_index: start, end_index: end },
+    url_citation: { url: passageUrl(passage), title, start_index: start, end_index: end },
     quote,
     passage_id: id,
   };

@@ -1,5 +1,7 @@
 /** A reply as the events of Anthropic's streams. */
 import type { ChoiceEnd, FoundPassage, ReplyEvent } from "../../reply/reply.ts";
+import { passageUrl } from "../fields/passage-url.ts";
+import { Usage } from "../fields/usage.ts";
 import type { Block, Citation, Delta, Message, MessageEvent, SearchResult, StopReason } from "./message.ts";
 
 /** What is told of a reply. */
@@ -12,21 +14,23 @@ interface Told {
   readonly hidesThoughts: boolean;
 }
 
-type Start = ReplyEvent & { readonly type: "start" };
 type Search = ReplyEvent & { readonly type: "search" };
 type ContentEvent = Exclude<ReplyEvent, { readonly type: "start" | "finish" }>;
 
-/** Where a passage stands; one without an address is named by its id. */
-const urlOf = ({ url, id }: FoundPassage): string => url ?? `passage:${encodeURIComponent(id)}`;
-
 function resultOf(passage: FoundPassage): SearchResult {
   const { title, text } = passage;
-  return { type: "web_search_result", url: urlOf(passage), title, encrypted_content: text, page_age: null };
+  return {
+    type: "web_search_result",
+    url: passageUrl(passage),
+    title,
+    encrypted_content: text,
+    page_age: null,
+  };
 }
 
 function citationOf({ passage, quote }: ReplyEvent & { readonly type: "citation" }): Citation {
   const { id, title } = passage;
-  const url = urlOf(passage);
+  const url = passageUrl(passage);
   return { type: "web_search_result_location", url, title, cited_text: quote, encrypted_index: id };
 }
 
@@ -108,22 +112,19 @@ class Blocks {
 }
 
 /** Tokens that were kept are counted beside those that were read, not among them. */
-function promptUsage({ numPromptTokens, numCachedTokens }: Start): Message["usage"] {
+function usageOf({ numPrompt, numCached, numSampled }: Usage): Message["usage"] {
   return {
-    input_tokens: numPromptTokens - numCachedTokens,
+    input_tokens: numPrompt - numCached,
     cache_creation_input_tokens: 0,
-    cache_read_input_tokens: numCachedTokens,
-    output_tokens: 0,
+    cache_read_input_tokens: numCached,
+    output_tokens: numSampled,
   };
 }
 
-function usageOf(start: Message["usage"], end: ChoiceEnd, numSearches: number): Message["usage"] {
-  const { numPromptTokens = start.input_tokens + start.cache_read_input_tokens } = end;
+function totalOf(usage: Usage, numSearches: number): Message["usage"] {
   return {
-    ...start,
-    input_tokens: numPromptTokens - start.cache_read_input_tokens,
-    output_tokens: end.numTokens,
-    output_tokens_details: { thinking_tokens: end.numReasoningTokens },
+    ...usageOf(usage),
+    output_tokens_details: { thinking_tokens: usage.numReasoning },
     ...(numSearches > 0
       ? { server_tool_use: { web_search_requests: numSearches, web_fetch_requests: 0 } }
       : {}),
@@ -141,18 +142,17 @@ export async function* messageEvents(
   { id, model, hidesThoughts }: Told,
 ): AsyncGenerator<MessageEvent, void, undefined> {
   const blocks = new Blocks(hidesThoughts);
-  let usage = promptUsage({ type: "start", choice: 0, numPromptTokens: 0, numCachedTokens: 0 });
+  const usage = new Usage();
   for await (const event of reply) {
+    usage.add(event);
     if (event.type === "start") {
-      usage = promptUsage(event);
       const stopped = { stop_reason: null, stop_sequence: null } as const;
       const message = { id, type: "message", role: "assistant", model, content: [], ...stopped } as const;
-      yield { type: "message_start", message: { ...message, usage } };
+      yield { type: "message_start", message: { ...message, usage: usageOf(usage) } };
       yield { type: "ping" };
     } else if (event.type === "finish") {
       yield* blocks.end();
-      const total = usageOf(usage, event, blocks.numSearches);
-      yield { type: "message_delta", delta: stopOf(event), usage: total };
+      yield { type: "message_delta", delta: stopOf(event), usage: totalOf(usage, blocks.numSearches) };
       yield { type: "message_stop" };
     } else yield* blocks.add(event);
   }

@@ -48,7 +48,7 @@ export type Delta =
   | { readonly type: "citations_delta"; readonly citation: Citation };
 
 /** Tokens of a message. */
-export interface Usage {
+export interface MessageUsage {
   /** Those of the prompt that were computed. */
   readonly input_tokens: number;
   readonly cache_creation_input_tokens: 0;
@@ -67,7 +67,7 @@ export interface Message {
   readonly content: readonly Block[];
   readonly stop_reason: StopReason | null;
   readonly stop_sequence: string | null;
-  readonly usage: Usage;
+  readonly usage: MessageUsage;
 }
 
 /** An event of a streamed message. */
@@ -80,7 +80,7 @@ export type MessageEvent =
   | {
       readonly type: "message_delta";
       readonly delta: Pick<Message, "stop_reason" | "stop_sequence">;
-      readonly usage: Usage;
+      readonly usage: MessageUsage;
     }
   | { readonly type: "message_stop" };
 

@@ -3,6 +3,7 @@ import { SeekError } from "../../../base/errors.ts";
 import { type Refusal, refusalBody } from "../../http/refusal.ts";
 import type { ReplyEvent } from "../../reply/reply.ts";
 import type { SampledToken, TextPiece } from "../../reply/tokens.ts";
+import { passageUrl } from "../fields/passage-url.ts";
 import { Usage } from "../fields/usage.ts";
 import type { Item, ItemStatus } from "./items/item.ts";
 import {
@@ -158,12 +159,12 @@ export class ResponseWriter {
     return [...this.#close("completed"), ...this.#begin(new OpenCall(this.#output.length, event))];
   }
 
-  #cite({ passage: { id, title, url }, quote, start, end }: EventOf<"citation">): ToldEvent[] {
+  #cite({ passage, quote, start, end }: EventOf<"citation">): ToldEvent[] {
     const message = this.#openAs(OpenMessage, "a citation without a message");
     return message.annotate({
       type: "url_citation",
-      url: url ?? `passage:${id}`,
-      title,
+      url: passageUrl(passage),
+      title: passage.title,
       start_index: start - this.#messageStart,
       end_index: end - this.#messageStart,
       quote,

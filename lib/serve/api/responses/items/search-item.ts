@@ -1,11 +1,13 @@
 /** An agent's search while it is under way, in the form of OpenAI's hosted search. */
 import type { FoundPassage } from "../../../reply/reply.ts";
+import { passageUrl } from "../../fields/passage-url.ts";
 import { newItemId, type SearchItem } from "./item.ts";
 import type { ToldEvent } from "./open-items.ts";
 
 /** What was found, without the passages' texts: citations have the words that matter. */
-function sourceOf({ id, title, url, score }: FoundPassage): object {
-  return { type: "url", url: url ?? `passage:${id}`, title, score: score ?? null };
+function sourceOf(passage: FoundPassage): object {
+  const { title, score = null } = passage;
+  return { type: "url", url: passageUrl(passage), title, score };
 }
 
 /** A search that an agent does. */
