@@ -1,8 +1,10 @@
 /** A search agent that is served under a name, like a language model. */
 import { randomInt } from "node:crypto";
-import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
+import { checkOptions, type OptionKinds, optionsOf } from "../../base/check-options.ts";
+import { defined } from "../../base/defined.ts";
 import { mixSeed } from "../../base/random.ts";
 import { streamed } from "../../base/streamed.ts";
+import { type SamplingOptions, samplingKinds } from "../../engine/sampling-options.ts";
 import type { PromptTemplate } from "../../rollout/seams.ts";
 import { promptText } from "../../rollout/session/prompt.ts";
 import type { CacheNeed } from "../generation/admission.ts";
@@ -15,6 +17,7 @@ import type { AgentModelParts } from "./parts.ts";
 const partKinds: OptionKinds<AgentModelParts> = {
   ...{ id: "string", parent: "string", engine: "object", tokenizer: "object", chatTemplate: "object" },
   ...{ recipe: "object", search: "function", contextTokens: "number", admission: "object" },
+  ...{ sampling: optionsOf<SamplingOptions>(samplingKinds), templateVariables: "object" },
 };
 
 /** Seeds are whole numbers below this. */
@@ -45,7 +48,9 @@ export function agentModel(parts: AgentModelParts): ServedModel {
   checkOptions("agentModel", parts, partKinds, needed);
   const { id, parent } = parts;
   const contextTokens = Math.min(parts.contextTokens, parts.recipe.limits.maxTokens);
-  return { id, parent, contextTokens, reply: (request, signal) => replyOf(parts, request, signal) };
+  const sampling = { temperature: 0, ...defined(parts.sampling ?? {}) };
+  const own = { ...parts, sampling };
+  return { id, parent, contextTokens, sampling, reply: (request, signal) => replyOf(own, request, signal) };
 }
 
 async function* replyOf(
@@ -58,7 +63,7 @@ async function* replyOf(
   const own = withVariables(parts, request);
   const need = needOf(own, question, request.n);
   const { n, seed = randomInt(seedBound), budget = {}, maxTokens = Number.POSITIVE_INFINITY } = request;
-  const sampling = { temperature: 0, ...request.sampling };
+  const sampling = { ...parts.sampling, ...defined(request.sampling) };
   const choices = Array.from({ length: n }, (_, choice) => ({
     ...{ choice, question, budget, maxTokens, sampling },
     seed: choice === 0 ? seed : mixSeed(seed, "choice", choice),
@@ -91,12 +96,10 @@ async function runChoice(parts: AgentModelParts, asked: AskedChoice, onFailure: 
 }
 
 /** The chat template with the variables that a request sets. */
-function withVariables(
-  parts: AgentModelParts,
-  { templateVariables: variables }: ReplyRequest,
-): AgentModelParts {
-  const { chatTemplate } = parts;
-  if (chatTemplate === undefined || variables === undefined) return parts;
+function withVariables(parts: AgentModelParts, { templateVariables: asked }: ReplyRequest): AgentModelParts {
+  const { chatTemplate, templateVariables } = parts;
+  if (chatTemplate === undefined || (templateVariables ?? asked) === undefined) return parts;
+  const variables = { ...templateVariables, ...asked };
   const render: PromptTemplate["render"] = (messages, options) =>
     chatTemplate.render(messages, { ...options, variables } as typeof options);
   return { ...parts, chatTemplate: { render } };

@@ -1,4 +1,5 @@
 /** What a served agent is made of. */
+import type { SamplingOptions } from "../../engine/sampling-options.ts";
 import type { Recipe } from "../../recipes/recipe.ts";
 import type { PromptTemplate, SequenceSource, TextCodec } from "../../rollout/seams.ts";
 import type { Search } from "../../search/search.ts";
@@ -16,6 +17,10 @@ export interface AgentModelParts {
   /** Its conversation, tools and limits. */
   readonly recipe: Pick<Recipe, "format" | "limits" | "tools" | "searchThrough">;
   readonly search: Search;
+  /** How its tokens are drawn where a request does not say it. @default the likeliest token is taken: `{ temperature: 0 }` */
+  readonly sampling?: SamplingOptions | undefined;
+  /** Of the chat template, where a request does not say them. @default none */
+  readonly templateVariables?: Readonly<Record<string, unknown>> | undefined;
   /** Longest conversation of the language model, in tokens. */
   readonly contextTokens: number;
   /** Lets requests in while the engine has memory for them. @default all at once @internal */

@@ -52,6 +52,7 @@ export class LearningModel implements ServedModel {
   readonly contextTokens: number;
   readonly parent: string | undefined;
   readonly text: ModelText | undefined;
+  readonly sampling: ServedModel["sampling"];
   readonly #options: LearnOptions;
   readonly #canary: Canary;
   /** Of the stable version's rewards. */
@@ -70,11 +71,12 @@ export class LearningModel implements ServedModel {
   #work: Promise<void> = Promise.resolve();
 
   private constructor(options: LearnOptions, { stable, history, ...candidate }: Opened) {
-    const { id, contextTokens, parent, text } = stable.model;
+    const { id, contextTokens, parent, text, sampling } = stable.model;
     this.id = options.name;
     this.contextTokens = contextTokens;
     this.parent = parent ?? id;
     this.text = text;
+    this.sampling = sampling;
     this.#options = options;
     const canary = { ...canaryDefaults, ...options.canary };
     this.#canary = new Canary(canary);

@@ -1,8 +1,10 @@
 /** A language model under a name: conversations in its own template, sampled on the engine. */
+import { defined } from "../../base/defined.ts";
 import { SeekError } from "../../base/errors.ts";
 import { onFirstUse } from "../../base/on-first-use.ts";
 import type { Constraint } from "../../engine/constraint/constraint.ts";
 import type { Engine } from "../../engine/engine.ts";
+import type { SamplingOptions } from "../../engine/sampling-options.ts";
 import type { ChatTemplate } from "../../text/templates/chat-template.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { Admission } from "../generation/admission.ts";
@@ -18,6 +20,10 @@ export interface LanguageModelParts extends SamplerParts {
   readonly id: string;
   readonly parent?: string | undefined;
   readonly chatTemplate: ChatTemplate | undefined;
+  /** How tokens are drawn where a request does not say it. @default the engine's defaults */
+  readonly sampling?: SamplingOptions | undefined;
+  /** Of the chat template, where a request does not say them. @default none */
+  readonly templateVariables?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A model, or an adapter on it, that replies to conversations and continues texts. */
@@ -27,6 +33,8 @@ export class LanguageModel implements ServedModel, ModelText {
   readonly tokenizer: Tokenizer;
   readonly engine: Engine;
   readonly admission: Admission;
+  readonly sampling: SamplingOptions;
+  readonly #templateVariables: Readonly<Record<string, unknown>>;
   readonly #chatTemplate: ChatTemplate | undefined;
   readonly #sampler: Sampler;
   readonly #style: () => KnownStyle;
@@ -37,6 +45,8 @@ export class LanguageModel implements ServedModel, ModelText {
     this.tokenizer = parts.tokenizer;
     this.engine = parts.engine;
     this.admission = parts.admission;
+    this.sampling = parts.sampling ?? {};
+    this.#templateVariables = parts.templateVariables ?? {};
     this.#chatTemplate = parts.chatTemplate;
     this.#sampler = new Sampler(parts);
     this.#style = onFirstUse(() => styleOf(this.#template(), parts.tokenizer));
@@ -53,7 +63,8 @@ export class LanguageModel implements ServedModel, ModelText {
   prompt(conversation: Conversation, options: { readonly addGenerationPrompt?: boolean } = {}): string {
     const template = this.#template();
     const { style } = this.#style();
-    const { templateVariables: variables, continuesLast: goesOn = false } = conversation;
+    const { templateVariables, continuesLast: goesOn = false } = conversation;
+    const variables = { ...this.#templateVariables, ...templateVariables };
     const { addGenerationPrompt = true } = options;
     const prompt = asked(() => {
       const { messages, tools } = style.conversation(conversation);
@@ -61,7 +72,7 @@ export class LanguageModel implements ServedModel, ModelText {
         // Templates that print the day are made for the day on which they are read.
         ...{ addGenerationPrompt: addGenerationPrompt && !goesOn, now: new Date() },
         ...(tools ? { tools } : {}),
-        ...(variables ? { variables } : {}),
+        variables,
       });
     });
     return goesOn ? this.#unfinished(prompt) : prompt;
@@ -74,7 +85,8 @@ export class LanguageModel implements ServedModel, ModelText {
   async *reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
     const { promptIds, constraint, keptIds, readers } =
       request.promptIds === undefined ? this.#conversation(request) : plainText(request);
-    const sampled = { ...request, promptIds, constraint, keptIds };
+    const sampling = { ...this.sampling, ...defined(request.sampling) };
+    const sampled = { ...request, promptIds, constraint, keptIds, sampling };
     for await (const event of this.#sampler.sample(sampled, signal)) {
       if (event.type === "start") {
         yield { ...event, numPromptTokens: promptIds.length, promptIds };

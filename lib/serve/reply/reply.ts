@@ -175,6 +175,8 @@ export interface ServedModel {
   readonly parent?: string | undefined;
   /** Longest conversation, in tokens. */
   readonly contextTokens: number;
+  /** How its tokens are drawn where a request does not say it. @default as the engine draws */
+  readonly sampling?: SamplingOptions | undefined;
   /** How it reads text; agents, which read several prompts, have none. */
   readonly text?: ModelText | undefined;
   /**

@@ -85,6 +85,7 @@ export class ChatTemplate {
   readonly #templates = new Map<string, JinjaTemplate>();
   /** The Jinja source that conversations with tools are rendered with; it shows how the model writes calls. */
   readonly sourceWithTools: string;
+  readonly #sources: readonly string[];
   readonly #variables: Readonly<Record<string, string>>;
 
   /**
@@ -99,6 +100,7 @@ export class ChatTemplate {
   ) {
     this.#variables = variables;
     const sources = typeof templates === "string" ? { default: templates } : templates;
+    this.#sources = Object.values(sources);
     this.sourceWithTools = sources.tool_use ?? sources.default ?? Object.values(sources)[0] ?? "";
     for (const [name, source] of Object.entries(sources)) {
       try {
@@ -166,6 +168,17 @@ export class ChatTemplate {
       const code = cause instanceof SeekError ? cause.code : "ERR_ARGUMENT";
       throw new SeekError(code, `chat template: ${(cause as Error).message}`, { cause });
     }
+  }
+
+  /**
+   * Whether a variable can change anything.
+   *
+   * @param name of the variable, such as `enable_thinking`
+   * @returns whether one of the sources has the name in it
+   */
+  reads(name: string): boolean {
+    checkArgument("chatTemplate.reads: name", name, "string");
+    return this.#sources.some((source) => source.split(/\W+/).includes(name));
   }
 
   #choose(hasTools: boolean): JinjaTemplate {

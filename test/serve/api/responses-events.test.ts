@@ -9,7 +9,7 @@ import type { FoundPassage, ReplyEvent } from "../../../lib/serve/reply/reply.ts
 import { called, finish, start, thoughts, words } from "./replies.ts";
 
 function writerOf(body: object = {}): ResponseWriter {
-  const head = headOf(createRequest().parse(body), { id: "resp_1", model: "small" });
+  const head = headOf(createRequest().parse(body), { id: "resp_1", model: { id: "small" } });
   return new ResponseWriter(head, { logprobs: false, sealedThoughts: false });
 }
 
@@ -164,7 +164,7 @@ test("a reply in which nothing is said is an empty message", () => {
 });
 
 test("tokens whose character is still to come are told with it", () => {
-  const head = headOf(createRequest().parse({}), { id: "resp_1", model: "small" });
+  const head = headOf(createRequest().parse({}), { id: "resp_1", model: { id: "small" } });
   const writer = new ResponseWriter(head, { logprobs: true, sealedThoughts: false });
   const half = (byte: number) => ({ id: byte, logprob: -1, bytes: Uint8Array.of(byte) });
   const events = told(

@@ -169,7 +169,7 @@ test("thoughts come back to the model, sealed or as they are", async (t) => {
 });
 
 test("the store holds as many responses and bytes as it may, and lets go of the longest unused", () => {
-  const head = headOf(createRequest().parse({}), { id: "", model: "small" });
+  const head = headOf(createRequest().parse({}), { id: "", model: { id: "small" } });
   const outcome = { status: "completed", output: [], usage: null, error: null } as const;
   const put = (store: ResponseStore, id: string, text = "") => {
     const input: Item[] = itemsOf([{ type: "message", role: "user", content: text }], () => undefined);
@@ -196,7 +196,7 @@ test("the store holds as many responses and bytes as it may, and lets go of the 
 test("a long conversation's messages are those of its items, whatever was deleted since", () => {
   const store = new ResponseStore({ maxStoredResponses: 10, maxStoredBytes: 1 << 20 });
   const items = itemsOf("One?", () => undefined);
-  const head = headOf(createRequest().parse({}), { id: "a", model: "small" });
+  const head = headOf(createRequest().parse({}), { id: "a", model: { id: "small" } });
   const outcome = { status: "completed", output: items, usage: null, error: null } as const;
   store.put({ response: resourceOf(head, outcome), input: items });
   const item = store.findItem(items[0]?.id ?? "");

@@ -8,6 +8,7 @@ import type { LanguageModel } from "../../../../lib/serve/model/language-model.t
 import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
 import { type CommandIo, UsageError } from "../../command.ts";
 import { openLocalPolicy } from "../../open/local-policy.ts";
+import { defaultsOf, samplingDefaults } from "./defaults.ts";
 import { openLearner } from "./learner.ts";
 import type { ServeChoice } from "./serve-choice.ts";
 import { namesSearch, openServedAgentSetting, type ServedAgentSetting, servedAgent } from "./served-agent.ts";
@@ -58,14 +59,15 @@ async function openSetting(given: ServeChoice, opened: Opened): Promise<ServedAg
 
 /** The model and its adapters, the model first. */
 async function openLanguageModels(
-  { engine, tokenizer, chatTemplate }: LocalPolicy,
+  { engine, tokenizer, chatTemplate, folder }: LocalPolicy,
   adapters: Record<string, Adapter>,
   given: ServeChoice,
 ): Promise<[LanguageModel, ...ServedModel[]]> {
   const { languageModels } = await import("../../../../lib/serve/model/open-models.ts");
   const name = given.name ?? basename(resolve(given.model));
   const { maxWaiting } = given;
-  const models = languageModels({ name, engine, tokenizer, chatTemplate, adapters, maxWaiting });
+  const defaults = { ...defaultsOf(given), sampling: await samplingDefaults(given, folder) };
+  const models = languageModels({ name, engine, tokenizer, chatTemplate, adapters, maxWaiting, ...defaults });
   return models as [LanguageModel, ...ServedModel[]];
 }
 
@@ -97,8 +99,10 @@ async function openModels(given: ServeChoice, io: CommandIo, opened: Opened): Pr
   const models = await openLanguageModels(policy, adapters, given);
   const [base] = models;
   const { id: parent, admission } = base;
-  const agents = setting === undefined ? [] : [await servedAgent(policy, setting, { parent, admission })];
+  const defaults = defaultsOf(given);
+  const served = { parent, admission, ...defaults };
+  const agents = setting === undefined ? [] : [await servedAgent(policy, setting, served)];
   if (given.learn === undefined) return [...models, ...agents];
-  const learner = await openLearner({ policy, base, setting }, given.learn, io);
+  const learner = await openLearner({ policy, base, setting, defaults }, given.learn, io);
   return [...models, ...agents, opened.add(learner, (each) => each.close())];
 }

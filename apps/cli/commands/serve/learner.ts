@@ -8,6 +8,7 @@ import type { LearnEvent } from "../../../../lib/serve/learn/options.ts";
 import type { LanguageModel } from "../../../../lib/serve/model/language-model.ts";
 import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
 import type { CommandIo } from "../../command.ts";
+import type { RequestDefaults } from "./defaults.ts";
 import type { LearnChoice } from "./learn-options.ts";
 import { type ServedAgentSetting, servedAgent } from "./served-agent.ts";
 
@@ -16,6 +17,7 @@ export interface Learnt {
   readonly policy: LocalPolicy;
   readonly base: LanguageModel;
   readonly setting: ServedAgentSetting | undefined;
+  readonly defaults: RequestDefaults;
 }
 
 function told(event: LearnEvent): string {
@@ -42,7 +44,7 @@ function through({ engine }: LocalPolicy, adapter: Adapter): SequenceSource & { 
 
 /** Opens it, with the adapter of its folder if there is one. */
 export async function openLearner(
-  { policy, base, setting }: Learnt,
+  { policy, base, setting, defaults }: Learnt,
   { name, rank, ...choice }: LearnChoice,
   { log }: CommandIo,
 ): Promise<LearningModel> {
@@ -53,8 +55,12 @@ export async function openLearner(
   const id = name ?? `${setting === undefined ? parent : `agent/${setting.name}`}-learning`;
   const serve = (adapter: Adapter): ServedModel | Promise<ServedModel> =>
     setting === undefined
-      ? new Language({ id, parent, engine, tokenizer, chatTemplate, admission, adapter })
-      : servedAgent({ ...policy, engine: through(policy, adapter) }, setting, { parent, admission });
+      ? new Language({ ...{ id, parent, engine, tokenizer, chatTemplate, admission, adapter }, ...defaults })
+      : servedAgent({ ...policy, engine: through(policy, adapter) }, setting, {
+          parent,
+          admission,
+          ...defaults,
+        });
   return Learning.open({
     ...{ ...choice, name: id, model, serve },
     lora: rank === undefined ? undefined : { rank },

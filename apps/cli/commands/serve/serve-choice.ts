@@ -3,6 +3,7 @@ import { z } from "zod";
 import { defaultModelLimits, type ModelLimits } from "../../../../lib/serve/model/options.ts";
 import { engineOptions, modelOptions } from "../../options/model-options.ts";
 import { serveOptions } from "../../options/serve-options.ts";
+import { defaultsOptions } from "./defaults.ts";
 import { encoderOptions } from "./encoders.ts";
 import { learnOptions } from "./learn-options.ts";
 import { servedAgentOptions } from "./served-agent.ts";
@@ -29,6 +30,7 @@ export const serveChoice = z.strictObject({
     .boolean()
     .default(false)
     .describe("answers with the model under names that none has, for clients that send another server's"),
+  ...defaultsOptions,
   ...servedAgentOptions,
   ...learnOptions,
   ...encoderOptions,

@@ -5,7 +5,7 @@ import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
 import type { SequenceSource } from "../../../../lib/rollout/seams.ts";
 import type { Search } from "../../../../lib/search/search.ts";
-import type { Admission } from "../../../../lib/serve/generation/admission.ts";
+import type { AgentModelParts } from "../../../../lib/serve/agent/parts.ts";
 import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
 import { librarySearch } from "../../../world/library.ts";
 import { createWorld } from "../../../world/world.ts";
@@ -86,22 +86,27 @@ type AgentPolicy = Pick<LocalPolicy, "tokenizer" | "chatTemplate"> & {
   readonly engine: SequenceSource & { readonly maxTokens: number };
 };
 
+/** The language model's name, who lets requests in, and what these have where they do not say it. */
+type ServedAs = Pick<AgentModelParts, "admission" | "sampling" | "templateVariables"> & {
+  readonly parent: string;
+};
+
 /**
  * The agent as a model.
  *
  * @param policy - engine, tokenizer, chat template
  * @param setting - search and recipe
- * @param served - the language model's name, and who lets requests in
+ * @param served - see {@link ServedAs}
  */
 export async function servedAgent(
   { engine, tokenizer, chatTemplate }: AgentPolicy,
   { search, recipe, name }: ServedAgentSetting,
-  { parent, admission }: { readonly parent: string; readonly admission?: Admission | undefined },
+  { parent, ...served }: ServedAs,
 ): Promise<ServedModel> {
   const { agentModel } = await import("../../../../lib/serve/agent/agent-model.ts");
   const { format, limits, searchThrough } = recipe;
   return agentModel({
-    ...{ id: `agent/${name}`, parent, engine, tokenizer, chatTemplate, search, admission },
+    ...{ id: `agent/${name}`, parent, engine, tokenizer, chatTemplate, search, ...served },
     recipe: { format, limits, searchThrough },
     contextTokens: engine.maxTokens,
   });

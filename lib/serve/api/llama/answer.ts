@@ -1,12 +1,12 @@
 /** A reply in llama.cpp's own form. */
-import type { ChoiceEnd, ReplyEvent, ReplyRequest } from "../../reply/reply.ts";
+import type { ChoiceEnd, ReplyEvent, ReplyRequest, ServedModel } from "../../reply/reply.ts";
 import type { SampledToken, TextPiece } from "../../reply/tokens.ts";
 import { logprobsOf } from "../fields/logprobs.ts";
 import type { LlamaBody } from "./request.ts";
 
 /** What is told of a reply. */
 export interface Told {
-  readonly model: string;
+  readonly model: Pick<ServedModel, "id" | "sampling">;
   /** Of the prompt, in the order of the request. */
   readonly index: number;
   readonly request: ReplyRequest;
@@ -31,8 +31,9 @@ function stopType({ reason, stopText }: ChoiceEnd): string {
 }
 
 /** How it was sampled, by llama.cpp's names. */
-function settingsOf({ request, body }: Told): object {
-  const { sampling, maxTokens, seed, stop, topLogprobs } = request;
+function settingsOf({ model, request, body }: Told): object {
+  const { maxTokens, seed, stop, topLogprobs } = request;
+  const sampling = { ...model.sampling, ...request.sampling };
   return {
     n_predict: maxTokens ?? -1,
     seed: seed ?? -1,
@@ -98,7 +99,7 @@ export class LlamaAnswer {
       ...this.#shared(isStreamed ? "" : this.#text, body.return_tokens ? tokens : []),
       ...(isStreamed ? {} : this.#probabilities(this.#tokens)),
       stop: true,
-      model: this.#told.model,
+      model: this.#told.model.id,
       generation_settings: settingsOf(this.#told),
       prompt,
       has_new_line: this.#text.includes("\n"),

@@ -30,7 +30,7 @@ function make(
     serving.reply(call, { id, model: model as ServedModel, request });
   const answers = requests.map((request, index) => {
     const prompt = text.tokenizer.decode(request.promptIds ?? []);
-    return new LlamaAnswer({ model: model.id, index, request, prompt, body });
+    return new LlamaAnswer({ model, index, request, prompt, body });
   });
   return { reply: mixed(requests.map(replyOf), 1), answers };
 }

@@ -34,7 +34,7 @@ export function makeResponse(
   const input = conversationOf(body, find, parts);
   const request = replyRequestOf(body, { items: input, model });
   const id = newId("resp_");
-  const writer = new ResponseWriter(headOf(body, { id, model: model.id }), {
+  const writer = new ResponseWriter(headOf(body, { id, model }), {
     logprobs: request.topLogprobs !== undefined,
     sealedThoughts: body.include?.includes("reasoning.encrypted_content") ?? false,
   });

@@ -1,5 +1,6 @@
 /** A response as it is told and kept: what was asked, how far it is, what came of it. */
 import { secondsNow } from "../../reply/ids.ts";
+import type { ServedModel } from "../../reply/reply.ts";
 import type { Usage } from "../fields/usage.ts";
 import type { Item } from "./items/item.ts";
 import type { ResponseRequest } from "./request.ts";
@@ -42,12 +43,12 @@ function textOf({ text }: ResponseRequest): object {
 }
 
 /** How tokens were asked to be drawn. */
-function samplingOf(body: ResponseRequest): object {
+function samplingOf(body: ResponseRequest, { sampling = {} }: Pick<ServedModel, "sampling">): object {
   return {
-    temperature: body.temperature ?? 1,
-    top_p: body.top_p ?? 1,
-    presence_penalty: body.presence_penalty ?? 0,
-    frequency_penalty: body.frequency_penalty ?? 0,
+    temperature: body.temperature ?? sampling.temperature ?? 1,
+    top_p: body.top_p ?? sampling.topP ?? 1,
+    presence_penalty: body.presence_penalty ?? sampling.presencePenalty ?? 0,
+    frequency_penalty: body.frequency_penalty ?? sampling.frequencyPenalty ?? 0,
     top_logprobs: body.top_logprobs ?? 0,
     max_output_tokens: body.max_output_tokens ?? null,
   };
@@ -71,18 +72,21 @@ function toolsOf({ tools, tool_choice, parallel_tool_calls, max_tool_calls }: Re
  *
  * @param body - the checked request
  * @param id - of the response
- * @param model - the name of what replies
+ * @param model - what replies
  */
-export function headOf(body: ResponseRequest, { id, model }: { id: string; model: string }): ResponseHead {
+export function headOf(
+  body: ResponseRequest,
+  { id, model }: { readonly id: string; readonly model: Pick<ServedModel, "id" | "sampling"> },
+): ResponseHead {
   return {
     id,
     object: "response",
     created_at: secondsNow(),
-    model,
+    model: model.id,
     previous_response_id: body.previous_response_id ?? null,
     instructions: body.instructions ?? null,
     ...toolsOf(body),
-    ...samplingOf(body),
+    ...samplingOf(body, model),
     text: textOf(body),
     reasoning: { effort: body.reasoning?.effort ?? null, summary: body.reasoning?.summary ?? null },
     truncation: body.truncation ?? "disabled",

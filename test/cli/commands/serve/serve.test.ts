@@ -1,0 +1,104 @@
+/** `seekrl serve` from outside: what its options make of requests. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, type TestContext, test } from "node:test";
+import { projectRoot } from "../../../project.ts";
+import { runCli } from "../../run-cli.ts";
+import { writeTinyModel } from "../../tiny-folder.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+after(() => rm(folder, { recursive: true }));
+const model = join(folder, "tiny");
+await writeTinyModel(model);
+await writeFile(join(model, "generation_config.json"), JSON.stringify({ temperature: 1.5, top_k: 30 }));
+await writeFile(join(model, "chat_template.jinja"), "{{ messages[0].content }}|{{ mood }}|{{ pace }}|");
+
+const golden = join(projectRoot, "test", "golden", "embed");
+
+/** Starts the program; it is stopped with the test. */
+async function served(t: TestContext, ...args: string[]): Promise<string> {
+  const program = join(projectRoot, "bin", "seekrl.mjs");
+  const all = [program, "serve", "--model", model, "--port", "0", "--json", ...args];
+  const child = spawn(process.execPath, all, { stdio: ["ignore", "pipe", "inherit"] });
+  t.after(async () => {
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  });
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  return (JSON.parse(String(line)) as { url: string }).url;
+}
+
+async function ask<Answer>(url: string, body: object): Promise<Answer> {
+  const answer = await fetch(url, { method: "POST", body: JSON.stringify(body) });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return (await answer.json()) as Answer;
+}
+
+test("requests draw as the model's folder says, --sampling says over it, and they themselves over both", async (t) => {
+  const settings = async (url: string, body: object = {}) => {
+    const asked = { prompt: "Hi", n_predict: 1, ...body };
+    const answer = await ask<{ generation_settings: Record<string, number> }>(`${url}/completion`, asked);
+    const { temperature, top_k, top_p } = answer.generation_settings;
+    return { temperature, top_k, top_p };
+  };
+  const given = await served(t, "--sampling", "temperature=0.5,topP=0.9");
+  assert.deepEqual(await settings(given), { temperature: 0.5, top_k: 30, top_p: 0.9 });
+  assert.deepEqual(await settings(given, { top_k: 2 }), { temperature: 0.5, top_k: 2, top_p: 0.9 });
+  const bare = await served(t, "--no-generation-config");
+  assert.deepEqual(await settings(bare), { temperature: 1, top_k: 0, top_p: 1 });
+});
+
+test("variables of the chat template are JSON or text, and an unknown one is refused before anything is served", async (t) => {
+  const url = await served(t, "--template-variable", "mood=calm", "--template-variable", "pace=[1,2]");
+  const messages = [{ role: "user", content: "Hi" }];
+  const { prompt } = await ask<{ prompt: string }>(`${url}/apply-template`, { messages });
+  assert.equal(prompt, "Hi|calm|[1, 2]|");
+  const { code, stderr } = await runCli(
+    "serve",
+    "--model",
+    model,
+    "--port",
+    "0",
+    "--template-variable",
+    "moods=1",
+  );
+  assert.deepEqual(
+    [code === 0, /moods: the chat template reads no such variable/.test(stderr)],
+    [false, true],
+    stderr,
+  );
+  const wrong = await runCli("serve", "--model", model, "--sampling", "topQ=1");
+  assert.match(wrong.stderr, /--sampling: .*topQ/);
+});
+
+test("an encoder and a cross-encoder answer beside the model as they do in Python", async (t) => {
+  const expected = JSON.parse(await readFile(join(golden, "golden.json"), "utf8"));
+  const { passages, queries } = expected.texts as Record<string, string[]>;
+  const encoder = `${join(golden, "bert-cls")},name=small`;
+  const url = await served(t, "--encoder", encoder, "--cross-encoder", join(golden, "bert-rank"));
+  const { data } = await ask<{ data: { embedding: number[] }[] }>(`${url}/v1/embeddings`, {
+    ...{ model: "small", input: passages?.[0], input_type: "passage" },
+  });
+  const [vector] = expected.embedders["bert-cls"].passages as number[][];
+  // Python's float32 sums stand in another order.
+  for (const [i, value] of data[0]?.embedding.entries() ?? [])
+    assert.ok(Math.abs(value - (vector?.[i] ?? 0)) < 1e-5);
+  assert.equal(data[0]?.embedding.length, vector?.length);
+  const documents = (passages ?? []).slice(0, 3);
+  const { results } = await ask<{ results: { index: number; relevance_score: number }[] }>(
+    `${url}/v1/rerank`,
+    {
+      ...{ model: "bert-rank", query: queries?.[0], documents },
+    },
+  );
+  const scores = expected.rankers["bert-rank"] as number[];
+  assert.equal(results.length, 3);
+  for (const { index, relevance_score } of results) {
+    const score = 1 / (1 + Math.exp(-(scores[index] ?? Number.NaN)));
+    assert.ok(Math.abs(relevance_score - score) < 1e-5, `${relevance_score} ${score}`);
+  }
+});
