@@ -13,7 +13,7 @@ import type { Algorithm } from "./algorithm/algorithm.ts";
 import type { KlEstimator } from "./algorithm/names.ts";
 import type { TrainSequence } from "./batch/packing.ts";
 import { policySequence } from "./batch/sequence.ts";
-import { scoreSequences } from "./learner/trainer.ts";
+import { type SequenceScores, scoreSequences } from "./learner/trainer.ts";
 import { mean } from "./rl-metrics.ts";
 import type { Learners, RlBatch } from "./rl-options.ts";
 import type { Rewarded } from "./step-rollouts.ts";
@@ -22,8 +22,8 @@ import type { Rewarded } from "./step-rollouts.ts";
 export interface Experience {
   /** With advantages, and where they are needed old and reference log-probabilities, returns and old values. */
   readonly sequences: readonly TrainSequence[];
-  /** Of each row's distribution before the update, nats, where the trainer scored the sequences. */
-  readonly entropies?: readonly Float32Array[] | undefined;
+  /** What the trainer made of each row before the update, where it scored the sequences. */
+  readonly scores?: SequenceScores | undefined;
   /** |log-prob of the engine - log-prob of the trainer| over policy tokens (law 4), when it was measured here. */
   readonly gap?: { readonly mean: number; readonly max: number };
   /** Mean KL to the reference per token, when it was taken from the rewards. */
@@ -34,7 +34,10 @@ export interface Experience {
   readonly meanValue?: number;
 }
 
-type ExperienceBatch = Pick<RlBatch, "sampling" | "maxTokens" | "oldLogprobs">;
+interface ExperienceBatch extends Pick<RlBatch, "sampling" | "maxTokens" | "oldLogprobs"> {
+  /** Whether the trainer scores the sequences also where the update does not need it: one forward more. @default false */
+  readonly isScored?: boolean | undefined;
+}
 
 /** Log-probabilities count at the temperature that the tokens were drawn at. */
 function scoringOf({ sampling, maxTokens }: ExperienceBatch) {
@@ -156,13 +159,21 @@ function fromRollout(sequences: readonly TrainSequence[]): TrainSequence[] {
   });
 }
 
-async function fromTrainer(
+/** Old log-probabilities where the update needs them, and what the trainer made of the rows where it was asked. */
+async function beforeUpdate(
   sequences: readonly TrainSequence[],
   { trainer }: Learners,
+  algorithm: Algorithm,
   batch: ExperienceBatch,
-): Promise<Pick<Experience, "sequences" | "entropies">> {
-  const { logprobs, entropies } = await scoreSequences(trainer.policy, sequences, scoringOf(batch));
-  return { sequences: sequences.map((each, i) => ({ ...each, oldLogprobs: logprobs[i]! })), entropies };
+): Promise<Pick<Experience, "sequences" | "scores" | "gap">> {
+  const needsOld = movesDuringUpdate(algorithm) || algorithm.kl?.in === "reward";
+  const isFromTrainer = needsOld && batch.oldLogprobs !== "rollout";
+  const isScored = isFromTrainer || batch.isScored === true;
+  const scores = isScored ? await scoreSequences(trainer.policy, sequences, scoringOf(batch)) : undefined;
+  if (!needsOld) return { sequences, scores };
+  if (scores === undefined || !isFromTrainer) return { sequences: fromRollout(sequences), scores };
+  const scored = sequences.map((each, i) => ({ ...each, oldLogprobs: scores.logprobs[i]! }));
+  return { sequences: scored, scores, gap: gapOf(scored) };
 }
 
 async function withReference(
@@ -214,19 +225,12 @@ export async function toExperience(
   );
   checkTokenRewards(rewarded, sequences);
   const { kl } = algorithm;
-  let [gap, entropies]: [Experience["gap"], Experience["entropies"]] = [undefined, undefined];
-  if (movesDuringUpdate(algorithm) || kl?.in === "reward") {
-    const isFromRollout = batch.oldLogprobs === "rollout";
-    const before = isFromRollout
-      ? { sequences: fromRollout(sequences), entropies }
-      : await fromTrainer(sequences, learners, batch);
-    ({ sequences, entropies } = before);
-    if (!isFromRollout) gap = gapOf(sequences);
-  }
+  const { gap, scores, ...before } = await beforeUpdate(sequences, learners, algorithm, batch);
+  sequences = before.sequences;
   if (kl !== undefined) sequences = await withReference(sequences, learners, batch);
   const distances = kl?.in === "reward" ? distancesOf(sequences, kl.estimator) : undefined;
   const penalties = distances?.map((one) => one.map((distance) => (kl?.coef ?? 0) * distance));
-  const known = { gap, entropies, ...(distances && meanDistances(distances)) };
+  const known = { gap, scores, ...(distances && meanDistances(distances)) };
   if (algorithm.advantage === "gae") {
     const rewards = sequences.map(({ rows }, i) => rewardsOf(rewarded[i]!, penalties?.[i], rows.length));
     const values = await learners.critic!.values(sequences, { maxTokens: batch.maxTokens });
@@ -235,9 +239,9 @@ export async function toExperience(
   if (algorithm.advantage === "remax" || algorithm.advantage === "reinforce++") {
     return { ...known, sequences: toGoAdvantages(sequences, rewarded, penalties, algorithm) };
   }
-  const scores = rewarded.map(
+  const totals = rewarded.map(
     ({ reward }, i) => reward - (penalties?.[i]?.reduce((sum, one) => sum + one, 0) ?? 0),
   );
   const { advantage: baseline, tokenRewards: credit } = algorithm;
-  return { ...known, sequences: baselineAdvantages(sequences, scores, rewarded, baseline, credit) };
+  return { ...known, sequences: baselineAdvantages(sequences, totals, rewarded, baseline, credit) };
 }

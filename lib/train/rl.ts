@@ -36,8 +36,10 @@ function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): 
 }
 
 async function learn(step: number, rewarded: readonly RewardedRollout[], options: RlOptions) {
-  const { learners, algorithm, batch, learningRate, seed = 0 } = options;
-  const experience = await toExperience(rewarded, learners, algorithm, batch);
+  const { learners, algorithm, batch, learningRate, run, seed = 0 } = options;
+  // The log has what the trainer made of each token, also of algorithms that can do without it.
+  const isScored = run !== undefined && run.logTokens !== false;
+  const experience = await toExperience(rewarded, learners, algorithm, { ...batch, isScored });
   const rates = {
     policy: learningRate.policy(step),
     critic: (learningRate.critic ?? learningRate.policy)(step),

@@ -9,7 +9,9 @@ import { isRight } from "./rl-metrics.ts";
 import type { RewardedRollout, SampledRollout } from "./step-rollouts.ts";
 
 /** What the trainer knows of the tokens of one trajectory, one entry a row. */
-export interface LearntTokens extends Pick<TrainSequence, "advantages" | "oldLogprobs" | "rolloutLogprobs"> {
+export interface LearntTokens extends Pick<TrainSequence, "advantages" | "rolloutLogprobs"> {
+  /** By the trainer before the update, as the entropies are. */
+  readonly logprobs?: Float32Array | undefined;
   readonly entropies?: Float32Array | undefined;
 }
 
@@ -31,9 +33,13 @@ interface RowOptions {
 /** The trajectories that an experience was made of, in order, and what it holds of them. */
 export function learntRollouts(
   rewarded: readonly RewardedRollout[],
-  { sequences, entropies }: Pick<Experience, "sequences" | "entropies">,
+  { sequences, scores }: Pick<Experience, "sequences" | "scores">,
 ): LearntRollouts {
-  return new Map(rewarded.map((each, i) => [each, { ...sequences[i], entropies: entropies?.[i] }]));
+  const tokensOf = (i: number): LearntTokens => ({
+    ...sequences[i],
+    ...{ logprobs: scores?.logprobs[i], entropies: scores?.entropies[i] },
+  });
+  return new Map(rewarded.map((each, i) => [each, tokensOf(i)]));
 }
 
 /**
@@ -111,13 +117,12 @@ interface SegmentColumns {
 /** The rows of a trajectory given back to the segments that their tokens stand in. */
 function bySegment(
   segments: readonly Segment[],
-  { advantages, entropies, oldLogprobs, rolloutLogprobs }: LearntTokens,
+  { advantages, entropies, logprobs, rolloutLogprobs }: LearntTokens,
   lossOn: LossOn,
 ): SegmentColumns[] {
   const { segments: segment_R, places } = layOut(segments, ({ kind }) => isTrainedKind(kind, lossOn));
   const trained = new Set(segment_R);
-  const gaps =
-    rolloutLogprobs && oldLogprobs?.map((ours, row) => ours - (rolloutLogprobs[row] ?? Number.NaN));
+  const gaps = rolloutLogprobs && logprobs?.map((ours, row) => ours - (rolloutLogprobs[row] ?? Number.NaN));
   const columns = segments.map(({ tokens: { length } }, i) => {
     const column = (values: Float32Array | undefined): Float32Array | undefined =>
       values && trained.has(i) ? new Float32Array(length).fill(Number.NaN) : undefined;

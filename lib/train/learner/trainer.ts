@@ -56,7 +56,7 @@ function nativeLoss(options: LossOptions): NativeLossOptions {
 }
 
 /** Log-probability of each row's next token, and the entropy of its distribution, per sequence. */
-interface SequenceScores {
+export interface SequenceScores {
   readonly logprobs: Float32Array[];
   readonly entropies: Float32Array[];
 }

@@ -83,6 +83,33 @@ test("gaps and advantages in the log are those of the update, observations have 
   }
 });
 
+const onePass = { ...algorithms.ppo, miniBatches: 1 };
+
+// With an entropy bonus no trajectory is left out of the update, whose own entropy is then that of all tokens.
+const entropyCoef = 0.001;
+
+for (const [name, options] of [
+  ["rloo", { algorithm: { ...algorithms.rloo, entropyCoef } }],
+  ["dr-grpo", { algorithm: { ...algorithms["dr-grpo"], entropyCoef } }],
+  ["one step on the rollout's log-probabilities", { algorithm: onePass, oldLogprobs: "rollout" }],
+] as const) {
+  test(`${name} logs gaps and entropies too, and learns the same as without`, async () => {
+    const { rows, metrics } = await play({ ...options, steps: 2 });
+    const { metrics: bare } = await play({ ...options, steps: 2, logTokens: false });
+    for (const step of metrics) {
+      const own = rows.filter((row) => row.step === step.step);
+      const [gaps, entropies] = [policyColumn(own, "gaps"), policyColumn(own, "entropies")];
+      assert.equal(gaps.length, step["tokens/policy"]);
+      assert.equal(Math.max(...gaps.map(Math.abs)), step["logprob_gap/max"]);
+      const mean = entropies.reduce((sum, entropy) => sum + entropy, 0) / gaps.length;
+      // Another order of summing f32.
+      assert.ok(Math.abs(mean - (step["policy/entropy"] ?? Number.NaN)) < 1e-5);
+    }
+    const norms = (steps: readonly RlMetrics[]) => steps.map(({ grad_norm: norm }) => norm);
+    assert.deepEqual(norms(bare), norms(metrics));
+  });
+}
+
 test("a group's rollouts have advantages against their mean, written as one number each", async () => {
   const { rows } = await play({ algorithm: algorithms["dr-grpo"], steps: 1 });
   for (const { group, reward, advantage, segments, isTrained, question } of rows) {
