@@ -121,6 +121,7 @@ const openKinds: OptionKinds<OpenOptions> = {
 interface EngineHome extends SequenceHome {
   readonly model: Model;
   readonly blockTokens: number;
+  readonly maxBatchSequences: number;
   /** Of sequences that name none. */
   readonly adapter: Adapter | undefined;
 }
@@ -179,6 +180,7 @@ export class Engine {
         ...(tokenizer && { constraints: new Constraints(tokenizer, packed, vocabSize) }),
         model,
         blockTokens: sizes.blockTokens,
+        maxBatchSequences: sizes.maxBatchRows,
         adapter,
         next: () => ({ id: numOpened, seed: seed + numOpened++ }),
         add: (id, sequence) => sequences.set(id, sequence),
@@ -191,6 +193,11 @@ export class Engine {
   /** The longest a sequence can grow, in tokens: what the model was made for and the cache can hold. */
   get maxTokens(): number {
     return this.#home.maxTokens;
+  }
+
+  /** Sequences that run in one step; more take turns. */
+  get maxBatchSequences(): number {
+    return this.#home.maxBatchSequences;
   }
 
   /** Tokens that a block of the cache holds. */

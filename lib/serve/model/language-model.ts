@@ -56,6 +56,14 @@ export class LanguageModel implements ServedModel, ModelText {
     return this.engine.maxTokens;
   }
 
+  get maxSequences(): number {
+    return this.engine.maxBatchSequences;
+  }
+
+  get chatTemplate(): string | undefined {
+    return this.#chatTemplate?.sourceWithTools;
+  }
+
   get text(): ModelText {
     return this;
   }

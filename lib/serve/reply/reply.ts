@@ -149,6 +149,10 @@ export type Conversation = Pick<
 /** How a model reads text, for those who ask for ids and prompts rather than for replies. */
 export interface ModelText {
   readonly tokenizer: Tokenizer;
+  /** The Jinja source that conversations with tools are written with. @default the model has no chat template */
+  readonly chatTemplate?: string | undefined;
+  /** Sequences that run at once; more wait for their turn in every step. */
+  readonly maxSequences: number;
   /**
    * Writes a conversation as the model reads it.
    *

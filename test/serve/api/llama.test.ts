@@ -3,13 +3,21 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { llamaRoutes } from "../../../lib/serve/api/llama/routes.ts";
+import type { ReplyEvent } from "../../../lib/serve/reply/reply.ts";
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../../project.ts";
-import { post } from "../doubles.ts";
+import { get, post } from "../doubles.ts";
 import { type ReplayedModel, replaying, say, servedRoutes, servingOf, whole } from "./doubles.ts";
 
 const tokenizer = await Tokenizer.load(join(projectRoot, "test/golden/text/bpe.model"));
-const text = { tokenizer, prompt: () => "", promptIds: () => new Int32Array(0) };
+const chatTemplate = "{{ messages[0].content }}";
+const text = {
+  tokenizer,
+  chatTemplate,
+  maxSequences: 16,
+  prompt: () => "",
+  promptIds: () => new Int32Array(0),
+};
 
 async function served(t: TestContext) {
   const model: ReplayedModel = replaying(whole([say("Hi"), say(" you\n")], { reason: "length" }), { text });
@@ -91,4 +99,44 @@ test("only the fields that were asked for are told, and what is not served is re
   for (const body of [{ prompt: "a", post_sampling_probs: true }, { prompt: [1e9] }, {}]) {
     assert.equal((await post(server, "/completion", body)).status, 400, JSON.stringify(body));
   }
+});
+
+test("properties tell a client what it may ask, and no file of the server", async (t) => {
+  const { server } = await served(t);
+  const { json } = await get(server, "/props");
+  const { default_generation_settings, ...props } = json as {
+    default_generation_settings: { n_ctx: number; params: Record<string, unknown> };
+  };
+  assert.deepEqual(props, {
+    ...{ total_slots: 16, model_alias: "small", chat_template: chatTemplate },
+    ...{ modalities: { vision: false, audio: false }, bos_token: "<s>", eos_token: "</s>" },
+  });
+  const { n_ctx, params } = default_generation_settings;
+  assert.deepEqual([n_ctx, params.seed, params.temperature, params.n_predict], [512, -1, 1, -1]);
+  assert.equal((await get(server, "/props?model=other")).status, 404);
+});
+
+test("probabilities stand beside each token as llama.cpp's server writes them", async (t) => {
+  const top = [
+    { id: 7, logprob: -0.5, bytes: Buffer.from("H") },
+    { id: 9, logprob: Number.NEGATIVE_INFINITY, bytes: Buffer.from([0xc3]) },
+  ];
+  const piece = { type: "text", choice: 0, text: "H", tokens: [{ ...top[0], top }] } as ReplyEvent;
+  const model = replaying(whole([piece]), { text });
+  const server = await servedRoutes(t, llamaRoutes(servingOf([model])));
+  const expected = {
+    ...{ id: 7, token: "H", bytes: [72], logprob: -0.5 },
+    top_logprobs: [
+      { id: 7, token: "H", bytes: [72], logprob: -0.5 },
+      { id: 9, token: "\ufffd", bytes: [0xc3], logprob: -9999 },
+    ],
+  };
+  const { json } = await post(server, "/completion", { prompt: "a", n_probs: 2 });
+  assert.deepEqual((json as Completion).completion_probabilities, [expected]);
+  assert.equal(model.asked[0]?.topLogprobs, 2);
+  const { text: lines } = await post(server, "/completion", { prompt: "a", n_probs: 2, stream: true });
+  const [first] = [...lines.matchAll(/^data: (.*)$/gm)].map(
+    ([, data = ""]) => JSON.parse(data) as Completion,
+  );
+  assert.deepEqual(first?.completion_probabilities, [expected]);
 });

@@ -21,6 +21,7 @@ const template = new ChatTemplate(
 );
 const text = {
   tokenizer,
+  maxSequences: 4,
   prompt: (
     { messages, tools, templateVariables }: Conversation,
     options?: { addGenerationPrompt?: boolean },

@@ -3,6 +3,7 @@ import type { ChoiceEnd, ReplyEvent, ReplyRequest, ServedModel } from "../../rep
 import type { SampledToken, TextPiece } from "../../reply/tokens.ts";
 import { logprobsOf } from "../fields/logprobs.ts";
 import type { LlamaBody } from "./request.ts";
+import { settingsOf } from "./settings.ts";
 
 /** What is told of a reply. */
 export interface Told {
@@ -28,26 +29,6 @@ function timing(name: "prompt" | "predicted", n: number, ms: number): Record<str
 function stopType({ reason, stopText }: ChoiceEnd): string {
   if (reason === "length") return "limit";
   return stopText === undefined ? "eos" : "word";
-}
-
-/** How it was sampled, by llama.cpp's names. */
-function settingsOf({ model, request, body }: Told): object {
-  const { maxTokens, seed, stop, topLogprobs } = request;
-  const sampling = { ...model.sampling, ...request.sampling };
-  return {
-    n_predict: maxTokens ?? -1,
-    seed: seed ?? -1,
-    temperature: sampling.temperature ?? 1,
-    top_k: sampling.topK ?? 0,
-    top_p: sampling.topP ?? 1,
-    min_p: sampling.minP ?? 0,
-    repeat_penalty: sampling.repetitionPenalty ?? 1,
-    presence_penalty: sampling.presencePenalty ?? 0,
-    frequency_penalty: sampling.frequencyPenalty ?? 0,
-    stop,
-    n_probs: topLogprobs ?? 0,
-    stream: body.stream ?? false,
-  };
 }
 
 /** The value at `generation_settings/seed`; undefined where there is none. */
@@ -91,7 +72,7 @@ export class LlamaAnswer {
 
   /** The whole answer, or of a stream what ends it; only the fields that were asked for, if any were. */
   toJSON(): object {
-    const { body, prompt } = this.#told;
+    const { body, prompt, request } = this.#told;
     const end = this.#end as ChoiceEnd;
     const isStreamed = body.stream ?? false;
     const tokens = isStreamed ? [] : this.#tokens;
@@ -100,7 +81,7 @@ export class LlamaAnswer {
       ...(isStreamed ? {} : this.#probabilities(this.#tokens)),
       stop: true,
       model: this.#told.model.id,
-      generation_settings: settingsOf(this.#told),
+      generation_settings: settingsOf(this.#told.model, request, isStreamed),
       prompt,
       has_new_line: this.#text.includes("\n"),
       truncated: false,

@@ -1,4 +1,4 @@
-/** `POST /completion`, as llama.cpp's own clients ask for it: texts are continued as they stand. */
+/** `POST /completion` and `GET /props`, as llama.cpp's own clients ask for them: texts are continued as they stand. */
 import { answerEvents } from "../../http/answer-events.ts";
 import type { Call } from "../../http/call.ts";
 import type { SentEvent } from "../../http/event-stream.ts";
@@ -10,6 +10,7 @@ import { errorEvents } from "../fields/errors.ts";
 import { checkChoices, type Serving } from "../fields/serving.ts";
 import { type TextModel, textModelOf } from "../fields/text-model.ts";
 import { LlamaAnswer } from "./answer.ts";
+import { propsRoute } from "./props.ts";
 import { type LlamaBody, llamaRequest, requestsOf } from "./request.ts";
 
 /** A reply of several prompts, and the answers that it becomes. */
@@ -45,7 +46,7 @@ async function* events({ reply, answers }: Making): AsyncGenerator<SentEvent, vo
 }
 
 /**
- * llama.cpp's completions.
+ * llama.cpp's own routes.
  *
  * @param serving - the models, and how they are asked
  */
@@ -57,5 +58,10 @@ export function llamaRoutes(serving: Serving): Route[] {
     for await (const event of making.reply) making.answers[event.choice]?.add(event);
     call.answer(making.answers.length === 1 ? making.answers[0] : making.answers);
   };
-  return ["/completion", "/completions"].map((path) => ({ method: "POST", path, dialect: "error", handle }));
+  return [
+    ...["/completion", "/completions"].map(
+      (path): Route => ({ method: "POST", path, dialect: "error", handle }),
+    ),
+    { method: "GET", path: "/props", dialect: "error", handle: propsRoute(serving) },
+  ];
 }
