@@ -27,6 +27,8 @@ export interface RecordedReply {
   readonly id: string;
   readonly model: string;
   readonly version?: number | undefined;
+  /** Of an answer to several prompts: the number of this reply's first choice in it. @default 0 */
+  readonly firstChoice?: number | undefined;
 }
 
 /** Gathers what one choice's events say. */
@@ -60,17 +62,17 @@ export async function* recorded(
   of: RecordedReply,
   record: (choice: RecordedChoice) => void,
 ): AsyncGenerator<ReplyEvent, void, undefined> {
-  const { id, model, version } = of;
+  const { id, model, version, firstChoice = 0 } = of;
   const gathered: Gathered[] = [];
   for await (const event of reply) {
-    const { choice } = event;
-    gathered[choice] ??= new Gathered();
-    const parts = gathered[choice] as Gathered;
+    gathered[event.choice] ??= new Gathered();
+    const parts = gathered[event.choice] as Gathered;
     parts.add(event);
     if (event.type === "finish") {
       const segments = event.segments ?? parts.segments();
       const { weightsVersion, drawnFrom } = event;
       const isLearnable = drawnFrom === "policy";
+      const choice = firstChoice + event.choice;
       record({ id, choice, model, version, time: Date.now(), segments, weightsVersion, isLearnable });
     }
     yield event;

@@ -28,12 +28,12 @@ export async function openRecorder({
 
 /** How models are asked. */
 export function repliesOf(metrics: ModelMetrics, recorder: Recorder | undefined): Serving["reply"] {
-  return (call, { id, model, request }) => {
+  return (call, { id, model, request, firstChoice }) => {
     const version = model instanceof LearningModel ? model.choose() : undefined;
     const answering: Pick<ServedModel, "reply"> = version ?? model;
     const reply = metrics.counted(model.id, answering.reply(request, call.signal));
     if (recorder === undefined) return reply;
-    const of = { id, model: model.id, version: version?.number };
+    const of = { id, model: model.id, version: version?.number, firstChoice };
     return recorded(reply, of, (choice) => recorder.record(choice));
   };
 }

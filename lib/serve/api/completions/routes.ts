@@ -61,6 +61,9 @@ export function completionRoutes(serving: Serving): Route[] {
     const prompts = promptsOf(body, text);
     const n = body.n ?? 1;
     checkChoices(n * prompts.length, limits);
+    if (body.stream && body.echo && prompts.length > 1) {
+      throw refused(["echo"], "expected one prompt where it is streamed");
+    }
     const options = optionsOf(
       body,
       prompts.map((ids) => (body.echo ? text.tokenizer.decode(ids) : "")),
@@ -70,11 +73,10 @@ export function completionRoutes(serving: Serving): Route[] {
     const { id } = first.head;
     const requests = requestsOf(body, prompts);
     const reply = mixed(
-      requests.map((request) => serving.reply(call, { id, model, request })),
+      requests.map((request, i) => serving.reply(call, { id, model, request, firstChoice: i * n })),
       n,
     );
     if (!body.stream) return call.answer(await completion(reply, options, n));
-    if (body.echo && prompts.length > 1) throw refused(["echo"], "expected one prompt where it is streamed");
     await answerEvents(call, completionChunks(reply, { ...first, n }), errorEvents);
   };
   return [{ method: "POST", path: "/v1/completions", dialect: "error", handle }];

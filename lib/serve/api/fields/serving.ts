@@ -27,11 +27,18 @@ export interface Serving<Model extends ServedModel = ServedModel> {
      */
     find(id: string | null | undefined): Model;
   };
-  /** A model's reply, admitted, counted and recorded. `id` names it in the answer and in the record. */
-  reply(
-    call: Caller,
-    asked: { readonly id: string; readonly model: Model; readonly request: ReplyRequest },
-  ): AsyncGenerator<ReplyEvent, void, undefined>;
+  /** A model's reply, admitted, counted and recorded. */
+  reply(call: Caller, asked: AskedReply<Model>): AsyncGenerator<ReplyEvent, void, undefined>;
+}
+
+/** A reply that is asked for. */
+interface AskedReply<Model extends ServedModel> {
+  /** Names it in the answer and in the record. */
+  readonly id: string;
+  readonly model: Model;
+  readonly request: ReplyRequest;
+  /** Of an answer to several prompts: the number of this reply's first choice in it. @default 0 */
+  readonly firstChoice?: number | undefined;
 }
 
 /** @throws Refusal for more choices than one request may have */

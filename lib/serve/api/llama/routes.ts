@@ -27,8 +27,8 @@ function make(
   const requests = requestsOf(body, text);
   checkChoices(requests.length, serving.limits);
   const id = newId("cmpl-");
-  const replyOf = (request: (typeof requests)[number]) =>
-    serving.reply(call, { id, model: model as ServedModel, request });
+  const replyOf = (request: (typeof requests)[number], firstChoice: number) =>
+    serving.reply(call, { id, model: model as ServedModel, request, firstChoice });
   const answers = requests.map((request, index) => {
     const prompt = text.tokenizer.decode(request.promptIds ?? []);
     return new LlamaAnswer({ model, index, request, prompt, body });
