@@ -51,6 +51,17 @@ export class Journal {
     }
   }
 
+  /**
+   * Opens a file of lines to go on behind those that it has; what a kill left of a last one is dropped.
+   *
+   * @param path - the file, made when missing
+   * @returns the journal, to be closed
+   * @throws ERR_IO
+   */
+  static async continued(path: string): Promise<Journal> {
+    return Journal.open(path, await wholeLinesOf(path));
+  }
+
   /** Length after all that was written so far. */
   get bytes(): number {
     return this.#bytes;
@@ -98,5 +109,24 @@ export class Journal {
     this.#isFlushed = false;
     await this.#file.appendFile(content);
     this.#bytes += content.length;
+  }
+}
+
+const blockBytes = 1 << 16;
+
+/** Bytes of a file up to the end of its last whole line; 0 where there is no file. @throws ERR_IO */
+async function wholeLinesOf(path: string): Promise<number> {
+  try {
+    await using file = await open(path, "r");
+    for (let end = (await file.stat()).size; end > 0; end -= blockBytes) {
+      const start = Math.max(0, end - blockBytes);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(end - start), 0, end - start, start);
+      const at = buffer.subarray(0, bytesRead).lastIndexOf(10);
+      if (at >= 0) return start + at + 1;
+    }
+    return 0;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
   }
 }

@@ -1,6 +1,8 @@
 /** What a learning model did, on disk: which replies each step was taken on, and what became of each version. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { SeekError } from "../../base/errors.ts";
+import { type FolderLock, lockFile } from "../../base/files/folder-lock.ts";
 import { Journal } from "../../base/files/journal.ts";
 
 /** A line of `history.jsonl`. */
@@ -21,55 +23,71 @@ export type HistoryRow =
       readonly version: number;
     };
 
+/** What a folder's logs are, while one process learns in it. */
+interface OpenLogs {
+  readonly rows: Journal;
+  readonly metrics: Journal;
+  readonly lock: FolderLock;
+}
+
 /** Logs of a folder, and where they had come to. */
 export class History {
   readonly numSteps: number;
   readonly numVersions: number;
-  readonly #rows: Journal | undefined;
-  readonly #metrics: Journal | undefined;
+  readonly #logs: OpenLogs | undefined;
 
-  private constructor(past: readonly HistoryRow[], rows?: Journal, metrics?: Journal) {
+  private constructor(past: readonly HistoryRow[], logs?: OpenLogs) {
     this.numSteps = past.reduce((most, { step }) => Math.max(most, step), 0);
     this.numVersions = past.reduce((most, { version }) => Math.max(most, version), 0);
-    this.#rows = rows;
-    this.#metrics = metrics;
+    this.#logs = logs;
   }
 
-  /** Opens those of a folder, and none without one. @throws ERR_IO */
+  /**
+   * Opens those of a folder, which is this process's alone until they are closed; none without one.
+   *
+   * @throws ERR_STATE when another process learns there; ERR_IO; ERR_FORMAT for a history that was changed
+   */
   static async open(folder: string | undefined): Promise<History> {
     if (folder === undefined) return new History([]);
-    const open = async (name: string): Promise<[Journal, string]> => {
-      const path = join(folder, name);
-      const text = await wholeLines(path);
-      return [await Journal.open(path, Buffer.byteLength(text)), text];
-    };
-    const [rows, past] = await open("history.jsonl");
-    const [metrics] = await open("metrics.jsonl");
-    return new History(
-      past
-        .split("\n")
-        .filter((line) => line !== "")
-        .map((line) => JSON.parse(line)),
-      rows,
-      metrics,
-    );
+    const path = join(folder, "history.jsonl");
+    const lock = await lockFile(path);
+    try {
+      const past = await rowsOf(path);
+      const rows = await Journal.continued(path);
+      const metrics = await Journal.continued(join(folder, "metrics.jsonl"));
+      return new History(past, { rows, metrics, lock });
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
   }
 
   /** Writes what was done, and the figures of a step. @throws ERR_IO */
   async add(row: HistoryRow, metrics?: Readonly<Record<string, number>>): Promise<void> {
-    if (metrics !== undefined) await this.#metrics?.add(metrics);
-    await this.#rows?.add({ ...row, time: Date.now() });
+    if (metrics !== undefined) await this.#logs?.metrics.add(metrics);
+    await this.#logs?.rows.add({ ...row, time: Date.now() });
   }
 
-  /** Waits until all is written. */
+  /** Waits until all is written, and gives the folder back. */
   async close(): Promise<void> {
-    await this.#metrics?.close();
-    await this.#rows?.close();
+    await this.#logs?.metrics.close();
+    await this.#logs?.rows.close();
+    this.#logs?.lock.close();
   }
 }
 
-/** A file without the line that a kill cut off; nothing where there is none. */
-async function wholeLines(path: string): Promise<string> {
-  const text = await readFile(path, "utf8").catch(() => "");
-  return text.slice(0, text.lastIndexOf("\n") + 1);
+/** The rows of a file, without the one that a kill cut off; none where there is no file. */
+async function rowsOf(path: string): Promise<HistoryRow[]> {
+  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === "ENOENT") return "";
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
+  });
+  const lines = text.split("\n").slice(0, -1);
+  return lines.map((line, i) => {
+    try {
+      return JSON.parse(line);
+    } catch (cause) {
+      throw new SeekError("ERR_FORMAT", `${path}:${i + 1}: expected JSON`, { cause });
+    }
+  });
 }

@@ -93,23 +93,19 @@ export class LearningModel implements ServedModel {
    *
    * @param options - see {@link LearnOptions}
    * @returns what is served, to be closed
-   * @throws ERR_ARGUMENT for an option that is not known or missing; ERR_FORMAT for an adapter of another model; ERR_IO for a
-   *   folder that cannot be written; ERR_MEMORY when optimiser and adapters do not fit
+   * @throws ERR_ARGUMENT for an option that is not known or missing; ERR_STATE when another process learns in the folder;
+   *   ERR_FORMAT for an adapter of another model; ERR_IO for a folder that cannot be written; ERR_MEMORY when optimiser and
+   *   adapters do not fit
    */
   static async open(options: LearnOptions): Promise<LearningModel> {
     checkOptions("learn", options, learnKinds, learnRequired);
-    const { model, folder, lora, seed = defaults.seed } = options;
-    const isKept = folder !== undefined && existsSync(join(folder, "adapter_config.json"));
-    const adapter = isKept
-      ? await Adapter.load(model, folder)
-      : await Adapter.create(model, { rank: 16, ...lora, seed });
-    const history = await History.open(folder);
-    const { numVersions, numSteps: step } = history;
-    const stable = new Version(numVersions + 1, adapter, await options.serve(adapter));
-    const copy = await adapter.clone();
-    const version = new Version(numVersions + 2, copy, await options.serve(copy));
-    await history.add({ type: "opened", step, stable: stable.number, version: version.number });
-    return new LearningModel(options, { stable, version, trainer: await Trainer.open(copy), history });
+    const history = await History.open(options.folder);
+    try {
+      return new LearningModel(options, await openVersions(options, history));
+    } catch (error) {
+      await history.close();
+      throw error;
+    }
   }
 
   /** The version that answers the next request. @internal */
@@ -246,4 +242,21 @@ export class LearningModel implements ServedModel {
     this.#numVersions += 1;
     return new Version(this.#numVersions, adapter, await this.#options.serve(adapter));
   }
+}
+
+/** The adapter of a folder, or a new one. */
+async function openAdapter({ model, folder, lora, seed = defaults.seed }: LearnOptions): Promise<Adapter> {
+  const isKept = folder !== undefined && existsSync(join(folder, "adapter_config.json"));
+  return isKept ? Adapter.load(model, folder) : Adapter.create(model, { rank: 16, ...lora, seed });
+}
+
+/** The two versions that learning begins with, which are equal. */
+async function openVersions(options: LearnOptions, history: History): Promise<Opened> {
+  const { numVersions, numSteps: step } = history;
+  const adapter = await openAdapter(options);
+  const stable = new Version(numVersions + 1, adapter, await options.serve(adapter));
+  const copy = await adapter.clone();
+  const version = new Version(numVersions + 2, copy, await options.serve(copy));
+  await history.add({ type: "opened", step, stable: stable.number, version: version.number });
+  return { stable, version, trainer: await Trainer.open(copy), history };
 }

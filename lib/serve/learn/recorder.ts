@@ -1,5 +1,4 @@
 /** Keeps replies until they are scored, and on disk where that is asked for. */
-import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
 import { Journal } from "../../base/files/journal.ts";
@@ -32,20 +31,10 @@ interface OpenLogs {
   readonly lock: FolderLock;
 }
 
-async function lengthOf(path: string): Promise<number> {
-  return stat(path).then(
-    ({ size }) => size,
-    () => 0,
-  );
-}
-
 async function openLogs(folder: string): Promise<OpenLogs> {
   const lock = await lockFolder(folder);
   try {
-    const open = async (name: string): Promise<Journal> => {
-      const path = join(folder, name);
-      return Journal.open(path, await lengthOf(path));
-    };
+    const open = (name: string): Promise<Journal> => Journal.continued(join(folder, name));
     return { replies: await open("replies.jsonl"), feedback: await open("feedback.jsonl"), lock };
   } catch (error) {
     lock.close();

@@ -160,6 +160,69 @@ test("steps and versions are counted on where a folder is gone on with, a line t
   assert.deepEqual(last, { type: "opened", step: 1, stable: 4, version: 5 });
 });
 
+test("each prompt's choices are recorded and scored by their numbers in the answer", async (t) => {
+  const folder = await temporary(t);
+  const { client, score } = await served(t, {}, { folder });
+  const reply = await client.completions.create({
+    ...{ ...prompt, prompt: ["the city of", "who directed"], n: 2, seed: 3 },
+    ...({ return_token_ids: true } as object),
+  });
+  for (let choice = 0; choice < 4; choice++)
+    assert.equal((await score(reply.id, choice, choice)).status, 200);
+  const rows = (await readFile(join(folder, "replies.jsonl"), "utf8"))
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+    .sort((a, b) => a.choice - b.choice);
+  const choices = reply.choices as unknown as {
+    index: number;
+    token_ids: number[];
+    prompt_token_ids: number[];
+  }[];
+  assert.deepEqual(
+    rows.map(({ choice, segments }) => [
+      choice,
+      ...segments.map(({ tokens }: { tokens: number[] }) => tokens),
+    ]),
+    choices.map(({ index, prompt_token_ids, token_ids }) => [index, prompt_token_ids, token_ids]),
+  );
+});
+
+test("records go on behind the last whole line when a kill cut one off", async (t) => {
+  const folder = await temporary(t);
+  await writeFile(join(folder, "replies.jsonl"), `{"id":"cmpl-0"}\n{"id":"cmpl-1","segm`);
+  const { client } = await served(t, {}, { folder });
+  const { id } = await client.completions.create(prompt);
+  const read = () => readFile(join(folder, "replies.jsonl"), "utf8");
+  await until(async () => (await read()).includes(id));
+  const rows = (await read())
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    rows.map((row) => row.id),
+    ["cmpl-0", id],
+  );
+});
+
+test("one process learns in a folder; another is told who does, and learns there afterwards", async (t) => {
+  const folder = await temporary(t);
+  const { learning, policy } = await served(t, { folder });
+  const again = () =>
+    LearningModel.open({ name: "second", model: policy.model, serve: () => learning, folder });
+  await assert.rejects(again(), { code: "ERR_STATE" });
+  await learning.close();
+  await (await again()).close();
+});
+
+test("a history that was changed is refused by its line, and stays as it is", async (t) => {
+  const folder = await temporary(t);
+  const text = `{"type":"opened","step":0,"stable":1,"version":2}\nnonsense\n`;
+  await writeFile(join(folder, "history.jsonl"), text);
+  await assert.rejects(served(t, { folder }), { code: "ERR_FORMAT", message: /history\.jsonl:2/ });
+  assert.equal(await readFile(join(folder, "history.jsonl"), "utf8"), text);
+});
+
 test("what was learnt is learnt again from the records, bit for bit", async (t) => {
   const [folder, records] = [await temporary(t), await temporary(t)];
   const { client, events, score, policy } = await served(

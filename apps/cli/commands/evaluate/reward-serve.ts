@@ -1,5 +1,4 @@
 /** `seekrl reward serve`: a recipe's reward for other trainers. */
-import { stat } from "node:fs/promises";
 import { z } from "zod";
 import { Journal } from "../../../../lib/base/files/journal.ts";
 import type { TextFamily } from "../../../../lib/reward/text-trajectory.ts";
@@ -35,7 +34,7 @@ export const rewardServeCommand = command({
     const whole = recipe.name === "agentic-rag-r1" ? { ...recipe, tokenLevel: false } : recipe;
     const { reward } = chooseRecipe(whole);
     const questions = await loadQuestions(path);
-    const log = logPath === undefined ? undefined : await openLog(logPath);
+    const log = logPath === undefined ? undefined : await Journal.continued(logPath);
     const { serveRewards } = await import("../../../../lib/serve/reward-server.ts");
     try {
       const server = await serveRewards({
@@ -53,12 +52,6 @@ export const rewardServeCommand = command({
     }
   },
 });
-
-/** What was scored before stays. */
-async function openLog(path: string): Promise<Journal> {
-  const before = await stat(path).catch(() => undefined);
-  return Journal.open(path, before?.size ?? 0);
-}
 
 function complain({ log }: CommandIo): (error: Error) => void {
   return ({ message }) => log(`not written down: ${message}`);
