@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { generateText, streamText } from "ai";
+import OpenAI from "openai";
 import ts from "typescript";
 import { z } from "zod";
 import { HashedEmbedder } from "../lib/embed/hashed-embedder.ts";
@@ -92,7 +93,7 @@ export async function prepareExamples(
     assert,
     readFile,
     z,
-    ...{ generateText, streamText },
+    ...{ generateText, streamText, OpenAI },
     console: { log: () => {} },
     process: { stdout: { write: () => {} } },
     ...values,
