@@ -12,6 +12,7 @@ import type { Call } from "../http/call.ts";
 import { HttpServer, type Route } from "../http/http-server.ts";
 import { failureOf, Refusal } from "../http/refusal.ts";
 import { feedbackRoutes } from "../learn/feedback.ts";
+import { Telemetry } from "../telemetry/telemetry.ts";
 import { LanguageModel } from "./language-model.ts";
 import { ModelMetrics } from "./metrics.ts";
 import { defaultModelLimits, type ModelServerOptions, modelServerKinds } from "./options.ts";
@@ -70,7 +71,8 @@ export async function serveModels(options: ModelServerOptions): Promise<HttpServ
   const models = new ServedModels(options.models, options);
   const metrics = new ModelMetrics(models.list().filter((model) => model instanceof LanguageModel));
   const recorder = await openRecorder(options);
-  const serving: ResponseServing = { limits, models, reply: repliesOf(metrics, recorder) };
+  const told = { metrics, recorder, telemetry: await Telemetry.open() };
+  const serving: ResponseServing = { limits, models, reply: repliesOf(told) };
   const service = {
     routes: [
       ...routesOf(serving, metrics, options),
