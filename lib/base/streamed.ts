@@ -1,14 +1,19 @@
-/** A call that reports items while it runs, as an async generator, and promises that may reject before anybody waits. */
+/** Calls that report items while they run, as async generators; several of these as one; promises that may reject before anybody waits. */
+
+/** Nobody looks at it, and to make one takes longer than to yield many items. */
+const left = new Error("the reader has left");
 
 /**
  * Yields what a call reports, as it comes. Leaving the loop early fires its signal and waits for its end.
  *
  * @param start - begins the call, once the first item is asked for
+ * @param join - makes one item of all that came since the last was asked for. `@default` they are yielded one by one
  * @returns the items; the call's result is the generator's return value
  * @throws what `start` rejects with, behind the items it reported
  */
 export async function* streamed<Item, Result>(
   start: (onItem: (item: Item) => void, leave: AbortSignal) => Promise<Result>,
+  join?: (items: readonly Item[]) => Item,
 ): AsyncGenerator<Item, Result, undefined> {
   const items: Item[] = [];
   let wake = (): void => {};
@@ -27,14 +32,51 @@ export async function* streamed<Item, Result>(
     });
   try {
     while (!isDone || items.length > 0) {
-      const item = items.shift();
+      const item = join && items.length > 1 ? join(items.splice(0)) : items.shift();
       if (item !== undefined) yield item;
       else if (!isDone) await new Promise<void>((resolve) => (wake = resolve));
     }
     return await result;
   } finally {
-    leave.abort();
+    leave.abort(left);
     await ended;
+  }
+}
+
+/** A step of one of several generators. */
+interface Step<Item> {
+  readonly source: AsyncGenerator<Item, void, undefined>;
+  readonly result: IteratorResult<Item, void>;
+}
+
+/**
+ * Yields what generators yield, each one's items in its order; none is ahead by more than one item. Leaving the loop early, or
+ * one that fails, leaves all of them; a generator that waits for something is left once that has come.
+ *
+ * @param sources - not begun
+ * @returns their items, mixed
+ * @throws what the first of them throws
+ */
+export async function* merged<Item>(
+  sources: readonly AsyncGenerator<Item, void, undefined>[],
+): AsyncGenerator<Item, void, undefined> {
+  const [only] = sources;
+  if (only !== undefined && sources.length === 1) return yield* only;
+  const stepOf = async (source: Step<Item>["source"]): Promise<Step<Item>> => ({
+    source,
+    result: await source.next(),
+  });
+  const steps = new Map(sources.map((source) => [source, handled(stepOf(source))]));
+  try {
+    while (steps.size > 0) {
+      const { source, result } = await Promise.race(steps.values());
+      steps.delete(source);
+      if (result.done) continue;
+      steps.set(source, handled(stepOf(source)));
+      yield result.value;
+    }
+  } finally {
+    await Promise.allSettled(sources.map((source) => source.return()));
   }
 }
 

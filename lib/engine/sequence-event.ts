@@ -52,7 +52,32 @@ function stopOf({ finish }: SequenceEvent, isEos: boolean): SpanStop {
 
 function joinIds(chunks: readonly SpanChunk[], name: "ids" | "topIds"): Int32Array {
   if (chunks.length === 1) return chunks[0]![name]!;
-  return Int32Array.from(chunks.flatMap((chunk) => [...chunk[name]!]));
+  const joined = new Int32Array(lengthOf(chunks, name));
+  let at = 0;
+  for (const chunk of chunks) {
+    joined.set(chunk[name]!, at);
+    at += chunk[name]!.length;
+  }
+  return joined;
+}
+
+function lengthOf(
+  chunks: readonly SpanChunk[],
+  name: "ids" | "topIds" | "logprobs" | "entropies" | "topLogprobs",
+): number {
+  return chunks.reduce((sum, chunk) => sum + chunk[name]!.length, 0);
+}
+
+/** Chunks that follow each other, of one span, as one. */
+export function joinChunks(chunks: readonly SpanChunk[]): SpanChunk {
+  const [first] = chunks;
+  return {
+    ids: joinIds(chunks, "ids"),
+    logprobs: join(chunks, "logprobs"),
+    numReused: first!.numReused,
+    ...(first!.entropies && { entropies: join(chunks, "entropies") }),
+    ...(first!.topIds && { topIds: joinIds(chunks, "topIds"), topLogprobs: join(chunks, "topLogprobs") }),
+  };
 }
 
 /** The numbers of all chunks, one after another; those of a single chunk are not copied. */
@@ -61,7 +86,13 @@ export function join(
   name: "logprobs" | "entropies" | "topLogprobs",
 ): Float32Array {
   if (chunks.length === 1) return chunks[0]![name]!;
-  return Float32Array.from(chunks.flatMap((chunk) => [...chunk[name]!]));
+  const joined = new Float32Array(lengthOf(chunks, name));
+  let at = 0;
+  for (const chunk of chunks) {
+    joined.set(chunk[name]!, at);
+    at += chunk[name]!.length;
+  }
+  return joined;
 }
 
 /** The most likely tokens of all chunks, when `count` of them were asked for. */

@@ -5,7 +5,7 @@ import type { Policy } from "../model/policy.ts";
 import { checkIds } from "./check-ids.ts";
 import type { FollowedText } from "./constraint/grammars.ts";
 import { PendingSpan } from "./pending-span.ts";
-import { emptySpan, join, type SequenceEvent, topOf, toSpan } from "./sequence-event.ts";
+import { emptySpan, join, joinChunks, type SequenceEvent, topOf, toSpan } from "./sequence-event.ts";
 import { checkRoom, type SequenceHome } from "./sequence-home.ts";
 import {
   checkScoreOptions,
@@ -95,14 +95,15 @@ export class Sequence {
   }
 
   /**
-   * Samples tokens until a stop and hands them out as they come. Leaving the loop early ends the span.
+   * Samples tokens until a stop and hands them out as they come; to a reader who takes longer than the engine several at once.
+   * Leaving the loop early ends the span.
    *
    * @param options see {@link GenerateOptions}
    * @returns chunks of at least one token; the span is the generator's return value
    * @throws as {@link Sequence.generate}
    */
   stream(options: GenerateOptions): AsyncGenerator<SpanChunk, Span, undefined> {
-    return handledSteps(streamed((onChunk, leave) => this.#start(options, { onChunk, leave })));
+    return handledSteps(streamed((onChunk, leave) => this.#start(options, { onChunk, leave }), joinChunks));
   }
 
   /**

@@ -1,6 +1,7 @@
 /** Which requests run: as many as the cache has blocks for, the others in the order in which they came. */
 import type { Engine } from "../../engine/engine.ts";
 import { Refusal } from "../http/refusal.ts";
+import { ReplyTurns } from "./turns.ts";
 
 /** What a request will need of the engine's cache, as far as can be told. */
 export interface CacheNeed {
@@ -32,6 +33,8 @@ const reservedTokens = 512;
 
 /** Lets requests run while their blocks fit beside those of the others; one that needs more than all runs alone. */
 export class Admission {
+  /** Of the requests that run. */
+  readonly turns = new ReplyTurns();
   readonly #options: AdmissionOptions;
   readonly #queue = new Set<Waiting>();
   #numReserved = 0;

@@ -1,6 +1,6 @@
 /** Samples choices on the engine, as text with its tokens. */
 import { SeekError } from "../../base/errors.ts";
-import { streamed } from "../../base/streamed.ts";
+import { merged } from "../../base/streamed.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Sequence } from "../../engine/sequence.ts";
 import type { GenerateOptions, Span, SpanChunk } from "../../engine/span.ts";
@@ -56,12 +56,6 @@ export type SampleEvent = { readonly choice: number } & (
     }
 );
 
-/** Who is told, and until when. */
-interface Following {
-  readonly onEvent: (event: SampleEvent) => void;
-  readonly signal: AbortSignal;
-}
-
 /** What the engine refuses of a request is the request's fault. */
 function asRefusal(error: unknown): unknown {
   if (!(error instanceof SeekError)) return error;
@@ -91,11 +85,8 @@ export class Sampler {
     const need = { numPromptTokens: asked.promptIds.length, maxTokens, n: asked.n };
     const leave = await this.#parts.admission.enter(need, signal);
     try {
-      yield* streamed<SampleEvent, void>(async (onEvent, left) => {
-        const following = { onEvent, signal: AbortSignal.any([signal, left]) };
-        const promptTokens = await this.#promptTokens(asked);
-        await this.#all({ ...asked, maxTokens, promptTokens }, following);
-      });
+      const promptTokens = await this.#promptTokens(asked);
+      yield* this.#all({ ...asked, maxTokens, promptTokens }, signal);
       if (signal.aborted) throw signal.reason;
     } catch (error) {
       throw asRefusal(error);
@@ -113,7 +104,8 @@ export class Sampler {
     throw new Refusal("context_length_exceeded", message);
   }
 
-  async #all(asked: SharedPrompt, following: Following): Promise<void> {
+  /** No faster than they are taken: a reader who is behind is told several tokens at once. */
+  async *#all(asked: SharedPrompt, signal: AbortSignal): AsyncGenerator<SampleEvent, void, undefined> {
     const { engine, adapter } = this.#parts;
     const { promptIds, seed, n } = asked;
     const first = engine.open(promptIds, { adapter, seed });
@@ -122,38 +114,38 @@ export class Sampler {
       for (let i = 1; i < n; i++) {
         sequences.push(first.fork({ seed: seed === undefined ? undefined : seed + i }));
       }
-      await Promise.all(
-        sequences.map((sequence, choice) => this.#one(sequence, { ...asked, choice }, following)),
-      );
+      yield* merged(sequences.map((sequence, choice) => this.#one(sequence, { ...asked, choice }, signal)));
     } finally {
       for (const sequence of sequences) sequence.close();
     }
   }
 
-  async #one(
+  async *#one(
     sequence: Sequence,
     asked: SharedPrompt & { readonly choice: number },
-    { onEvent, signal }: Following,
-  ): Promise<void> {
+    signal: AbortSignal,
+  ): AsyncGenerator<SampleEvent, void, undefined> {
     const { choice, promptIds, promptTokens, keptIds, stop } = asked;
-    const { tokenizer } = this.#parts;
+    const { tokenizer, admission } = this.#parts;
     const text = new TokenText(tokenizer, {
       ...{ stop, keptIds, endIds: new Set(tokenizer.eosIds), lastPromptId: promptIds.at(-1) },
     });
     const chunks = sequence.stream(optionsOf(asked, signal));
     let [step, numTokens] = [await chunks.next(), 0];
+    await admission.turns.toBegin.next(signal);
     const numCachedTokens = step.value.numReused;
-    onEvent({ type: "start", choice, numCachedTokens, promptTokens });
+    yield { type: "start", choice, numCachedTokens, promptTokens };
     for (; !step.done; step = await chunks.next()) {
       numTokens += step.value.ids.length;
       const piece = text.push(this.#tokensOf(step.value, asked.topLogprobs));
-      if (piece.text !== "" || piece.tokens.length > 0) onEvent({ type: "text", choice, ...piece });
+      if (piece.text !== "" || piece.tokens.length > 0) yield { type: "text", choice, ...piece };
+      await admission.turns.toGoOn.next(signal);
     }
     const { stop: why, stopText, weightsVersion } = step.value;
     const drawnFrom = isPolicys(step.value, asked) ? "policy" : "shaped";
     const { piece, rest } = text.end(stopText);
-    if (piece.text !== "" || piece.tokens.length > 0) onEvent({ type: "text", choice, ...piece });
-    onEvent({ type: "end", choice, stop: why, stopText, tokens: rest, numTokens, weightsVersion, drawnFrom });
+    if (piece.text !== "" || piece.tokens.length > 0) yield { type: "text", choice, ...piece };
+    yield { type: "end", choice, stop: why, stopText, tokens: rest, numTokens, weightsVersion, drawnFrom };
   }
 
   /** The prompt with its log-probabilities; those of the first token are none. */

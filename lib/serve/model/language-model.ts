@@ -91,6 +91,7 @@ export class LanguageModel implements ServedModel, ModelText {
   }
 
   async *reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
+    await this.admission.turns.toBegin.next(signal);
     const { promptIds, constraint, keptIds, readers } =
       request.promptIds === undefined ? this.#conversation(request) : plainText(request);
     const sampling = { ...this.sampling, ...defined(request.sampling) };

@@ -17,13 +17,6 @@ const engineCounters = {
   numPreemptions: ["seekrl_engine_preemptions_total", "Sequences that lost their blocks to others"],
 } as const;
 
-/** Who else is shown a reply. */
-interface ReplyWatch {
-  add(event: ReplyEvent): void;
-  /** @param error - what it failed with */
-  end(error?: unknown): void;
-}
-
 /** Times and tokens of replies by model, and what the engines hold. */
 export class ModelMetrics extends ServerMetrics {
   readonly #firstSeconds: Histogram<"model">;
@@ -61,18 +54,14 @@ export class ModelMetrics extends ServerMetrics {
    *
    * @param id - of the model
    * @param reply - its events
-   * @param begin - is called when it begins, and gives who else is shown it
    */
   async *counted(
     id: string,
     reply: AsyncGenerator<ReplyEvent, void, undefined>,
-    begin?: () => ReplyWatch | undefined,
   ): AsyncGenerator<ReplyEvent, void, undefined> {
     const startedAt = performance.now();
     const seconds = (): number => (performance.now() - startedAt) / 1000;
     let [isFirst, outcome] = [true, "stopped"];
-    let failure: unknown;
-    const watch = begin?.();
     try {
       for await (const event of reply) {
         if (event.type === "start") this.#begin(id, event);
@@ -81,16 +70,13 @@ export class ModelMetrics extends ServerMetrics {
           this.#firstSeconds.observe({ model: id }, seconds());
         }
         if (event.type === "finish") this.#sampledTokens.observe({ model: id }, event.numTokens);
-        watch?.add(event);
         yield event;
       }
       outcome = "whole";
     } catch (error) {
       outcome = "failed";
-      failure = error;
       throw error;
     } finally {
-      watch?.end(failure);
       this.#replySeconds.observe({ model: id, outcome }, seconds());
     }
   }
@@ -111,7 +97,12 @@ export class ModelMetrics extends ServerMetrics {
     for (const [key, [name, help]] of Object.entries(engineCounters)) {
       this.#addCounter(name, help, () => totalOf(engines, key as keyof typeof engineCounters));
     }
-    const blocks = (key: "numBlocks" | "numUsedBlocks") => () => totalOf(engines, key);
+    const blocks = (key: "numBlocks" | "numUsedBlocks" | "numSequences") => () => totalOf(engines, key);
+    this.addGauge(
+      "seekrl_sequences_open",
+      "Sequences that hold memory or wait for it",
+      blocks("numSequences"),
+    );
     this.addGauge("seekrl_cache_blocks", "Blocks of keys and values", blocks("numBlocks"));
     this.addGauge("seekrl_cache_blocks_used", "Those of them that hold something", blocks("numUsedBlocks"));
   }
@@ -131,7 +122,7 @@ export class ModelMetrics extends ServerMetrics {
 
 async function totalOf(
   engines: readonly Engine[],
-  key: keyof typeof engineCounters | "numBlocks" | "numUsedBlocks",
+  key: keyof typeof engineCounters | "numBlocks" | "numUsedBlocks" | "numSequences",
 ): Promise<number> {
   const stats = await Promise.all(engines.map((engine) => engine.stats()));
   return stats.reduce((sum, each) => sum + each[key], 0);
