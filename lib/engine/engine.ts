@@ -177,7 +177,7 @@ export class Engine {
         isBoundByCache: maxTokens < contextTokens,
         cacheDtype: options.cacheDtype,
         vocabulary: { eosIds: tokenizer?.eosIds ?? [], hasBytes: tokenizer !== undefined, size: vocabSize },
-        ...(tokenizer && { constraints: new Constraints(tokenizer, packed, vocabSize) }),
+        ...(tokenizer && { constraints: new Constraints(tokenizer, { ...packed, vocabSize }) }),
         model,
         blockTokens: sizes.blockTokens,
         maxBatchSequences: sizes.maxBatchRows,

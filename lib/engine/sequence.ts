@@ -197,7 +197,7 @@ export class Sequence {
     const signals = [reader?.leave, options.signal].filter((each) => each !== undefined);
     const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
     const { constraint } = options;
-    const opened = constraint && this.#home.constraints?.open(constraint, full.stopIds);
+    const opened = constraint && this.#home.constraints?.open(constraint, full.stopIds, signal);
     const matcher = opened && (await this.#openMatcher(opened, signal));
     try {
       if (signal?.aborted) return emptySpan(this.#policy.weightsVersion, full);

@@ -44,6 +44,16 @@ test("strings are JSON, of the length and the expression that the schema says", 
     [0, 1, 63, 64, 150, 199, 200].map(letters),
     [201, 202, 250].map(letters),
   );
+  for (const least of [79, 80, 81, 111, 112, 5000]) {
+    const [enough, tooFew] = [least, least - 1].map((length) =>
+      JSON.stringify("éa\n".repeat(length).slice(0, length)),
+    );
+    await assertTakes(
+      string({ minLength: least }),
+      [enough as string, `"${"x".repeat(least + 40)}"`],
+      [tooFew as string],
+    );
+  }
   await assertTakes(
     string({ minLength: 150, maxLength: 300 }),
     [150, 240, 300].map(letters),

@@ -22,7 +22,7 @@ const table: TokenTable = {
   tokenBytes: (id) => pieces[id] ?? Buffer.of(),
   isSpecial: (id) => id >= 256 + words.length,
 };
-const constraints = new Constraints(table, packBytes(table), end + 1);
+const constraints = new Constraints(table, { ...packBytes(table), vocabSize: end + 1 });
 after(() => constraints.close());
 
 /** Draws ids from the masks at random until the text ends; what ends it, and what ends a part of it, is drawn more often. */

@@ -68,7 +68,17 @@ function ofLength(rules: Rules, least: number, most: number): string {
   const end = isOpen
     ? rules.once("open", (name) => `"\\"" | ${goOn(rules, name)}`)
     : upTo(rules, most - least);
-  return counted(rules, least, end);
+  return atLeast(rules, least, end);
+}
+
+/** So many characters in blocks, and the last of them one by one, for the reasons of {@link upTo}. */
+function atLeast(rules: Rules, least: number, end: string): string {
+  const numBlocks = least < blockLength + tailLength ? 0 : Math.floor((least - tailLength) / blockLength);
+  let rest = counted(rules, least - numBlocks * blockLength, end);
+  if (numBlocks === 0) return rest;
+  const block = counted(rules, blockLength, rules.add("nothing", '""'));
+  for (let i = 0; i < numBlocks; i++) rest = rules.add("counted", `${block} ${rest}`);
+  return rest;
 }
 
 /** The strings of a schema. @throws ERR_ARGUMENT for an expression or a length that cannot be held to */
