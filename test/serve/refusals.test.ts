@@ -86,6 +86,25 @@ test("/queries names the fault in an error object", async (t) => {
   }
 });
 
+test("a body may be nested as deep as what reads it goes, whatever stands in its texts", async (t) => {
+  const server = await served(t);
+  const deep = (levels: number): string => `{"x": ${"[".repeat(levels)}"]}\\"[[{"${"]".repeat(levels)}}`;
+  for (const levels of [256, 100_000]) {
+    const { status, json } = await post(server, "/queries", deep(levels));
+    assert.equal(status, 400);
+    assert.match((json as { error: { message: string } }).error.message, /at most 256 lists and objects/);
+  }
+  const text = JSON.stringify({ queries: [`"\\${"[{".repeat(1000)}`] });
+  assert.equal((await post(server, "/queries", text)).status, 200);
+  const { json } = await post(server, "/queries", deep(255));
+  assert.match((json as { error: { message: string } }).error.message, /^queries: Field required/);
+});
+
+test("a place in malformed JSON is no field", async (t) => {
+  const { json } = await post(await served(t), "/queries", '{"queries": [}');
+  assert.equal((json as { error: { param: unknown } }).error.param, null);
+});
+
 test("a body over the limit is a 413, with and without a length, and the connection goes on", async (t) => {
   const server = await served(t, { limits: { maxBodyBytes: 1000 } });
   const body = JSON.stringify({ queries: ["x".repeat(5000)] });

@@ -133,5 +133,7 @@ export function refusalBody(refusal: Refusal, dialect: Dialect, requestId: strin
     return { type: "error", error: { type: anthropicType(status), message }, request_id: requestId };
   }
   const type = openAiType(status);
-  return { error: { message, type, param: issues[0]?.loc[1] ?? null, code } };
+  // A place within malformed JSON is no field.
+  const field = issues[0]?.loc[1];
+  return { error: { message, type, param: typeof field === "string" ? field : null, code } };
 }

@@ -75,8 +75,40 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
+/** Lists and objects within each other: what reads or writes a value goes one call deeper for each. */
+const mostLevels = 256;
+
+const [quote, backslash] = [34, 92];
+const opening: ReadonlySet<number | undefined> = new Set(Buffer.from("{["));
+const closing: ReadonlySet<number | undefined> = new Set(Buffer.from("}]"));
+
+/** Where a text ends that begins before a place. */
+function endOfText(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {
+    let before = at;
+    while (before > from && bytes[before - 1] === backslash) before -= 1;
+    if ((at - before) % 2 === 0) return at;
+  }
+  return bytes.length;
+}
+
+/** @throws Refusal for JSON that is deeper than what reads it */
+function checkDepth(bytes: Buffer): void {
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const code = bytes[at];
+    if (code === quote) at = endOfText(bytes, at + 1);
+    else if (opening.has(code)) depth += 1;
+    else if (closing.has(code)) depth -= 1;
+    if (depth <= mostLevels) continue;
+    const expected = `at most ${mostLevels} lists and objects within each other`;
+    throw new Refusal("invalid_request", `body: expected ${expected}`);
+  }
+}
+
 /** A body that was read, parsed and checked. @throws Refusal that names the fault */
 export function checkedBody<Shape extends z.ZodType>(schema: Shape, bytes: Buffer): z.output<Shape> {
+  checkDepth(bytes);
   const body = parse(bytes);
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;

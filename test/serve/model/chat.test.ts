@@ -184,6 +184,12 @@ test("what cannot be asked is refused by the field's name", async (t) => {
     const { error } = (await answer.json()) as { error: { message: string; param: string } };
     return [answer.status, error.param, error.message];
   };
+  const toolOf = (parameters: object) => ({
+    tools: [{ type: "function", function: { name: "f", parameters } }],
+    tool_choice: "required",
+  });
+  const nested = (depth: number): object =>
+    Array.from({ length: depth }).reduce<object>((a) => ({ properties: { a } }), {});
   const image = [{ type: "image_url", image_url: { url: "data:," } }];
   const refused: [object, string, RegExp][] = [
     [{ temperatur: 1 }, "temperatur", /temperatur/],
@@ -192,6 +198,8 @@ test("what cannot be asked is refused by the field's name", async (t) => {
     [{ top_logprobs: 2 }, "top_logprobs", /logprobs: true/],
     [{ n: 1000 }, "n", /at most 128/],
     [{ tool_choice: "required" }, "tool_choice", /expected tools/],
+    [toolOf({ type: "integer" }), "tools", /parameters\.type: expected a schema of the type object/],
+    [toolOf(nested(300)), null as never, /at most 256 lists and objects within each other/],
     [{ messages: [{ role: "user", content: "x ".repeat(3000) }] }, null as never, /fewer than 1024 tokens/],
   ];
   for (const [body, param, message] of refused) {

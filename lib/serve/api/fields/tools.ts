@@ -7,8 +7,13 @@ import type { FunctionDefinition, ToolChoice } from "../../reply/reply.ts";
 /** A name that a model can write and a client can tell apart. */
 export const toolName = lazySchema((z) => z.string().regex(/^[\w.-]{1,128}$/));
 
-/** JSON schema of arguments. */
-export const toolParameters = lazySchema((z) => z.record(z.string(), z.unknown()));
+/** JSON schema of arguments, which are an object. */
+export const toolParameters = lazySchema((z) =>
+  z.record(z.string(), z.unknown()).refine(({ type }) => type === undefined || type === "object", {
+    path: ["type"],
+    error: "expected a schema of the type object",
+  }),
+);
 
 /** `tools` of chat completions. */
 export const chatTools = lazySchema((z) =>
