@@ -10,9 +10,10 @@ export type { CanaryOptions } from "./serve/learn/canary.ts";
 export { LearningModel } from "./serve/learn/learning-model.ts";
 export type { LearnEvent, LearnOptions } from "./serve/learn/options.ts";
 export type { RecordedChoice } from "./serve/learn/record.ts";
-export { type ModelServer, serveModels } from "./serve/model/model-server.ts";
+export type { RecordOptions } from "./serve/learn/recorder.ts";
+export { serveModels } from "./serve/model/model-server.ts";
 export { type LanguageModelOptions, languageModels } from "./serve/model/open-models.ts";
-export type { ModelLimits, ModelServerOptions, RecordOptions } from "./serve/model/options.ts";
+export type { ModelLimits, ModelServerOptions } from "./serve/model/options.ts";
 export type {
   AgentBudget,
   ChoiceEnd,

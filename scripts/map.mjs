@@ -176,6 +176,7 @@ const folders = {
   "lib/serve/api/chat": "OpenAI's chat completions",
   "lib/serve/generation": "which requests run, and their tokens as text",
   "lib/serve/model": "language models under names, and the server of them",
+  "lib/serve/telemetry": "spans and metrics of replies for OpenTelemetry",
   "lib/serve/http/socket": "WebSockets on the server's port",
   "lib/serve/http/access": "who may ask",
   "lib/serve/api/texts": "tokens, prompts and models without a reply",

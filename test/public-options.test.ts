@@ -2,8 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HttpServer } from "../lib/serve/http/http-server.ts";
-import { ModelServer } from "../lib/serve/model/model-server.ts";
-import { RetrieverServer } from "../lib/serve/retriever/retriever-server.ts";
 import { type OptionDoor, optionDoors } from "./package/option-doors.ts";
 import { everything } from "./public.ts";
 
@@ -152,12 +150,10 @@ const calls: Readonly<Record<string, readonly [(options: Untyped) => unknown, Op
   "prepareQuestions(options)": [(o) => seekrl.prepareQuestions([], o), { format: "jsonl" }],
   "checkCorpus(given)": [seekrl.checkCorpus, { corpus: "none", sets: [] }],
   "HttpServer#close(options)": [(o) => HttpServer.prototype.close(o)],
-  "RetrieverServer#close(options)": [(o) => RetrieverServer.prototype.close(o)],
   "agentModel(parts)": [
     seekrl.agentModel,
     { ...parts, id: "agent/a", recipe: { format: {}, limits: {} }, contextTokens: 1 },
   ],
-  "ModelServer#close(options)": [(o) => ModelServer.prototype.close(o)],
   "serveModels(options)": [seekrl.serveModels, { models: [served], port: 0 }],
   "serveModels(options).limits": [(o) => seekrl.serveModels({ models: [served], port: 0, limits: o })],
   "LearningModel.open(options)": [
@@ -203,10 +199,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   "Session#": "test/rollout/rollout.test.ts has sessions",
   "Rollout#": "test/rollout/rollout.test.ts has rollouts",
   "Learner#": "Trainer and Critic are called",
-  "ModelServer.open(options)": "serveModels opens it",
   "agentModel(parts).recipe": "recipes are spread into what takes them, so they are not refused for a key",
   "LearningModel#reply(request)": "protocols read requests, and agents refuse what they are not",
-  "RetrieverServer.open(options)": "serveRetriever opens it",
 };
 
 /** `calls` has the door itself, or the options that it is in. */

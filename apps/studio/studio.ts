@@ -106,60 +106,7 @@ function whyNoControl({ apiKey = "", open = false }: AccessOptions = {}): string
   return "this studio answers everybody without a key: runs are stopped and resumed on the command line";
 }
 
-/** A studio with a server of its own. */
-export class StudioServer {
-  readonly #studio: Studio;
-  readonly #http: HttpServer;
-
-  private constructor(studio: Studio, http: HttpServer) {
-    this.#studio = studio;
-    this.#http = http;
-  }
-
-  /** Starts one; see {@link serveStudio}. */
-  static async open(options: Omit<StudioOptions, "access">, served: ServeOptions): Promise<StudioServer> {
-    const studio = await Studio.open({ ...options, access: served });
-    const lead = (call: Call): void => call.send([], 302, { location: pagePath });
-    const routes: Route[] = [
-      ...studio.routes,
-      { method: "GET", path: "/", dialect: "error", isPublic: true, handle: lead },
-      { method: "GET", path: "/health", dialect: "error", isPublic: true, handle: healthy },
-    ];
-    try {
-      const service = { routes, timeoutMs, defaultPort: studioPort, failureOf: failureOf("the studio") };
-      return new StudioServer(studio, await HttpServer.open(service, served));
-    } catch (error) {
-      studio.close();
-      throw error;
-    }
-  }
-
-  /** Where it listens: `http://127.0.0.1:8321`. */
-  get url(): string {
-    return this.#http.url;
-  }
-
-  /** The address it listens on. */
-  get host(): string {
-    return this.#http.host;
-  }
-
-  /** The port it listens on. */
-  get port(): number {
-    return this.#http.port;
-  }
-
-  /** Stops; a page that follows a run is let go at once. */
-  async close(): Promise<void> {
-    await this.#http.close({ graceMs: 0 });
-    this.#studio.close();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
-  }
-}
-
+const lead = (call: Call): void => call.send([], 302, { location: pagePath });
 const healthy = (call: Call): void => call.answer({ status: "healthy" });
 
 /**
@@ -174,6 +121,18 @@ const healthy = (call: Call): void => call.answer({ status: "healthy" });
 export async function serveStudio(
   options: Omit<StudioOptions, "access">,
   served: ServeOptions = {},
-): Promise<StudioServer> {
-  return StudioServer.open(options, served);
+): Promise<HttpServer> {
+  const studio = await Studio.open({ ...options, access: served });
+  const routes: Route[] = [
+    ...studio.routes,
+    { method: "GET", path: "/", dialect: "error", isPublic: true, handle: lead },
+    { method: "GET", path: "/health", dialect: "error", isPublic: true, handle: healthy },
+  ];
+  const service = {
+    ...{ routes, timeoutMs, defaultPort: studioPort, failureOf: failureOf("the studio") },
+    // A page that follows a run is let go at once.
+    graceMs: 0,
+    release: () => studio.close(),
+  };
+  return HttpServer.open(service, served);
 }

@@ -6,6 +6,7 @@ import { answerEvents } from "../../lib/serve/http/answer-events.ts";
 import type { SentEvent } from "../../lib/serve/http/event-stream.ts";
 import { HttpServer, type Route } from "../../lib/serve/http/http-server.ts";
 import { matchPath } from "../../lib/serve/http/paths.ts";
+import { readEvents } from "../../lib/serve/http/read-events.ts";
 import { Refusal } from "../../lib/serve/http/refusal.ts";
 
 const failureOf = (cause: unknown): Refusal =>
@@ -49,6 +50,23 @@ test("one path has a route for each method, and names them to others", async (t)
   assert.deepEqual(await (await fetch(`${url}/a/7`, { method: "DELETE" })).json(), { deleted: "7" });
   const refused = await fetch(`${url}/a/7`, { method: "POST" });
   assert.deepEqual([refused.status, refused.headers.get("allow")], [405, "GET, DELETE"]);
+});
+
+test("events are read as they were written, however the bytes are cut", async () => {
+  const written =
+    ': hello\r\nevent: a\r\ndata: {"é":\r\ndata:1}\r\n\r\nevent: no data\n\ndata: two\rid: 7\r\rdata: cut off';
+  for (const size of [1, 2, 3, 5, 1000]) {
+    async function* pieces(): AsyncGenerator<Uint8Array> {
+      const bytes = Buffer.from(written);
+      for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+    }
+    const read = [];
+    for await (const { event, data } of readEvents(pieces())) read.push([event, data]);
+    assert.deepEqual(read, [
+      ["a", '{"é":\n1}'],
+      [undefined, "two"],
+    ]);
+  }
 });
 
 test("events come as they are given, names and line breaks included", async (t) => {

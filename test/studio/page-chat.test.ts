@@ -8,7 +8,8 @@ import { worldRecipe } from "../../apps/world/recipes/world.ts";
 import { createWorld } from "../../apps/world/world.ts";
 import { openLocalPolicy } from "../../lib/engine/local-policy.ts";
 import { agentModel } from "../../lib/serve/agent/agent-model.ts";
-import { type ModelServer, serveModels } from "../../lib/serve/model/model-server.ts";
+import type { HttpServer } from "../../lib/serve/http/http-server.ts";
+import { serveModels } from "../../lib/serve/model/model-server.ts";
 import { languageModels } from "../../lib/serve/model/open-models.ts";
 import { checkpoint, until } from "../serve/model/served.ts";
 import { buildPage, openBrowser, openPage, whyNoBrowser } from "./browser.ts";
@@ -20,7 +21,7 @@ const { passages } = createWorld({ seed: 0 });
 const film = passages.find(({ text }) => text.startsWith("Directed by "))!;
 const asked = `Who directed ${film.title}?`;
 let [server, browser, policy, studio] = [] as unknown as [
-  ModelServer,
+  HttpServer,
   Browser,
   Awaited<ReturnType<typeof openLocalPolicy>>,
   Studio,

@@ -8,7 +8,8 @@ import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { runDemo } from "../../apps/demo/demo.ts";
 import type { EvaluationList, RunList, TrajectoryDetail } from "../../apps/studio/api.ts";
-import { type StudioServer, serveStudio } from "../../apps/studio/studio.ts";
+import { serveStudio } from "../../apps/studio/studio.ts";
+import type { HttpServer } from "../../lib/serve/http/http-server.ts";
 import { type Channel, cssOf, inks } from "../../web/base/colour/token-colour.ts";
 import { colourOf, scaleOf, tokensOf } from "../../web/base/colour/tokens.ts";
 import { runCli } from "../cli/run-cli.ts";
@@ -17,7 +18,7 @@ import { namelessIn, overflowOf, styleOf, tokenColours } from "./looks.ts";
 import { demoSize, makeRealRun, type RealRun } from "./real-run.ts";
 
 const skip = whyNoBrowser;
-let [folder, made, server, browser] = [""] as unknown as [string, RealRun, StudioServer, Browser];
+let [folder, made, server, browser] = [""] as unknown as [string, RealRun, HttpServer, Browser];
 /** Ids of the run of parallel queries, and of the results before and after it. */
 let ids = { run: "", before: "", after: "" };
 

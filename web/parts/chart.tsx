@@ -1,5 +1,5 @@
 /** A metric of one or more runs as curves. */
-import type { JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { seriesColour } from "../base/colour/series-colour.ts";
@@ -27,10 +27,21 @@ interface ChartProps {
   readonly marks?: readonly { readonly from: number; readonly to: number }[];
 }
 
-/** Columns of uPlot: steps, then for each run what was measured and what is drawn strong. */
+/** What uPlot draws of a curve, in this order: what was measured, what is drawn strong, the ends of its band. */
+const columnsOfCurve = 4;
+
+/** Columns of uPlot: steps, then those of each curve. */
 function columnsOf(curves: readonly ChartCurve[], smoothing: number): uPlot.AlignedData {
-  const { steps, values } = alignCurves(curves);
-  return [steps, ...values.flatMap((each) => [each, smoothing > 0 ? smooth(each, smoothing) : each])];
+  const aligned = (pick: (curve: ChartCurve) => ChartCurve["values"]) =>
+    alignCurves(curves.map((curve) => ({ steps: curve.steps, values: pick(curve) })));
+  const { steps, values } = aligned((curve) => curve.values);
+  const highest = aligned(({ max = [] }) => max).values;
+  const lowest = aligned(({ min = [] }) => min).values;
+  const columns = values.flatMap((each, i) => [
+    ...[each, smoothing > 0 ? smooth(each, smoothing) : each],
+    ...[highest[i] ?? [], lowest[i] ?? []],
+  ]);
+  return [steps, ...columns];
 }
 
 /** A colour of the page's styles as the canvas needs it. */
@@ -47,13 +58,22 @@ const faded = (colour: string, share: number): string =>
   colour.replace("rgb(", "rgba(").replace(")", `, ${share})`);
 
 function seriesOf(curves: readonly ChartCurve[], smoothing: number, theme: Theme): uPlot.Series[] {
-  return curves.flatMap(({ place, steps }) => {
+  return curves.flatMap(({ place, steps, max }) => {
     const stroke = seriesColour(place, theme);
     const points = { show: steps.length < 2, size: 5, fill: stroke };
-    return [
-      { stroke: faded(stroke, 0.28), width: 1, points: { show: false }, show: smoothing > 0, spanGaps: true },
-      { stroke, width: 1.6, points, spanGaps: true },
-    ];
+    const thin = { stroke: faded(stroke, 0.28), width: 1, points: { show: false }, spanGaps: true };
+    // A band is often thinner than a pixel, and is then seen by its ends.
+    const end = { ...thin, show: max !== undefined };
+    return [{ ...thin, show: smoothing > 0 }, { stroke, width: 1.6, points, spanGaps: true }, end, end];
+  });
+}
+
+/** A long curve is cut down to means of neighbouring steps; the band has their extremes, so that no spike is lost. */
+function bandsOf(curves: readonly ChartCurve[], theme: Theme): uPlot.Band[] {
+  return curves.flatMap(({ place, max }, i) => {
+    const first = columnsOfCurve * i + 1;
+    const fill = faded(seriesColour(place, theme), 0.2);
+    return max === undefined ? [] : [{ series: [first + 2, first + 3] as uPlot.Band.Bounds, fill }];
   });
 }
 
@@ -107,6 +127,7 @@ function optionsOf(
     scales: { x: { time: false }, y: { range: rangeOf } },
     axes: axesOf(element),
     series: [{}, ...seriesOf(props.curves, props.smoothing, props.theme)],
+    bands: bandsOf(props.curves, props.theme),
     hooks: {
       setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)],
       drawClear: [(plot) => paintMarks(plot, props.marks, warn)],
@@ -138,7 +159,7 @@ function usePlot(props: ChartProps, columns: uPlot.AlignedData) {
   const shape = JSON.stringify([
     props.theme,
     props.smoothing > 0,
-    props.curves.map(({ place }) => place),
+    props.curves.map(({ place, max }) => [place, max !== undefined]),
     props.marks,
   ]);
   useEffect(() => {
@@ -210,15 +231,20 @@ function Readings({ props, columns, place, isAtCursor }: ReadingsProps): JSX.Ele
     <span class="readings num" aria-live={isAtCursor ? "polite" : "off"}>
       {isAtCursor ? <span class="faint">step {showCount(columns[0][place] ?? 0)}</span> : null}
       {curves.map((curve, i) => {
-        const column = (columns[2 * i + 2] ?? []) as readonly (number | null)[];
-        const value = isAtCursor ? column[place] : column.findLast((each) => each !== null);
+        const [, strong = [], highest = [], lowest = []] = columns.slice(columnsOfCurve * i + 1);
+        const value = isAtCursor ? strong[place] : [...strong].findLast((each) => each !== null);
+        const ends = isAtCursor && curves.length === 1 ? [lowest[place], highest[place]] : [];
         return (
-          <b
-            key={curve.run}
-            style={{ color: curves.length > 1 ? seriesColour(curve.place, theme) : undefined }}
-          >
-            {showNumber(value)}
-          </b>
+          <Fragment key={curve.run}>
+            <b style={{ color: curves.length > 1 ? seriesColour(curve.place, theme) : undefined }}>
+              {showNumber(value)}
+            </b>
+            {typeof ends[0] === "number" ? (
+              <span class="faint">
+                {showNumber(ends[0])} to {showNumber(ends[1])}
+              </span>
+            ) : null}
+          </Fragment>
         );
       })}
     </span>

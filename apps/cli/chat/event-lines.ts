@@ -1,5 +1,6 @@
 /** Server-sent events of a response as the JSON that they hold. */
 import { SeekError } from "../../../lib/base/errors.ts";
+import { readEvents } from "../../../lib/serve/http/read-events.ts";
 
 /**
  * The `data` of each event until `[DONE]`.
@@ -15,9 +16,7 @@ export async function* eventsOf(response: Response): AsyncGenerator<object, void
       `${response.url}: expected text/event-stream, got ${type || "no type"}`,
     );
   }
-  for await (const line of linesOf(response)) {
-    if (!line.startsWith("data:")) continue;
-    const data = line.slice("data:".length).trim();
+  for await (const { data } of readEvents(response.body)) {
     if (data === "[DONE]") return;
     yield parsed(data, response.url);
   }
@@ -29,15 +28,4 @@ function parsed(data: string, url: string): object {
   } catch (cause) {
     throw new SeekError("ERR_REMOTE", `${url}: expected JSON, got ${data.slice(0, 80)}`, { cause });
   }
-}
-
-async function* linesOf({ body }: Response): AsyncGenerator<string, void, undefined> {
-  let rest = "";
-  const decoder = new TextDecoder();
-  for await (const bytes of body ?? []) {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) yield line.replace(/\r$/, "");
-  }
-  if (rest !== "") yield rest;
 }

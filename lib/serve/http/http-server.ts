@@ -49,8 +49,14 @@ interface Service {
   readonly defaultPort: number;
   /** An error as clients see it: nothing that names files or other servers. */
   failureOf(error: unknown): Refusal;
+  /** How long requests under way may take once it is closed, milliseconds. @default 10000 */
+  readonly graceMs?: number;
   /** Called with every call that has ended. */
   onAnswered?(call: Call): void;
+  /** Called when it is told to stop, before requests under way have ended. */
+  onStopping?(): void;
+  /** Gives back what it holds, once no request is under way; also when the port cannot be had. */
+  release?(): void | Promise<void>;
 }
 
 /** How long answers that were cut short have to reach their clients, milliseconds. */
@@ -63,15 +69,17 @@ const keepAliveMs = 75_000;
 export class HttpServer {
   readonly host: string;
   readonly port: number;
+  readonly #service: Service;
   readonly #server: Server;
   readonly #calls: Set<Call>;
   readonly #upgrades: Upgrades;
   #closing: Promise<void> | undefined;
 
-  private constructor(server: Server, { calls, upgrades }: { calls: Set<Call>; upgrades: Upgrades }) {
+  private constructor(service: Service, { server, calls, upgrades }: Listening) {
     const { address, port } = server.address() as AddressInfo;
     this.host = address;
     this.port = port;
+    this.#service = service;
     this.#server = server;
     this.#calls = calls;
     this.#upgrades = upgrades;
@@ -86,28 +94,12 @@ export class HttpServer {
    * @internal
    */
   static async open(service: Service, options: ServeOptions): Promise<HttpServer> {
-    checkAccess(options);
-    const calls = new Set<Call>();
-    const server = createServer(
-      { keepAliveTimeout: keepAliveMs, headersTimeout: keepAliveMs + 5000 },
-      (incoming, outgoing) => {
-        const asked = { incoming, outgoing, calls, isLast: !server.listening };
-        // A listener of faults that throws costs its client the connection, and nobody else anything.
-        answer(asked, service, options).catch(() => outgoing.destroy());
-      },
-    );
-    const { failureOf, routes } = service;
-    const onFault = (fault: ServeFault): void => options.onFault?.(fault);
-    const upgrades = new Upgrades(routes, { access: options, failureOf, onFault });
-    upgrades.attach(server);
-    const { host = defaultHost, port = service.defaultPort } = options;
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", (cause) => {
-        reject(new SeekError("ERR_IO", `${host}:${port}: cannot listen: ${cause.message}`, { cause }));
-      });
-      server.listen(port, host, resolve);
-    });
-    return new HttpServer(server, { calls, upgrades });
+    try {
+      return new HttpServer(service, await listen(service, options));
+    } catch (error) {
+      await service.release?.();
+      throw error;
+    }
   }
 
   /** Where it listens: `http://127.0.0.1:8000`. */
@@ -119,10 +111,12 @@ export class HttpServer {
    * Stops: no connection is taken any more, requests under way are answered.
    *
    * @param options `graceMs`: how long requests under way, stalled uploads included, may take before they are refused,
-   *   `@default 10000`
+   *   `@default 10000`, a studio's 0
    */
   async close(options: { readonly graceMs?: number } = {}): Promise<void> {
-    const { graceMs = 10_000 } = checkOptions("close", options, { graceMs: "number" });
+    const { graceMs = this.#service.graceMs ?? 10_000 } = checkOptions("close", options, {
+      graceMs: "number",
+    });
     this.#closing ??= this.#stop(graceMs);
     return this.#closing;
   }
@@ -132,6 +126,7 @@ export class HttpServer {
   }
 
   async #stop(graceMs: number): Promise<void> {
+    this.#service.onStopping?.();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
     for (const call of this.#calls) call.isLast = true;
@@ -146,6 +141,7 @@ export class HttpServer {
     this.#server.closeAllConnections();
     this.#upgrades.terminate();
     await closed;
+    await this.#service.release?.();
   }
 
   async #isIdleWithin(ms: number): Promise<boolean> {
@@ -154,6 +150,38 @@ export class HttpServer {
     while (!isIdle() && performance.now() < end) await sleep(5);
     return isIdle();
   }
+}
+
+/** What a server that listens consists of. */
+interface Listening {
+  readonly server: Server;
+  readonly calls: Set<Call>;
+  readonly upgrades: Upgrades;
+}
+
+async function listen(service: Service, options: ServeOptions): Promise<Listening> {
+  checkAccess(options);
+  const calls = new Set<Call>();
+  const server = createServer(
+    { keepAliveTimeout: keepAliveMs, headersTimeout: keepAliveMs + 5000 },
+    (incoming, outgoing) => {
+      const asked = { incoming, outgoing, calls, isLast: !server.listening };
+      // A listener of faults that throws costs its client the connection, and nobody else anything.
+      answer(asked, service, options).catch(() => outgoing.destroy());
+    },
+  );
+  const { failureOf, routes } = service;
+  const onFault = (fault: ServeFault): void => options.onFault?.(fault);
+  const upgrades = new Upgrades(routes, { access: options, failureOf, onFault });
+  upgrades.attach(server);
+  const { host = defaultHost, port = service.defaultPort } = options;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause) => {
+      reject(new SeekError("ERR_IO", `${host}:${port}: cannot listen: ${cause.message}`, { cause }));
+    });
+    server.listen(port, host, resolve);
+  });
+  return { server, calls, upgrades };
 }
 
 interface Asked {

@@ -11,8 +11,8 @@ export interface ScoredChoice extends RecordedChoice {
 }
 
 /** How replies are kept. */
-interface RecorderOptions {
-  /** Holds `replies.jsonl` and `feedback.jsonl`, to which is added. @default nothing is written */
+export interface RecordOptions {
+  /** Holds `replies.jsonl` and `feedback.jsonl`, to which is added: ids, log-probabilities, scores. @default memory only */
   readonly folder?: string | undefined;
   /** Choices that wait for their score; the oldest are forgotten. @default 10000 */
   readonly maxWaiting?: number | undefined;
@@ -20,6 +20,10 @@ interface RecorderOptions {
   readonly reward?:
     | ((choice: RecordedChoice) => Promise<number | undefined> | number | undefined)
     | undefined;
+}
+
+/** How replies are kept, and who is told of it. */
+interface RecorderOptions extends RecordOptions {
   /** Is given each choice that is scored. */
   readonly onScore: (choice: ScoredChoice) => void;
   readonly onFault: (error: unknown) => void;

@@ -4,6 +4,7 @@ import { lazySchema } from "../../base/on-first-use.ts";
 import { packageVersion } from "../../base/package-root.ts";
 import type { Call } from "../http/call.ts";
 import { HttpServer, type Route, type ServeOptions } from "../http/http-server.ts";
+import { readEvents } from "../http/read-events.ts";
 import { failureOf } from "../http/refusal.ts";
 import { addAsk } from "./asking.ts";
 import type { McpToolParts } from "./parts.ts";
@@ -103,20 +104,8 @@ async function answer(call: Call, fetch: Fetch): Promise<void> {
 async function passEvents(call: Call, { body }: Response): Promise<void> {
   const stream = call.openStream();
   try {
-    let text = "";
-    for await (const piece of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
-      const events = (text + piece).split("\n\n");
-      text = events.pop() ?? "";
-      for (const event of events) await passEvent(stream, event);
-    }
+    for await (const event of readEvents(body)) await stream.send(event);
   } finally {
     stream.end();
   }
-}
-
-async function passEvent(stream: ReturnType<Call["openStream"]>, text: string): Promise<void> {
-  const fields = text.split("\n").map((line) => /^(\w+): ?(.*)$/.exec(line) ?? []);
-  const fieldOf = (name: string): string | undefined => fields.find(([, field]) => field === name)?.[2];
-  const data = fieldOf("data");
-  if (data !== undefined) await stream.send({ event: fieldOf("event"), data });
 }

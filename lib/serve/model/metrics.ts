@@ -17,6 +17,13 @@ const engineCounters = {
   numPreemptions: ["seekrl_engine_preemptions_total", "Sequences that lost their blocks to others"],
 } as const;
 
+/** Who else is shown a reply. */
+interface ReplyWatch {
+  add(event: ReplyEvent): void;
+  /** @param error - what it failed with */
+  end(error?: unknown): void;
+}
+
 /** Times and tokens of replies by model, and what the engines hold. */
 export class ModelMetrics extends ServerMetrics {
   readonly #firstSeconds: Histogram<"model">;
@@ -54,14 +61,18 @@ export class ModelMetrics extends ServerMetrics {
    *
    * @param id - of the model
    * @param reply - its events
+   * @param begin - is called when it begins, and gives who else is shown it
    */
   async *counted(
     id: string,
     reply: AsyncGenerator<ReplyEvent, void, undefined>,
+    begin?: () => ReplyWatch | undefined,
   ): AsyncGenerator<ReplyEvent, void, undefined> {
     const startedAt = performance.now();
     const seconds = (): number => (performance.now() - startedAt) / 1000;
     let [isFirst, outcome] = [true, "stopped"];
+    let failure: unknown;
+    const watch = begin?.();
     try {
       for await (const event of reply) {
         if (event.type === "start") this.#begin(id, event);
@@ -70,13 +81,16 @@ export class ModelMetrics extends ServerMetrics {
           this.#firstSeconds.observe({ model: id }, seconds());
         }
         if (event.type === "finish") this.#sampledTokens.observe({ model: id }, event.numTokens);
+        watch?.add(event);
         yield event;
       }
       outcome = "whole";
     } catch (error) {
       outcome = "failed";
+      failure = error;
       throw error;
     } finally {
+      watch?.end(failure);
       this.#replySeconds.observe({ model: id, outcome }, seconds());
     }
   }

@@ -12,7 +12,7 @@ import type { Call } from "../http/call.ts";
 import { HttpServer, type Route } from "../http/http-server.ts";
 import { failureOf, Refusal } from "../http/refusal.ts";
 import { feedbackRoutes } from "../learn/feedback.ts";
-import type { Recorder } from "../learn/recorder.ts";
+import { Telemetry } from "../telemetry/telemetry.ts";
 import { LanguageModel } from "./language-model.ts";
 import { ModelMetrics } from "./metrics.ts";
 import { defaultModelLimits, type ModelServerOptions, modelServerKinds } from "./options.ts";
@@ -49,93 +49,6 @@ function routesOf(serving: ResponseServing, metrics: ModelMetrics, encoders: Tex
   return [...routes, ...shortened(routes)];
 }
 
-interface OpenServer {
-  readonly http: HttpServer;
-  readonly metrics: ModelMetrics;
-  readonly recorder: Recorder | undefined;
-  readonly models: readonly string[];
-}
-
-/** A server that is listening. */
-export class ModelServer {
-  /** The names of what answers. */
-  readonly models: readonly string[];
-  readonly #http: HttpServer;
-  readonly #metrics: ModelMetrics;
-  readonly #recorder: Recorder | undefined;
-
-  private constructor({ http, metrics, recorder, models }: OpenServer) {
-    this.models = models;
-    this.#http = http;
-    this.#metrics = metrics;
-    this.#recorder = recorder;
-  }
-
-  /** Starts one; see {@link serveModels}. */
-  static async open(options: ModelServerOptions): Promise<ModelServer> {
-    const limits = { ...defaultModelLimits, ...defined(options.limits ?? {}) };
-    const models = new ServedModels(options.models, options);
-    const languageModels = models.list().filter((model) => model instanceof LanguageModel);
-    const metrics = new ModelMetrics(languageModels);
-    const recorder = await openRecorder(options);
-    const serving: ResponseServing = {
-      limits,
-      models,
-      reply: repliesOf(metrics, recorder),
-    };
-    const service = {
-      routes: [
-        ...routesOf(serving, metrics, options),
-        ...(recorder ? feedbackRoutes(recorder, limits) : []),
-        ...(options.mounted ?? []),
-      ],
-      timeoutMs: limits.timeoutMs,
-      defaultPort: 8000,
-      failureOf: modelFailure,
-      onAnswered: (call: Call) => metrics.countRequest(call),
-    };
-    try {
-      const http = await HttpServer.open(service, options);
-      return new ModelServer({ http, metrics, recorder, models: models.list().map(({ id }) => id) });
-    } catch (error) {
-      metrics.close();
-      await recorder?.close();
-      throw error;
-    }
-  }
-
-  /** The address it listens on. */
-  get host(): string {
-    return this.#http.host;
-  }
-
-  /** The port it listens on. */
-  get port(): number {
-    return this.#http.port;
-  }
-
-  /** Where it listens: `http://127.0.0.1:8000`. */
-  get url(): string {
-    return this.#http.url;
-  }
-
-  /**
-   * Stops: no connection is taken any more, requests on open ones are refused, those under way are answered.
-   *
-   * @param options `graceMs`: how long requests under way may take before they are cut short, `@default 10000`
-   */
-  async close(options: { readonly graceMs?: number } = {}): Promise<void> {
-    checkOptions("close", options, { graceMs: "number" });
-    await this.#http.close(options);
-    this.#metrics.close();
-    await this.#recorder?.close();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
-  }
-}
-
 /**
  * Serves models on one port, in OpenAI's and Anthropic's protocols.
  *
@@ -152,7 +65,28 @@ export class ModelServer {
  * assert.equal(choices[0].message.role, "assistant");
  * await server.close();
  */
-export async function serveModels(options: ModelServerOptions): Promise<ModelServer> {
+export async function serveModels(options: ModelServerOptions): Promise<HttpServer> {
   checkOptions("serveModels", options, modelServerKinds, ["models"]);
-  return ModelServer.open(options);
+  const limits = { ...defaultModelLimits, ...defined(options.limits ?? {}) };
+  const models = new ServedModels(options.models, options);
+  const metrics = new ModelMetrics(models.list().filter((model) => model instanceof LanguageModel));
+  const recorder = await openRecorder(options);
+  const told = { metrics, recorder, telemetry: await Telemetry.open() };
+  const serving: ResponseServing = { limits, models, reply: repliesOf(told) };
+  const service = {
+    routes: [
+      ...routesOf(serving, metrics, options),
+      ...(recorder ? feedbackRoutes(recorder, limits) : []),
+      ...(options.mounted ?? []),
+    ],
+    timeoutMs: limits.timeoutMs,
+    defaultPort: 8000,
+    failureOf: modelFailure,
+    onAnswered: (call: Call) => metrics.countRequest(call),
+    release: async () => {
+      metrics.close();
+      await recorder?.close();
+    },
+  };
+  return HttpServer.open(service, options);
 }

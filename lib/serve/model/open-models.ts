@@ -42,18 +42,8 @@ const kinds: OptionKinds<LanguageModelOptions> = {
   maxWaiting: "number",
 };
 
-/**
- * Gives an engine's model and adapters the names under which they are served.
- *
- * @param options - see {@link LanguageModelOptions}
- * @returns the model first, then its adapters; they share the engine's memory
- * @throws ERR_ARGUMENT for an adapter by the model's name, and for a variable that the template does not read; ERR_RANGE for a
- *   sampling out of range; ERR_STATE when the engine is closed
- * @example
- * const models = languageModels({ name: "small", engine, tokenizer, chatTemplate });
- * assert.deepEqual(models.map(({ id }) => id), ["small"]);
- */
-export function languageModels(options: LanguageModelOptions): ServedModel[] {
+/** The same as {@link languageModels}, for those who know what a language model is made of. */
+export function openLanguageModels(options: LanguageModelOptions): [LanguageModel, ...LanguageModel[]] {
   checkOptions("languageModels", options, kinds, ["name", "engine", "tokenizer"]);
   const { name, engine, tokenizer, chatTemplate, adapter, adapters = {}, maxWaiting = 512 } = options;
   const { sampling, templateVariables } = options;
@@ -81,4 +71,19 @@ function checkVariables(
   const why =
     chatTemplate === undefined ? "there is no chat template" : "the chat template reads no such variable";
   throw new SeekError("ERR_ARGUMENT", `templateVariables: ${unknown}: ${why}`);
+}
+
+/**
+ * Gives an engine's model and adapters the names under which they are served.
+ *
+ * @param options - see {@link LanguageModelOptions}
+ * @returns the model first, then its adapters; they share the engine's memory
+ * @throws ERR_ARGUMENT for an adapter by the model's name, and for a variable that the template does not read; ERR_RANGE for a
+ *   sampling out of range; ERR_STATE when the engine is closed
+ * @example
+ * const models = languageModels({ name: "small", engine, tokenizer, chatTemplate });
+ * assert.deepEqual(models.map(({ id }) => id), ["small"]);
+ */
+export function languageModels(options: LanguageModelOptions): ServedModel[] {
+  return openLanguageModels(options);
 }

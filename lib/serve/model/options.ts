@@ -2,7 +2,7 @@
 import { countKind, type OptionKinds, optionsOf } from "../../base/check-options.ts";
 import type { TextEncoders } from "../api/texts/routes.ts";
 import type { Route, ServeOptions } from "../http/http-server.ts";
-import type { RecordedChoice } from "../learn/record.ts";
+import type { RecordOptions } from "../learn/recorder.ts";
 import type { ServedModel } from "../reply/reply.ts";
 
 /** Bounds on what one request may ask. */
@@ -35,18 +35,6 @@ export const defaultModelLimits: ModelLimits = {
   maxStoredBytes: 256 << 20,
   timeoutMs: 600_000,
 };
-
-/** How replies are kept. */
-export interface RecordOptions {
-  /** Holds `replies.jsonl` and `feedback.jsonl`, to which is added: ids, log-probabilities, scores. @default memory only */
-  readonly folder?: string | undefined;
-  /** Choices that wait for their score; the oldest are forgotten. @default 10000 */
-  readonly maxWaiting?: number | undefined;
-  /** Scores a choice as soon as it ended; `undefined` leaves it to feedback. @default all is left to feedback */
-  readonly reward?:
-    | ((choice: RecordedChoice) => Promise<number | undefined> | number | undefined)
-    | undefined;
-}
 
 /** A model server's options. */
 export interface ModelServerOptions extends ServeOptions, TextEncoders {

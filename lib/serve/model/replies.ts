@@ -5,6 +5,7 @@ import { LearningModel } from "../learn/learning-model.ts";
 import { recorded } from "../learn/record.ts";
 import { Recorder, type ScoredChoice } from "../learn/recorder.ts";
 import type { ServedModel } from "../reply/reply.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { ModelMetrics } from "./metrics.ts";
 import type { ModelServerOptions } from "./options.ts";
 
@@ -26,12 +27,20 @@ export async function openRecorder({
   });
 }
 
+/** Who is told of replies. */
+interface Told {
+  readonly metrics: ModelMetrics;
+  readonly recorder: Recorder | undefined;
+  readonly telemetry: Telemetry | undefined;
+}
+
 /** How models are asked. */
-export function repliesOf(metrics: ModelMetrics, recorder: Recorder | undefined): Serving["reply"] {
+export function repliesOf({ metrics, recorder, telemetry }: Told): Serving["reply"] {
   return (call, { id, model, request, firstChoice }) => {
     const version = model instanceof LearningModel ? model.choose() : undefined;
     const answering: Pick<ServedModel, "reply"> = version ?? model;
-    const reply = metrics.counted(model.id, answering.reply(request, call.signal));
+    const watch = telemetry && (() => telemetry.begin(call, { id, model, request }));
+    const reply = metrics.counted(model.id, answering.reply(request, call.signal), watch);
     if (recorder === undefined) return reply;
     const of = { id, model: model.id, version: version?.number, firstChoice };
     return recorded(reply, of, (choice) => recorder.record(choice));

@@ -35,78 +35,8 @@ async function openSearch(
 }
 
 /** A server that is listening. */
-export class RetrieverServer {
+export interface RetrieverServer extends HttpServer {
   /** Settles when queries are answered; rejects as the promise of the search does. */
-  readonly ready: Promise<void>;
-  readonly #http: HttpServer;
-  readonly #retriever: Retriever;
-  readonly #metrics: RetrieverMetrics;
-
-  private constructor(http: HttpServer, { retriever, metrics, ready }: ServedParts) {
-    this.ready = ready;
-    this.#http = http;
-    this.#retriever = retriever;
-    this.#metrics = metrics;
-  }
-
-  /** Starts one; see {@link serveRetriever}. */
-  static async open(options: RetrieverOptions): Promise<RetrieverServer> {
-    const retriever = new Retriever({ ...defaultLimits, ...defined(options.limits ?? {}) });
-    const metrics = new RetrieverMetrics(() => retriever.gate.numQueries);
-    const batch = batchOptions("embed", options, metrics);
-    const service = {
-      routes: routesOf({ retriever, metrics, options, batch }),
-      timeoutMs: retriever.limits.timeoutMs,
-      defaultPort: 8000,
-      failureOf,
-      onAnswered: (call: Call) => metrics.countRequest(call),
-    };
-    const ready = openSearch(retriever, options, metrics);
-    // Whoever does not wait for it learns it from /health.
-    ready.catch(() => {});
-    try {
-      return new RetrieverServer(await HttpServer.open(service, options), { retriever, metrics, ready });
-    } catch (error) {
-      metrics.close();
-      throw error;
-    }
-  }
-
-  /** The address it listens on. */
-  get host(): string {
-    return this.#http.host;
-  }
-
-  /** The port it listens on. */
-  get port(): number {
-    return this.#http.port;
-  }
-
-  /** Where it listens: `http://127.0.0.1:8000`. */
-  get url(): string {
-    return this.#http.url;
-  }
-
-  /**
-   * Stops: no connection is taken any more, requests on open ones are refused, those under way are answered.
-   *
-   * @param options `graceMs`: how long requests under way may take before they are refused, `@default 10000`
-   */
-  async close(options: { readonly graceMs?: number } = {}): Promise<void> {
-    checkOptions("close", options, { graceMs: "number" });
-    this.#retriever.gate.state = "stopping";
-    await this.#http.close(options);
-    this.#metrics.close();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
-  }
-}
-
-interface ServedParts {
-  readonly retriever: Retriever;
-  readonly metrics: RetrieverMetrics;
   readonly ready: Promise<void>;
 }
 
@@ -128,5 +58,22 @@ interface ServedParts {
  */
 export async function serveRetriever(options: RetrieverOptions): Promise<RetrieverServer> {
   checkOptions("serveRetriever", options, retrieverKinds);
-  return RetrieverServer.open(options);
+  const retriever = new Retriever({ ...defaultLimits, ...defined(options.limits ?? {}) });
+  const metrics = new RetrieverMetrics(() => retriever.gate.numQueries);
+  const batch = batchOptions("embed", options, metrics);
+  const service = {
+    routes: routesOf({ retriever, metrics, options, batch }),
+    timeoutMs: retriever.limits.timeoutMs,
+    defaultPort: 8000,
+    failureOf,
+    onAnswered: (call: Call) => metrics.countRequest(call),
+    onStopping: () => {
+      retriever.gate.state = "stopping";
+    },
+    release: () => metrics.close(),
+  };
+  const ready = openSearch(retriever, options, metrics);
+  // Whoever does not wait for it learns it from /health.
+  ready.catch(() => {});
+  return Object.assign(await HttpServer.open(service, options), { ready });
 }

@@ -141,9 +141,9 @@ export class Run {
     }
   }
 
-  /** Adds a step's numbers to the logs. @throws ERR_IO */
+  /** Adds a step's numbers to the logs, and the memory that the process holds after it. @throws ERR_IO */
   async logMetrics(metrics: Readonly<Record<string, number>>): Promise<void> {
-    await this.#logs.addMetrics(metrics);
+    await this.#logs.addMetrics({ ...metrics, "process/memory_gb": process.memoryUsage.rss() / 1e9 });
   }
 
   /** The numbers of all steps so far, in order. @throws ERR_IO */

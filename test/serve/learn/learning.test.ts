@@ -11,7 +11,7 @@ import { LearningModel } from "../../../lib/serve/learn/learning-model.ts";
 import type { LearnEvent, LearnOptions } from "../../../lib/serve/learn/options.ts";
 import { learnFrom } from "../../../lib/serve/learn/step.ts";
 import { serveModels } from "../../../lib/serve/model/model-server.ts";
-import { languageModels } from "../../../lib/serve/model/open-models.ts";
+import { openLanguageModels } from "../../../lib/serve/model/open-models.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
 import { checkpoint, until } from "../model/served.ts";
 
@@ -27,9 +27,8 @@ async function served(t: TestContext, given: Partial<LearnOptions>, record?: { f
   const { engine, tokenizer, chatTemplate, model } = policy;
   const events: LearnEvent[] = [];
   const shared = { engine, tokenizer, chatTemplate };
-  const [base] = languageModels({ name: "world", ...shared });
+  const [base] = openLanguageModels({ name: "world", ...shared });
   const { LanguageModel } = await import("../../../lib/serve/model/language-model.ts");
-  assert.ok(base instanceof LanguageModel);
   const learning = await LearningModel.open({
     ...{ name: "learner", model, onEvent: (event) => events.push(event) },
     serve: (adapter) =>

@@ -16,6 +16,7 @@ import type {
 } from "../../../apps/studio/api.ts";
 import { unpackFloats, unpackIds } from "../../../lib/data/logs/packed-numbers.ts";
 import type { LoggedTrajectory } from "../../../lib/runs/trajectories/logged-trajectory.ts";
+import { readEvents } from "../../../lib/serve/http/read-events.ts";
 import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
 import { lines, loggedRow } from "../../runs/logs.ts";
 import { runBandit } from "../../train/run/rl-run.ts";
@@ -169,17 +170,8 @@ async function until(
 }
 
 async function* eventsAt(url: string): AsyncGenerator<RunEvent> {
-  const response = await fetch(url);
-  let text = "";
-  for await (const chunk of response.body!) {
-    text += Buffer.from(chunk).toString();
-    const whole = text.split("\n\n");
-    text = whole.pop() ?? "";
-    for (const event of whole) {
-      const [, data] = /^data: (.*)$/m.exec(event) ?? [];
-      if (data !== undefined) yield JSON.parse(data) as RunEvent;
-    }
-  }
+  const { body } = await fetch(url);
+  for await (const { data } of readEvents(body)) yield JSON.parse(data) as RunEvent;
 }
 
 test("events tell of metrics and trajectories as they are written, and of a log that was cut back", async () => {

@@ -32,7 +32,7 @@ export async function withFolder<T>(use: (folder: string) => Promise<T>): Promis
   }
 }
 
-const unsteady = /^seconds\//;
+const unsteady = /^(seconds|process)\//;
 
 /** Metrics without what the clock says. */
 export function withoutClock(metrics: object): object {

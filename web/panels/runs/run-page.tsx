@@ -116,7 +116,7 @@ function RunStats({
     ...(run.state === "live"
       ? [["Left", run.etaSeconds === null ? "–" : showDuration(run.etaSeconds * 1000)] as const]
       : []),
-    ["Worked", showDuration(run.seconds * 1000)],
+    ["Worked", run.seconds === 0 ? "–" : showDuration(run.seconds * 1000)],
     ["Tokens/s", run.tokensPerSecond === null ? "–" : showNumber(Math.round(run.tokensPerSecond))],
     ...(run.process ? [["Memory", showBytes(run.process.memoryBytes)] as const] : []),
     ...(run.kind === "rl" ? [["Trajectories", trajectories] as const] : []),

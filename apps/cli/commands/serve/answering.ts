@@ -1,10 +1,8 @@
 /** All that `seekrl serve` answers with: the model, adapters, the agent, and what learns; closed together. */
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { Adapter } from "../../../../lib/model/adapter.ts";
 import type { Model } from "../../../../lib/model/model.ts";
-import type { LanguageModel } from "../../../../lib/serve/model/language-model.ts";
 import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
 import { type CommandIo, UsageError } from "../../command.ts";
 import { openLocalPolicy } from "../../open/local-policy.ts";
@@ -57,20 +55,6 @@ async function openSetting(given: ServeChoice, opened: Opened): Promise<ServedAg
   return opened.add(await openServedAgentSetting(choice), (setting) => setting[Symbol.dispose]());
 }
 
-/** The model and its adapters, the model first. */
-async function openLanguageModels(
-  { engine, tokenizer, chatTemplate, folder }: LocalPolicy,
-  adapters: Record<string, Adapter>,
-  given: ServeChoice,
-): Promise<[LanguageModel, ...ServedModel[]]> {
-  const { languageModels } = await import("../../../../lib/serve/model/open-models.ts");
-  const name = given.name ?? basename(resolve(given.model));
-  const { maxWaiting } = given;
-  const defaults = { ...defaultsOf(given), sampling: await samplingDefaults(given, folder) };
-  const models = languageModels({ name, engine, tokenizer, chatTemplate, adapters, maxWaiting, ...defaults });
-  return models as [LanguageModel, ...ServedModel[]];
-}
-
 /**
  * Opens all that answers.
  *
@@ -96,10 +80,16 @@ async function openModels(given: ServeChoice, io: CommandIo, opened: Opened): Pr
   const policy = opened.add(await openLocalPolicy(choice), (each) => each[Symbol.asyncDispose]());
   const adapters = await openAdapters(policy.model, adapter, opened);
   const setting = await openSetting(given, opened);
-  const models = await openLanguageModels(policy, adapters, given);
+  const { openLanguageModels } = await import("../../../../lib/serve/model/open-models.ts");
+  const { engine, tokenizer, chatTemplate, folder } = policy;
+  const { name = basename(resolve(given.model)), maxWaiting } = given;
+  const defaults = defaultsOf(given);
+  const models = openLanguageModels({
+    ...{ name, engine, tokenizer, chatTemplate, adapters, maxWaiting, ...defaults },
+    sampling: await samplingDefaults(given, folder),
+  });
   const [base] = models;
   const { id: parent, admission } = base;
-  const defaults = defaultsOf(given);
   const served = { parent, admission, ...defaults };
   const agents = setting === undefined ? [] : [await servedAgent(policy, setting, served)];
   if (given.learn === undefined) return [...models, ...agents];

@@ -1,5 +1,5 @@
 /** `seekrl serve`: a model, adapters on it and an agent over HTTP. */
-import type { ModelServer } from "../../../../lib/serve/model/model-server.ts";
+import type { HttpServer } from "../../../../lib/serve/http/http-server.ts";
 import type { ModelServerOptions } from "../../../../lib/serve/model/options.ts";
 import type { Studio } from "../../../studio/studio.ts";
 import { type CommandIo, command, untilStopped } from "../../command.ts";
@@ -27,7 +27,7 @@ async function listen(
   answering: Pick<ModelServerOptions, "models" | "embedding" | "reranker" | "mounted">,
   given: ServeChoice,
   io: CommandIo,
-): Promise<ModelServer> {
+): Promise<HttpServer> {
   const { serveModels } = await import("../../../../lib/serve/model/model-server.ts");
   const { anyName, record: folder } = given;
   const record = folder === undefined ? undefined : { folder };
@@ -35,10 +35,13 @@ async function listen(
 }
 
 /** Tells where it listens, and waits until it is told to stop. */
-async function serveUntilStopped(server: ModelServer, given: ServeChoice, io: CommandIo): Promise<void> {
-  const { url, host, port, models } = server;
+async function serveUntilStopped(
+  { url, host, port }: HttpServer,
+  { models, studio }: { readonly models: readonly string[]; readonly studio: boolean },
+  io: CommandIo,
+): Promise<void> {
   io.write(`${models.join(", ")} at ${url}\n`);
-  if (given.studio) io.write(`studio at ${url}/studio/\n`);
+  if (studio) io.write(`studio at ${url}/studio/\n`);
   io.result({ url, host, port, models });
   await untilStopped(io);
 }
@@ -56,7 +59,7 @@ export const serveCommand = command({
     const { models } = answering;
     const server = await listen({ ...encoders, models, mounted: studio.routes }, given, io);
     try {
-      await serveUntilStopped(server, given, io);
+      await serveUntilStopped(server, { models: models.map(({ id }) => id), studio: given.studio }, io);
     } finally {
       await server.close({ graceMs: given.graceMs });
       studio.close();

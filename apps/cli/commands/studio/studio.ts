@@ -1,8 +1,8 @@
 /** `seekrl studio`: a local page over runs, evaluations and an index. */
 import { existsSync } from "node:fs";
 import { z } from "zod";
-import type { ServeOptions } from "../../../../lib/serve/http/http-server.ts";
-import type { StudioOptions, StudioServer } from "../../../studio/studio.ts";
+import type { HttpServer, ServeOptions } from "../../../../lib/serve/http/http-server.ts";
+import type { StudioOptions } from "../../../studio/studio.ts";
 import { command, UsageError, untilStopped } from "../../command.ts";
 import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";
 
@@ -11,7 +11,7 @@ const usualRoot = "runs";
 
 const { graceMs: _, ...where } = serveOptions(8321);
 
-async function open(options: StudioOptions, served: ServeOptions): Promise<StudioServer> {
+async function open(options: StudioOptions, served: ServeOptions): Promise<HttpServer> {
   const { serveStudio } = await import("../../../studio/studio.ts");
   return serveStudio(options, served);
 }
