@@ -200,6 +200,20 @@ export class Engine {
     return this.#home.maxBatchSequences;
   }
 
+  /** Bytes of a block's keys and values, those of all layers. */
+  get blockBytes(): number {
+    const { model, blockTokens, cacheDtype } = this.#home;
+    const { numLayers, numKvHeads, headDim } = model.config;
+    // Codes have a scale for each head of each token.
+    const perHead = cacheDtype === "e4m3" ? headDim + 4 : headDim * (model.dtype === "float32" ? 4 : 2);
+    return 2 * numLayers * blockTokens * numKvHeads * perHead;
+  }
+
+  /** The model whose weights it runs. */
+  get model(): Model {
+    return this.#home.model;
+  }
+
   /** Tokens that a block of the cache holds. */
   get blockTokens(): number {
     return this.#home.blockTokens;

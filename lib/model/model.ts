@@ -168,6 +168,14 @@ export class Model {
     return sizes.reduce((sum, size) => sum + size, 0);
   }
 
+  /** Bytes of the weights as they are kept, quantised ones in their codes and scales. @throws ERR_STATE once closed */
+  get numBytes(): number {
+    const plain = this.handle.tensors().map(({ shape }) => numBytesOf(shape, this.dtype));
+    const parts = this.handle.quantised().flatMap((each) => each.parts);
+    const coded = parts.map(({ shape, dtype }) => numBytesOf(shape, dtype));
+    return [...plain, ...coded].reduce((sum, size) => sum + size, 0);
+  }
+
   /** Where the weights stand on the disk, from the root on; undefined where they were changed since, or made. @throws ERR_STATE once closed */
   get folder(): string | undefined {
     const { folder, version } = this.#origin;
@@ -259,4 +267,10 @@ export class Model {
   async [Symbol.asyncDispose](): Promise<void> {
     this.close();
   }
+}
+
+const dtypeBytes = { float32: 4, bfloat16: 2, U8: 1, F16: 2, F32: 4 } as const;
+
+function numBytesOf(shape: readonly number[], dtype: keyof typeof dtypeBytes): number {
+  return shape.reduce((product, size) => product * size, dtypeBytes[dtype]);
 }

@@ -297,3 +297,15 @@ test("the room in the cache is said at once, and grows with a sequence that is c
   await own.close();
   assert.throws(() => own.blocks, { code: "ERR_STATE" });
 });
+
+test("a cache of some bytes has as many blocks as their bytes say", async () => {
+  for (const dtype of ["float32", "bfloat16"] as const) {
+    await using small = await tinyModel({ dtype });
+    for (const blockTokens of [16, 64]) {
+      await using bounded = await Engine.open(small, { cacheBytes: 1e6, blockTokens, maxBatchSequences: 64 });
+      const { numBlocks } = await bounded.stats();
+      assert.equal(numBlocks, Math.floor(1e6 / bounded.blockBytes), `${dtype} ${blockTokens}`);
+      assert.deepEqual([bounded.maxBatchSequences, bounded.model], [64, small]);
+    }
+  }
+});

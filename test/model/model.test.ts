@@ -50,6 +50,22 @@ test("new weights have the standard deviation asked for, norms are one, biases z
   assert.ok((await model.parameter("model.layers.0.self_attn.q_proj.bias")).every((x) => x === 0));
 });
 
+test("the weights' bytes are those of the files that hold them, in every form", async () => {
+  for (const form of [
+    { dtype: "float32" },
+    { dtype: "bfloat16" },
+    { weights: "int8" },
+    { weights: "nf4" },
+  ] as const) {
+    await using model = await Model.create({ ...shape, hiddenSize: 64 }, form);
+    const folder = newFolder();
+    await model.save(folder);
+    // Eight bytes tell how long the header is; the rest is weights.
+    const file = readFileSync(join(folder, "model.safetensors"));
+    assert.equal(model.numBytes, file.length - 8 - Number(file.readBigUInt64LE(0)), JSON.stringify(form));
+  }
+});
+
 test("what is saved loads with the same bits, in one file or in shards", async () => {
   await using model = await Model.create({ ...shape, tieEmbeddings: false }, { seed: 3 });
   const folder = newFolder();

@@ -118,6 +118,12 @@ export class ModelMetrics extends ServerMetrics {
       blocks("numSequences"),
     );
     this.addGauge("seekrl_cache_blocks", "Blocks of keys and values", blocks("numBlocks"));
+    const cacheBytes = async () =>
+      (await Promise.all(engines.map(cacheBytesOf))).reduce((sum, bytes) => sum + bytes, 0);
+    this.addGauge("seekrl_cache_bytes", "Memory of those blocks", cacheBytes);
+    const loaded = [...new Set(engines.map(({ model }) => model))];
+    const weightBytes = () => loaded.reduce((sum, model) => sum + model.numBytes, 0);
+    this.addGauge("seekrl_weights_bytes", "Memory of the models' weights", weightBytes);
     this.addGauge("seekrl_cache_blocks_used", "Those of them that hold something", blocks("numUsedBlocks"));
   }
 
@@ -140,4 +146,8 @@ async function totalOf(
 ): Promise<number> {
   const stats = await Promise.all(engines.map((engine) => engine.stats()));
   return stats.reduce((sum, each) => sum + each[key], 0);
+}
+
+async function cacheBytesOf(engine: Engine): Promise<number> {
+  return (await engine.stats()).numBlocks * engine.blockBytes;
 }
