@@ -1,4 +1,5 @@
 /** The studio: a page over runs, evaluations and an index, as routes of any server or as a server of its own. */
+import { join } from "node:path";
 import { checkOptions, type OptionKinds } from "../../lib/base/check-options.ts";
 import { packageVersion } from "../../lib/base/package-root.ts";
 import { holderOf } from "../../lib/runs/run-lock.ts";
@@ -96,7 +97,7 @@ export class Studio {
 /** The run that this very process trains. */
 async function ownRun(library: Library): Promise<string | null> {
   for (const { id, opened } of await library.runs()) {
-    if ((await holderOf(opened.folder.folder))?.isOwn) return id;
+    if ((await holderOf(join(opened.folder.folder, "lock")))?.isOwn) return id;
   }
   return null;
 }

@@ -69,7 +69,7 @@ export class RunFolder {
 
   /** What it is doing now; its metrics are read as far as they are written. @throws ERR_IO */
   async status(): Promise<RunStatus> {
-    const holder = await holderOf(this.folder);
+    const holder = await holderOf(join(this.folder, "lock"));
     await this.metrics.refresh();
     const { metrics } = this;
     const step = metrics.value("step", metrics.numRows - 1) ?? metrics.numRows;

@@ -1,9 +1,9 @@
-/** Who works in a run's folder: what its lock says, and whether that is still so. */
+/** Who works in a run's folder or on a file: what its lock says, and whether that is still so. */
 import { readdir, readFile, readlink, realpath } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 
-/** The process that holds a folder. */
+/** The process that holds a folder or a file. */
 export interface RunHolder {
   readonly pid: number;
   readonly host: string;
@@ -21,14 +21,13 @@ export interface RunHolder {
 const holderPattern = /^process (\d+) on (\S+) since (\S+)$/;
 
 /**
- * Who holds a folder's lock. The lock itself is not touched: a process that begins meanwhile would be refused. On this
+ * Who holds the lock of a folder (`lock` in it) or of a file (`<path>.lock`). The lock itself is not touched: a process that begins meanwhile would be refused. On this
  * machine a holder is a process that has the lock's file open; of another machine only its word is known.
  *
- * @param folder - of a run
+ * @param path - of the lock
  * @returns undefined when nobody does
  */
-export async function holderOf(folder: string): Promise<RunHolder | undefined> {
-  const path = join(folder, "lock");
+export async function holderOf(path: string): Promise<RunHolder | undefined> {
   const text = await readFile(path, "utf8").catch(() => "");
   const [, pidText = "", host = "", since = ""] = holderPattern.exec(text.trim()) ?? [];
   if (pidText === "") return undefined;

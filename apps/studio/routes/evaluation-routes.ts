@@ -1,6 +1,8 @@
 /** The paths of evaluations: the list, one of them question by question, two side by side. */
 import { z } from "zod";
 import type { QuestionResult } from "../../../lib/evaluate/question-result.ts";
+import type { EvaluationFile, ResultHead } from "../../../lib/runs/evaluations/evaluation-file.ts";
+import { fileFigures, meanIn } from "../../../lib/runs/evaluations/figures.ts";
 import type { Call } from "../../../lib/serve/http/call.ts";
 import type { Route } from "../../../lib/serve/http/http-server.ts";
 import type {
@@ -13,12 +15,10 @@ import type {
   QuestionPage,
   QuestionRow,
 } from "../api.ts";
-import { comparisonOf, pairsOf, type RowPair } from "../evaluations/comparison.ts";
-import type { EvaluationFile, ResultHead } from "../evaluations/evaluation-file.ts";
-import { fileFigures, meanIn } from "../evaluations/figures.ts";
 import type { Known, Library } from "../runs/library.ts";
 import { readOn } from "../runs/read-on.ts";
 import { searchRounds } from "../runs/trajectory-view.ts";
+import { comparisonOf, pairsOf, type RowPair } from "./comparison.ts";
 import { emText, getRoute, pageQuery, queryOf } from "./studio-route.ts";
 
 const questionQuery = z.strictObject({

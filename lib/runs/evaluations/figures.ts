@@ -1,7 +1,14 @@
 /** The figures of a file of results, with their intervals; counted once for as long as the file does not change. */
-import { figureNames, intervalsOf, meansOf } from "../../../lib/evaluate/figures.ts";
-import type { Figure } from "../api.ts";
+import { type FigureName, figureNames, intervalsOf, meansOf } from "../../evaluate/figures.ts";
+import type { Interval } from "../../evaluate/statistics/bootstrap.ts";
 import type { EvaluationFile, ResultHead } from "./evaluation-file.ts";
+
+/** A mean over questions, and the ends of its interval; null where no question has a value. */
+export interface Figure {
+  readonly name: FigureName;
+  readonly mean: number | null;
+  readonly interval: Interval | null;
+}
 
 /** The figures over some rows. */
 function figuresOf(file: EvaluationFile, rows: readonly number[]): Figure[] {

@@ -2,8 +2,8 @@
 import { SeekError } from "../../../lib/base/errors.ts";
 import { differenceOf } from "../../../lib/evaluate/compare.ts";
 import { signTest } from "../../../lib/evaluate/statistics/sign-test.ts";
+import { type EvaluationFile, resultNumbers } from "../../../lib/runs/evaluations/evaluation-file.ts";
 import type { EvaluationComparison, MeasureDifference } from "../api.ts";
-import { type EvaluationFile, resultNumbers } from "./evaluation-file.ts";
 
 /** Rows of the first file and of the second. */
 export type RowPair = readonly [first: number, second: number];

@@ -1,10 +1,12 @@
 /** A file of results, read while it is written: numbers of each question in columns, lines by their offsets. */
 import { stat } from "node:fs/promises";
-import { SeekError } from "../../../lib/base/errors.ts";
-import type { QuestionResult } from "../../../lib/evaluate/question-result.ts";
-import { Column } from "../../../lib/runs/logs/column.ts";
-import { LineLog } from "../../../lib/runs/logs/line-log.ts";
-import { Names } from "../../../lib/runs/logs/names.ts";
+import { SeekError } from "../../base/errors.ts";
+import { parseRow } from "../../data/files/jsonl.ts";
+import type { QuestionResult } from "../../evaluate/question-result.ts";
+import { Column } from "../logs/column.ts";
+import { LineLog } from "../logs/line-log.ts";
+import { Names } from "../logs/names.ts";
+import { holderOf } from "../run-lock.ts";
 
 /** What a line says before its segments. */
 export type ResultHead = Omit<QuestionResult, "segments">;
@@ -31,6 +33,9 @@ export class EvaluationFile {
   readonly questions = new Names();
   readonly ids = new Names();
   readonly stops = new Names();
+  /** The first line that is no result with its conversation: its number from 1, and where it stands. */
+  #strange: { readonly number: number; readonly span: readonly [offset: number, bytes: number] } | undefined;
+  #numLines = 0;
   readonly #log: LineLog;
   readonly #numbers = new Map<string, Column<Float64Array>>(
     resultNumbers.map((name) => [name, new Column(doubles)]),
@@ -48,6 +53,8 @@ export class EvaluationFile {
       onLine: (line, offset) => this.#add(line, offset),
       onReset: () => {
         this.revision += 1;
+        this.#numLines = 0;
+        this.#strange = undefined;
         for (const column of [...this.#numbers.values(), ...Object.values(this.#places)]) column.clear();
         for (const names of [this.sets, this.questions, this.ids, this.stops]) names.clear();
       },
@@ -67,6 +74,22 @@ export class EvaluationFile {
   /** When it was last written, milliseconds since 1970. @throws what the file system throws */
   async changedAt(): Promise<number> {
     return (await stat(this.path)).mtimeMs;
+  }
+
+  /** Whether somebody writes it, or was stopped within a line: then results are to come. @throws ERR_IO */
+  async isUnderWay(): Promise<boolean> {
+    await this.refresh();
+    return this.#log.readBytes < this.#log.totalBytes || (await holderOf(`${this.path}.lock`)) !== undefined;
+  }
+
+  /** Refuses a file that also holds what is no result of `eval --out`. @throws ERR_FORMAT that names the first line and what came */
+  async checkWhole(): Promise<void> {
+    if (this.#strange === undefined) return;
+    const { number, span } = this.#strange;
+    const where = `${this.path}:${number}`;
+    const { value } = parseRow((await this.#log.read(...span)).toString("utf8"), number - 1, where);
+    const got = Object.keys(value).slice(0, 6).join(", ");
+    throw new SeekError("ERR_FORMAT", `${where}: expected a result of seekrl eval --out, got ${got}`);
   }
 
   /** A number of a question; null where it has none. */
@@ -112,6 +135,9 @@ export class EvaluationFile {
     const cut = line.indexOf(segmentsMark);
     const ahead = cut < 0 ? undefined : headOf(line.subarray(0, cut));
     const head = ahead ?? parsed(line.toString("utf8"));
+    this.#numLines += 1;
+    const isWhole = ahead !== undefined || (head !== undefined && "segments" in head);
+    if (!isWhole) this.#strange ??= { number: this.#numLines, span: [offset, line.length] };
     if (head === undefined) return;
     for (const [name, column] of this.#numbers) {
       const value = (head as unknown as Readonly<Record<string, unknown>>)[name];
