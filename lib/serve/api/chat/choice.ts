@@ -3,6 +3,7 @@ import type { ReplyEvent } from "../../reply/reply.ts";
 import type { SampledToken } from "../../reply/tokens.ts";
 import { logprobsOf } from "../fields/logprobs.ts";
 import { passageUrl } from "../fields/passage-url.ts";
+import { DrawnIds } from "./drawn-ids.ts";
 
 /** What of the tokens is told. */
 export interface TokenTelling {
@@ -45,10 +46,9 @@ export class ChatChoice {
   readonly #calls: ChatToolCall[] = [];
   readonly #annotations: object[] = [];
   readonly #searches = new Map<string, object>();
-  readonly #tokens: SampledToken[] = [];
+  readonly #drawn = new DrawnIds();
+  readonly #ids: number[] = [];
   readonly #textTokens: SampledToken[] = [];
-  /** As they were drawn; an agent tells its tokens beside what they say, which is another order. */
-  #drawn: readonly number[] | undefined;
   #end: { readonly finish_reason: string; readonly stop_reason: string | null } | undefined;
 
   constructor(index: number, told: TokenTelling) {
@@ -58,7 +58,7 @@ export class ChatChoice {
 
   /** Takes the choice's next event. */
   add(event: ReplyEvent): void {
-    if ("tokens" in event) this.#tokens.push(...event.tokens);
+    if (this.#told.ids) this.#ids.push(...this.#drawn.next(event));
     if (event.type === "text") {
       this.#content += event.text;
       this.#textTokens.push(...event.tokens);
@@ -68,8 +68,6 @@ export class ChatChoice {
     else if (event.type === "citation") this.#annotations.push(annotationOf(event));
     else if (event.type === "search") this.#searches.set(event.id, searchOf(event));
     else if (event.type === "finish") {
-      const policy = event.segments?.filter(({ kind }) => kind === "policy");
-      this.#drawn = policy?.flatMap(({ tokens }) => [...tokens]);
       this.#end = { finish_reason: event.reason, stop_reason: event.stopText ?? null };
     }
   }
@@ -82,7 +80,7 @@ export class ChatChoice {
       message: this.#message(),
       logprobs: logprobs ? { content: logprobsOf(this.#textTokens), refusal: null } : null,
       ...this.#end,
-      ...(ids ? { token_ids: this.#drawn ?? this.#tokens.map(({ id }) => id) } : {}),
+      ...(ids ? { token_ids: this.#ids } : {}),
     };
   }
 

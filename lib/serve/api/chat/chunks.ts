@@ -4,6 +4,7 @@ import type { ReplyEvent } from "../../reply/reply.ts";
 import { logprobsOf } from "../fields/logprobs.ts";
 import { Usage } from "../fields/usage.ts";
 import { annotationOf, searchOf, type TokenTelling } from "./choice.ts";
+import { DrawnIds } from "./drawn-ids.ts";
 
 /** What stands in every chunk, and what is told. */
 export interface ChatChunkOptions {
@@ -42,7 +43,7 @@ function isTold(event: ReplyEvent, { logprobs, ids }: TokenTelling): boolean {
   return !("text" in event) || event.text !== "" || ((logprobs || ids) && event.tokens.length > 0);
 }
 
-function choiceOf(event: ReplyEvent, { logprobs, ids }: TokenTelling): object {
+function choiceOf(event: ReplyEvent, { logprobs }: TokenTelling, ids: readonly number[] | undefined): object {
   const tokens = "tokens" in event ? event.tokens : [];
   const isText = event.type === "text";
   return {
@@ -51,7 +52,7 @@ function choiceOf(event: ReplyEvent, { logprobs, ids }: TokenTelling): object {
     logprobs: logprobs && isText ? { content: logprobsOf(tokens), refusal: null } : null,
     finish_reason: event.type === "finish" ? event.reason : null,
     ...(event.type === "finish" ? { stop_reason: event.stopText ?? null } : {}),
-    ...(ids ? { token_ids: tokens.map(({ id }) => id) } : {}),
+    ...(ids ? { token_ids: ids } : {}),
   };
 }
 
@@ -69,12 +70,15 @@ export async function* chatChunks(
   const usage = new Usage();
   const shared = { ...head, object: "chat.completion.chunk" };
   const blank = hasUsage ? { usage: null } : {};
+  const drawn = new Map<number, DrawnIds>();
   for await (const event of reply) {
     usage.add(event);
+    if (event.type === "start") drawn.set(event.choice, new DrawnIds());
+    const ids = told.ids ? drawn.get(event.choice)?.next(event) : undefined;
     if (!isTold(event, told)) continue;
     const isStart = event.type === "start" && told.ids;
     const prompt = isStart ? { prompt_token_ids: [...(event.promptIds ?? [])] } : {};
-    yield { data: { ...shared, choices: [choiceOf(event, told)], ...blank, ...prompt } };
+    yield { data: { ...shared, choices: [choiceOf(event, told, ids)], ...blank, ...prompt } };
   }
   if (hasUsage) yield { data: { ...shared, choices: [], usage } };
   yield { data: "[DONE]" };
