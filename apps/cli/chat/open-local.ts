@@ -1,5 +1,4 @@
 /** A chat with a model of this machine: alone, through an adapter, or as a search agent. */
-import { basename, resolve } from "node:path";
 import { SeekError } from "../../../lib/base/errors.ts";
 import type { LocalPolicy, PolicyChoice } from "../../../lib/engine/local-policy.ts";
 import type { GenerateOptions } from "../../../lib/engine/span.ts";
@@ -10,16 +9,11 @@ import type { SequenceSource } from "../../../lib/rollout/seams.ts";
 import type { Search } from "../../../lib/search/search.ts";
 import { UsageError } from "../command.ts";
 import { openLocalPolicy, type PolicyFolders } from "../open/local-policy.ts";
+import type { NamedFolder } from "../options/model-options.ts";
 import { agentSpeaker } from "./agent-speaker.ts";
 import type { ChatParts, SpeakerChoice } from "./chat-parts.ts";
 import { ModelSpeaker } from "./model-speaker.ts";
 import type { Speaker } from "./speaker.ts";
-
-/** An adapter as it was named: `NAME=DIR`, or a folder alone, whose name it has. */
-export interface NamedFolder {
-  readonly name: string;
-  readonly folder: string;
-}
 
 /** How an agent answers. */
 interface ChatAgent {
@@ -40,19 +34,6 @@ interface LocalChat {
   readonly generate: GenerateOptions;
   readonly seed: number;
   readonly agent: ChatAgent | undefined;
-}
-
-/** @throws UsageError for a name that stands twice */
-export function namedFolders(given: readonly string[]): NamedFolder[] {
-  const named = given.map((text): NamedFolder => {
-    const [, name, folder] = /^([\w.-]+)=(.+)$/s.exec(text) ?? [];
-    return { name: name ?? basename(resolve(text)), folder: folder ?? text };
-  });
-  const twice = named.find(({ name }, i) => named.findIndex((each) => each.name === name) !== i);
-  if (twice === undefined) return named;
-  throw new UsageError(
-    `--adapter: expected another name for each, got ${twice.name} twice: NAME=DIR names one`,
-  );
 }
 
 /**

@@ -1,6 +1,8 @@
 /** Which model a command opens: its folder, the form of its weights, the memory of its engine. */
+import { basename, resolve } from "node:path";
 import { z } from "zod";
 import { weightsForms } from "../../../lib/model/weights-form.ts";
+import { UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 import { deviceName } from "../machine/device.ts";
 
@@ -42,6 +44,32 @@ export const engineOptions = inGroup("Model", {
       "GiB for keys and values of sequences under way; the rest wait. 1 on the CPU, what is free on a card when left out.",
     ),
 });
+
+/** How adapters are named where there may be several. */
+export const adapterForm = "NAME=DIR or DIR alone, by whose last part it is named then";
+
+/** An adapter by the name that it has in a command. */
+export interface NamedFolder {
+  readonly name: string;
+  readonly folder: string;
+}
+
+/**
+ * Adapters as they were named: the form has a `NAME` of letters, digits and `._:@-`; any other text is a folder.
+ *
+ * @throws UsageError for a name that stands twice
+ */
+export function namedFolders(given: readonly string[]): NamedFolder[] {
+  const named = given.map((text): NamedFolder => {
+    const [, name, folder] = /^([\w.:@-]+)=(.+)$/s.exec(text) ?? [];
+    return { name: name ?? basename(resolve(text)), folder: folder ?? text };
+  });
+  const twice = named.find(({ name }, i) => named.findIndex((each) => each.name === name) !== i);
+  if (twice === undefined) return named;
+  throw new UsageError(
+    `--adapter: expected another name for each, got ${twice.name} twice: NAME=DIR names one`,
+  );
+}
 
 /** A list of token ids. */
 export const idsOption = z.array(z.int().min(0)).min(1);

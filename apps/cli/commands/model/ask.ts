@@ -1,8 +1,6 @@
 /** `seekrl ask`: an agent answers one question, or one after the other, and its events are printed as they come. */
-import { existsSync } from "node:fs";
 import { createInterface, type Interface } from "node:readline";
 import { z } from "zod";
-import { SeekError } from "../../../../lib/base/errors.ts";
 import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
 import { type AgentParts, searchAgent } from "../../../../lib/rollout/agents/search-agent.ts";
@@ -13,14 +11,10 @@ import {
   searchesFor,
 } from "../../../../lib/rollout/baselines/baselines.ts";
 import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
-import { librarySearch } from "../../../world/library.ts";
-import { createWorld } from "../../../world/world.ts";
-import { settingOfPolicy, type WorldSetting, withRecipe } from "../../../world/world-file.ts";
 import { foundText } from "../../chat/agent-speaker.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
-import { policyFolders } from "../../open/local-policy.ts";
 import { type PolicySource, policiesOf, policyOptions } from "../../open/policies.ts";
-import { recipeOfSetting } from "../../open/world-stages.ts";
+import { type WorldAgent, worldAgent } from "../../open/world-stages.ts";
 import {
   type AgentOptions,
   agentOptions,
@@ -29,7 +23,6 @@ import {
   openEnvironment,
   recipeOf,
   refuseIdleTools,
-  withLimits,
 } from "../../options/agent-options.ts";
 import { recipeSchema } from "../../options/recipe-options.ts";
 import { samplingOptions } from "../../options/sampling-options.ts";
@@ -64,15 +57,14 @@ export const askCommand = command({
     const [policy, another] = policiesOf(given);
     if (policy === undefined || another !== undefined) throw new UsageError("expected one model");
     refuseIdleTools(given);
-    const setting = await settingOf(policy, given.recipe, io);
+    const world = await tellWorld(policy, given, io);
     const asked = {
       ...given,
-      recipe: given.recipe ?? recipeSchema.parse({ name: setting ? "world" : "rag-r1" }),
+      recipe: given.recipe ?? recipeSchema.parse({ name: world ? "world" : "rag-r1" }),
     };
     const needsSearch = given.baseline === undefined || searchesFor(given.baseline);
-    const builtIn = setting && librarySearch(createWorld({ seed: setting.seed }).passages);
-    await using environment = needsSearch ? await openEnvironment(asked, builtIn) : noSearch;
-    const recipe = chosenRecipe(asked, environment, setting);
+    await using environment = needsSearch ? await openEnvironment(asked, world?.search) : noSearch;
+    const recipe = chosenRecipe(asked, environment, world);
     await using opened = await policy.open();
     const ask = (question: string, signal: AbortSignal) =>
       answer(question, agentPartsOf(opened, recipe, environment.search), given, { io, signal });
@@ -84,31 +76,27 @@ export const askCommand = command({
   },
 });
 
-/** Of a model of the built-in world: where it was trained, with the recipe that was named in place of its own. */
-async function settingOf(
+/** The agent of a model of the built-in world, told of. */
+async function tellWorld(
   { folders }: PolicySource,
-  named: Options["recipe"],
+  given: Options,
   io: CommandIo,
-): Promise<WorldSetting | undefined> {
-  if (folders === undefined) return undefined;
-  const placed = await policyFolders(folders);
-  if (!existsSync(placed.model)) throw new SeekError("ERR_IO", `${placed.model}: no such file or folder`);
-  const own = await settingOfPolicy(placed);
-  if (own === undefined) return undefined;
-  const setting = named === undefined ? own : withRecipe(own, named);
-  const gaps = setting.search === "patchy" ? ", whose search has gaps" : "";
-  const by = setting.recipe === undefined ? "that world's recipe" : `${setting.recipe.name}'s recipe`;
-  io.log(`a model of the built-in world of seed ${setting.seed}${gaps}: it is asked by ${by}`);
-  return setting;
+): Promise<WorldAgent | undefined> {
+  const agent = folders && (await worldAgent(folders, given));
+  if (agent === undefined) return undefined;
+  const { seed, search, recipe } = agent.setting;
+  const gaps = search === "patchy" ? ", whose search has gaps" : "";
+  const by = recipe === undefined ? "that world's recipe" : `${recipe.name}'s recipe`;
+  io.log(`a model of the built-in world of seed ${seed}${gaps}: it is asked by ${by}`);
+  return agent;
 }
 
 function chosenRecipe(
   options: Options & AgentOptions,
   { tools }: Environment,
-  setting: WorldSetting | undefined,
+  world: WorldAgent | undefined,
 ): Recipe {
-  const isWorlds = setting !== undefined && tools === undefined;
-  const recipe = isWorlds ? withLimits(recipeOfSetting(setting), options) : recipeOf(options, { tools });
+  const recipe = world !== undefined && tools === undefined ? world.recipe : recipeOf(options, { tools });
   return { ...recipe, sampling: { temperature: options.temperature, topP: options.topP } };
 }
 

@@ -1,31 +1,27 @@
 /** `seekrl chat`: a conversation with a model of this machine or behind a server, in the terminal. */
-import { existsSync } from "node:fs";
 import { z } from "zod";
-import { messageOf, SeekError } from "../../../../lib/base/errors.ts";
+import { messageOf } from "../../../../lib/base/errors.ts";
 import type { GenerateOptions } from "../../../../lib/engine/span.ts";
-import { librarySearch } from "../../../world/library.ts";
-import { createWorld } from "../../../world/world.ts";
-import { settingOfPolicy, withRecipe } from "../../../world/world-file.ts";
+import type { Search } from "../../../../lib/search/search.ts";
 import { ChatInput } from "../../chat/chat-input.ts";
 import type { ChatParts } from "../../chat/chat-parts.ts";
 import { ChatSession } from "../../chat/chat-session.ts";
 import { historyFile } from "../../chat/line-history.ts";
-import { namedFolders, openLocalChat } from "../../chat/open-local.ts";
+import { openLocalChat } from "../../chat/open-local.ts";
 import { openServerChat } from "../../chat/open-server.ts";
 import { runSlash } from "../../chat/slash-commands.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { inGroup } from "../../fields.ts";
-import { policyFolders } from "../../open/local-policy.ts";
-import { recipeOfSetting } from "../../open/world-stages.ts";
+import { type PolicyFolders, policyFolders } from "../../open/local-policy.ts";
+import { type WorldAgent, worldAgent } from "../../open/world-stages.ts";
 import {
   agentOptions,
   type Environment,
   noSearch,
   openEnvironment,
   recipeOf,
-  withLimits,
 } from "../../options/agent-options.ts";
-import { engineOptions, modelOptions } from "../../options/model-options.ts";
+import { adapterForm, engineOptions, modelOptions, namedFolders } from "../../options/model-options.ts";
 import { recipeSchema } from "../../options/recipe-options.ts";
 import { samplingOptions } from "../../options/sampling-options.ts";
 
@@ -43,7 +39,7 @@ const options = z.strictObject({
     adapter: z
       .array(z.string())
       .default([])
-      .describe("NAME=DIR: a LoRA adapter that /adapter NAME answers with; the first one is in use."),
+      .describe(`A LoRA adapter that /adapter NAME answers with, ${adapterForm}; the first one is in use.`),
     url: server
       .optional()
       .meta({ head: "address", description: "An OpenAI-compatible server to talk to instead." }),
@@ -82,8 +78,8 @@ export const chatCommand = command({
         `expected one of --model, --url, got ${given.model === undefined ? "none" : "both"}`,
       );
     }
-    const agent = given.url === undefined ? await agentSetting(given, io) : undefined;
-    await using environment = await environmentOf(given, agent?.builtIn);
+    const agent = given.url === undefined ? await tellWorld(given, io) : undefined;
+    await using environment = await environmentOf(given, agent?.search);
     await using parts = await partsOf(given, environment, { agent, io });
     const session = await ChatSession.open(parts, given.system);
     await talk(session, given, io);
@@ -91,35 +87,22 @@ export const chatCommand = command({
   },
 });
 
-/** Of a model of the built-in world: its recipe and its search. */
-interface WorldAgent {
-  readonly recipe: ReturnType<typeof recipeOf>;
-  readonly builtIn: ReturnType<typeof librarySearch>;
+/** The agent of a model of the built-in world, told of. */
+async function tellWorld(given: Options, io: CommandIo): Promise<WorldAgent | undefined> {
+  const agent = await worldAgent(placesOf(given), given);
+  if (agent === undefined) return undefined;
+  io.log(`a model of the built-in world of seed ${agent.setting.seed}: each message is a question by itself`);
+  return agent;
 }
 
-async function agentSetting(given: Options, io: CommandIo): Promise<WorldAgent | undefined> {
-  const folders = await foldersOf(given);
-  if (!existsSync(folders.model)) throw new SeekError("ERR_IO", `${folders.model}: no such file or folder`);
-  const own = await settingOfPolicy(folders);
-  if (own === undefined) return undefined;
-  const setting = given.recipe === undefined ? own : withRecipe(own, given.recipe);
-  io.log(`a model of the built-in world of seed ${setting.seed}: each message is a question by itself`);
-  return {
-    recipe: withLimits(recipeOfSetting(setting), given),
-    builtIn: librarySearch(createWorld({ seed: setting.seed }).passages),
-  };
-}
-
-function foldersOf({ model = "", adapter, dtype, weights }: Options) {
+/** The model, and the adapter that answers first. */
+function placesOf({ model = "", adapter, dtype, weights }: Options): PolicyFolders {
   const [first] = namedFolders(adapter);
-  return policyFolders({ model, adapter: first?.folder, dtype, weights });
+  return { model, adapter: first?.folder, dtype, weights };
 }
 
 /** A chat needs no search. */
-async function environmentOf(
-  given: Options,
-  builtIn: WorldAgent["builtIn"] | undefined,
-): Promise<Environment | undefined> {
+async function environmentOf(given: Options, builtIn: Search | undefined): Promise<Environment | undefined> {
   const isNamed = [given.index, given.retriever, given.web, given.tools].some((each) => each !== undefined);
   if (!isNamed && builtIn === undefined) return undefined;
   return openEnvironment({ ...given, recipe: given.recipe ?? defaultRecipe }, builtIn);
@@ -148,7 +131,7 @@ async function partsOf(
     return openServerChat({ url: given.url, sampling, search: environment && search, signal: io.signal });
   }
   const recipe = agent?.recipe ?? recipeOf({ ...given, recipe: given.recipe ?? defaultRecipe }, { tools });
-  const { adapter, ...folders } = await foldersOf(given);
+  const { adapter, ...folders } = await policyFolders(placesOf(given));
   const named = namedFolders(given.adapter);
   const { device, contextTokens, cacheGib } = given;
   return openLocalChat({

@@ -4,8 +4,9 @@ import { basename, join, resolve } from "node:path";
 import type { Adapter } from "../../../../lib/model/adapter.ts";
 import type { Model } from "../../../../lib/model/model.ts";
 import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
-import { type CommandIo, UsageError } from "../../command.ts";
+import type { CommandIo } from "../../command.ts";
 import { openLocalPolicy } from "../../open/local-policy.ts";
+import { namedFolders } from "../../options/model-options.ts";
 import { defaultsOf, samplingDefaults } from "./defaults.ts";
 import { openLearner } from "./learner.ts";
 import type { ServeChoice } from "./serve-choice.ts";
@@ -38,11 +39,8 @@ async function openAdapters(
 ): Promise<Record<string, Adapter>> {
   const { Adapter } = await import("../../../../lib/model/adapter.ts");
   const byName: Record<string, Adapter> = {};
-  for (const each of given) {
-    const at = each.indexOf("=");
-    const name = each.slice(0, at);
-    if (name in byName) throw new UsageError(`--adapter: two are named ${name}`);
-    byName[name] = opened.add(await Adapter.load(model, each.slice(at + 1)), (adapter) => adapter.close());
+  for (const { name, folder } of namedFolders(given)) {
+    byName[name] = opened.add(await Adapter.load(model, folder), (adapter) => adapter.close());
   }
   return byName;
 }

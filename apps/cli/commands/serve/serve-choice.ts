@@ -1,7 +1,7 @@
 /** The options of `seekrl serve`. */
 import { z } from "zod";
 import { defaultModelLimits, type ModelLimits } from "../../../../lib/serve/model/options.ts";
-import { engineOptions, modelOptions } from "../../options/model-options.ts";
+import { adapterForm, engineOptions, modelOptions } from "../../options/model-options.ts";
 import { serveOptions } from "../../options/serve-options.ts";
 import { defaultsOptions } from "./defaults.ts";
 import { encoderOptions } from "./encoders.ts";
@@ -23,9 +23,9 @@ export const serveChoice = z.strictObject({
     .optional()
     .describe("name under which the model answers; its folder's unless given"),
   adapter: z
-    .array(z.string().regex(/^[^=]+=.+$/, "expected NAME=DIR"))
+    .array(z.string())
     .default([])
-    .describe("NAME=DIR: a LoRA adapter on the model, and the name under which it answers; may be repeated"),
+    .describe(`a LoRA adapter that answers under its own name, ${adapterForm}; may be repeated`),
   anyName: z
     .boolean()
     .default(false)

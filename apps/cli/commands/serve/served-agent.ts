@@ -1,18 +1,12 @@
 /** The search of a service and the agent over it: what commands that serve agents share. */
-import { existsSync } from "node:fs";
-import { SeekError } from "../../../../lib/base/errors.ts";
 import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
 import type { SequenceSource } from "../../../../lib/rollout/seams.ts";
 import type { Search } from "../../../../lib/search/search.ts";
 import type { AgentModelParts } from "../../../../lib/serve/agent/parts.ts";
 import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
-import { librarySearch } from "../../../world/library.ts";
-import { createWorld } from "../../../world/world.ts";
-import { settingOfPolicy, type WorldSetting, withRecipe } from "../../../world/world-file.ts";
-import { type PolicyFolders, policyFolders } from "../../open/local-policy.ts";
-import { recipeOfSetting } from "../../open/world-stages.ts";
-import { type AgentOptions, agentOptions, recipeOf, withLimits } from "../../options/agent-options.ts";
+import { worldAgent } from "../../open/world-stages.ts";
+import { type AgentOptions, agentOptions, recipeOf } from "../../options/agent-options.ts";
 import { recipeSchema } from "../../options/recipe-options.ts";
 import { openSearch } from "../../options/search-options.ts";
 
@@ -59,26 +53,14 @@ export function namesSearch({
  */
 export async function openServedAgentSetting(options: ServedAgentOptions): Promise<ServedAgentSetting> {
   const { recipe: named, model, adapter } = options;
-  const setting = model === undefined ? undefined : await worldOf({ model, adapter }, named);
-  const { name } = named ?? setting?.recipe ?? { name: setting ? "world" : "rag-r1" };
-  const given = { ...options, recipe: named ?? recipeSchema.parse({ name: "rag-r1" }) };
-  const recipe = setting ? withLimits(recipeOfSetting(setting), options) : recipeOf(given);
-  if (setting !== undefined && !namesSearch(options)) {
-    const search = librarySearch(createWorld({ seed: setting.seed }).passages);
-    return { search, recipe, name, [Symbol.dispose]: () => {} };
+  const world = model === undefined ? undefined : await worldAgent({ model, adapter }, options);
+  const { name } = named ?? world?.setting.recipe ?? { name: world ? "world" : "rag-r1" };
+  const recipe = world?.recipe ?? recipeOf({ ...options, recipe: named ?? recipeSchema.parse({ name }) });
+  if (world !== undefined && !namesSearch(options)) {
+    return { search: world.search, recipe, name, [Symbol.dispose]: () => {} };
   }
   const opened = await openSearch(options);
   return { search: opened.search, recipe, name, [Symbol.dispose]: () => opened[Symbol.dispose]() };
-}
-
-async function worldOf(
-  given: PolicyFolders,
-  named: ServedAgentOptions["recipe"],
-): Promise<WorldSetting | undefined> {
-  const folders = await policyFolders(given);
-  if (!existsSync(folders.model)) throw new SeekError("ERR_IO", `${folders.model}: no such file or folder`);
-  const own = await settingOfPolicy(folders);
-  return own === undefined || named === undefined ? own : withRecipe(own, named);
 }
 
 /** What an agent samples with. */
