@@ -1,5 +1,8 @@
 /** Calls that report items while they run, as async generators; several of these as one; promises that may reject before anybody waits. */
 
+/** Most items that are made one: a reader who was long away does not get all at once. */
+const mostJoined = 32;
+
 /** Nobody looks at it, and to make one takes longer than to yield many items. */
 const left = new Error("the reader has left");
 
@@ -7,7 +10,7 @@ const left = new Error("the reader has left");
  * Yields what a call reports, as it comes. Leaving the loop early fires its signal and waits for its end.
  *
  * @param start - begins the call, once the first item is asked for
- * @param join - makes one item of all that came since the last was asked for. `@default` they are yielded one by one
+ * @param join - makes one item of those that came since the last was asked for, at most 32 of them. `@default` they are yielded one by one
  * @returns the items; the call's result is the generator's return value
  * @throws what `start` rejects with, behind the items it reported
  */
@@ -32,7 +35,7 @@ export async function* streamed<Item, Result>(
     });
   try {
     while (!isDone || items.length > 0) {
-      const item = join && items.length > 1 ? join(items.splice(0)) : items.shift();
+      const item = join && items.length > 1 ? join(items.splice(0, mostJoined)) : items.shift();
       if (item !== undefined) yield item;
       else if (!isDone) await new Promise<void>((resolve) => (wake = resolve));
     }

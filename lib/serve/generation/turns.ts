@@ -52,10 +52,10 @@ class Turns {
 /** The turns of all replies that an engine samples. */
 export class ReplyTurns {
   /** To begin something: a request, or its first token. Each takes around a millisecond. */
-  readonly toBegin = new Turns({ mostAtOnce: 4, intervalMs: 2 });
+  readonly toBegin = new Turns({ mostAtOnce: 2, intervalMs: 2 });
   /**
    * To tell what was sampled since the last turn. Many streams of a small model are so told several tokens at a time: each event
    * costs about as much processor time as the model's token does.
    */
-  readonly toGoOn = new Turns({ mostAtOnce: 8, intervalMs: 5 });
+  readonly toGoOn = new Turns({ mostAtOnce: 3, intervalMs: 2 });
 }
