@@ -4,7 +4,8 @@ import { type LoadOptions, Model } from "../model/model.ts";
 import type { Policy } from "../model/policy.ts";
 import { ChatTemplate } from "../text/templates/chat-template.ts";
 import { Tokenizer } from "../text/tokenizers/tokenizer.ts";
-import { Engine, type EngineOptions } from "./engine.ts";
+import { Engine } from "./engine.ts";
+import type { EngineOptions } from "./engine-options.ts";
 
 /** The folders of a policy, and how to load it. */
 export interface PolicyChoice extends LoadOptions {

@@ -10,7 +10,7 @@ import {
   wholeKind,
 } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
-import { checkIds } from "./check-ids.ts";
+import { checkIds } from "./vocabulary.ts";
 
 /**
  * How tokens are drawn. What changes logits is done in the order logitBias, badWords, repetitionPenalty,

@@ -2,7 +2,6 @@
 import { SeekError } from "../base/errors.ts";
 import { handled, handledSteps, streamed, unlessAborted } from "../base/streamed.ts";
 import type { Policy } from "../model/policy.ts";
-import { checkIds } from "./check-ids.ts";
 import type { FollowedText } from "./constraint/grammars.ts";
 import { PendingSpan } from "./pending-span.ts";
 import { emptySpan, join, joinChunks, type SequenceEvent, topOf, toSpan } from "./sequence-event.ts";
@@ -20,6 +19,7 @@ import {
   type SpanChunk,
 } from "./span.ts";
 import { TokenList } from "./token-list.ts";
+import { checkIds } from "./vocabulary.ts";
 
 /** What a sequence begins with. */
 interface SequenceStart {

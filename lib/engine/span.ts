@@ -2,9 +2,9 @@
 import type { NativeSampling } from "../base/addon/engines.ts";
 import { checkOptions, countKind, type OptionKinds, shownValue, wholeKind } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
-import { checkIds } from "./check-ids.ts";
 import { type Constraint, checkConstraint, constraintKind } from "./constraint/constraint.ts";
 import { drawsFromPolicy, nativeSampling, type SamplingOptions, samplingKinds } from "./sampling-options.ts";
+import { checkIds } from "./vocabulary.ts";
 
 /** How tokens are drawn and when to stop. */
 export interface GenerateOptions extends SamplingOptions {

@@ -1,7 +1,8 @@
 /** Prompt-lookup decoding gives the tokens and the bits of plain decoding, in fewer steps where text is copied. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Engine, type EngineOptions } from "../../lib/engine/engine.ts";
+import { Engine } from "../../lib/engine/engine.ts";
+import type { EngineOptions } from "../../lib/engine/engine-options.ts";
 import type { GenerateOptions, Span } from "../../lib/engine/span.ts";
 import { letters, prompt, sameSpans, tinyModel } from "./models.ts";
 

@@ -1,5 +1,6 @@
 /** A model of this machine that answers in a chat; each turn reads only what is new. */
-import type { Engine, OpenOptions } from "../../../lib/engine/engine.ts";
+import type { Engine } from "../../../lib/engine/engine.ts";
+import type { OpenOptions } from "../../../lib/engine/engine-options.ts";
 import type { Sequence } from "../../../lib/engine/sequence.ts";
 import type { GenerateOptions, Span } from "../../../lib/engine/span.ts";
 import type { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";

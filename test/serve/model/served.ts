@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import OpenAI from "openai";
-import type { EngineOptions } from "../../../lib/engine/engine.ts";
+import type { EngineOptions } from "../../../lib/engine/engine-options.ts";
 import { openLocalPolicy } from "../../../lib/engine/local-policy.ts";
 import { serveModels } from "../../../lib/serve/model/model-server.ts";
 import { type LanguageModelOptions, languageModels } from "../../../lib/serve/model/open-models.ts";
