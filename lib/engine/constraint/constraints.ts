@@ -1,32 +1,45 @@
 /** Constraints as an engine asks for them; the grammars behind them live on a thread of their own. */
 import type { PackedBytes, TokenTable } from "../vocabulary.ts";
 import type { Constraint } from "./constraint.ts";
-import { GrammarWorker } from "./grammar-worker.ts";
+import { GrammarWorker, TooSlow } from "./grammar-worker.ts";
 import type { FollowedText, GrammarSource } from "./grammars.ts";
 import { jsonSchemaGrammar } from "./json-schema/json-schema.ts";
 import { structuralTagText } from "./structural-tag.ts";
 
-/** A schema with several long strings takes 10 s for 150,000 tokens; all else that is held to a form waits meanwhile. */
-const defaultCompileMs = 30_000;
+/**
+ * How long a constraint may take to compile, milliseconds. Few take a second, but a schema with several long strings takes 10 s
+ * for 150,000 tokens; all that is followed on its thread waits meanwhile.
+ */
+const defaultCompileMs = { quick: 5000, slow: 30_000 } as const;
 
-/** The constraints of one engine. The thread starts with the first of them and keeps the process alive while it works. */
+/** Milliseconds. */
+type CompileMs = Readonly<Record<"quick" | "slow", number>>;
+
+/**
+ * The constraints of one engine. A thread starts with the first of them, and a second one with the first that takes long; they keep the
+ * process alive while they work.
+ */
 export class Constraints {
-  readonly #worker: GrammarWorker;
+  readonly #quick: GrammarWorker;
+  readonly #slow: GrammarWorker;
   /** Special tokens with their texts. */
   readonly #marks: readonly (readonly [id: number, text: string])[];
 
   /**
    * @param vocabSize - the model's, which may be more than the tokenizer's
-   * @param options - `compileMs`: how long a constraint may take to compile, milliseconds, `@default 30000`
+   * @param options - `compileMs`: how long a constraint may take to compile beside the others, and on a thread for those that take long, milliseconds,
+   *   `@default {quick: 5000, slow: 30000}`
    */
   constructor(
     table: TokenTable,
     { vocabSize, ...packed }: PackedBytes & { readonly vocabSize: number },
-    { compileMs = defaultCompileMs }: { readonly compileMs?: number } = {},
+    { compileMs = defaultCompileMs }: { readonly compileMs?: CompileMs } = {},
   ) {
     const ids = Array.from({ length: table.vocabSize }, (_, id) => id);
     const markIds = ids.filter((id) => table.isSpecial(id));
-    this.#worker = new GrammarWorker({ ...packed, vocabSize, eosIds: [...table.eosIds], markIds }, compileMs);
+    const vocabulary = { ...packed, vocabSize, eosIds: [...table.eosIds], markIds };
+    this.#quick = new GrammarWorker(vocabulary, compileMs.quick);
+    this.#slow = new GrammarWorker(vocabulary, compileMs.slow);
     this.#marks = markIds.map((id) => [id, Buffer.from(table.tokenBytes(id)).toString()]);
   }
 
@@ -43,11 +56,13 @@ export class Constraints {
     stopIds: readonly number[],
     signal?: AbortSignal,
   ): Promise<FollowedText> {
-    const text = await this.#worker.open(this.#sourceOf(constraint), [...stopIds], signal);
-    return {
-      next: (ids) => this.#worker.next(text, ids),
-      close: () => this.#worker.forget(text),
-    };
+    const source = this.#sourceOf(constraint);
+    try {
+      return await followed(this.#quick, { source, stopIds, signal });
+    } catch (error) {
+      if (!(error instanceof TooSlow)) throw error;
+      return await followed(this.#slow, { source, stopIds, signal });
+    }
   }
 
   #sourceOf({ jsonSchema, regex, grammar, structuralTag }: Constraint): GrammarSource {
@@ -58,8 +73,20 @@ export class Constraints {
     return { structuralTag: text, spelledIds: marks.map(([id]) => id) };
   }
 
-  /** Ends the thread; texts are not followed any more. */
+  /** Ends the threads; texts are not followed any more. */
   async close(): Promise<void> {
-    await this.#worker.close();
+    await Promise.all([this.#quick.close(), this.#slow.close()]);
   }
+}
+
+/** A text to be begun. */
+interface Begun {
+  readonly source: GrammarSource;
+  readonly stopIds: readonly number[];
+  readonly signal: AbortSignal | undefined;
+}
+
+async function followed(worker: GrammarWorker, { source, stopIds, signal }: Begun): Promise<FollowedText> {
+  const text = await worker.open(source, [...stopIds], signal);
+  return { next: (ids) => worker.next(text, ids), close: () => worker.forget(text) };
 }

@@ -16,6 +16,14 @@ const nothing = new Int32Array();
 /** Sources that took too long, the latest. */
 const mostRefused = 32;
 
+/** What is thrown for a source that did not compile in time. */
+export class TooSlow extends SeekError {
+  constructor(compileMs: number) {
+    const remedy = "shorter lengths, fewer repetitions and fewer values compile sooner";
+    super("ERR_ARGUMENT", `constraint: not compiled within ${compileMs} ms; ${remedy}`);
+  }
+}
+
 /**
  * Runs tasks in the order in which they come, but for beginnings, which wait for each other: what follows a text waits for one of
  * them at most. A source that does not compile in time ends the thread, as nothing else stops it; another one takes up the
@@ -45,14 +53,14 @@ export class GrammarWorker {
    *
    * @param signal - gives up what has not begun to compile
    * @returns its number
-   * @throws ERR_ARGUMENT for a source that cannot be read, or not in time; ERR_ABORTED
+   * @throws TooSlow; ERR_ARGUMENT for a source that cannot be read; ERR_ABORTED
    */
   async open(
     source: GrammarSource,
     stopIds: readonly number[],
     signal: AbortSignal | undefined,
   ): Promise<number> {
-    if (this.#refused.has(JSON.stringify(source))) throw this.#tooSlow();
+    if (this.#refused.has(JSON.stringify(source))) throw new TooSlow(this.#compileMs);
     // The number of the task that begins it.
     const text = this.#numTasks;
     const leave = (): void => {
@@ -112,7 +120,7 @@ export class GrammarWorker {
     const [number] = this.#queue;
     if (this.#opening !== undefined || number === undefined) return;
     this.#queue.delete(number);
-    const timer = setTimeout(() => this.#giveUp(number, this.#tooSlow()), this.#compileMs);
+    const timer = setTimeout(() => this.#giveUp(number, new TooSlow(this.#compileMs)), this.#compileMs);
     this.#opening = { number, timer };
     this.#post(number, (this.#waiting.get(number) as Waiting).task);
   }
@@ -192,11 +200,6 @@ export class GrammarWorker {
     this.#refused.add(JSON.stringify(source));
     const [oldest] = this.#refused;
     if (oldest !== undefined && this.#refused.size > mostRefused) this.#refused.delete(oldest);
-  }
-
-  #tooSlow(): SeekError {
-    const remedy = "shorter lengths, fewer repetitions and fewer values compile sooner";
-    return new SeekError("ERR_ARGUMENT", `constraint: not compiled within ${this.#compileMs} ms; ${remedy}`);
   }
 
   #end(error: SeekError): void {
