@@ -8,6 +8,7 @@ import { type SamplingOptions, samplingKinds } from "../../engine/sampling-optio
 import type { PromptTemplate } from "../../rollout/seams.ts";
 import { promptText } from "../../rollout/session/prompt.ts";
 import type { CacheNeed } from "../generation/admission.ts";
+import { asRefusal } from "../generation/as-refusal.ts";
 import { refused } from "../http/refusal.ts";
 import type { ReplyEvent, ReplyRequest, ServedModel } from "../reply/reply.ts";
 import { checkAsked, questionOf } from "./asked.ts";
@@ -81,6 +82,8 @@ async function* replyOf(
       if (failure !== undefined) throw failure.reason;
     });
     if (signal.aborted) throw signal.reason;
+  } catch (error) {
+    throw asRefusal(error);
   } finally {
     leave?.();
   }

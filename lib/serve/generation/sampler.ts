@@ -1,5 +1,4 @@
 /** Samples choices on the engine, as text with its tokens. */
-import { SeekError } from "../../base/errors.ts";
 import { merged } from "../../base/streamed.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Sequence } from "../../engine/sequence.ts";
@@ -10,6 +9,7 @@ import { Refusal } from "../http/refusal.ts";
 import type { SampleRequest } from "../reply/reply.ts";
 import type { LikelyToken, SampledToken, TextPiece } from "../reply/tokens.ts";
 import type { Admission } from "./admission.ts";
+import { asRefusal } from "./as-refusal.ts";
 import { TokenText } from "./token-text.ts";
 
 /** What is sampled with. */
@@ -55,14 +55,6 @@ export type SampleEvent = { readonly choice: number } & (
       readonly drawnFrom: "policy" | "shaped";
     }
 );
-
-/** What the engine refuses of a request is the request's fault. */
-function asRefusal(error: unknown): unknown {
-  if (!(error instanceof SeekError)) return error;
-  if (error.code === "ERR_MEMORY") return new Refusal("context_length_exceeded", error.message);
-  const isAsked = error.code === "ERR_ARGUMENT" || error.code === "ERR_RANGE";
-  return isAsked ? new Refusal("invalid_request", error.message) : error;
-}
 
 /** Samples on one engine through one adapter. */
 export class Sampler {

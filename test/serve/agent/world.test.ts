@@ -87,6 +87,13 @@ test("a question that was asked before is not read again as a whole", async () =
   assert.ok((again?.numCachedTokens ?? 0) >= 64);
 });
 
+test("what the engine refuses of a request's sampling is the request's fault", async () => {
+  const sampling = { logitBias: { 99999: 1 } };
+  const refused = { name: "Refusal", code: "invalid_request", message: /logitBias: expected 0 to/ };
+  await assert.rejects(replied(agent, asking("Who directed Ironroad?", { sampling })), refused);
+  assert.equal((await engine.stats()).numSequences, 0);
+});
+
 test("a request that is ended in the middle of a turn gives its memory back", async () => {
   const abort = new AbortController();
   const reason = new Error("gone");
