@@ -1,7 +1,7 @@
 /** Calls that are a name, a mark and arguments as JSON. */
 import type { CallForm } from "./reply-format.ts";
 import type { Reading } from "./reply-text.ts";
-import { acceptWord, json, next, run, space, type Text } from "./steps.ts";
+import { acceptWord, closing, json, next, run, space, type Text } from "./steps.ts";
 
 const ofName = /[^\s<>{}[\]"'`|]/;
 
@@ -23,6 +23,6 @@ export function* namedCall(text: Text, { words, end }: CallForm): Reading<boolea
   text.beginCall(name, id);
   if (!(yield* json(text, (part) => text.write("toolArguments", part)))) return false;
   yield* acceptWord(text, behind.trim());
-  yield* acceptWord(text, end);
+  yield* closing(text, end);
   return true;
 }

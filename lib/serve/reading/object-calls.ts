@@ -1,7 +1,7 @@
 /** Calls that are JSON objects of a name and arguments, alone or in a list. */
 import type { CallForm } from "./reply-format.ts";
 import type { Reading } from "./reply-text.ts";
-import { accept, acceptWord, json, jsonString, jsonText, next, space, type Text } from "./steps.ts";
+import { accept, acceptWord, closing, json, jsonString, jsonText, next, space, type Text } from "./steps.ts";
 
 /** How an object is read. */
 interface ObjectOptions {
@@ -25,7 +25,7 @@ export function* objectCalls(text: Text, form: CallForm, bareNames?: ReadonlySet
     if (!(yield* sequence(text, options, ","))) return false;
     if (!(yield* acceptWord(text, "]"))) return false;
   } else if (!(yield* sequence(text, options, form.separator.trim()))) return false;
-  yield* acceptWord(text, form.end);
+  yield* closing(text, form.end);
   return true;
 }
 

@@ -1,7 +1,7 @@
 /** Calls in XML, an element for each argument, as Qwen3-Coder writes them. */
 import type { CallableFunction, CallForm } from "./reply-format.ts";
 import type { Reading } from "./reply-text.ts";
-import { accept, acceptWord, markPattern, run, type Text } from "./steps.ts";
+import { accept, acceptWord, closing, markPattern, run, type Text } from "./steps.ts";
 
 /** What a call begins with, behind its mark; some models forget the mark. */
 export const functionTag = "<function=";
@@ -41,7 +41,7 @@ export function* parametersCall(
     if (!(yield* isWhole)) return false;
   }
   text.write("toolArguments", "}");
-  yield* acceptWord(text, end);
+  yield* closing(text, end);
   return true;
 }
 

@@ -40,6 +40,11 @@ export function* acceptWord(text: Text, word: string): Reading<boolean> {
   return word === "" || (yield* accept(text, word));
 }
 
+/** Reads the mark that ends a call, if it comes next, or as much of it as there is where the text ends within it. */
+export function* closing(text: Text, mark: string): Reading<void> {
+  if (!(yield* acceptWord(text, mark)) && mark.startsWith(text.rest)) text.take(text.rest.length);
+}
+
 /** Reads the characters of an expression, which matches one. @returns nothing when there are more than the most */
 export function* run(text: Text, chars: RegExp, most = 256): Reading<string | undefined> {
   let read = "";

@@ -252,6 +252,15 @@ test("an agent's searches are web searches, its passages results, and its text c
   }
 });
 
+test("the blank line between two thoughts is none within a block", async (t) => {
+  const again = [say("\n\nI know", "reasoning"), say("\n\nnow.", "reasoning")];
+  const [begun, ended] = [searching.slice(0, 4), searching.slice(4)];
+  const { client } = await clientOf(t, replaying([...begun, ...again, ...ended]));
+  const { content } = await client.messages.create(hello);
+  const thoughts = content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : []));
+  assert.deepEqual(thoughts, ["I search.", "I know\n\nnow."]);
+});
+
 test("an agent's answer can be sent back, and Anthropic's search says how often it may search", async (t) => {
   const agent = replaying(searching);
   const { client } = await clientOf(t, agent);

@@ -125,6 +125,19 @@ test("a search that failed, and one that the reply ended before, say so", () => 
   );
 });
 
+test("the blank line between two thoughts is none within an item", () => {
+  const [first, search, found] = [thoughts("One."), ...whole.slice(3, 5).map((each) => [each])];
+  const events = told([
+    start,
+    ...first,
+    ...(search ?? []),
+    ...(found ?? []),
+    ...thoughts("\n\nTwo,", "\n\nthree."),
+    finish(),
+  ]);
+  assert.deepEqual(textsOf(events), ["One.", "", "Two,\n\nthree."]);
+});
+
 test("a citation's place is counted within its own message", () => {
   const cite = (begin: number, end: number): ReplyEvent => {
     return {

@@ -160,6 +160,13 @@ test("a call that ends too early has the arguments that were there, and what fol
   assert.deepEqual(read("mistral", list), [{ name: "search", arguments: "{}" }, { text: ', {"nam' }]);
 });
 
+test("the beginning of the mark that ends a call is no text", () => {
+  const call = { name: "search", arguments: '{"query": "a"}' };
+  const text = '<tool_call>{"name": "search", "arguments": {"query": "a"}}\n</tool_';
+  assert.deepEqual(read("hermes", text), [call]);
+  assert.deepEqual(read("hermes", `${text}x`), [call, { text: "</tool_x" }]);
+});
+
 test("arguments in XML become what the schema asks for", () => {
   const types = {
     text: { type: "string" },

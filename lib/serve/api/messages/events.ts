@@ -58,9 +58,11 @@ class Blocks {
 
   *add(event: ContentEvent): Generator<MessageEvent> {
     if (event.type === "reasoning") {
+      // The blank line between two thoughts is none within a block.
+      const thinking = this.#open === "thinking" ? event.text : event.text.trimStart();
       yield* this.#within({ type: "thinking", thinking: "", signature: "" });
-      const isTold = event.text !== "" && !this.#hidesThoughts;
-      if (isTold) yield this.#more({ type: "thinking_delta", thinking: event.text });
+      const isTold = thinking !== "" && !this.#hidesThoughts;
+      if (isTold) yield this.#more({ type: "thinking_delta", thinking });
     } else if (event.type === "text") {
       if (event.text === "") return;
       yield* this.#within({ type: "text", text: "" });

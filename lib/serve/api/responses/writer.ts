@@ -147,10 +147,12 @@ export class ResponseWriter {
 
   #think(event: TextPiece): ToldEvent[] {
     const isOpen = this.#open?.item instanceof OpenReasoning;
-    if (event.text === "" && !isOpen) return [];
+    // The blank line between two thoughts is none within an item.
+    const text = isOpen ? event.text : event.text.trimStart();
+    if (text === "" && !isOpen) return [];
     const closing = isOpen ? [] : this.#close("completed");
     const opening = isOpen ? [] : this.#begin(new OpenReasoning(this.#output.length, this.#telling));
-    return [...closing, ...opening, ...this.#openAs(OpenReasoning, "a thought").add(event)];
+    return [...closing, ...opening, ...this.#openAs(OpenReasoning, "a thought").add({ ...event, text })];
   }
 
   #call(event: EventOf<"toolCall">): ToldEvent[] {
