@@ -90,6 +90,34 @@ test("the request's sampling is the engine's; unless it says otherwise the likel
   assert.deepEqual([second?.temperature, second?.topP, second?.presencePenalty], [0.7, 0.9, 1]);
 });
 
+test("an agent's own sampling and template variables stand where a request does not say them, key by key", async () => {
+  const { engine, prompts, sequences } = watchedEngine(answer);
+  const chatTemplate = {
+    render: ([message]: readonly { content?: unknown }[], options: object = {}) =>
+      `${message?.content} ${JSON.stringify((options as { variables?: object }).variables)}`,
+  };
+  const agent = scripted([], {
+    ...{ engine, chatTemplate, sampling: { temperature: 0.5, topK: 7 } },
+    templateVariables: { enable_thinking: false, pace: "slow" },
+  });
+  assert.deepEqual(agent.sampling, { temperature: 0.5, topK: 7 });
+  await replied(agent, "q");
+  await replied(agent, asking("q", { sampling: { temperature: 1 }, templateVariables: { pace: "fast" } }));
+  const drawn = sequences.map(({ requests }) => requests[0] as Record<string, unknown> | undefined);
+  assert.deepEqual(
+    drawn.map((request) => [request?.temperature, request?.topK]),
+    [
+      [0.5, 7],
+      [1, 7],
+    ],
+  );
+  assert.deepEqual(prompts, [
+    'q {"enable_thinking":false,"pace":"slow"}',
+    'q {"enable_thinking":false,"pace":"fast"}',
+  ]);
+  assert.throws(() => scripted([], { sampling: { temperatur: 1 } as object }), /unknown key "temperatur"/);
+});
+
 test("what was found counts as read, and all that was sampled as sampled", async () => {
   const { engine, prompts, sequences } = watchedEngine(search, answer);
   const events = await replied(scripted([], { engine }), "who?");
