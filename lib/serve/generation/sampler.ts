@@ -123,11 +123,17 @@ export class Sampler {
       ...{ stop, keptIds, endIds: new Set(tokenizer.eosIds), lastPromptId: promptIds.at(-1) },
     });
     const chunks = sequence.stream(optionsOf(asked, signal));
-    let [step, numTokens] = [await chunks.next(), 0];
+    // What was ended has no end of its own, and is no reply.
+    const nextStep = async (): ReturnType<typeof chunks.next> => {
+      const step = await chunks.next();
+      if (step.done && step.value.stop === "aborted") throw signal.reason;
+      return step;
+    };
+    let [step, numTokens] = [await nextStep(), 0];
     await admission.turns.toBegin.next(signal);
     const numCachedTokens = step.value.numReused;
     yield { type: "start", choice, numCachedTokens, promptTokens };
-    for (; !step.done; step = await chunks.next()) {
+    for (; !step.done; step = await nextStep()) {
       numTokens += step.value.ids.length;
       const piece = text.push(this.#tokensOf(step.value, asked.topLogprobs));
       if (piece.text !== "" || piece.tokens.length > 0) yield { type: "text", choice, ...piece };

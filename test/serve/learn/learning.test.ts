@@ -44,7 +44,7 @@ async function served(t: TestContext, given: Partial<LearnOptions>, record?: { f
       method: "POST",
       body: JSON.stringify({ response_id, reward, choice }),
     });
-  return { client, events, learning, score, policy };
+  return { client, events, learning, score, policy, server };
 }
 
 /** A prompt after which the model writes many different words. */
@@ -185,6 +185,25 @@ test("each prompt's choices are recorded and scored by their numbers in the answ
     ]),
     choices.map(({ index, prompt_token_ids, token_ids }) => [index, prompt_token_ids, token_ids]),
   );
+});
+
+test("a reply that was ended before its end is neither finished nor recorded", async (t) => {
+  const folder = await temporary(t);
+  const { client, policy, server } = await served(t, {}, { folder });
+  const logit_bias = Object.fromEntries(policy.tokenizer.eosIds.map((id) => [id, -100]));
+  const asked = { ...prompt, logit_bias, max_tokens: 900 };
+  const told: string[] = [];
+  const stream = await client.completions.create({ ...asked, stream: true });
+  const reading = (async () => {
+    for await (const { choices } of stream) {
+      told.push(choices[0]?.finish_reason ?? "on");
+      if (told.length === 1) void server.close({ graceMs: 0 });
+    }
+  })();
+  await assert.rejects(reading, /shutting down/);
+  assert.deepEqual(new Set(told), new Set(["on"]));
+  await server.close();
+  assert.equal(await readFile(join(folder, "replies.jsonl"), "utf8"), "");
 });
 
 test("records go on behind the last whole line when a kill cut one off", async (t) => {
