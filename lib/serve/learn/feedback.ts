@@ -3,7 +3,7 @@ import { lazySchema } from "../../base/on-first-use.ts";
 import type { ApiLimits } from "../api/fields/serving.ts";
 import type { Call } from "../http/call.ts";
 import type { Route } from "../http/http-server.ts";
-import type { Recorder } from "./recorder.ts";
+import { mostReward, type Recorder } from "./recorder.ts";
 
 const feedback = lazySchema((z) =>
   z.strictObject({
@@ -11,7 +11,7 @@ const feedback = lazySchema((z) =>
     response_id: z.string().min(1).max(128),
     /** Of its choices. */
     choice: z.int().min(0).default(0),
-    reward: z.number(),
+    reward: z.number().min(-mostReward).max(mostReward),
   }),
 );
 

@@ -1,9 +1,13 @@
 /** Keeps replies until they are scored, and on disk where that is asked for. */
 import { join } from "node:path";
+import { SeekError } from "../../base/errors.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
 import { Journal } from "../../base/files/journal.ts";
 import { Refusal, refused } from "../http/refusal.ts";
 import type { RecordedChoice } from "./record.ts";
+
+/** Rewards lie within it on both sides: one that is far off would hide what all others say. */
+export const mostReward = 1e6;
 
 /** A recorded choice with what it was worth. */
 export interface ScoredChoice extends RecordedChoice {
@@ -115,6 +119,11 @@ export class Recorder {
 
   async #reward(choice: RecordedChoice): Promise<void> {
     const reward = await this.#options.reward?.(choice);
-    if (reward !== undefined) await this.score(choice.id, choice.choice, reward);
+    if (reward === undefined) return;
+    if (!(Math.abs(reward) <= mostReward)) {
+      const expected = `a number from -${mostReward} to ${mostReward}`;
+      throw new SeekError("ERR_RANGE", `record.reward: expected ${expected}, got ${reward}`);
+    }
+    await this.score(choice.id, choice.choice, reward);
   }
 }

@@ -67,6 +67,7 @@ test("what is recorded is what was sampled, and is scored once", async (t) => {
   assert.equal((await score(reply.id, 0.5, 1)).status, 200);
   assert.equal((await score(reply.id, 0.5, 1)).status, 404);
   assert.equal((await score("cmpl-unknown", 1)).status, 404);
+  assert.equal((await score(reply.id, 1e308)).status, 400);
   const read = async (name: string) =>
     (await readFile(join(folder, name), "utf8"))
       .trim()
@@ -74,7 +75,9 @@ test("what is recorded is what was sampled, and is scored once", async (t) => {
       .map((line) => JSON.parse(line));
   const rows = await read("replies.jsonl");
   assert.deepEqual(
-    rows.map(({ segments }) => segments.map(({ tokens }: { tokens: number[] }) => tokens)),
+    rows
+      .sort((a, b) => a.choice - b.choice)
+      .map(({ segments }) => segments.map(({ tokens }: { tokens: number[] }) => tokens)),
     choices.map(({ prompt_token_ids, token_ids }) => [prompt_token_ids, token_ids]),
   );
   for (const { segments } of rows) {
@@ -204,6 +207,22 @@ test("a reply that was ended before its end is neither finished nor recorded", a
   assert.deepEqual(new Set(told), new Set(["on"]));
   await server.close();
   assert.equal(await readFile(join(folder, "replies.jsonl"), "utf8"), "");
+});
+
+test("a reward function that gives no reward at all is a fault, and scores nothing", async (t) => {
+  const policy = await openLocalPolicy({ model: checkpoint }, {});
+  t.after(() => policy[Symbol.asyncDispose]());
+  const { engine, tokenizer, chatTemplate } = policy;
+  const models = openLanguageModels({ name: "world", engine, tokenizer, chatTemplate });
+  const faults: unknown[] = [];
+  const onFault = ({ error }: { error: unknown }): number => faults.push(error);
+  const record = { reward: () => Number.NaN };
+  const server = await serveModels({ models, port: 0, record, onFault });
+  t.after(() => server.close({ graceMs: 0 }));
+  const body = JSON.stringify({ ...prompt, model: "world" });
+  assert.equal((await fetch(`${server.url}/v1/completions`, { method: "POST", body })).status, 200);
+  await until(() => faults.length > 0);
+  assert.match(String(faults[0]), /record\.reward: expected a number from -1000000 to 1000000, got NaN/);
 });
 
 test("records go on behind the last whole line when a kill cut one off", async (t) => {
