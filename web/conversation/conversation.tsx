@@ -1,32 +1,15 @@
 /** A trajectory as the conversation that it was, each token in the colour of one of its numbers. */
 import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import type { Channel } from "../base/colour/token-colour.ts";
-import {
-  type Colouring,
-  channelsOf,
-  type ShownSegment,
-  scaleOf,
-  type Token,
-  tokensOf,
-} from "../base/colour/tokens.ts";
-import { usePage, useQuery } from "../shell/context.ts";
+import { type Colouring, type ShownSegment, type Token, tokensOf } from "../base/colour/tokens.ts";
 import { Inspector } from "./inspector.tsx";
-import { ChannelChoice, Legend } from "./legend.tsx";
+import { ColourTools, useColouring } from "./legend.tsx";
 import { SegmentBlock } from "./segment.tsx";
 
 /** A token's place. */
 export interface TokenPlace {
   readonly segment: number;
   readonly token: number;
-}
-
-/** The channel of the address; the first that tokens have when there is none. */
-export function useChannel(known: ReadonlySet<Channel>): [Channel, (channel: Channel) => void] {
-  const [query, change] = useQuery();
-  const asked = query.colour as Channel | undefined;
-  const usual = known.has("logprob") ? "logprob" : "mask";
-  return [asked !== undefined && known.has(asked) ? asked : usual, (colour) => change({ colour })];
 }
 
 interface ConversationProps {
@@ -64,32 +47,11 @@ const keySteps: Readonly<Record<string, number>> = {
   ArrowUp: -10,
 };
 
-/** The segments in order. */
-export function Conversation({ segments, isWhole = false, colouring }: ConversationProps): JSX.Element {
-  const { theme } = usePage();
-  const tokens = useMemo(() => segments.map(tokensOf), [segments]);
-  const known = useMemo(() => channelsOf(tokens.flat()), [tokens]);
-  const [channel, setChannel] = useChannel(known);
+/** The token that the pointer or the keys are at; the keys move while the box itself has them. */
+function useToken(tokens: readonly (readonly Token[])[]) {
   const [place, setPlace] = useState<TokenPlace>();
-  const [seenBy, setSeenBy] = useState<number>();
   const box = useRef<HTMLDivElement>(null);
-  const own = useMemo(
-    () => ({ channel, scale: scaleOf(channel, tokens.flat()), theme }),
-    [channel, tokens, theme],
-  );
-  const shown = colouring ?? own;
-  const visible = seenBy === undefined ? undefined : visibleTo(segments, seenBy);
-  const blocks = segments.map((segment, i) => (
-    <SegmentBlock
-      key={i}
-      {...{ segment, place: i, tokens: tokens[i] ?? [], colouring: shown }}
-      turn={segments.slice(0, i + 1).filter(({ kind }) => kind === "policy").length}
-      isUnseen={visible !== undefined && !visible.has(i)}
-      isAsked={seenBy === i}
-      onAsk={() => setSeenBy(seenBy === i ? undefined : i)}
-    />
-  ));
-  const move = (event: KeyboardEvent): void => {
+  const onKeyDown = (event: KeyboardEvent): void => {
     const by = keySteps[event.key];
     if (by === undefined || event.target !== box.current) return;
     event.preventDefault();
@@ -97,15 +59,22 @@ export function Conversation({ segments, isWhole = false, colouring }: Conversat
     setPlace(next);
     markAt(box.current, next);
   };
+  const onMouseOver = ({ target }: MouseEvent): void => setPlace((old) => placeOf(target) ?? old);
+  return { token: place && tokens[place.segment]?.[place.token], box, handlers: { onKeyDown, onMouseOver } };
+}
+
+/** The segments in order. */
+export function Conversation({ segments, isWhole = false, colouring }: ConversationProps): JSX.Element {
+  const tokens = useMemo(() => segments.map(tokensOf), [segments]);
+  const all = useMemo(() => tokens.flat(), [tokens]);
+  const own = useColouring(all);
+  const shown = colouring ?? own.colouring;
+  const [seenBy, setSeenBy] = useState<number>();
+  const { token, box, handlers } = useToken(tokens);
+  const visible = seenBy === undefined ? undefined : visibleTo(segments, seenBy);
   return (
     <>
-      {isWhole ? (
-        <div class="colour-tools">
-          <ChannelChoice channel={channel} known={known} onChange={setChannel} />
-          <Legend colouring={shown} />
-        </div>
-      ) : null}
-      {/* biome-ignore lint/a11y/useKeyWithMouseEvents: arrows move through the tokens as the pointer does */}
+      {isWhole ? <ColourTools {...own} /> : null}
       {/* biome-ignore lint/a11y/useSemanticElements: a field set groups fields, and these are words */}
       <div
         class="conversation"
@@ -113,12 +82,20 @@ export function Conversation({ segments, isWhole = false, colouring }: Conversat
         role="group"
         aria-label="Conversation; arrow keys move through the sampled tokens"
         tabIndex={isWhole ? 0 : undefined}
-        onKeyDown={isWhole ? move : undefined}
-        onMouseOver={isWhole ? ({ target }) => setPlace((old) => placeOf(target) ?? old) : undefined}
+        {...(isWhole ? handlers : {})}
       >
-        {blocks}
+        {segments.map((segment, i) => (
+          <SegmentBlock
+            key={i}
+            {...{ segment, place: i, tokens: tokens[i] ?? [], colouring: shown }}
+            turn={segments.slice(0, i + 1).filter(({ kind }) => kind === "policy").length}
+            isUnseen={visible !== undefined && !visible.has(i)}
+            isAsked={seenBy === i}
+            onAsk={() => setSeenBy(seenBy === i ? undefined : i)}
+          />
+        ))}
       </div>
-      {isWhole ? <Inspector token={place && tokens[place.segment]?.[place.token]} /> : null}
+      {isWhole ? <Inspector token={token} /> : null}
     </>
   );
 }

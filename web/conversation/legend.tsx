@@ -1,9 +1,11 @@
 /** What the colours of tokens mean, and which number they show. */
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import { type Channel, legendOf, type MaskValue, maskColour } from "../base/colour/token-colour.ts";
-import type { Colouring } from "../base/colour/tokens.ts";
+import { type Colouring, channelsOf, scaleOf, type Token } from "../base/colour/tokens.ts";
 import { showNumber } from "../base/numbers.ts";
 import { Segmented } from "../parts/controls.tsx";
+import { usePage, useQuery } from "../shell/context.ts";
 
 const channels = [
   { value: "logprob", label: "Log-prob" },
@@ -13,18 +15,47 @@ const channels = [
   { value: "mask", label: "Mask" },
 ] as const;
 
-/** The choice of a channel; those without numbers cannot be chosen. */
-export function ChannelChoice(props: {
-  readonly channel: Channel;
+/** How tokens are coloured, and how else they could be. */
+interface ColourChoice {
+  readonly colouring: Colouring;
+  /** Channels that have numbers. */
   readonly known: ReadonlySet<Channel>;
-  readonly onChange: (channel: Channel) => void;
-}): JSX.Element {
-  const { channel, known, onChange } = props;
+  readonly choose: (channel: Channel) => void;
+}
+
+/** The channel of the address, or the first that the tokens have, on one scale over all of them. */
+export function useColouring(tokens: readonly Token[]): ColourChoice {
+  const { theme } = usePage();
+  const [query, change] = useQuery();
+  const known = useMemo(() => channelsOf(tokens), [tokens]);
+  const asked = query.colour as Channel | undefined;
+  const usual = known.has("logprob") ? "logprob" : "mask";
+  const channel = asked !== undefined && known.has(asked) ? asked : usual;
+  const colouring = useMemo(
+    () => ({ channel, scale: scaleOf(channel, tokens), theme }),
+    [channel, tokens, theme],
+  );
+  return { colouring, known, choose: (colour) => change({ colour }) };
+}
+
+/** The choice of a channel, and what its colours mean. */
+export function ColourTools(props: ColourChoice & { readonly children?: ComponentChildren }): JSX.Element {
+  return (
+    <div class="colour-tools">
+      <ChannelChoice {...props} />
+      <Legend colouring={props.colouring} />
+      {props.children}
+    </div>
+  );
+}
+
+/** Channels without numbers cannot be chosen. */
+function ChannelChoice({ colouring, known, choose }: ColourChoice): JSX.Element {
   const options = channels.map((each) => ({
     ...each,
     whyNot: known.has(each.value) ? undefined : "The log of this run does not have it",
   }));
-  return <Segmented label="Colour of tokens" options={options} value={channel} onChange={onChange} />;
+  return <Segmented label="Colour of tokens" options={options} value={colouring.channel} onChange={choose} />;
 }
 
 const maskNames: Readonly<Record<MaskValue, string>> = {
@@ -35,7 +66,7 @@ const maskNames: Readonly<Record<MaskValue, string>> = {
 };
 
 /** The scale with its ends. */
-export function Legend({ colouring }: { readonly colouring: Colouring }): JSX.Element {
+function Legend({ colouring }: { readonly colouring: Colouring }): JSX.Element {
   const { channel, scale, theme } = colouring;
   if (channel === "mask" || scale === undefined) {
     return (

@@ -103,11 +103,12 @@ export function SearchField(props: {
   readonly label: string;
   readonly value: string;
   readonly onInput: (text: string) => void;
+  readonly isLarge?: boolean;
 }): JSX.Element {
-  const { label, value, onInput } = props;
+  const { label, value, onInput, isLarge = false } = props;
   return (
-    <div class="search">
-      <Icon name="search" size={14} />
+    <div class={isLarge ? "search large" : "search"}>
+      <Icon name="search" size={isLarge ? undefined : 14} />
       <input
         class="input"
         type="search"
@@ -203,18 +204,23 @@ export function Notice(props: {
   );
 }
 
-/** Numbers with their names. */
-export function Stats({
-  items,
-}: {
+interface NamedProps {
   readonly items: readonly (readonly [string, ComponentChildren])[];
-}): JSX.Element {
+}
+
+/** Numbers with their names, to be seen first. */
+export const Stats = ({ items }: NamedProps): JSX.Element => named("stats", items);
+
+/** Names and values in one line. */
+export const Facts = ({ items }: NamedProps): JSX.Element => named("facts", items);
+
+function named(kind: "stats" | "facts", items: NamedProps["items"]): JSX.Element {
   return (
-    <dl class="stats">
+    <dl class={kind}>
       {items.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd class="num">{value}</dd>
         </div>
       ))}
     </dl>

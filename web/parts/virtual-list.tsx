@@ -1,7 +1,7 @@
 /** A list of any length of which only what is seen is drawn and fetched. */
 import type { ComponentChildren, JSX } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { pagesOf, scrollTo, windowOf } from "../base/virtual-window.ts";
+import { scrollTo, windowOf } from "../base/virtual-window.ts";
 
 /** What a list shows. */
 interface VirtualListProps<Row> {
@@ -124,101 +124,4 @@ function Line({ label, place, count, rowHeight, isChosen, onChoose, children }: 
       {children}
     </div>
   );
-}
-
-/** A page of a long list. */
-export interface Page<Row> {
-  readonly rows: readonly Row[];
-  /** Rows of the whole list. */
-  readonly matching: number;
-}
-
-const pageSize = 100;
-
-/**
- * Fetches the pages of a list that are seen, and keeps them for as long as `key` stays.
- *
- * @param key - what the list depends on: its filters
- * @param load - fetches rows from a place on
- */
-export function usePages<Row, Head extends Page<Row>>(
-  key: string,
-  load: (place: { readonly offset: number; readonly limit: number }, signal: AbortSignal) => Promise<Head>,
-) {
-  const [state, setState] = useState<{
-    key: string;
-    head?: Head;
-    error?: Error;
-    pages: Map<number, readonly Row[]>;
-  }>({ key: "", pages: new Map() });
-  const asked = useRef({ key: "", pages: new Set<number>(), stop: new AbortController() });
-  const latest = useRef(load);
-  latest.current = load;
-  const fetchPage = useCallback((page: number) => {
-    const { key: own, pages, stop } = asked.current;
-    if (pages.has(page)) return;
-    pages.add(page);
-    latest.current({ offset: page * pageSize, limit: pageSize }, stop.signal).then(
-      (head) => {
-        if (stop.signal.aborted) return;
-        setState((old) => ({
-          key: own,
-          head,
-          pages: new Map([...(old.key === own ? old.pages : []), [page, head.rows]]),
-        }));
-      },
-      (error: Error) => {
-        pages.delete(page);
-        if (!stop.signal.aborted) setState((old) => ({ ...old, key: own, error }));
-      },
-    );
-  }, []);
-  const seen = useRef<readonly number[]>([]);
-  useEffect(() => {
-    asked.current.stop.abort();
-    asked.current = { key, pages: new Set(), stop: new AbortController() };
-    for (const page of [0, ...seen.current]) fetchPage(page);
-    return () => asked.current.stop.abort();
-  }, [key, fetchPage]);
-  const onWindow = useCallback(
-    (first: number, end: number) => {
-      seen.current = pagesOf({ first, end }, pageSize);
-      seen.current.forEach(fetchPage);
-    },
-    [fetchPage],
-  );
-  const rowAt = (place: number): Row | undefined =>
-    state.pages.get(Math.floor(place / pageSize))?.[place % pageSize];
-  const placeOf = (isWanted: (row: Row) => boolean): number | undefined => {
-    for (const [page, rows] of state.pages) {
-      const at = rows.findIndex(isWanted);
-      if (at >= 0) return page * pageSize + at;
-    }
-    return undefined;
-  };
-  return { head: state.head, error: state.error, rowAt, placeOf, onWindow };
-}
-
-/** What the choice of a row needs of its list. */
-interface ChoiceOptions<Row> {
-  readonly list: Pick<ReturnType<typeof usePages<Row, Page<Row>>>, "rowAt" | "placeOf">;
-  /** Whether a row is the one that is open. */
-  readonly isOpen: (row: Row) => boolean;
-  readonly open: (row: Row) => void;
-  /** Where the open row must be, when it was not fetched yet. */
-  readonly expected?: number | undefined;
-}
-
-/** The place that is chosen, by key or pointer; a row that is not there yet is opened once it is. */
-export function useChoice<Row>({ list, isOpen, open, expected }: ChoiceOptions<Row>) {
-  const [wanted, want] = useState<number>();
-  const row = wanted === undefined ? undefined : list.rowAt(wanted);
-  const latest = useRef(open);
-  latest.current = open;
-  useEffect(() => {
-    if (row === undefined) return;
-    latest.current(row);
-    want(undefined);
-  }, [row]);
-  return { chosen: wanted ?? list.placeOf(isOpen) ?? expected, choose: want };
 }

@@ -4,6 +4,7 @@ import { useCallback, useContext, useEffect, useState } from "preact/hooks";
 import type { Studio } from "../../apps/studio/api.ts";
 import type { Theme } from "../base/colour/token-colour.ts";
 import { type Route, readRoute, writeRoute } from "../base/route.ts";
+import { useSettled } from "../parts/resource.ts";
 import type { ThemeChoice } from "./theme.ts";
 
 /** The page's surroundings. */
@@ -58,4 +59,13 @@ export function useQuery(): [
     go({ ...now, query: { ...now.query, ...changes } }, { replace });
   }, []);
   return [route.query, change];
+}
+
+/** The words that are looked for: what is typed, which the address has too once it has stood still. */
+export function useQueryText(): [string, (text: string) => void] {
+  const [query, change] = useQuery();
+  const [text, setText] = useState(query.text ?? "");
+  const settled = useSettled(text);
+  useEffect(() => change({ text: settled }), [settled, change]);
+  return [text, setText];
 }

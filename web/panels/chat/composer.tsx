@@ -13,15 +13,9 @@ interface ComposerProps {
 
 const maxHeight = 220;
 
-/** A field that grows with its text; Enter sends, Escape stops the reply. */
-export function Composer({ isWriting, isReady, say, stop }: ComposerProps): JSX.Element {
+/** What is typed, and sends it; what is sent before it is known to whom is held until then. */
+function useMessage({ isWriting, isReady, say }: Omit<ComposerProps, "stop">) {
   const [text, setText] = useState("");
-  const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
-    if (field.current === null) return;
-    field.current.style.height = "auto";
-    field.current.style.height = `${Math.min(maxHeight, field.current.scrollHeight + 2)}px`;
-  }, [text]);
   const [isHeld, setHeld] = useState(false);
   const send = (): void => {
     if (text.trim() === "" || isWriting) return;
@@ -39,20 +33,37 @@ export function Composer({ isWriting, isReady, say, stop }: ComposerProps): JSX.
     setHeld(false);
     setText(next);
   };
+  return { text, isHeld, send, write };
+}
+
+/** A field as high as its text. */
+function useGrowing(text: string) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (field.current === null) return;
+    field.current.style.height = "auto";
+    field.current.style.height = `${Math.min(maxHeight, field.current.scrollHeight + 2)}px`;
+  }, [text]);
+  return field;
+}
+
+/** A field that grows with its text; Enter sends, Escape stops the reply. */
+export function Composer({ stop, ...props }: ComposerProps): JSX.Element {
+  const { isWriting } = props;
+  const { text, isHeld, send, write } = useMessage(props);
+  const field = useGrowing(text);
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === "Escape" && isWriting) stop();
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     send();
   };
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    send();
+  };
   return (
-    <form
-      class="composer"
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-    >
+    <form class="composer" onSubmit={submit}>
       <p class="composer-note faint" role="status">
         {isHeld ? "Sent as soon as the models are known" : null}
       </p>
@@ -66,27 +77,40 @@ export function Composer({ isWriting, isReady, say, stop }: ComposerProps): JSX.
         onInput={({ currentTarget }) => write(currentTarget.value)}
         onKeyDown={onKey}
       />
-      {isWriting ? (
-        <button
-          type="button"
-          class="button icon"
-          aria-label="Stop the reply"
-          title="Stop (Escape)"
-          onClick={stop}
-        >
-          <Icon name="stop" />
-        </button>
-      ) : (
-        <button
-          type="submit"
-          class="button primary icon"
-          aria-label="Send"
-          aria-busy={isHeld}
-          disabled={text.trim() === "" || isHeld}
-        >
-          <Icon name="send" />
-        </button>
-      )}
+      {isWriting ? <StopButton stop={stop} /> : <SendButton isEmpty={text.trim() === ""} isHeld={isHeld} />}
     </form>
+  );
+}
+
+function StopButton({ stop }: Pick<ComposerProps, "stop">): JSX.Element {
+  return (
+    <button
+      type="button"
+      class="button icon"
+      aria-label="Stop the reply"
+      title="Stop (Escape)"
+      onClick={stop}
+    >
+      <Icon name="stop" />
+    </button>
+  );
+}
+
+interface SendButtonProps {
+  readonly isEmpty: boolean;
+  readonly isHeld: boolean;
+}
+
+function SendButton({ isEmpty, isHeld }: SendButtonProps): JSX.Element {
+  return (
+    <button
+      type="submit"
+      class="button primary icon"
+      aria-label="Send"
+      aria-busy={isHeld}
+      disabled={isEmpty || isHeld}
+    >
+      <Icon name="send" />
+    </button>
   );
 }

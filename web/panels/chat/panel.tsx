@@ -46,18 +46,7 @@ function OpenChat(): JSX.Element {
         title="Chat"
         beside={<ModelChoice {...{ models, model }} onChange={(next) => change({ model: next })} />}
       >
-        <button
-          type="button"
-          class="button"
-          aria-expanded={isOpen}
-          aria-controls="parameters"
-          onClick={() => setOpen(!isOpen)}
-        >
-          <Icon name="sliders" size={14} /> <span class="only-wide">Parameters</span>
-        </button>
-        <button type="button" class="button" onClick={store.create}>
-          <Icon name="plus" size={14} /> <span class="only-wide">New chat</span>
-        </button>
+        <ChatTools {...{ isOpen, setOpen, create: store.create }} />
       </Head>
       {error ? (
         <Notice kind="bad">
@@ -72,6 +61,32 @@ function OpenChat(): JSX.Element {
         <Talk {...{ store, parameters, model }} />
         {isOpen ? <ParameterFields model={model} parameters={parameters} change={change} /> : null}
       </div>
+    </>
+  );
+}
+
+interface ChatToolsProps {
+  /** Whether the parameters are shown. */
+  readonly isOpen: boolean;
+  readonly setOpen: (isOpen: boolean) => void;
+  readonly create: () => void;
+}
+
+function ChatTools({ isOpen, setOpen, create }: ChatToolsProps): JSX.Element {
+  return (
+    <>
+      <button
+        type="button"
+        class="button"
+        aria-expanded={isOpen}
+        aria-controls="parameters"
+        onClick={() => setOpen(!isOpen)}
+      >
+        <Icon name="sliders" size={14} /> <span class="only-wide">Parameters</span>
+      </button>
+      <button type="button" class="button" onClick={create}>
+        <Icon name="plus" size={14} /> <span class="only-wide">New chat</span>
+      </button>
     </>
   );
 }

@@ -78,10 +78,7 @@ export function useTalk({ chat, create, change, parameters, model }: TalkOptions
   const path = chat === undefined ? [] : pathOf(chat.branches);
   const before = ({ id }: ChatMessage): ChatMessage[] => path.slice(0, placeOf(id, path));
   /** Changes one conversation, whichever is open by the time that a reply comes. */
-  const changeOf =
-    ({ id }: Chat): Change =>
-    (apply) =>
-      change(id, apply);
+  const changeOf = ({ id }: Chat): Change => change.bind(undefined, id);
   const reply = (after: readonly ChatMessage[], own: Change): void => {
     const id = madeId();
     const parent = after.at(-1)?.id ?? null;
@@ -89,9 +86,8 @@ export function useTalk({ chat, create, change, parameters, model }: TalkOptions
     stopper.current = stop;
     setWriting(id);
     own((old) => withMessage(old, { id, parent, role: "assistant", content: "", reply: emptyReply, model }));
-    take(requestOf(after, parameters, model), id, { change: own, signal: stop.signal }).finally(() =>
-      setWriting(undefined),
-    );
+    const request = requestOf(after, parameters, model);
+    take(request, id, { change: own, signal: stop.signal }).finally(() => setWriting(undefined));
   };
   const say = (content: string, after: readonly ChatMessage[] = path): void => {
     const own = changeOf(chat ?? create());

@@ -1,11 +1,10 @@
 /** The open index: search in it, see why a passage ranks, count what is in it. */
 import type { JSX } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { IndexDescription, IndexSearchResult, SearchMode } from "../../../apps/studio/api.ts";
 import { getIndex, searchIndex } from "../../api/studio.ts";
 import { showBytes, showCount, showDuration } from "../../base/numbers.ts";
-import { Empty, Notice, Segmented, Stats, Tabs } from "../../parts/controls.tsx";
-import { Icon } from "../../parts/icons.tsx";
+import { Empty, Notice, SearchField, Segmented, Stats, Tabs } from "../../parts/controls.tsx";
 import { useResource } from "../../parts/resource.ts";
 import { usePage, useQuery } from "../../shell/context.ts";
 import { Head } from "../../shell/head.tsx";
@@ -76,48 +75,47 @@ function Description({ index }: { readonly index: IndexDescription }): JSX.Eleme
 
 const modeNames: Readonly<Record<SearchMode, string>> = { bm25: "Words", dense: "Vectors", hybrid: "Both" };
 
-function SearchBox({ modes }: { readonly modes: readonly SearchMode[] }): JSX.Element {
-  const [asked, change] = useQuery();
-  const [text, setText] = useState(asked.q ?? "");
-  const input = useRef<HTMLInputElement>(null);
+interface SearchBoxProps {
+  readonly modes: readonly SearchMode[];
+}
+
+function SearchBox({ modes }: SearchBoxProps): JSX.Element {
+  const [asked] = useQuery();
   const mode = modes.find((each) => each === asked.mode) ?? modes[0] ?? "bm25";
-  const send = (event: Event): void => {
-    event.preventDefault();
-    change({ q: text.trim() }, { replace: false });
-  };
   return (
     <>
-      <form class="index-form" onSubmit={send}>
-        <div class="search large">
-          <Icon name="search" />
-          <input
-            class="input"
-            type="search"
-            ref={input}
-            aria-label="Search the index"
-            placeholder="Search the index"
-            value={text}
-            onInput={({ currentTarget }) => setText(currentTarget.value)}
-          />
-        </div>
-        {modes.length > 1 ? (
-          <Segmented
-            label="Search by"
-            options={modes.map((value) => ({ value, label: modeNames[value] }))}
-            value={mode}
-            onChange={(next) => change({ mode: next })}
-          />
-        ) : null}
-        <button type="submit" class="button primary">
-          Search
-        </button>
-      </form>
+      <SearchForm modes={modes} mode={mode} />
       {asked.q ? (
         <Found query={asked.q} mode={mode} />
       ) : (
         <p class="muted">Each hit shows which words and vectors put it where it is.</p>
       )}
     </>
+  );
+}
+
+function SearchForm({ modes, mode }: SearchBoxProps & { readonly mode: SearchMode }): JSX.Element {
+  const [asked, change] = useQuery();
+  const [text, setText] = useState(asked.q ?? "");
+  const send = (event: Event): void => {
+    event.preventDefault();
+    change({ q: text.trim() }, { replace: false });
+  };
+  return (
+    <form class="index-form" onSubmit={send}>
+      <SearchField label="Search the index" value={text} onInput={setText} isLarge />
+      {modes.length > 1 ? (
+        <Segmented
+          label="Search by"
+          options={modes.map((value) => ({ value, label: modeNames[value] }))}
+          value={mode}
+          onChange={(next) => change({ mode: next })}
+        />
+      ) : null}
+      <button type="submit" class="button primary">
+        Search
+      </button>
+    </form>
   );
 }
 

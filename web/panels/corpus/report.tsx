@@ -53,26 +53,40 @@ function Counts({ report }: { readonly report: CorpusSummary }): JSX.Element {
   return (
     <>
       <Stats items={items} />
-      <div class="card report-table">
-        <table class="table">
-          <thead>
-            <tr>
-              <th>Looks wrong</th>
-              <th class="right">Passages</th>
-              <th>The first of them</th>
-            </tr>
-          </thead>
-          <tbody>
-            {findings.map(({ name, count, places }) => (
-              <tr key={name}>
-                <td>{name}</td>
-                <td class={`right num ${count > 0 ? "bad" : "good"}`}>{showCount(count)}</td>
-                <td class="muted num">{places.slice(0, 8).join(", ")}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Findings findings={findings} />
     </>
+  );
+}
+
+interface FindingsProps {
+  readonly findings: readonly {
+    readonly name: string;
+    readonly count: number;
+    readonly places: readonly string[];
+  }[];
+}
+
+function Findings({ findings }: FindingsProps): JSX.Element {
+  return (
+    <div class="card report-table">
+      <table class="table">
+        <thead>
+          <tr>
+            <th>Looks wrong</th>
+            <th class="right">Passages</th>
+            <th>The first of them</th>
+          </tr>
+        </thead>
+        <tbody>
+          {findings.map(({ name, count, places }) => (
+            <tr key={name}>
+              <td>{name}</td>
+              <td class={`right num ${count > 0 ? "bad" : "good"}`}>{showCount(count)}</td>
+              <td class="muted num">{places.slice(0, 8).join(", ")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

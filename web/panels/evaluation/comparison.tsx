@@ -1,6 +1,6 @@
 /** Two evaluations of the same questions: how far they are apart, and where. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type {
   ComparisonPage,
   ComparisonQuery,
@@ -10,13 +10,13 @@ import type {
   QuestionRow,
 } from "../../../apps/studio/api.ts";
 import { getComparison, getComparisonQuestions, getQuestion } from "../../api/studio.ts";
-import { showCount, showNumber } from "../../base/numbers.ts";
+import { showNumber } from "../../base/numbers.ts";
 import { Conversation } from "../../conversation/conversation.tsx";
-import { Empty, Notice, SearchField, Segmented } from "../../parts/controls.tsx";
-import { Icon } from "../../parts/icons.tsx";
-import { useResource, useSettled } from "../../parts/resource.ts";
-import { usePages, VirtualList } from "../../parts/virtual-list.tsx";
-import { useQuery } from "../../shell/context.ts";
+import { Notice, SearchField, Segmented } from "../../parts/controls.tsx";
+import { usePages } from "../../parts/pages.ts";
+import { useResource } from "../../parts/resource.ts";
+import { DetailHead, RowCount, Rows, Split } from "../../parts/split.tsx";
+import { useQuery, useQueryText } from "../../shell/context.ts";
 import { Head } from "../../shell/head.tsx";
 import { Interval, showDifference, showFigure } from "./interval.tsx";
 import { Rightness } from "./questions.tsx";
@@ -124,54 +124,48 @@ interface PairRow {
 }
 
 function SideBySide(pair: PairProps): JSX.Element {
-  const [query, change] = useQuery();
-  const [text, setText] = useState(query.text ?? "");
-  const settled = useSettled(text);
-  useEffect(() => change({ text: settled }), [settled, change]);
+  const [query] = useQuery();
   const show = (query.show ?? "differ") as Show;
   const filters: ComparisonQuery = { show, ...(query.text ? { text: query.text } : {}) };
-  const list = usePages<PairRow, ComparisonPage & { readonly rows: readonly PairRow[] }>(
-    JSON.stringify([pair, filters]),
-    (place, signal) => getComparisonQuestions(pair, { ...filters, ...place }, signal),
+  const list = usePages<PairRow, ComparisonPage>(JSON.stringify([pair, filters]), (place, signal) =>
+    getComparisonQuestions(pair, { ...filters, ...place }, signal),
   );
   const [place, setPlace] = useState<number>();
   const chosen = place === undefined ? undefined : list.rowAt(place);
   return (
-    <div class={chosen === undefined ? "split" : "split has-detail"}>
-      <div class="list-side">
-        <div class="filters">
-          <SearchField label="Find in questions" value={text} onInput={setText} />
-          <Segmented
-            label="Which questions"
-            options={shows}
-            value={show}
-            onChange={(next) => change({ show: next })}
+    <Split
+      list={
+        <>
+          <PairFilters show={show} />
+          <RowCount head={list.head} />
+          <Rows
+            label="Questions"
+            rowHeight={58}
+            draw={(row) => <PairLine row={row} />}
+            chosen={place}
+            onChoose={setPlace}
+            list={list}
           />
-        </div>
-        <div class="list-counts num" role="status">
-          {list.head === undefined
-            ? "Reading…"
-            : `${showCount(list.head.matching)} of ${showCount(list.head.total)}`}
-        </div>
-        <VirtualList
-          label="Questions"
-          class="trajectory-rows"
-          count={list.head?.matching ?? 0}
-          rowHeight={58}
-          rowAt={list.rowAt}
-          onWindow={list.onWindow}
-          draw={(row) => <PairLine row={row} />}
-          chosen={place}
-          onChoose={setPlace}
-        />
-      </div>
-      <div class="detail-side">
-        {chosen === undefined ? (
-          <Empty title="Choose a question" />
-        ) : (
-          <PairDetail pair={pair} row={chosen} onClose={() => setPlace(undefined)} />
-        )}
-      </div>
+        </>
+      }
+      detail={chosen && <PairDetail pair={pair} row={chosen} onClose={() => setPlace(undefined)} />}
+      whenNone="Choose a question"
+    />
+  );
+}
+
+function PairFilters({ show }: { readonly show: Show }): JSX.Element {
+  const [, change] = useQuery();
+  const [text, setText] = useQueryText();
+  return (
+    <div class="filters">
+      <SearchField label="Find in questions" value={text} onInput={setText} />
+      <Segmented
+        label="Which questions"
+        options={shows}
+        value={show}
+        onChange={(next) => change({ show: next })}
+      />
     </div>
   );
 }
@@ -205,20 +199,9 @@ function PairDetail({ pair, row, onClose }: PairDetailProps): JSX.Element {
   const { value, error } = useResource(key, load);
   return (
     <>
-      <header class="outcome">
-        <div class="outcome-top">
-          <button
-            type="button"
-            class="button plain icon only-phone"
-            aria-label="Back to the list"
-            onClick={onClose}
-          >
-            <Icon name="back" />
-          </button>
-          <h2>{row.first.question}</h2>
-        </div>
+      <DetailHead title={row.first.question} onClose={onClose}>
         <p class="muted">expected {row.first.answers.join(" or ")}</p>
-      </header>
+      </DetailHead>
       {error ? <Notice kind="bad">{error.message}</Notice> : null}
       <div class="samples">
         {(value ?? []).map((each, i) => (

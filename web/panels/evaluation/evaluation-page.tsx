@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { EvaluationDetail, Figure } from "../../../apps/studio/api.ts";
 import { getEvaluation, getEvaluations } from "../../api/studio.ts";
 import { showCount } from "../../base/numbers.ts";
-import { Notice, Tabs } from "../../parts/controls.tsx";
+import { Notice, Select, Tabs } from "../../parts/controls.tsx";
 import { useResource } from "../../parts/resource.ts";
 import { useQuery } from "../../shell/context.ts";
 import { Head } from "../../shell/head.tsx";
@@ -49,23 +49,17 @@ function CompareWith({ evaluation }: { readonly evaluation: string }): JSX.Eleme
   const others = (value?.evaluations ?? []).filter(({ id }) => id !== evaluation);
   if (others.length === 0) return null;
   return (
-    <label>
-      <span class="sr-only">Compare with other results</span>
-      <select
-        class="select"
-        value=""
-        onChange={({ currentTarget }) => {
-          location.hash = evaluationLink(evaluation, currentTarget.value);
-        }}
-      >
-        <option value="">Compare with…</option>
-        {others.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Select
+      label="Compare with other results"
+      options={[
+        { value: "", label: "Compare with…" },
+        ...others.map(({ id, name }) => ({ value: id, label: name })),
+      ]}
+      value=""
+      onChange={(id) => {
+        location.hash = evaluationLink(evaluation, id);
+      }}
+    />
   );
 }
 

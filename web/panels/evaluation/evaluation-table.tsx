@@ -7,6 +7,7 @@ import { showAge, showCount, showPercent } from "../../base/numbers.ts";
 import { writeRoute } from "../../base/route.ts";
 import { Empty, Notice } from "../../parts/controls.tsx";
 import { useResource } from "../../parts/resource.ts";
+import { TickTable } from "../../parts/tick-table.tsx";
 import { go } from "../../shell/context.ts";
 import { Head } from "../../shell/head.tsx";
 
@@ -41,73 +42,42 @@ export function EvaluationTable(): JSX.Element {
       </Head>
       <div class="body">
         {error ? <Notice kind="bad">{error.message}</Notice> : null}
-        {value && evaluations.length === 0 ? (
-          <Empty title="No results here yet">
-            <p>An evaluation writes one line for each question.</p>
-            <code>npx seekrl eval --help</code>
-          </Empty>
+        {value && evaluations.length === 0 ? <NoResults /> : null}
+        {evaluations.length > 0 ? (
+          <TickTable
+            {...{ columns, rows: evaluations, ticked, tick }}
+            open={(id) => go({ panel: "evaluation", path: [id] })}
+            draw={(evaluation) => <Cells evaluation={evaluation} />}
+          />
         ) : null}
-        {evaluations.length > 0 ? <Table {...{ evaluations, ticked, tick }} /> : null}
       </div>
     </>
   );
 }
 
-interface TableProps {
-  readonly evaluations: readonly EvaluationSummary[];
-  readonly ticked: readonly string[];
-  readonly tick: (id: string, isOn: boolean) => void;
-}
-
-function Table({ evaluations, ticked, tick }: TableProps): JSX.Element {
+function NoResults(): JSX.Element {
   return (
-    <div class="card scroll-x">
-      <table class="table run-table">
-        <thead>
-          <tr>
-            <th>
-              <span class="sr-only">Compare</span>
-            </th>
-            <th>Results</th>
-            <th>Sets</th>
-            <th class="right">Questions</th>
-            <th class="right">EM</th>
-            <th class="right">F1</th>
-            <th>Changed</th>
-          </tr>
-        </thead>
-        <tbody>
-          {evaluations.map((each) => (
-            <TableLine key={each.id} evaluation={each} isTicked={ticked.includes(each.id)} tick={tick} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Empty title="No results here yet">
+      <p>An evaluation writes one line for each question.</p>
+      <code>npx seekrl eval --help</code>
+    </Empty>
   );
 }
 
-interface TableLineProps extends Pick<TableProps, "tick"> {
-  readonly evaluation: EvaluationSummary;
-  readonly isTicked: boolean;
-}
+/** Heads of columns, and the classes of their cells. */
+const columns = [
+  ["Results", ""],
+  ["Sets", ""],
+  ["Questions", "right"],
+  ["EM", "right"],
+  ["F1", "right"],
+  ["Changed", ""],
+] as const;
 
-function TableLine({ evaluation, isTicked, tick }: TableLineProps): JSX.Element {
+function Cells({ evaluation }: { readonly evaluation: EvaluationSummary }): JSX.Element {
   const { id, name, path, sets, numQuestions, em, f1, changedAt } = evaluation;
-  const open = (event: MouseEvent): void => {
-    if (!(event.target as Element).closest("a, input, label")) go({ panel: "evaluation", path: [id] });
-  };
   return (
-    <tr onClick={open}>
-      <td>
-        <label class="tick">
-          <input
-            type="checkbox"
-            checked={isTicked}
-            onChange={({ currentTarget }) => tick(id, currentTarget.checked)}
-          />
-          <span class="sr-only">Compare {name}</span>
-        </label>
-      </td>
+    <>
       <td class="run-name">
         <a href={evaluationLink(id)} title={path}>
           {name}
@@ -118,6 +88,6 @@ function TableLine({ evaluation, isTicked, tick }: TableLineProps): JSX.Element 
       <td class="right num">{showPercent(em)}</td>
       <td class="right num">{showPercent(f1)}</td>
       <td class="muted">{showAge(changedAt, Date.now())}</td>
-    </tr>
+    </>
   );
 }

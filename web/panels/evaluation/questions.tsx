@@ -1,16 +1,16 @@
 /** The questions of an evaluation, and the chosen one beside them. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import type { QuestionDetail, QuestionPage, QuestionQuery, QuestionRow } from "../../../apps/studio/api.ts";
 import { getQuestion, getQuestions } from "../../api/studio.ts";
-import { showCount, showDuration, showNumber } from "../../base/numbers.ts";
+import { showDuration, showNumber } from "../../base/numbers.ts";
 import { Conversation } from "../../conversation/conversation.tsx";
 import { Searches } from "../../conversation/searches.tsx";
-import { Empty, Notice, SearchField, Segmented, Select } from "../../parts/controls.tsx";
+import { Facts, Notice, SearchField, Segmented, Select } from "../../parts/controls.tsx";
 import { Icon } from "../../parts/icons.tsx";
-import { useResource, useSettled } from "../../parts/resource.ts";
-import { useChoice, usePages, VirtualList } from "../../parts/virtual-list.tsx";
-import { useQuery } from "../../shell/context.ts";
+import { useChoice, usePages } from "../../parts/pages.ts";
+import { useResource } from "../../parts/resource.ts";
+import { DetailHead, RowCount, Rows, Split } from "../../parts/split.tsx";
+import { useQuery, useQueryText } from "../../shell/context.ts";
 
 const rightness = [
   { value: "", label: "All" },
@@ -31,18 +31,15 @@ export function Questions({
   const [query, change] = useQuery();
   const row = query.row === undefined ? undefined : Number(query.row);
   return (
-    <div class={row === undefined ? "split" : "split has-detail"}>
-      <div class="list-side">
-        <QuestionList evaluation={evaluation} sets={sets} />
-      </div>
-      <div class="detail-side">
-        {row === undefined ? (
-          <Empty title="Choose a question" />
-        ) : (
+    <Split
+      list={<QuestionList evaluation={evaluation} sets={sets} />}
+      detail={
+        row === undefined ? undefined : (
           <QuestionView evaluation={evaluation} row={row} onClose={() => change({ row: "" })} />
-        )}
-      </div>
-    </div>
+        )
+      }
+      whenNone="Choose a question"
+    />
   );
 }
 
@@ -60,9 +57,8 @@ function QuestionList({
 }): JSX.Element {
   const [query, change] = useQuery();
   const filters = filtersOf(query);
-  const list = usePages<QuestionRow, QuestionPage & { readonly rows: readonly QuestionRow[] }>(
-    JSON.stringify([evaluation, filters]),
-    (place, signal) => getQuestions(evaluation, { ...filters, ...place }, signal),
+  const list = usePages<QuestionRow, QuestionPage>(JSON.stringify([evaluation, filters]), (place, signal) =>
+    getQuestions(evaluation, { ...filters, ...place }, signal),
   );
   const { chosen, choose } = useChoice({
     list,
@@ -73,21 +69,12 @@ function QuestionList({
     <>
       <QuestionFilters sets={sets} />
       {list.error ? <Notice kind="bad">{list.error.message}</Notice> : null}
-      <div class="list-counts num" role="status">
-        {list.head === undefined
-          ? "Reading…"
-          : `${showCount(list.head.matching)} of ${showCount(list.head.total)}`}
-      </div>
-      <VirtualList
+      <RowCount head={list.head} />
+      <Rows
         label="Questions"
-        class="trajectory-rows"
-        count={list.head?.matching ?? 0}
-        rowHeight={rowHeight}
-        rowAt={list.rowAt}
-        onWindow={list.onWindow}
         draw={(each) => <QuestionLine row={each} />}
-        chosen={chosen}
         onChoose={choose}
+        {...{ rowHeight, list, chosen }}
       />
     </>
   );
@@ -95,9 +82,7 @@ function QuestionList({
 
 function QuestionFilters({ sets }: { readonly sets: readonly string[] }): JSX.Element {
   const [query, change] = useQuery();
-  const [text, setText] = useState(query.text ?? "");
-  const settled = useSettled(text);
-  useEffect(() => change({ text: settled }), [settled, change]);
+  const [text, setText] = useQueryText();
   const setOptions = [{ value: "", label: "All sets" }, ...sets.map((set) => ({ value: set, label: set }))];
   return (
     <div class="filters">
@@ -194,32 +179,14 @@ function QuestionHead({
     ...(detail.judge === null ? [] : [["Judge", showNumber(detail.judge)] as const]),
   ] as const;
   return (
-    <header class="outcome">
-      <div class="outcome-top">
-        <button
-          type="button"
-          class="button plain icon only-phone"
-          aria-label="Back to the list"
-          onClick={onClose}
-        >
-          <Icon name="back" />
-        </button>
-        <h2>{detail.question}</h2>
-      </div>
+    <DetailHead title={detail.question} onClose={onClose}>
       <p class="outcome-answers">
         <Rightness em={detail.em} />
         <span>{detail.answer ?? <i class="faint">no answer</i>}</span>
         <span class="muted">expected {detail.answers.join(" or ")}</span>
       </p>
-      <dl class="facts">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd class="num">{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts items={facts} />
       {detail.judgeReason ? <p class="muted">{detail.judgeReason}</p> : null}
-    </header>
+    </DetailHead>
   );
 }

@@ -29,41 +29,50 @@ export function ConfigTable({ runs }: { readonly runs: readonly RunDetail[] }): 
         </span>
       </div>
       {rows.length === 0 ? (
-        <Empty
-          title={
-            all.length === 0
-              ? "No configuration was kept"
-              : text === ""
-                ? "No option differs"
-                : "No such option"
-          }
-        />
+        <Empty title={whyNone(all.length, text)} />
       ) : (
-        <div class="card scroll-x">
-          <table class="table config">
-            <thead>
-              <tr>
-                <th>Option</th>
-                {runs.map(({ id, name }) => (
-                  <th key={id}>{isAlone ? "Value" : name}</th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map(({ path, values, differs }) => (
-                <tr key={path} class={!isAlone && differs ? "differs" : undefined}>
-                  <td class="mono">{path}</td>
-                  {values.map((value, i) => (
-                    <td class="mono" key={runs[i]?.id}>
-                      {value ?? <span class="faint">–</span>}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <OptionRows runs={runs} rows={rows} />
       )}
     </>
+  );
+}
+
+function whyNone(numOptions: number, text: string): string {
+  if (numOptions === 0) return "No configuration was kept";
+  return text === "" ? "No option differs" : "No such option";
+}
+
+interface OptionRowsProps {
+  readonly runs: readonly RunDetail[];
+  readonly rows: ReturnType<typeof diffOf>;
+}
+
+function OptionRows({ runs, rows }: OptionRowsProps): JSX.Element {
+  const isAlone = runs.length === 1;
+  return (
+    <div class="card scroll-x">
+      <table class="table config">
+        <thead>
+          <tr>
+            <th>Option</th>
+            {runs.map(({ id, name }) => (
+              <th key={id}>{isAlone ? "Value" : name}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ path, values, differs }) => (
+            <tr key={path} class={!isAlone && differs ? "differs" : undefined}>
+              <td class="mono">{path}</td>
+              {values.map((value, i) => (
+                <td class="mono" key={runs[i]?.id}>
+                  {value ?? <span class="faint">–</span>}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

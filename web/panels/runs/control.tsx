@@ -5,19 +5,16 @@ import type { RunDetail } from "../../../apps/studio/api.ts";
 import { resumeRun, stopRun } from "../../api/studio.ts";
 import { Icon } from "../../parts/icons.tsx";
 
-/** The one button that the run's state allows; stopping is asked twice. */
-export function RunControl({
-  run,
-  onDone,
-}: {
+interface RunControlProps {
   readonly run: RunDetail;
   readonly onDone: () => void;
-}): JSX.Element {
+}
+
+/** Tells the server what to do with a run, and what came of it. */
+function useSend({ run, onDone }: RunControlProps) {
   const [said, setSaid] = useState("");
-  const [isAsked, setAsked] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const send = (call: (id: string) => Promise<{ done: string; pid: number }>): void => {
-    setAsked(false);
     setBusy(true);
     call(run.id)
       .then(
@@ -30,15 +27,24 @@ export function RunControl({
         onDone();
       });
   };
+  return { said, isBusy, send };
+}
+
+/** The one button that the run's state allows; stopping is asked twice. */
+export function RunControl({ run, onDone }: RunControlProps): JSX.Element {
+  const { said, isBusy, send } = useSend({ run, onDone });
+  const [isAsked, setAsked] = useState(false);
+  const stop = (): void => {
+    setAsked(false);
+    send(stopRun);
+  };
   return (
     <>
       <span class="muted control-said" role="status">
         {said}
       </span>
       {run.state === "live" ? (
-        <StopButton
-          {...{ isAsked, isBusy, whyNot: run.whyNotStop, ask: setAsked, stop: () => send(stopRun) }}
-        />
+        <StopButton {...{ isAsked, isBusy, whyNot: run.whyNotStop, ask: setAsked, stop }} />
       ) : null}
       {run.state === "stopped" ? (
         <button

@@ -9,6 +9,7 @@ import { Spark } from "../../parts/chart.tsx";
 import { Empty, Notice } from "../../parts/controls.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { useResource } from "../../parts/resource.ts";
+import { TickTable } from "../../parts/tick-table.tsx";
 import { go } from "../../shell/context.ts";
 import { Head } from "../../shell/head.tsx";
 import { mainMetric, StateBadge, StepProgress } from "./run-state.tsx";
@@ -44,7 +45,13 @@ export function RunList(): JSX.Element {
       <div class="body">
         {error ? <Notice kind="bad">{error.message}</Notice> : null}
         {value && runs.length === 0 ? <NoRuns /> : null}
-        {runs.length > 0 ? <RunTable {...{ runs, ticked, tick }} /> : null}
+        {runs.length > 0 ? (
+          <TickTable
+            {...{ columns, rows: runs, ticked, tick }}
+            open={(id) => go({ panel: "runs", path: [id] })}
+            draw={(run) => <Cells run={run} />}
+          />
+        ) : null}
       </div>
     </>
   );
@@ -57,12 +64,6 @@ function NoRuns(): JSX.Element {
       <code>npx seekrl demo --studio</code>
     </Empty>
   );
-}
-
-interface RunTableProps {
-  readonly runs: readonly RunSummary[];
-  readonly ticked: readonly string[];
-  readonly tick: (id: string, isOn: boolean) => void;
 }
 
 /** Heads of columns, and the classes of their cells; a phone has no room for all of them. */
@@ -78,53 +79,9 @@ const columns = [
   ["Changed", "only-wide-cell"],
 ] as const;
 
-function RunTable({ runs, ticked, tick }: RunTableProps): JSX.Element {
+function Cells({ run }: { readonly run: RunSummary }): JSX.Element {
   return (
-    <div class="card scroll-x">
-      <table class="table run-table">
-        <thead>
-          <tr>
-            <th>
-              <span class="sr-only">Compare</span>
-            </th>
-            {columns.map(([name, kind]) => (
-              <th key={name} class={kind}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <RunLine key={run.id} run={run} isTicked={ticked.includes(run.id)} tick={tick} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function RunLine({
-  run,
-  isTicked,
-  tick,
-}: { readonly run: RunSummary; readonly isTicked: boolean } & Pick<RunTableProps, "tick">): JSX.Element {
-  const [name, value] = mainMetric(run.last);
-  const open = (event: MouseEvent): void => {
-    if (!(event.target as Element).closest("a, input, label")) go({ panel: "runs", path: [run.id] });
-  };
-  return (
-    <tr onClick={open}>
-      <td>
-        <label class="tick">
-          <input
-            type="checkbox"
-            checked={isTicked}
-            onChange={({ currentTarget }) => tick(run.id, currentTarget.checked)}
-          />
-          <span class="sr-only">Compare {run.name}</span>
-        </label>
-      </td>
+    <>
       <td class="run-name">
         <a href={runLink([run.id])}>{run.name}</a>
         {run.warning ? (
@@ -140,12 +97,7 @@ function RunLine({
       <td>
         <StepProgress run={run} />
       </td>
-      <td>
-        <div class="spark-cell">
-          <Spark values={run.spark} label={`${name} over the run`} />
-          <span class="num">{showNumber(value)}</span>
-        </div>
-      </td>
+      <MainMetric run={run} />
       <td class="right num only-wide-cell">{showPercent(run.last["em/mean"])}</td>
       <td class="right num only-wide-cell">
         {showNumber(run.tokensPerSecond === null ? null : Math.round(run.tokensPerSecond))}
@@ -155,6 +107,19 @@ function RunLine({
         {run.etaSeconds === null ? "–" : showDuration(run.etaSeconds * 1000)}
       </td>
       <td class="muted only-wide-cell">{showAge(run.changedAt, Date.now())}</td>
-    </tr>
+    </>
+  );
+}
+
+/** Its curve so far, and where it is. */
+function MainMetric({ run }: { readonly run: RunSummary }): JSX.Element {
+  const [name, value] = mainMetric(run.last);
+  return (
+    <td>
+      <div class="spark-cell">
+        <Spark values={run.spark} label={`${name} over the run`} />
+        <span class="num">{showNumber(value)}</span>
+      </div>
+    </td>
   );
 }

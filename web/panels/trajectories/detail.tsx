@@ -1,13 +1,13 @@
 /** One trajectory: its outcome, its conversation, its searches, its siblings, its memory. */
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import type { TrajectoryDetail } from "../../../apps/studio/api.ts";
 import { getTrajectory } from "../../api/studio.ts";
 import { showNumber } from "../../base/numbers.ts";
 import { Conversation } from "../../conversation/conversation.tsx";
 import { Searches } from "../../conversation/searches.tsx";
-import { Notice, Tabs } from "../../parts/controls.tsx";
-import { Icon } from "../../parts/icons.tsx";
+import { Facts, Notice, Tabs } from "../../parts/controls.tsx";
 import { useResource } from "../../parts/resource.ts";
+import { DetailHead } from "../../parts/split.tsx";
 import { useQuery } from "../../shell/context.ts";
 import { GroupView } from "./group.tsx";
 import { MemoryFrames } from "./memory.tsx";
@@ -56,24 +56,6 @@ export function TrajectoryPage({ run, row, onClose }: TrajectoryPageProps): JSX.
   );
 }
 
-/** Names and values in one line. */
-function Facts({
-  items,
-}: {
-  readonly items: readonly (readonly [string, ComponentChildren])[];
-}): JSX.Element {
-  return (
-    <dl class="facts">
-      {items.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd class="num">{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
 function Outcome({
   detail,
   onClose,
@@ -94,19 +76,11 @@ function Outcome({
     ...(detail.isTrained === undefined ? [] : [["Trained on", detail.isTrained ? "yes" : "no"] as const]),
   ] as const;
   return (
-    <header class="outcome">
-      <div class="outcome-top">
-        <button
-          type="button"
-          class="button plain icon only-phone"
-          aria-label="Back to the list"
-          onClick={onClose}
-        >
-          <Icon name="back" />
-        </button>
-        <h2>{detail.question}</h2>
-        <span class="faint mono only-wide">{detail.id}</span>
-      </div>
+    <DetailHead
+      title={detail.question}
+      onClose={onClose}
+      beside={<span class="faint mono only-wide">{detail.id}</span>}
+    >
       <p class="outcome-answers">
         <span class={`badge ${isRight ? "good" : "bad"}`}>{isRight ? "right" : "wrong"}</span>
         <span>{detail.answer ?? <i class="faint">no answer</i>}</span>
@@ -114,6 +88,6 @@ function Outcome({
       </p>
       <Facts items={facts} />
       {detail.rewardFailure ? <Notice kind="warn">No reward: {detail.rewardFailure}</Notice> : null}
-    </header>
+    </DetailHead>
   );
 }

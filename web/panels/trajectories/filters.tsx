@@ -1,13 +1,12 @@
 /** Which trajectories are listed, and in which order. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { TrajectoryQuery, TrajectoryRanges, TrajectorySort } from "../../../apps/studio/api.ts";
 import { showCount, showNumber } from "../../base/numbers.ts";
 import type { Route } from "../../base/route.ts";
 import { RangeFields, SearchField, Segmented, Select } from "../../parts/controls.tsx";
 import { Icon } from "../../parts/icons.tsx";
-import { useSettled } from "../../parts/resource.ts";
-import { useQuery } from "../../shell/context.ts";
+import { useQuery, useQueryText } from "../../shell/context.ts";
 
 const filterKeys = [
   "text",
@@ -60,7 +59,7 @@ export function Filters({ ranges }: { readonly ranges: TrajectoryRanges | undefi
   return (
     <div class="filters">
       <div class="filter-line">
-        <TextFilter {...{ query, change }} />
+        <TextFilter />
         <Segmented
           label="Exact match"
           options={rightness}
@@ -88,10 +87,8 @@ export function Filters({ ranges }: { readonly ranges: TrajectoryRanges | undefi
   );
 }
 
-function TextFilter({ query, change }: Omit<FilterProps, "ranges">): JSX.Element {
-  const [text, setText] = useState(query.text ?? "");
-  const settled = useSettled(text);
-  useEffect(() => change({ text: settled }), [settled, change]);
+function TextFilter(): JSX.Element {
+  const [text, setText] = useQueryText();
   return <SearchField label="Find in questions" value={text} onInput={setText} />;
 }
 

@@ -3,14 +3,14 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { TrajectoryDetail, TrajectoryGroup } from "../../../apps/studio/api.ts";
 import { getGroup } from "../../api/studio.ts";
-import { type Colouring, channelsOf, scaleOf, tokensOf } from "../../base/colour/tokens.ts";
+import { type Colouring, tokensOf } from "../../base/colour/tokens.ts";
 import { showNumber } from "../../base/numbers.ts";
-import { Conversation, useChannel } from "../../conversation/conversation.tsx";
-import { ChannelChoice, Legend } from "../../conversation/legend.tsx";
+import { Conversation } from "../../conversation/conversation.tsx";
+import { ColourTools, useColouring } from "../../conversation/legend.tsx";
 import { Score } from "../../conversation/score.tsx";
 import { Notice } from "../../parts/controls.tsx";
 import { useResource } from "../../parts/resource.ts";
-import { usePage, useQuery } from "../../shell/context.ts";
+import { useQuery } from "../../shell/context.ts";
 
 /** The group of the trajectory at a row. */
 export function GroupView({ run, row }: { readonly run: string; readonly row: number }): JSX.Element {
@@ -21,25 +21,18 @@ export function GroupView({ run, row }: { readonly run: string; readonly row: nu
 }
 
 function Samples({ group, row }: { readonly group: TrajectoryGroup; readonly row: number }): JSX.Element {
-  const { theme } = usePage();
   const tokens = useMemo(() => group.samples.flatMap(({ segments }) => segments.flatMap(tokensOf)), [group]);
-  const known = useMemo(() => channelsOf(tokens), [tokens]);
-  const [channel, setChannel] = useChannel(known);
   // One scale for all, so that their colours compare.
-  const colouring = useMemo(
-    () => ({ channel, scale: scaleOf(channel, tokens), theme }),
-    [channel, tokens, theme],
-  );
+  const colours = useColouring(tokens);
+  const { colouring } = colours;
   const most = Math.max(...group.samples.map(({ advantage = 0 }) => Math.abs(advantage)));
   return (
     <>
-      <div class="colour-tools">
-        <ChannelChoice channel={channel} known={known} onChange={setChannel} />
-        <Legend colouring={colouring} />
+      <ColourTools {...colours}>
         <span class="muted num group-mean">
           {group.samples.length} samples, mean reward {showNumber(group.meanReward)}
         </span>
-      </div>
+      </ColourTools>
       <div class="samples">
         {group.samples.map((sample) => (
           <Sample key={sample.row} {...{ sample, colouring, most }} isChosen={sample.row === row} />

@@ -1,19 +1,38 @@
 /** The list of a run's trajectories, however many. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
 import type { TrajectoryPage, TrajectoryRow } from "../../../apps/studio/api.ts";
 import { getTrajectories } from "../../api/studio.ts";
 import { showCount } from "../../base/numbers.ts";
 import { Score } from "../../conversation/score.tsx";
 import { Empty, Notice } from "../../parts/controls.tsx";
 import { Icon } from "../../parts/icons.tsx";
-import { useChoice, usePages, VirtualList } from "../../parts/virtual-list.tsx";
+import { useChoice, usePages } from "../../parts/pages.ts";
+import { Rows } from "../../parts/split.tsx";
 import { useQuery } from "../../shell/context.ts";
 import { Filters, filtersOf } from "./filters.tsx";
 
 const rowHeight = 52;
 /** Between looks at a log that is still being read. */
 const readingMs = 1000;
+
+/** The list, looked at again while its log is still being read. */
+function useGrowingList(run: string, filters: ReturnType<typeof filtersOf>) {
+  const [turn, setTurn] = useState(0);
+  const list = usePages<TrajectoryRow, TrajectoryPage>(
+    JSON.stringify([run, filters, turn]),
+    (place, signal) => getTrajectories(run, { ...filters, ...place }, signal),
+  );
+  const { head } = list;
+  const isReading = head !== undefined && head.indexedBytes < head.totalBytes;
+  const readAgain = useCallback(() => setTurn((count) => count + 1), []);
+  useEffect(() => {
+    if (!isReading) return undefined;
+    const timer = setTimeout(readAgain, readingMs);
+    return () => clearTimeout(timer);
+  }, [isReading, turn, readAgain]);
+  return { list, isReading, readAgain };
+}
 
 /** @param logged - trajectories in the log by now; more than the list has are offered */
 export function TrajectoryBrowser({
@@ -24,20 +43,9 @@ export function TrajectoryBrowser({
   readonly logged: number | undefined;
 }): JSX.Element {
   const [query, change] = useQuery();
-  const [turn, setTurn] = useState(0);
   const filters = filtersOf(query);
-  const key = JSON.stringify([run, filters, turn]);
-  const list = usePages<TrajectoryRow, TrajectoryPage & { readonly rows: readonly TrajectoryRow[] }>(
-    key,
-    (place, signal) => getTrajectories(run, { ...filters, ...place }, signal),
-  );
+  const { list, isReading, readAgain } = useGrowingList(run, filters);
   const { head } = list;
-  const isReading = head !== undefined && head.indexedBytes < head.totalBytes;
-  useEffect(() => {
-    if (!isReading) return undefined;
-    const timer = setTimeout(() => setTurn((count) => count + 1), readingMs);
-    return () => clearTimeout(timer);
-  }, [isReading, turn]);
   const { chosen, choose } = useChoice({
     list,
     isOpen: ({ row }) => query.row !== undefined && row === Number(query.row),
@@ -49,23 +57,18 @@ export function TrajectoryBrowser({
   return (
     <>
       <Filters ranges={head?.ranges} />
-      <Counts {...{ head, isReading, numNew }} onMore={() => setTurn((count) => count + 1)} />
+      <Counts {...{ head, isReading, numNew }} onMore={readAgain} />
       {list.error ? <Notice kind="bad">{list.error.message}</Notice> : null}
       {head?.matching === 0 && !isReading ? (
         <Empty title="None is so">
           <p>No trajectory passes all filters.</p>
         </Empty>
       ) : (
-        <VirtualList
+        <Rows
           label="Trajectories"
-          class="trajectory-rows"
-          count={head?.matching ?? 0}
-          rowHeight={rowHeight}
-          rowAt={list.rowAt}
-          onWindow={list.onWindow}
           draw={(row) => <TrajectoryLine row={row} />}
-          chosen={chosen}
           onChoose={choose}
+          {...{ rowHeight, list, chosen }}
         />
       )}
     </>

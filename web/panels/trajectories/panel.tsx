@@ -5,6 +5,7 @@ import type { RunSummary } from "../../../apps/studio/api.ts";
 import { getRuns } from "../../api/studio.ts";
 import { Empty, Notice } from "../../parts/controls.tsx";
 import { useResource } from "../../parts/resource.ts";
+import { Split } from "../../parts/split.tsx";
 import { go, usePage, useQuery } from "../../shell/context.ts";
 import { Head } from "../../shell/head.tsx";
 import { TrajectoryPage } from "./detail.tsx";
@@ -86,19 +87,15 @@ function Browser({ run, runs }: { readonly run: string; readonly runs: readonly 
   const row = query.row === undefined ? undefined : Number(query.row);
   const logged = runs.find(({ id }) => id === run)?.numTrajectories ?? undefined;
   return (
-    <div class={row === undefined ? "split" : "split has-detail"}>
-      <div class="list-side">
-        <TrajectoryBrowser run={run} logged={logged} />
-      </div>
-      <div class="detail-side">
-        {row === undefined ? (
-          <Empty title="Choose a trajectory">
-            <p>Arrow keys move through the list.</p>
-          </Empty>
-        ) : (
+    <Split
+      list={<TrajectoryBrowser run={run} logged={logged} />}
+      detail={
+        row === undefined ? undefined : (
           <TrajectoryPage run={run} row={row} onClose={() => change({ row: "" })} />
-        )}
-      </div>
-    </div>
+        )
+      }
+      whenNone="Choose a trajectory"
+      hint="Arrow keys move through the list."
+    />
   );
 }
