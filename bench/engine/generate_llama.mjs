@@ -78,7 +78,8 @@ const pairs = {
 };
 
 function keyValues() {
-  const tokens = Array.from({ length: sizes.vocab }, (_, i) => `t${i}`);
+  // Two tokens and what they merge to come first; a merge of others is refused.
+  const tokens = Array.from({ length: sizes.vocab }, (_, i) => ["t", "0", "t0"][i] ?? `t${i}`);
   return [
     pairs.string("general.architecture", "qwen2"),
     pairs.string("general.name", "random"),

@@ -15,7 +15,6 @@ export interface Answer {
 const tailBytes = 700;
 
 const doneMark = Buffer.from("data: [DONE]");
-const textMark = Buffer.from('"content":"');
 
 /** The text of a request. */
 export function requestText(path: string, body: object): string {
@@ -38,10 +37,13 @@ export function chatText(content: string, body: object = {}): string {
 /** One connection that asks one thing after the other. */
 export class Client {
   readonly socket: Socket;
+  readonly #textMark: Buffer;
   #onData: (part: Buffer) => void = () => {};
   #onLost: (error: Error) => void = () => {};
 
-  constructor(url: URL) {
+  /** @param textMark - what stands before the text of an event */
+  constructor(url: URL, textMark = '"content":"') {
+    this.#textMark = Buffer.from(textMark);
     this.socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
     this.socket.on("data", (part) => this.#onData(part));
     this.socket.on("error", (error) => this.#onLost(error));
@@ -59,7 +61,7 @@ export class Client {
       this.#onLost = reject;
       this.#onData = (part) => {
         if (status === 0) status = Number(part.toString("latin1", 9, 12));
-        if (firstMs === 0 && hasText(part)) firstMs = performance.now() - asked;
+        if (firstMs === 0 && hasText(part, this.#textMark)) firstMs = performance.now() - asked;
         numBytes += part.length;
         tail =
           part.length >= tailBytes
@@ -83,11 +85,11 @@ export class Client {
 }
 
 /** Whether a part of an answer has text that is not empty. */
-function hasText(part: Buffer): boolean {
-  let at = part.indexOf(textMark);
+function hasText(part: Buffer, mark: Buffer): boolean {
+  let at = part.indexOf(mark);
   while (at >= 0) {
-    if (part[at + textMark.length] !== 0x22) return true;
-    at = part.indexOf(textMark, at + 1);
+    if (part[at + mark.length] !== 0x22) return true;
+    at = part.indexOf(mark, at + 1);
   }
   return false;
 }

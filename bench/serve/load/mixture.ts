@@ -3,7 +3,7 @@
  *
  * `npm run bench -- serve/load/mixture [--model world/checkpoint] [--minutes 1] [--pause-ms 0]`: 32 clients take their
  * streams, 8 take them slowly, 16 leave at random moments and 4 send malformed bodies, again and again, with a pause
- * between two visits; 200 connections ask nothing. Memory and event loop are the server's own figures.
+ * between two visits. Memory and event loop are the server's own figures.
  */
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
