@@ -22,6 +22,8 @@ export type {
   FoundPassage,
   FunctionDefinition,
   ModelText,
+  PromptIdsOptions,
+  PromptOptions,
   ReplyEvent,
   ReplyRequest,
   SampleRequest,

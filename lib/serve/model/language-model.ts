@@ -12,7 +12,16 @@ import { Sampler, type SamplerParts } from "../generation/sampler.ts";
 import { Refusal } from "../http/refusal.ts";
 import { ModelStyle } from "../reading/model-style.ts";
 import { upToMark } from "../reading/templates/continued.ts";
-import type { Conversation, ModelText, ReplyEvent, ReplyRequest, ServedModel } from "../reply/reply.ts";
+import { cutMarks, idsOfPrompt, textOfPrompt } from "../reading/templates/spelt-marks.ts";
+import type {
+  Conversation,
+  ModelText,
+  PromptIdsOptions,
+  PromptOptions,
+  ReplyEvent,
+  ReplyRequest,
+  ServedModel,
+} from "../reply/reply.ts";
 import { plainPiece, ReadChoice } from "./read-choice.ts";
 
 /** What a served model is made of. */
@@ -68,14 +77,23 @@ export class LanguageModel implements ServedModel, ModelText {
     return this;
   }
 
-  prompt(conversation: Conversation, options: { readonly addGenerationPrompt?: boolean } = {}): string {
+  prompt(conversation: Conversation, options: PromptOptions = {}): string {
+    return textOfPrompt(this.#rendered(conversation, options));
+  }
+
+  promptIds(conversation: Conversation, options: PromptIdsOptions = {}): Int32Array {
+    return idsOfPrompt(this.#rendered(conversation, options), this.tokenizer, options);
+  }
+
+  /** A prompt whose marks are the template's, for {@link idsOfPrompt}. */
+  #rendered(conversation: Conversation, { addGenerationPrompt = true }: PromptOptions = {}): string {
     const template = this.#template();
     const { style } = this.#style();
     const { templateVariables, continuesLast: goesOn = false } = conversation;
     const variables = { ...this.#templateVariables, ...templateVariables };
-    const { addGenerationPrompt = true } = options;
+    const said = cutMarks(conversation.messages, this.tokenizer);
     const prompt = asked(() => {
-      const { messages, tools } = style.conversation(conversation);
+      const { messages, tools } = style.conversation({ ...conversation, messages: said });
       return template.render(messages, {
         // Templates that print the day are made for the day on which they are read.
         ...{ addGenerationPrompt: addGenerationPrompt && !goesOn, now: new Date() },
@@ -84,10 +102,6 @@ export class LanguageModel implements ServedModel, ModelText {
       });
     });
     return goesOn ? this.#unfinished(prompt) : prompt;
-  }
-
-  promptIds(request: ReplyRequest): Int32Array {
-    return this.#encode(this.prompt(request));
   }
 
   async *reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
@@ -121,18 +135,15 @@ export class LanguageModel implements ServedModel, ModelText {
   /** What is sampled of a conversation, and who reads it. */
   #conversation(request: ReplyRequest): Sampled {
     const { style, keptIds } = this.#style();
-    const prompt = this.prompt(request);
+    const rendered = this.#rendered(request);
+    const prompt = textOfPrompt(rendered);
     const choices = Array.from({ length: request.n });
     return {
-      promptIds: this.#encode(prompt),
+      promptIds: idsOfPrompt(rendered, this.tokenizer),
       constraint: asked(() => style.constraint(request, prompt)),
       keptIds,
       readers: choices.map(() => new ReadChoice(style.reader(request, prompt))),
     };
-  }
-
-  #encode(prompt: string): Int32Array {
-    return this.tokenizer.encode(prompt, { beginsText: true });
   }
 }
 

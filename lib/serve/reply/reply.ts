@@ -146,6 +146,18 @@ export type Conversation = Pick<
   "messages" | "continuesLast" | "tools" | "toolChoice" | "templateVariables"
 >;
 
+/** How a conversation is written. */
+export interface PromptOptions {
+  /** Whether the words follow that begin the model's turn. @default true unless the last message goes on */
+  readonly addGenerationPrompt?: boolean | undefined;
+}
+
+/** How a conversation is written and encoded. */
+export interface PromptIdsOptions extends PromptOptions {
+  /** Whether the marks that begin a text stand in front. @default true */
+  readonly beginsText?: boolean | undefined;
+}
+
 /** How a model reads text, for those who ask for ids and prompts rather than for replies. */
 export interface ModelText {
   readonly tokenizer: Tokenizer;
@@ -157,18 +169,16 @@ export interface ModelText {
    * Writes a conversation as the model reads it.
    *
    * @param conversation - and what else its template reads
-   * @param options - `addGenerationPrompt`: whether the words follow that begin the model's turn, `@default true` unless the last
-   *   message goes on
    * @throws Refusal when the model's template refuses it
    */
-  prompt(conversation: Conversation, options?: { readonly addGenerationPrompt?: boolean }): string;
+  prompt(conversation: Conversation, options?: PromptOptions): string;
   /**
-   * The ids that a reply to a request begins after.
+   * The ids that a reply to a conversation begins after. A special token that a user or a tool spells is text in them.
    *
    * @returns i32 [T]
    * @throws Refusal for what cannot be asked of this model
    */
-  promptIds(request: ReplyRequest): Int32Array;
+  promptIds(conversation: Conversation, options?: PromptIdsOptions): Int32Array;
 }
 
 /** What answers under a name: a language model, an adapter on it, an agent. */

@@ -6,7 +6,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { textRoutes } from "../../../lib/serve/api/texts/routes.ts";
 import type { HttpServer } from "../../../lib/serve/http/http-server.ts";
-import type { Conversation } from "../../../lib/serve/reply/reply.ts";
+import type { Conversation, ModelText, PromptOptions } from "../../../lib/serve/reply/reply.ts";
 import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../../project.ts";
@@ -19,19 +19,21 @@ const template = new ChatTemplate(
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}" +
     "{% if add_generation_prompt %}<assistant>{% if enable_thinking is defined %}!{% endif %}{% endif %}",
 );
-const text = {
+const promptOf = (
+  { messages, tools, templateVariables }: Conversation,
+  { addGenerationPrompt = true }: PromptOptions = {},
+): string =>
+  template.render(messages, {
+    addGenerationPrompt,
+    variables: templateVariables ?? {},
+    ...(tools.length > 0 ? { tools: tools.map((each) => ({ type: "function", function: each })) } : {}),
+  });
+const text: ModelText = {
   tokenizer,
   maxSequences: 4,
-  prompt: (
-    { messages, tools, templateVariables }: Conversation,
-    options?: { addGenerationPrompt?: boolean },
-  ) =>
-    template.render(messages, {
-      addGenerationPrompt: options?.addGenerationPrompt ?? true,
-      variables: templateVariables ?? {},
-      ...(tools.length > 0 ? { tools: tools.map((each) => ({ type: "function", function: each })) } : {}),
-    }),
-  promptIds: () => new Int32Array(0),
+  prompt: promptOf,
+  promptIds: (conversation, { beginsText = true, ...options } = {}) =>
+    tokenizer.encode(promptOf(conversation, options), { beginsText }),
 };
 
 async function served(t: TestContext): Promise<HttpServer> {

@@ -1,7 +1,7 @@
 /** Conversations whose prompt is asked for, without a reply. */
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
-import type { ModelText } from "../../reply/reply.ts";
+import type { Conversation, PromptOptions } from "../../reply/reply.ts";
 import { chatMessage, messagesOf } from "../chat/request.ts";
 import { continuedFields, continuesLast } from "../fields/continued.ts";
 import { chatTools, toolsOf } from "../fields/tools.ts";
@@ -21,18 +21,22 @@ export const conversationFields = lazySchema((z) =>
 export type ConversationBody = z.output<ReturnType<typeof conversationFields>>;
 
 /**
- * Writes a conversation as the model reads it.
+ * The conversation of a checked body.
  *
- * @throws Refusal for what the template refuses, and for a message that is to go on beside a turn that begins
+ * @throws Refusal for content that is no text, and for a message that is to go on beside a turn that begins
  */
-export function promptOf(text: ModelText, body: ConversationBody): string {
+export function conversationOf(body: ConversationBody): Conversation {
   const messages = messagesOf(body.messages);
-  const conversation = {
+  return {
     messages,
     continuesLast: continuesLast(body, messages),
     tools: toolsOf(body.tools),
     toolChoice: "auto",
     templateVariables: body.chat_template_kwargs ?? undefined,
-  } as const;
-  return text.prompt(conversation, { addGenerationPrompt: body.add_generation_prompt ?? true });
+  };
+}
+
+/** How the conversation of a checked body is written. */
+export function promptOptionsOf({ add_generation_prompt }: ConversationBody): PromptOptions {
+  return { addGenerationPrompt: add_generation_prompt ?? true };
 }

@@ -6,7 +6,7 @@ import { refused } from "../../http/refusal.ts";
 import type { ModelText } from "../../reply/reply.ts";
 import type { Serving } from "../fields/serving.ts";
 import { type TextModel, textModelOf } from "../fields/text-model.ts";
-import { conversationFields, promptOf } from "./conversation.ts";
+import { conversationFields, conversationOf, promptOptionsOf } from "./conversation.ts";
 
 /** Either a text, by llama.cpp's name or vLLM's, or a conversation. */
 const tokenizeBody = lazySchema((z) =>
@@ -48,7 +48,11 @@ function idsOf(body: TokenizeBody, text: ModelText): Int32Array {
   const isMarked = body.add_special ?? body.add_special_tokens ?? undefined;
   const { tokenizer } = text;
   if (messages !== undefined) {
-    return tokenizer.encode(promptOf(text, { ...body, messages }), { beginsText: isMarked ?? true });
+    const conversation = { ...body, messages };
+    return text.promptIds(conversationOf(conversation), {
+      ...promptOptionsOf(conversation),
+      beginsText: isMarked,
+    });
   }
   const addSpecialTokens = isMarked ?? prompt !== undefined;
   return tokenizer.encode(content ?? prompt ?? "", { addSpecialTokens, parseSpecialTokens });
