@@ -1,5 +1,6 @@
 /** How a session begins: messages, rendered by the model's chat template, with documents among them. */
 import { SeekError } from "../../base/errors.ts";
+import { idsOfPrompt, textOfPrompt } from "../../text/tokenizers/spelt-marks.ts";
 import type { Format } from "../formats/format.ts";
 import type { PromptTemplate, TextCodec } from "../seams.ts";
 import type { Segment } from "../trajectory.ts";
@@ -53,7 +54,8 @@ export function promptText(
 }
 
 /**
- * What a sequence is opened with. Documents are encoded by themselves: a spelled-out end-of-turn mark in them stays text.
+ * What a sequence is opened with. Documents are encoded by themselves: a spelled-out end-of-turn mark in them stays text, and so does one in
+ * the prompt that was cut.
  *
  * @param opening - messages and documents
  * @param model - its tokenizer and chat template
@@ -69,7 +71,7 @@ export function openingSegments(
 ): Segment[] {
   const text = promptText({ ...opening, prompt: () => opening.prompt }, "", chatTemplate);
   const part = (each: string, beginsText = false): Segment => {
-    return { kind: "prompt", tokens: tokenizer.encode(each, { beginsText }), text: each };
+    return { kind: "prompt", tokens: idsOfPrompt(each, tokenizer, { beginsText }), text: textOfPrompt(each) };
   };
   if (documents === undefined) return [part(text, true)];
   const at = text.indexOf(documentsHere);

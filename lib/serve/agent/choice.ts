@@ -5,6 +5,8 @@ import { ragTags } from "../../rollout/formats/format.ts";
 import type { AgentEvent } from "../../rollout/session/events.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { TitledText } from "../../text/observation.ts";
+import { cutMarks } from "../../text/tokenizers/spelt-marks.ts";
+import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import { newId } from "../reply/ids.ts";
 import type { AgentBudget, FoundPassage, ReplyEvent } from "../reply/reply.ts";
 import { BudgetClock } from "./budget-clock.ts";
@@ -75,7 +77,7 @@ export class AgentChoice {
     const agent = searchAgent({ ...this.#agentParts(), sampling: {} });
     using clock = this.#clock;
     const events = agent.stream(
-      { question },
+      { question: this.#spelt(question) },
       { seed, signal: clock.signal, answerNow: clock.answerNow, onEvent: (event) => clock.see(event) },
     );
     let reason: "stop" | "length" | undefined;
@@ -87,6 +89,14 @@ export class AgentChoice {
       if (event.type === "done") segments = event.trajectory.segments;
     }
     if (!signal.aborted && reason !== undefined) this.#finish(reason, segments);
+  }
+
+  /** A mark that the question spells is text. */
+  #spelt(question: string): string {
+    const { tokenizer } = this.#parts;
+    return "specialTokens" in tokenizer
+      ? cutMarks(question, (tokenizer as Tokenizer).specialTokens)
+      : question;
   }
 
   #agentParts() {

@@ -6,13 +6,14 @@ import type { Constraint } from "../../engine/constraint/constraint.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { SamplingOptions } from "../../engine/sampling-options.ts";
 import type { ChatTemplate } from "../../text/templates/chat-template.ts";
+import { idsOfPrompt, textOfPrompt } from "../../text/tokenizers/spelt-marks.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { Admission } from "../generation/admission.ts";
 import { Sampler, type SamplerParts } from "../generation/sampler.ts";
 import { Refusal } from "../http/refusal.ts";
 import { ModelStyle } from "../reading/model-style.ts";
 import { upToMark } from "../reading/templates/continued.ts";
-import { cutMarks, idsOfPrompt, textOfPrompt } from "../reading/templates/spelt-marks.ts";
+import { withoutOthersMarks } from "../reading/templates/others-marks.ts";
 import type {
   Conversation,
   ModelText,
@@ -91,7 +92,7 @@ export class LanguageModel implements ServedModel, ModelText {
     const { style } = this.#style();
     const { templateVariables, continuesLast: goesOn = false } = conversation;
     const variables = { ...this.#templateVariables, ...templateVariables };
-    const said = cutMarks(conversation.messages, this.tokenizer);
+    const said = withoutOthersMarks(conversation.messages, this.tokenizer);
     const prompt = asked(() => {
       const { messages, tools } = style.conversation({ ...conversation, messages: said });
       return template.render(messages, {
