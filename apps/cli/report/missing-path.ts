@@ -5,6 +5,9 @@ import { codeOf, SeekError } from "../../../lib/base/errors.ts";
 import { isValues } from "../assignments.ts";
 import { flagName } from "../flags.ts";
 
+/** Options whose text is no path to read: what is written, and an address. */
+const noPaths = ["--out", "--host"];
+
 /** An option that was given as text, under its flag: `--index folder` of `--index folder=x,mode=bm25`. */
 interface Given {
   readonly flag: string;
@@ -29,9 +32,15 @@ function isAbout(message: string, text: string): boolean {
   return starts.some((path) => /^[:/]/.test(message.slice(path.replace(/\/$/, "").length)));
 }
 
+/** A model's name on the Hugging Face hub, which may be taken for a folder: `Qwen/Qwen2.5-0.5B`. */
+const hubName = /^[A-Za-z0-9][\w.-]*\/[\w.-]+$/;
+
 /** What one does about a path that is not there. */
 const remedies: Readonly<Record<string, (path: string) => string>> = {
-  "--model": () => "a model folder or GGUF file (docs/models.md)",
+  "--model": (path) =>
+    hubName.test(path)
+      ? `a model folder or GGUF file; of the hub: hf download ${path} --local-dir ${path} (docs/models.md)`
+      : "a model folder or GGUF file (docs/models.md)",
   "--index": (path) => `seekrl index build --corpus FILE --out ${path}`,
 };
 
@@ -45,7 +54,7 @@ const remedies: Readonly<Record<string, (path: string) => string>> = {
 export function withOption(error: unknown, options: object): unknown {
   if (codeOf(error) !== "ERR_IO") return error;
   const { message } = error as Error;
-  const given = textsOf(options).find(({ flag, text }) => flag !== "--out" && isAbout(message, text));
+  const given = textsOf(options).find(({ flag, text }) => !noPaths.includes(flag) && isAbout(message, text));
   if (given === undefined) return error;
   const { flag, text } = given;
   const better = (what: string, remedy: string): SeekError =>

@@ -177,7 +177,13 @@ async function listen(service: Service, options: ServeOptions): Promise<Listenin
   const { host = defaultHost, port = service.defaultPort } = options;
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) => {
-      reject(new SeekError("ERR_IO", `${host}:${port}: cannot listen: ${cause.message}`, { cause }));
+      reject(
+        new SeekError(
+          "ERR_IO",
+          `${host}:${port}: cannot listen: ${cause.message}. Remedy: another port; 0 takes a free one`,
+          { cause },
+        ),
+      );
     });
     server.listen(port, host, resolve);
   });

@@ -75,6 +75,13 @@ test("variables of the chat template are JSON or text, and an unknown one is ref
   assert.match(wrong.stderr, /--sampling: .*topQ/);
 });
 
+test("a port that is taken is named, with the way out", async (t) => {
+  const { port } = new URL(await served(t));
+  const { code, stderr } = await runCli("serve", "--model", model, "--port", port);
+  assert.equal(code, 1);
+  assert.match(stderr, new RegExp(`^ERR_IO: 127\\.0\\.0\\.1:${port}: cannot listen: .*another port`, "m"));
+});
+
 test("an encoder and a cross-encoder answer beside the model as they do in Python", async (t) => {
   const expected = JSON.parse(await readFile(join(golden, "golden.json"), "utf8"));
   const { passages, queries } = expected.texts as Record<string, string[]>;
