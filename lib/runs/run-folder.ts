@@ -10,7 +10,7 @@ import { holderOf, type RunHolder } from "./run-lock.ts";
 import { TrajectoryLog } from "./trajectories/trajectory-log.ts";
 
 /**
- * `live`: a process holds its lock. `finished`: its last step is done. `ended`: it has reached what it was for earlier, or
+ * `live`: a process holds its lock, or that of a served adapter's history. `finished`: its last step is done. `ended`: it has reached what it was for earlier, or
  * does not say how many steps it has. `stopped`: steps are left, and nobody works on it.
  */
 export type RunState = "live" | "finished" | "ended" | "stopped";
@@ -69,7 +69,9 @@ export class RunFolder {
 
   /** What it is doing now; its metrics are read as far as they are written. @throws ERR_IO */
   async status(): Promise<RunStatus> {
-    const holder = await holderOf(join(this.folder, "lock"));
+    const holder =
+      (await holderOf(join(this.folder, "lock"))) ??
+      (await holderOf(join(this.folder, "history.jsonl.lock")));
     await this.metrics.refresh();
     const { metrics } = this;
     const step = metrics.value("step", metrics.numRows - 1) ?? metrics.numRows;
@@ -122,8 +124,9 @@ export class RunFolder {
   async #restingState(step: number, steps: number | undefined): Promise<RunState> {
     if (steps !== undefined && step >= steps) return "finished";
     if (await this.#hasEnded()) return "ended";
-    const hasModel = (await timeOf(join(this.folder, "model"))) !== undefined;
-    return steps === undefined && hasModel ? "ended" : "stopped";
+    const marks = ["model", "history.jsonl"].map((name) => timeOf(join(this.folder, name)));
+    const isWhole = (await Promise.all(marks)).some((time) => time !== undefined);
+    return steps === undefined && isWhole ? "ended" : "stopped";
   }
 
   /** What the newest checkpoint says of it. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { lockFolder } from "../../lib/base/files/folder-lock.ts";
+import { lockFile, lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { findRuns } from "../../lib/runs/find-runs.ts";
 import { configDifferences, optionsByPath } from "../../lib/runs/run-config.ts";
 import { RunFolder } from "../../lib/runs/run-folder.ts";
@@ -34,6 +34,20 @@ test("a run is live while a process holds its lock, and stopped when it is given
     lock.close();
     const { state, holder, etaSeconds } = await run.status();
     assert.deepEqual([state, holder, etaSeconds], ["stopped", undefined, undefined]);
+  });
+});
+
+test("an adapter that is served and learns is live until the server ends, and has ended then", async () => {
+  await withFolder(async (folder) => {
+    await writeFile(join(folder, "metrics.jsonl"), lines([{ step: 1, "reward/mean": 0.5 }]));
+    const history = join(folder, "history.jsonl");
+    await writeFile(history, "");
+    const run = new RunFolder(folder);
+    {
+      using _ = await lockFile(history);
+      assert.deepEqual([(await run.status()).state, (await run.status()).kind], ["live", "rl"]);
+    }
+    assert.equal((await run.status()).state, "ended");
   });
 });
 

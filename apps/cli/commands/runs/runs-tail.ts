@@ -70,7 +70,7 @@ function lineOf(row: MetricsRow, { kind, steps = 0, step, etaSeconds }: RunStatu
   // Only of the newest step is known how long those after it take.
   const left = numbers.step === step ? etaSeconds : undefined;
   const of = Math.max(steps, step);
-  if (kind === "rl") return stepLine(numbers as RlMetrics, of, left);
+  if (kind === "rl" && "reward/total" in row) return stepLine(numbers as RlMetrics, of, left);
   if (isOfSft(numbers)) return sftStepLine(numbers, of, left);
   return Object.entries(row)
     .map(([name, value]) => `${name} ${figureText(value)}`)
