@@ -1,6 +1,6 @@
-/** What docs/train-from-traffic.md shows runs as it stands there: server, client, feedback by curl, the adapter. */
+/** What docs/train-from-traffic.md shows runs as it stands there: server, client, feedback by curl, a server of the adapter. */
 import assert from "node:assert/strict";
-import { execFile, spawn, spawnSync } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ const [client = "", program = ""] = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/g
   ([, code = ""]) => code,
 );
 const calls = [...page.matchAll(/^npx seekrl (.*)$/gm)].map(([, call = ""]) => call.replaceAll('"', ""));
-const [serve = "", generate = ""] = calls;
+const [serve = "", serveLearnt = ""] = calls;
 const seekrl = join(projectRoot, "bin", "seekrl.mjs");
 
 async function temporary(t: TestContext): Promise<string> {
@@ -30,9 +30,9 @@ async function temporary(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** Starts the page's server in a folder, at a port that is free. */
-async function start(t: TestContext, cwd: string) {
-  const words = [...serve.replace("--port 8000", "--port 0").split(" ")];
+/** Starts a server of the page in a folder, at a port that is free. */
+async function start(t: TestContext, cwd: string, call: string) {
+  const words = [...call.replace("--port 8000", "--port 0").split(" ")];
   const child = spawn(process.execPath, [seekrl, ...words], { cwd, stdio: ["ignore", "pipe", "ignore"] });
   t.after(() => child.kill("SIGKILL"));
   const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
@@ -59,7 +59,7 @@ async function play(t: TestContext, url: string): Promise<string> {
   return (await promisify(execFile)(process.execPath, [file])).stdout;
 }
 
-test("a server learns from the page's client, curl scores what it asked, and the adapter generates", async (t) => {
+test("a server learns from the page's client, curl scores what it asked, and the adapter is served", async (t) => {
   const folder = await temporary(t);
   symlinkSync(join(projectRoot, "world"), join(folder, "world"));
   {
@@ -68,7 +68,7 @@ test("a server learns from the page's client, curl scores what it asked, and the
     await using adapter = await Adapter.create(model, { rank: 16 });
     await adapter.save(join(folder, "learnt"));
   }
-  const { url, stop } = await start(t, folder);
+  const { url, stop } = await start(t, folder, serve);
   const shown = await play(t, url);
   assert.equal(shown.trim().split("\n").length, 80);
   const messages = [{ role: "user", content: "Who directed Nightwinter?" }];
@@ -87,11 +87,11 @@ test("a server learns from the page's client, curl scores what it asked, and the
     history.slice(0, 2).map((line) => JSON.parse(line).type),
     ["opened", "step"],
   );
-  const { status, stderr } = spawnSync(process.execPath, [seekrl, ...generate.split(" ")], {
-    cwd: folder,
-    encoding: "utf8",
-  });
-  assert.equal(status, 0, stderr);
+  const learnt = await start(t, folder, serveLearnt);
+  const question = { method: "POST", body: JSON.stringify({ model: "agent/world", messages }) };
+  const { status } = await fetch(`${learnt.url}/v1/chat/completions`, question);
+  assert.equal(status, 200);
+  await learnt.stop();
 });
 
 test("the page's program serves a model that learns from a reward function", async (t) => {

@@ -1,11 +1,11 @@
 /** All that `seekrl serve` answers with: the model, adapters, the agent, and what learns; closed together. */
-import { existsSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import type { Adapter } from "../../../../lib/model/adapter.ts";
 import type { Model } from "../../../../lib/model/model.ts";
 import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
+import { settingOfPolicy } from "../../../world/world-file.ts";
 import type { CommandIo } from "../../command.ts";
-import { openLocalPolicy } from "../../open/local-policy.ts";
+import { openLocalPolicy, policyFolders } from "../../open/local-policy.ts";
 import { namedFolders } from "../../options/model-options.ts";
 import { defaultsOf, samplingDefaults } from "./defaults.ts";
 import { openLearner } from "./learner.ts";
@@ -47,7 +47,7 @@ async function openAdapters(
 
 /** The search agent; none where nothing is searched. */
 async function openSetting(given: ServeChoice, opened: Opened): Promise<ServedAgentSetting | undefined> {
-  const isWorlds = existsSync(join(given.model, "world.json"));
+  const isWorlds = (await settingOfPolicy(await policyFolders({ model: given.model }))) !== undefined;
   if (!namesSearch(given) && given.recipe === undefined && !isWorlds) return undefined;
   const { adapter: _, ...choice } = given;
   return opened.add(await openServedAgentSetting(choice), (setting) => setting[Symbol.dispose]());
