@@ -89,6 +89,7 @@ export const groups: Readonly<Record<string, string>> = {
   corpus: "document collections",
   data: "question sets, and training data made of them",
   index: "index folders",
+  mcp: "the search and the agent as tools for editors and chat applications",
   retriever: "retrieval as a service",
   reward: "rewards as a service",
   runs: "trainings and evaluations that were or are under way",

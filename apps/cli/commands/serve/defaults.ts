@@ -41,7 +41,7 @@ export const defaultsOptions = inGroup("Requests", {
     .array(z.string().regex(/^[A-Za-z_]\w*=/, "expected NAME=VALUE"))
     .default([])
     .describe(
-      "NAME=VALUE: of the chat template, such as enable_thinking=false, where a request does not say it; may be repeated.",
+      "NAME=VALUE: of the chat template, such as enable_thinking=false, where a request does not say it.",
     ),
 });
 

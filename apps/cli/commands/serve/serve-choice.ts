@@ -25,7 +25,7 @@ export const serveChoice = z.strictObject({
   adapter: z
     .array(z.string())
     .default([])
-    .describe(`a LoRA adapter that answers under its own name, ${adapterForm}; may be repeated`),
+    .describe(`a LoRA adapter that answers under its own name, ${adapterForm}`),
   anyName: z
     .boolean()
     .default(false)
