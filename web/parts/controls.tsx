@@ -12,7 +12,8 @@ export interface Option<Value extends string> {
   readonly whyNot?: string | undefined;
 }
 
-interface ChoiceProps<Value extends string> {
+/** One of several that is chosen. */
+export interface ChoiceProps<Value extends string> {
   /** For screen readers. */
   readonly label: string;
   readonly options: readonly Option<Value>[];
@@ -34,7 +35,8 @@ function neighbour<Value extends string>(
   return step === 0 ? undefined : open[(at + step + open.length) % open.length]?.value;
 }
 
-function useArrows<Value extends string>(props: ChoiceProps<Value>): (event: KeyboardEvent) => void {
+/** Arrow keys, Home and End choose among the elements that name their value in `data-value`. */
+export function useArrows<Value extends string>(props: ChoiceProps<Value>): (event: KeyboardEvent) => void {
   return (event) => {
     const next = neighbour(props, event.key);
     if (next === undefined) return;
@@ -67,31 +69,6 @@ export function Segmented<Value extends string>(props: ChoiceProps<Value>): JSX.
           onClick={() => onChange(option.value)}
         >
           {option.icon ? <Icon name={option.icon} size={14} /> : option.label}
-        </button>
-      ))}
-    </div>
-  );
-}
-
-/** Tabs; the panel that belongs to the chosen one has `id={name}-panel`. */
-export function Tabs<Value extends string>(
-  props: ChoiceProps<Value> & { readonly name: string },
-): JSX.Element {
-  const { label, options, value, onChange, name } = props;
-  return (
-    <div class="tabs" role="tablist" aria-label={label} onKeyDown={useArrows(props)}>
-      {options.map((option) => (
-        <button
-          type="button"
-          role="tab"
-          key={option.value}
-          data-value={option.value}
-          aria-selected={option.value === value}
-          aria-controls={`${name}-panel`}
-          tabIndex={option.value === value ? 0 : -1}
-          onClick={() => onChange(option.value)}
-        >
-          {option.label}
         </button>
       ))}
     </div>

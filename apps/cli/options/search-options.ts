@@ -57,14 +57,19 @@ const web = z.strictObject({
   pages: z.boolean().default(false).describe("Reads the pages instead of the engine's excerpts."),
 });
 
-const reranker = z.strictObject({
-  folder: z.string().describe("Folder of a cross-encoder."),
-  from: z.int().min(1).default(50).describe("Hits per query that it reads."),
+/** The form of an encoder's weights, and where they are. */
+export const encoderForm = {
   dtype: z
     .enum(["float32", "bfloat16"])
     .default("float32")
     .describe("Form of its weights; a card takes bfloat16."),
   device: deviceName.optional().describe("What it runs on (cpu): cpu or cuda."),
+};
+
+const reranker = z.strictObject({
+  folder: z.string().describe("Folder of a cross-encoder."),
+  from: z.int().min(1).default(50).describe("Hits per query that it reads."),
+  ...encoderForm,
 });
 
 /** One of `index`, `retriever` and `web` must be given. */

@@ -4,10 +4,11 @@ import { useState } from "preact/hooks";
 import type { IndexDescription, IndexSearchResult, SearchMode } from "../../../apps/studio/api.ts";
 import { getIndex, searchIndex } from "../../api/studio.ts";
 import { showBytes, showCount, showDuration } from "../../base/numbers.ts";
-import { Empty, Notice, SearchField, Segmented, Stats, Tabs } from "../../parts/controls.tsx";
+import { Empty, Notice, SearchField, Segmented, Stats } from "../../parts/controls.tsx";
 import { useResource } from "../../parts/resource.ts";
 import { usePage, useQuery } from "../../shell/context.ts";
 import { Head } from "../../shell/head.tsx";
+import { Views } from "../../shell/views.tsx";
 import { HitCard } from "./hit-card.tsx";
 import { CorpusReport } from "./report.tsx";
 
@@ -36,23 +37,16 @@ export function IndexPanel(): JSX.Element {
 
 function OpenIndex(): JSX.Element {
   const { value, error } = useResource("index", getIndex);
-  const [query, change] = useQuery();
+  const [query] = useQuery();
   const view = query.view === "report" ? "report" : "search";
   return (
     <>
       {error ? <Notice kind="bad">{error.message}</Notice> : null}
       {value ? <Description index={value} /> : null}
-      <Tabs
-        name="index"
-        label="What of it"
-        options={views}
-        value={view}
-        onChange={(next) => change({ view: next })}
-      />
-      <div class="body" id="index-panel" role="tabpanel">
+      <Views name="index" options={views} value={view}>
         {value && view === "search" ? <SearchBox modes={value.modes} /> : null}
         {view === "report" ? <CorpusReport /> : null}
-      </div>
+      </Views>
     </>
   );
 }

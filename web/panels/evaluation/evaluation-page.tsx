@@ -3,10 +3,11 @@ import type { JSX } from "preact";
 import type { EvaluationDetail, Figure } from "../../../apps/studio/api.ts";
 import { getEvaluation, getEvaluations } from "../../api/studio.ts";
 import { showCount } from "../../base/numbers.ts";
-import { Notice, Select, Tabs } from "../../parts/controls.tsx";
+import { Notice, Select } from "../../parts/controls.tsx";
 import { useResource } from "../../parts/resource.ts";
 import { useQuery } from "../../shell/context.ts";
 import { Head } from "../../shell/head.tsx";
+import { Views } from "../../shell/views.tsx";
 import { evaluationLink } from "./evaluation-table.tsx";
 import { Interval, showFigure } from "./interval.tsx";
 import { Questions } from "./questions.tsx";
@@ -21,7 +22,7 @@ const views = [
 /** @param evaluation - its id */
 export function EvaluationPage({ evaluation }: { readonly evaluation: string }): JSX.Element {
   const { value, error } = useResource(evaluation, (signal) => getEvaluation(evaluation, signal));
-  const [query, change] = useQuery();
+  const [query] = useQuery();
   const view = query.view === "figures" ? "figures" : "questions";
   return (
     <>
@@ -29,17 +30,15 @@ export function EvaluationPage({ evaluation }: { readonly evaluation: string }):
         <CompareWith evaluation={evaluation} />
       </Head>
       {error ? <Notice kind="bad">{error.message}</Notice> : null}
-      <Tabs
+      <Views
         name="evaluation"
-        label="What of it"
         options={views}
         value={view}
-        onChange={(next) => change({ view: next })}
-      />
-      <div class={view === "questions" ? "body fill" : "body"} id="evaluation-panel" role="tabpanel">
+        kind={view === "questions" ? "body fill" : "body"}
+      >
         {value && view === "figures" ? <Figures detail={value} /> : null}
         {value && view === "questions" ? <Questions evaluation={evaluation} sets={value.sets} /> : null}
-      </div>
+      </Views>
     </>
   );
 }

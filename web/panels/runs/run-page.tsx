@@ -4,11 +4,12 @@ import type { RunDetail, RunSummary } from "../../../apps/studio/api.ts";
 import { getRun, getRuns } from "../../api/studio.ts";
 import { seriesColour } from "../../base/colour/series-colour.ts";
 import { showBytes, showCount, showDuration, showNumber } from "../../base/numbers.ts";
-import { Notice, Stats, Tabs } from "../../parts/controls.tsx";
+import { Notice, Select, Stats } from "../../parts/controls.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { useResource } from "../../parts/resource.ts";
 import { usePage, useQuery } from "../../shell/context.ts";
 import { Head } from "../../shell/head.tsx";
+import { Views } from "../../shell/views.tsx";
 import { ConfigTable } from "./config-table.tsx";
 import { RunControl } from "./control.tsx";
 import { Curves } from "./curves.tsx";
@@ -59,7 +60,7 @@ interface RunBodyProps {
 type View = "curves" | "options" | "output";
 
 function RunBody({ details, summary, watched, runs }: RunBodyProps): JSX.Element {
-  const [query, change] = useQuery();
+  const [query] = useQuery();
   const view = (query.view ?? "curves") as View;
   const isAlone = runs.length === 1;
   const options = [
@@ -76,18 +77,11 @@ function RunBody({ details, summary, watched, runs }: RunBodyProps): JSX.Element
           <Warnings key={run.id} run={run} isNamed={!isAlone} />
         ))}
       </div>
-      <Tabs
-        name="run"
-        label="What of the run"
-        options={options}
-        value={view}
-        onChange={(next) => change({ view: next })}
-      />
-      <div class="body" id="run-panel" role="tabpanel">
+      <Views name="run" options={options} value={view}>
         {view === "curves" ? <Curves {...{ details, watched }} /> : null}
         {view === "options" ? <ConfigTable runs={details} /> : null}
         {view === "output" && details[0] ? <OutputText run={details[0].id} /> : null}
-      </div>
+      </Views>
     </>
   );
 }
@@ -169,21 +163,17 @@ function CompareWith({ runs }: { readonly runs: readonly string[] }): JSX.Elemen
     if (id !== "") location.hash = runLink([...runs, id]);
   };
   return (
-    <label class="only-wide">
-      <span class="sr-only">Compare with another run</span>
-      <select
-        class="select compare-with"
+    <div class="only-wide compare-with">
+      <Select
+        label="Compare with another run"
+        options={[
+          { value: "", label: "Compare with…" },
+          ...others.map(({ id, name }) => ({ value: id, label: name })),
+        ]}
         value=""
-        onChange={({ currentTarget }) => choose(currentTarget.value)}
-      >
-        <option value="">Compare with…</option>
-        {others.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
+        onChange={choose}
+      />
+    </div>
   );
 }
 

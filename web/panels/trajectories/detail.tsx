@@ -5,10 +5,11 @@ import { getTrajectory } from "../../api/studio.ts";
 import { showNumber } from "../../base/numbers.ts";
 import { Conversation } from "../../conversation/conversation.tsx";
 import { Searches } from "../../conversation/searches.tsx";
-import { Facts, Notice, Tabs } from "../../parts/controls.tsx";
+import { Facts, Notice } from "../../parts/controls.tsx";
 import { useResource } from "../../parts/resource.ts";
 import { DetailHead } from "../../parts/split.tsx";
 import { useQuery } from "../../shell/context.ts";
+import { Views } from "../../shell/views.tsx";
 import { GroupView } from "./group.tsx";
 import { MemoryFrames } from "./memory.tsx";
 
@@ -22,7 +23,7 @@ interface TrajectoryPageProps {
 
 /** The trajectory at a row of a run's log. */
 export function TrajectoryPage({ run, row, onClose }: TrajectoryPageProps): JSX.Element {
-  const [query, change] = useQuery();
+  const [query] = useQuery();
   const { value, error } = useResource(`${run} ${row}`, (signal) => getTrajectory(run, row, signal));
   if (error) return <Notice kind="bad">{error.message}</Notice>;
   if (value === undefined) return <p class="detail-wait muted">Reading…</p>;
@@ -37,21 +38,14 @@ export function TrajectoryPage({ run, row, onClose }: TrajectoryPageProps): JSX.
   return (
     <>
       <Outcome detail={value} onClose={onClose} />
-      <Tabs
-        name="trajectory"
-        label="What of it"
-        options={options}
-        value={view}
-        onChange={(next) => change({ view: next })}
-      />
-      <div class="detail-body" id="trajectory-panel" role="tabpanel">
+      <Views name="trajectory" options={options} value={view} kind="detail-body">
         {view === "conversation" ? <Conversation key={value.row} segments={value.segments} isWhole /> : null}
         {view === "searches" ? <Searches rounds={value.searchRounds} failures={value.failures} /> : null}
         {view === "group" ? <GroupView run={run} row={row} /> : null}
         {view === "memory" && value.memory ? (
           <MemoryFrames memory={value.memory} segments={value.segments} />
         ) : null}
-      </div>
+      </Views>
     </>
   );
 }

@@ -3,16 +3,12 @@ import { basename, resolve } from "node:path";
 import { z } from "zod";
 import type { TextEncoders } from "../../../../lib/serve/api/texts/routes.ts";
 import { inGroup } from "../../fields.ts";
-import { deviceName } from "../../machine/device.ts";
+import { encoderForm } from "../../options/search-options.ts";
 
 const folder = z.strictObject({
   folder: z.string().describe("Its folder."),
   name: z.string().min(1).optional().describe("Its name; the folder's unless given."),
-  dtype: z
-    .enum(["float32", "bfloat16"])
-    .default("float32")
-    .describe("Form of its weights; a card takes bfloat16."),
-  device: deviceName.optional().describe("What it runs on (cpu): cpu or cuda."),
+  ...encoderForm,
 });
 
 /** Folders and names of both. */
