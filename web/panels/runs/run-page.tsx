@@ -38,7 +38,8 @@ export function RunPage({ runs }: { readonly runs: readonly string[] }): JSX.Ele
         beside={isAlone && summary ? <StateBadge state={summary.state} /> : null}
       >
         <CompareWith runs={runs} />
-        {isAlone && detail ? <RunControl run={detail} onDone={reload} /> : null}
+        {/* What a button said is over when the state has changed. */}
+        {isAlone && detail ? <RunControl key={detail.state} run={detail} onDone={reload} /> : null}
       </Head>
       {error ? (
         <div class="body">
