@@ -9,6 +9,7 @@ import type { PromptTemplate } from "../../rollout/seams.ts";
 import { promptText } from "../../rollout/session/prompt.ts";
 import type { CacheNeed } from "../generation/admission.ts";
 import { asRefusal } from "../generation/as-refusal.ts";
+import { promptIdsOf } from "../generation/prompt-ids.ts";
 import { refused } from "../http/refusal.ts";
 import type { ReplyEvent, ReplyRequest, ServedModel } from "../reply/reply.ts";
 import { checkAsked, questionOf } from "./asked.ts";
@@ -116,7 +117,8 @@ function needOf(
 ): CacheNeed {
   const { format, limits } = recipe;
   const most = Math.min(limits.maxTokens, contextTokens, engine.maxTokens ?? contextTokens);
-  const { length } = tokenizer.encode(promptText(format, question, chatTemplate), { beginsText: true });
+  const prompt = promptText(format, question, chatTemplate);
+  const { length } = promptIdsOf(prompt, most, (text) => tokenizer.encode(text, { beginsText: true }));
   if (length < most) return { numPromptTokens: length, maxTokens: most - length, n };
   const message = `expected fewer than ${most} tokens with the agent's prompt, got ${length}`;
   throw refused(["messages"], message, "context_length_exceeded");

@@ -9,6 +9,7 @@ import type { ChatTemplate } from "../../text/templates/chat-template.ts";
 import { idsOfPrompt, textOfPrompt } from "../../text/tokenizers/spelt-marks.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { Admission } from "../generation/admission.ts";
+import { promptIdsOf } from "../generation/prompt-ids.ts";
 import { Sampler, type SamplerParts } from "../generation/sampler.ts";
 import { Refusal } from "../http/refusal.ts";
 import { ModelStyle } from "../reading/model-style.ts";
@@ -83,7 +84,7 @@ export class LanguageModel implements ServedModel, ModelText {
   }
 
   promptIds(conversation: Conversation, options: PromptIdsOptions = {}): Int32Array {
-    return idsOfPrompt(this.#rendered(conversation, options), this.tokenizer, options);
+    return this.#encoded(this.#rendered(conversation, options), options);
   }
 
   /** A prompt whose marks are the template's, for {@link idsOfPrompt}. */
@@ -133,6 +134,11 @@ export class LanguageModel implements ServedModel, ModelText {
     throw new Refusal("invalid_request", `messages: ${this.id} has no chat template; ${remedy}`);
   }
 
+  #encoded(rendered: string, options: PromptIdsOptions = {}): Int32Array {
+    const encode = (text: string): Int32Array => idsOfPrompt(text, this.tokenizer, options);
+    return promptIdsOf(rendered, this.contextTokens, encode);
+  }
+
   /** What is sampled of a conversation, and who reads it. */
   #conversation(request: ReplyRequest): Sampled {
     const { style, keptIds } = this.#style();
@@ -140,7 +146,7 @@ export class LanguageModel implements ServedModel, ModelText {
     const prompt = textOfPrompt(rendered);
     const choices = Array.from({ length: request.n });
     return {
-      promptIds: idsOfPrompt(rendered, this.tokenizer),
+      promptIds: this.#encoded(rendered),
       constraint: asked(() => style.constraint(request, prompt)),
       keptIds,
       readers: choices.map(() => new ReadChoice(style.reader(request, prompt))),

@@ -201,6 +201,11 @@ test("what cannot be asked is refused by the field's name", async (t) => {
     [toolOf({ type: "integer" }), "tools", /parameters\.type: expected a schema of the type object/],
     [toolOf(nested(300)), null as never, /at most 256 lists and objects within each other/],
     [{ messages: [{ role: "user", content: "x ".repeat(3000) }] }, null as never, /fewer than 1024 tokens/],
+    [
+      { messages: [{ role: "user", content: "x ".repeat(500_000) }] },
+      null as never,
+      /got far more in 1000\d* char/,
+    ],
   ];
   for (const [body, param, message] of refused) {
     const [status, gotParam, gotMessage] = await ask(body);

@@ -1,7 +1,9 @@
 /** `POST /v1/completions`: what is asked. */
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
+import { promptIdsOf } from "../../generation/prompt-ids.ts";
 import { refused } from "../../http/refusal.ts";
+import { Pace } from "../../http/slices.ts";
 import type { ModelText, SampleRequest } from "../../reply/reply.ts";
 import { constraintOf, responseFormat } from "../fields/form.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
@@ -35,19 +37,40 @@ export const completionRequest = lazySchema((z) =>
 /** A checked body. */
 export type CompletionBody = z.output<ReturnType<typeof completionRequest>>;
 
+/** What of a model reads prompts. */
+export interface PromptReader extends Pick<ModelText, "tokenizer"> {
+  readonly contextTokens: number;
+}
+
 /** The prompts of a request as ids, each with the marks that begin a text unless told otherwise. */
-export function promptsOf({ prompt, add_special_tokens }: CompletionBody, text: ModelText): Int32Array[] {
+export async function promptsOf(
+  { prompt, add_special_tokens }: CompletionBody,
+  reader: PromptReader,
+): Promise<Int32Array[]> {
   const isOne = typeof prompt === "string" || typeof prompt[0] === "number";
   const prompts = (isOne ? [prompt] : prompt) as (string | number[])[];
   const beginsText = add_special_tokens ?? true;
-  return prompts.map((each, i) => {
-    const read = typeof each === "string" ? text.tokenizer.encode(each, { beginsText }) : checked(each, text);
-    if (read.length > 0) return read;
-    throw refused(isOne ? ["prompt"] : ["prompt", i], "expected at least one token, got none");
-  });
+  const [pace, read] = [new Pace(), [] as Int32Array[]];
+  for (const [i, each] of prompts.entries()) {
+    const ids = typeof each === "string" ? encoded(each, reader, beginsText) : checked(each, reader);
+    if (ids.length === 0) {
+      throw refused(isOne ? ["prompt"] : ["prompt", i], "expected at least one token, got none");
+    }
+    read.push(ids);
+    await pace.breathe();
+  }
+  return read;
 }
 
-function checked(prompt: readonly number[], { tokenizer }: ModelText): Int32Array {
+function encoded(
+  prompt: string,
+  { tokenizer, contextTokens }: PromptReader,
+  beginsText: boolean,
+): Int32Array {
+  return promptIdsOf(prompt, contextTokens, (text) => tokenizer.encode(text, { beginsText }));
+}
+
+function checked(prompt: readonly number[], { tokenizer }: PromptReader): Int32Array {
   const wrong = prompt.find((id) => id >= tokenizer.vocabSize);
   if (wrong === undefined) return Int32Array.from(prompt);
   throw refused(["prompt"], `expected ids below ${tokenizer.vocabSize}, got ${wrong}`);

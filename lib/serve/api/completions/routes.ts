@@ -58,7 +58,7 @@ export function completionRoutes(serving: Serving): Route[] {
     const body = await call.read(completionRequest(), limits);
     const model = models.find(body.model);
     const text = textOf(model);
-    const prompts = promptsOf(body, text);
+    const prompts = await promptsOf(body, { tokenizer: text.tokenizer, contextTokens: model.contextTokens });
     const n = body.n ?? 1;
     checkChoices(n * prompts.length, limits);
     if (body.stream && body.echo && prompts.length > 1) {

@@ -1,8 +1,10 @@
 /** `POST /completion`: what llama.cpp's clients ask. */
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
+import { promptIdsOf } from "../../generation/prompt-ids.ts";
 import { refused } from "../../http/refusal.ts";
-import type { ModelText, ReplyRequest } from "../../reply/reply.ts";
+import type { ReplyRequest } from "../../reply/reply.ts";
+import type { PromptReader } from "../completions/request.ts";
 import { constraintOf } from "../fields/form.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
 
@@ -25,6 +27,8 @@ function listed(value: unknown): unknown {
     : value;
 }
 
+/** An id, or a text of a few tokens. */
+const biased = lazySchema((z) => z.string().max(256));
 const bias = lazySchema((z) => z.union([z.number(), z.literal(false)]));
 
 /** The fields of a request; a key that is not among them is refused. */
@@ -38,9 +42,9 @@ export const llamaRequest = lazySchema((z) =>
     repeat_penalty: z.number().min(0.01).max(100).nullish(),
     logit_bias: z
       .union([
-        z.record(z.string(), bias()),
+        z.record(biased(), bias()),
         z
-          .array(z.tuple([z.union([z.int(), z.string()]), bias()]))
+          .array(z.tuple([z.union([z.int(), biased()]), bias()]))
           .transform((pairs) => Object.fromEntries(pairs)),
       ])
       .nullish(),
@@ -59,11 +63,15 @@ export const llamaRequest = lazySchema((z) =>
 export type LlamaBody = z.output<ReturnType<typeof llamaRequest>>;
 
 /** The ids of a prompt, with the marks that begin a text unless it begins with ids. */
-function idsOf(given: Prompt, { tokenizer }: ModelText): Int32Array {
+function idsOf(given: Prompt, { tokenizer, contextTokens }: PromptReader): Int32Array {
   const parts = Array.isArray(given) ? given : [typeof given === "string" ? given : given.prompt_string];
   return Int32Array.from(
     parts.flatMap((part, i) => {
-      if (typeof part === "string") return [...tokenizer.encode(part, { beginsText: i === 0 })];
+      if (typeof part === "string") {
+        return [
+          ...promptIdsOf(part, contextTokens, (text) => tokenizer.encode(text, { beginsText: i === 0 })),
+        ];
+      }
       if (part < tokenizer.vocabSize) return [part];
       throw refused(["prompt"], `expected ids below ${tokenizer.vocabSize}, got ${part}`);
     }),
@@ -73,7 +81,7 @@ function idsOf(given: Prompt, { tokenizer }: ModelText): Int32Array {
 /** Biases by id; a text stands for each of its tokens, and `false` forbids. */
 function biasesOf(
   given: NonNullable<LlamaBody["logit_bias"]>,
-  { tokenizer }: ModelText,
+  { tokenizer }: PromptReader,
 ): Record<number, number> {
   const entries = Object.entries(given).flatMap(([key, value]) => {
     const ids = /^\d+$/.test(key) ? [Number(key)] : [...tokenizer.encode(key, { parseSpecialTokens: false })];
@@ -83,19 +91,19 @@ function biasesOf(
 }
 
 /** What is asked of the model, one request a prompt. @throws Refusal for what contradicts itself, and for an empty prompt */
-export function requestsOf(body: LlamaBody, text: ModelText): ReplyRequest[] {
+export function requestsOf(body: LlamaBody, reader: PromptReader): ReplyRequest[] {
   const { logit_bias, n_predict, n_probs, ...drawn } = body;
   const sampling = samplingOf({ ...drawn, repetition_penalty: body.repeat_penalty });
   const shared = {
     ...({ messages: [], tools: [], toolChoice: "none", parallelToolCalls: false, n: 1 } as const),
     ...drawsOf(drawn),
-    sampling: logit_bias == null ? sampling : { ...sampling, logitBias: biasesOf(logit_bias, text) },
+    sampling: logit_bias == null ? sampling : { ...sampling, logitBias: biasesOf(logit_bias, reader) },
     maxTokens: n_predict == null || n_predict < 0 ? undefined : Math.max(1, n_predict),
     constraint: constraintOf(body),
     topLogprobs: n_probs == null || n_probs === 0 ? undefined : n_probs,
   };
   return body.prompt.map((each, i) => {
-    const promptIds = idsOf(each, text);
+    const promptIds = idsOf(each, reader);
     if (promptIds.length > 0) return { ...shared, promptIds };
     throw refused(["prompt", i], "expected at least one token, got none");
   });

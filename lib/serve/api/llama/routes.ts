@@ -24,7 +24,7 @@ function make(
   call: Call,
   { body, model, text }: TextModel & { readonly body: LlamaBody },
 ): Making {
-  const requests = requestsOf(body, text);
+  const requests = requestsOf(body, { tokenizer: text.tokenizer, contextTokens: model.contextTokens });
   checkChoices(requests.length, serving.limits);
   const id = newId("cmpl-");
   const replyOf = (request: (typeof requests)[number], firstChoice: number) =>

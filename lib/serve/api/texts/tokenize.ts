@@ -8,12 +8,15 @@ import type { Serving } from "../fields/serving.ts";
 import { type TextModel, textModelOf } from "../fields/text-model.ts";
 import { conversationFields, conversationOf, promptOptionsOf } from "./conversation.ts";
 
+/** Of a text: to encode more takes seconds, in which nothing else runs. */
+const mostChars = 1 << 20;
+
 /** Either a text, by llama.cpp's name or vLLM's, or a conversation. */
 const tokenizeBody = lazySchema((z) =>
   z.strictObject({
     ...conversationFields().partial().shape,
-    content: z.string().optional(),
-    prompt: z.string().optional(),
+    content: z.string().max(mostChars).optional(),
+    prompt: z.string().max(mostChars).optional(),
     add_special: z.boolean().nullish(),
     add_special_tokens: z.boolean().nullish(),
     parse_special: z.boolean().default(true),
