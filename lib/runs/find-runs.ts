@@ -12,7 +12,7 @@ export interface FoundPath {
 }
 
 /** What stands below some folders. */
-export interface FoundRuns {
+interface FoundRuns {
   readonly runs: readonly FoundPath[];
   /** Files of results, as `eval --out` writes them. */
   readonly evaluations: readonly FoundPath[];

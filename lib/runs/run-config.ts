@@ -11,7 +11,7 @@ export interface ConfigOption {
 }
 
 /** Two runs' options. */
-export interface ConfigDifference {
+interface ConfigDifference {
   readonly path: string;
   /** Null where the run does not have it. */
   readonly first: string | null;

@@ -38,7 +38,7 @@ export interface RunStatus {
 }
 
 /** A finished checkpoint. */
-export interface RunCheckpoint {
+interface RunCheckpoint {
   readonly step: number;
   readonly isBest: boolean;
 }

@@ -6,7 +6,7 @@ import type { Reward } from "../reward/reward.ts";
 import { scoreTrajectory } from "../reward/score-trajectory.ts";
 import { questionFinder, type TextFamily, trajectoryOfText } from "../reward/text-trajectory.ts";
 import type { Call } from "./http/call.ts";
-import { HttpServer, type Route, type ServeOptions } from "./http/http-server.ts";
+import { HttpServer, type Route, type ServeOptions, serveKinds } from "./http/http-server.ts";
 import { failureOf, type Issue, Refusal, type RefusalCode } from "./http/refusal.ts";
 import { Pace } from "./http/slices.ts";
 
@@ -33,12 +33,7 @@ const optionKinds: OptionKinds<RewardServerOptions> = {
   reward: "function",
   questions: "list",
   family: "string",
-  host: "string",
-  port: "number",
-  apiKey: "string",
-  open: "boolean",
-  corsOrigins: "list",
-  onFault: "function",
+  ...serveKinds,
   maxBodyBytes: countKind,
   timeoutMs: countKind,
   onScore: "function",

@@ -15,7 +15,7 @@ export class Refused extends Error {
 const keyName = "seekrl.key";
 
 /** The key of this tab's session; it is forgotten with the tab. */
-export const storedKey = (): string => sessionStorage.getItem(keyName) ?? "";
+const storedKey = (): string => sessionStorage.getItem(keyName) ?? "";
 
 /** Keeps the key, and tells whoever waits for one. */
 export function storeKey(key: string): void {
@@ -38,7 +38,7 @@ interface Ask {
 }
 
 /** A path with its query; keys without a value are left out. */
-export function addressOf(path: string, query: Ask["query"] = {}): string {
+function addressOf(path: string, query: Ask["query"] = {}): string {
   const kept = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   const search = new URLSearchParams(kept.map(([key, value]) => [key, String(value)]));
   return kept.length === 0 ? path : `${path}?${search}`;

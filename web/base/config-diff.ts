@@ -7,7 +7,7 @@ export interface Setting {
 }
 
 /** One option of all runs. */
-export interface SettingRow {
+interface SettingRow {
   readonly path: string;
   /** One for each run; undefined where it has no such option. */
   readonly values: readonly (string | undefined)[];

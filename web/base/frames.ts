@@ -1,7 +1,7 @@
 /** The frames of a memory stack after each action, from what a log says of the actions. */
 
 /** What a log says of an action. */
-export interface LoggedAction {
+interface LoggedAction {
   readonly kind: string;
   /** Its policy segment. */
   readonly segment: number;
@@ -10,7 +10,7 @@ export interface LoggedAction {
 }
 
 /** A frame of the stack. */
-export interface StackFrame {
+interface StackFrame {
   readonly kind: string;
   readonly segment: number;
 }

@@ -1,7 +1,7 @@
 /** Which rows of a long list are drawn, and which pages of it are fetched. */
 
 /** A list's measures, pixels. */
-export interface ListView {
+interface ListView {
   readonly scrollTop: number;
   readonly viewHeight: number;
   readonly rowHeight: number;

@@ -7,7 +7,7 @@ import { ColourTools, useColouring } from "./legend.tsx";
 import { SegmentBlock } from "./segment.tsx";
 
 /** A token's place. */
-export interface TokenPlace {
+interface TokenPlace {
   readonly segment: number;
   readonly token: number;
 }

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 /** Something that is being fetched, or was. */
-export interface Resource<Value> {
+interface Resource<Value> {
   /** The latest; that of the previous key until the next one's comes. */
   readonly value: Value | undefined;
   readonly error: Error | undefined;

@@ -5,14 +5,14 @@ import { Icon, type IconName } from "../parts/icons.tsx";
 import type { ThemeChoice } from "./theme.ts";
 
 /** A panel's place in the list. */
-export interface PanelLink {
+interface PanelLink {
   readonly panel: string;
   readonly label: string;
   readonly icon: IconName;
 }
 
 /** The panels in their order. */
-export const panelLinks: readonly PanelLink[] = [
+const panelLinks: readonly PanelLink[] = [
   { panel: "runs", label: "Runs", icon: "runs" },
   { panel: "trajectories", label: "Trajectories", icon: "trajectories" },
   { panel: "evaluation", label: "Evaluation", icon: "evaluation" },

@@ -60,7 +60,7 @@ const slashCommands: Readonly<Record<string, SlashCommand>> = {
 };
 
 /** The commands as text. */
-export function slashHelp(): string {
+function slashHelp(): string {
   const rows = Object.entries(slashCommands).map(([name, { takes, help }]) => {
     return `  ${`/${name} ${takes}`.padEnd(16)}${help}\n`;
   });

@@ -5,7 +5,7 @@ import { Model } from "../../../lib/model/model.ts";
 import { scoreSequences } from "../../../lib/train/learner/trainer.ts";
 
 /** What a check found. */
-export interface DeviceCheck {
+interface DeviceCheck {
   readonly device: string;
   /** That were generated and scored again: the same bits. */
   readonly tokens: number;

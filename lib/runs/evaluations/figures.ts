@@ -28,7 +28,7 @@ function scoresOf(file: EvaluationFile, row: number): ResultHead {
 }
 
 /** Figures of a whole file and of each of its sets. */
-export interface FileFigures {
+interface FileFigures {
   readonly figures: readonly Figure[];
   /** Where there are several. */
   readonly bySet: readonly { readonly set: string; readonly figures: readonly Figure[] }[];

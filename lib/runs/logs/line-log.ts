@@ -9,7 +9,7 @@ const tailBytes = 256;
 const lineFeed = 10;
 
 /** Told of what is read. */
-export interface LineReader {
+interface LineReader {
   /** A whole line without its line feed, and where it begins in the file. The bytes are valid during the call only. */
   onLine(line: Buffer, offset: number): void;
   /** The file was cut back or replaced: lines come anew from the first one. */

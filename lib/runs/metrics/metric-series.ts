@@ -2,7 +2,7 @@
 import type { MetricsLog } from "./metrics-log.ts";
 
 /** Which part of a curve. */
-export interface SeriesOptions {
+interface SeriesOptions {
   /** First and last step. @default all */
   readonly from?: number | undefined;
   readonly to?: number | undefined;

@@ -5,7 +5,7 @@ import type { MetricsLog } from "./metrics-log.ts";
 const lastSteps = 20;
 
 /** The pace of a run. */
-export interface RunPace {
+interface RunPace {
   /** Of all steps that were logged: rollouts and training. */
   readonly seconds: number;
   /** The median of the last steps; undefined before the first. */

@@ -36,16 +36,16 @@ function makeColumns() {
 }
 
 /** The numbers of lines, column by column. */
-export type TrajectoryColumns = ReturnType<typeof makeColumns>;
+type TrajectoryColumns = ReturnType<typeof makeColumns>;
 
 /** Rows that a filter lets through, in an order. */
-export interface TrajectorySelection {
+interface TrajectorySelection {
   /** Places in the log, from 0. */
   readonly rows: Uint32Array;
 }
 
 /** How rows are ordered. */
-export interface TrajectoryOrder {
+interface TrajectoryOrder {
   /** `row` is the order of the log. @default "row" */
   readonly sort?: TrajectorySort | undefined;
   /** @default false */

@@ -18,7 +18,7 @@ interface Placed {
 }
 
 /** What has been read. */
-export type ReadPiece = TextPiece & { readonly type: "reasoning" | "text" };
+type ReadPiece = TextPiece & { readonly type: "reasoning" | "text" };
 
 /** How answers are told. */
 interface ReaderOptions {

@@ -22,7 +22,7 @@ export interface SamplerParts {
 }
 
 /** What is sampled. */
-export interface SampledPrompt extends SampleRequest {
+interface SampledPrompt extends SampleRequest {
   readonly promptIds: Int32Array;
   /** Tokens that are no text and are written all the same, as they are spelt: marks such as `<|python_tag|>`. */
   readonly keptIds: ReadonlySet<number>;

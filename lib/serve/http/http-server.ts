@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { checkOptions } from "../../base/check-options.ts";
+import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { type AccessOptions, checkAccess, checkCaller, defaultHost } from "./access/access.ts";
 import { answerCors } from "./access/cors.ts";
@@ -40,6 +40,16 @@ export interface ServeOptions extends AccessOptions {
   /** Called with each failure that clients only see as a 5xx. */
   readonly onFault?: ((fault: ServeFault) => void) | undefined;
 }
+
+/** The type of each. */
+export const serveKinds: OptionKinds<ServeOptions> = {
+  host: "string",
+  port: "number",
+  apiKey: "string",
+  open: "boolean",
+  corsOrigins: "list",
+  onFault: "function",
+};
 
 /** What is served. */
 interface Service {

@@ -23,7 +23,7 @@ export interface RecordedChoice {
 }
 
 /** Whose reply is recorded. */
-export interface RecordedReply {
+interface RecordedReply {
   readonly id: string;
   readonly model: string;
   readonly version?: number | undefined;

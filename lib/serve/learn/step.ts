@@ -14,7 +14,7 @@ const defaults = { learningRate: 5e-5, klCoef: 0.001 } as const;
 const fromRollout = { oldLogprobs: "rollout" } as const;
 
 /** What a step needs beside the replies. */
-export interface LearnStep {
+interface LearnStep {
   readonly trainer: Trainer;
   /** The model without an adapter. */
   readonly reference: Model;

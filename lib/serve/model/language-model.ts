@@ -27,7 +27,7 @@ import type {
 import { plainPiece, ReadChoice } from "./read-choice.ts";
 
 /** What a served model is made of. */
-export interface LanguageModelParts extends SamplerParts {
+interface LanguageModelParts extends SamplerParts {
   readonly id: string;
   readonly parent?: string | undefined;
   readonly chatTemplate: ChatTemplate | undefined;

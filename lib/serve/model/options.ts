@@ -1,7 +1,7 @@
 /** What a model server is given, and its defaults. */
 import { countKind, type OptionKinds, optionsOf } from "../../base/check-options.ts";
 import type { TextEncoders } from "../api/texts/routes.ts";
-import type { Route, ServeOptions } from "../http/http-server.ts";
+import { type Route, type ServeOptions, serveKinds } from "../http/http-server.ts";
 import type { RecordOptions } from "../learn/recorder.ts";
 import type { ServedModel } from "../reply/reply.ts";
 
@@ -61,10 +61,5 @@ export const modelServerKinds: OptionKinds<ModelServerOptions> = {
   reranker: "object",
   record: optionsOf<RecordOptions>({ folder: "string", maxWaiting: countKind, reward: "function" }),
   mounted: "list",
-  host: "string",
-  port: "number",
-  apiKey: "string",
-  open: "boolean",
-  corsOrigins: "list",
-  onFault: "function",
+  ...serveKinds,
 };

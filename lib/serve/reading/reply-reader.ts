@@ -53,7 +53,7 @@ export class ReplyReader<Token> {
 }
 
 /** Whether a prompt ends within the model's reasoning. */
-export function startsInReasoning({ reasoning }: ReplyFormat, prompt: string): boolean {
+function startsInReasoning({ reasoning }: ReplyFormat, prompt: string): boolean {
   return prompt.trimEnd().endsWith(reasoning.begin);
 }
 

@@ -3,7 +3,7 @@ import { countKind, type OptionKinds, optionsOf } from "../../base/check-options
 import type { Embedder } from "../../embed/embedder.ts";
 import { type BatchOptions, batchKinds } from "../../search/batching/batcher.ts";
 import type { Search } from "../../search/search.ts";
-import type { ServeOptions } from "../http/http-server.ts";
+import { type ServeOptions, serveKinds } from "../http/http-server.ts";
 import type { ContentsForm } from "./protocols/contents.ts";
 
 /** Bounds on what one request may ask, and on all together. */
@@ -82,12 +82,7 @@ export interface RetrieverOptions extends ServeOptions {
 export const retrieverKinds: OptionKinds<RetrieverOptions> = {
   search: "any",
   embedding: "object",
-  host: "string",
-  port: "number",
-  apiKey: "string",
-  open: "boolean",
-  corsOrigins: "list",
-  onFault: "function",
+  ...serveKinds,
   topK: "number",
   contents: "string",
   blankQueries: ["refuse", "answer"],

@@ -1,7 +1,7 @@
 /** Colours of equal perceived steps: OKLCH to sRGB, after Ottosson (https://bottosson.github.io/posts/oklab). */
 
 /** Lightness from 0 to 1, chroma from 0 to about 0.3, hue in degrees. */
-export interface Oklch {
+interface Oklch {
   readonly l: number;
   readonly c: number;
   readonly h: number;

@@ -10,7 +10,7 @@ import {
 } from "./token-colour.ts";
 
 /** A segment as the server sends it; see the studio's `TrajectorySegment`. */
-export interface TokenSegment {
+interface TokenSegment {
   readonly kind: "prompt" | "policy" | "observation";
   readonly text: string;
   readonly tokens?: {

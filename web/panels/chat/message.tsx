@@ -9,7 +9,7 @@ import { usePage } from "../../shell/context.ts";
 import { ReplyView } from "./reply-view.tsx";
 
 /** What a message needs and can do. */
-export interface MessageProps {
+interface MessageProps {
   readonly message: ChatMessage;
   /** Messages beside it, itself among them. */
   readonly beside: readonly ChatMessage[];

@@ -13,7 +13,7 @@ import type { ServeChoice } from "./serve-choice.ts";
 import { namesSearch, openServedAgentSetting, type ServedAgentSetting, servedAgent } from "./served-agent.ts";
 
 /** What answers. */
-export interface Answering extends AsyncDisposable {
+interface Answering extends AsyncDisposable {
   readonly models: readonly ServedModel[];
 }
 

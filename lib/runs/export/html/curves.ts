@@ -11,7 +11,7 @@ export interface Curve {
 }
 
 /** A curve in numbers. */
-export interface CurveSummary {
+interface CurveSummary {
   readonly first: number;
   readonly last: number;
   readonly lowest: number;

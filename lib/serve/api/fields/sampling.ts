@@ -30,7 +30,7 @@ export const samplingFields = lazySchema((z) =>
 );
 
 /** What is read of {@link samplingFields}. */
-export type SamplingFields = Readonly<Partial<z.output<ReturnType<typeof samplingFields>>>>;
+type SamplingFields = Readonly<Partial<z.output<ReturnType<typeof samplingFields>>>>;
 
 /** Below it a temperature draws the most likely token, as 0 does. */
 const leastTemperature = 1e-3;

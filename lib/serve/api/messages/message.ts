@@ -48,7 +48,7 @@ export type Delta =
   | { readonly type: "citations_delta"; readonly citation: Citation };
 
 /** Tokens of a message. */
-export interface MessageUsage {
+interface MessageUsage {
   /** Those of the prompt that were computed. */
   readonly input_tokens: number;
   readonly cache_creation_input_tokens: 0;

@@ -9,7 +9,7 @@ import type { ResponseRequest } from "./request.ts";
 export type ResponseStatus = "in_progress" | "completed" | "incomplete" | "failed";
 
 /** What came of a response so far. */
-export interface ResponseOutcome {
+interface ResponseOutcome {
   readonly status: ResponseStatus;
   readonly output: readonly Item[];
   readonly usage: object | null;

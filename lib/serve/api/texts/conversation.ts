@@ -18,7 +18,7 @@ export const conversationFields = lazySchema((z) =>
 );
 
 /** What {@link conversationFields} reads. */
-export type ConversationBody = z.output<ReturnType<typeof conversationFields>>;
+type ConversationBody = z.output<ReturnType<typeof conversationFields>>;
 
 /**
  * The conversation of a checked body.

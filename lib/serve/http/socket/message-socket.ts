@@ -13,7 +13,7 @@ const closeCodes = { done: 1000, goingAway: 1001, notText: 1003 } as const;
 const clientGone = (): Refusal => new Refusal("client_gone", "the client has gone");
 
 /** What becomes of failures. */
-export interface SocketFailures {
+interface SocketFailures {
   /** An error as clients see it. */
   readonly failureOf: (error: unknown) => Refusal;
   /** Called with each that is ours. */
