@@ -1,6 +1,6 @@
 /** Runs pieces of documentation: TypeScript in, with a small world of models and files around it. */
 import assert from "node:assert/strict";
-import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { generateText, streamText } from "ai";
 import OpenAI from "openai";
@@ -39,6 +39,7 @@ export async function prepareExamples(
   await writeFile(join(folder, "passages.jsonl"), jsonLines(passages));
   await writeFile(join(folder, "questions.jsonl"), jsonLines(questions));
   await mkdir(join(folder, "runs"), { recursive: true });
+  await symlink(join(projectRoot, "world"), join(folder, "world"));
   await mkdir(join(folder, "documents"));
   await writeFile(join(folder, "documents", "lamp.txt"), "The keeper buys oil. He lights the lamp.");
   await lib.buildIndex({ corpus: passages, out: join(folder, "index") });
