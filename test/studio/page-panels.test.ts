@@ -15,7 +15,7 @@ import { colourOf, scaleOf, tokensOf } from "../../web/base/colour/tokens.ts";
 import { runCli } from "../cli/run-cli.ts";
 import { buildPage, openBrowser, openPage, phone, type Watched, whyNoBrowser } from "./browser.ts";
 import { namelessIn, overflowOf, styleOf, tokenColours } from "./looks.ts";
-import { demoSize, makeRealRun, type RealRun } from "./real-run.ts";
+import { demoSize, loggedSegments, makeRealRun, type RealRun } from "./real-run.ts";
 
 const skip = whyNoBrowser;
 let [folder, made, server, browser] = [""] as unknown as [string, RealRun, HttpServer, Browser];
@@ -102,8 +102,7 @@ const channels: Readonly<Record<Channel, string>> = {
 };
 
 test("colours of tokens equal the stored numbers, in every channel and theme", { skip }, async () => {
-  const { segments } = await ask<TrajectoryDetail>(`/runs/${ids.run}/trajectories/1`);
-  const tokens = segments.map(tokensOf);
+  const tokens = (await loggedSegments(made.run, 1)).map(tokensOf);
   for (const theme of ["light", "dark"] as const) {
     const look = async (page: Page): Promise<void> => {
       for (const [channel, label] of Object.entries(channels) as [Channel, string][]) {
