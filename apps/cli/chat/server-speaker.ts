@@ -2,7 +2,7 @@
 import { SeekError } from "../../../lib/base/errors.ts";
 import { httpUrl } from "../../../lib/remote/endpoint.ts";
 import { optionalKey } from "../../../lib/remote/secret.ts";
-import { eventsOf } from "./event-lines.ts";
+import { readEvents } from "../../../lib/serve/http/read-events.ts";
 import type { ChatMessage, Reply, Speaker } from "./speaker.ts";
 
 /** Where, which model, and how it answers. */
@@ -123,4 +123,32 @@ function deltaOf(event: unknown): Delta {
     reasoning: textOf("reasoning_content"),
     reason: choice?.finish_reason ?? undefined,
   };
+}
+
+/**
+ * The `data` of each event until `[DONE]`.
+ *
+ * @param response - of type text/event-stream
+ * @throws ERR_REMOTE for another type, and for data that are no JSON
+ */
+async function* eventsOf(response: Response): AsyncGenerator<object, void, undefined> {
+  const type = response.headers.get("content-type") ?? "";
+  if (!type.startsWith("text/event-stream")) {
+    throw new SeekError(
+      "ERR_REMOTE",
+      `${response.url}: expected text/event-stream, got ${type || "no type"}`,
+    );
+  }
+  for await (const { data } of readEvents(response.body)) {
+    if (data === "[DONE]") return;
+    yield parsed(data, response.url);
+  }
+}
+
+function parsed(data: string, url: string): object {
+  try {
+    return JSON.parse(data);
+  } catch (cause) {
+    throw new SeekError("ERR_REMOTE", `${url}: expected JSON, got ${data.slice(0, 80)}`, { cause });
+  }
 }

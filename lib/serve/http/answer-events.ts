@@ -1,7 +1,7 @@
 /** An answer of events, from the first one to what ends it. */
 import type { Call } from "./call.ts";
 import type { SentEvent } from "./event-stream.ts";
-import type { Refusal } from "./refusal.ts";
+import { type Refusal, refusalBody } from "./refusal.ts";
 
 /**
  * Answers with events as they come. What fails before the first one is refused with a status; what fails later is told by
@@ -9,12 +9,14 @@ import type { Refusal } from "./refusal.ts";
  *
  * @param call - the request
  * @param events - closed when the client has gone
- * @param failed - the last events of an answer that cannot go on
+ * @param failed - the last events of an answer that cannot go on, `@default` one that holds the error, as OpenAI's clients read it
  */
 export async function answerEvents(
   call: Call,
   events: AsyncGenerator<SentEvent, void, undefined>,
-  failed: (refusal: Refusal) => readonly SentEvent[],
+  failed: (refusal: Refusal) => readonly SentEvent[] = (refusal) => [
+    { data: refusalBody(refusal, call.dialect, call.id) },
+  ],
 ): Promise<void> {
   try {
     const first = await events.next();

@@ -4,9 +4,7 @@ import type { Call } from "../../http/call.ts";
 import type { Route } from "../../http/http-server.ts";
 import { newId, secondsNow } from "../../reply/ids.ts";
 import type { ReplyEvent } from "../../reply/reply.ts";
-import { errorEvents } from "../fields/errors.ts";
-import { checkChoices, type Serving } from "../fields/serving.ts";
-import { textModelOf } from "../fields/text-model.ts";
+import { checkChoices, type Serving, textModelOf } from "../fields/serving.ts";
 import { Usage } from "../fields/usage.ts";
 import { ChatChoice } from "./choice.ts";
 import { type ChatChunkOptions, chatChunks } from "./chunks.ts";
@@ -51,7 +49,7 @@ export function chatRoutes(serving: Serving): Route[] {
     checkChoices(request.n, limits);
     const options = optionsOf(body, { id: newId("chatcmpl-"), model: model.id });
     const reply = serving.reply(call, { id: options.head.id, model, request });
-    if (body.stream) await answerEvents(call, chatChunks(reply, options), errorEvents);
+    if (body.stream) await answerEvents(call, chatChunks(reply, options));
     else call.answer(await chatCompletion(reply, options));
   };
   const count = async (call: Call): Promise<void> => {

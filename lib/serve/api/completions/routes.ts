@@ -5,7 +5,6 @@ import type { Route } from "../../http/http-server.ts";
 import { refused } from "../../http/refusal.ts";
 import { newId, secondsNow } from "../../reply/ids.ts";
 import type { ModelText, ReplyEvent, ReplyRequest, ServedModel } from "../../reply/reply.ts";
-import { errorEvents } from "../fields/errors.ts";
 import { checkChoices, type Serving } from "../fields/serving.ts";
 import { Usage } from "../fields/usage.ts";
 import { CompletionChoice } from "./choice.ts";
@@ -77,7 +76,7 @@ export function completionRoutes(serving: Serving): Route[] {
       n,
     );
     if (!body.stream) return call.answer(await completion(reply, options, n));
-    await answerEvents(call, completionChunks(reply, { ...first, n }), errorEvents);
+    await answerEvents(call, completionChunks(reply, { ...first, n }));
   };
   return [{ method: "POST", path: "/v1/completions", dialect: "error", handle }];
 }

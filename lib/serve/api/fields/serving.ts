@@ -1,7 +1,7 @@
 /** What the routes of all protocols are given. */
 import type { Call } from "../../http/call.ts";
 import { refused } from "../../http/refusal.ts";
-import type { ReplyEvent, ReplyRequest, ServedModel } from "../../reply/reply.ts";
+import type { ModelText, ReplyEvent, ReplyRequest, ServedModel } from "../../reply/reply.ts";
 
 /** Bounds of one request. */
 export interface ApiLimits {
@@ -44,4 +44,21 @@ interface AskedReply<Model extends ServedModel> {
 /** @throws Refusal for more choices than one request may have */
 export function checkChoices(n: number, { maxChoices }: ApiLimits): void {
   if (n > maxChoices) throw refused(["n"], `expected at most ${maxChoices}, got ${n}`);
+}
+
+/** A model with a text of its own. */
+export interface TextModel {
+  readonly model: ServedModel;
+  readonly text: ModelText;
+}
+
+/**
+ * The model that a request names, or the first one.
+ *
+ * @throws Refusal for an unknown name, and for an agent, which reads prompts of its own making
+ */
+export function textModelOf({ models }: Serving, id: string | null | undefined): TextModel {
+  const model = models.find(id);
+  if (model.text !== undefined) return { model, text: model.text };
+  throw refused(["model"], `expected a language model, got ${model.id}: agents read prompts of their own`);
 }

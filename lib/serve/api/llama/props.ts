@@ -1,7 +1,6 @@
 /** `GET /props`: what llama.cpp's clients ask of a server before they ask it for text. */
 import type { Call } from "../../http/call.ts";
-import type { Serving } from "../fields/serving.ts";
-import { textModelOf } from "../fields/text-model.ts";
+import { type Serving, textModelOf } from "../fields/serving.ts";
 import { settingsOf } from "./settings.ts";
 
 /**

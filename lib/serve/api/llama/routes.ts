@@ -6,9 +6,7 @@ import type { Route } from "../../http/http-server.ts";
 import { newId } from "../../reply/ids.ts";
 import type { ReplyEvent, ServedModel } from "../../reply/reply.ts";
 import { mixed } from "../completions/several.ts";
-import { errorEvents } from "../fields/errors.ts";
-import { checkChoices, type Serving } from "../fields/serving.ts";
-import { type TextModel, textModelOf } from "../fields/text-model.ts";
+import { checkChoices, type Serving, type TextModel, textModelOf } from "../fields/serving.ts";
 import { LlamaAnswer } from "./answer.ts";
 import { propsRoute } from "./props.ts";
 import { type LlamaBody, llamaRequest, requestsOf } from "./request.ts";
@@ -54,7 +52,7 @@ export function llamaRoutes(serving: Serving): Route[] {
   const handle = async (call: Call): Promise<void> => {
     const body = await call.read(llamaRequest(), serving.limits);
     const making = make(serving, call, { body, ...textModelOf(serving, body.model) });
-    if (body.stream) return answerEvents(call, events(making), errorEvents);
+    if (body.stream) return answerEvents(call, events(making));
     for await (const event of making.reply) making.answers[event.choice]?.add(event);
     call.answer(making.answers.length === 1 ? making.answers[0] : making.answers);
   };

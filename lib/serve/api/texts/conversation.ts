@@ -1,9 +1,11 @@
-/** Conversations whose prompt is asked for, without a reply. */
+/** Conversations whose prompt is asked for, without a reply; `POST /apply-template` is one way. */
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
+import type { Call } from "../../http/call.ts";
 import type { Conversation, PromptOptions } from "../../reply/reply.ts";
 import { chatMessage, messagesOf } from "../chat/request.ts";
 import { continuedFields, continuesLast } from "../fields/continued.ts";
+import { type Serving, textModelOf } from "../fields/serving.ts";
 import { chatTools, toolsOf } from "../fields/tools.ts";
 
 /** The fields of a conversation, under the names that vLLM and llama.cpp share. */
@@ -39,4 +41,13 @@ export function conversationOf(body: ConversationBody): Conversation {
 /** How the conversation of a checked body is written. */
 export function promptOptionsOf({ add_generation_prompt }: ConversationBody): PromptOptions {
   return { addGenerationPrompt: add_generation_prompt ?? true };
+}
+
+/** `{messages, tools?, add_generation_prompt?, chat_template_kwargs?}` to `{prompt}`. */
+export function applyTemplateRoute(serving: Serving): (call: Call) => Promise<void> {
+  return async (call) => {
+    const body = await call.read(conversationFields(), serving.limits);
+    const { text } = textModelOf(serving, body.model);
+    call.answer({ prompt: text.prompt(conversationOf(body), promptOptionsOf(body)) });
+  };
 }

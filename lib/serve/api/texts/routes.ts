@@ -2,7 +2,7 @@
 import type { Route } from "../../http/http-server.ts";
 import type { ServedEmbedder } from "../../retriever/options.ts";
 import type { Serving } from "../fields/serving.ts";
-import { applyTemplateRoute } from "./apply-template.ts";
+import { applyTemplateRoute } from "./conversation.ts";
 import { servedEmbeddings } from "./embeddings.ts";
 import { modelListRoute, modelRoute } from "./models.ts";
 import { rerankRoute, type ServedReranker } from "./rerank.ts";

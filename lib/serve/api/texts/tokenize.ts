@@ -4,8 +4,7 @@ import type { Tokenizer } from "../../../text/tokenizers/tokenizer.ts";
 import type { Call } from "../../http/call.ts";
 import { refused } from "../../http/refusal.ts";
 import type { ModelText } from "../../reply/reply.ts";
-import type { Serving } from "../fields/serving.ts";
-import { type TextModel, textModelOf } from "../fields/text-model.ts";
+import { type Serving, type TextModel, textModelOf } from "../fields/serving.ts";
 import { conversationFields, conversationOf, promptOptionsOf } from "./conversation.ts";
 
 /** Of a text: to encode more takes seconds, in which nothing else runs. */

@@ -4,8 +4,7 @@ import { shownValue } from "../../../base/check-options.ts";
 import { SeekError } from "../../../base/errors.ts";
 import type { Call } from "../call.ts";
 import { Refusal } from "../refusal.ts";
-import { checkCorsOrigins, isAllowedOrigin, isLocalPage } from "./cors.ts";
-import { isLoopback } from "./loopback.ts";
+import { checkCorsOrigins, isAllowedOrigin, isLocalPage, isLoopback } from "./cors.ts";
 
 /** Where a server listens, and who may ask it. */
 export interface AccessOptions {

@@ -1,8 +1,8 @@
 /** Which pages of the web may ask from a browser and read the answers (CORS). */
+import { isIPv4 } from "node:net";
 import { shownValue } from "../../../base/check-options.ts";
 import { SeekError } from "../../../base/errors.ts";
 import type { Call } from "../call.ts";
-import { isLoopback } from "./loopback.ts";
 
 /** What browsers may do; what they may send is what they ask to send. */
 const methods = "GET, POST, DELETE, OPTIONS";
@@ -68,4 +68,10 @@ export function answerCors(call: Call, allowed: readonly string[]): boolean {
     "Access-Control-Max-Age": maxAge,
   });
   return true;
+}
+
+/** Whether a host is this machine's own: `localhost`, `127.x.x.x`, `::1`, also in brackets. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase().replace(/^\[(.*)\]$/, "$1");
+  return name === "localhost" || name === "::1" || (isIPv4(name) && name.startsWith("127."));
 }
