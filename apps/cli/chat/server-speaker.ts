@@ -89,7 +89,9 @@ function callOf(base: URL, key: string | undefined): Call {
     });
     if (response.ok) return response;
     const said = (await response.text()).slice(0, 500);
-    throw new SeekError("ERR_REMOTE", `${url}: answered with status ${response.status}: ${said}`);
+    const remedy =
+      response.status === 401 ? ". Remedy: --url ADDRESS,keyEnv=VARIABLE, which has the key" : "";
+    throw new SeekError("ERR_REMOTE", `${url}: answered with status ${response.status}: ${said}${remedy}`);
   };
 }
 

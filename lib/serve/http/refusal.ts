@@ -62,6 +62,18 @@ export class Refusal extends Error {
 }
 
 /**
+ * Answers at a path that is there with an option only, which whoever runs the server may not know of.
+ *
+ * @param path - of the route
+ * @param flags - that bring it
+ */
+export function absent(path: string, flags: string): () => never {
+  return () => {
+    throw new Refusal("not_found", `${path}: not served here; seekrl serve has it with ${flags}`);
+  };
+}
+
+/**
  * A value that cannot be had.
  *
  * @param path - the field, and places within it

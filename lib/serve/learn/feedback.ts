@@ -3,6 +3,7 @@ import { lazySchema } from "../../base/on-first-use.ts";
 import type { ApiLimits } from "../api/fields/serving.ts";
 import type { Call } from "../http/call.ts";
 import type { Route } from "../http/http-server.ts";
+import { absent } from "../http/refusal.ts";
 import { mostReward, type Recorder } from "./recorder.ts";
 
 const feedback = lazySchema((z) =>
@@ -15,12 +16,15 @@ const feedback = lazySchema((z) =>
   }),
 );
 
-/** The route; each choice is scored once. */
-export function feedbackRoutes(recorder: Recorder, limits: ApiLimits): Route[] {
+/** The route; each choice is scored once. Without a recorder nothing can be scored, and it says so. */
+export function feedbackRoutes(recorder: Recorder | undefined, limits: ApiLimits): Route[] {
+  const path = "/v1/feedback";
+  const route = { method: "POST", path, dialect: "error" } as const;
+  if (recorder === undefined) return [{ ...route, handle: absent(path, "--record or --learn") }];
   const handle = async (call: Call): Promise<void> => {
     const body = await call.read(feedback(), limits);
     await recorder.score(body.response_id, body.choice, body.reward);
     call.answer({ object: "feedback", ...body });
   };
-  return [{ method: "POST", path: "/v1/feedback", dialect: "error", handle }];
+  return [{ ...route, handle }];
 }

@@ -76,7 +76,7 @@ export async function serveModels(options: ModelServerOptions): Promise<HttpServ
   const service = {
     routes: [
       ...routesOf(serving, metrics, options),
-      ...(recorder ? feedbackRoutes(recorder, limits) : []),
+      ...feedbackRoutes(recorder, limits),
       ...(options.mounted ?? []),
     ],
     timeoutMs: limits.timeoutMs,

@@ -61,6 +61,16 @@ test("an encoder answers under its own name, and under any where the server says
   assert.equal((json as { model: string }).model, "small");
 });
 
+test("without an encoder or a classifier a 404 names the option that brings it", async (t) => {
+  const server = await served(t, {});
+  const saying = async (path: string) => {
+    const { status, json } = await post(server, path, { input: "a" });
+    return `${status} ${(json as { error: { message: string } }).error.message}`;
+  };
+  assert.match(await saying("/v1/embeddings"), /^404 .*--encoder$/);
+  assert.match(await saying("/v1/rerank"), /^404 .*--cross-encoder$/);
+});
+
 test("ids that are none are refused by their place", async (t) => {
   const { server } = await servedEncoder(t);
   const { status, json } = await post(server, "/v1/embeddings", { input: [[1], [1, 10_000_000]] });

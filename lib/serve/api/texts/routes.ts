@@ -1,5 +1,6 @@
 /** Routes about texts rather than replies: tokens, prompts, models. */
 import type { Route } from "../../http/http-server.ts";
+import { absent } from "../../http/refusal.ts";
 import type { ServedEmbedder } from "../../retriever/options.ts";
 import type { Serving } from "../fields/serving.ts";
 import { applyTemplateRoute } from "./conversation.ts";
@@ -37,7 +38,12 @@ export function textRoutes(serving: Serving, { embedding, reranker, anyName }: T
     post("/tokenize", tokenizeRoute(serving)),
     post("/detokenize", detokenizeRoute(serving)),
     post("/apply-template", applyTemplateRoute(serving)),
-    ...(embedding ? [post("/v1/embeddings", servedEmbeddings(embedding, options))] : []),
-    ...(reranker ? ["/v1/rerank", "/rerank"].map((path) => post(path, rerankRoute(reranker, options))) : []),
+    post(
+      "/v1/embeddings",
+      embedding ? servedEmbeddings(embedding, options) : absent("/v1/embeddings", "--encoder"),
+    ),
+    ...["/v1/rerank", "/rerank"].map((path) =>
+      post(path, reranker ? rerankRoute(reranker, options) : absent(path, "--cross-encoder")),
+    ),
   ];
 }

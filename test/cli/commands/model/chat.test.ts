@@ -173,6 +173,17 @@ test("a server that refuses, breaks off with an error or is not there says so", 
   assert.match(gone.stderr, /ERR_REMOTE: http:\/\/127\.0\.0\.1:\d+\/v1\/models: .*ECONNREFUSED/);
 });
 
+test("a server that wants a key is met with the way to give one", async () => {
+  const server = createServer((_, response) => response.writeHead(401).end("no key"));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const { code, stderr } = await chat(["Hi"], "--url", `http://127.0.0.1:${port}`);
+  server.close();
+  assert.equal(code, 1);
+  assert.match(stderr, /status 401: no key\. Remedy: .*keyEnv=/);
+});
+
 const hasScript = spawnSync("script", ["--version"]).status === 0;
 
 test("in a terminal Ctrl-C stops the answer at the server too, a paste is one message, and lines are kept", {

@@ -75,6 +75,13 @@ test("variables of the chat template are JSON or text, and an unknown one is ref
   assert.match(wrong.stderr, /--sampling: .*topQ/);
 });
 
+test("feedback is a 404 that names the option that brings it, where nothing is kept", async (t) => {
+  const body = JSON.stringify({ response_id: "chatcmpl-1", reward: 1 });
+  const answer = await fetch(`${await served(t)}/v1/feedback`, { method: "POST", body });
+  assert.equal(answer.status, 404);
+  assert.match(await answer.text(), /seekrl serve has it with --record or --learn/);
+});
+
 test("a port that is taken is named, with the way out", async (t) => {
   const { port } = new URL(await served(t));
   const { code, stderr } = await runCli("serve", "--model", model, "--port", port);
