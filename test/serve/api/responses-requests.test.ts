@@ -204,3 +204,16 @@ test("a long conversation's messages are those of its items, whatever was delete
   assert.equal(store.findItem(items[0]?.id ?? ""), undefined);
   assert.deepEqual(messagesOf([item as Item]), [{ role: "user", content: "One?" }]);
 });
+
+test("an item is found as long as one response of several has it", () => {
+  const store = new ResponseStore({ maxStoredResponses: 10, maxStoredBytes: 1 << 20 });
+  const input = itemsOf("One?", () => undefined);
+  const head = headOf(createRequest().parse({}), { id: "", model: { id: "small" } });
+  const outcome = { status: "completed", output: [], usage: null, error: null } as const;
+  for (const id of ["a", "b", "b"]) store.put({ response: resourceOf({ ...head, id }, outcome), input });
+  const id = input[0]?.id ?? "";
+  store.delete("a");
+  assert.equal(store.findItem(id), input[0]);
+  store.delete("b");
+  assert.equal(store.findItem(id), undefined);
+});

@@ -28,8 +28,12 @@ function sizeOf(item: Item): number {
   return numBytes;
 }
 
-function bytesOf({ response: { output, ...head }, input }: StoredResponse): number {
-  const items = [...input, ...output].reduce((sum, item) => sum + sizeOf(item), 0);
+/** All items of a response and its conversation. */
+const itemsOf = ({ response, input }: StoredResponse): readonly Item[] => [...input, ...response.output];
+
+function bytesOf(stored: StoredResponse): number {
+  const items = itemsOf(stored).reduce((sum, item) => sum + sizeOf(item), 0);
+  const { output: _, ...head } = stored.response;
   return Buffer.byteLength(JSON.stringify(head)) + items;
 }
 
@@ -45,6 +49,8 @@ export class ResponseStore {
   readonly #limits: StoreLimits;
   /** The longest unused first. */
   readonly #entries = new Map<string, Entry>();
+  /** Items of all of them by their ids, and how many responses hold each. */
+  readonly #items = new Map<string, { item: Item; numHolders: number }>();
   #numBytes = 0;
 
   constructor(limits: StoreLimits) {
@@ -62,6 +68,10 @@ export class ResponseStore {
     const numBytes = bytesOf(stored);
     this.delete(id);
     this.#entries.set(id, { ...stored, numBytes });
+    for (const item of itemsOf(stored)) {
+      const numHolders = (this.#items.get(item.id)?.numHolders ?? 0) + 1;
+      this.#items.set(item.id, { item, numHolders });
+    }
     this.#numBytes += numBytes;
     const { maxStoredResponses, maxStoredBytes } = this.#limits;
     for (const oldest of this.#entries.keys()) {
@@ -84,15 +94,19 @@ export class ResponseStore {
     const entry = this.#entries.get(id);
     if (entry === undefined) return false;
     this.#numBytes -= entry.numBytes;
+    for (const item of itemsOf(entry)) this.#letGo(item);
     return this.#entries.delete(id);
   }
 
   /** An item of a response that is kept, of its output or of its conversation. */
   findItem(id: string): Item | undefined {
-    for (const { response, input } of [...this.#entries.values()].reverse()) {
-      const item = response.output.find((each) => each.id === id) ?? input.find((each) => each.id === id);
-      if (item !== undefined) return item;
-    }
-    return undefined;
+    return this.#items.get(id)?.item;
+  }
+
+  #letGo({ id }: Item): void {
+    const held = this.#items.get(id);
+    if (held === undefined) return;
+    held.numHolders -= 1;
+    if (held.numHolders === 0) this.#items.delete(id);
   }
 }
