@@ -1,11 +1,17 @@
 /** What an engine refuses of a request, as its client hears it. */
 import { SeekError } from "../../base/errors.ts";
-import { Refusal } from "../http/refusal.ts";
+import { Refusal, refused } from "../http/refusal.ts";
+
+/** Options that only the engine can check, by the names that protocols have for them. */
+const fields: Readonly<Record<string, string>> = { logitBias: "logit_bias", seed: "seed" };
 
 /** Options out of range and contexts that are too long are the request's fault; all else stays what it is. */
 export function asRefusal(error: unknown): unknown {
   if (!(error instanceof SeekError)) return error;
-  if (error.code === "ERR_MEMORY") return new Refusal("context_length_exceeded", error.message);
-  const isAsked = error.code === "ERR_ARGUMENT" || error.code === "ERR_RANGE";
-  return isAsked ? new Refusal("invalid_request", error.message) : error;
+  const { code, message } = error;
+  if (code === "ERR_MEMORY") return new Refusal("context_length_exceeded", message);
+  if (code !== "ERR_ARGUMENT" && code !== "ERR_RANGE") return error;
+  const [, option = "", what = ""] = /^(\w+): (.*)$/s.exec(message) ?? [];
+  const field = fields[option];
+  return field === undefined ? new Refusal("invalid_request", message) : refused([field], what);
 }

@@ -99,7 +99,7 @@ test("a turn that a question forges is text", async () => {
 
 test("what the engine refuses of a request's sampling is the request's fault", async () => {
   const sampling = { logitBias: { 99999: 1 } };
-  const refused = { name: "Refusal", code: "invalid_request", message: /logitBias: expected 0 to/ };
+  const refused = { name: "Refusal", code: "invalid_request", message: /logit_bias: expected 0 to/ };
   await assert.rejects(replied(agent, asking("Who directed Ironroad?", { sampling })), refused);
   assert.equal((await engine.stats()).numSequences, 0);
 });

@@ -195,6 +195,12 @@ test("what cannot be asked is refused by the field's name", async (t) => {
     [{ temperatur: 1 }, "temperatur", /temperatur/],
     [{ messages: [] }, "messages", /at least 1/],
     [{ messages: [{ role: "user", content: image }] }, "messages", /image_url.*images are not read/],
+    [
+      { messages: [{ role: "user", content: [{ type: "text" }] }] },
+      "messages",
+      /\[0\]\.text: expected a string/,
+    ],
+    [{ logit_bias: { 99999: 1 } }, "logit_bias", /logit_bias: expected 0 to 1140, got 99999/],
     [{ top_logprobs: 2 }, "top_logprobs", /logprobs: true/],
     [{ n: 1000 }, "n", /at most 128/],
     [{ tool_choice: "required" }, "tool_choice", /expected tools/],

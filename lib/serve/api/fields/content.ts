@@ -25,7 +25,10 @@ export function textOf(content: Content, path: readonly (string | number)[]): st
   if (typeof content === "string") return content;
   return content
     .map((part, i) => {
-      if (textTypes.has(part.type) && typeof part.text === "string") return part.text;
+      if (textTypes.has(part.type)) {
+        if (typeof part.text === "string") return part.text;
+        throw refused([...path, i, "text"], "expected a string");
+      }
       const name = part.type.slice(0, 100);
       const what = /image/.test(name) ? "images are not read by this model" : "this model reads texts";
       throw refused([...path, i, "type"], `expected text, got ${name}: ${what}`);
