@@ -260,3 +260,18 @@ test("a page that came over plain HTTP from another machine can chat", { skip },
     },
   ),
 );
+
+test("a page that is left while a reply is written keeps what was said so far", { skip }, () =>
+  chat(async (page) => {
+    const { kept, keep } = promised();
+    await page.route("**/v1/chat/completions", async (route) => {
+      await kept;
+      await route.abort().catch(() => undefined);
+    });
+    await say(page, "Who founded Evertech?");
+    await page.getByRole("button", { name: "Stop the reply" }).waitFor();
+    await page.reload();
+    keep();
+    await page.locator(".bubble", { hasText: "Who founded Evertech?" }).waitFor();
+  }),
+);

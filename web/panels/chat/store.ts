@@ -50,10 +50,17 @@ export function useChats() {
   const [chats, setChats] = useState<readonly Chat[]>(() => read(chatsName, []));
   const [openId, open] = useState(() => chats[0]?.id ?? "");
   useEffect(() => {
-    const kept = chats.filter(({ branches }) => branches.messages.length > 0).slice(0, maxChats);
-    // Many small pieces arrive while a reply is written.
-    const timer = setTimeout(() => localStorage.setItem(chatsName, JSON.stringify(kept)), 300);
-    return () => clearTimeout(timer);
+    const keep = (): void => {
+      const kept = chats.filter(({ branches }) => branches.messages.length > 0).slice(0, maxChats);
+      localStorage.setItem(chatsName, JSON.stringify(kept));
+    };
+    // Many small pieces arrive while a reply is written; a page that is left does not wait.
+    const timer = setTimeout(keep, 300);
+    addEventListener("pagehide", keep);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener("pagehide", keep);
+    };
   }, [chats]);
   const create = useCallback((): Chat => {
     const chat = made();
