@@ -69,9 +69,9 @@ export class RunFolder {
 
   /** What it is doing now; its metrics are read as far as they are written. @throws ERR_IO */
   async status(): Promise<RunStatus> {
-    const holder =
-      (await holderOf(join(this.folder, "lock"))) ??
-      (await holderOf(join(this.folder, "history.jsonl.lock")));
+    const holder = await holderOf(join(this.folder, "lock"));
+    // A server that learns is no training that could be stopped, so it is not the holder.
+    const isLive = (holder ?? (await holderOf(join(this.folder, "history.jsonl.lock")))) !== undefined;
     await this.metrics.refresh();
     const { metrics } = this;
     const step = metrics.value("step", metrics.numRows - 1) ?? metrics.numRows;
@@ -81,7 +81,7 @@ export class RunFolder {
     return {
       folder: this.folder,
       kind: metrics.names.includes("reward/mean") || (await this.#hasTrajectories()) ? "rl" : "sft",
-      state: holder === undefined ? await this.#restingState(step, steps) : "live",
+      state: isLive ? "live" : await this.#restingState(step, steps),
       ...{ step, steps, seconds, tokensPerSecond, holder },
       etaSeconds: isTimed ? Math.max(0, steps - step) * secondsPerStep : undefined,
       changedAt: (await timeOf(join(this.folder, "metrics.jsonl"))) ?? 0,

@@ -45,7 +45,8 @@ test("an adapter that is served and learns is live until the server ends, and ha
     const run = new RunFolder(folder);
     {
       using _ = await lockFile(history);
-      assert.deepEqual([(await run.status()).state, (await run.status()).kind], ["live", "rl"]);
+      const { state, kind, holder } = await run.status();
+      assert.deepEqual([state, kind, holder], ["live", "rl", undefined]);
     }
     assert.equal((await run.status()).state, "ended");
   });
