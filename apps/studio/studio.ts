@@ -8,7 +8,7 @@ import type { Call } from "../../lib/serve/http/call.ts";
 import { HttpServer, type Route, type ServeOptions } from "../../lib/serve/http/http-server.ts";
 import { failureOf } from "../../lib/serve/http/refusal.ts";
 import type { Studio as Description } from "./api.ts";
-import { PageFiles, pagePath, pageRoutes } from "./page/page-routes.ts";
+import { PageFiles, pageRoutes } from "./page/page-routes.ts";
 import { evaluationRoutes } from "./routes/evaluation-routes.ts";
 import { indexRoutes } from "./routes/index-routes.ts";
 import { runRoutes } from "./routes/run-routes.ts";
@@ -107,7 +107,6 @@ function whyNoControl({ apiKey = "", open = false }: AccessOptions = {}): string
   return "this studio answers everybody without a key: runs are stopped and resumed on the command line";
 }
 
-const lead = (call: Call): void => call.send([], 302, { location: pagePath });
 const healthy = (call: Call): void => call.answer({ status: "healthy" });
 
 /**
@@ -126,7 +125,6 @@ export async function serveStudio(
   const studio = await Studio.open({ ...options, access: served });
   const routes: Route[] = [
     ...studio.routes,
-    { method: "GET", path: "/", dialect: "error", isPublic: true, handle: lead },
     { method: "GET", path: "/health", dialect: "error", isPublic: true, handle: healthy },
   ];
   const service = {

@@ -9,7 +9,7 @@ import type { Route } from "../../../lib/serve/http/http-server.ts";
 import { Refusal } from "../../../lib/serve/http/refusal.ts";
 
 /** Where the page is mounted. */
-export const pagePath = "/studio/";
+const pagePath = "/studio/";
 
 /** Where `scripts/page.mjs` puts what it builds. */
 const builtPage = join(packageRoot, "dist", "studio");
@@ -133,12 +133,12 @@ async function sendFile(call: Call, files: PageFiles): Promise<void> {
   call.send([body], 200, { ...headers, ...encoded, "content-type": type });
 }
 
-/** The page, which holds nothing that needs a key: it asks for one. */
+/** The page, which holds nothing that needs a key: it asks for one. A server's bare address leads to it. */
 export function pageRoutes(files = new PageFiles()): Route[] {
   const open = { method: "GET", dialect: "error", isPublic: true } as const;
   const lead = (call: Call): void => call.send([], 302, { location: pagePath });
   return [
     { ...open, path: `${pagePath}*`, handle: (call) => sendFile(call, files) },
-    { ...open, path: pagePath.slice(0, -1), handle: lead },
+    ...["/", pagePath.slice(0, -1)].map((path) => ({ ...open, path, handle: lead })),
   ];
 }
