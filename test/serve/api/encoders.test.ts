@@ -115,5 +115,6 @@ test("what is no question about documents is refused", async (t) => {
     assert.equal(await statusOf({ query: "a", documents }), 400, JSON.stringify(documents));
   }
   assert.equal(await statusOf({ query: "a", documents: ["b"], top_n: 0 }), 400);
+  assert.equal(await statusOf({ query: "a".repeat(5000), documents: Array(4000).fill("b") }), 400);
   assert.equal(await statusOf({ query: "a", documents: ["b"], model: "other" }), 404);
 });

@@ -5,6 +5,7 @@ import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Reranker } from "../../../embed/reranker.ts";
 import type { Call } from "../../http/call.ts";
 import { Refusal, refused } from "../../http/refusal.ts";
+import { Pace } from "../../http/slices.ts";
 import { newId } from "../../reply/ids.ts";
 import type { ApiLimits } from "../fields/serving.ts";
 
@@ -16,6 +17,9 @@ export interface ServedReranker {
 
 /** Documents of one request. */
 const maxDocuments = 4096;
+
+/** Characters of a query over all documents: it is read anew with each of them. */
+const maxPairedChars = 1 << 24;
 
 const body = lazySchema((z) => {
   const text = z.string().min(1);
@@ -48,6 +52,20 @@ async function scoresOf(
   }
 }
 
+/** Tokens that were read, counted without holding up others. */
+async function tokensOf(
+  { query, documents }: { readonly query: string; readonly documents: readonly string[] },
+  { reranker }: ServedReranker,
+): Promise<number> {
+  const pace = new Pace();
+  let sum = 0;
+  for (const document of documents) {
+    sum += reranker.countTokens(query, document);
+    await pace.breathe();
+  }
+  return sum;
+}
+
 /** The best documents, best first. */
 function resultsOf(scores: Float32Array, documents: readonly string[], given: RerankBody): object[] {
   const best = [...scores.keys()].sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
@@ -75,11 +93,13 @@ export function rerankRoute(
       throw refused(["model"], `expected ${served.model}, got ${model.slice(0, 100)}`, "model_not_found");
     }
     const documents = given.documents.map((each) => (typeof each === "string" ? each : each.text));
+    if (query.length * documents.length > maxPairedChars) {
+      const most = Math.floor(maxPairedChars / documents.length);
+      const message = `expected at most ${most} characters beside ${documents.length} documents, got ${query.length}`;
+      throw refused(["query"], message);
+    }
     const scores = await scoresOf({ query, documents }, served, call);
-    const total_tokens = documents.reduce(
-      (sum, document) => sum + served.reranker.countTokens(query, document),
-      0,
-    );
+    const total_tokens = await tokensOf({ query, documents }, served);
     call.answer({
       id: newId("rerank-"),
       object: "list",
