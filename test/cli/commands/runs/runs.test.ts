@@ -135,7 +135,7 @@ test("tail follows a run that is written, notices when it goes back, and ends wi
   await mkdir(live);
   const lock = await lockFolder(live);
   const line = (step: number): string =>
-    `${JSON.stringify({ step, "reward/mean": step / 10, "seconds/train": 1 })}\n`;
+    `${JSON.stringify({ step, "reward/mean": step / 10, "reward/total": step / 10, "seconds/train": 1 })}\n`;
   await writeFile(join(live, "metrics.jsonl"), line(1) + line(2));
   await writeFile(join(live, "config.yaml"), "steps: 9\n");
   const child = spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), "runs", "tail", live]);
