@@ -118,7 +118,6 @@ export class Call {
         "x-accel-buffering": "no",
         ...this.#shared(),
       });
-      this.#outgoing.flushHeaders();
     }
     return new EventStream(this.#outgoing, this);
   }

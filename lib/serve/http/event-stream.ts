@@ -31,11 +31,16 @@ export class EventStream {
   readonly #outgoing: ServerResponse;
   readonly #call: Answered;
   readonly #timer: NodeJS.Timeout;
+  #isGathering = false;
 
   constructor(outgoing: ServerResponse, call: Answered) {
     this.#outgoing = outgoing;
     this.#call = call;
     this.#timer = setInterval(() => this.#write(": still here\n\n"), idleMs).unref();
+    if (outgoing.destroyed) return;
+    // The head of the answer does not wait for its first event, and leaves together with one that is there.
+    this.#gather();
+    outgoing.flushHeaders();
   }
 
   /**
@@ -57,7 +62,20 @@ export class EventStream {
 
   /** Whether more can be sent at once. */
   #write(text: string): boolean {
-    return this.#outgoing.destroyed || this.#outgoing.write(text);
+    if (this.#outgoing.destroyed) return true;
+    this.#gather();
+    return this.#outgoing.write(text);
+  }
+
+  /** What is sent in one turn of the event loop leaves together: a write to a socket costs as much as several events. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.#outgoing.cork();
+    setImmediate(() => {
+      this.#isGathering = false;
+      this.#outgoing.uncork();
+    });
   }
 
   async #drained(): Promise<void> {
