@@ -148,7 +148,8 @@ test("tail follows a run that is written, notices when it goes back, and ends wi
     });
   }
   const heard = async (pattern: RegExp): Promise<void> => {
-    while (!pattern.test(said)) await once(news, "said");
+    const signal = AbortSignal.timeout(60_000);
+    while (!pattern.test(said)) await once(news, "said", { signal }).catch(() => assert.match(said, pattern));
   };
   await heard(/step 2\/9/);
   // A line that is written in two pieces is shown when it is whole.
