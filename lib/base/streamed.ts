@@ -3,6 +3,21 @@
 /** Most items that are made one: a reader who was long away does not get all at once. */
 const mostJoined = 32;
 
+/** When what was reported is yielded. */
+export interface Pace {
+  /** Waits between two items; the end of the call ends the wait. */
+  goOn(): Promise<void>;
+  /** Waits once the call has ended. */
+  end(): Promise<void>;
+}
+
+/** How items are yielded. */
+interface YieldOptions<Item> {
+  /** Makes one item of those that came since the last was asked for, at most 32 of them. */
+  readonly join?: ((items: readonly Item[]) => Item) | undefined;
+  readonly pace?: Pace | undefined;
+}
+
 /** Nobody looks at it, and to make one takes longer than to yield many items. */
 const left = new Error("the reader has left");
 
@@ -10,13 +25,13 @@ const left = new Error("the reader has left");
  * Yields what a call reports, as it comes. Leaving the loop early fires its signal and waits for its end.
  *
  * @param start - begins the call, once the first item is asked for
- * @param join - makes one item of those that came since the last was asked for, at most 32 of them. `@default` they are yielded one by one
+ * @param options - `@default` items are yielded one by one, as they come
  * @returns the items; the call's result is the generator's return value
  * @throws what `start` rejects with, behind the items it reported
  */
 export async function* streamed<Item, Result>(
   start: (onItem: (item: Item) => void, leave: AbortSignal) => Promise<Result>,
-  join?: (items: readonly Item[]) => Item,
+  { join, pace }: YieldOptions<Item> = {},
 ): AsyncGenerator<Item, Result, undefined> {
   const items: Item[] = [];
   let wake = (): void => {};
@@ -36,8 +51,14 @@ export async function* streamed<Item, Result>(
   try {
     while (!isDone || items.length > 0) {
       const item = join && items.length > 1 ? join(items.splice(0, mostJoined)) : items.shift();
-      if (item !== undefined) yield item;
-      else if (!isDone) await new Promise<void>((resolve) => (wake = resolve));
+      if (item === undefined) {
+        if (!isDone) await new Promise<void>((resolve) => (wake = resolve));
+        continue;
+      }
+      yield item;
+      if (pace === undefined || isDone) continue;
+      await Promise.race([pace.goOn(), ended]);
+      if (isDone) await pace.end();
     }
     return await result;
   } finally {

@@ -1,6 +1,6 @@
 /** A growing list of tokens that the engine continues, whose keys and values stay cached between calls. */
 import { SeekError } from "../base/errors.ts";
-import { handled, handledSteps, streamed, unlessAborted } from "../base/streamed.ts";
+import { handled, handledSteps, type Pace, streamed, unlessAborted } from "../base/streamed.ts";
 import type { Policy } from "../model/policy.ts";
 import type { FollowedText } from "./constraint/grammars.ts";
 import { PendingSpan } from "./pending-span.ts";
@@ -99,11 +99,14 @@ export class Sequence {
    * Leaving the loop early ends the span.
    *
    * @param options see {@link GenerateOptions}
+   * @param pace when chunks are handed out; `@default` as soon as they are asked for
    * @returns chunks of at least one token; the span is the generator's return value
    * @throws as {@link Sequence.generate}
    */
-  stream(options: GenerateOptions): AsyncGenerator<SpanChunk, Span, undefined> {
-    return handledSteps(streamed((onChunk, leave) => this.#start(options, { onChunk, leave }), joinChunks));
+  stream(options: GenerateOptions, pace?: Pace): AsyncGenerator<SpanChunk, Span, undefined> {
+    const start = (onChunk: SpanReader["onChunk"], leave: AbortSignal): Promise<Span> =>
+      this.#start(options, { onChunk, leave });
+    return handledSteps(streamed(start, { join: joinChunks, pace }));
   }
 
   /**

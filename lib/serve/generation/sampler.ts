@@ -122,7 +122,7 @@ export class Sampler {
     const text = new TokenText(tokenizer, {
       ...{ stop, keptIds, endIds: new Set(tokenizer.eosIds), lastPromptId: promptIds.at(-1) },
     });
-    const chunks = sequence.stream(optionsOf(asked, signal));
+    const chunks = sequence.stream(optionsOf(asked, signal), admission.turns);
     // What was ended has no end of its own, and is no reply.
     const nextStep = async (): ReturnType<typeof chunks.next> => {
       const step = await chunks.next();
@@ -130,14 +130,13 @@ export class Sampler {
       return step;
     };
     let [step, numTokens] = [await nextStep(), 0];
-    await admission.turns.toBegin.next(signal);
+    await admission.turns.begin();
     const numCachedTokens = step.value.numReused;
     yield { type: "start", choice, numCachedTokens, promptTokens };
     for (; !step.done; step = await nextStep()) {
       numTokens += step.value.ids.length;
       const piece = text.push(this.#tokensOf(step.value, asked.topLogprobs));
       if (piece.text !== "" || piece.tokens.length > 0) yield { type: "text", choice, ...piece };
-      await admission.turns.toGoOn.next(signal);
     }
     const { stop: why, stopText, weightsVersion } = step.value;
     const drawnFrom = isPolicys(step.value, asked) ? "policy" : "shaped";

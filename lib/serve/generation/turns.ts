@@ -1,5 +1,5 @@
 /** When each reply goes on: many of them share JavaScript's one thread, whose time is the engine's too. */
-import { unlessAborted } from "../../base/streamed.ts";
+import type { Pace } from "../../base/streamed.ts";
 
 /** How many turns are given, and how often. */
 interface TurnOptions {
@@ -20,12 +20,11 @@ class Turns {
     this.#options = options;
   }
 
-  /** Waits for a turn, and no longer than until a signal fires. */
-  async next(signal: AbortSignal): Promise<void> {
+  async next(): Promise<void> {
     const now = performance.now();
     if (now - this.#startedAt >= this.#options.intervalMs && this.#timer === undefined) this.#start(now);
     if (this.#numGiven < this.#options.mostAtOnce) this.#numGiven += 1;
-    else await unlessAborted(this.#wait(), signal);
+    else await this.#wait();
   }
 
   #wait(): Promise<void> {
@@ -50,12 +49,22 @@ class Turns {
 }
 
 /** The turns of all replies that an engine samples. */
-export class ReplyTurns {
-  /** To begin something: a request, or its first token. Each takes around a millisecond. */
-  readonly toBegin = new Turns({ mostAtOnce: 2, intervalMs: 2 });
-  /**
-   * To tell what was sampled since the last turn. Many streams of a small model are so told several tokens at a time: each event
-   * costs about as much processor time as the model's token does.
-   */
-  readonly toGoOn = new Turns({ mostAtOnce: 3, intervalMs: 2 });
+export class ReplyTurns implements Pace {
+  /** Somebody waits for these, the engine for the next request among them. */
+  readonly #prompt = new Turns({ mostAtOnce: 4, intervalMs: 1 });
+  /** An event takes about as much processor time as a token of a small model, so with many streams each tells several tokens. */
+  readonly #steady = new Turns({ mostAtOnce: 2, intervalMs: 2 });
+
+  /** Waits to begin something: a request, or its first token. */
+  begin(): Promise<void> {
+    return this.#prompt.next();
+  }
+
+  goOn(): Promise<void> {
+    return this.#steady.next();
+  }
+
+  end(): Promise<void> {
+    return this.#prompt.next();
+  }
 }

@@ -107,7 +107,7 @@ export class LanguageModel implements ServedModel, ModelText {
   }
 
   async *reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
-    await this.admission.turns.toBegin.next(signal);
+    await this.admission.turns.begin();
     const { promptIds, constraint, keptIds, readers } =
       request.promptIds === undefined ? this.#conversation(request) : plainText(request);
     const sampling = { ...this.sampling, ...defined(request.sampling) };
