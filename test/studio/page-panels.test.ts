@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
-import { runDemo } from "../../apps/demo/demo.ts";
+import { type DemoSizes, runDemo } from "../../apps/demo/demo.ts";
 import type { EvaluationList, RunList, TrajectoryDetail } from "../../apps/studio/api.ts";
 import { serveStudio } from "../../apps/studio/studio.ts";
 import type { HttpServer } from "../../lib/serve/http/http-server.ts";
@@ -214,15 +214,28 @@ test("a search of the index says why passages rank; the corpus is counted", { sk
   }),
 );
 
+/** A demo that trains until it is told to stop, however slow the browser is. */
+const sizes: DemoSizes = {
+  ...{ reading: 2, start: 2, thorough: 2, demonstrations: 32, worldModel: 30 },
+  training: { steps: 100_000, batchQuestions: 8 },
+  numTest: 16,
+};
+
 test("while it trains the curve climbs and answers come", { skip }, () =>
   at("#/live", async (page) => {
-    const training = runDemo({ out: join(folder, "live"), quick: true });
-    await page.locator(".live-stats").getByText("live/").waitFor();
-    await page.locator(".badge", { hasText: "live" }).waitFor();
-    await page.getByText(/^Answers at step/).waitFor();
-    await page.locator('[data-metric="reward/total"] canvas').waitFor();
-    await training;
-    await page.locator(".badge", { hasText: /finished|ended/ }).waitFor();
+    const stop = new AbortController();
+    const training = runDemo({ out: join(folder, "live"), sizes, signal: stop.signal });
+    const stopped = assert.rejects(training, { code: "ERR_ABORTED" });
+    try {
+      await page.locator(".live-stats").getByText("live/").waitFor();
+      await page.locator(".badge", { hasText: "live" }).waitFor();
+      await page.getByText(/^Answers at step/).waitFor();
+      await page.locator('[data-metric="reward/total"] canvas').waitFor();
+    } finally {
+      stop.abort();
+      await stopped;
+    }
+    await page.locator(".badge", { hasText: "stopped" }).waitFor();
   }),
 );
 
