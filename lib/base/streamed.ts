@@ -4,7 +4,7 @@
 const mostJoined = 32;
 
 /** When what was reported is yielded. */
-export interface Pace {
+export interface Turns {
   /** Waits between two items; the end of the call ends the wait. */
   goOn(): Promise<void>;
   /** Waits once the call has ended. */
@@ -15,7 +15,7 @@ export interface Pace {
 interface YieldOptions<Item> {
   /** Makes one item of those that came since the last was asked for, at most 32 of them. */
   readonly join?: ((items: readonly Item[]) => Item) | undefined;
-  readonly pace?: Pace | undefined;
+  readonly turns?: Turns | undefined;
 }
 
 /** Nobody looks at it, and to make one takes longer than to yield many items. */
@@ -31,7 +31,7 @@ const left = new Error("the reader has left");
  */
 export async function* streamed<Item, Result>(
   start: (onItem: (item: Item) => void, leave: AbortSignal) => Promise<Result>,
-  { join, pace }: YieldOptions<Item> = {},
+  { join, turns }: YieldOptions<Item> = {},
 ): AsyncGenerator<Item, Result, undefined> {
   const items: Item[] = [];
   let wake = (): void => {};
@@ -56,9 +56,9 @@ export async function* streamed<Item, Result>(
         continue;
       }
       yield item;
-      if (pace === undefined || isDone) continue;
-      await Promise.race([pace.goOn(), ended]);
-      if (isDone) await pace.end();
+      if (turns === undefined || isDone) continue;
+      await Promise.race([turns.goOn(), ended]);
+      if (isDone) await turns.end();
     }
     return await result;
   } finally {

@@ -3,6 +3,13 @@ import { SeekError } from "../base/errors.ts";
 import type { SequenceEvent } from "./sequence-event.ts";
 import type { SpanChunk } from "./span.ts";
 
+/** Who reads a span while it comes. */
+export interface SpanReader {
+  readonly onChunk: (chunk: SpanChunk) => void;
+  /** Fires when the reader leaves. */
+  readonly leave: AbortSignal;
+}
+
 /** What is asked of the engine. */
 interface PendingKind {
   /** Whether the tokens are sampled, and so become the sequence's, rather than scored. */

@@ -1,9 +1,9 @@
 /** A growing list of tokens that the engine continues, whose keys and values stay cached between calls. */
 import { SeekError } from "../base/errors.ts";
-import { handled, handledSteps, type Pace, streamed, unlessAborted } from "../base/streamed.ts";
+import { handled, handledSteps, streamed, type Turns, unlessAborted } from "../base/streamed.ts";
 import type { Policy } from "../model/policy.ts";
 import type { FollowedText } from "./constraint/grammars.ts";
-import { PendingSpan } from "./pending-span.ts";
+import { PendingSpan, type SpanReader } from "./pending-span.ts";
 import { emptySpan, join, joinChunks, type SequenceEvent, topOf, toSpan } from "./sequence-event.ts";
 import { checkRoom, type SequenceHome } from "./sequence-home.ts";
 import {
@@ -33,13 +33,6 @@ interface Followers {
   readonly signal: AbortSignal | undefined;
   readonly matcher: FollowedText | undefined;
   readonly onChunk: ((chunk: SpanChunk) => void) | undefined;
-}
-
-/** Who reads a span while it comes. */
-interface SpanReader {
-  readonly onChunk: (chunk: SpanChunk) => void;
-  /** Fires when the reader leaves. */
-  readonly leave: AbortSignal;
 }
 
 /**
@@ -99,14 +92,14 @@ export class Sequence {
    * Leaving the loop early ends the span.
    *
    * @param options see {@link GenerateOptions}
-   * @param pace when chunks are handed out; `@default` as soon as they are asked for
+   * @param turns when chunks are handed out; `@default` as soon as they are asked for
    * @returns chunks of at least one token; the span is the generator's return value
    * @throws as {@link Sequence.generate}
    */
-  stream(options: GenerateOptions, pace?: Pace): AsyncGenerator<SpanChunk, Span, undefined> {
+  stream(options: GenerateOptions, turns?: Turns): AsyncGenerator<SpanChunk, Span, undefined> {
     const start = (onChunk: SpanReader["onChunk"], leave: AbortSignal): Promise<Span> =>
       this.#start(options, { onChunk, leave });
-    return handledSteps(streamed(start, { join: joinChunks, pace }));
+    return handledSteps(streamed(start, { join: joinChunks, turns }));
   }
 
   /**

@@ -10,8 +10,8 @@ import { holderOf, type RunHolder } from "./run-lock.ts";
 import { TrajectoryLog } from "./trajectories/trajectory-log.ts";
 
 /**
- * `live`: a process holds its lock, or that of a served adapter's history. `finished`: its last step is done. `ended`: it has reached what it was for earlier, or
- * does not say how many steps it has. `stopped`: steps are left, and nobody works on it.
+ * `live`: a process holds its lock, or that of a served adapter's history. `finished`: its last step is done. `ended`: it has
+ * reached what it was for earlier, or does not say how many steps it has. `stopped`: steps are left, and nobody works on it.
  */
 export type RunState = "live" | "finished" | "ended" | "stopped";
 

@@ -21,8 +21,9 @@ export interface RunHolder {
 const holderPattern = /^process (\d+) on (\S+) since (\S+)$/;
 
 /**
- * Who holds the lock of a folder (`lock` in it) or of a file (`<path>.lock`). The lock itself is not touched: a process that begins meanwhile would be refused. On this
- * machine a holder is a process that has the lock's file open; of another machine only its word is known.
+ * Who holds the lock of a folder (`lock` in it) or of a file (`<path>.lock`). The lock itself is not touched: a process that
+ * begins meanwhile would be refused. On this machine a holder is a process that has the lock's file open; of another machine
+ * only its word is known.
  *
  * @param path - of the lock
  * @returns undefined when nobody does

@@ -173,6 +173,19 @@ function promised() {
   return { kept, keep };
 }
 
+/** Holds what the page asks for a reply back, until it is let go. */
+async function holdReply(page: Page, answer: (route: Route) => Promise<void>): Promise<() => void> {
+  const { kept, keep } = promised();
+  await page.route("**/v1/chat/completions", async (route) => {
+    await kept;
+    await answer(route);
+  });
+  return keep;
+}
+
+/** The page may have gone. */
+const cutOff = (route: Route): Promise<void> => route.abort().catch(() => undefined);
+
 test("a message that is sent before the models are known is sent once they are", { skip }, async () => {
   const { kept, keep } = promised();
   await chat(
@@ -212,31 +225,23 @@ test("a thumb tells the server what the reply was worth", { skip }, () =>
 
 test("a reply is stopped by a button, and what came stays", { skip }, () =>
   chat(async (page) => {
-    const { kept, keep } = promised();
-    await page.route("**/v1/chat/completions", async (route) => {
-      await kept;
-      await route.abort().catch(() => undefined);
-    });
+    const letGo = await holdReply(page, cutOff);
     await say(page, "Who founded Evertech?");
     await page.getByRole("button", { name: "Stop the reply" }).click();
     await page.getByText("stopped").waitFor();
-    keep();
+    letGo();
     await page.getByRole("button", { name: "Send" }).waitFor();
   }),
 );
 
 test("a reply is written in its own conversation, whichever is open meanwhile", { skip }, () =>
   chat(async (page) => {
-    const { kept, keep } = promised();
-    await page.route("**/v1/chat/completions", async (route) => {
-      await kept;
-      await replyShortly(route);
-    });
+    const letGo = await holdReply(page, replyShortly);
     await say(page, "Who founded Evertech?");
     await page.getByRole("button", { name: "Stop the reply" }).waitFor();
     await page.getByRole("button", { name: "New chat" }).first().click();
     await page.locator(".bubble").waitFor({ state: "detached" });
-    keep();
+    letGo();
     await page.getByRole("button", { name: "Send" }).waitFor();
     await page.getByRole("button", { name: "Who founded Evertech?", exact: true }).click();
     await replies(page).getByText("Zanikin founded it.").waitFor();
@@ -263,15 +268,11 @@ test("a page that came over plain HTTP from another machine can chat", { skip },
 
 test("a page that is left while a reply is written keeps what was said so far", { skip }, () =>
   chat(async (page) => {
-    const { kept, keep } = promised();
-    await page.route("**/v1/chat/completions", async (route) => {
-      await kept;
-      await route.abort().catch(() => undefined);
-    });
+    const letGo = await holdReply(page, cutOff);
     await say(page, "Who founded Evertech?");
     await page.getByRole("button", { name: "Stop the reply" }).waitFor();
     await page.reload();
-    keep();
+    letGo();
     await page.locator(".bubble", { hasText: "Who founded Evertech?" }).waitFor();
   }),
 );

@@ -1,5 +1,5 @@
 /** When each reply goes on: many of them share JavaScript's one thread, whose time is the engine's too. */
-import type { Pace } from "../../base/streamed.ts";
+import type { Turns } from "../../base/streamed.ts";
 
 /** How many turns are given, and how often. */
 interface TurnOptions {
@@ -9,7 +9,7 @@ interface TurnOptions {
 }
 
 /** Turns in the order in which they were asked for, at once while they are few and at a steady rate while they are many. */
-class Turns {
+class TurnQueue {
   readonly #options: TurnOptions;
   #queue: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -49,11 +49,11 @@ class Turns {
 }
 
 /** The turns of all replies that an engine samples. */
-export class ReplyTurns implements Pace {
+export class ReplyTurns implements Turns {
   /** Somebody waits for these, the engine for the next request among them. */
-  readonly #prompt = new Turns({ mostAtOnce: 4, intervalMs: 1 });
+  readonly #prompt = new TurnQueue({ mostAtOnce: 4, intervalMs: 1 });
   /** An event takes about as much processor time as a token of a small model, so with many streams each tells several tokens. */
-  readonly #steady = new Turns({ mostAtOnce: 2, intervalMs: 2 });
+  readonly #steady = new TurnQueue({ mostAtOnce: 2, intervalMs: 2 });
 
   /** Waits to begin something: a request, or its first token. */
   begin(): Promise<void> {
