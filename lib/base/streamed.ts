@@ -3,7 +3,7 @@
 /** Most items that are made one: a reader who was long away does not get all at once. */
 const mostJoined = 32;
 
-/** When what was reported is yielded. */
+/** When what was reported is handed out, where many readers share one thread: each waits for its turn. */
 export interface Turns {
   /** Waits between two items; the end of the call ends the wait. */
   goOn(): Promise<void>;
