@@ -66,6 +66,8 @@ const folders = {
   "lib/base/files": "files, caches and locks on disk",
   "lib/base/gguf": "the header of GGUF files: metadata and tensors",
   "lib/base/addon": "the native addon: how it is loaded, and its types, area by area",
+  "lib/comm": "many processes as one training: which one this is, and what they say to each other",
+  "lib/comm/launchers": "the variables that each launcher sets for its processes",
   "lib/text": "what a model reads and writes",
   "lib/text/templates": "chat templates",
   "lib/text/tokenizers": "from text to ids and back",

@@ -9,6 +9,7 @@ import { projectRoot } from "./project.ts";
 /** From left to right: a folder may use itself and what stands left of it (DESIGN: layers). */
 const layers = [
   ["base"],
+  ["comm"],
   ["text"],
   ["data"],
   ["model", "corpus"],
