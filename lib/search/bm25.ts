@@ -57,6 +57,21 @@ export class Bm25Builder {
   }
 }
 
+/** A corpus that an index holds a part of. */
+export interface Bm25Whole {
+  readonly numPassages: number;
+  /** In all its passages together, repeats included. */
+  readonly numTerms: number;
+}
+
+/** In how many passages the terms of queries stand. */
+export interface TermFrequencies {
+  /** Different terms of each query. */
+  readonly counts: Int32Array;
+  /** Of each of these, query after query. */
+  readonly frequencies: Float64Array;
+}
+
 /** A saved BM25 index, or several as one. The formula stands in native/search/words/bm25.h. */
 export class Bm25Index {
   #handle: Handle<"bm25Index">;
@@ -116,6 +131,61 @@ export class Bm25Index {
   async search(queries: readonly string[], { topK }: { readonly topK: number }): Promise<NativeHits> {
     using cut = await cutTexts(queries);
     return await native().bm25IndexSearch(this.#handle, cut.handle, topK);
+  }
+
+  /** How many terms its passages have together, repeats included. @throws ERR_STATE after close */
+  get numTerms(): number {
+    return native().bm25IndexNumTerms(this.#handle);
+  }
+
+  /**
+   * In how many passages of this index each different term of the queries stands.
+   *
+   * @param queries plain text
+   * @returns what an index that holds another part of the same corpus adds its own to
+   * @throws ERR_STATE after close
+   */
+  async frequencies(queries: readonly string[]): Promise<TermFrequencies> {
+    using cut = await cutTexts(queries);
+    return await native().bm25IndexFrequencies(this.#handle, cut.handle);
+  }
+
+  /**
+   * The same index as a part of a larger one, for {@link searchPart}: the average length is the whole's.
+   *
+   * @param whole all parts together
+   * @returns the part, to be closed
+   * @throws ERR_RANGE for a whole that is smaller than the part, ERR_STATE after close
+   */
+  async within({ numPassages, numTerms }: Bm25Whole): Promise<Bm25Index> {
+    return new Bm25Index(await native().bm25IndexWithin(this.#handle, numPassages, numTerms));
+  }
+
+  /**
+   * What {@link search} of the whole finds in this part: the same scores, but in double, so that they compare with those
+   * of the other parts as the whole compares them.
+   *
+   * @param queries plain text
+   * @param options `topK` at most `size`; `whole`: the sum of all parts' {@link frequencies} of the same queries
+   * @returns ids in this part and scores, each [Q, topK], as `search` does
+   * @throws ERR_RANGE; ERR_ARGUMENT for frequencies of other queries; ERR_STATE after close
+   * @example
+   * const builder = new Bm25Builder();
+   * await builder.add(["the capital of France", "the capital of Peru"]);
+   * await builder.save("half.bin");
+   * const half = await Bm25Index.open("half.bin");
+   * const part = await half.within({ numPassages: 4, numTerms: 8 });
+   * const { counts, frequencies } = await half.frequencies(["Peru"]); // in one passage here
+   * const whole = { counts, frequencies: frequencies.map((each) => 2 * each) };
+   * const { ids } = await part.searchPart(["Peru"], { topK: 1, whole }); // 1
+   */
+  async searchPart(
+    queries: readonly string[],
+    { topK, whole }: { readonly topK: number; readonly whole: TermFrequencies },
+  ): Promise<{ readonly ids: Int32Array; readonly scores: Float64Array }> {
+    using cut = await cutTexts(queries);
+    const { counts, frequencies } = whole;
+    return await native().bm25IndexSearchPart(this.#handle, cut.handle, topK, counts, frequencies);
   }
 
   /** Unmaps the file once running searches have ended; later calls reject with ERR_STATE. */

@@ -62,6 +62,11 @@ std::vector<float> to_floats(const Napi::Value& value, const char* name) {
   return {array.Data(), array.Data() + array.ElementLength()};
 }
 
+std::vector<double> to_doubles(const Napi::Value& value, const char* name) {
+  const auto array = typed_array<Napi::Float64Array>(value, napi_float64_array, name, "a Float64Array");
+  return {array.Data(), array.Data() + array.ElementLength()};
+}
+
 std::string to_bytes(const Napi::Value& value, const char* name) {
   const auto array = typed_array<Napi::Uint8Array>(value, napi_uint8_array, name, "a Uint8Array");
   return {reinterpret_cast<const char*>(array.Data()), array.ByteLength()};

@@ -16,9 +16,10 @@ int64_t to_integer(const Napi::Value& value, const char* name);
 bool to_bool(const Napi::Value& value, const char* name);
 std::string to_text(const Napi::Value& value, const char* name);
 std::vector<std::string> to_texts(const Napi::Value& value, const char* name);
-std::vector<int64_t> to_ids(const Napi::Value& value, const char* name);   // an Int32Array
-std::vector<float> to_floats(const Napi::Value& value, const char* name);  // a Float32Array
-std::string to_bytes(const Napi::Value& value, const char* name);          // a Uint8Array
+std::vector<int64_t> to_ids(const Napi::Value& value, const char* name);     // an Int32Array
+std::vector<float> to_floats(const Napi::Value& value, const char* name);    // a Float32Array
+std::vector<double> to_doubles(const Napi::Value& value, const char* name);  // a Float64Array
+std::string to_bytes(const Napi::Value& value, const char* name);            // a Uint8Array
 Napi::Object to_object(const Napi::Value& value, const char* name);
 
 // The member `name` of an object.

@@ -61,11 +61,12 @@ class BestOf {
   const std::vector<Entry>& found() const { return heap_; }
 
   // Writes k ids and scores, best first; -1 and 0 where there are fewer.
-  void take(int32_t* ids, float* scores) {
+  template <class Out>
+  void take(int32_t* ids, Out* scores) {
     std::sort_heap(heap_.begin(), heap_.end(), is_better<Score, Id>);
     for (size_t i = 0; i < k_; ++i) {
       ids[i] = i < heap_.size() ? static_cast<int32_t>(heap_[i].id) : -1;
-      scores[i] = i < heap_.size() ? static_cast<float>(heap_[i].score) : 0;
+      scores[i] = i < heap_.size() ? static_cast<Out>(heap_[i].score) : 0;
     }
     clear();
   }

@@ -43,6 +43,26 @@ export interface NativeBm25 {
   /** Several as one: passages are numbered on from index to index; those in `excluded` are never found. */
   bm25IndexJoin(indexes: readonly Handle<"bm25Index">[], excluded: Int32Array): Handle<"bm25Index">;
   bm25IndexSearch(index: Handle<"bm25Index">, queries: Handle<"cutTexts">, topK: number): Promise<NativeHits>;
+  /** Of each query how many different terms it has, and in how many passages each stands: query after query. */
+  bm25IndexFrequencies(
+    index: Handle<"bm25Index">,
+    queries: Handle<"cutTexts">,
+  ): Promise<{ readonly counts: Int32Array; readonly frequencies: Float64Array }>;
+  /** The same index as a part of a whole with so many passages, which have so many terms. */
+  bm25IndexWithin(
+    index: Handle<"bm25Index">,
+    numPassages: number,
+    numTerms: number,
+  ): Promise<Handle<"bm25Index">>;
+  /** Scores under the whole's frequencies, not rounded. */
+  bm25IndexSearchPart(
+    index: Handle<"bm25Index">,
+    queries: Handle<"cutTexts">,
+    topK: number,
+    counts: Int32Array,
+    frequencies: Float64Array,
+  ): Promise<{ readonly ids: Int32Array; readonly scores: Float64Array }>;
+  bm25IndexNumTerms(index: Handle<"bm25Index">): number;
   bm25IndexCount(index: Handle<"bm25Index">): number;
   bm25IndexClose(index: Handle<"bm25Index">): void;
 }

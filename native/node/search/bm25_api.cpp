@@ -81,6 +81,93 @@ Napi::Value bm25_index_search(const Napi::CallbackInfo& info) {
   });
 }
 
+// {counts, frequencies}: how many different terms each query has, and in how many passages each of them stands.
+Napi::Value bm25_index_frequencies(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    auto index = held<Bm25Search>(info[0]);
+    auto queries = held<CutTexts>(info[1]);
+    auto found = std::make_shared<std::vector<std::vector<double>>>(queries->count());
+    return post_ranges(
+        info.Env(), queries->count(), 16,
+        [index, queries, found](int64_t begin, int64_t end) {
+          for (int64_t q = begin; q < end; ++q) (*found)[q] = index->frequencies(queries->meanings(q));
+        },
+        [found](Napi::Env env) {
+          std::vector<int32_t> counts;
+          std::vector<double> all;
+          for (const auto& own : *found) {
+            counts.push_back(static_cast<int32_t>(own.size()));
+            all.insert(all.end(), own.begin(), own.end());
+          }
+          auto object = Napi::Object::New(env);
+          object["counts"] = to_typed_array<Napi::Int32Array>(env, counts);
+          object["frequencies"] = to_typed_array<Napi::Float64Array>(env, all);
+          return object;
+        });
+  });
+}
+
+// Impacts are computed for each pair of a corpus: some milliseconds for millions of passages.
+Napi::Value bm25_index_within(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    const search::Bm25Whole whole = {to_integer(info[1], "numPassages"), to_integer(info[2], "numTerms")};
+    return post(
+        info.Env(), search_queue(), [index = held<Bm25Search>(info[0]), whole] { return index->within(whole); },
+        [](Napi::Env env, const std::shared_ptr<Bm25Search>& part) { return wrap(env, part); });
+  });
+}
+
+// Frequencies of the whole, one query's after the other's, `counts` of them each.
+struct Frequencies {
+  std::vector<std::vector<double>> by_query;
+
+  Frequencies(const std::vector<int64_t>& counts, const std::vector<double>& all, int64_t num_queries) {
+    require(static_cast<int64_t>(counts.size()) == num_queries, ErrorCode::kArgument, "counts: expected ", num_queries,
+            ", one for each query, got ", counts.size());
+    auto next = all.begin();
+    for (const int64_t count : counts) {
+      require(count >= 0 && count <= all.end() - next, ErrorCode::kArgument,
+              "frequencies: expected as many as the counts say, got ", all.size());
+      by_query.emplace_back(next, next + count);
+      next += count;
+    }
+  }
+};
+
+Napi::Value bm25_index_search_part(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    auto index = held<Bm25Search>(info[0]);
+    auto queries = held<CutTexts>(info[1]);
+    const int64_t top_k = to_integer(info[2], "topK");
+    const int64_t num_queries = queries->count();
+    auto whole =
+        std::make_shared<Frequencies>(to_ids(info[3], "counts"), to_doubles(info[4], "frequencies"), num_queries);
+    check_top_k(top_k, index->count());
+    auto ids = std::make_shared<std::vector<int32_t>>(num_queries * top_k, -1);
+    auto scores = std::make_shared<std::vector<double>>(num_queries * top_k);
+    return post_ranges(
+        info.Env(), num_queries, 1,
+        [index, queries, whole, ids, scores, top_k](int64_t begin, int64_t end) {
+          for (int64_t q = begin; q < end; ++q) {
+            index->search_part_of_whole(queries->meanings(q), whole->by_query[q], top_k, ids->data() + q * top_k,
+                                        scores->data() + q * top_k);
+          }
+        },
+        [ids, scores](Napi::Env env) {
+          auto object = Napi::Object::New(env);
+          object["ids"] = to_typed_array<Napi::Int32Array>(env, *ids);
+          object["scores"] = to_typed_array<Napi::Float64Array>(env, *scores);
+          return object;
+        });
+  });
+}
+
+Napi::Value bm25_index_num_terms(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    return Napi::Number::New(info.Env(), static_cast<double>(held<Bm25Search>(info[0])->num_terms()));
+  });
+}
+
 Napi::Value bm25_index_count(const Napi::CallbackInfo& info) {
   return guard(info.Env(),
                [&] { return Napi::Number::New(info.Env(), static_cast<double>(held<Bm25Search>(info[0])->count())); });
@@ -99,6 +186,10 @@ void export_bm25(Napi::Env env, Napi::Object exports) {
   add("bm25IndexOpen", bm25_index_open);
   add("bm25IndexJoin", bm25_index_join);
   add("bm25IndexSearch", bm25_index_search);
+  add("bm25IndexFrequencies", bm25_index_frequencies);
+  add("bm25IndexWithin", bm25_index_within);
+  add("bm25IndexSearchPart", bm25_index_search_part);
+  add("bm25IndexNumTerms", bm25_index_num_terms);
   add("bm25IndexCount", bm25_index_count);
   add("bm25IndexClose", close_handle<Bm25Search>);
 }

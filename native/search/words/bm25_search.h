@@ -11,6 +11,11 @@
 
 namespace seekrl::search {
 
+// A corpus that the indexes are a part of; the rest of it is elsewhere.
+struct Bm25Whole {
+  int64_t num_passages, num_terms;
+};
+
 class Bm25Search {
  public:
   using Indexes = std::vector<std::shared_ptr<const Bm25Index>>;
@@ -24,12 +29,34 @@ class Bm25Search {
   // query. The passages of an index are numbered on from those of the index before. From any thread.
   void search(const std::vector<const Meaning*>& query, int64_t top_k, int32_t* ids, float* scores) const;
 
+  // In how many passages here each different term of a query stands, in the order in which they come first.
+  std::vector<double> frequencies(const std::vector<const Meaning*>& query) const;
+
+  // The same passages as a part of a whole, which has at least as many: its lengths are averaged.
+  std::shared_ptr<Bm25Search> within(const Bm25Whole& whole) const;
+
+  // The same search with the whole's frequencies in the form of `frequencies`; scores are not rounded, since those of
+  // the other parts are to be compared with them. ERR_ARGUMENT for frequencies of another query.
+  void search_part_of_whole(const std::vector<const Meaning*>& query, const std::vector<double>& frequencies,
+                            int64_t top_k, int32_t* ids, double* scores) const;
+
   int64_t count() const { return num_passages_; }
+  int64_t num_terms() const { return num_terms_; }
   Indexes indexes() const;
 
  private:
+  using PostingsOfTerms = std::vector<Postings>;
+
+  void weigh(const Bm25Whole& whole);
+  std::vector<PostingsOfTerms> find(const Bm25Query& query) const;
+  static std::vector<double> frequencies_in(const std::vector<PostingsOfTerms>& postings, size_t num_terms);
+  template <class Score>
+  void search_all(Bm25Query& query, const std::vector<PostingsOfTerms>& postings,
+                  const std::vector<double>& frequencies, int64_t top_k, int32_t* ids, Score* scores) const;
+
   std::vector<Bm25Part> parts_;
-  int64_t num_passages_ = 0;
+  int64_t num_passages_ = 0, num_terms_ = 0;
+  Bm25Whole whole_ = {0, 0};
   std::optional<RowSet> excluded_;  // absent when it would be empty
 };
 
