@@ -35,6 +35,9 @@ process.once("SIGINT", () => abort.abort(new Error("interrupted")));
 process.once("SIGTERM", () => abort.abort(new Error("terminated")));
 // A terminal that is closed: what is under way is kept, as on Ctrl-C.
 process.once("SIGHUP", () => abort.abort(new Error("hung up")));
+// A launch that was killed: its processes end as on SIGTERM. The channel to it keeps none of them running.
+process.once("disconnect", () => abort.abort(new Error("the launch ended")));
+process.channel?.unref();
 // A reader that has seen enough, as `head` does, ends the command too.
 process.stdout.on("error", (error) => {
   if (error.code !== "EPIPE") throw error;

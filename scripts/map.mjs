@@ -196,6 +196,7 @@ const folders = {
   "apps/cli/commands/corpus": "corpora, indexes and retrievers",
   "apps/cli/commands/data": "questions and SFT data",
   "apps/cli/commands/evaluate": "figures: evaluation, scoring, rewards over HTTP",
+  "apps/cli/commands/launch": "one command as many processes: their variables, logs and ends",
   "apps/cli/commands/model": "one model: ask, generate, score, tokenize, lint",
   "apps/cli/commands/runs": "runs: list, show, tail, compare, export",
   "apps/cli/commands/setup": "what the machine needs, and what it has",

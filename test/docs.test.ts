@@ -18,11 +18,18 @@ const pages = ["README.md", "ARCHITECTURE.md", ...docs]
   .map((file) => ({ file, text: readFileSync(join(projectRoot, file), "utf8") }));
 
 const calls = pages.flatMap(({ file, text }) =>
-  [...text.matchAll(/^npx seekrl (.*)$/gm)].map(([call, rest = ""]) => {
+  [...text.matchAll(/^npx seekrl (.*)$/gm)].flatMap(([call, line = ""]) =>
+    callsOf(line, call, { file, text }),
+  ),
+);
+
+/** The call of a line, and the one that follows its `--`. */
+function callsOf(line: string, call: string, { file, text }: (typeof pages)[number]) {
+  return line.split(" -- ").map((rest) => {
     const command = commands.findLast(({ name }) => `${rest} `.startsWith(`${name} `));
     return { call, command, rest, page: text, file };
-  }),
-);
+  });
+}
 
 test("every command has an example, and every example's flags exist", () => {
   for (const { call, command, rest, file } of calls) {

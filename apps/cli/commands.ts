@@ -16,6 +16,7 @@ import { evalCommand } from "./commands/evaluate/eval.ts";
 import { evalCompareCommand } from "./commands/evaluate/eval-compare.ts";
 import { rewardServeCommand } from "./commands/evaluate/reward-serve.ts";
 import { scoreAnswersCommand } from "./commands/evaluate/score-answers.ts";
+import { launchCommand } from "./commands/launch/launch.ts";
 import { askCommand } from "./commands/model/ask.ts";
 import { chatCommand } from "./commands/model/chat.ts";
 import { generateCommand } from "./commands/model/generate.ts";
@@ -70,6 +71,7 @@ export const commands: readonly Command[] = [
   sftCommand,
   dataSelectCommand,
   trainCommand,
+  launchCommand,
   askCommand,
   chatCommand,
   evalCommand,

@@ -1,0 +1,93 @@
+/** All processes of a launch on this machine: started together, ended together. */
+import { join } from "node:path";
+import { SeekError } from "../../../../lib/base/errors.ts";
+import { UsageError } from "../../command.ts";
+import { lastLines } from "./log-tail.ts";
+import { type RankLayout, rankEnvironment, rankOf } from "./rank-environment.ts";
+import { type RankEnd, type RankProcess, type Shown, startRank } from "./rank-process.ts";
+
+/** What is started, and how it is ended. */
+export interface JobOptions {
+  /** Program and arguments of every process. */
+  readonly command: readonly string[];
+  readonly layout: RankLayout;
+  /** Folder of the logs, one a rank. */
+  readonly logs: string;
+  /** Between SIGTERM and SIGKILL. */
+  readonly graceMs: number;
+  readonly shown: Shown;
+  /** Ends all processes. */
+  readonly signal: AbortSignal;
+}
+
+/** The others wait in a collective for one that died: there is nothing to finish, so the grace is no longer than this. */
+const failureGraceMs = 10_000;
+/** Exit code of a call that is wrong, and stays so however often it is made. */
+const wrongUsage = 2;
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** The log of a rank. */
+export function logOf(logs: string, rank: number): string {
+  return join(logs, `rank-${String(rank).padStart(5, "0")}.log`);
+}
+
+/**
+ * Runs a process for each rank of this machine until all have ended well, or the signal has ended them.
+ *
+ * @throws ERR_REMOTE naming the first rank that failed, once all are gone
+ * @throws UsageError where it says that it was called in a wrong way
+ */
+export async function runJob({ layout, logs, shown, ...options }: JobOptions): Promise<void> {
+  const ranks = Array.from({ length: layout.processes }, (_, localRank) => {
+    const rank = rankOf(layout, localRank);
+    const environment = rankEnvironment(layout, localRank, process.env);
+    const output = rank === 0 ? shown : undefined;
+    return startRank({
+      ...{ rank, command: options.command, environment, log: logOf(logs, rank), shown: output },
+    });
+  });
+  const failed = await firstFailure(ranks, options.signal);
+  await endAll(ranks, failed === undefined ? options.graceMs : Math.min(options.graceMs, failureGraceMs));
+  if (failed !== undefined) throw await failureOf(failed, layout.machines * layout.processes);
+}
+
+/** The first that ends badly; undefined once all have ended or the signal has fired. */
+function firstFailure(ranks: readonly RankProcess[], signal: AbortSignal): Promise<RankEnd | undefined> {
+  return new Promise((resolve, reject) => {
+    const failures: RankEnd[] = [];
+    // Of several seen at once the one that was killed came first: the others fail because of it.
+    const choose = (): void => resolve(failures.find((each) => each.signal !== null) ?? failures[0]);
+    const exits = ranks.map(async ({ exited }) => {
+      const end = await exited;
+      if (end.code !== 0 && failures.push(end) === 1) setImmediate(choose);
+    });
+    Promise.all(exits).then(() => setImmediate(choose), reject);
+    signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    if (signal.aborted) resolve(undefined);
+  });
+}
+
+/** Asks all to end, and ends those that have not done so in time, or at a further signal. */
+async function endAll(ranks: readonly RankProcess[], graceMs: number): Promise<void> {
+  const sendAll = (signal: NodeJS.Signals): void => {
+    for (const rank of ranks) rank.send(signal);
+  };
+  const kill = (): void => sendAll("SIGKILL");
+  sendAll("SIGTERM");
+  const timer = setTimeout(kill, graceMs);
+  for (const name of signals) process.on(name, kill);
+  try {
+    await Promise.all(ranks.map(({ done }) => done));
+  } finally {
+    clearTimeout(timer);
+    for (const name of signals) process.off(name, kill);
+  }
+}
+
+async function failureOf({ rank, code, signal, log, logStart }: RankEnd, size: number): Promise<Error> {
+  const how = signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`;
+  const lines = await lastLines(log, logStart);
+  const said = lines.length === 0 ? `wrote nothing to ${log}` : `its last lines in ${log} are`;
+  const text = [`rank ${rank} of ${size} ${how}; ${said}`, ...lines.map((line) => `  ${line}`)].join("\n");
+  return code === wrongUsage ? new UsageError(text) : new SeekError("ERR_REMOTE", text);
+}

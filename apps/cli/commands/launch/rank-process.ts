@@ -1,0 +1,102 @@
+/** One process of a launch: its log, its output where it is shown, its end. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, createWriteStream, fstatSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Readable, Writable } from "node:stream";
+
+/** Where the output of a process is shown. */
+export interface Shown {
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+}
+
+/** A process to start. */
+export interface RankCommand {
+  readonly rank: number;
+  /** Program and arguments. */
+  readonly command: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+  /** The file that its output is added to. */
+  readonly log: string;
+  /** Of rank 0: its output goes there too, as it comes. */
+  readonly shown?: Shown;
+}
+
+/** How a process ended: by an exit code or by a signal. */
+export interface RankEnd {
+  readonly rank: number;
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly log: string;
+  /** Where in the log its output begins. */
+  readonly logStart: number;
+}
+
+/** A process that was started. */
+export interface RankProcess {
+  /** Once it has ended. */
+  readonly exited: Promise<RankEnd>;
+  /** Once it has ended and all it wrote is in its log and shown. */
+  readonly done: Promise<void>;
+  /** Sends a signal; SIGKILL to what it has started, too. */
+  send(signal: NodeJS.Signals): void;
+}
+
+/**
+ * Starts a process in a process group of its own, so that a terminal's Ctrl-C reaches it once: from the launch. A channel
+ * between both tells the process when the launch is gone.
+ */
+export function startRank({ rank, command, environment, log, shown }: RankCommand): RankProcess {
+  mkdirSync(dirname(log), { recursive: true });
+  const file = openSync(log, "a");
+  // Who starts again in the same folder finds what was said before.
+  writeSync(file, `--- rank ${rank}, ${new Date().toISOString()}\n`);
+  const logStart = fstatSync(file).size;
+  const [program = "", ...args] = command;
+  const output = shown === undefined ? file : "pipe";
+  const child = spawn(program, args, {
+    env: environment,
+    stdio: ["ignore", output, output, "ipc"],
+    detached: true,
+  });
+  closeSync(file);
+  const written = shown === undefined ? Promise.resolve() : show(child, log, shown);
+  const exited = endOf(child).then((end) => ({ rank, ...end, log, logStart }));
+  const done = Promise.all([exited, written]).then(() => {});
+  return { exited, done, send: (signal) => signalTo(child, signal) };
+}
+
+async function endOf(child: ChildProcess): Promise<Pick<RankEnd, "code" | "signal">> {
+  const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+  // What it leaves behind would hold its ports, its card and its output.
+  killGroup(child);
+  return { code, signal };
+}
+
+async function show(child: ChildProcess, log: string, { stdout, stderr }: Shown): Promise<void> {
+  const kept = createWriteStream(log, { flags: "a" });
+  const copy = (from: Readable | null, to: Writable): void => {
+    from?.pipe(kept, { end: false });
+    from?.pipe(to, { end: false });
+  };
+  copy(child.stdout, stdout);
+  copy(child.stderr, stderr);
+  await once(child, "close");
+  kept.end();
+  await once(kept, "finish");
+}
+
+function signalTo(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (signal === "SIGKILL") killGroup(child);
+  else child.kill(signal);
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    // Nothing is left of it.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
