@@ -4,6 +4,7 @@ export type { LossStats, ValueStats } from "./base/addon/training.ts";
 export type { DeadlineLimits } from "./base/deadline.ts";
 export { type ErrorCode, SeekError } from "./base/errors.ts";
 export type { Turns } from "./base/streamed.ts";
+export { ProcessGroup, type ProcessGroupOptions } from "./comm/process-group.ts";
 export type { Constraint } from "./engine/constraint/constraint.ts";
 export { Engine, type EngineStats } from "./engine/engine.ts";
 export type { EngineOptions, OpenOptions } from "./engine/engine-options.ts";

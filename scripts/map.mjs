@@ -12,6 +12,13 @@ const entries = ["lib", "apps", "web"];
 /** What each folder is for; its files speak for themselves. */
 const folders = {
   "native/base": "what every native folder needs; no torch, no JavaScript",
+  "native/comm": "the processes of one job: rendezvous, collectives, who is still there",
+  "native/comm/check": "whether libtorch's collectives are what is declared here",
+  "native/comm/gloo/gloo": "the declarations that c10d's headers need of Gloo",
+  "native/comm/gloo/gloo/common": "the same",
+  "native/comm/gloo/gloo/rendezvous": "the same: the store",
+  "native/comm/gloo/gloo/transport": "the same: devices and buffers",
+  "native/node/comm": "handles of process groups",
   "native/kernels": "inner loops over raw pointers: what each computes, and which version a processor gets",
   "native/kernels/cpu": "a plain reference of each kernel, and fast versions by instruction set",
   "native/kernels/cpu/adamw": "the optimiser's update, and the 8-bit numbers of its moments",

@@ -44,12 +44,13 @@ const apps = ["world", "lint", "studio", "demo", "ablations", "cli"];
 const nativeUses: Record<string, readonly string[]> = {
   base: [],
   kernels: ["base"],
+  comm: ["base"],
   ops: ["base", "kernels"],
-  model: ["base", "kernels", "ops"],
+  model: ["base", "comm", "kernels", "ops"],
   search: ["base", "kernels"],
-  engine: ["base", "kernels", "ops", "model"],
-  train: ["base", "kernels", "ops", "model"],
-  node: ["base", "kernels", "ops", "model", "search", "engine", "train"],
+  engine: ["base", "comm", "kernels", "ops", "model"],
+  train: ["base", "comm", "kernels", "ops", "model"],
+  node: ["base", "comm", "kernels", "ops", "model", "search", "engine", "train"],
   preload: [],
 };
 

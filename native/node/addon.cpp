@@ -3,6 +3,7 @@
 #include <napi.h>
 #include <torch/version.h>
 
+#include "node/comm/comm_api.h"
 #include "node/environment.h"
 #include "node/guard.h"
 #include "node/model/adapter_api.h"
@@ -42,6 +43,7 @@ static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   exports["torchVersion"] = Napi::Function::New(env, torch_version);
   exports["setNumThreads"] = Napi::Function::New(env, set_num_threads);
   exports["setErrorClass"] = Napi::Function::New(env, set_error_class);
+  export_comm(env, exports);
   export_model(env, exports);
   export_adapter(env, exports);
   export_engine(env, exports);

@@ -1,5 +1,6 @@
 /** The face of the native addon, one file per area; nothing above `lib` ever sees these types. */
 import type { ErrorCode } from "../errors.ts";
+import type { NativeComm } from "./comm.ts";
 import type { NativeEngines } from "./engines.ts";
 import type { NativeEncoders, NativeModels } from "./models.ts";
 import type { NativeCorpus, NativeFolders, NativePassages } from "./passages.ts";
@@ -19,6 +20,7 @@ interface NativeProcess {
 
 /** Everything the addon exports. */
 export type Addon = NativeProcess &
+  NativeComm &
   NativeModels &
   NativeEngines &
   NativeTraining &

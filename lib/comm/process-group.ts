@@ -1,0 +1,179 @@
+/** The processes of one job as this one sees them: who it is, and what all tell one another. */
+import { deserialize, serialize } from "node:v8";
+import type { NativeProcessGroup } from "../base/addon/comm.ts";
+import { native } from "../base/addon/native.ts";
+import { checkOptions, countKind, numberIn, type OptionKinds, wholeKind } from "../base/check-options.ts";
+import { codeOf, type ErrorCode, SeekError } from "../base/errors.ts";
+
+/** Where this process stands in its job, and where all of them meet. */
+export interface ProcessGroupOptions {
+  /** This process's number, from 0. */
+  readonly rank: number;
+  /** How many there are. */
+  readonly size: number;
+  /** The machine of rank 0, as the others reach it. @default "127.0.0.1" */
+  readonly address?: string;
+  /** Where rank 0 serves the store at which all meet. */
+  readonly port: number;
+  /** Whether a launcher serves the store, as torchrun does; rank 0 then only connects to it. @default false */
+  readonly isServed?: boolean;
+  /** Names the job where one store serves several, one after the other. @default "0" */
+  readonly job?: string;
+  /** How long all have to come, in ms. @default 5 minutes */
+  readonly arrivalMs?: number;
+  /** How long a rank may be silent before it counts as dead, in ms. @default 15 s */
+  readonly patienceMs?: number;
+}
+
+const optionKinds: OptionKinds<ProcessGroupOptions> = {
+  rank: wholeKind,
+  size: countKind,
+  address: "string",
+  port: numberIn({ from: 1, to: 65535, isWhole: true }),
+  isServed: "boolean",
+  job: "string",
+  arrivalMs: countKind,
+  patienceMs: countKind,
+};
+
+/** What a rank has come to. */
+interface Settled<Value> {
+  readonly value?: Value;
+  readonly failure?: { readonly code: ErrorCode; readonly message: string };
+  readonly cause?: unknown;
+}
+
+async function settled<Value>(value: Value | Promise<Value>): Promise<Settled<Value>> {
+  try {
+    return { value: await value };
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    return { failure: { code: codeOf(cause) ?? "ERR_INTERNAL", message }, cause };
+  }
+}
+
+/**
+ * The processes of one job (torch.distributed's c10d: a TCPStore, and Gloo between CPUs). All ranks make the same calls
+ * in the same order; a rank that is gone ends those of the others with an error that names it.
+ *
+ * @example
+ * await using processGroup = await ProcessGroup.open({ rank: 0, size: 1, port: 29500 });
+ * assert.deepEqual(await processGroup.allGather("names", "first"), ["first"]);
+ */
+export class ProcessGroup {
+  /** This process's number, from 0. Rank 0 prints and writes what is written once. */
+  readonly rank: number;
+  /** How many processes there are. */
+  readonly size: number;
+  /** What Trainer and Critic take; nothing else should. @internal */
+  readonly handle: NativeProcessGroup;
+  #isClosed = false;
+
+  private constructor(handle: NativeProcessGroup, { rank, size }: ProcessGroupOptions) {
+    this.handle = handle;
+    this.rank = rank;
+    this.size = size;
+  }
+
+  /**
+   * Meets the other processes of the job.
+   *
+   * @param options - who this is, and where all meet
+   * @returns the group, once all ranks have come; to be closed
+   * @throws ERR_ARGUMENT for an unknown key, or where a rank comes twice; ERR_RANGE for a number that cannot be one;
+   *   ERR_REMOTE when the store cannot be reached or served, or naming the ranks that did not come in time
+   */
+  static async open(options: ProcessGroupOptions): Promise<ProcessGroup> {
+    checkOptions("processGroup", options, optionKinds, ["rank", "size", "port"]);
+    const { rank, size, port, address = "127.0.0.1", isServed = false, job = "0" } = options;
+    const { arrivalMs = 300_000, patienceMs = 15_000 } = options;
+    if (rank >= size)
+      throw new SeekError("ERR_RANGE", `rank: expected less than the size, ${size}, got ${rank}`);
+    const handle = new (native().ProcessGroupHandle)();
+    const servesStore = rank === 0 && !isServed;
+    await handle.open({ rank, size, address, port, servesStore, job, arrivalMs, patienceMs });
+    return new ProcessGroup(handle, options);
+  }
+
+  /**
+   * Tells every rank a value of each. A promise that rejects on one rank makes the call reject on all.
+   *
+   * @param what - is told, for errors
+   * @param value - this rank's, or a promise of it: anything that `structuredClone` takes
+   * @returns one value of each rank, in their order
+   * @throws ERR_REMOTE naming the rank that is gone; what `value` rejects with, here or on another rank; ERR_STATE once
+   *   closed
+   */
+  async allGather<Value>(what: string, value: Value | Promise<Value>): Promise<Value[]> {
+    const own = await settled(value);
+    const { failure, cause } = own;
+    const told = failure === undefined ? { value: own.value } : { failure };
+    const messages = await this.handle.exchange(serialize(told), what);
+    if (cause !== undefined) throw cause;
+    return messages.map((message, rank) => {
+      const other = deserialize(message) as Settled<Value>;
+      if (other.failure === undefined) return other.value as Value;
+      throw new SeekError(other.failure.code, `rank ${rank}: ${other.failure.message}`);
+    });
+  }
+
+  /**
+   * Tells every rank the value of one.
+   *
+   * @param what - is told, for errors
+   * @param value - the root's; that of the others is not looked at
+   * @param root - whose it is, `@default` 0
+   * @returns the root's value
+   * @throws ERR_REMOTE naming the rank that is gone; ERR_STATE once closed
+   */
+  async broadcast<Value>(what: string, value: Value, root = 0): Promise<Value> {
+    const own = this.rank === root ? serialize(value) : new Uint8Array(0);
+    return deserialize(await this.handle.broadcast(own, root, what)) as Value;
+  }
+
+  /**
+   * Counts with all ranks together.
+   *
+   * @param name - of a counter, which begins at 0
+   * @returns what it was before: no two calls of any ranks get the same number
+   * @throws ERR_REMOTE when the store is gone; ERR_STATE once closed
+   */
+  count(name: string): Promise<number> {
+    return this.handle.count(name);
+  }
+
+  /**
+   * Refuses to go on where ranks were given different things.
+   *
+   * @param values - by their names, as JSON can say them
+   * @throws ERR_ARGUMENT naming what differs, the rank and both values
+   */
+  async agree(values: Readonly<Record<string, unknown>>): Promise<void> {
+    const own = Object.fromEntries(Object.entries(values).map(([name, one]) => [name, JSON.stringify(one)]));
+    const [first, ...others] = await this.allGather("settings", own);
+    for (const [i, other] of others.entries()) {
+      const names = [...new Set([...Object.keys(first!), ...Object.keys(other)])];
+      const name = names.find((each) => first![each] !== other[each]);
+      if (name === undefined) continue;
+      const what = `${name}: expected the same on all ranks, got ${first![name]} on rank 0 and ${other[name]} on rank ${i + 1}`;
+      throw new SeekError("ERR_ARGUMENT", what);
+    }
+  }
+
+  /**
+   * Leaves the group: returns when every rank has, or at once when one has failed. Idempotent.
+   *
+   * @param error - why this rank cannot go on, which ends the others
+   */
+  async close(error?: unknown): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (error !== undefined) this.handle.report(error instanceof Error ? error.message : String(error));
+    await this.handle.close();
+  }
+
+  /** Closes at the end of an `await using` block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

@@ -1,0 +1,226 @@
+// c10d's backend, whose errors and endless waits become errors that name a rank.
+#include "comm/process_group.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
+#include <c10/util/Logging.h>
+
+#include <chrono>
+#include <thread>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "comm/store.h"
+#include "comm/watch.h"
+
+namespace seekrl::comm {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// How often one who waits looks whether all are still there.
+constexpr milliseconds kLook{200};
+
+// How long the store outlives a failure, so that every rank reads what has happened.
+constexpr milliseconds kTold{2000};
+
+c10::intrusive_ptr<c10d::Backend> open_gloo(const StorePointer& store, const Place& place, const std::string& line) {
+  // Longer than anybody waits: the watch tells who is gone.
+  const auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::hours(24 * 365));
+  options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(own_address(place)));
+  const auto prefixed = c10::make_intrusive<c10d::PrefixStore>(line, store);
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(prefixed, place.rank, place.size, options);
+}
+
+// A connection that breaks says so at once, and who is gone becomes known a little later.
+std::string named_failure(const Watch& watch, milliseconds patience) {
+  const auto deadline = steady_clock::now() + patience;
+  while (steady_clock::now() < deadline) {
+    if (const auto failure = watch.failure()) return *failure;
+    std::this_thread::sleep_for(kLook / 4);
+  }
+  return "";
+}
+
+bool is_done(c10d::Work& work, milliseconds most) {
+  try {
+    return work.wait(most);
+  } catch (const c10::Error&) {
+    if (work.isCompleted()) throw;
+    return false;  // waited long enough
+  }
+}
+
+void check(const at::Tensor& tensor) { TORCH_INTERNAL_ASSERT(tensor.is_cpu() && tensor.is_contiguous()); }
+
+}  // namespace
+
+struct Pending::Operation {
+  std::shared_ptr<Watch> watch;
+  c10::intrusive_ptr<c10d::Work> work;
+  std::vector<at::Tensor> tensors;
+  std::string what;
+};
+
+void Pending::wait() {
+  if (operation_ == nullptr) return;
+  auto& [watch, work, tensors, what] = *operation_;
+  try {
+    while (!is_done(*work, kLook)) {
+      if (const auto failure = watch->failure()) fail(ErrorCode::kRemote, what, ": ", *failure);
+    }
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    const std::string named = named_failure(*watch, watch->patience());
+    fail(ErrorCode::kRemote, what, ": ", named.empty() ? error.what() : named);
+  }
+  operation_.reset();
+}
+
+struct ProcessGroup::Parts {
+  StorePointer store;
+  std::shared_ptr<Watch> watch;
+  c10::intrusive_ptr<c10d::Backend> tensors, messages;
+
+  Pending begun(c10::intrusive_ptr<c10d::Work> work, std::vector<at::Tensor> held, const char* what) const {
+    using Operation = Pending::Operation;
+    return Pending(std::make_shared<Operation>(Operation{watch, std::move(work), std::move(held), what}));
+  }
+};
+
+ProcessGroup::ProcessGroup(const Place& place) : place_(place) {
+  if (place.size == 1) return;
+  FLAGS_caffe2_log_level = 3;  // c10d prints what it also throws
+  parts_ = std::make_unique<Parts>();
+  parts_->store = open_store(place);
+  parts_->watch = std::make_shared<Watch>(place);
+  await_all(*parts_->store, place);
+  try {
+    parts_->tensors = open_gloo(parts_->store, place, "tensors");
+    parts_->messages = open_gloo(parts_->store, place, "messages");
+  } catch (const std::exception& error) {
+    const std::string named = failure();
+    fail(ErrorCode::kRemote, "rank ", place.rank, ": connecting the ranks: ", named.empty() ? error.what() : named);
+  }
+}
+
+ProcessGroup::~ProcessGroup() {
+  // Threads of a job that failed may wait for machines that never answer: they are left behind.
+  if (parts_ != nullptr && !failure().empty()) static_cast<void>(parts_.release());
+}
+
+Pending ProcessGroup::all_reduce(const at::Tensor& tensor, const char* what) {
+  check(tensor);
+  if (parts_ == nullptr) return {};
+  std::vector<at::Tensor> tensors{tensor};
+  return parts_->begun(parts_->tensors->allreduce(tensors), tensors, what);
+}
+
+Pending ProcessGroup::reduce_scatter(const at::Tensor& own, const at::Tensor& all, const char* what) {
+  check(own);
+  check(all);
+  at::Tensor output = own, input = all;
+  if (parts_ != nullptr) return parts_->begun(parts_->tensors->_reduce_scatter_base(output, input), {own, all}, what);
+  if (!output.is_same(input)) output.copy_(input);
+  return {};
+}
+
+Pending ProcessGroup::all_gather(const at::Tensor& all, const at::Tensor& own, const char* what) {
+  check(own);
+  check(all);
+  at::Tensor output = all, input = own;
+  if (parts_ != nullptr) return parts_->begun(parts_->tensors->_allgather_base(output, input), {all, own}, what);
+  if (!output.is_same(input)) output.copy_(input);
+  return {};
+}
+
+Pending ProcessGroup::broadcast(const at::Tensor& tensor, int root, const char* what) {
+  check(tensor);
+  if (parts_ == nullptr) return {};
+  std::vector<at::Tensor> tensors{tensor};
+  c10d::BroadcastOptions options;
+  options.rootRank = root;
+  return parts_->begun(parts_->tensors->broadcast(tensors, options), tensors, what);
+}
+
+void ProcessGroup::tree_reduce(const at::Tensor& tensor, const char* what) {
+  check(tensor);
+  require((place_.size & (place_.size - 1)) == 0, ErrorCode::kArgument, what,
+          ": expected a number of ranks that is a power of two, got ", place_.size);
+  if (parts_ == nullptr) return;
+  at::Tensor other = at::empty_like(tensor);
+  std::vector<at::Tensor> sent{tensor}, received{other};
+  for (int distance = 1; distance < place_.size; distance *= 2) {
+    const int partner = place_.rank ^ distance;
+    Pending sending = parts_->begun(parts_->tensors->send(sent, partner, distance), sent, what);
+    parts_->begun(parts_->tensors->recv(received, partner, distance), received, what).wait();
+    sending.wait();
+    sent[0].add_(other);  // two numbers have one sum, whichever stands first
+  }
+}
+
+std::vector<ProcessGroup::Message> ProcessGroup::exchange(const Message& own, const char* what) {
+  if (parts_ == nullptr) return {own};
+  const auto longs = at::TensorOptions().dtype(at::kLong);
+  at::Tensor length = at::full({1}, static_cast<int64_t>(own.size()), longs);
+  at::Tensor lengths = at::empty({place_.size}, longs);
+  parts_->begun(parts_->messages->_allgather_base(lengths, length), {lengths, length}, what).wait();
+  std::vector<Message> messages(place_.size);
+  std::vector<Pending> pending;
+  for (int rank = 0; rank < place_.size; ++rank) {
+    Message& message = messages[rank];
+    message = rank == place_.rank ? own : Message(lengths.const_data_ptr<int64_t>()[rank]);
+    if (message.empty()) continue;
+    std::vector<at::Tensor> bytes{at::from_blob(message.data(), {static_cast<int64_t>(message.size())}, at::kByte)};
+    c10d::BroadcastOptions options;
+    options.rootRank = rank;
+    pending.push_back(parts_->begun(parts_->messages->broadcast(bytes, options), bytes, what));
+  }
+  for (Pending& each : pending) each.wait();
+  return messages;
+}
+
+ProcessGroup::Message ProcessGroup::broadcast(const Message& message, int root, const char* what) {
+  return exchange(place_.rank == root ? message : Message(), what)[root];
+}
+
+int64_t ProcessGroup::count(const std::string& name) {
+  if (parts_ == nullptr) return counts_[name]++;
+  try {
+    return parts_->store->add("count/" + name, 1) - 1;
+  } catch (const std::exception& error) {
+    const std::string named = named_failure(*parts_->watch, place_.patience);
+    fail(ErrorCode::kRemote, name, ": ", named.empty() ? error.what() : named);
+  }
+}
+
+void ProcessGroup::report(const std::string& message) {
+  if (parts_ != nullptr) parts_->watch->report("rank " + std::to_string(place_.rank) + ": " + message);
+}
+
+std::string ProcessGroup::failure() const { return parts_ == nullptr ? "" : parts_->watch->failure().value_or(""); }
+
+void ProcessGroup::cancel() {
+  if (parts_ != nullptr) parts_->watch->cancel();
+}
+
+void ProcessGroup::leave() {
+  if (parts_ == nullptr) return;
+  if (!failure().empty()) {
+    if (place_.serves_store) std::this_thread::sleep_for(kTold);
+    return;
+  }
+  parts_->store->add("left", 1);
+  while (place_.serves_store && parts_->store->add("left", 0) < place_.size && failure().empty()) {
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+}
+
+}  // namespace seekrl::comm

@@ -1,0 +1,85 @@
+// The processes of one job and their collectives: c10d's process groups (Gloo on the CPU), rendezvous by its TCPStore.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "comm/place.h"
+
+namespace seekrl::comm {
+
+// A collective under way. Its tensors must not be touched before `wait` has returned; a copy is the same collective.
+class Pending {
+ public:
+  Pending() = default;  // of one process: done
+
+  // ERR_REMOTE naming the operation and the rank that is gone.
+  void wait();
+
+ private:
+  friend class ProcessGroup;
+  struct Operation;
+  explicit Pending(std::shared_ptr<Operation> operation) : operation_(std::move(operation)) {}
+
+  std::shared_ptr<Operation> operation_;
+};
+
+// Collectives begin when they are called, run on threads of their own in that order, and are called in one order by all
+// ranks. Tensors are contiguous and on the CPU; `what` says in errors what was done. There are two lines of collectives
+// that do not wait for each other: tensors, called on the device thread, and messages.
+class ProcessGroup {
+ public:
+  using Message = std::vector<uint8_t>;
+
+  // Returns once all ranks have come.
+  explicit ProcessGroup(const Place& place);
+  ~ProcessGroup();
+  ProcessGroup(const ProcessGroup&) = delete;
+  ProcessGroup& operator=(const ProcessGroup&) = delete;
+
+  int rank() const { return place_.rank; }
+  int size() const { return place_.size; }
+
+  // Sums, in place.
+  Pending all_reduce(const at::Tensor& tensor, const char* what);
+  // own: a size-th part of all, which is summed over ranks; that of this rank's place.
+  Pending reduce_scatter(const at::Tensor& own, const at::Tensor& all, const char* what);
+  Pending all_gather(const at::Tensor& all, const at::Tensor& own, const char* what);
+  Pending broadcast(const at::Tensor& tensor, int root, const char* what);
+  // Sums in place, in an order that does not depend on how many ranks share the work: neighbours first, then pairs of
+  // them. ERR_ARGUMENT where the size is no power of two.
+  void tree_reduce(const at::Tensor& tensor, const char* what);
+
+  // Of each rank one message, in their order. Blocks; on a thread of the caller's.
+  std::vector<Message> exchange(const Message& own, const char* what);
+  Message broadcast(const Message& message, int root, const char* what);
+
+  // Adds one to a counter that all ranks share. Returns what it was before.
+  int64_t count(const std::string& name);
+
+  // Tells the others why this rank cannot go on.
+  void report(const std::string& message);
+  // Why the job cannot go on; empty while it can.
+  std::string failure() const;
+
+  // Ends every wait of this process with ERR_STATE; from any thread.
+  void cancel();
+
+  // Waits until all ranks have left, or have read why they cannot go on, where this one serves their store.
+  void leave();
+
+ private:
+  struct Parts;
+
+  Place place_;
+  std::unique_ptr<Parts> parts_;                     // null where one process is all there is
+  std::unordered_map<std::string, int64_t> counts_;  // then
+};
+
+}  // namespace seekrl::comm

@@ -1,0 +1,92 @@
+// Rendezvous: who serves, who connects, and who is missing.
+#include "comm/store.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <thread>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <vector>
+
+#include "base/error.h"
+
+namespace seekrl::comm {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+std::string arrival_key(int rank) { return "arrived/" + std::to_string(rank); }
+
+std::string missing_ranks(c10d::Store& store, int size) {
+  std::string names;
+  int num_named = 0;
+  for (int rank = 0; rank < size; ++rank) {
+    if (store.check({arrival_key(rank)})) continue;
+    if (++num_named > 8) return names + " ...";
+    names += (names.empty() ? "" : ", ") + std::to_string(rank);
+  }
+  return names;
+}
+
+}  // namespace
+
+StorePointer open_store(const Place& place) {
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<std::uint16_t>(place.port);
+  options.isServer = place.serves_store;
+  options.waitWorkers = false;
+  options.timeout = place.arrival;
+  try {
+    auto store = c10::make_intrusive<c10d::TCPStore>(place.address, options);
+    return c10::make_intrusive<c10d::PrefixStore>("seekrl/" + place.job, std::move(store));
+  } catch (const c10::Error& error) {
+    fail(ErrorCode::kRemote, "rank ", place.rank, ": the job's store at ", place.address, ":", place.port,
+         place.serves_store ? " cannot be served: " : " cannot be reached: ", error.what_without_backtrace(),
+         ". Remedy: the address and port of rank 0's machine, free and open to the others");
+  }
+}
+
+void await_all(c10d::Store& store, const Place& place) {
+  const int64_t times = store.add(arrival_key(place.rank), 1);
+  require(times == 1, ErrorCode::kArgument, "rank ", place.rank,
+          ": expected one process of each rank, got another of this one");
+  const auto deadline = steady_clock::now() + place.arrival;
+  const bool is_last = store.add("arrivals", 1) == place.size;
+  if (is_last) store.set("complete", "yes");
+  while (!store.check({"complete"})) {
+    require(steady_clock::now() < deadline, ErrorCode::kRemote, "expected ", place.size, " ranks within ",
+            static_cast<double>(place.arrival.count()) / 1000, " s; missing: ", missing_ranks(store, place.size),
+            ". Remedy: start as many processes as the size says, and see their logs");
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+}
+
+std::string own_address(const Place& place) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  const int code = getaddrinfo(place.address.c_str(), std::to_string(place.port).c_str(), &hints, &found);
+  require(code == 0, ErrorCode::kRemote, place.address, ": ", gai_strerror(code));
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
+  // A datagram socket sends nothing when it connects, but the system chooses the address it would send from.
+  const int socket_id = socket(found->ai_family, SOCK_DGRAM, 0);
+  sockaddr_storage own{};
+  socklen_t length = sizeof(own);
+  const bool is_known = socket_id >= 0 && connect(socket_id, found->ai_addr, found->ai_addrlen) == 0 &&
+                        getsockname(socket_id, reinterpret_cast<sockaddr*>(&own), &length) == 0;
+  if (socket_id >= 0) close(socket_id);
+  char text[NI_MAXHOST] = "";
+  const bool is_text = is_known && getnameinfo(reinterpret_cast<sockaddr*>(&own), length, text, sizeof(text), nullptr,
+                                               0, NI_NUMERICHOST) == 0;
+  require(is_text, ErrorCode::kRemote, place.address, ": no way from this machine to it");
+  return text;
+}
+
+}  // namespace seekrl::comm

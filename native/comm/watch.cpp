@@ -1,0 +1,154 @@
+// Heartbeats, and the first failure that a rank wrote down.
+#include "comm/watch.h"
+
+#include <sstream>
+
+namespace seekrl::comm {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kBeat{500};
+constexpr int64_t kGone = int64_t{1} << 40;  // taken from the beats of a rank that has left
+const std::string kFailed = "failed";
+
+std::string beat_key(int rank) { return "beat/" + std::to_string(rank); }
+
+double seconds(steady_clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+struct Heard {
+  int64_t beat = -1;
+  steady_clock::time_point at = steady_clock::now();
+};
+
+}  // namespace
+
+struct Watch::State {
+  Place place;
+  StorePointer store;
+  mutable std::mutex mutex;
+  std::condition_variable stopping;
+  bool is_stopped = false, has_ended = false;
+  std::optional<std::string> failure, to_report;
+  std::condition_variable reported;
+  steady_clock::time_point answered = steady_clock::now();  // when the store last did
+  std::vector<Heard> heard;
+
+  void beat();
+  void look_at_all();
+  void find_failure();
+  // Until the next beat; false once stopped.
+  bool rest();
+};
+
+void Watch::State::beat() {
+  std::optional<std::string> report;
+  {
+    std::lock_guard lock(mutex);
+    report.swap(to_report);
+  }
+  if (report) store->compareSet(kFailed, "", *report);
+  reported.notify_all();
+  store->add(beat_key(place.rank), 1);
+  if (place.rank == 0) look_at_all();
+  find_failure();
+  std::lock_guard lock(mutex);
+  answered = steady_clock::now();
+}
+
+void Watch::State::look_at_all() {
+  const auto now = steady_clock::now();
+  for (int rank = 1; rank < place.size; ++rank) {
+    Heard& last = heard[rank];
+    const int64_t beat = store->add(beat_key(rank), 0);
+    if (beat != last.beat) last = {beat, now};
+    if (beat < 0 || now - last.at < place.patience) continue;
+    std::ostringstream message;
+    message << "rank " << rank << " has not been heard of for " << place.patience.count() / 1000 << " s";
+    store->compareSet(kFailed, "", message.str());
+  }
+}
+
+void Watch::State::find_failure() {
+  if (!store->check({kFailed})) return;
+  const std::string message = store->get_to_str(kFailed);
+  std::lock_guard lock(mutex);
+  if (!failure) failure = message;
+}
+
+bool Watch::State::rest() {
+  std::unique_lock lock(mutex);
+  stopping.wait_for(lock, to_report ? milliseconds(0) : kBeat, [this] { return is_stopped || to_report; });
+  return !is_stopped;
+}
+
+Watch::Watch(const Place& place) : state_(std::make_shared<State>()) {
+  state_->place = place;
+  state_->place.serves_store = false;
+  state_->store = open_store(state_->place);
+  state_->heard.resize(place.size);
+  thread_ = std::thread([state = state_] { run(state); });
+}
+
+void Watch::run(const std::shared_ptr<State>& state) {
+  try {
+    do state->beat();
+    while (state->rest());
+    state->store->add(beat_key(state->place.rank), -kGone);
+  } catch (const std::exception&) {
+    std::lock_guard lock(state->mutex);
+    std::ostringstream message;
+    message << "rank 0's machine, which serves the job's store at " << state->place.address << ":" << state->place.port
+            << ", has closed the connection";
+    if (!state->failure) state->failure = message.str();
+  }
+  std::lock_guard lock(state->mutex);
+  state->has_ended = true;
+  state->reported.notify_all();
+}
+
+Watch::~Watch() {
+  bool is_hanging = false;
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->is_stopped = true;
+    is_hanging = !state_->has_ended && steady_clock::now() - state_->answered > 4 * kBeat;
+  }
+  state_->stopping.notify_all();
+  if (is_hanging) {
+    thread_.detach();
+  } else {
+    thread_.join();
+  }
+}
+
+std::optional<std::string> Watch::failure() const {
+  std::lock_guard lock(state_->mutex);
+  if (state_->failure) return state_->failure;
+  const auto silent = steady_clock::now() - state_->answered;
+  if (silent < state_->place.patience) return std::nullopt;
+  std::ostringstream message;
+  message << "rank 0's machine, which serves the job's store at " << state_->place.address << ":" << state_->place.port
+          << ", has not answered for " << static_cast<int>(seconds(silent)) << " s";
+  state_->failure = message.str();
+  return state_->failure;
+}
+
+void Watch::cancel() {
+  std::lock_guard lock(state_->mutex);
+  if (!state_->failure) state_->failure = "the process group was closed";
+}
+
+milliseconds Watch::patience() const { return state_->place.patience; }
+
+void Watch::report(const std::string& message) {
+  std::unique_lock lock(state_->mutex);
+  if (state_->failure || state_->has_ended) return;
+  state_->to_report = message;
+  state_->stopping.notify_all();
+  state_->reported.wait_for(lock, 2 * kBeat, [this] { return !state_->to_report || state_->has_ended; });
+}
+
+}  // namespace seekrl::comm

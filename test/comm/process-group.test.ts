@@ -1,0 +1,99 @@
+/** Process groups between real processes: what they tell each other, and what happens when one of them is gone. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { balanced } from "../../lib/comm/claims.ts";
+import { ProcessGroup } from "../../lib/comm/process-group.ts";
+import { runRanks } from "./ranks.ts";
+
+const talk = (size: number, ...args: string[]) =>
+  runRanks("./talking-rank.js", import.meta.url, { size, args });
+
+test("every rank gets the values of all, a root's word, and numbers that nobody else gets", async () => {
+  const ranks = await talk(3, "values");
+  assert.deepEqual(
+    ranks.map(({ code, stderr }) => [code, stderr]),
+    Array(3).fill([0, ""]),
+  );
+  for (const { lines } of ranks) {
+    assert.deepEqual(lines[0], [
+      [0, 0, 1],
+      [1, 1, 2],
+      [2, 2, 3],
+    ]);
+    assert.equal(lines[1], "from one");
+  }
+  const counted = ranks.flatMap(({ lines }) => lines[2] as number[]);
+  assert.deepEqual(counted.sort(), [0, 1, 2, 3, 4, 5]);
+});
+
+test("what fails on one rank fails on all, and says where", async () => {
+  const [zero, one] = await talk(2, "rejection");
+  assert.deepEqual(zero!.lines, [{ code: "ERR_INTERNAL", message: "rank 1: no" }]);
+  assert.deepEqual(one!.lines, [{ message: "no" }]);
+});
+
+test("ranks that were given different settings are told which", async () => {
+  const ranks = await talk(3, "settings");
+  const message = "steps: expected the same on all ranks, got 5 on rank 0 and 6 on rank 2";
+  for (const { lines } of ranks) assert.deepEqual(lines, [{ code: "ERR_ARGUMENT", message }]);
+});
+
+test("each item is run by one rank, and an idle rank takes what a slow one has not begun", async () => {
+  const sizes = [3, 1, 2, 5, 4, 1, 2, 2, 6, 1, 1, 3];
+  const ranks = await talk(2, "claims", JSON.stringify(sizes));
+  const taken = ranks.map(({ lines }) => lines as number[]);
+  assert.deepEqual(
+    taken.flat().sort((a, b) => a - b),
+    sizes.map((_, i) => i),
+  );
+  assert.ok(taken[1]!.length > balanced(sizes, 2)[1]!.length, JSON.stringify(taken));
+});
+
+test("a killed rank ends the others with an error that names it and what they waited for", async () => {
+  const ranks = await runRanks("./talking-rank.js", import.meta.url, {
+    ...{ size: 3, args: ["death"] },
+    onLine: (rank, line, children) => {
+      if (line === "ready" && rank === 0) children[1]!.kill("SIGKILL");
+    },
+  });
+  const message = "a sum: rank 1 has not been heard of for 3 s";
+  for (const rank of [0, 2]) {
+    assert.deepEqual(ranks[rank]!.lines, ["ready", { code: "ERR_REMOTE", message }]);
+    assert.equal(ranks[rank]!.stderr, "");
+  }
+});
+
+test("ranks that never come are named", async () => {
+  const place = { size: 3, port: 29_871, arrivalMs: 500 };
+  await assert.rejects(ProcessGroup.open({ rank: 0, ...place }), {
+    code: "ERR_REMOTE",
+    message: /^expected 3 ranks within 0\.5 s; missing: 1, 2\. Remedy: /,
+  });
+});
+
+test("a group of one talks to itself, without a port being opened", async () => {
+  await using group = await ProcessGroup.open({ rank: 0, size: 1, port: 1 });
+  assert.deepEqual(await group.allGather("x", new Map([[1, 2]])), [new Map([[1, 2]])]);
+  assert.equal(await group.broadcast("y", 5), 5);
+  assert.deepEqual([await group.count("c"), await group.count("d"), await group.count("c")], [0, 0, 1]);
+  await group.agree({ any: "thing" });
+  await assert.rejects(group.allGather("z", Promise.reject(new RangeError("own"))), RangeError);
+});
+
+test("sizes are shared out evenly", () => {
+  assert.deepEqual(balanced([1, 5, 4, 2], 2), [
+    [1, 0],
+    [2, 3],
+  ]);
+  assert.deepEqual(balanced([], 2), [[], []]);
+});
+
+test("places that cannot be are refused before anybody is met", async () => {
+  const open = (given: object) => ProcessGroup.open({ rank: 0, size: 2, port: 29500, ...given });
+  await assert.rejects(open({ rank: 2 }), {
+    code: "ERR_RANGE",
+    message: "rank: expected less than the size, 2, got 2",
+  });
+  await assert.rejects(open({ port: 0 }), { code: "ERR_RANGE" });
+  await assert.rejects(open({ host: "x" }), { code: "ERR_ARGUMENT" });
+});

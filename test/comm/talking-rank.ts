@@ -1,0 +1,50 @@
+/** One rank of the tests of the process group: does what its first argument says and tells it as JSON lines. */
+import { claims } from "../../lib/comm/claims.ts";
+import { ProcessGroup } from "../../lib/comm/process-group.ts";
+
+const [what, ...rest] = process.argv.slice(2);
+const { RANK, WORLD_SIZE, MASTER_PORT } = process.env;
+const rank = Number(RANK);
+const tell = (line: unknown): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
+
+async function talk(group: ProcessGroup): Promise<void> {
+  if (what === "values") {
+    const rows = await group.allGather("rows", { rank, ids: Int32Array.of(rank, rank + 1) });
+    tell(rows.map((row) => [row.rank, ...row.ids]));
+    tell(await group.broadcast("a word", rank === 1 ? "from one" : undefined, 1));
+    tell([await group.count("c"), await group.count("c")]);
+  }
+  if (what === "rejection")
+    await group.allGather("work", rank === 1 ? Promise.reject(new Error("no")) : rank);
+  if (what === "settings") await group.agree({ steps: rank === 2 ? 6 : 5, model: "m" });
+  if (what === "claims") {
+    const take = claims(group, "items", JSON.parse(rest[0] ?? "[]") as number[]);
+    for (let item = await take(); item !== undefined; item = await take()) {
+      tell(item);
+      // A slow rank: the others take what it has not begun.
+      if (rank === 0) await new Promise((done) => setTimeout(done, 200));
+    }
+  }
+  if (what === "death") {
+    await group.allGather("ready", rank);
+    tell("ready");
+    // The rank that is to be killed never comes.
+    if (rank === 1) await new Promise((done) => setTimeout(done, 60_000));
+    await group.allGather("a sum", rank);
+  }
+}
+
+const options = { rank, size: Number(WORLD_SIZE), port: Number(MASTER_PORT), patienceMs: 3000 };
+try {
+  const group = await ProcessGroup.open({ ...options, arrivalMs: what === "absence" ? 1000 : 60_000 });
+  try {
+    await talk(group);
+    await group.close();
+  } catch (error) {
+    await group.close(error);
+    throw error;
+  }
+} catch (error) {
+  tell({ code: (error as { code?: string }).code, message: (error as Error).message });
+  process.exitCode = 1;
+}
