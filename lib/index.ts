@@ -89,6 +89,8 @@ export type {
   Timings,
   Trajectory,
 } from "./rollout/trajectory.ts";
+export type { WorkerOptions, WorkerPoolOptions } from "./rollout/workers/worker-options.ts";
+export { WorkerPool } from "./rollout/workers/worker-pool.ts";
 export type { QueryMode } from "./text/observation.ts";
 export { ChatTemplate, type Message, type RenderOptions } from "./text/templates/chat-template.ts";
 export type { Codec, EncodeParts, Marks, PairMarks } from "./text/tokenizers/codec.ts";

@@ -107,6 +107,9 @@ const folders = {
   "lib/rollout/agents": "agents from plain functions; the search agent",
   "lib/rollout/baselines": "baselines, one a file",
   "lib/rollout/endpoint": "a server of completions in place of the engine",
+  "lib/rollout/workers":
+    "servers that roll out for a training: a pool, its places, the weights that they are given",
+  "lib/rollout/workers/servers": "one file for each kind of server: ids in, ids and log-probabilities out",
   "lib/reward": "from a trajectory to a number",
   "lib/evaluate": "a policy over a question set",
   "lib/train": "SFT and RL loops, advantages, checkpoints, run log",

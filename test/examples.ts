@@ -65,6 +65,10 @@ export async function prepareExamples(
   const gguf = join(folder, "models", "qwen2.5-0.5b-instruct-q8_0.gguf");
   await writeGguf(gguf, model, { type: "F32", tokenizer: bytesAsGguf });
   const trainer = await lib.Trainer.open(await model.clone());
+  const copy = await model.clone();
+  const served = await lib.Engine.open(copy, { tokenizer });
+  const models = lib.languageModels({ name: "copy", engine: served, tokenizer });
+  const worker = await lib.serveModels({ models, port: 0, acceptWeights: true });
   const values = {
     model,
     config: model.config,
@@ -101,7 +105,8 @@ export async function prepareExamples(
     ...training,
     ...own,
     sequence,
-    ...{ embedder, index, servers: [retriever, database, elasticsearch, qdrant, site] },
+    ...{ embedder, index, servers: [worker, served, copy, retriever, database, elasticsearch, qdrant, site] },
+    workerUrl: worker.url,
     retrieverUrl: retriever.url,
     databaseUrl: database.url,
     elasticsearchUrl: elasticsearch.url,

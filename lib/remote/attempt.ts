@@ -1,6 +1,9 @@
 /** One HTTP request, once: sent, read within a time and a size, and judged by its status. */
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { pipeline } from "node:stream/promises";
 import { Fault } from "./fault.ts";
 
 /** A request as it goes over the wire. */
@@ -9,6 +12,8 @@ export interface WireRequest {
   readonly method: "GET" | "POST" | "PUT";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** The path of a file whose bytes are the body instead. */
+  readonly file?: string;
   /** Sending, waiting and reading together, milliseconds. */
   readonly timeoutMs: number;
   /** Texts that must not stand in an error message. */
@@ -77,10 +82,14 @@ const agents = {
 } as const;
 
 // Less than half the processor time of fetch, see bench/remote/client.ts.
-function open({ url, method, headers, body }: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
+async function open(
+  { url, method, headers, body, file }: WireRequest,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
   const isSecure = url.protocol === "https:";
   const request = isSecure ? httpsRequest : httpRequest;
-  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  const numBytes = file === undefined ? body && Buffer.byteLength(body) : (await stat(file)).size;
+  const length = numBytes === undefined ? {} : { "content-length": String(numBytes) };
   const how = {
     method,
     headers: { ...headers, ...length },
@@ -88,7 +97,9 @@ function open({ url, method, headers, body }: WireRequest, signal: AbortSignal):
     agent: agents[isSecure ? "https:" : "http:"],
   };
   return new Promise((resolve, reject) => {
-    request(url, how, resolve).on("error", reject).end(body);
+    const sent = request(url, how, resolve).on("error", reject);
+    if (file === undefined) sent.end(body);
+    else pipeline(createReadStream(file), sent).catch(reject);
   });
 }
 

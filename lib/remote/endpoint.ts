@@ -25,6 +25,13 @@ interface EndpointRequest<Answer> {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A file on its way to an endpoint. */
+interface FileUpload {
+  readonly url: URL;
+  readonly path: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** What every request of an endpoint carries. */
 interface EndpointParts {
   readonly headers?: Readonly<Record<string, string>>;
@@ -68,6 +75,28 @@ export class Endpoint {
       return answer;
     };
     return this.#guard.run(once, signal);
+  }
+
+  /**
+   * The same for an answer that need not be JSON.
+   *
+   * @returns the text of an answer of status 2xx
+   * @throws as {@link Endpoint.call}
+   */
+  async text({ signal, ...request }: Omit<EndpointRequest<unknown>, "expect" | "judge">): Promise<string> {
+    const wire = this.#wire(request);
+    return this.#guard.run((stop) => attempt(wire, stop), signal);
+  }
+
+  /**
+   * Sends a file's bytes, of whatever size, and reads the answer's text.
+   *
+   * @param url - where to; `path` is the file
+   * @throws as {@link Endpoint.call}; ERR_REMOTE when the file cannot be read
+   */
+  async upload({ url, path, signal }: FileUpload): Promise<string> {
+    const wire = { ...this.#wire({ url }), file: path };
+    return this.#guard.run((stop) => attempt(wire, stop), signal);
   }
 
   /** An address below the endpoint's; each part is one segment, whatever it contains. */

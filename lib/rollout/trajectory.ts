@@ -79,6 +79,10 @@ export interface Trajectory {
   readonly timings: Timings;
   /** Version of the weights that sampled the first policy token. */
   readonly weightsVersion: number;
+  /** What sampled it, of a pool: host and port of a worker, or `local`. @default the engine */
+  readonly worker?: string | undefined;
+  /** How often it was begun anew elsewhere, because a worker failed. @default 0 */
+  readonly moves?: number | undefined;
 }
 
 /**

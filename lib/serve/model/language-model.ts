@@ -5,6 +5,7 @@ import { onFirstUse } from "../../base/on-first-use.ts";
 import type { Constraint } from "../../engine/constraint/constraint.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { SamplingOptions } from "../../engine/sampling-options.ts";
+import type { Adapter } from "../../model/adapter.ts";
 import type { ChatTemplate } from "../../text/templates/chat-template.ts";
 import { idsOfPrompt, textOfPrompt } from "../../text/tokenizers/spelt-marks.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
@@ -45,12 +46,14 @@ export class LanguageModel implements ServedModel, ModelText {
   readonly engine: Engine;
   readonly admission: Admission;
   readonly sampling: SamplingOptions;
+  readonly #parts: LanguageModelParts;
   readonly #templateVariables: Readonly<Record<string, unknown>>;
   readonly #chatTemplate: ChatTemplate | undefined;
   readonly #sampler: Sampler;
   readonly #style: () => KnownStyle;
 
   constructor(parts: LanguageModelParts) {
+    this.#parts = parts;
     this.id = parts.id;
     this.parent = parts.parent;
     this.tokenizer = parts.tokenizer;
@@ -77,6 +80,11 @@ export class LanguageModel implements ServedModel, ModelText {
 
   get text(): ModelText {
     return this;
+  }
+
+  /** The same through an adapter on the engine's model. */
+  through(adapter: Adapter): LanguageModel {
+    return new LanguageModel({ ...this.#parts, adapter });
   }
 
   prompt(conversation: Conversation, options: PromptOptions = {}): string {

@@ -16,8 +16,10 @@ import { Telemetry } from "../telemetry/telemetry.ts";
 import { LanguageModel } from "./language-model.ts";
 import { ModelMetrics } from "./metrics.ts";
 import { defaultModelLimits, type ModelServerOptions, modelServerKinds } from "./options.ts";
+import { openPushed } from "./pushed-model.ts";
 import { openRecorder, repliesOf } from "./replies.ts";
 import { ServedModels } from "./served-models.ts";
+import { weightsRoutes } from "./weights-routes.ts";
 
 /** A failure as clients see it: nothing of its message, which may name files or other servers. */
 function modelFailure(cause: unknown): Refusal {
@@ -54,8 +56,8 @@ function routesOf(serving: ResponseServing, metrics: ModelMetrics, encoders: Tex
  *
  * @param options what answers, where, within which limits
  * @returns the server, listening
- * @throws ERR_ARGUMENT for no model or two of one name, an empty key, or none where other machines can ask; ERR_IO when the
- *   port cannot be had; ERR_RANGE for a limit below 1
+ * @throws ERR_ARGUMENT for no model or two of one name, an empty key, or none where other machines can ask, and for weights
+ *   that would be accepted from anybody; ERR_IO when the port cannot be had; ERR_RANGE for a limit below 1
  * @example
  * const models = languageModels({ name: "small", engine, tokenizer, chatTemplate });
  * const server = await serveModels({ models, port: 0 });
@@ -68,8 +70,9 @@ function routesOf(serving: ResponseServing, metrics: ModelMetrics, encoders: Tex
 export async function serveModels(options: ModelServerOptions): Promise<HttpServer> {
   checkOptions("serveModels", options, modelServerKinds, ["models"]);
   const limits = { ...defaultModelLimits, ...defined(options.limits ?? {}) };
-  const models = new ServedModels(options.models, options);
-  const metrics = new ModelMetrics(models.list().filter((model) => model instanceof LanguageModel));
+  const pushed = options.acceptWeights ? await openPushed(options) : undefined;
+  const models = new ServedModels(pushed?.among(options.models) ?? options.models, options);
+  const metrics = new ModelMetrics(options.models.filter((model) => model instanceof LanguageModel));
   const recorder = await openRecorder(options);
   const told = { metrics, recorder, telemetry: await Telemetry.open() };
   const serving: ResponseServing = { limits, models, reply: repliesOf(told) };
@@ -77,6 +80,7 @@ export async function serveModels(options: ModelServerOptions): Promise<HttpServ
     routes: [
       ...routesOf(serving, metrics, options),
       ...feedbackRoutes(recorder, limits),
+      ...weightsRoutes(pushed, limits),
       ...(options.mounted ?? []),
     ],
     timeoutMs: limits.timeoutMs,
@@ -86,6 +90,7 @@ export async function serveModels(options: ModelServerOptions): Promise<HttpServ
     release: async () => {
       metrics.close();
       await recorder?.close();
+      await pushed?.close();
     },
   };
   return HttpServer.open(service, options);

@@ -48,6 +48,11 @@ export interface ModelServerOptions extends ServeOptions, TextEncoders {
   readonly limits?: Partial<ModelLimits> | undefined;
   /** Keeps what is read and sampled, and takes its scores at `POST /v1/feedback`. @default only where a model learns */
   readonly record?: RecordOptions | undefined;
+  /**
+   * Whether whoever may ask may also push weights at `/v1/weights`: the first model, a language model, then samples from them.
+   * @default false
+   */
+  readonly acceptWeights?: boolean | undefined;
   /** Further routes on the same port. @internal */
   readonly mounted?: readonly Route[] | undefined;
 }
@@ -60,6 +65,7 @@ export const modelServerKinds: OptionKinds<ModelServerOptions> = {
   embedding: "object",
   reranker: "object",
   record: optionsOf<RecordOptions>({ folder: "string", maxWaiting: countKind, reward: "function" }),
+  acceptWeights: "boolean",
   mounted: "list",
   ...serveKinds,
 };

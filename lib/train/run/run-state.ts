@@ -1,13 +1,9 @@
 /** What a checkpoint holds: the weights and optimisers of a run, and the state of its loop. */
 import { join } from "node:path";
 import type { z } from "zod";
-import { native } from "../../base/addon/native.ts";
 import { SeekError } from "../../base/errors.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
-import { Adapter } from "../../model/adapter.ts";
-import { splitFused } from "../../model/fused.ts";
-import { findWeights } from "../../model/model-folder.ts";
-import type { Policy } from "../../model/policy.ts";
+import { readWeights } from "../../model/read-weights.ts";
 import type { Critic } from "../learner/critic.ts";
 import type { Trainer } from "../learner/trainer.ts";
 import type { Checkpoint } from "./checkpoint.ts";
@@ -54,11 +50,6 @@ export type SavedState = z.infer<ReturnType<typeof savedState>>;
 const policyState = "trainer.safetensors";
 const criticFolder = "critic";
 
-async function readInto(policy: Policy, folder: string): Promise<void> {
-  if (policy instanceof Adapter) return policy.read(folder);
-  await native().readWeights(policy.handle, splitFused(await findWeights(folder), policy.config));
-}
-
 /** Sets weights and optimisers back to a checkpoint. @throws ERR_STATE when it is another run's; ERR_FORMAT; ERR_IO */
 export async function restore(
   checkpoint: Checkpoint,
@@ -75,11 +66,11 @@ export async function restore(
     throw new SeekError("ERR_STATE", `${folder}: ${what}. Give more, or choose another folder`);
   }
   const { trainer, critic } = subject;
-  await readInto(trainer.policy, folder);
+  await readWeights(trainer.policy, folder);
   await trainer.loadState(join(folder, policyState), saved.policySteps);
   if (critic !== undefined) {
     const trunk = join(folder, criticFolder);
-    await readInto(critic.trunk, trunk);
+    await readWeights(critic.trunk, trunk);
     await critic.loadState(join(trunk, policyState), saved.criticSteps ?? 0);
   }
   return saved;

@@ -30,6 +30,10 @@ export const serveChoice = z.strictObject({
     .boolean()
     .default(false)
     .describe("answers with the model under names that none has, for clients that send another server's"),
+  acceptWeights: z
+    .boolean()
+    .default(false)
+    .describe("lets clients push weights that the model samples from, for rollouts of a training elsewhere"),
   ...defaultsOptions,
   ...servedAgentOptions,
   ...learnOptions,

@@ -29,9 +29,16 @@ async function listen(
   io: CommandIo,
 ): Promise<HttpServer> {
   const { serveModels } = await import("../../../../lib/serve/model/model-server.ts");
-  const { anyName, record: folder } = given;
+  const { anyName, acceptWeights, record: folder } = given;
   const record = folder === undefined ? undefined : { folder };
-  return serveModels({ ...answering, limits: limitsOf(given), anyName, record, ...servedAt(given, io) });
+  return serveModels({
+    ...answering,
+    limits: limitsOf(given),
+    anyName,
+    acceptWeights,
+    record,
+    ...servedAt(given, io),
+  });
 }
 
 /** Tells where it listens, and waits until it is told to stop. */

@@ -38,6 +38,7 @@ export function completionLogprobs(tokens: readonly SampledToken[], offset: numb
 /** What of a completion is told besides its text. */
 export interface CompletionTelling {
   readonly logprobs: boolean;
+  /** Then log-probabilities are those of all ids, of tokens that are no text too. */
   readonly ids: boolean;
   /** The prompt's text, which stands before each choice's where `echo` asks for it. */
   readonly echoed: string;
@@ -56,6 +57,7 @@ export class CompletionChoice {
   readonly #tokens: SampledToken[] = [];
   readonly #textTokens: SampledToken[] = [];
   #promptIds: readonly number[] = [];
+  #weightsVersion = 0;
   #end: object = {};
 
   constructor(index: number, telling: CompletionTelling) {
@@ -74,7 +76,19 @@ export class CompletionChoice {
     if (event.type === "text") {
       this.#text += event.text;
       this.#textTokens.push(...event.tokens);
-    } else if (event.type === "finish") this.#end = endOf(event.reason, event.stopText);
+    } else if (event.type === "finish") {
+      if (this.#told.ids) this.#textTokens.push(...event.tokens);
+      this.#weightsVersion = event.weightsVersion;
+      this.#end = endOf(event.reason, event.stopText);
+    }
+  }
+
+  #drawn(): object {
+    return {
+      prompt_token_ids: this.#promptIds,
+      token_ids: this.#tokens.map(({ id }) => id),
+      weights_version: this.#weightsVersion,
+    };
   }
 
   /** As a completion holds it. */
@@ -85,7 +99,7 @@ export class CompletionChoice {
       text: this.#text,
       logprobs: logprobs ? completionLogprobs(this.#textTokens, 0) : null,
       ...this.#end,
-      ...(ids ? { prompt_token_ids: this.#promptIds, token_ids: this.#tokens.map(({ id }) => id) } : {}),
+      ...(ids ? this.#drawn() : {}),
     };
   }
 }

@@ -13,17 +13,18 @@ export interface CompletionChunkOptions {
 
 function choiceOf(event: ReplyEvent, offset: number, { logprobs, ids, echoed }: CompletionTelling): object {
   const isStart = event.type === "start";
-  const tokens = event.type === "text" ? event.tokens : isStart ? (event.promptTokens ?? []) : [];
   const all = "tokens" in event ? event.tokens : [];
+  const tokens = event.type === "text" || ids ? all : [];
   return {
     index: event.choice,
     text: isStart ? echoed : event.type === "text" ? event.text : "",
-    logprobs: logprobs ? completionLogprobs(tokens, offset) : null,
+    logprobs: logprobs ? completionLogprobs(isStart ? (event.promptTokens ?? []) : tokens, offset) : null,
     ...(event.type === "finish"
       ? endOf(event.reason, event.stopText)
       : { finish_reason: null, stop_reason: null }),
     ...(ids && isStart ? { prompt_token_ids: [...(event.promptIds ?? [])] } : {}),
     ...(ids ? { token_ids: all.map(({ id }) => id) } : {}),
+    ...(ids && event.type === "finish" ? { weights_version: event.weightsVersion } : {}),
   };
 }
 

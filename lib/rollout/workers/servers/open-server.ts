@@ -1,0 +1,83 @@
+/** Finds out which kind of server stands at an address, and speaks to it. */
+import { SeekError } from "../../../base/errors.ts";
+import { lazySchema } from "../../../base/on-first-use.ts";
+import { Endpoint, httpUrl } from "../../../remote/endpoint.ts";
+import { Fault } from "../../../remote/fault.ts";
+import type { TransportOptions } from "../../../remote/guard.ts";
+import { bearer, type KeyOptions, optionalKey } from "../../../remote/secret.ts";
+import { SeekrlServer } from "./seekrl.ts";
+import { SglangServer } from "./sglang.ts";
+import type { ServerParts, TokenServer } from "./token-server.ts";
+import { VllmServer } from "./vllm.ts";
+
+/** Where a server stands, and how it is asked. */
+interface ServerChoice extends KeyOptions {
+  readonly url: string;
+  /** Requests under way at once. */
+  readonly maxConcurrent: number;
+  readonly transport?: Omit<TransportOptions, "maxConcurrent"> | undefined;
+  readonly eosIds: readonly number[];
+}
+
+const modelList = lazySchema((z) =>
+  z.looseObject({
+    data: z
+      .array(
+        z.looseObject({
+          id: z.string(),
+          owned_by: z.string().nullish(),
+          max_model_len: z.int().nullish(),
+        }),
+      )
+      .min(1),
+  }),
+);
+
+const kinds: Readonly<Record<string, new (parts: ServerParts) => TokenServer>> = {
+  seekrl: SeekrlServer,
+  vllm: VllmServer,
+  sglang: SglangServer,
+};
+
+/** A turn may take minutes; whoever fails thrice is left for another. */
+const patience = { timeoutMs: 300_000, deadlineMs: 900_000, retries: 2 };
+
+/** Weights of a large model take long to send and to load. */
+const weightsPatience = { timeoutMs: 900_000, deadlineMs: 1_800_000, retries: 1, maxConcurrent: 4 };
+
+/**
+ * Opens a server.
+ *
+ * @param choice - where it stands, with or without `/v1`
+ * @throws ERR_ARGUMENT for what is no address, for a server of another kind and for a key's variable that is not set; ERR_REMOTE
+ *   when it does not answer; ERR_RANGE
+ */
+export async function openServer(choice: ServerChoice, signal?: AbortSignal): Promise<TokenServer> {
+  const { url, maxConcurrent, transport, eosIds, ...key } = choice;
+  const root = httpUrl(url);
+  root.pathname = root.pathname.replace(/\/(v1\/?)?$/, "");
+  const secrets = bearer(optionalKey(key));
+  const sampling = new Endpoint(root, secrets, { ...patience, ...transport, maxConcurrent });
+  const admin = new Endpoint(root, secrets, weightsPatience);
+  const name = root.host;
+  const { data } = await listed(sampling, name, signal);
+  const [{ id: model, owned_by, max_model_len }] = data as [(typeof data)[number]];
+  const Kind = kinds[owned_by ?? ""];
+  if (Kind === undefined) {
+    const expected = `a server of ${Object.keys(kinds).join(", ")} (owned_by in /v1/models)`;
+    const remedy = "Remedy: vLLM, SGLang or seekrl serve, which tell the ids that they sample";
+    throw new SeekError("ERR_ARGUMENT", `worker ${name}: expected ${expected}, got ${owned_by}. ${remedy}`);
+  }
+  return new Kind({ name, sampling, admin, model, eosIds, maxTokens: max_model_len ?? undefined });
+}
+
+async function listed(endpoint: Endpoint, name: string, signal: AbortSignal | undefined) {
+  try {
+    const url = endpoint.at("v1", "models");
+    return await endpoint.call({ url, method: "GET", expect: modelList(), signal });
+  } catch (cause) {
+    if (!(cause instanceof Fault)) throw cause;
+    const remedy = "Remedy: its address, without a path, and its key";
+    throw new SeekError("ERR_REMOTE", `worker ${name}: ${cause.message}. ${remedy}`, { cause });
+  }
+}

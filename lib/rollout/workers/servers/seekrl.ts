@@ -1,0 +1,68 @@
+/** SeekRL's own server as a worker: completions by ids, and weights that are sent to it file by file. */
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { SeekError } from "../../../base/errors.ts";
+import { zod } from "../../../base/on-first-use.ts";
+import { Fault } from "../../../remote/fault.ts";
+import { completeTokens, completionBody } from "./openai-tokens.ts";
+import type {
+  SampledTokens,
+  ServerParts,
+  TokenRequest,
+  TokenServer,
+  WrittenWeights,
+} from "./token-server.ts";
+
+/** Speaks to it. */
+export class SeekrlServer implements TokenServer {
+  readonly name: string;
+  readonly maxTokens: number | undefined;
+  readonly #parts: ServerParts;
+  /** Versions that were pushed: the last, and the one before, whose replies may be under way. */
+  #pushed: readonly number[] = [];
+
+  constructor(parts: ServerParts) {
+    this.name = parts.name;
+    this.maxTokens = parts.maxTokens;
+    this.#parts = parts;
+  }
+
+  async sample(request: TokenRequest): Promise<SampledTokens> {
+    const { sampling, model } = this.#parts;
+    const expected = this.#pushed;
+    // Its draws follow from seed and position, as the engine's do: one seed serves all turns.
+    const body = { ...completionBody(model, request), seed: request.seed };
+    const { weightsVersion: version, ...told } = await completeTokens(sampling, body, request);
+    if (expected.length === 0) return { ...told, isApproximate: false, version: undefined };
+    if (version !== undefined && [...expected, ...this.#pushed].includes(version))
+      return { ...told, isApproximate: false, version };
+    const why = "it was started again, or somebody else pushes to it too";
+    const what = `weights_version: expected ${expected[0]}, which was pushed, got ${version}: ${why}`;
+    throw new SeekError("ERR_REMOTE", what);
+  }
+
+  async load({ folder, version }: WrittenWeights, signal?: AbortSignal): Promise<void> {
+    const { admin } = this.#parts;
+    if (this.#pushed[0] === version) return;
+    try {
+      for (const file of (await readdir(folder)).filter(isWeights)) {
+        const url = admin.at("v1", "weights", String(version), file);
+        await admin.upload({ url, path: join(folder, file), signal });
+      }
+      const expect = zod().looseObject({ version: zod().literal(version) });
+      await admin.call({ url: admin.at("v1", "weights"), body: { version }, expect, signal });
+    } catch (cause) {
+      if (!(cause instanceof Fault) || cause.status !== 404) throw cause;
+      const remedy = "Remedy: start it with seekrl serve --accept-weights";
+      throw new SeekError("ERR_REMOTE", `${cause.message}. ${remedy}`, { cause });
+    }
+    this.#pushed = [version, ...this.#pushed.slice(0, 1)];
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** What a folder of a model or an adapter holds besides tokenizers and the state of a training. */
+function isWeights(file: string): boolean {
+  return /^(adapter_)?(config\.json|model(-\d{5}-of-\d{5})?\.safetensors(\.index\.json)?)$/.test(file);
+}

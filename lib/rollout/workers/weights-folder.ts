@@ -1,0 +1,53 @@
+/** Weights written for workers: one folder a version, and only the last one stays. */
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { SeekError } from "../../base/errors.ts";
+import { Adapter } from "../../model/adapter.ts";
+import type { Policy } from "../../model/policy.ts";
+import type { WrittenWeights } from "./servers/token-server.ts";
+
+/** A folder of versions. */
+export class WeightsFolder {
+  readonly #folder: string;
+  readonly #isTemporary: boolean;
+  #written: string | undefined;
+
+  private constructor(folder: string, isTemporary: boolean) {
+    this.#folder = folder;
+    this.#isTemporary = isTemporary;
+  }
+
+  /** @param folder - made when missing; `@default` a temporary one. @throws ERR_IO */
+  static async open(folder: string | undefined): Promise<WeightsFolder> {
+    if (folder === undefined) return new WeightsFolder(await mkdtemp(join(tmpdir(), "seekrl-push-")), true);
+    await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
+      throw new SeekError("ERR_IO", `${folder}: cannot be made`, { cause });
+    });
+    return new WeightsFolder(resolve(folder), false);
+  }
+
+  /** Writes a policy as it is now. @throws ERR_IO; ERR_RANGE when a weight is not finite */
+  async write(policy: Policy): Promise<WrittenWeights> {
+    for (;;) {
+      const version = policy.weightsVersion;
+      const folder = join(this.#folder, `version-${version}`);
+      await policy.save(folder);
+      const before = this.#written;
+      this.#written = folder;
+      if (before !== undefined && before !== folder) await remove(before);
+      // A step that came between may be in the files.
+      if (policy.weightsVersion === version) return { folder, isAdapter: policy instanceof Adapter, version };
+    }
+  }
+
+  /** Removes what was written. */
+  async close(): Promise<void> {
+    if (this.#written !== undefined) await remove(this.#written);
+    if (this.#isTemporary) await remove(this.#folder);
+  }
+}
+
+async function remove(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+}
