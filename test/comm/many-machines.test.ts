@@ -1,0 +1,215 @@
+/** The files that docs/many-machines.md shows: read by what reads them, and run as far as to who is which rank. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { parseAllDocuments } from "yaml";
+import { launchCommand } from "../../apps/cli/commands/launch/launch.ts";
+import { rankEnvironment } from "../../apps/cli/commands/launch/rank-environment.ts";
+import { projectRoot } from "../project.ts";
+import { type Call, dryRun, requireOneJob } from "./dry-run.ts";
+import {
+  at,
+  hasKubectl,
+  requireIndexed,
+  requireJobSet,
+  requireKnownFields,
+  requireTask,
+  type Value,
+} from "./manifests.ts";
+
+const page = readFileSync(join(projectRoot, "docs", "many-machines.md"), "utf8");
+const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, kind, text = ""]) => ({
+  kind,
+  text,
+}));
+
+/** A file of the page, by its first line. */
+function fileOf(begin: string): string {
+  const block = blocks.find(({ text }) => text.startsWith(begin));
+  assert.ok(block, begin);
+  return block.text;
+}
+
+function documentsOf(begin: string): Value[] {
+  return parseAllDocuments(fileOf(begin)).map((document) => {
+    assert.deepEqual([document.errors, document.warnings], [[], []]);
+    return document.toJS() as Value;
+  });
+}
+
+const inner = ["train", "--config", "train.yaml"];
+
+/** The environments that a call of `seekrl launch` gives to its processes. */
+function launched({ args, variables }: Pick<Call, "args" | "variables">): NodeJS.ProcessEnv[] {
+  const [name, ...given] = args;
+  const end = given.indexOf("--");
+  assert.deepEqual([name, given.slice(end + 1)], ["launch", inner]);
+  const flags: Record<string, unknown> = { command: inner };
+  for (let i = 0; i < end; i += 2) {
+    const key = given[i]?.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()) ?? "";
+    flags[key] = /^\d+$/.test(given[i + 1] ?? "") ? Number(given[i + 1]) : given[i + 1];
+  }
+  const options = launchCommand.options.parse(flags) as Record<string, number & string>;
+  const { processes = 0, machines = 1, machine = 0, address = "127.0.0.1", port = 29_500 } = options;
+  const layout = { processes, machines, machine, address, port, restarts: 0 };
+  return Array.from({ length: processes }, (_, i) => rankEnvironment(layout, i, variables));
+}
+
+const withoutProgram = ({ args, variables }: Call): Call => {
+  const [program = "", ...rest] = args;
+  assert.match(program, /bin\/seekrl\.mjs$/);
+  return { args: rest, variables };
+};
+
+function requireTraining(calls: readonly Call[]): NodeJS.ProcessEnv[] {
+  return calls.map(withoutProgram).map(({ args, variables }) => {
+    assert.deepEqual(args, inner);
+    return variables;
+  });
+}
+
+test("seekrl launch on one machine and by hand on two makes one job", () => {
+  const calls = [...page.matchAll(/^npx seekrl (launch .*)$/gm)].map(([, call = ""]) => call.split(" "));
+  assert.equal(calls.length, 3);
+  const [one = [], ...two] = calls.map((args) => launched({ args, variables: {} }));
+  requireOneJob(one, { size: 8, localSize: 8, address: "127.0.0.1" });
+  requireOneJob(two.flat(), { size: 16, localSize: 8, address: "node01", port: 29_500 });
+});
+
+/** Options of torchrun (torch/distributed/run.py) that the page uses. */
+const torchrunOptions =
+  /^--(nnodes|nproc-per-node|max-restarts|rdzv-backend|rdzv-endpoint|rdzv-id|log-dir|redirects|tee|no-python)$/;
+
+test("torchrun's call on every machine makes one job, whose store torchrun serves", () => {
+  const script = fileOf("# torchrun.sh");
+  const runs = ["0", "1"].map((machine) => dryRun(script, { GROUP_RANK: machine }));
+  for (const { options } of runs) for (const option of options) assert.match(option, torchrunOptions);
+  const environments = runs.flatMap(({ calls }) => requireTraining(calls));
+  requireOneJob(environments, { size: 16, localSize: 8, address: "node01", isServedByLauncher: true });
+});
+
+/** What a batch script asks for. */
+function sbatchOf(script: string): Record<string, string> {
+  const lines = [...script.matchAll(/^#SBATCH --([\w-]+)(?:=(\S+))?$/gm)];
+  assert.equal(lines.length, script.match(/^#SBATCH/gm)?.length);
+  return Object.fromEntries(lines.map(([, name = "", value = ""]) => [name, value]));
+}
+
+/** The variables of a batch script (sbatch's manual: OUTPUT ENVIRONMENT VARIABLES). */
+function batchVariables(script: string): Record<string, string> {
+  const { nodes = "", "ntasks-per-node": tasks = "", "cpus-per-task": cpus = "" } = sbatchOf(script);
+  const all = String(Number(nodes) * Number(tasks));
+  return {
+    ...{ NODES: nodes, TASKS: tasks, SLURM_JOB_ID: "4711", SLURM_JOB_NODELIST: "gpu[07-08]" },
+    ...{ SLURM_NTASKS: all, SLURM_NTASKS_PER_NODE: tasks, SLURM_CPUS_PER_TASK: cpus, SLURM_PROCID: "0" },
+  };
+}
+
+test("the batch script of Slurm makes one job of all tasks, with a core for each of their threads", () => {
+  const script = fileOf("#!/bin/bash");
+  const { calls, options, code } = dryRun(script, batchVariables(script));
+  const environments = requireTraining(calls);
+  requireOneJob(environments, { size: 16, localSize: 8, address: "gpu07" });
+  assert.deepEqual([code, environments[0]?.OMP_NUM_THREADS], [0, "12"]);
+  const known = ["--kill-on-bad-exit=1", "--cpus-per-task=12", "--output=runs/slurm-%j-rank-%5t.log"];
+  assert.deepEqual(options, known);
+});
+
+test("a job of Slurm whose ranks failed goes back into the queue, and not for ever", () => {
+  const script = fileOf("#!/bin/bash");
+  const variables = { ...batchVariables(script), FAILS: "1" };
+  const first = dryRun(script, variables);
+  assert.deepEqual([first.code, first.options.at(-1)], [1, "scontrol requeue 4711"]);
+  const last = dryRun(script, { ...variables, SLURM_RESTART_COUNT: "20" });
+  assert.deepEqual([last.code, last.options.length], [1, 3]);
+});
+
+test("mpirun's call makes one job", () => {
+  const { calls, options } = dryRun(fileOf("# mpirun.sh"));
+  requireOneJob(requireTraining(calls), { size: 16, localSize: 8, address: "node01", port: 29_500 });
+  assert.deepEqual(options, ["-np", "--host", "--bind-to", "-x", "-x", "-x"]);
+});
+
+/** The variables that a pod's container has: those of its manifest, and the index of the pod. */
+function podVariables(
+  job: Value,
+  annotations: Readonly<Record<string, string>> = {},
+): Record<string, string>[] {
+  const env = at(job, "spec", "template", "spec", "containers", 0, "env") as Value[];
+  const fixed = env.map((each) => {
+    const { name, value } = each as Record<string, string>;
+    if (value !== undefined) return [name, value];
+    const field = String(at(each, "valueFrom", "fieldRef", "fieldPath"));
+    const [, annotation = ""] = /^metadata\.annotations\['(.*)'\]$/.exec(field) ?? [];
+    return [name, String(at(annotations, annotation))];
+  });
+  return Array.from({ length: Number(at(job, "spec", "completions")) }, (_, index) => ({
+    ...Object.fromEntries(fixed),
+    JOB_COMPLETION_INDEX: String(index),
+  }));
+}
+
+const commandOf = (job: Value): string[] =>
+  at(job, "spec", "template", "spec", "containers", 0, "command") as string[];
+
+test("the Indexed Job is one job whose pods find each other by the Service", () => {
+  const [service = null, job = null, ...others] = documentsOf("# job.yaml");
+  assert.deepEqual([others, at(service, "kind"), at(job, "kind")], [[], "Service", "Job"]);
+  assert.deepEqual([at(service, "apiVersion"), at(job, "apiVersion")], ["v1", "batch/v1"]);
+  const [name, domain] = [at(job, "metadata", "name"), at(service, "metadata", "name")];
+  assert.equal(at(service, "spec", "clusterIP"), "None");
+  assert.deepEqual(at(service, "spec", "selector"), { "batch.kubernetes.io/job-name": name });
+  assert.equal(at(job, "spec", "template", "spec", "subdomain"), domain);
+  requireIndexed(at(job, "spec"));
+  assert.deepEqual(commandOf(job).slice(2), inner);
+  const expected = { size: 4, localSize: 1, address: `${name}-0.${domain}`, port: 29_500 };
+  requireOneJob(podVariables(job), expected);
+});
+
+test("the JobSet is one job whose pods each start a process for every card", () => {
+  const [jobSet = null, ...others] = documentsOf("# jobset.yaml");
+  assert.deepEqual(others, []);
+  const job = requireJobSet(jobSet);
+  requireIndexed(at(job, "spec"), { isInJobSet: true });
+  // As JobSet's controller writes it: the coordinator's pod, below the Service that has the JobSet's name.
+  const coordinator = `${at(job, "metadata", "name")}-0.${at(jobSet, "metadata", "name")}`;
+  const [shell, option, script = ""] = commandOf(job);
+  assert.deepEqual([shell, option], ["bash", "-c"]);
+  const environments = podVariables(job, { "jobset.sigs.k8s.io/coordinator": coordinator }).flatMap((pod) =>
+    dryRun(script, pod).calls.map(withoutProgram).flatMap(launched),
+  );
+  requireOneJob(environments, { size: 16, localSize: 8, address: coordinator, port: 29_500 });
+  const cards = at(job, "spec", "template", "spec", "containers", 0, "resources", "limits", "nvidia.com/gpu");
+  assert.equal(cards, "8");
+});
+
+test("kubectl knows every field of the Job, the Service and the JobSet's Job", {
+  skip: hasKubectl ? false : "kubectl is not installed",
+}, () => {
+  const manifests = [...documentsOf("# job.yaml"), requireJobSet(documentsOf("# jobset.yaml")[0] ?? null)];
+  for (const manifest of manifests) requireKnownFields(manifest);
+  const wrong = JSON.parse(JSON.stringify(manifests[1]).replace("backoffLimit", "backofLimit")) as Value;
+  assert.throws(() => requireKnownFields(wrong), /backofLimit/);
+});
+
+test("the task of SkyPilot is one job with a process for each card of each node", () => {
+  const [task = null, ...others] = documentsOf("# skypilot.yaml");
+  assert.deepEqual(others, []);
+  requireTask(task);
+  const [nodes, cards] = [
+    Number(at(task, "num_nodes")),
+    String(at(task, "resources", "accelerators")).split(":")[1],
+  ];
+  const ips = Array.from({ length: nodes }, (_, i) => `10.0.0.${i + 4}`);
+  // The folder is the volume's.
+  const script = String(at(task, "run")).replace("cd /shared\n", "");
+  const environments = ips.flatMap((_, node) => {
+    const variables = {
+      ...{ SKYPILOT_NODE_RANK: String(node), SKYPILOT_NUM_NODES: String(nodes) },
+      ...{ SKYPILOT_NODE_IPS: ips.join("\n"), SKYPILOT_NUM_GPUS_PER_NODE: cards ?? "" },
+    };
+    return dryRun(script, variables).calls.map(withoutProgram).flatMap(launched);
+  });
+  requireOneJob(environments, { size: 16, localSize: 8, address: "10.0.0.4", port: 29_500 });
+});
