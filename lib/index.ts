@@ -102,6 +102,7 @@ export type { Discount, GroupBaseline } from "./train/algorithm/advantage.ts";
 export { type Aggregation, type Algorithm, algorithms, type KlTerm } from "./train/algorithm/algorithm.ts";
 export type { KlTarget } from "./train/algorithm/kl-target.ts";
 export type { KlEstimator } from "./train/algorithm/names.ts";
+export type { OffPolicyCorrection } from "./train/algorithm/off-policy-correction.ts";
 export { countSchedule, type Schedule, type ScheduleOptions, schedule } from "./train/algorithm/schedule.ts";
 export type { TrainSegment } from "./train/batch/layout.ts";
 export type { TrainSequence } from "./train/batch/packing.ts";

@@ -57,8 +57,13 @@ Prepared prepare_policy(Memory& memory, int64_t num_rows) {
                                  memory.floats(num_rows, 1, -2),
                                  nullptr,
                                  num_rows};
-  const cuda::PolicyOptions options = {kernels::Objective::kClipped, 0.2f,  0.28f, 3, 0.01f,
-                                       kernels::KlEstimator::kK3,    0.001f};
+  const cuda::PolicyOptions options = {.objective = kernels::Objective::kClipped,
+                                       .clip_low = 0.2f,
+                                       .clip_high = 0.28f,
+                                       .clip_dual = 3,
+                                       .entropy_coef = 0.01f,
+                                       .kl = kernels::KlEstimator::kK3,
+                                       .kl_coef = 0.001f};
   const cuda::ValueRows values = {values_grad,
                                   value_stats,
                                   memory.floats(num_rows),

@@ -29,6 +29,11 @@ function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): 
     wrong("algorithm.kl.adaptive: expected a KL in the reward, got one in the loss");
   }
   if (algorithm.kl !== undefined && !learners.reference) wrong("learners.reference: kl needs one, got none");
+  if (algorithm.correction !== undefined && batch.oldLogprobs === "rollout") {
+    wrong(
+      'algorithm.correction: expected batch.oldLogprobs "trainer", which it compares with the rollout\'s',
+    );
+  }
   if (collapse?.action === "rollback" && run?.best === undefined)
     wrong("collapse.action: rollback needs run.best, which keeps the best checkpoint");
   if (task.questions.length === 0) wrong("task.questions: expected at least one");

@@ -3,7 +3,7 @@ import { type Algorithm, aggregate } from "./algorithm/algorithm.ts";
 import { seededOrder } from "./batch/order.ts";
 import type { TrainSequence } from "./batch/packing.ts";
 import type { Experience } from "./experience.ts";
-import type { LossOptions } from "./learner/trainer.ts";
+import type { LossOptions, LossStats } from "./learner/trainer.ts";
 import { mean } from "./rl-metrics.ts";
 import type { Learners, RlBatch } from "./rl-options.ts";
 
@@ -16,6 +16,9 @@ interface UpdateMetrics {
   readonly "policy/kl_reference"?: number;
   readonly "policy/entropy": number;
   readonly grad_norm: number;
+  /** Mean of `exp(old - rollout)` before it was truncated or masked, and the share of rows that were. */
+  readonly "correction/ratio"?: number;
+  readonly "correction/share"?: number;
   readonly "value/loss"?: number;
   readonly "value/clip_fraction"?: number;
   readonly "value/grad_norm"?: number;
@@ -39,13 +42,14 @@ interface UpdateRates {
  * @returns options for `Trainer.accumulate`
  */
 export function lossOf(algorithm: Algorithm, temperature: number): LossOptions {
-  const { objective = "clipped", entropyCoef = 0, kl } = algorithm;
+  const { objective = "clipped", entropyCoef = 0, kl, correction } = algorithm;
   const clip: NonNullable<Algorithm["clip"]> = algorithm.clip ?? { low: 0.2, high: 0.2 };
   return {
     objective,
     clipLow: clip.low,
     clipHigh: clip.high,
     clipDual: clip.dual,
+    correction,
     entropyCoef,
     temperature,
     kl: kl?.in === "loss" ? { estimator: kl.estimator, coef: kl.coef } : undefined,
@@ -75,6 +79,11 @@ function meanOfEach(rows: readonly Record<string, number>[]): Record<string, num
   return Object.fromEntries(means);
 }
 
+function correctionMetrics({ correctionRatio, numCorrected, numRows }: LossStats): Record<string, number> {
+  if (numRows === 0) return {};
+  return { "correction/ratio": correctionRatio / numRows, "correction/share": numCorrected / numRows };
+}
+
 async function policyStep(
   sequences: readonly TrainSequence[],
   { trainer }: Learners,
@@ -91,6 +100,7 @@ async function policyStep(
     "policy/kl": stats.approxKl / rows,
     "policy/entropy": stats.entropy / rows,
     grad_norm: gradNorm,
+    ...(loss.correction === undefined ? {} : correctionMetrics(stats)),
     ...(loss.kl === undefined ? {} : { "policy/kl_reference": stats.kl / rows }),
     ...(isMeasured ? { "logprob_gap/mean": stats.gap / rows, "logprob_gap/max": stats.gapMax } : {}),
   };

@@ -62,6 +62,9 @@ at::Tensor card_policy_loss(const at::Tensor& logprob_R, const at::Tensor& entro
                                         .clip_low = static_cast<float>(options.clip_low),
                                         .clip_high = static_cast<float>(options.clip_high),
                                         .clip_dual = static_cast<float>(options.clip_dual),
+                                        .correction = options.correction,
+                                        .correction_low = static_cast<float>(options.correction_low),
+                                        .correction_high = static_cast<float>(options.correction_high),
                                         .entropy_coef = static_cast<float>(options.entropy_coef),
                                         .kl = options.kl,
                                         .kl_coef = static_cast<float>(options.kl_coef)};

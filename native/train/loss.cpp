@@ -8,6 +8,7 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 
@@ -31,6 +32,7 @@ void check_needs(const Batch& batch, const LossOptions& options) {
   if (options.objective != Objective::kLikelihood) need(batch.advantages_R, "advantages");
   if (options.objective == Objective::kClippedSequence) need(batch.sequences_R, "sequences");
   if (options.kl != KlEstimator::kNone) need(batch.reference_logprob_R, "referenceLogprobs");
+  if (options.correction != Correction::kNone) need(batch.rollout_logprob_R, "rolloutLogprobs");
 }
 
 double total(const at::Tensor& tensor_R) { return tensor_R.sum(at::kDouble).item<double>(); }
@@ -44,18 +46,33 @@ at::Tensor sequence_mean(const at::Tensor& values_R, const at::Tensor& sequences
   return (sums / counts.clamp_min(1)).index_select(0, sequences_R);
 }
 
+at::Tensor old_logprob(const at::Tensor& logprob_R, const Batch& batch) {
+  return batch.old_logprob_R.defined() ? batch.old_logprob_R : logprob_R.detach();
+}
+
 at::Tensor log_ratio(const at::Tensor& logprob_R, const Batch& batch, Objective objective) {
-  const at::Tensor old_R = batch.old_logprob_R.defined() ? batch.old_logprob_R : logprob_R.detach();
-  const at::Tensor difference_R = logprob_R - old_R;
-  if (objective == Objective::kClipped) return difference_R;
+  const at::Tensor difference_R = logprob_R - old_logprob(logprob_R, batch);
+  if (objective != Objective::kClippedSequence) return difference_R;
   return sequence_mean(difference_R, batch.sequences_R);
+}
+
+at::Tensor ratio_of(const at::Tensor& log_ratio_R) { return log_ratio_R.clamp(-kMaxLogRatio, kMaxLogRatio).exp(); }
+
+at::Tensor clipped_weight_objective(const at::Tensor& logprob_R, const Batch& batch, const LossOptions& options,
+                                    LossStats& stats) {
+  const at::Tensor log_ratio_R = log_ratio(logprob_R.detach(), batch, options.objective);
+  const at::Tensor ratio_R = ratio_of(log_ratio_R);
+  const at::Tensor clipped_R = ratio_R.clamp(1.0 - options.clip_low, 1.0 + options.clip_high);
+  stats.num_clipped += total(clipped_R.ne(ratio_R));
+  stats.approx_kl -= total(log_ratio_R);
+  return -batch.advantages_R * clipped_R * logprob_R;
 }
 
 at::Tensor clipped_objective(const at::Tensor& logprob_R, const Batch& batch, const LossOptions& options,
                              LossStats& stats) {
   const at::Tensor& advantages_R = batch.advantages_R;
   const at::Tensor log_ratio_R = log_ratio(logprob_R, batch, options.objective);
-  const at::Tensor ratio_R = log_ratio_R.clamp(-kMaxLogRatio, kMaxLogRatio).exp();
+  const at::Tensor ratio_R = ratio_of(log_ratio_R);
   const at::Tensor free_R = -advantages_R * ratio_R;
   const at::Tensor clipped_R = -advantages_R * ratio_R.clamp(1.0 - options.clip_low, 1.0 + options.clip_high);
   stats.num_clipped += total(clipped_R.detach().gt(free_R.detach()));
@@ -63,6 +80,26 @@ at::Tensor clipped_objective(const at::Tensor& logprob_R, const Batch& batch, co
   const at::Tensor held_R = at::max(free_R, clipped_R);
   if (options.clip_dual <= 0.0) return held_R;
   return at::where(advantages_R.lt(0), at::min(held_R, -options.clip_dual * advantages_R), held_R);
+}
+
+at::Tensor corrected(const at::Tensor& objective_R, const at::Tensor& logprob_R, const Batch& batch,
+                     const LossOptions& options, LossStats& stats) {
+  if (options.correction == Correction::kNone) return objective_R;
+  const at::Tensor ratio_R = ratio_of(old_logprob(logprob_R, batch) - batch.rollout_logprob_R);
+  const at::Tensor held_R = options.correction == Correction::kTruncate
+                                ? ratio_R.clamp_max(options.correction_high)
+                                : at::where(ratio_R.ge(options.correction_low) & ratio_R.le(options.correction_high),
+                                            ratio_R, at::zeros_like(ratio_R));
+  stats.correction_ratio += total(ratio_R);
+  stats.num_corrected += total(held_R.ne(ratio_R));
+  return objective_R * held_R;
+}
+
+// By its log-probabilities, which have gradients.
+at::Tensor objective(const at::Tensor& logprob_R, const Batch& batch, const LossOptions& options, LossStats& stats) {
+  if (options.objective == Objective::kLikelihood) return -logprob_R;
+  if (options.objective == Objective::kClippedWeight) return clipped_weight_objective(logprob_R, batch, options, stats);
+  return clipped_objective(logprob_R, batch, options, stats);
 }
 
 at::Tensor kl_to_reference(const at::Tensor& logprob_R, const Batch& batch, KlEstimator estimator) {
@@ -90,8 +127,8 @@ at::Tensor policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R,
   if (!logprob_R.device().is_cpu()) return card_policy_loss(logprob_R, entropy_R, batch, options, sums);
   LossStats& stats = sums.at(at::kCPU);
   stats.num_rows += static_cast<double>(logprob_R.size(0));
-  const bool is_likelihood = options.objective == Objective::kLikelihood;
-  at::Tensor per_row_R = is_likelihood ? -logprob_R : clipped_objective(logprob_R, batch, options, stats);
+  const at::Tensor free_R = objective(logprob_R, batch, options, stats);
+  at::Tensor per_row_R = corrected(free_R, logprob_R, batch, options, stats);
   stats.policy += total(weights_R * per_row_R.detach());
   if (options.kl != KlEstimator::kNone) {
     const at::Tensor kl_R = kl_to_reference(logprob_R, batch, options.kl);

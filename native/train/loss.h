@@ -9,6 +9,7 @@
 
 namespace seekrl::train {
 
+using kernels::Correction;
 using kernels::KlEstimator;
 using kernels::LossStats;
 using kernels::Objective;
@@ -21,6 +22,9 @@ struct LossOptions {
   // With a negative advantage a row loses at most this times its size, however large the ratio (dual-clip PPO,
   // arXiv 1912.09729); 0 turns it off.
   double clip_dual = 0.0;
+  Correction correction = Correction::kNone;
+  double correction_low = 0.0;
+  double correction_high = 2.0;
   double entropy_coef = 0.0;
   KlEstimator kl = KlEstimator::kNone;
   double kl_coef = 0.0;
@@ -30,8 +34,8 @@ struct LossOptions {
 // A scalar whose gradients are those of the micro-batch's loss. Its statistics are added to `sums`, of which nothing is
 // read.
 //
-// loss = sum_r weight_r * (objective_r + kl_coef * kl_r - entropy_coef * entropy_r). The weights already contain the
-// normaliser of the whole step, so the sum over micro-batches does not depend on how they were cut (law 3).
+// loss = sum_r weight_r * (correction_r * objective_r + kl_coef * kl_r - entropy_coef * entropy_r). The weights already
+// contain the normaliser of the whole step, so the sum over micro-batches does not depend on how they were cut (law 3).
 at::Tensor policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R, const Batch& batch,
                        const LossOptions& options, LossSums& sums);
 

@@ -53,12 +53,20 @@ for (const [name, shape] of Object.entries(shapes)) {
 const losses: Readonly<Record<string, LossOptions>> = {
   clipped: { objective: "clipped", entropyCoef: 0.01, kl: { estimator: "k3", coef: 0.05 } },
   "one ratio a sequence": { objective: "clipped-sequence", clipLow: 0.01, clipHigh: 0.02 },
+  truncated: { objective: "clipped", correction: { by: "tis", high: 1.2 } },
+  "masked weights": { objective: "cispo", correction: { by: "mis", low: 0.4, high: 3 } },
 };
 
-test("what is told of PPO's and GSPO's losses on a card is what the CPU tells", async () => {
+const figures = [
+  ...(["loss", "policy", "numRows", "entropy", "kl", "approxKl"] as const),
+  ...(["correctionRatio", "numCorrected"] as const),
+] as const;
+
+test("what is told of PPO's, GSPO's and corrected losses on a card is what the CPU tells", async () => {
   const rows = sequences.map((each, i) => ({
     ...each,
     referenceLogprobs: filled(each.rows.length, (r) => -4.5 + noise(i + 70, r) * 0.6),
+    rolloutLogprobs: each.oldLogprobs!.map((old, r) => old + 2 * noise(i + 90, r) - 1),
   }));
   const told = async (device: "cpu" | "emulated", options: LossOptions) => {
     await using model = await modelOn(device, shapes["biases and a tied head"]!);
@@ -67,7 +75,7 @@ test("what is told of PPO's and GSPO's losses on a card is what the CPU tells", 
   };
   for (const options of Object.values(losses)) {
     const [card, cpu] = [await told("emulated", options), await told("cpu", options)];
-    for (const key of ["loss", "policy", "numRows", "entropy", "kl", "approxKl"] as const)
+    for (const key of figures)
       assert.ok(
         Math.abs(card[key] - cpu[key]) <= 0.01 * Math.abs(cpu[key]) + 1e-4,
         `${key}: ${card[key]}, ${cpu[key]}`,

@@ -20,6 +20,7 @@ const variants: Record<string, Algorithm> = {
   "reinforce++-baseline": algorithms["reinforce++-baseline"],
   rloo: algorithms.rloo,
   gspo: { ...algorithms.gspo, clip: { low: 0.1, high: 0.1 }, miniBatches: 2 },
+  cispo: { ...algorithms.cispo, dynamicSampling: 0, miniBatches: 2 },
 };
 
 for (const [name, algorithm] of Object.entries(variants)) {
@@ -135,6 +136,11 @@ test("an algorithm without what it needs is refused before the first rollout", a
   await assert.rejects(rl({ ...options, algorithm: algorithms.ppo }), {
     code: "ERR_ARGUMENT",
     message: /critic/,
+  });
+  const corrected = { ...algorithms.rloo, correction: { by: "tis" } } as const;
+  const fromRollout = { questions: 1, samples: 2, oldLogprobs: "rollout" } as const;
+  await assert.rejects(rl({ ...options, batch: fromRollout, algorithm: corrected }), {
+    message: /batch\.oldLogprobs/,
   });
   await assert.rejects(rl({ ...options, algorithm: algorithms.rloo }), { message: /at least 2 samples/ });
   await assert.rejects(rl({ ...options, batch: { questions: 1, samples: 2 }, algorithm: algorithms.grpo }), {

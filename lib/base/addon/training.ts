@@ -45,6 +45,9 @@ export interface NativeLossOptions {
   readonly clipHigh: number;
   /** 0 turns it off. */
   readonly clipDual: number;
+  readonly correction: string;
+  readonly correctionLow: number;
+  readonly correctionHigh: number;
   readonly entropyCoef: number;
   readonly klEstimator: string;
   readonly klCoef: number;
@@ -60,6 +63,10 @@ export interface LossStats {
   readonly kl: number;
   readonly approxKl: number;
   readonly numClipped: number;
+  /** Of rollout to old log-probability, before it was truncated or masked; 0 without a correction. */
+  readonly correctionRatio: number;
+  /** Rows whose ratio was truncated or masked. */
+  readonly numCorrected: number;
   readonly gap: number;
   readonly gapMax: number;
 }

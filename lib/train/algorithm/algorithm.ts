@@ -21,6 +21,7 @@ import {
   ratioObjectives,
   tokenRewardForms,
 } from "./names.ts";
+import { correctionKind, type OffPolicyCorrection } from "./off-policy-correction.ts";
 
 /**
  * How the rows' losses become one number, over the whole optimiser step: `token-mean` (every token weighs the same),
@@ -59,13 +60,18 @@ export interface Algorithm {
   readonly gamma?: number;
   /** GAE's. @default 1 */
   readonly lambda?: number;
-  /** The ratio: per token, or per sequence (GSPO). @default "clipped" */
+  /**
+   * The ratio: per token, or per sequence (GSPO). `cispo`: the clipped ratio is a weight of the log-probability, so that
+   * a token outside of the bounds keeps its gradient (MiniMax-M1, arXiv 2506.13585). @default "clipped"
+   */
   readonly objective?: (typeof ratioObjectives)[number];
   /**
    * The ratio stays within `[1 - low, 1 + high]`; with `dual` a negative advantage counts at most so many times, however
    * large the ratio (arXiv 1912.09729). @default 0.2, 0.2, no bound
    */
   readonly clip?: { readonly low: number; readonly high: number; readonly dual?: number };
+  /** What a token counts that other weights sampled. @default as any other */
+  readonly correction?: OffPolicyCorrection;
   /** @default "token-mean" */
   readonly aggregation?: Aggregation;
   /** Distance to the reference, as a term of the loss or taken from each token's reward. @default none */
@@ -120,6 +126,7 @@ export const algorithmKind = optionsOf<Algorithm>(
       { low: numberIn({ above: 0, to: 1 }), high: numberIn({ above: 0 }), dual: numberIn({ above: 1 }) },
       ["low", "high"],
     ),
+    correction: correctionKind,
     aggregation: aggregationKind,
     kl: optionsOf<KlTerm>(
       {
@@ -184,6 +191,17 @@ export const algorithms = {
     clip: { low: 3e-4, high: 4e-4 },
     aggregation: "sequence-mean",
     miniBatches: 4,
+  },
+  /**
+   * No token is clipped away: ratios up to 5 are weights, with no bound below; groups, optimiser steps and dynamic sampling
+   * as in DAPO, which it was compared with (arXiv 2506.13585; the bound of arXiv 2510.13786).
+   */
+  cispo: {
+    advantage: "grpo",
+    objective: "cispo",
+    clip: { low: 1, high: 4 },
+    dynamicSampling: 3,
+    miniBatches: 16,
   },
   rloo: { advantage: "rloo" },
   /** Against the greedy answer of each question; one sample is enough. */

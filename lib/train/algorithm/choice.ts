@@ -2,7 +2,15 @@
 import { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
 import { type Algorithm, algorithms } from "./algorithm.ts";
-import { advantages, klEstimators, lossSpans, ratioObjectives, tokenRewardForms } from "./names.ts";
+import {
+  advantages,
+  corrections,
+  klEstimators,
+  lossSpans,
+  ratioObjectives,
+  tokenRewardForms,
+} from "./names.ts";
+import { correctionKind, type OffPolicyCorrection } from "./off-policy-correction.ts";
 
 /** A published algorithm's name. */
 type AlgorithmName = keyof typeof algorithms;
@@ -13,6 +21,17 @@ const clip = z.strictObject({
   low: z.number().gt(0).lte(1).optional().describe("The ratio stays above 1 less this (0.2)."),
   high: z.number().gt(0).optional().describe("The ratio stays below 1 plus this (low)."),
   dual: z.number().gt(1).optional().describe("A negative advantage counts at most so many times (no bound)."),
+});
+
+const correction = z.strictObject({
+  by: z
+    .enum(corrections)
+    .optional()
+    .describe(
+      'Weighs tokens that other weights sampled by their probability now over then: "tis" at most high, "mis" 0 outside of low to high (none).',
+    ),
+  low: z.number().gt(0).lte(1).optional().describe("Of mis: the lowest ratio that counts (0.5)."),
+  high: z.number().gte(1).optional().describe("The highest (2 of tis, 5 of mis)."),
 });
 
 const kl = z.strictObject({
@@ -50,8 +69,11 @@ export const algorithmChoice = z.strictObject({
   objective: z
     .enum(ratioObjectives)
     .optional()
-    .describe('A ratio per token, or per sequence as in GSPO ("clipped").'),
+    .describe(
+      'A ratio per token, or per sequence as in GSPO, or as a weight of the log-probability as in CISPO ("clipped").',
+    ),
   clip: clip.optional(),
+  correction: correction.optional(),
   kl: kl.optional(),
   entropyCoef: z.number().min(0).optional().describe("Weight of the entropy bonus (0)."),
   aggregation: z
@@ -87,7 +109,7 @@ export type AlgorithmChoice = z.output<typeof algorithmChoice>;
  * assert.deepEqual(algorithm.kl, { in: "reward", estimator: "k1", coef: 0.01 });
  */
 export function chosenAlgorithm(
-  { name, clip: bounds, kl: distance, aggregation, ...settings }: AlgorithmChoice,
+  { name, clip: bounds, kl: distance, correction: weight, aggregation, ...settings }: AlgorithmChoice,
   own: Algorithm,
 ): Algorithm {
   const base: Algorithm = name === undefined ? own : algorithms[name];
@@ -96,6 +118,7 @@ export function chosenAlgorithm(
     ...settings,
     clip: bounds === undefined ? base.clip : clipOf(bounds, base.clip),
     kl: distance === undefined ? base.kl : klOf(distance, base.kl),
+    ...(weight && { correction: correctionOf(weight, base.correction) }),
     aggregation:
       typeof aggregation === "number"
         ? { tokensPerSequence: aggregation }
@@ -108,6 +131,15 @@ type Clip = NonNullable<Algorithm["clip"]>;
 function clipOf({ low, high, dual }: z.output<typeof clip>, base?: Clip): Clip {
   const lower = low ?? base?.low ?? 0.2;
   return { low: lower, high: high ?? base?.high ?? lower, dual: dual ?? base?.dual };
+}
+
+function correctionOf(
+  { by = "tis", ...bounds }: z.output<typeof correction>,
+  base?: OffPolicyCorrection,
+): OffPolicyCorrection {
+  const chosen = { ...(base?.by === by ? base : undefined), by, ...bounds };
+  correctionKind("correction", chosen);
+  return chosen;
 }
 
 function klOf(given: z.output<typeof kl>, base: Algorithm["kl"]): Algorithm["kl"] {

@@ -3,9 +3,15 @@
 import { native } from "../../base/addon/native.ts";
 import type { LossStats, NativeLossOptions, NativeTrainer } from "../../base/addon/training.ts";
 import { checkOptions, type OptionKinds, optionsOf } from "../../base/check-options.ts";
+import { SeekError } from "../../base/errors.ts";
 import type { Model } from "../../model/model.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { type KlEstimator, klEstimators, objectives } from "../algorithm/names.ts";
+import {
+  correctionKind,
+  nativeCorrection,
+  type OffPolicyCorrection,
+} from "../algorithm/off-policy-correction.ts";
 import { defaultMaxTokens, distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { adamW, Learner, type LearnerOptions } from "./learner.ts";
@@ -15,7 +21,8 @@ export type { LossStats } from "../../base/addon/training.ts";
 /** The one loss; SFT, PPO, GRPO and their relatives are options of it. */
 export interface LossOptions {
   /**
-   * `likelihood`: SFT. `clipped`: PPO's ratio per token. `clipped-sequence`: GSPO's ratio per sequence.
+   * `likelihood`: SFT. `clipped`: PPO's ratio per token. `clipped-sequence`: GSPO's ratio per sequence. `cispo`: the clipped
+   * ratio as a weight, without a gradient, of the log-probability (arXiv 2506.13585).
    *
    * @default "likelihood"
    */
@@ -26,6 +33,8 @@ export interface LossOptions {
   readonly clipHigh?: number;
   /** With a negative advantage a row loses at most this times its size (arXiv 1912.09729). @default no bound */
   readonly clipDual?: number;
+  /** Weighs tokens that other weights sampled; needs `rolloutLogprobs` and an objective with a ratio. @default none */
+  readonly correction?: OffPolicyCorrection | undefined;
   /** Weight of the entropy bonus. @default 0 */
   readonly entropyCoef?: number;
   /** KL to the reference inside the loss; needs `referenceLogprobs`. @default none */
@@ -39,6 +48,7 @@ const lossKinds: OptionKinds<LossOptions> = {
   clipLow: "number",
   clipHigh: "number",
   clipDual: "number",
+  correction: correctionKind,
   entropyCoef: "number",
   kl: optionsOf<NonNullable<LossOptions["kl"]>>({ estimator: klEstimators, coef: "number" }, [
     "estimator",
@@ -49,9 +59,13 @@ const lossKinds: OptionKinds<LossOptions> = {
 
 function nativeLoss(options: LossOptions): NativeLossOptions {
   const { objective = "likelihood", clipLow = 0.2, clipHigh = clipLow, clipDual = 0 } = options;
-  const { entropyCoef = 0, kl, temperature = 1 } = options;
+  const { entropyCoef = 0, kl, temperature = 1, correction } = options;
+  if (correction !== undefined && objective === "likelihood") {
+    const what = "expected an objective with a ratio, got likelihood";
+    throw new SeekError("ERR_ARGUMENT", `correction: ${what}`);
+  }
   const klEstimator = kl?.estimator ?? "none";
-  const clip = { clipLow, clipHigh, clipDual };
+  const clip = { clipLow, clipHigh, clipDual, ...nativeCorrection(correction) };
   return { objective, ...clip, entropyCoef, klEstimator, klCoef: kl?.coef ?? 0, temperature };
 }
 
@@ -141,7 +155,7 @@ export class Trainer extends Learner {
    * @param sequences - with `weights`, and whatever else the loss needs
    * @param options - the loss, and `maxTokens` of one micro-batch
    * @returns the sums over all rows
-   * @throws ERR_ARGUMENT when the loss needs an array that the sequences lack; ERR_SHAPE when an array does not have one
+   * @throws ERR_ARGUMENT when the loss needs an array that the sequences lack, and for a correction of a likelihood; ERR_SHAPE when an array does not have one
    *   number per row; ERR_RANGE for an id outside the vocabulary, and for a sequence beyond the model's `contextTokens`;
    *   ERR_STATE once closed
    */

@@ -23,7 +23,15 @@ train::Objective to_objective(const std::string& name) {
   if (name == "likelihood") return train::Objective::kLikelihood;
   if (name == "clipped") return train::Objective::kClipped;
   if (name == "clipped-sequence") return train::Objective::kClippedSequence;
-  fail(ErrorCode::kArgument, "objective: expected likelihood, clipped or clipped-sequence, got ", name);
+  if (name == "cispo") return train::Objective::kClippedWeight;
+  fail(ErrorCode::kArgument, "objective: expected likelihood, clipped, clipped-sequence or cispo, got ", name);
+}
+
+train::Correction to_correction(const std::string& name) {
+  if (name == "none") return train::Correction::kNone;
+  if (name == "tis") return train::Correction::kTruncate;
+  if (name == "mis") return train::Correction::kMask;
+  fail(ErrorCode::kArgument, "correction: expected none, tis or mis, got ", name);
 }
 
 train::KlEstimator to_estimator(const std::string& name) {
@@ -80,6 +88,9 @@ train::LossOptions to_loss_options(const Napi::Value& value) {
   options.clip_low = number_of(object, "clipLow");
   options.clip_high = number_of(object, "clipHigh");
   options.clip_dual = number_of(object, "clipDual");
+  options.correction = to_correction(text_of(object, "correction"));
+  options.correction_low = number_of(object, "correctionLow");
+  options.correction_high = number_of(object, "correctionHigh");
   options.entropy_coef = number_of(object, "entropyCoef");
   options.kl = to_estimator(text_of(object, "klEstimator"));
   options.kl_coef = number_of(object, "klCoef");
@@ -96,6 +107,8 @@ Napi::Value to_js(Napi::Env env, const train::LossStats& stats) {
   set(object, "kl", stats.kl);
   set(object, "approxKl", stats.approx_kl);
   set(object, "numClipped", stats.num_clipped);
+  set(object, "correctionRatio", stats.correction_ratio);
+  set(object, "numCorrected", stats.num_corrected);
   set(object, "gap", stats.gap);
   set(object, "gapMax", stats.gap_max);
   return object;

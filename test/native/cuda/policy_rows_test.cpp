@@ -2,6 +2,7 @@
 #include "kernels/cuda/train/policy_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -70,19 +71,46 @@ double kl_of(KlEstimator estimator, double d) {
   return NAN;
 }
 
+double ratio_of(double log_ratio) { return std::exp(std::clamp(log_ratio, -20.0, 20.0)); }
+
+double clipped(const Inputs& in, double log_ratio, const PolicyOptions& o, size_t r, LossStats& stats) {
+  const double a = in.advantages[r], ratio = ratio_of(log_ratio);
+  const double held = std::clamp(ratio, 1.0 - o.clip_low, 1.0 + o.clip_high);
+  stats.num_clipped += -a * held > -a * ratio ? 1 : 0;
+  const double loss = std::max(-a * ratio, -a * held);
+  return o.clip_dual > 0 && a < 0 ? std::min(loss, -o.clip_dual * a) : loss;
+}
+
+// The weight is that of the unmoved log-probability: differences see none of it.
+double clipped_weight(const Inputs& in, const Doubles& logprob, const PolicyOptions& o, size_t r, LossStats& stats) {
+  const double ratio = ratio_of(double{in.logprob[r]} - in.old[r]);
+  const double held = std::clamp(ratio, 1.0 - o.clip_low, 1.0 + o.clip_high);
+  stats.num_clipped += held != ratio ? 1 : 0;
+  return -in.advantages[r] * held * logprob[r];
+}
+
+double correction(const Inputs& in, const PolicyOptions& o, size_t r, LossStats& stats) {
+  if (o.correction == Correction::kNone) return 1;
+  const double ratio = ratio_of(double{in.old[r]} - in.rollout[r]);
+  const bool is_inside = ratio >= o.correction_low && ratio <= o.correction_high;
+  const double masked = is_inside ? ratio : 0;
+  const double held = o.correction == Correction::kMask ? masked : std::min<double>(ratio, o.correction_high);
+  stats.correction_ratio += ratio;
+  stats.num_corrected += held != ratio ? 1 : 0;
+  return held;
+}
+
 LossStats policy(const Inputs& in, const Doubles& logprob, const Doubles& entropy, const PolicyOptions& o) {
   LossStats stats{};
   const Doubles ratios = log_ratios(in, logprob, o.objective);
   for (size_t r = 0; r < logprob.size(); ++r) {
     double objective = -logprob[r];
     if (o.objective != Objective::kLikelihood) {
-      const double a = in.advantages[r], ratio = std::exp(std::clamp(ratios[r], -20.0, 20.0));
-      const double clipped = std::clamp(ratio, 1.0 - o.clip_low, 1.0 + o.clip_high);
-      objective = std::max(-a * ratio, -a * clipped);
-      stats.num_clipped += -a * clipped > -a * ratio ? 1 : 0;
-      if (o.clip_dual > 0 && a < 0) objective = std::min(objective, -o.clip_dual * a);
+      objective = o.objective == Objective::kClippedWeight ? clipped_weight(in, logprob, o, r, stats)
+                                                           : clipped(in, ratios[r], o, r, stats);
       stats.approx_kl -= ratios[r];
     }
+    objective *= correction(in, o, r, stats);
     const double kl = kl_of(o.kl, in.reference[r] - logprob[r]), gap = std::fabs(logprob[r] - in.rollout[r]);
     stats.loss += in.weights[r] * (objective + o.kl_coef * kl - o.entropy_coef * entropy[r]);
     stats.policy += in.weights[r] * objective;
@@ -98,12 +126,22 @@ LossStats policy(const Inputs& in, const Doubles& logprob, const Doubles& entrop
 // Each objective with each estimator, other options by turns.
 std::vector<PolicyOptions> all_options() {
   std::vector<PolicyOptions> all;
-  for (const Objective objective : {Objective::kLikelihood, Objective::kClipped, Objective::kClippedSequence}) {
+  for (const Objective objective :
+       {Objective::kLikelihood, Objective::kClipped, Objective::kClippedSequence, Objective::kClippedWeight}) {
     for (const auto kl :
          {KlEstimator::kNone, KlEstimator::kK1, KlEstimator::kK2, KlEstimator::kK3, KlEstimator::kAbs}) {
       const size_t i = all.size();
-      all.push_back(
-          {objective, i % 2 == 0 ? 0.2f : 0.1f, 0.3f, i % 3 == 0 ? 0 : 1.5f, i % 4 < 2 ? 0 : 0.02f, kl, 0.3f});
+      const Correction correction = std::array{Correction::kNone, Correction::kTruncate, Correction::kMask}[i % 3];
+      all.push_back({.objective = objective,
+                     .clip_low = i % 2 == 0 ? 0.2f : 0.1f,
+                     .clip_high = 0.3f,
+                     .clip_dual = i % 3 == 0 ? 0 : 1.5f,
+                     .correction = correction,
+                     .correction_low = 0.6f,
+                     .correction_high = 1.4f,
+                     .entropy_coef = i % 4 < 2 ? 0 : 0.02f,
+                     .kl = kl,
+                     .kl_coef = 0.3f});
     }
   }
   return all;
@@ -132,9 +170,11 @@ void check_policy(const Inputs& in, const PolicyOptions& options, int num_times 
   expect_close(stats.entropy, num_times * truth.entropy);
   expect_close(stats.kl, num_times * truth.kl);
   expect_close(stats.approx_kl, num_times * truth.approx_kl);
+  expect_close(stats.correction_ratio, num_times * truth.correction_ratio);
   expect_close(stats.gap, num_times * truth.gap);
   expect_close(stats.gap_max, truth.gap_max);
   EXPECT(stats.num_rows == num_times * truth.num_rows && stats.num_clipped == num_times * truth.num_clipped);
+  EXPECT(stats.num_corrected == num_times * truth.num_corrected);
   EXPECT(relative_error(logprob_grad, logprob_truth) < 1e-5);
   for (int64_t r = 0; r < count; ++r) EXPECT_NEAR(entropy_grad[r], -in.weights[r] * options.entropy_coef, 1e-9);
 }
@@ -160,12 +200,44 @@ TEST("without old log-probabilities a row's ratio is 1 and its gradient minus it
   rows.entropy_R = in.entropy.data();
   rows.weights_R = in.weights.data();
   rows.num_rows = 53;
-  const PolicyOptions options{Objective::kClipped, 0.2f, 0.2f, 0, 0, KlEstimator::kNone, 0};
+  const PolicyOptions options{.objective = Objective::kClipped, .clip_low = 0.2f, .clip_high = 0.2f};
   EXPECT(policy_rows(rows, options, nullptr) != nullptr);
   rows.advantages_R = in.advantages.data();
   EXPECT(policy_rows(rows, options, nullptr) == nullptr);
   for (int64_t r = 0; r < 53; ++r) EXPECT(logprob_grad[r] == in.weights[r] * -in.advantages[r]);
   EXPECT(stats.num_clipped == 0 && stats.gap == 0 && stats.kl == 0);
+}
+
+TEST("a correction needs what the rollout told, and changes not a bit where that is what the trainer says") {
+  const Inputs in(53);
+  const auto gradient = [&](Correction correction, const float* rollout) {
+    std::vector<float> logprob_grad = poison<float>(53), entropy_grad = poison<float>(53);
+    LossStats stats{};
+    const PolicyRows rows{.logprob_grad_R = logprob_grad.data(),
+                          .entropy_grad_R = entropy_grad.data(),
+                          .stats = &stats,
+                          .logprob_R = in.logprob.data(),
+                          .entropy_R = in.entropy.data(),
+                          .weights_R = in.weights.data(),
+                          .advantages_R = in.advantages.data(),
+                          .rollout_logprob_R = rollout,
+                          .num_rows = 53};
+    const PolicyOptions options{.objective = Objective::kClipped,
+                                .clip_low = 0.2f,
+                                .clip_high = 0.2f,
+                                .correction = correction,
+                                .correction_low = 0.5f,
+                                .correction_high = 2};
+    const bool is_refused = policy_rows(rows, options, nullptr) != nullptr;
+    EXPECT(is_refused == (rollout == nullptr && correction != Correction::kNone));
+    EXPECT(is_refused || stats.num_corrected == 0);
+    return logprob_grad;
+  };
+  const std::vector<float> plain = gradient(Correction::kNone, nullptr);
+  for (const Correction correction : {Correction::kTruncate, Correction::kMask}) {
+    EXPECT(gradient(correction, in.logprob.data()) == plain);
+    gradient(correction, nullptr);
+  }
 }
 
 TEST("the critic's sums are those of f64, its gradient their differences, clipped or not") {

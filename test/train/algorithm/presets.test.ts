@@ -93,6 +93,7 @@ test("a question whose samples all earn the same is not run, and the step is wha
 for (const [name, steps] of [
   ["dapo", 16],
   ["gspo", 4],
+  ["cispo", 16],
   ["grpo", 2],
 ] as const) {
   test(`${name} takes ${steps} optimiser steps a batch, and its clip acts`, async () => {

@@ -40,13 +40,39 @@ struct Term {
   float value, slope;
 };
 
-enum Stat { kLoss, kPolicy, kNumRows, kEntropy, kKl, kApproxKl, kNumClipped, kGap, kGapMax, kNumStats };
+enum Stat {
+  kLoss,
+  kPolicy,
+  kNumRows,
+  kEntropy,
+  kKl,
+  kApproxKl,
+  kNumClipped,
+  kRatio,
+  kNumCorrected,
+  kGap,
+  kGapMax,
+  kNumStats
+};
 static_assert(sizeof(LossStats) == kNumStats * sizeof(double));
+
+__device__ __forceinline__ float ratio_of(float log_ratio) {
+  return expf(fminf(fmaxf(log_ratio, -kMaxLogRatio), kMaxLogRatio));
+}
+
+// By the log-probability.
+__device__ __forceinline__ Term clipped_weight(const PolicyOptions& options, float advantage, float log_ratio,
+                                               float logprob, bool& is_clipped) {
+  const float ratio = ratio_of(log_ratio);
+  const float held = fminf(fmaxf(ratio, 1.0f - options.clip_low), 1.0f + options.clip_high);
+  is_clipped = held != ratio;
+  return {-advantage * held * logprob, -advantage * held};
+}
 
 // By the log ratio.
 __device__ __forceinline__ Term clipped_objective(const PolicyOptions& options, float advantage, float log_ratio,
                                                   bool& is_clipped) {
-  const float ratio = expf(fminf(fmaxf(log_ratio, -kMaxLogRatio), kMaxLogRatio));
+  const float ratio = ratio_of(log_ratio);
   const float held_ratio = fminf(fmaxf(ratio, 1.0f - options.clip_low), 1.0f + options.clip_high);
   const float free = -advantage * ratio, held = -advantage * held_ratio;
   is_clipped = held > free;
@@ -72,6 +98,19 @@ __device__ __forceinline__ float log_ratio_of(const PolicyRows& rows, int64_t r)
   return rows.old_logprob_R == nullptr ? 0.0f : rows.logprob_R[r] - rows.old_logprob_R[r];
 }
 
+__device__ __forceinline__ float correction_of(const PolicyRows& rows, const PolicyOptions& options, int64_t r,
+                                               double (&sums)[kNumStats]) {
+  if (options.correction == Correction::kNone) return 1;
+  const float old = rows.old_logprob_R == nullptr ? rows.logprob_R[r] : rows.old_logprob_R[r];
+  const float ratio = ratio_of(old - rows.rollout_logprob_R[r]);
+  const bool is_inside = ratio >= options.correction_low && ratio <= options.correction_high;
+  const float masked = is_inside ? ratio : 0;
+  const float held = options.correction == Correction::kMask ? masked : fminf(ratio, options.correction_high);
+  sums[kRatio] += ratio;
+  sums[kNumCorrected] += held != ratio ? 1 : 0;
+  return held;
+}
+
 // The row's gradients but for the objective's, and its share of all sums; returns weight d objective / d log ratio, or
 // d log-probability where that is the objective.
 __device__ __forceinline__ float add_row(const PolicyRows& rows, const PolicyOptions& options, int64_t r,
@@ -80,10 +119,15 @@ __device__ __forceinline__ float add_row(const PolicyRows& rows, const PolicyOpt
   Term objective{-logprob, -1}, kl{0, 0};
   if (options.objective != Objective::kLikelihood) {
     bool is_clipped;
-    objective = clipped_objective(options, rows.advantages_R[r], log_ratio, is_clipped);
+    const float advantage = rows.advantages_R[r];
+    objective = options.objective == Objective::kClippedWeight
+                    ? clipped_weight(options, advantage, log_ratio, logprob, is_clipped)
+                    : clipped_objective(options, advantage, log_ratio, is_clipped);
     sums[kApproxKl] -= log_ratio;
     sums[kNumClipped] += is_clipped ? 1 : 0;
   }
+  const float correction = correction_of(rows, options, r, sums);
+  objective = {correction * objective.value, correction * objective.slope};
   if (options.kl != KlEstimator::kNone) kl = kl_term(options.kl, rows.reference_logprob_R[r] - logprob);
   const float all = objective.value + options.kl_coef * kl.value - options.entropy_coef * entropy;
   sums[kLoss] += double{weight} * all;
@@ -175,6 +219,7 @@ const char* missing(const PolicyRows& rows, const PolicyOptions& options) {
   if (options.objective == Objective::kClippedSequence && rows.sequences_R == nullptr)
     return "policy: sequences needed";
   if (options.kl != KlEstimator::kNone && rows.reference_logprob_R == nullptr) return "policy: reference needed";
+  if (options.correction != Correction::kNone && rows.rollout_logprob_R == nullptr) return "policy: rollout needed";
   return nullptr;
 }
 
