@@ -2,7 +2,8 @@
 import type { Environment, Launcher, Place } from "./place.ts";
 import { portOf, variableError, variableOf, wholeOf, wordOf } from "./variables.ts";
 
-const remedy = "start the process with torchrun or seekrl launch, or set all that they set";
+const remedy =
+  "start the process with torchrun or seekrl launch, or set what they set (LOCAL_RANK=0 and LOCAL_WORLD_SIZE=1 where a machine has one process)";
 const own = ["RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"];
 
 /**

@@ -35,20 +35,31 @@ export function logOf(logs: string, rank: number): string {
  * Runs a process for each rank of this machine until all have ended well, or the signal has ended them.
  *
  * @throws ERR_REMOTE naming the first rank that failed, once all are gone
+ * @throws ERR_IO where a log cannot be written or no process be started
  * @throws UsageError where it says that it was called in a wrong way
  */
-export async function runJob({ layout, logs, shown, ...options }: JobOptions): Promise<void> {
-  const ranks = Array.from({ length: layout.processes }, (_, localRank) => {
-    const rank = rankOf(layout, localRank);
-    const environment = rankEnvironment(layout, localRank, process.env);
-    const output = rank === 0 ? shown : undefined;
-    return startRank({
-      ...{ rank, command: options.command, environment, log: logOf(logs, rank), shown: output },
-    });
-  });
-  const failed = await firstFailure(ranks, options.signal);
-  await endAll(ranks, failed === undefined ? options.graceMs : Math.min(options.graceMs, failureGraceMs));
+export async function runJob(options: JobOptions): Promise<void> {
+  const { layout, graceMs, signal } = options;
+  const ranks: RankProcess[] = [];
+  let failed: RankEnd | undefined;
+  try {
+    for (let localRank = 0; localRank < layout.processes; localRank++) {
+      ranks.push(startLocal(options, localRank));
+    }
+    failed = await firstFailure(ranks, signal);
+  } catch (error) {
+    await endAll(ranks, failureGraceMs);
+    throw error;
+  }
+  await endAll(ranks, failed === undefined ? graceMs : Math.min(graceMs, failureGraceMs));
   if (failed !== undefined) throw await failureOf(failed, layout.machines * layout.processes);
+}
+
+function startLocal({ command, layout, logs, shown }: JobOptions, localRank: number): RankProcess {
+  const rank = rankOf(layout, localRank);
+  const environment = rankEnvironment(layout, localRank, process.env);
+  const output = rank === 0 ? shown : undefined;
+  return startRank({ rank, command, environment, log: logOf(logs, rank), shown: output });
 }
 
 /** The first that ends badly; undefined once all have ended or the signal has fired. */
@@ -76,12 +87,10 @@ async function endAll(ranks: readonly RankProcess[], graceMs: number): Promise<v
   sendAll("SIGTERM");
   const timer = setTimeout(kill, graceMs);
   for (const name of signals) process.on(name, kill);
-  try {
-    await Promise.all(ranks.map(({ done }) => done));
-  } finally {
-    clearTimeout(timer);
-    for (const name of signals) process.off(name, kill);
-  }
+  const ends = await Promise.allSettled(ranks.map(({ done }) => done));
+  clearTimeout(timer);
+  for (const name of signals) process.off(name, kill);
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
 async function failureOf({ rank, code, signal, log, logStart }: RankEnd, size: number): Promise<Error> {

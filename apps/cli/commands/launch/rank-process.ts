@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { closeSync, createWriteStream, fstatSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { messageOf, SeekError } from "../../../../lib/base/errors.ts";
 
 /** Where the output of a process is shown. */
 export interface Shown {
@@ -48,11 +49,7 @@ export interface RankProcess {
  * between both tells the process when the launch is gone.
  */
 export function startRank({ rank, command, environment, log, shown }: RankCommand): RankProcess {
-  mkdirSync(dirname(log), { recursive: true });
-  const file = openSync(log, "a");
-  // Who starts again in the same folder finds what was said before.
-  writeSync(file, `--- rank ${rank}, ${new Date().toISOString()}\n`);
-  const logStart = fstatSync(file).size;
+  const { file, start: logStart } = openLog(log, rank);
   const [program = "", ...args] = command;
   const output = shown === undefined ? file : "pipe";
   const child = spawn(program, args, {
@@ -64,16 +61,37 @@ export function startRank({ rank, command, environment, log, shown }: RankComman
   const written = shown === undefined ? Promise.resolve() : show(child, log, shown);
   const exited = endOf(child).then((end) => ({ rank, ...end, log, logStart }));
   const done = Promise.all([exited, written]).then(() => {});
+  // Who waits for the end of all hears of it.
+  done.catch(() => {});
   return { exited, done, send: (signal) => signalTo(child, signal) };
 }
 
+/** Opens a log to add to it; who starts again in the same folder finds what was said before. */
+function openLog(log: string, rank: number): { readonly file: number; readonly start: number } {
+  try {
+    mkdirSync(dirname(log), { recursive: true });
+    const file = openSync(log, "a");
+    writeSync(file, `--- rank ${rank}, ${new Date().toISOString()}\n`);
+    return { file, start: fstatSync(file).size };
+  } catch (cause) {
+    throw logError(log, cause);
+  }
+}
+
+function logError(log: string, cause: unknown): SeekError {
+  return new SeekError("ERR_IO", `--logs: ${log} cannot be written: ${messageOf(cause)}`, { cause });
+}
+
 async function endOf(child: ChildProcess): Promise<Pick<RankEnd, "code" | "signal">> {
-  const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+  const [code, signal] = (await once(child, "exit").catch((cause) => {
+    throw new SeekError("ERR_IO", `a process cannot be started: ${messageOf(cause)}`, { cause });
+  })) as [number | null, NodeJS.Signals | null];
   // What it leaves behind would hold its ports, its card and its output.
   killGroup(child);
   return { code, signal };
 }
 
+/** Copies output to the log and to where it is shown, until there is no more. */
 async function show(child: ChildProcess, log: string, { stdout, stderr }: Shown): Promise<void> {
   const kept = createWriteStream(log, { flags: "a" });
   const copy = (from: Readable | null, to: Writable): void => {
@@ -82,9 +100,14 @@ async function show(child: ChildProcess, log: string, { stdout, stderr }: Shown)
   };
   copy(child.stdout, stdout);
   copy(child.stderr, stderr);
-  await once(child, "close");
-  kept.end();
-  await once(kept, "finish");
+  try {
+    child.once("close", () => kept.end());
+    await once(kept, "finish");
+  } catch (cause) {
+    // A full disk: a rank whose words are lost is no longer waited for.
+    killGroup(child);
+    throw logError(log, cause);
+  }
 }
 
 function signalTo(child: ChildProcess, signal: NodeJS.Signals): void {

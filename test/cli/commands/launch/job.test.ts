@@ -1,7 +1,7 @@
 /** Processes of a launch: real ones that run small scripts; what is shown, kept, ended and started again. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
@@ -164,6 +164,43 @@ test("the signal asks all to end, and what does not is killed after the grace", 
   await ended;
   assert.equal(stdout.text, "ready\nsaved\n");
   assert.ok(!isAlive(Number(said(1))));
+});
+
+test("a further signal kills at once those that were asked to end", { timeout: 30_000 }, async () => {
+  const stop = new AbortController();
+  const { ended, said } = start(deaf, { graceMs: 3_600_000, signal: stop.signal });
+  await until(() => [0, 1].every((each) => /\n$/.test(said(each))));
+  const before = process.listenerCount("SIGINT");
+  stop.abort();
+  await until(() => process.listenerCount("SIGINT") > before);
+  process.emit("SIGINT", "SIGINT");
+  await ended;
+  assert.equal(process.listenerCount("SIGINT"), before);
+  for (const each of [0, 1]) assert.ok(!isAlive(Number(said(each))));
+});
+
+test("a log that cannot be written is an error, and nobody is left running", {
+  timeout: 30_000,
+}, async () => {
+  const logs = join(folder, "full");
+  await mkdir(logs);
+  await symlink("/dev/full", join(logs, "rank-00001.log"));
+  const job = start(`process.on("SIGTERM", () => {}); ${forever}`, { logs, graceMs: 100 });
+  await assert.rejects(job.ended, ({ code, message }: SeekError) => {
+    assert.equal(code, "ERR_IO");
+    assert.match(message, /^--logs: \S+rank-00001.log cannot be written: ENOSPC/);
+    return true;
+  });
+});
+
+test("a program that is not there is an error", async () => {
+  const ended = runJob({
+    command: [join(folder, "none")],
+    layout: { processes: 2, machines: 1, machine: 0, address: "127.0.0.1", port: 1, restarts: 0 },
+    ...{ logs: join(folder, "none-logs"), graceMs: 100, signal: new AbortController().signal },
+    shown: { stdout: new Kept(), stderr: new Kept() },
+  });
+  await assert.rejects(ended, /^SeekError: a process cannot be started: spawn .* ENOENT$/);
 });
 
 test("what a process leaves behind ends with it, and holds nobody up", { timeout: 30_000 }, async () => {
