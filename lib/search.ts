@@ -23,6 +23,7 @@ export type { RetrieverProtocol } from "./remote/protocols.ts";
 export { type RemoteEmbedderOptions, remoteEmbedder } from "./remote/remote-embedder.ts";
 export { type RemoteSearchOptions, remoteSearch } from "./remote/remote-search.ts";
 export type { KeyOptions } from "./remote/secret.ts";
+export { type ShardedSearchOptions, shardedSearch } from "./remote/shards/sharded-search.ts";
 export type { BatchEvent, BatchOptions } from "./search/batching/batcher.ts";
 export { withBatching } from "./search/batching/batching.ts";
 export type { Bm25Options } from "./search/bm25.ts";

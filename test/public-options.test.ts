@@ -97,6 +97,7 @@ const calls: Readonly<Record<string, readonly [(options: Untyped) => unknown, Op
   "openIndex(options)": [(o) => seekrl.openIndex("folder", o)],
   "remoteEmbedder(options)": [seekrl.remoteEmbedder, { url, model: "m", dim: 1 }],
   "remoteSearch(options)": [seekrl.remoteSearch, { url }],
+  "shardedSearch(options)": [seekrl.shardedSearch, { shards: [[url]] }],
   "withBatching(options)": [(o) => seekrl.withBatching(search, o)],
   "hybridSearch(options)": [(o) => seekrl.hybridSearch([search], o)],
   "withReranking(options)": [(o) => seekrl.withReranking(search, o), { reranker: {}, topK: 3 }],

@@ -16,6 +16,14 @@ export interface Part {
   readonly count: number;
 }
 
+/** Which passages of `total` a part has: from `first` up to, not including, `end`. */
+export function boundsOf(
+  { index, count }: Part,
+  total: number,
+): { readonly first: number; readonly end: number } {
+  return { first: Math.floor((total * (index - 1)) / count), end: Math.floor((total * index) / count) };
+}
+
 const planSchema = lazySchema((z) =>
   z.strictObject({
     format: z.literal("seekrl-build"),

@@ -46,7 +46,8 @@ async function findIn(
   });
 }
 
-const byScore = (a: RowHit, b: RowHit): number => b.score - a.score || a.row - b.row;
+/** The better hit first: the higher score, of equal scores the lower number. */
+export const byScore = (a: RowHit, b: RowHit): number => b.score - a.score || a.row - b.row;
 
 async function findInAll(sources: readonly Source[], numQueries: number, topK: number): Promise<RowHit[][]> {
   const found = await Promise.all(sources.map((source) => findIn(source, numQueries, topK)));
@@ -104,13 +105,19 @@ async function findByWords({ segments, bm25 }: Finder, { queries }: Asked, topK:
   return findInAll([source], queries.length, topK);
 }
 
-async function findByVectors(
-  { segments, embedder, overFetch }: Finder,
-  { queries, signal }: Asked,
-  topK: number,
-) {
+async function findByVectors(finder: Finder, { queries, signal }: Asked, topK: number) {
+  const { embedder } = finder;
   if (embedder === undefined) return queries.map(() => []);
-  const embedded = await embedder.embedQueries(queries, signal ? { signal } : {});
+  const vectors = await embedder.embedQueries(queries, signal ? { signal } : {});
+  return findNearest(finder, { vectors, numQueries: queries.length }, topK);
+}
+
+/** The passages nearest to queries' vectors, f32 [numQueries, dim]. */
+export async function findNearest(
+  { segments, overFetch }: Pick<Finder, "segments" | "overFetch">,
+  { vectors: embedded, numQueries }: { readonly vectors: Float32Array; readonly numQueries: number },
+  topK: number,
+): Promise<RowHit[][]> {
   const firsts = firstRows(segments);
   const sources = segments.flatMap((segment, place): Source[] => {
     const { vectors } = segment;
@@ -119,7 +126,7 @@ async function findByVectors(
     const source = { first: firsts[place] ?? 0, numLive: segment.numLive, search };
     return [source];
   });
-  return findInAll(sources, queries.length, topK);
+  return findInAll(sources, numQueries, topK);
 }
 
 /** The best passages of each query by their numbers. */
@@ -131,20 +138,23 @@ export async function findRows(finder: Finder, asked: Asked, topK: number): Prom
     findByWords(finder, asked, depth),
     findByVectors(finder, asked, depth),
   ]);
-  return asked.queries.map((_, query) =>
-    fuseRankings([words[query] ?? [], vectors[query] ?? []], ({ row }) => String(row))
-      .slice(0, topK)
-      .map(({ item, score }) => ({ ...item, score })),
-  );
+  return asked.queries.map((_, query) => fuseRows(words[query] ?? [], vectors[query] ?? [], topK));
 }
 
-/** The passages with these numbers, each read once. */
-export async function readHits(
+/** The ranking by words and that by vectors as one. */
+export function fuseRows(words: readonly RowHit[], vectors: readonly RowHit[], topK: number): RowHit[] {
+  return fuseRankings([words, vectors], ({ row }) => String(row))
+    .slice(0, topK)
+    .map(({ item, score }) => ({ ...item, score }));
+}
+
+/** Passages by their numbers, each read once. */
+export async function readPassages(
   segments: readonly Segment[],
-  found: readonly (readonly RowHit[])[],
-): Promise<Hit[][]> {
+  wanted: readonly number[],
+): Promise<Map<number, Passage>> {
   const firsts = firstRows(segments);
-  const rows = [...new Set(found.flatMap((hits) => hits.map(({ row }) => row)))];
+  const rows = [...new Set(wanted)];
   const passages = new Map<number, Passage>();
   const readFrom = async (segment: Segment, place: number): Promise<void> => {
     const own = rows.filter((row) => placeOf(firsts, row) === place);
@@ -153,5 +163,17 @@ export async function readHits(
     for (const [i, row] of own.entries()) passages.set(row, read[i] as Passage);
   };
   await Promise.all(segments.map(readFrom));
+  return passages;
+}
+
+/** The passages of hits, with their scores. */
+export async function readHits(
+  segments: readonly Segment[],
+  found: readonly (readonly RowHit[])[],
+): Promise<Hit[][]> {
+  const passages = await readPassages(
+    segments,
+    found.flatMap((hits) => hits.map(({ row }) => row)),
+  );
   return found.map((hits) => hits.map(({ row, score }) => ({ ...(passages.get(row) as Passage), score })));
 }

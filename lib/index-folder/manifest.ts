@@ -77,17 +77,33 @@ export const settingsSchema = lazySchema((z) =>
   z.strictObject({ bm25: bm25Schema().optional(), dense: denseSchema().optional() }),
 );
 
+/** A contiguous share of a corpus: its place among the shares, and its passages' place among all. */
+const partSchema = lazySchema((z) =>
+  z.strictObject({
+    /** From 1 to `count`. */
+    index: z.int().positive(),
+    count: z.int().positive(),
+    /** Passages of the shares before it. */
+    first: z.int().nonnegative(),
+    /** Passages of all shares. */
+    total: z.int().nonnegative(),
+  }),
+);
+
 const manifestSchema = lazySchema((z) =>
   z.strictObject({
     format: z.literal("seekrl-index"),
     version: z.literal(2),
     settings: settingsSchema(),
+    part: partSchema().optional(),
     segments: z.array(segmentSchema()),
   }),
 );
 
 /** The content of manifest.json. */
 export type Manifest = z.infer<ReturnType<typeof manifestSchema>>;
+/** Which share of a corpus an index holds. */
+export type IndexPart = z.infer<ReturnType<typeof partSchema>>;
 /** How a folder's passages are indexed; the same for all of its segments. */
 export type IndexSettings = Manifest["settings"];
 /** What turns passages and queries into vectors. */

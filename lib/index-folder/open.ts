@@ -19,6 +19,7 @@ import {
   segmentFolder,
 } from "./manifest.ts";
 import { Segment, segmentFiles, type Wanted } from "./segment.ts";
+import { IndexShard } from "./shard/shard.ts";
 
 /** How to open an index. */
 export interface OpenIndexOptions {
@@ -55,6 +56,8 @@ export type IndexSearch = Search & {
   readonly mode: SearchMode;
   /** Passages that can be found. */
   readonly size: number;
+  /** The index as a part of a larger one. @internal */
+  readonly shard: IndexShard;
   /** How much of the files opening had to read to check them; 0 for an index that nobody has touched. */
   readonly checkedBytes: number;
   /** Unmaps the files once running searches have ended; later searches reject with ERR_STATE. */
@@ -225,9 +228,12 @@ export async function openIndex(folder: string, options: OpenIndexOptions = {}):
   const { manifest, mode, files } = await openLatest(folder, options);
   const { segments, bm25, embedder, checkedBytes, close } = files;
   const finder = { segments, mode, bm25, embedder, overFetch: options.overFetch };
+  const shard = new IndexShard({ folder, manifest, finder });
   let [isOpen, numRunning] = [true, 0];
   const closeWhenIdle = (): void => {
-    if (!isOpen && numRunning === 0) close();
+    if (isOpen || numRunning > 0) return;
+    shard.close();
+    close();
   };
   const search: Search = async (queries, { topK, signal }) => {
     checkTopK(topK);
@@ -247,5 +253,6 @@ export async function openIndex(folder: string, options: OpenIndexOptions = {}):
     isOpen = false;
     closeWhenIdle();
   };
-  return Object.assign(search, { manifest, mode, size: countLive(manifest), checkedBytes, close: closeOnce });
+  const size = countLive(manifest);
+  return Object.assign(search, { manifest, mode, size, shard, checkedBytes, close: closeOnce });
 }

@@ -60,6 +60,11 @@ export class Endpoint {
     return this.#guard.name;
   }
 
+  /** Whether so many requests failed in a row that nothing is sent for a while. */
+  get isBroken(): boolean {
+    return this.#guard.isBroken;
+  }
+
   /**
    * Asks until there is an answer, no use in asking again, or no time left.
    *

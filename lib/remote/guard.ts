@@ -64,6 +64,11 @@ export class Guard {
     this.#breaker = circuitBreaker(counts, { breaker, halfOpenAfter: coolMs });
   }
 
+  /** Whether so many failures came in a row that nothing is sent. */
+  get isBroken(): boolean {
+    return this.#breaker.state !== cockatiel().CircuitState.Closed;
+  }
+
   /**
    * Attempts until one succeeds, there is no use in another, or no time left.
    *

@@ -9,8 +9,15 @@ import { buildSegment, fitEmbedder, storePassages } from "./build-segment.ts";
 import { isThere } from "./build-steps.ts";
 import { type Change, changeFolder } from "../change.ts";
 import { type Corpus, type CorpusOptions, checkSplit, passagesOf, requirePassages, type Split } from "../corpus.ts";
-import { checkSame, findBuildPlan, type BuildPlan, type Part, writeBuildPlan } from "../build-plan.ts";
-import { embedderSegment, type Manifest } from "../manifest.ts";
+import {
+  boundsOf,
+  checkSame,
+  findBuildPlan,
+  type BuildPlan,
+  type Part,
+  writeBuildPlan,
+} from "../build-plan.ts";
+import { embedderSegment, type IndexPart, type Manifest } from "../manifest.ts";
 import type { OnIndexProgress } from "./progress.ts";
 import { segmentFiles } from "../segment.ts";
 import { type SettingsOptions, settingsKinds, settingsOf } from "./settings.ts";
@@ -57,19 +64,21 @@ function checkPart({ corpus, part }: BuildIndexOptions): void {
     throw new SeekError("ERR_ARGUMENT", "part: expected a corpus that is a path, since it is read twice");
 }
 
-/** The passages of a part. */
-async function* partOf(
-  corpus: Corpus,
-  { index, count }: Part,
-  options: CorpusOptions,
-): AsyncGenerator<Passage> {
+/** Where a part begins in its corpus, which is read once to know. */
+async function placeOf(corpus: Corpus, part: Part, options: CorpusOptions): Promise<IndexPart> {
   let total = 0;
   for await (const _ of passagesOf(corpus, options)) total += 1;
-  const [begin, end] = [Math.floor((total * (index - 1)) / count), Math.floor((total * index) / count)];
+  const { first } = boundsOf(part, total);
+  return { ...part, first, total };
+}
+
+/** The passages of a part. */
+async function* partOf(corpus: Corpus, place: IndexPart, options: CorpusOptions): AsyncGenerator<Passage> {
+  const { first, end } = boundsOf(place, place.total);
   let at = 0;
   for await (const passage of passagesOf(corpus, options)) {
     if (at >= end) return;
-    if (at >= begin) yield passage;
+    if (at >= first) yield passage;
     at += 1;
   }
 }
@@ -101,9 +110,10 @@ async function buildFirst(
   if (begun) checkSame(path, begun, plan);
   else if (resume && current) return checkDone(current, options);
   else await writeBuildPlan(path, plan);
+  const place = part && (await placeOf(corpus, part, options));
   if (!(await isThere(join(path, segmentFiles.passages)))) {
     const read = (onShare: (share: number) => void): AsyncGenerator<Passage> =>
-      part ? partOf(corpus, part, options) : passagesOf(corpus, { ...options, onShare });
+      place ? partOf(corpus, place, options) : passagesOf(corpus, { ...options, onShare });
     await storePassages(path, read, options);
   }
   const store = await openStore(path);
@@ -116,9 +126,9 @@ async function buildFirst(
       if (part) await fitOnAll(options, hashed, dense.embedder.dim);
       else await fitEmbedder(work, dense.embedder.dim);
     }
-    const place = { hashed, verify: true, device: deviceOf(options) };
-    const segment = await buildSegment(name, work, { settings, place });
-    return { format: "seekrl-index", version: 2, settings, segments: [segment] };
+    const embedder = { hashed, verify: true, device: deviceOf(options) };
+    const segment = await buildSegment(name, work, { settings, place: embedder });
+    return { format: "seekrl-index", version: 2, settings, part: place, segments: [segment] };
   } finally {
     store.close();
   }

@@ -1,6 +1,6 @@
 /** One index out of several, or out of the many segments of one. */
 
-import { copyFile, readFile } from "node:fs/promises";
+import { copyFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { checkArgument, checkOptions } from "../../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
@@ -14,6 +14,7 @@ import type { CorpusOptions } from "../corpus.ts";
 import { embedderSegment, type IndexSettings, type Manifest, segmentFolder } from "../manifest.ts";
 import { needManifest, openFiles } from "../open.ts";
 import { type Segment, segmentFiles } from "../segment.ts";
+import { planOf } from "../shard/plan.ts";
 import { checkUniqueIds } from "../unique-ids.ts";
 
 /** How a merge speaks and when it must stop. */
@@ -43,27 +44,13 @@ async function openSource(folder: string): Promise<Source> {
   return { folder, manifest, segments, close };
 }
 
-/** What must be the same for vectors and words of two indexes to compare; where an embedder stands is no matter. */
-async function planOf({ folder, manifest }: Source): Promise<string> {
-  const { bm25, dense } = manifest.settings;
-  if (dense === undefined) return JSON.stringify({ bm25 });
-  const { kind: _, graph: __, embedder, ...form } = dense;
-  const name = embedderSegment(manifest.settings);
-  if (embedder.kind === "encoder") {
-    const { path: ___, ...content } = embedder;
-    return JSON.stringify({ bm25, form, content });
-  }
-  const file = join(folder, segmentFolder({ name: name ?? "" }), segmentFiles.embedder);
-  return JSON.stringify({ bm25, form, content: (await readFile(file)).toString("base64") });
-}
-
 async function checkAlike(sources: readonly Source[]): Promise<void> {
   const [first, ...others] = sources;
   if (first === undefined)
     throw new SeekError("ERR_ARGUMENT", "indexes: expected at least one to merge, got none");
-  const plan = await planOf(first);
+  const plan = await planOf(first.folder, first.manifest);
   for (const other of others) {
-    if ((await planOf(other)) === plan) continue;
+    if ((await planOf(other.folder, other.manifest)) === plan) continue;
     throw new SeekError(
       "ERR_ARGUMENT",
       `${other.folder}: expected the settings and the embedder of ${first.folder}; parts of one corpus are built with part`,

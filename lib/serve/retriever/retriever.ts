@@ -2,6 +2,8 @@
 import type { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
 import { zod } from "../../base/on-first-use.ts";
+import type { IndexSearch } from "../../index-folder/open.ts";
+import type { IndexShard } from "../../index-folder/shard/shard.ts";
 import type { BatchOptions } from "../../search/batching/batcher.ts";
 import { withBatching } from "../../search/batching/batching.ts";
 import type { Hit, Search } from "../../search/search.ts";
@@ -84,6 +86,7 @@ export class Retriever {
     readonly topK: z.ZodInt;
   };
   #search: Search | undefined;
+  #shard: IndexShard | undefined;
 
   constructor(limits: RetrieverLimits) {
     this.limits = limits;
@@ -95,8 +98,19 @@ export class Retriever {
 
   /** Answers from now on. */
   open(search: Search, options: BatchOptions): void {
+    this.#shard = (search as Partial<IndexSearch>).shard;
     this.#search = withBatching(search, options);
     if (this.gate.state === "loading") this.gate.state = "ready";
+  }
+
+  /** The index behind the search, to be searched with others as one. @throws Refusal where there is none */
+  get shard(): IndexShard {
+    this.gate.checkReady();
+    if (this.#shard !== undefined) return this.#shard;
+    throw new Refusal(
+      "not_found",
+      "this server is no shard: what it serves is not an index folder by itself",
+    );
   }
 
   /** A checked body; a server that cannot answer says so before it reads. */

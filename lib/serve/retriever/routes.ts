@@ -8,6 +8,7 @@ import { batchSearchRoute, healthRoute, searchRoute } from "./protocols/flashrag
 import { embeddingsRoute, modelsRoute } from "./protocols/openai.ts";
 import { queriesRoute } from "./protocols/r1-searcher.ts";
 import { retrieveRoute } from "./protocols/search-r1.ts";
+import { findRoute, passagesRoute, prepareRoute, shardRoute } from "./protocols/shard.ts";
 import type { Retriever } from "./retriever.ts";
 
 /** What the routes are made of. */
@@ -34,6 +35,10 @@ export function routesOf({ retriever, metrics, options, batch }: RouteParts): Ro
     post("/batch_search", "detail", batchSearchRoute(retriever, options)),
     get("/health", "detail", healthRoute(retriever.gate)),
     post("/queries", "error", queriesRoute(retriever, options)),
+    get("/shard", "error", shardRoute(retriever)),
+    post("/shard/prepare", "error", prepareRoute(retriever)),
+    post("/shard/find", "error", findRoute(retriever)),
+    post("/shard/passages", "error", passagesRoute(retriever)),
     get("/v1/models", "error", modelsRoute(embedding)),
     get("/metrics", "error", (call) => metrics.answer(call)),
   ];
