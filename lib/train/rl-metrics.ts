@@ -90,3 +90,61 @@ export function groupMetrics(groups: readonly (readonly SampledRollout[])[]): Re
     ...(greedy.length === 0 ? {} : { "reward/greedy": mean(greedy) }),
   };
 }
+
+/** Whether a rollout was made by a pool, whose places must be told apart. */
+export function isOfPool({ trajectory }: Pick<RewardedRollout, "trajectory">): boolean {
+  return trajectory.worker !== undefined;
+}
+
+/** Of each rollout, the log-probabilities of the place that sampled it, and the trainer's. */
+interface Scored {
+  readonly sequences: readonly { readonly rolloutLogprobs?: Float32Array | undefined }[];
+  readonly scores?: { readonly logprobs: readonly Float32Array[] } | undefined;
+}
+
+interface Tally {
+  rollouts: number;
+  tokens: number;
+  sum: number;
+  max: number;
+}
+
+/**
+ * Means over the tokens that each place sampled, under its name; `workers/moved` counts rollouts that were begun anew because
+ * a worker failed.
+ *
+ * @param rewarded - the rollouts that were learnt from
+ * @param experience - what was made of them; without the trainer's scores there are no gaps
+ * @returns nothing where no pool made them
+ */
+export function workerMetrics(
+  rewarded: readonly RewardedRollout[],
+  { sequences, scores }: Scored,
+): Record<string, number> {
+  if (!rewarded.some(isOfPool)) return {};
+  const tallies = new Map<string, Tally>();
+  for (const [i, { trajectory }] of rewarded.entries()) {
+    const { worker = "local" } = trajectory;
+    const tally = tallies.get(worker) ?? { rollouts: 0, tokens: 0, sum: 0, max: 0 };
+    tallies.set(worker, tally);
+    tally.rollouts += 1;
+    for (const [row, logprob] of (sequences[i]?.rolloutLogprobs ?? []).entries()) {
+      const gap = Math.abs((scores?.logprobs[i]?.[row] ?? Number.NaN) - logprob);
+      if (Number.isNaN(gap)) continue;
+      tally.tokens += 1;
+      tally.sum += gap;
+      tally.max = Math.max(tally.max, gap);
+    }
+  }
+  const named = [...tallies].flatMap(([name, tally]) => namedMetrics(name, tally));
+  const moved = rewarded.filter(({ trajectory: { moves = 0 } }) => moves > 0).length;
+  return { ...Object.fromEntries(named), "workers/moved": moved };
+}
+
+function namedMetrics(name: string, { rollouts, tokens, sum, max }: Tally): [string, number][] {
+  const gaps: [string, number][] = [
+    [`logprob_gap/mean/${name}`, sum / tokens],
+    [`logprob_gap/max/${name}`, max],
+  ];
+  return [[`workers/rollouts/${name}`, rollouts], ...(tokens === 0 ? [] : gaps)];
+}

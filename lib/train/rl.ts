@@ -10,7 +10,7 @@ import { checkQuestions } from "../data/question.ts";
 import { nextKlCoef } from "./algorithm/kl-target.ts";
 import { type Collapse, CollapseGuard } from "./collapse.ts";
 import { toExperience } from "./experience.ts";
-import { groupMetrics, rolloutMetrics } from "./rl-metrics.ts";
+import { groupMetrics, isOfPool, rolloutMetrics, workerMetrics } from "./rl-metrics.ts";
 import { type RlMetrics, type RlOptions, rlKinds, rlRequired } from "./rl-options.ts";
 import { explainNonFinite } from "./run/non-finite.ts";
 import { type Run, withRun } from "./run/run.ts";
@@ -43,7 +43,9 @@ function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): 
 async function learn(step: number, rewarded: readonly RewardedRollout[], options: RlOptions) {
   const { learners, algorithm, batch, learningRate, run, seed = 0 } = options;
   // The log has what the trainer made of each token, also of algorithms that can do without it.
-  const isScored = run !== undefined && run.logTokens !== false;
+  const isLogged = run !== undefined && run.logTokens !== false;
+  // What each worker's log-probabilities are worth is told too.
+  const isScored = isLogged || rewarded.some(isOfPool);
   const experience = await toExperience(rewarded, learners, algorithm, { ...batch, isScored });
   const rates = {
     policy: learningRate.policy(step),
@@ -56,6 +58,7 @@ async function learn(step: number, rewarded: readonly RewardedRollout[], options
   const measured = { kl: trajectoryKl, trajectories: rewarded.length };
   const learnt = defined({
     ...metrics,
+    ...workerMetrics(rewarded, experience),
     "logprob_gap/mean": gap?.mean ?? metrics["logprob_gap/mean"],
     "logprob_gap/max": gap?.max ?? metrics["logprob_gap/max"],
     "policy/kl_reference": referenceKl ?? metrics["policy/kl_reference"],

@@ -78,6 +78,7 @@ export function trajectoryRows(
       found: trajectory.found,
       failures: trajectory.failureReasons ?? [],
       weightsVersion: trajectory.weightsVersion - options.firstVersion,
+      worker: trajectory.worker,
       memory: trajectory.memory,
       segments: segmentRows(trajectory.segments, learnt, options),
     };

@@ -9,6 +9,7 @@ import {
   type ServerParts,
   type TokenRequest,
   type TokenServer,
+  unloadMs,
   type WrittenWeights,
 } from "./token-server.ts";
 
@@ -108,7 +109,8 @@ export class SglangServer implements TokenServer {
   /** One that stays behind costs the server memory until it sets it aside. */
   async #unload(adapter: string | undefined): Promise<void> {
     if (adapter === undefined) return;
-    await this.#post("unload_lora_adapter", { lora_name: adapter }).catch(() => {});
+    const signal = AbortSignal.timeout(unloadMs);
+    await this.#post("unload_lora_adapter", { lora_name: adapter }, signal).catch(() => {});
   }
 
   async #post(route: string, body: object, signal?: AbortSignal): Promise<void> {

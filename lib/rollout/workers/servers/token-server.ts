@@ -53,6 +53,9 @@ export interface TokenServer {
   close(): Promise<void>;
 }
 
+/** What nobody needs any more is waited for no longer, milliseconds. */
+export const unloadMs = 10_000;
+
 /** How a server is reached. */
 export interface ServerParts {
   readonly name: string;

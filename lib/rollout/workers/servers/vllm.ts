@@ -4,12 +4,13 @@ import { SeekError } from "../../../base/errors.ts";
 import { mixSeed } from "../../../base/random.ts";
 import { Fault } from "../../../remote/fault.ts";
 import { completeTokens, completionBody } from "./openai-tokens.ts";
-import type {
-  SampledTokens,
-  ServerParts,
-  TokenRequest,
-  TokenServer,
-  WrittenWeights,
+import {
+  type SampledTokens,
+  type ServerParts,
+  type TokenRequest,
+  type TokenServer,
+  unloadMs,
+  type WrittenWeights,
 } from "./token-server.ts";
 
 /** Speaks to it. */
@@ -65,7 +66,8 @@ export class VllmServer implements TokenServer {
 
   /** One that stays behind costs the server a slot that it takes for the next. */
   async #unload(model: string): Promise<void> {
-    await this.#post("unload_lora_adapter", { lora_name: model }).catch(() => {});
+    const signal = AbortSignal.timeout(unloadMs);
+    await this.#post("unload_lora_adapter", { lora_name: model }, signal).catch(() => {});
   }
 
   async #post(route: string, body: object, signal?: AbortSignal): Promise<void> {
