@@ -10,7 +10,15 @@ export { Engine, type EngineStats } from "./engine/engine.ts";
 export type { EngineOptions, OpenOptions } from "./engine/engine-options.ts";
 export type { SamplingOptions } from "./engine/sampling-options.ts";
 export type { Sequence } from "./engine/sequence.ts";
-export type { GenerateOptions, ScoreOptions, Scores, Span, SpanChunk, SpanStop } from "./engine/span.ts";
+export type {
+  GenerateOptions,
+  ScoreOptions,
+  Scores,
+  Span,
+  SpanChunk,
+  SpanStop,
+  VersionRun,
+} from "./engine/span.ts";
 export type { TokenTable } from "./engine/vocabulary.ts";
 export { type Comparison, compareRuns, type Difference } from "./evaluate/compare.ts";
 export { type Evaluation, evaluate, evaluateSets, type SetEvaluation } from "./evaluate/evaluate.ts";

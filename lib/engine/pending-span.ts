@@ -1,7 +1,7 @@
 /** A span that the engine is making: what came so far, and who waits for it. */
 import { SeekError } from "../base/errors.ts";
-import type { SequenceEvent } from "./sequence-event.ts";
-import type { SpanChunk } from "./span.ts";
+import { addToRuns, type SequenceEvent } from "./sequence-event.ts";
+import type { SpanChunk, VersionRun } from "./span.ts";
 
 /** Who reads a span while it comes. */
 export interface SpanReader {
@@ -23,6 +23,8 @@ interface PendingKind {
 
 /** Collects chunks until the event that ends them. */
 export class PendingSpan {
+  /** Which weights sampled the tokens so far. */
+  versionRuns: readonly VersionRun[] = [];
   /** All chunks and the last event; rejects when the step failed or the sequence was closed. */
   readonly done: Promise<[SpanChunk[], SequenceEvent]>;
   readonly #kind: PendingKind;
@@ -43,7 +45,9 @@ export class PendingSpan {
   }
 
   /** Takes an event's tokens. */
-  take({ ids, logprobs, entropies, topIds, topLogprobs, numReused, finish }: SequenceEvent): void {
+  take(event: SequenceEvent): void {
+    const { ids, logprobs, entropies, topIds, topLogprobs, numReused, finish } = event;
+    this.versionRuns = addToRuns(this.versionRuns, event);
     if (ids.length > 0) {
       const chunk = {
         ...{ ids, logprobs, numReused },

@@ -1,5 +1,5 @@
 /** The events of a sequence, and the span that they add up to. */
-import type { FullOptions, Span, SpanChunk, SpanStop } from "./span.ts";
+import type { FullOptions, Span, SpanChunk, SpanStop, VersionRun } from "./span.ts";
 
 /** What a step of the engine gave a sequence: tokens, and why the span ended if it did. */
 export interface SequenceEvent extends SpanChunk {
@@ -10,9 +10,23 @@ export interface SequenceEvent extends SpanChunk {
   readonly error: Error | undefined;
 }
 
+/** Adds an event's tokens to the runs of a span. */
+export function addToRuns(
+  runs: readonly VersionRun[],
+  { ids: { length: numTokens }, weightsVersion }: Pick<SequenceEvent, "ids" | "weightsVersion">,
+): readonly VersionRun[] {
+  const last = runs.at(-1);
+  if (numTokens === 0) return runs;
+  if (last?.weightsVersion !== weightsVersion) return [...runs, { weightsVersion, numTokens }];
+  return [...runs.slice(0, -1), { weightsVersion, numTokens: last.numTokens + numTokens }];
+}
+
 /** The span that the chunks and the last event make. */
 export function toSpan(
-  chunks: readonly SpanChunk[],
+  {
+    chunks,
+    versionRuns,
+  }: { readonly chunks: readonly SpanChunk[]; readonly versionRuns: readonly VersionRun[] },
   options: FullOptions,
   event: SequenceEvent,
   home: {
@@ -21,7 +35,8 @@ export function toSpan(
   },
 ): Span {
   const ids = joinIds(chunks, "ids");
-  const { cutBytes, weightsVersion, numReused } = event;
+  const { cutBytes, numReused } = event;
+  const { weightsVersion } = versionRuns[0] ?? event;
   const { drawnFrom } = options;
   const isApproximate = home.cacheDtype !== undefined;
   const stopText = event.finish === "stopString" ? options.stop[event.stopIndex] : undefined;
@@ -31,7 +46,7 @@ export function toSpan(
     entropies: options.entropies ? join(chunks, "entropies") : undefined,
     ...topOf(chunks, options.topLogprobs),
     stop: stopOf(event, home.vocabulary.eosIds.includes(ids[ids.length - 1] ?? -1)),
-    ...{ drawnFrom, isApproximate, cutBytes, weightsVersion, numReused, stopText },
+    ...{ drawnFrom, isApproximate, cutBytes, weightsVersion, versionRuns, numReused, stopText },
   };
 }
 
@@ -40,7 +55,7 @@ export function emptySpan(weightsVersion: number, { drawnFrom, topLogprobs }: Fu
   const [ids, logprobs] = [new Int32Array(), new Float32Array()];
   return {
     ...{ ids, logprobs, drawnFrom, weightsVersion, ...topOf([], topLogprobs) },
-    ...{ isApproximate: false, stop: "aborted", cutBytes: 0, numReused: 0 },
+    ...{ isApproximate: false, stop: "aborted", cutBytes: 0, numReused: 0, versionRuns: [] },
   };
 }
 

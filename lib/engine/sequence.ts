@@ -225,15 +225,16 @@ export class Sequence {
         maskWords: matcher ? Math.ceil(this.#home.vocabulary.size / 32) : 0,
       });
       void sendMask(new Int32Array());
-      const [chunks, event] = await this.#await({
+      const pending = this.#await({
         isSampled: true,
         hasEntropies: full.entropies,
         hasTop: full.topLogprobs > 0,
         onChunk,
         onMore: sendMask,
       });
+      const [chunks, event] = await pending.done;
       if (fault !== undefined) throw fault;
-      return toSpan(chunks, full, event, this.#home);
+      return toSpan({ chunks, versionRuns: pending.versionRuns }, full, event, this.#home);
     } finally {
       signal?.removeEventListener("abort", cancel);
     }
@@ -275,7 +276,7 @@ export class Sequence {
     checkRoom(this.#home, this.#tokens.length, tokens.length);
     this.#home.native.score(this.#id, tokens, topLogprobs);
     const kind = { isSampled: false, hasEntropies: true, hasTop: topLogprobs > 0 };
-    const [chunks] = await this.#await(kind);
+    const [chunks] = await this.#await(kind).done;
     return {
       logprobs: join(chunks, "logprobs"),
       entropies: join(chunks, "entropies"),
@@ -283,9 +284,9 @@ export class Sequence {
     };
   }
 
-  #await(kind: ConstructorParameters<typeof PendingSpan>[0]): PendingSpan["done"] {
+  #await(kind: ConstructorParameters<typeof PendingSpan>[0]): PendingSpan {
     this.#pending = new PendingSpan(kind);
-    return this.#pending.done;
+    return this.#pending;
   }
 
   #requireIdle(what: string): void {

@@ -74,6 +74,15 @@ export interface Span {
   readonly cutBytes: number;
   /** Version of the weights that sampled the first token, those of the adapter included. */
   readonly weightsVersion: number;
+  /** Which weights sampled the tokens, in order: more than one run when weights changed meanwhile. None without tokens. */
+  readonly versionRuns: readonly VersionRun[];
+}
+
+/** Tokens one after another that the same weights sampled. */
+export interface VersionRun {
+  readonly weightsVersion: number;
+  /** At least 1. */
+  readonly numTokens: number;
 }
 
 /** Tokens of a span as they come; all of a span's chunks together are its tokens. */

@@ -1,6 +1,6 @@
 /** What an agent needs of a model: sequences of tokens, its tokenizer and chat template. */
 import { numberIn, type OptionKinds, optionsOf } from "../base/check-options.ts";
-import type { Scores } from "../engine/span.ts";
+import type { Scores, VersionRun } from "../engine/span.ts";
 
 /** What a rollout needs of the engine's sequence. */
 export interface TokenSequence {
@@ -71,7 +71,10 @@ export interface GeneratedSpan {
   /** Entropy of the distribution of each token at temperature 1, in nats; when it was asked for. */
   readonly entropies?: Float32Array;
   readonly stop: "stop" | "eos" | "length" | "aborted";
+  /** Of the weights that sampled the first token. */
   readonly weightsVersion: number;
+  /** Which weights sampled the tokens, in order. @default `weightsVersion` all of them */
+  readonly versionRuns?: readonly VersionRun[] | undefined;
   /** Whether `logprobs` are near those of the weights, not their own: a segment of such a turn is recorded without them. */
   readonly isApproximate?: boolean | undefined;
 }

@@ -1,5 +1,6 @@
 /** What one agent did with one question: the token segments, in order, and how it ended. */
 
+import type { VersionRun } from "../engine/span.ts";
 import type { MemoryRecord } from "./memory.ts";
 
 /** Who wrote a segment: the caller (`prompt`), the model (`policy`), the environment (`observation`). */
@@ -12,6 +13,8 @@ export interface Segment {
   readonly tokens: Int32Array;
   /** Natural log-probability of each sampled token, `[tokens.length]`; on policy segments only. */
   readonly logprobs?: Float32Array;
+  /** Which weights sampled the tokens, in order; on policy segments only. */
+  readonly versionRuns?: readonly VersionRun[];
   /** The tokens as text, for parsing, scoring and reading. */
   readonly text: string;
   /**

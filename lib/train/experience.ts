@@ -34,7 +34,7 @@ export interface Experience {
   readonly meanValue?: number;
 }
 
-interface ExperienceBatch extends Pick<RlBatch, "sampling" | "maxTokens" | "oldLogprobs"> {
+interface ExperienceBatch extends Pick<RlBatch, "sampling" | "maxTokens" | "oldLogprobs" | "staleness"> {
   /** Whether the trainer scores the sequences also where the update does not need it: one forward more. @default false */
   readonly isScored?: boolean | undefined;
 }
@@ -58,16 +58,22 @@ function klOf(estimator: KlEstimator, old: number, reference: number): number {
   return Math.min(10, Math.exp(Math.min(20, distance)) - distance - 1);
 }
 
-function gapOf(sequences: readonly TrainSequence[]): Experience["gap"] {
+/** Of stale rollouts, over the tokens that weights of this version sampled. */
+function gapOf(
+  sequences: readonly TrainSequence[],
+  logprobs: readonly Float32Array[],
+  version: number | undefined,
+): Experience["gap"] {
   let [count, sum, max] = [0, 0, 0];
-  for (const { oldLogprobs, rolloutLogprobs } of sequences) {
-    if (oldLogprobs === undefined || rolloutLogprobs === undefined) return undefined;
-    for (const [i, ours] of oldLogprobs.entries()) {
+  for (const [s, { rolloutLogprobs, weightsVersions }] of sequences.entries()) {
+    if (rolloutLogprobs === undefined) return undefined;
+    for (const [i, ours] of logprobs[s]!.entries()) {
+      if (version !== undefined && weightsVersions?.[i] !== version) continue;
       const gap = Math.abs(ours - rolloutLogprobs[i]!);
       [count, sum, max] = [count + 1, sum + gap, Math.max(max, gap)];
     }
   }
-  return { mean: sum / Math.max(1, count), max };
+  return count === 0 && version !== undefined ? undefined : { mean: sum / Math.max(1, count), max };
 }
 
 /** The score falls on the last policy token, the KL penalty on each (law 2: policy tokens only). */
@@ -166,14 +172,20 @@ async function beforeUpdate(
   algorithm: Algorithm,
   batch: ExperienceBatch,
 ): Promise<Pick<Experience, "sequences" | "scores" | "gap">> {
-  const needsOld = movesDuringUpdate(algorithm) || algorithm.kl?.in === "reward";
+  const isStale = (batch.staleness ?? 0) > 0;
+  const needsOld =
+    movesDuringUpdate(algorithm) ||
+    algorithm.kl?.in === "reward" ||
+    (isStale && batch.oldLogprobs === "rollout");
   const isFromTrainer = needsOld && batch.oldLogprobs !== "rollout";
   const isScored = isFromTrainer || batch.isScored === true;
   const scores = isScored ? await scoreSequences(trainer.policy, sequences, scoringOf(batch)) : undefined;
-  if (!needsOld) return { sequences, scores };
-  if (scores === undefined || !isFromTrainer) return { sequences: fromRollout(sequences), scores };
+  const version = isStale ? trainer.policy.weightsVersion : undefined;
+  const gap = scores && (isStale || isFromTrainer) ? gapOf(sequences, scores.logprobs, version) : undefined;
+  if (!needsOld) return { sequences, scores, gap };
+  if (scores === undefined || !isFromTrainer) return { sequences: fromRollout(sequences), scores, gap };
   const scored = sequences.map((each, i) => ({ ...each, oldLogprobs: scores.logprobs[i]! }));
-  return { sequences: scored, scores, gap: gapOf(scored) };
+  return { sequences: scored, scores, gap };
 }
 
 async function withReference(

@@ -68,6 +68,14 @@ export interface RlBatch {
    * @default "trainer"
    */
   readonly oldLogprobs?: "trainer" | "rollout";
+  /**
+   * Steps before its own that a step's rollouts may begin: those of so many next steps are under way while a step is computed, and go
+   * on under the new weights after it. Tokens of older weights are corrected (`algorithm.correction`, `tis` unless given), or with
+   * `oldLogprobs: "rollout"` the ratios start from what sampled them.
+   *
+   * @default 0: each step's rollouts are drawn from its own weights
+   */
+  readonly staleness?: number;
 }
 
 /** Numbers by their standard names, such as `reward/mean`, `policy/kl`, `logprob_gap/max`. */
@@ -131,6 +139,7 @@ export const rlKinds: OptionKinds<RlOptions> = {
       sampling: learntSamplingKind,
       maxTokens: countKind,
       oldLogprobs: ["trainer", "rollout"],
+      staleness: wholeKind,
     },
     ["questions"],
   ),

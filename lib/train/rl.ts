@@ -10,12 +10,21 @@ import { checkQuestions } from "../data/question.ts";
 import { nextKlCoef } from "./algorithm/kl-target.ts";
 import { type Collapse, CollapseGuard } from "./collapse.ts";
 import { toExperience } from "./experience.ts";
+import { checkOffPolicy, offPolicyAlgorithm } from "./pipeline/off-policy.ts";
+import { RolloutPipeline } from "./pipeline/rollout-pipeline.ts";
+import { StepVersions, stalenessMetrics } from "./pipeline/staleness.ts";
 import { groupMetrics, isOfPool, rolloutMetrics, workerMetrics } from "./rl-metrics.ts";
 import { type RlMetrics, type RlOptions, rlKinds, rlRequired } from "./rl-options.ts";
 import { explainNonFinite } from "./run/non-finite.ts";
 import { type Run, withRun } from "./run/run.ts";
 import type { Settings } from "./run/settings.ts";
-import { checkSamples, type RewardedRollout, scoredOf, stepRollouts } from "./step-rollouts.ts";
+import {
+  checkSamples,
+  type RewardedRollout,
+  type StepRollouts,
+  scoredOf,
+  stepRollouts,
+} from "./step-rollouts.ts";
 import { type LearntRollouts, learntRollouts, trajectoryRows } from "./trajectory-rows.ts";
 import { update } from "./update.ts";
 
@@ -29,11 +38,7 @@ function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): 
     wrong("algorithm.kl.adaptive: expected a KL in the reward, got one in the loss");
   }
   if (algorithm.kl !== undefined && !learners.reference) wrong("learners.reference: kl needs one, got none");
-  if (algorithm.correction !== undefined && batch.oldLogprobs === "rollout") {
-    wrong(
-      'algorithm.correction: expected batch.oldLogprobs "trainer", which it compares with the rollout\'s',
-    );
-  }
+  checkOffPolicy(algorithm, batch);
   if (collapse?.action === "rollback" && run?.best === undefined)
     wrong("collapse.action: rollback needs run.best, which keeps the best checkpoint");
   if (task.questions.length === 0) wrong("task.questions: expected at least one");
@@ -41,7 +46,8 @@ function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): 
 }
 
 async function learn(step: number, rewarded: readonly RewardedRollout[], options: RlOptions) {
-  const { learners, algorithm, batch, learningRate, run, seed = 0 } = options;
+  const { learners, batch, learningRate, run, seed = 0 } = options;
+  const algorithm = offPolicyAlgorithm(options.algorithm, batch);
   // The log has what the trainer made of each token, also of algorithms that can do without it.
   const isLogged = run !== undefined && run.logTokens !== false;
   // What each worker's log-probabilities are worth is told too.
@@ -55,12 +61,14 @@ async function learn(step: number, rewarded: readonly RewardedRollout[], options
   const metrics = await explainNonFinite(step + 1, update(experience, learners, algorithm, batch, rates));
   const { gap, referenceKl, trajectoryKl = 0, explainedVariance, meanValue } = experience;
   const { coef = 0, adaptive } = algorithm.kl ?? {};
+  const isStale = (batch.staleness ?? 0) > 0;
   const measured = { kl: trajectoryKl, trajectories: rewarded.length };
   const learnt = defined({
     ...metrics,
     ...workerMetrics(rewarded, experience),
-    "logprob_gap/mean": gap?.mean ?? metrics["logprob_gap/mean"],
-    "logprob_gap/max": gap?.max ?? metrics["logprob_gap/max"],
+    // Of tokens that older weights sampled, the update's own measure is no gap between engine and trainer.
+    "logprob_gap/mean": gap?.mean ?? (isStale ? undefined : metrics["logprob_gap/mean"]),
+    "logprob_gap/max": gap?.max ?? (isStale ? undefined : metrics["logprob_gap/max"]),
     "policy/kl_reference": referenceKl ?? metrics["policy/kl_reference"],
     "policy/kl_coef": adaptive && coef,
     "value/explained_variance": explainedVariance,
@@ -87,19 +95,29 @@ async function evaluateFirst({ evaluation: hook, signal }: RlOptions, run: Run |
   await run?.logMetrics({ step: 0, ...(await hook.evaluate(0)) });
 }
 
-async function rlStep(index: number, options: RlOptions, run: Run | undefined) {
+/** What goes on from step to step. */
+interface Loop {
+  readonly run: Run | undefined;
+  readonly rollouts: RolloutPipeline<StepRollouts>;
+  readonly versions: StepVersions;
+}
+
+async function rlStep(index: number, options: RlOptions, { run, rollouts: pipeline, versions }: Loop) {
   const step = index + 1;
   const started = performance.now();
-  const groups = await stepRollouts(index, options);
+  const groups = await pipeline.take(index);
   throwIfAborted(options.signal, "rl");
   const sampled = groups.all.flat();
   const rewarded = scoredOf(sampled, step);
   const between = performance.now();
+  versions.begin(options.learners.trainer.policy.weightsVersion);
+  const trajectories = sampled.map(({ trajectory }) => trajectory);
   const { learnt, rollouts, klCoef } = await learn(index, scoredOf(groups.kept.flat(), step), options);
   const metrics = {
     step,
     ...rolloutMetrics(rewarded),
     ...groupMetrics(groups.all),
+    ...stalenessMetrics(trajectories, versions),
     "reward/unscored": sampled.length - rewarded.length,
     "reward/failed": sampled.filter(({ failure }) => failure !== undefined).length,
     ...learnt,
@@ -109,7 +127,6 @@ async function rlStep(index: number, options: RlOptions, run: Run | undefined) {
   };
   await run?.logTrajectories(trajectoryRows(step, sampled, rowOptions(rollouts, options)));
   await run?.logMetrics(metrics);
-  const trajectories = sampled.map(({ trajectory }) => trajectory);
   await options.onStep?.(metrics, trajectories);
   return { metrics, klCoef };
 }
@@ -165,7 +182,9 @@ function withKlCoef(options: RlOptions, coef: number | undefined): RlOptions {
 /**
  * Improves a policy by its rewards. With a run folder, a killed training goes on from its last checkpoint and ends with
  * the same weights, bit for bit (law 5): questions, rollouts and orders follow from `seed` and the step alone. One that
- * its signal or a failing rollout ends leaves a checkpoint of its last whole step.
+ * its signal or a failing rollout ends leaves a checkpoint of its last whole step. With `batch.staleness` rollouts of the next
+ * steps are under way while a step is computed; which weights sampled which token then depends on the clock, and a resumed run
+ * begins what was under way again, under the checkpoint's weights.
  *
  * @param options - learners, task, algorithm, sizes, schedules, run folder
  * @returns the last step's metrics; undefined when the run was finished already
@@ -195,9 +214,14 @@ export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
     let klCoef = run?.resumedKlCoef;
     const guard = await openGuard(options, run);
     await evaluateFirst(options, run);
+    await using rollouts = new RolloutPipeline<StepRollouts>(
+      { steps, staleness: options.batch.staleness ?? 0, signal },
+      (step, stop) => stepRollouts(step, { ...options, signal: stop }),
+    );
+    const loop: Loop = { run, rollouts, versions: new StepVersions() };
     for (let step = run?.resumedStep ?? 0; step < steps && !hasEnded; step += 1) {
       throwIfAborted(signal, "rl");
-      const done = await rlStep(step, withKlCoef(options, klCoef), run);
+      const done = await rlStep(step, withKlCoef(options, klCoef), loop);
       last = done.metrics;
       klCoef = done.klCoef;
       const collapse = guard?.add(last);

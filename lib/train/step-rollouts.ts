@@ -97,6 +97,9 @@ function isComparable({ advantage }: Algorithm, members: number, baseline: numbe
   return members !== 1 || standsAlone(advantage);
 }
 
+/** A step's rollouts by question, and those among them to learn from. */
+export type StepRollouts = Awaited<ReturnType<typeof stepRollouts>>;
+
 /** A step's rollouts, and those among them to learn from. */
 export function stepRollouts(step: number, options: RlOptions) {
   const { task, batch, algorithm, seed = 0 } = options;

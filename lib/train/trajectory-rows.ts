@@ -98,11 +98,15 @@ function policyTokens(segments: readonly Segment[]): number {
 function segmentRows(
   segments: readonly Segment[],
   learnt: LearntTokens | undefined,
-  { lossOn = "policy", tokens: hasTokens = true }: RowOptions,
+  { firstVersion, lossOn = "policy", tokens: hasTokens = true }: RowOptions,
 ): object[] {
   const known = hasTokens && learnt !== undefined ? bySegment(segments, learnt, lossOn) : [];
-  return segments.map(({ kind, text, tokens, logprobs, visible }, i) => {
-    const row = { kind, text, tokens: tokens.length, visible };
+  return segments.map(({ kind, text, tokens, logprobs, versionRuns, visible }, i) => {
+    const runs = versionRuns?.map(({ weightsVersion, numTokens }) => [
+      weightsVersion - firstVersion,
+      numTokens,
+    ]);
+    const row = { kind, text, tokens: tokens.length, versionRuns: runs, visible };
     if (!hasTokens) return row;
     return { ...row, ids: packIds(tokens), logprobs: logprobs && packFloats(logprobs), ...known[i] };
   });

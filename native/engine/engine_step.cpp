@@ -130,7 +130,12 @@ void Engine::take_scores(const std::vector<Row>& rows, const StepOutput& output)
 
 void Engine::accept(Sequence& sequence, const Sample& sample) {
   Span& span = sequence.span;
-  if (span.num_tokens++ == 0) span.weights_version = sequence.weights_version;
+  // The tokens of one piece of news are of one version.
+  if (!span.tokens.empty() && span.weights_version != sequence.weights_version) {
+    tell(sequence, {sequence.id, 0, Finish::kNone, -1, 0, 0});
+  }
+  span.weights_version = sequence.weights_version;
+  ++span.num_tokens;
   ++stats_.num_generated;
   sequence.tokens.push_back(sample.token);
   span.tokens.push_back(static_cast<int32_t>(sample.token));

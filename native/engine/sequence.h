@@ -49,7 +49,7 @@ struct Span {
   std::vector<float> entropies;        // when they are wanted
   std::vector<kernels::TopToken> top;  // [T, num_top]
   int64_t num_given = 0;               // tokens to score; none are sampled then
-  int64_t weights_version = 0;         // of the first token
+  int64_t weights_version = 0;         // of the last token
   // Of a token whose mask was not there when they were made: it is drawn once the mask is. All tokens are cached then.
   at::Tensor held_logits_V;
 };

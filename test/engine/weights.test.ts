@@ -75,6 +75,46 @@ test("each token of a span that saw a change comes wholly from the old or wholly
   old.close();
 });
 
+test("a span says which weights sampled which of its tokens, streamed or not", async () => {
+  await using engine = await Engine.open(model);
+  for (const isStreamed of [false, true]) {
+    const old = await model.clone();
+    const first = model.weightsVersion;
+    const sequence = engine.open(prompt(10), { seed: 3 });
+    const beside = engine.open(prompt(11), { seed: 4 });
+    // Told of at each step, it says when the other span is under way.
+    const watch = beside.stream({ maxTokens: 4000 });
+    const options = { maxTokens: 3000 };
+    const chunks = sequence.stream(options);
+    const streamed = async () => {
+      for (;;) {
+        const { value, done } = await chunks.next();
+        if (done) return value;
+      }
+    };
+    const running = isStreamed ? streamed() : sequence.generate(options);
+    for (let i = 0; i < 20; i += 1) await watch.next();
+    await changeWeights();
+    const { logprobs, versionRuns, weightsVersion, ids } = await running;
+    await watch.return(undefined as never);
+    assert.deepEqual(
+      versionRuns.map((run) => run.weightsVersion),
+      [first, first + 1],
+    );
+    assert.equal(weightsVersion, first);
+    const [before, after] = versionRuns.map(({ numTokens }) => numTokens) as [number, number];
+    assert.equal(before + after, ids.length);
+    const [byOld, byNew] = await Promise.all(
+      [old, model].map(async (each) => (await each.scoreLogprobs(sequence.tokens)).slice(10)),
+    );
+    assert.deepEqual([...logprobs.slice(0, before)], byOld!.slice(0, before));
+    assert.deepEqual([...logprobs.slice(before)], byNew!.slice(before));
+    sequence.close();
+    beside.close();
+    old.close();
+  }
+});
+
 test("broken weights reject the span and leave the engine usable", async () => {
   const broken = await tinyModel();
   await using engine = await Engine.open(broken);

@@ -41,6 +41,15 @@ export const trainOptions = z.strictObject({
   ...runOptions,
   ...activationOptions,
   ...trainingOptions,
+  ...inGroup("Training; what is not given is the recipe's", {
+    staleness: z
+      .int()
+      .min(0)
+      .default(0)
+      .describe(
+        "Steps that rollouts may begin before their own: those of the next ones go on while a step is computed.",
+      ),
+  }),
   ...judgeRewardOptions,
   ...inGroup("Agent", {
     baseline: z
@@ -117,6 +126,7 @@ export async function planTraining(
       ...planned.batch,
       samples: countSchedule({ from: samples, to: given.samplesAtEnd ?? samples, steps }),
       maxTokens: given.microBatchTokens,
+      staleness: given.staleness,
     },
     run: {
       ...(await runFolderOf(resolved, withoutSharedWarmups(resolved))),

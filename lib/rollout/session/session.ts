@@ -121,10 +121,11 @@ export class Session {
     this.turns += 1;
     this.weightsVersion ??= span.weightsVersion;
     this.lastStop = span.stop;
-    const { ids: tokens, isApproximate } = span;
+    const { ids: tokens, isApproximate, weightsVersion } = span;
+    const { versionRuns = [{ weightsVersion, numTokens: tokens.length }] } = span;
     const text = tokenizer.decode(tokens);
     const logprobs = isApproximate ? undefined : span.logprobs;
-    this.#record({ kind: "policy", tokens, logprobs, text, visible });
+    this.#record({ kind: "policy", tokens, logprobs, versionRuns, text, visible });
     onEvent?.({ type: "turn", text, stop: span.stop, session: index });
     return { ...span, text, segment: this.segments.length - 1 };
   }

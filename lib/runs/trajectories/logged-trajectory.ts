@@ -10,6 +10,8 @@ export interface LoggedSegment {
   readonly text: string;
   /** How many. */
   readonly tokens: number;
+  /** On segments of the policy: versions of the weights and how many tokens each sampled, in order. */
+  readonly versionRuns?: readonly (readonly [weightsVersion: number, numTokens: number])[];
   readonly visible?: readonly number[];
   /** With `logTokens`; the others on segments of the policy only. */
   readonly ids?: string;

@@ -70,7 +70,7 @@ export interface Algorithm {
    * large the ratio (arXiv 1912.09729). @default 0.2, 0.2, no bound
    */
   readonly clip?: { readonly low: number; readonly high: number; readonly dual?: number };
-  /** What a token counts that other weights sampled. @default as any other */
+  /** What a token counts that other weights sampled. @default as any other; `tis` with `batch.staleness` */
   readonly correction?: OffPolicyCorrection;
   /** @default "token-mean" */
   readonly aggregation?: Aggregation;

@@ -28,7 +28,7 @@ const correction = z.strictObject({
     .enum(corrections)
     .optional()
     .describe(
-      'Weighs tokens that other weights sampled by their probability now over then: "tis" at most high, "mis" 0 outside of low to high (none).',
+      'Weighs tokens that other weights sampled by their probability now over then: "tis" at most high, "mis" 0 outside of low to high (none; "tis" with --staleness).',
     ),
   low: z.number().gt(0).lte(1).optional().describe("Of mis: the lowest ratio that counts (0.5)."),
   high: z.number().gte(1).optional().describe("The highest (2 of tis, 5 of mis)."),

@@ -2,7 +2,7 @@
 import { type Segment, trajectoryTokens } from "../../rollout/trajectory.ts";
 
 /** What training reads of a segment. */
-export type TrainSegment = Pick<Segment, "kind" | "tokens" | "logprobs" | "visible">;
+export type TrainSegment = Pick<Segment, "kind" | "tokens" | "logprobs" | "versionRuns" | "visible">;
 
 /** Tokens, and which of them are trained. */
 interface Layout {

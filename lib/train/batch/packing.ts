@@ -22,8 +22,10 @@ export interface TrainSequence {
   readonly advantages?: Float32Array;
   /** Log-probabilities under the policy the update started from. @default the current ones, so every ratio is 1 */
   readonly oldLogprobs?: Float32Array;
-  /** Log-probabilities as the engine reported them; used only to measure the gap (law 4). */
+  /** Log-probabilities as the engine reported them: for the gap (law 4), and for what corrects the ratios. */
   readonly rolloutLogprobs?: Float32Array;
+  /** Version of the weights that sampled the token of each row; used only to measure. */
+  readonly weightsVersions?: Int32Array;
   readonly referenceLogprobs?: Float32Array;
   /** What the critic should predict at each row. */
   readonly returns?: Float32Array;

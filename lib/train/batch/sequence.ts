@@ -21,9 +21,9 @@ export function isTrainedKind(kind: TrainSegment["kind"], lossOn: LossOn): boole
  *
  * @param trajectory - its segments
  * @param lossOn - whose tokens are rows, `@default` the policy's
- * @returns a sequence with `rolloutLogprobs` when every policy segment has log-probabilities; never with `all`, because
- *   observations have none
- * @throws ERR_SHAPE when a segment has another number of log-probabilities than tokens
+ * @returns a sequence with `rolloutLogprobs` when every policy segment has log-probabilities, and with `weightsVersions`
+ *   when each has runs of versions; never with `all`, because observations have none
+ * @throws ERR_SHAPE when a segment has another number of log-probabilities, or tokens in its runs, than tokens
  */
 export function policySequence(
   { segments }: { readonly segments: readonly TrainSegment[] },
@@ -35,14 +35,33 @@ export function policySequence(
     places,
     ...sequence
   } = layOut(segments, ({ kind }) => isTrainedKind(kind, lossOn));
-  const logprobs = segments_R.reduce<number[]>((known, segment, row) => {
-    const { kind, logprobs: own } = segments[segment]!;
-    if (kind === "policy" && own !== undefined) known.push(own[places[row]!]!);
-    return known;
-  }, []);
-  return lossOn === "policy" && logprobs.length === sequence.rows.length
-    ? { ...sequence, rolloutLogprobs: Float32Array.from(logprobs) }
-    : sequence;
+  if (lossOn !== "policy") return sequence;
+  const versions = segments.map(versionsOf);
+  const told = <T>(of: (segment: number) => ArrayLike<T> | undefined): T[] =>
+    [...segments_R].flatMap((segment, row) => {
+      const own = of(segment);
+      return own === undefined ? [] : [own[places[row]!]!];
+    });
+  const logprobs = told((segment) => segments[segment]!.logprobs);
+  const weightsVersions = told((segment) => versions[segment]);
+  const isWhole = ({ length }: readonly number[]): boolean => length === sequence.rows.length;
+  return {
+    ...sequence,
+    ...(isWhole(logprobs) && { rolloutLogprobs: Float32Array.from(logprobs) }),
+    ...(isWhole(weightsVersions) && { weightsVersions: Int32Array.from(weightsVersions) }),
+  };
+}
+
+/** Of each token, where the segment tells. @throws ERR_SHAPE when its runs have another number of tokens */
+function versionsOf({ tokens, versionRuns }: TrainSegment): readonly number[] | undefined {
+  const versions = versionRuns?.flatMap(({ weightsVersion, numTokens }) =>
+    new Array<number>(numTokens).fill(weightsVersion),
+  );
+  if (versions === undefined || versions.length === tokens.length) return versions;
+  throw new SeekError(
+    "ERR_SHAPE",
+    `versionRuns: expected runs of ${tokens.length} tokens, got ${versions.length}`,
+  );
 }
 
 function checkLogprobs({ tokens, logprobs }: TrainSegment): void {

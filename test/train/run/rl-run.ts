@@ -17,22 +17,35 @@ export const wantedToken = 7;
 
 const questions = [0, 1, 2, 3].map((i) => ({ id: `q${i}`, question: `${i}`, answers: ["x"] }));
 
-/** Two turns of three tokens with an observation between them; `onEnd` gets what the sequence held. */
-export function rolloutsOn(engine: Engine, onEnd?: (tokens: Int32Array) => void): SampleRollouts {
+/**
+ * Two turns of three tokens with an observation between them, which `between` may hold up; `onEnd` gets what the sequence
+ * held.
+ */
+export function rolloutsOn(
+  engine: Engine,
+  onEnd?: (tokens: Int32Array) => void,
+  between?: () => Promise<void>,
+): SampleRollouts {
   const rolloutOf = async (
     id: string,
     questionId: string,
-    { seed, sampling }: { readonly seed: number; readonly sampling?: Sampling | undefined },
+    {
+      seed,
+      sampling,
+      signal,
+    }: { readonly seed: number; readonly sampling?: Sampling; readonly signal?: AbortSignal },
   ): Promise<Trajectory> => {
     const prompt = Int32Array.of(1, 2, 10 + Number(questionId.slice(1)));
     const sequence = engine.open(prompt, { seed });
     const segments: Segment[] = [{ kind: "prompt", tokens: prompt, text: "" }];
     let weightsVersion = 0;
     for (const observation of [Int32Array.of(20, wantedToken, 21), undefined]) {
-      const { ids, logprobs, ...span } = await sequence.generate({ maxTokens: 3, ...sampling });
+      const { ids, logprobs, ...span } = await sequence.generate({ maxTokens: 3, signal, ...sampling });
       weightsVersion = span.weightsVersion;
-      segments.push({ kind: "policy", tokens: ids, logprobs, text: "" });
+      const { versionRuns } = span;
+      segments.push({ kind: "policy", tokens: ids, logprobs, versionRuns, text: "" });
       if (observation === undefined) continue;
+      await between?.();
       sequence.append(observation);
       segments.push({ kind: "observation", tokens: observation, text: "" });
     }
@@ -42,9 +55,11 @@ export function rolloutsOn(engine: Engine, onEnd?: (tokens: Int32Array) => void)
     const counts = { turns: 2, rounds: 1, queries: [], invalidActions: 0, failures: 0 };
     return { id, questionId, segments, stop: "eos", timings, weightsVersion, ...counts };
   };
-  return ({ id }, { samples, seed, sampling }) =>
+  return ({ id }, { samples, seed, sampling, signal }) =>
     Promise.all(
-      Array.from({ length: samples }, (_, i) => rolloutOf(`${id}#${i}`, id, { seed: seed + i, sampling })),
+      Array.from({ length: samples }, (_, i) =>
+        rolloutOf(`${id}#${i}`, id, { seed: seed + i, sampling, signal }),
+      ),
     );
 }
 
