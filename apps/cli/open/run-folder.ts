@@ -26,6 +26,7 @@ const freeOptions: ReadonlySet<string> = new Set([
   ...["evalQuestions", "evalEvery", "evalFirst", "validation"],
   ...["retriever.url", "retriever.keyEnv", "web.url", "web.cache", "rewardKeyEnv"],
   ...["judge.url", "judge.keyEnv", "judge.cache", "judge.concurrency"],
+  ...["worker", "workerFolder", "localRollouts"],
 ]);
 
 /** Options that name files or folders: their content is compared, wherever they stand. */
@@ -37,6 +38,7 @@ const contentOptions: ReadonlySet<string> = new Set([
 /** Files and folders whose content is not compared. */
 const otherPaths: ReadonlySet<string> = new Set([
   ...["out", "evalQuestions", "validation", "web.cache", "judge.cache", "optimizer.stateFolder"],
+  "workerFolder",
 ]);
 
 /** Of a model folder: weights, configuration, tokenizer. */

@@ -7,7 +7,7 @@ import { trainingOf } from "../../../lib/recipes/plan.ts";
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import { remoteReward } from "../../../lib/reward/remote-reward.ts";
 import type { Reward } from "../../../lib/reward/reward.ts";
-import type { Agent } from "../../../lib/rollout/agents/agent.ts";
+import type { Agent, PolicyAgent } from "../../../lib/rollout/agents/agent.ts";
 import { type AgentParts, searchAgent } from "../../../lib/rollout/agents/search-agent.ts";
 import { baselineAgent, baselineNames } from "../../../lib/rollout/baselines/baselines.ts";
 import { countSchedule } from "../../../lib/train/algorithm/schedule.ts";
@@ -103,6 +103,11 @@ export interface PlanContext {
   readonly last: { metrics?: RlMetrics };
 }
 
+/** The agent that is trained. */
+export function agentOf({ baseline }: Pick<TrainOptions, "baseline">, parts: AgentParts): PolicyAgent {
+  return baseline === undefined ? searchAgent(parts) : baselineAgent(parts, baseline);
+}
+
 /** A training as the options say: task, batch, run folder, evaluation, reports. */
 export async function planTraining(
   given: TrainOptions,
@@ -113,7 +118,7 @@ export async function planTraining(
   const { steps, samples } = recipe.training;
   const [pace, warnings] = [new Pace(), new TrainingWarnings()];
   const planned = trainingOf(recipe, parts, await loadMixed(given.questions));
-  const agent = given.baseline === undefined ? searchAgent(parts) : baselineAgent(parts, given.baseline);
+  const agent = agentOf(given, parts);
   const resolved = resolvedOptions(given, recipe);
   const onCheckpoint = (to: string): Promise<void> => copyBeside(given, to, given.recipe);
   return {

@@ -7,6 +7,8 @@ import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
 import { optimiserOf, type Recipe } from "../../../../lib/recipes/recipe.ts";
 import type { AgentParts } from "../../../../lib/rollout/agents/search-agent.ts";
 import { searchesFor } from "../../../../lib/rollout/baselines/baselines.ts";
+import type { SequenceSource } from "../../../../lib/rollout/seams.ts";
+import type { WorkerPool } from "../../../../lib/rollout/workers/worker-pool.ts";
 import { trainingMemory } from "../../../../lib/train/memory/plan.ts";
 import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
@@ -15,20 +17,27 @@ import { openLearners, probe, runRl } from "../../open/learners.ts";
 import { openLiveStudio } from "../../open/live-studio.ts";
 import { openLocalPolicy, policyFolders, refuseQuantised } from "../../open/local-policy.ts";
 import { doneIn } from "../../open/run-folder.ts";
-import { type PlanContext, planTraining, type TrainOptions, trainOptions } from "../../open/training-plan.ts";
+import {
+  agentOf,
+  type PlanContext,
+  planTraining,
+  type TrainOptions,
+  trainOptions,
+} from "../../open/training-plan.ts";
 import { type Environment, noSearch, openEnvironment } from "../../options/agent-options.ts";
 import { oneAdapter } from "../../options/lora-options.ts";
 import { bytesOf } from "../../options/run-options.ts";
 import { trainedRecipe } from "../../options/training-options.ts";
 import { durationText } from "../../report/pace.ts";
 import { settingsLines, type TrainingSettings } from "../../report/training-report.ts";
+import { openWorkers, type WorkerChoice, workerOptions } from "./workers.ts";
 
 /** The command. */
 export const trainCommand = command({
   name: "train",
   summary: "improves a search agent by reinforcement learning",
   goesOn: "from the last finished step",
-  options: trainOptions,
+  options: trainOptions.extend(workerOptions),
   run: async (options, io) => {
     const given = { ...options, ...(await policyFolders(options)) };
     const { baseline, tools } = given;
@@ -63,17 +72,19 @@ export const trainCommand = command({
   },
 });
 
+type Given = TrainOptions & WorkerChoice;
+
 /** One run of a training, in a folder of its own. */
 interface Stage {
-  readonly given: TrainOptions;
+  readonly given: Given;
   readonly endWhen?: RlOptions["endWhen"];
 }
 
 // A stage starts from the weights that the stage before has left in the model; so it does when it is resumed.
-function stagesOf(given: TrainOptions): Stage[] {
+function stagesOf(given: Given): Stage[] {
   const { recipe } = given;
   if (recipe.name !== "r1-searcher" || recipe.stage !== "auto") return [{ given }];
-  const stage = (number: 1 | 2): TrainOptions => ({
+  const stage = (number: 1 | 2): Given => ({
     ...given,
     recipe: { ...recipe, stage: number },
     out: join(given.out, `stage${number}`),
@@ -102,8 +113,10 @@ async function trainStage(
     activationBytes: bytesOf(given.activationGib),
   });
   const parts = agentPartsOf(policy, recipe, environment.search);
-  const planned = await planTraining(given, recipe, parts, { ...rest, opened });
   const { io } = rest;
+  const agent = (engine: SequenceSource) => agentOf(given, { ...parts, engine });
+  await using pool = await openWorkers(given, { policy, limits: parts.limits, agent, io });
+  const planned = withPool(await planTraining(given, recipe, parts, { ...rest, opened }), pool);
   const settings = settingsOf(given, policy, planned, recipe);
   for (const line of settingsLines(settings, recipe)) io.log(line);
   for (const line of await lintLines(policy, recipe, { parts, question: planned.task.questions[0]! }))
@@ -115,6 +128,12 @@ async function trainStage(
   }
   if (given.dryRun) return await tellProbe(planned, settings, io);
   await runRl({ ...planned, endWhen });
+}
+
+/** The same plan, whose rollouts are a pool's where there is one; it is evaluated here. */
+function withPool(planned: RlOptions, pool: WorkerPool | undefined): RlOptions {
+  if (pool === undefined) return planned;
+  return { ...planned, task: { ...planned.task, rollout: pool.rollouts } };
 }
 
 function settingsOf(
