@@ -93,6 +93,7 @@ const calls: Readonly<Record<string, readonly [(options: Untyped) => unknown, Op
   "addToIndex(options)": [(o) => seekrl.addToIndex("folder", [], o)],
   "removeFromIndex(options)": [(o) => seekrl.removeFromIndex("folder", [], o)],
   "mergeIndexes(options)": [(o) => seekrl.mergeIndexes(["a"], "b", o)],
+  "splitIndex(options)": [(o) => seekrl.splitIndex("a", "b", o), { shards: 2 }],
   "indexInfo(options)": [(o) => seekrl.indexInfo("folder", o)],
   "openIndex(options)": [(o) => seekrl.openIndex("folder", o)],
   "remoteEmbedder(options)": [seekrl.remoteEmbedder, { url, model: "m", dim: 1 }],

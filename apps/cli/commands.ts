@@ -6,6 +6,7 @@ import { indexBuildCommand } from "./commands/corpus/index-build.ts";
 import { indexAddCommand, indexRemoveCommand } from "./commands/corpus/index-edit.ts";
 import { indexInfoCommand } from "./commands/corpus/index-info.ts";
 import { indexMergeCommand } from "./commands/corpus/index-merge.ts";
+import { indexSplitCommand } from "./commands/corpus/index-split.ts";
 import { retrieverServeCommand } from "./commands/corpus/retriever-serve.ts";
 import { searchCommand } from "./commands/corpus/search.ts";
 import { dataGenerateCommand } from "./commands/data/data-generate.ts";
@@ -61,6 +62,7 @@ export const commands: readonly Command[] = [
   indexAddCommand,
   indexRemoveCommand,
   indexMergeCommand,
+  indexSplitCommand,
   indexInfoCommand,
   corpusCheckCommand,
   searchCommand,

@@ -195,22 +195,24 @@ export class VectorIndex {
    * rows, drops removed vectors for good. Vectors of the same dtype and metric are copied bit for bit.
    *
    * @param source of the same width
-   * @param options `onProgress` gets how many of the source's vectors have been looked at; `signal`
+   * @param options `begin` and `end`: which of the source's vectors, up to, not including, `end`; all unless given.
+   *   `onProgress` gets how many of them have been looked at; `signal`
    * @throws as `add`; ERR_ABORTED, after which the vectors added so far are there
    */
   async addFrom(
     source: VectorIndex,
     options: {
+      readonly begin?: number;
+      readonly end?: number;
       readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;
       readonly signal?: AbortSignal;
     } = {},
   ): Promise<void> {
-    const { onProgress, signal } = options;
-    const total = source.size;
+    const { begin: first = 0, end: last = source.size, onProgress, signal } = options;
     await this.#whileAdding(async () => {
-      for (let begin = 0; begin < total; begin += rowsAtOnce) {
+      for (let begin = first; begin < last; begin += rowsAtOnce) {
         throwIfAborted(signal, "vectors");
-        const end = Math.min(begin + rowsAtOnce, total);
+        const end = Math.min(begin + rowsAtOnce, last);
         this.#numAdded += await native().vectorIndexAddRows(
           this.#handle,
           this.#numAdded,
@@ -218,7 +220,7 @@ export class VectorIndex {
           begin,
           end,
         );
-        onProgress?.({ done: end, total });
+        onProgress?.({ done: end - first, total: last - first });
       }
     });
   }

@@ -23,7 +23,7 @@ function callsOf(text: string): string[] {
 
 /** Trainings of minutes and services that run until they are stopped: each has tests of its own. */
 const elsewhere =
-  /^(?:demo|mcp serve|launch|reward serve|retriever serve|search --retriever|chat --url|serve|studio)\b/;
+  /^(?:demo|mcp serve|launch|reward serve|retriever serve|search --retriever|search --shards|chat --url|serve|studio)\b/;
 
 /** What is asked for less of here. */
 const shortened: readonly (readonly [RegExp, string])[] = [

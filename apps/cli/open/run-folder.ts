@@ -25,6 +25,7 @@ const freeOptions: ReadonlySet<string> = new Set([
   ...["device", "cacheGib", "microBatchTokens", "activationGib", "optimizer.stateFolder"],
   ...["evalQuestions", "evalEvery", "evalFirst", "validation"],
   ...["retriever.url", "retriever.keyEnv", "web.url", "web.cache", "rewardKeyEnv"],
+  ...["shards.urls", "shards.keyEnv", "shards.hedgeAfterMs"],
   ...["judge.url", "judge.keyEnv", "judge.cache", "judge.concurrency"],
   ...["worker", "workerFolder", "localRollouts"],
 ]);

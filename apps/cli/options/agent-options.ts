@@ -71,9 +71,10 @@ export async function openEnvironment(options: AgentOptions, builtIn?: Search): 
   if (needsNoSearch(options)) return noSearch;
   const opened: OpenedSearch[] = [];
   const openOne = async (): Promise<Search> => {
-    const { index, retriever, web } = options;
-    if (builtIn && [index, retriever, web].every((each) => each === undefined)) return builtIn;
-    if (retriever !== undefined && builtIn === undefined) await tryRetriever(options);
+    const { index, retriever, shards, web } = options;
+    const servers = retriever ?? shards;
+    if (builtIn && [index, servers, web].every((each) => each === undefined)) return builtIn;
+    if (servers !== undefined && builtIn === undefined) await tryRetriever(options);
     const search = await openSearch(options);
     opened.push(search);
     return search.search;

@@ -1,4 +1,4 @@
-/** Where a command searches: an index folder of this machine, a server, or the web. */
+/** Where a command searches: an index folder of this machine, a server or several, or the web. */
 import { join } from "node:path";
 import { z } from "zod";
 import type { RetrieverProtocol } from "../../../lib/remote/protocols.ts";
@@ -49,6 +49,19 @@ const retriever = z.strictObject({
   keyEnv: z.string().optional().describe("Environment variable with its API key."),
 });
 
+const shards = z.strictObject({
+  urls: z
+    .string()
+    .describe("Addresses of the parts' servers, with blanks between; a part's replicas with | between."),
+  mode: z.enum(["bm25", "dense", "hybrid"]).optional().describe("As the parts are served, unless given."),
+  hedgeAfterMs: z
+    .int()
+    .min(1)
+    .default(1_000)
+    .describe("How long a replica may take before another is asked as well."),
+  keyEnv: z.string().optional().describe("Environment variable with the servers' API key."),
+});
+
 const web = z.strictObject({
   engine: z.enum(engines).describe("The search engine."),
   url: z.string().optional().describe("Address in place of the engine's own."),
@@ -72,12 +85,15 @@ const reranker = z.strictObject({
   ...encoderForm,
 });
 
-/** One of `index`, `retriever` and `web` must be given. */
+/** One of `index`, `retriever`, `shards` and `web` must be given. */
 export const searchOptions = inGroup("Search", {
   index: index.optional().meta({ head: "folder", description: "Searches in an index of this machine." }),
   retriever: retriever
     .optional()
     .meta({ head: "url", description: "Searches on a retrieval server instead." }),
+  shards: shards
+    .optional()
+    .meta({ head: "urls", description: "Searches an index whose parts several servers hold instead." }),
   web: web.optional().meta({ head: "engine", description: "Searches the web instead." }),
   reranker: reranker.optional().meta({ head: "folder", description: "Puts the hits in a better order." }),
 });
@@ -99,11 +115,12 @@ export interface OpenedSearch extends Disposable {
 const patientRetries = 10;
 
 async function openFirst({ retries = patientRetries, ...choice }: SearchChoice): Promise<OpenedSearch> {
-  const names = ["index", "retriever", "web"] as const;
+  const names = ["index", "retriever", "shards", "web"] as const;
   const given = names.filter((name) => choice[name] !== undefined);
   if (given.length === 1) {
     if (choice.index !== undefined) return openFolder(choice.index);
     if (choice.retriever !== undefined) return openRetriever(choice.retriever, retries);
+    if (choice.shards !== undefined) return openShards(choice.shards, retries);
     if (choice.web !== undefined) return openWeb(choice.web, retries);
   }
   const got = given.map(flagName).join(" and ") || "none";
@@ -122,6 +139,19 @@ async function openRetriever(
 ): Promise<OpenedSearch> {
   const { remoteSearch } = await import("../../../lib/remote/remote-search.ts");
   const search = remoteSearch({ url, protocol, apiKeyEnv: keyEnv, transport: { retries } });
+  return { search, [Symbol.dispose]: () => {} };
+}
+
+async function openShards(
+  { urls, mode, hedgeAfterMs, keyEnv }: z.output<typeof shards>,
+  retries: number,
+): Promise<OpenedSearch> {
+  const { shardedSearch } = await import("../../../lib/remote/shards/sharded-search.ts");
+  const parts = urls.split(/\s+/).filter((part) => part !== "");
+  const search = shardedSearch({
+    shards: parts.map((part) => part.split("|")),
+    ...{ mode, hedgeAfterMs, apiKeyEnv: keyEnv, transport: { retries } },
+  });
   return { search, [Symbol.dispose]: () => {} };
 }
 

@@ -65,12 +65,21 @@ async function embedRows(
   }
 }
 
+/** Vectors of an index, from `begin` up to, not including, `end`. */
+export interface VectorRange {
+  readonly index: VectorIndex;
+  readonly begin: number;
+  readonly end: number;
+}
+
+const everyVector = (index: VectorIndex): VectorRange => ({ index, begin: 0, end: index.size });
+
 /** How an index is made of other indexes' vectors. */
 interface Copy {
   readonly kind: VectorIndexKind;
   readonly dtype: VectorDtype;
   /** Their vectors follow one another, removed ones left out. */
-  readonly sources: readonly VectorIndex[];
+  readonly sources: readonly VectorRange[];
 }
 
 /** Makes an index of the vectors of others, without embedding anything again. */
@@ -84,9 +93,10 @@ async function copyVectors(
   const index = VectorIndex.create(kind, { metric, dtype, graph, dim: embedder.dim, capacity: store.size });
   try {
     const track = trackStage(onProgress, "graph", { total: store.size });
-    for (const source of sources) {
+    for (const { index: source, begin, end } of sources) {
       const before = index.size;
       await index.addFrom(source, {
+        ...{ begin, end },
         onProgress: ({ done }) => track(Math.min(store.size, before + done)),
         signal,
       });
@@ -119,7 +129,7 @@ export async function buildVectors(
   await embedRows(work, dense, place, { path, dtype: finer ?? dense.dtype });
   if (isDirect) return;
   await withRows(path, (rows) =>
-    copyVectors(work, segmentFiles.vectors, dense, { kind, dtype: dense.dtype, sources: [rows] }),
+    copyVectors(work, segmentFiles.vectors, dense, { kind, dtype: dense.dtype, sources: [everyVector(rows)] }),
   );
   if (finer === undefined) await rm(path);
 }
@@ -134,14 +144,14 @@ export async function buildVectors(
 export async function mergeVectors(
   work: SegmentWork,
   dense: DenseSettings,
-  sources: readonly VectorIndex[],
+  sources: readonly VectorRange[],
 ): Promise<void> {
   const { kind, finer } = layoutOf(dense, work.store.size);
   const { dtype } = dense;
   if (finer === undefined) return copyVectors(work, segmentFiles.vectors, dense, { kind, dtype, sources });
   await copyVectors(work, segmentFiles.rows, dense, { kind: "exact", dtype: finer, sources });
   await withRows(join(work.path, segmentFiles.rows), (rows) =>
-    copyVectors(work, segmentFiles.vectors, dense, { kind, dtype, sources: [rows] }),
+    copyVectors(work, segmentFiles.vectors, dense, { kind, dtype, sources: [everyVector(rows)] }),
   );
 }
 

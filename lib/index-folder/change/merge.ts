@@ -1,48 +1,14 @@
 /** One index out of several, or out of the many segments of one. */
 
-import { copyFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { checkArgument, checkOptions } from "../../base/check-options.ts";
-import { SeekError, throwIfAborted } from "../../base/errors.ts";
-import type { Passage } from "../../corpus/passage.ts";
-import { PassageStore } from "../../corpus/passage-store.ts";
-import { buildBm25, describeSegment, storePassages } from "../build/build-segment.ts";
-import type { Listener } from "../build/build-steps.ts";
-import { mergeVectors } from "../build/build-vectors.ts";
-import { type Change, changeFolder } from "../change.ts";
-import type { CorpusOptions } from "../corpus.ts";
-import { embedderSegment, type IndexSettings, type Manifest, segmentFolder } from "../manifest.ts";
-import { needManifest, openFiles } from "../open.ts";
-import { type Segment, segmentFiles } from "../segment.ts";
+import { SeekError } from "../../base/errors.ts";
+import { changeFolder } from "../change.ts";
+import type { Manifest } from "../manifest.ts";
+import { needManifest } from "../open.ts";
 import { planOf } from "../shard/plan.ts";
 import { checkUniqueIds } from "../unique-ids.ts";
-
-/** How a merge speaks and when it must stop. */
-export interface MergeOptions {
-  /** Called after every batch. */
-  readonly onProgress?: Listener["onProgress"];
-  readonly signal?: AbortSignal;
-}
-
-/** An index that takes part. */
-interface Source {
-  readonly folder: string;
-  readonly manifest: Manifest;
-  readonly segments: readonly Segment[];
-  close(): void;
-}
-
-/** As many passages as are copied in some milliseconds. */
-const batchSize = 1024;
-
-async function openSource(folder: string): Promise<Source> {
-  const manifest = await needManifest(folder);
-  const { settings } = manifest;
-  const hasFile = embedderSegment(settings) !== undefined;
-  const wanted = { bm25: false, dense: settings.dense !== undefined, embedder: hasFile };
-  const { segments, close } = await openFiles(folder, manifest, wanted);
-  return { folder, manifest, segments, close };
-}
+import { type CopyOptions, everyRow, openSource, type Source, writeCopy } from "./copy.ts";
 
 async function checkAlike(sources: readonly Source[]): Promise<void> {
   const [first, ...others] = sources;
@@ -55,68 +21,6 @@ async function checkAlike(sources: readonly Source[]): Promise<void> {
       "ERR_ARGUMENT",
       `${other.folder}: expected the settings and the embedder of ${first.folder}; parts of one corpus are built with part`,
     );
-  }
-}
-
-/** The passages that are not removed, in their order. */
-async function* liveOf(
-  segments: readonly Segment[],
-  { onShare, signal }: Pick<CorpusOptions, "onShare" | "signal">,
-): AsyncGenerator<Passage> {
-  const total = segments.reduce((sum, { entry }) => sum + entry.count, 0);
-  let before = 0;
-  for (const segment of segments) {
-    for (let first = 0; first < segment.entry.count; first += batchSize) {
-      throwIfAborted(signal, "index");
-      const count = Math.min(batchSize, segment.entry.count - first);
-      const rows = Array.from({ length: count }, (_, i) => first + i).filter(
-        (row) => !segment.isRemoved(row),
-      );
-      yield* await segment.passages.getMany(Int32Array.from(rows));
-      onShare?.((before + first + count) / total);
-    }
-    before += segment.entry.count;
-  }
-}
-
-/** The settings of the merged index, whose embedder is copied into its segment. */
-async function takeSettings({ folder, manifest }: Source, { name, path }: Change): Promise<IndexSettings> {
-  const { settings } = manifest;
-  const from = embedderSegment(settings);
-  const { dense } = settings;
-  if (dense?.embedder.kind !== "hashed" || from === undefined) return settings;
-  await copyFile(
-    join(folder, segmentFolder({ name: from }), segmentFiles.embedder),
-    join(path, segmentFiles.embedder),
-  );
-  return { ...settings, dense: { ...dense, embedder: { ...dense.embedder, segment: name } } };
-}
-
-async function writeMerged(
-  sources: readonly Source[],
-  change: Change,
-  { onProgress, signal }: MergeOptions,
-): Promise<Manifest> {
-  const [first] = sources as [Source, ...Source[]];
-  const { name, path } = change;
-  const segments = sources.flatMap((source) => source.segments);
-  const settings = await takeSettings(first, change);
-  await storePassages(path, (onShare) => liveOf(segments, { onShare, signal }), { onProgress, signal });
-  const store = await PassageStore.open(join(path, segmentFiles.passages));
-  try {
-    const work = { path, store, onProgress, signal };
-    if (settings.bm25) await buildBm25(work, settings.bm25);
-    const { dense } = settings;
-    if (dense)
-      await mergeVectors(
-        work,
-        dense,
-        segments.flatMap(({ rows }) => rows ?? []),
-      );
-    const segment = await describeSegment(name, work, settings);
-    return { format: "seekrl-index", version: 2, settings, segments: [segment] };
-  } finally {
-    store.close();
   }
 }
 
@@ -137,7 +41,7 @@ async function writeMerged(
 export async function mergeIndexes(
   folders: readonly string[],
   out: string,
-  options: MergeOptions = {},
+  options: CopyOptions = {},
 ): Promise<Manifest> {
   checkArgument("mergeIndexes: folders", folders, "list");
   checkArgument("mergeIndexes: out", out, "string");
@@ -152,7 +56,9 @@ export async function mergeIndexes(
       for (const folder of folders) sources.push(await openSource(folder));
       await checkAlike(sources);
       await checkUniqueIds(sources.flatMap(({ segments }) => segments));
-      return await writeMerged(sources, change, options);
+      const [first] = sources as [Source];
+      const rows = everyRow(sources.flatMap(({ segments }) => segments));
+      return await writeCopy(first, rows, change, options);
     } finally {
       for (const source of sources) source.close();
     }

@@ -158,7 +158,7 @@ test("commands open tools for the recipe that has them, and close them at the en
   const agentic = await runCli(...common, "--recipe", "agentic-rag-r1", "--index", at("index"), ...limits);
   assert.equal(agentic.code, 0, agentic.stderr);
   const missing = await runCli(...common, "--recipe", "research", ...limits);
-  assert.match(missing.stderr, /expected one of --index, --retriever, --web/);
+  assert.match(missing.stderr, /expected one of --index, --retriever, --shards, --web/);
   const other = await runCli(...common, "--recipe", "search-r1", "--index", at("index"), ...limits);
   assert.deepEqual([other.code, /--tools: the recipe search-r1 has no tools/.test(other.stderr)], [2, true]);
   const baseline = await runCli(...common, "--recipe", "research", "--baseline", "direct", ...limits);

@@ -93,7 +93,9 @@ export const retrieverServeCommand = command({
     try {
       await server.ready;
       const { url, host, port } = server;
-      io.write(`${given.index?.folder ?? given.retriever?.url ?? given.web?.engine} at ${url}\n`);
+      const { index, retriever, shards, web } = given;
+      const served = index?.folder ?? retriever?.url ?? shards?.urls ?? web?.engine;
+      io.write(`${served} at ${url}\n`);
       io.result({ url, host, port });
       await untilStopped(io);
     } finally {

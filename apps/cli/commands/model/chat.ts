@@ -103,7 +103,9 @@ function placesOf({ model = "", adapter, dtype, weights }: Options): PolicyFolde
 
 /** A chat needs no search. */
 async function environmentOf(given: Options, builtIn: Search | undefined): Promise<Environment | undefined> {
-  const isNamed = [given.index, given.retriever, given.web, given.tools].some((each) => each !== undefined);
+  const isNamed = [given.index, given.retriever, given.shards, given.web, given.tools].some(
+    (each) => each !== undefined,
+  );
   if (!isNamed && builtIn === undefined) return undefined;
   return openEnvironment({ ...given, recipe: given.recipe ?? defaultRecipe }, builtIn);
 }

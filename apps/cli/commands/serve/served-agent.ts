@@ -40,9 +40,10 @@ export interface ServedAgentSetting extends Disposable {
 export function namesSearch({
   index,
   retriever,
+  shards,
   web,
-}: Pick<AgentOptions, "index" | "retriever" | "web">): boolean {
-  return [index, retriever, web].some((each) => each !== undefined);
+}: Pick<AgentOptions, "index" | "retriever" | "shards" | "web">): boolean {
+  return [index, retriever, shards, web].some((each) => each !== undefined);
 }
 
 /**

@@ -118,7 +118,10 @@ test("search and eval ask a retrieval server in place of an index", async () => 
   for (const both of [[], ["--index", index, "--retriever", server.url]]) {
     const { code, stderr } = await runCli("search", "--query", "x", ...both);
     assert.equal(code, 2);
-    assert.match(stderr, /expected one of --index, --retriever, --web, got (none|--index and --retriever)/);
+    assert.match(
+      stderr,
+      /expected one of --index, --retriever, --shards, --web, got (none|--index and --retriever)/,
+    );
   }
   const stray = await runCli("search", "--query", "x", "--retriever", `${server.url},mode=bm25`);
   assert.equal(stray.code, 2);
