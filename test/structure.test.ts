@@ -28,6 +28,7 @@ const layers = [
   ["train"],
   ["runs"],
   ["recipes"],
+  ["plan"],
   ["serve"],
   ["world"],
   ["lint"],

@@ -38,6 +38,7 @@ import { setupCudaCommand } from "./commands/setup/setup-cuda.ts";
 import { studioCommand } from "./commands/studio/studio.ts";
 import { demoCommand } from "./commands/train/demo.ts";
 import { demoAblationsCommand } from "./commands/train/demo-ablations.ts";
+import { planCommand } from "./commands/train/plan.ts";
 import { sftCommand } from "./commands/train/sft.ts";
 import { trainCommand } from "./commands/train/train.ts";
 import { worldCommand } from "./commands/train/world.ts";
@@ -73,6 +74,7 @@ export const commands: readonly Command[] = [
   sftCommand,
   dataSelectCommand,
   trainCommand,
+  planCommand,
   launchCommand,
   askCommand,
   chatCommand,

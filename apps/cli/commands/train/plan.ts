@@ -1,0 +1,132 @@
+/** `seekrl plan`: how long a step of a training takes on many cards, and what each holds, before there are any. */
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { defined } from "../../../../lib/base/defined.ts";
+import type { DecoderConfig } from "../../../../lib/model/config/config.ts";
+import { parseConfig } from "../../../../lib/model/config/parse-config.ts";
+import { readJson } from "../../../../lib/model/model-folder.ts";
+import type { PlannedTraining } from "../../../../lib/plan/layouts.ts";
+import { type Cluster, type GpuName, gpuOf, networkOf } from "../../../../lib/plan/machine.ts";
+import type { ZeroLevel } from "../../../../lib/plan/memory.ts";
+import { planned, type RatedLayout } from "../../../../lib/plan/planned.ts";
+import { knownConfig, knownNames } from "../../../../lib/plan/shapes.ts";
+import { textSums, type Workload, workloadOf } from "../../../../lib/plan/workload.ts";
+import { resizedTraining } from "../../../../lib/recipes/recipe.ts";
+import { type CommandIo, command, UsageError } from "../../command.ts";
+import { loraOf } from "../../options/lora-options.ts";
+import { chooseRecipe } from "../../options/recipe-options.ts";
+import { type Outcome, planLines } from "../../report/plan-report.ts";
+import { type PlanOptions, planOptions } from "./plan-options.ts";
+
+/** The command. */
+export const planCommand = command({
+  name: "plan",
+  summary: "computes time and memory of a training step on many GPUs, and how best to lay it out",
+  options: planOptions,
+  run: async (options, io) => {
+    const config = await configOf(options.model);
+    const training = trainingOf(options, config);
+    const choice = {
+      zero: options.zero as ZeroLevel | undefined,
+      tensor: options.tensor,
+      rolloutDevices: options.rolloutGpus,
+    };
+    const outcomes = options.gpus.map((devices): Outcome => {
+      const cluster = clusterOf(options, devices);
+      return { devices, ...planned(training, cluster, choice) };
+    });
+    const impossible = outcomes.find(({ all }) => all.length === 0);
+    if (impossible !== undefined) throw new UsageError(impossibleText(options, impossible.devices));
+    show({ options, training, outcomes }, io);
+  },
+});
+
+async function configOf(model: string): Promise<DecoderConfig> {
+  const known = knownConfig(model);
+  if (known !== undefined) return known;
+  const found = await stat(model).catch(() => undefined);
+  if (found === undefined) {
+    throw new UsageError(
+      `--model ${model}: expected a folder, a config.json, or one of ${knownNames.join(", ")}`,
+    );
+  }
+  const path = found.isDirectory() ? join(model, "config.json") : model;
+  return parseConfig(await readJson(path), path);
+}
+
+function clusterOf({ gpu, gpusPerMachine, networkGbits }: PlanOptions, devices: number): Cluster {
+  const perMachine = Math.min(devices, gpusPerMachine);
+  return { devices, perMachine, device: gpuOf(gpu as GpuName), network: networkOf(networkGbits) };
+}
+
+function workOf(options: PlanOptions): Workload {
+  const { promptTokens, searches, responseTokens, observationTokens, spread, searchMs } = options;
+  const texts = { promptTokens, searches, responseTokens, observationTokens, spread };
+  if (options.sft) {
+    const [questions, samples] = [options.batchQuestions ?? 256, options.samples ?? 1];
+    const none = { isGenerated: false, searchSeconds: 0, scorings: 0, hasCritic: false, hasReference: false };
+    return { ...texts, ...none, questions, samples, epochs: 1, updates: 1 };
+  }
+  const recipe = chooseRecipe(options.recipe);
+  const { batchQuestions, samples } = options;
+  const training = resizedTraining(recipe.training, defined({ batchQuestions, samples }));
+  return workloadOf({ ...recipe, training }, { ...texts, searchSeconds: searchMs / 1000 });
+}
+
+function trainingOf(options: PlanOptions, config: DecoderConfig): PlannedTraining {
+  const workload = workOf(options);
+  const { rows, length } = textSums(workload);
+  const {
+    weights,
+    moments,
+    masterWeights,
+    microBatchTokens: tokens,
+    staleness,
+    overlap,
+    checkpointEvery,
+  } = options;
+  const loraRank = loraOf(options.lora)?.rank ?? 0;
+  if (weights !== undefined && loraRank === 0) {
+    throw new UsageError("--weights: expected with --lora, since quantised weights are not trained");
+  }
+  const batch = { tokens, rows: Math.ceil((tokens * rows) / length) };
+  const { hasCritic, hasReference } = workload;
+  const model = { config, dtype: "bfloat16" as const, weights, loraRank, moments, masterWeights };
+  return {
+    model: { ...model, hasCritic, hasReference, batch },
+    workload,
+    staleness,
+    overlap,
+    checkpointEvery,
+  };
+}
+
+function impossibleText({ tensor, zero, rolloutGpus }: PlanOptions, devices: number): string {
+  const given = Object.entries(defined({ tensor, zero, rolloutGpus })).map(
+    ([name, value]) => `${name} ${value}`,
+  );
+  return `--gpus ${devices}: the model and the machines allow no layout with ${given.join(", ")}`;
+}
+
+interface Shown {
+  readonly options: PlanOptions;
+  readonly training: PlannedTraining;
+  readonly outcomes: readonly Outcome[];
+}
+
+function show({ options, training, outcomes }: Shown, io: CommandIo): void {
+  for (const line of planLines({ ...options, training, outcomes })) io.write(`${line}\n`);
+  const { workload } = training;
+  io.result({
+    ...{ model: options.model, gpu: options.gpu, workload },
+    plans: outcomes.map(({ devices, all, best, enough }) => ({
+      ...{ gpus: devices, best: best === undefined ? null : resultOf(best), layouts: all.map(resultOf) },
+      enough: enough === undefined ? null : { gpus: enough.devices, best: resultOf(enough.best) },
+    })),
+  });
+}
+
+function resultOf({ layout, ...rest }: RatedLayout): object {
+  const { rolloutDevices, ...others } = layout;
+  return { layout: { ...others, rolloutGpus: rolloutDevices }, ...rest };
+}

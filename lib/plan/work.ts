@@ -1,0 +1,72 @@
+/** What a model computes and reads for its tokens, in operations and bytes. */
+import type { DecoderConfig } from "../model/config/config.ts";
+
+/** Tokens that go through a model together. */
+export interface TokenWork {
+  readonly tokens: number;
+  /** Tokens that go through the head as well. */
+  readonly rows: number;
+  /** Keys that a token sees on average. */
+  readonly context: number;
+}
+
+/**
+ * The part of a decoder that one of `ways` devices has under tensor parallelism: its heads, its share of the feed-forward
+ * block and of the vocabulary; norms stay whole (Shoeybi et al., Megatron-LM, arXiv 1909.08053).
+ *
+ * @param config - the whole
+ * @param ways - devices that share each product
+ * @returns the part; undefined where heads or widths cannot be shared so
+ */
+export function splitConfig(config: DecoderConfig, ways: number): DecoderConfig | undefined {
+  const { numHeads, numKvHeads, intermediateSize, vocabSize } = config;
+  const sizes = { numHeads, numKvHeads, intermediateSize, vocabSize };
+  if (Object.values(sizes).some((size) => size % ways !== 0)) return undefined;
+  const parts = Object.entries(sizes).map(([name, size]) => [name, size / ways]);
+  return { ...config, ...(Object.fromEntries(parts) as typeof sizes) };
+}
+
+function attentionWidths({ numHeads, numKvHeads, headDim }: DecoderConfig): [number, number] {
+  return [numHeads * headDim, numKvHeads * headDim];
+}
+
+/** Weights of the layers' products that a token goes through: of experts, those that it chooses. */
+export function activeWeights(config: DecoderConfig): number {
+  const { hiddenSize: d, intermediateSize: i, numLayers, numExperts, numChosenExperts } = config;
+  const [q, k] = attentionWidths(config);
+  const network = numExperts > 0 ? numChosenExperts * 3 * d * i + numExperts * d : 3 * d * i;
+  return numLayers * (2 * d * q + 2 * d * k + network);
+}
+
+/** Weights of the head. */
+export function headWeights({ vocabSize, hiddenSize }: DecoderConfig): number {
+  return vocabSize * hiddenSize;
+}
+
+/**
+ * Operations of a forward pass: two for each weight that a token goes through, and four for each channel of a query and
+ * each key that it sees.
+ *
+ * @param config - the shape
+ * @param work - tokens, rows of the head, keys seen
+ * @returns floating point operations
+ */
+export function forwardFlops(config: DecoderConfig, { tokens, rows, context }: TokenWork): number {
+  const [q] = attentionWidths(config);
+  const layers = 2 * activeWeights(config) + 4 * config.numLayers * q * context;
+  return tokens * layers + rows * 2 * headWeights(config);
+}
+
+/** Bytes that the keys and values of a token take in bf16. */
+export function cacheBytesPerToken(config: DecoderConfig): number {
+  const [, k] = attentionWidths(config);
+  return 4 * config.numLayers * k;
+}
+
+/** Weights of an adapter of a rank on every projection of the layers. */
+export function adapterWeights(config: DecoderConfig, rank: number): number {
+  const { hiddenSize: d, intermediateSize: i, numLayers, numExperts } = config;
+  const [q, k] = attentionWidths(config);
+  const networks = Math.max(1, numExperts) * 3 * (d + i);
+  return rank * numLayers * (2 * (d + q) + 2 * (d + k) + networks);
+}
