@@ -15,8 +15,8 @@ export interface WorkerOptions extends KeyOptions {
   /** Rollouts that are made there at once. @default 64 */
   readonly concurrency?: number | undefined;
   /**
-   * Versions of the weights, counted from when the pool was opened, for which it takes part with those that it was started
-   * with: nothing is pushed to it. @default it is given every version before it rolls out
+   * Steps for which it takes part with the weights that it was started with, counted by how often rollouts have met other weights
+   * since the pool was opened: nothing is pushed to it. @default it is given each step's weights before it rolls out
    */
   readonly staleness?: number | undefined;
   /** @default five minutes an attempt, fifteen in all, two more attempts */

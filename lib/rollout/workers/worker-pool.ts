@@ -41,9 +41,10 @@ export class WorkerPool {
   readonly #folder: WeightsFolder;
   readonly #workers: readonly Worker[];
   readonly #places: Places;
-  readonly #openedAt: number;
   readonly #closing = new AbortController();
   #version: number;
+  /** How often rollouts have met other weights than those before. */
+  #numChanges = 0;
   #pushing: Promise<void> = Promise.resolve();
 
   private constructor(options: WorkerPoolOptions, folder: WeightsFolder, workers: readonly Worker[]) {
@@ -52,8 +53,7 @@ export class WorkerPool {
     this.#workers = workers;
     const local = localPlace(options);
     this.#places = new Places([...(local ? [local] : []), ...workers.map(({ place }) => place)]);
-    this.#openedAt = options.policy.weightsVersion;
-    this.#version = this.#openedAt;
+    this.#version = options.policy.weightsVersion;
   }
 
   /**
@@ -127,6 +127,7 @@ export class WorkerPool {
     const { weightsVersion } = this.#options.policy;
     if (weightsVersion !== this.#version) {
       this.#version = weightsVersion;
+      this.#numChanges += 1;
       this.#pushing = this.#pushing.then(() => this.#push(({ place }, error) => this.#fail(place, error)));
     }
     return this.#pushing;
@@ -152,8 +153,8 @@ export class WorkerPool {
 
   /** One that is given no weights leaves when its own are too old, and is tried again until then. */
   #checkAge({ place, staleness }: Worker & { readonly staleness: number }): void {
-    const age = this.#version - this.#openedAt;
-    if (age > staleness) this.#fail(place, `its weights are ${age} versions old, of at most ${staleness}`);
+    const age = this.#numChanges;
+    if (age > staleness) this.#fail(place, `its weights are ${age} steps old, of at most ${staleness}`);
     else if (this.#places.open(place)) this.#warn(`worker ${place.name}: is tried again`);
   }
 

@@ -2,6 +2,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { SeekError } from "../../base/errors.ts";
+import { unlessAborted } from "../../base/streamed.ts";
 import { Adapter } from "../../model/adapter.ts";
 import { adapterConfigFile } from "../../model/peft-config.ts";
 import { readWeights } from "../../model/read-weights.ts";
@@ -32,6 +33,42 @@ export async function openPushed({ models, open, apiKey }: ModelServerOptions): 
   return new PushedModel(first, await WeightsStage.open(4 * first.engine.model.numParameters + headerBytes));
 }
 
+/** Replies that must not see the weights change. */
+class RepliesUnderWay {
+  #count = 0;
+  #gate: Promise<void> | undefined;
+  #onNone = (): void => {};
+
+  /** Waits while the weights change. */
+  async begin(signal: AbortSignal): Promise<void> {
+    while (this.#gate !== undefined && !signal.aborted) await unlessAborted(this.#gate, signal);
+    this.#count += 1;
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.#onNone();
+  }
+
+  /** Does something once all have ended, before others begin. */
+  async without(change: () => Promise<void>): Promise<void> {
+    let open = (): void => {};
+    this.#gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    try {
+      while (this.#count > 0)
+        await new Promise<void>((resolve) => {
+          this.#onNone = resolve;
+        });
+      await change();
+    } finally {
+      this.#gate = undefined;
+      open();
+    }
+  }
+}
+
 /** A language model whose weights others change. */
 export class PushedModel implements ServedModel {
   readonly stage: WeightsStage;
@@ -42,6 +79,7 @@ export class PushedModel implements ServedModel {
   readonly #pushed = new Map<number, number>();
   #version: number | undefined;
   #loading: Promise<void> | undefined;
+  readonly #under = new RepliesUnderWay();
 
   /** Use {@link openPushed}. */
   constructor(first: LanguageModel, stage: WeightsStage) {
@@ -76,16 +114,21 @@ export class PushedModel implements ServedModel {
   }
 
   async *reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
-    const adapter = this.#adapter;
-    for await (const event of (adapter ?? this.#first).reply(request, signal)) {
-      if (event.type !== "finish") yield event;
-      else yield { ...event, weightsVersion: adapter?.number ?? this.#versionOf(event.weightsVersion) };
+    await this.#under.begin(signal);
+    try {
+      const adapter = this.#adapter;
+      for await (const event of (adapter ?? this.#first).reply(request, signal)) {
+        if (event.type !== "finish") yield event;
+        else yield { ...event, weightsVersion: adapter?.number ?? this.#versionOf(event.weightsVersion) };
+      }
+    } finally {
+      this.#under.end();
     }
   }
 
   /**
-   * Samples what is asked from now on from a folder's weights. Replies under way go on with the adapter that they began with, or
-   * under a model's new weights.
+   * Samples what is asked from now on from a folder's weights. Replies under way go on with the adapter that they began with;
+   * a model's weights change once they have ended, and replies that are asked for meanwhile wait.
    *
    * @param folder - of a model of the same shape, or of an adapter on it
    * @param version - that replies shall tell
@@ -118,9 +161,11 @@ export class PushedModel implements ServedModel {
       const adapter = await Adapter.load(model, folder);
       this.#adapter = new Version(version, adapter, this.#first.through(adapter));
     } else {
-      await readWeights(model, folder);
-      this.#adapter = undefined;
-      this.#pushed.set(model.weightsVersion, version);
+      await this.#under.without(async () => {
+        await readWeights(model, folder);
+        this.#adapter = undefined;
+        this.#pushed.set(model.weightsVersion, version);
+      });
     }
     this.#version = version;
     before?.retire();

@@ -131,7 +131,7 @@ test("one that takes no weights rolls out with its own for as long as was declar
     await stepOnNothing(world);
   }
   assert.deepEqual(places, [[server.name, version], [server.name, version], undefined]);
-  assert.match(warnings.join(), /leaves the pool: its weights are 2 versions old, of at most 1/);
+  assert.match(warnings.join(), /leaves the pool: its weights are 2 steps old, of at most 1/);
   assert.ok(server.asked.every(({ path }) => path !== "/v1/load_lora_adapter"));
 });
 

@@ -18,15 +18,15 @@ import { localWorld, questions, recipe, workerWorld } from "./served-worker.ts";
 type Local = Awaited<ReturnType<typeof localWorld>>;
 
 /** Two steps; the second one's rollouts show whether the first one's weights have arrived. */
-async function trained({ policy }: Local, rollout: SampleRollouts) {
+async function trained({ policy }: Local, rollout: SampleRollouts, { staleness = 0, numSteps = 2 } = {}) {
   await using trainer = await Trainer.open(policy, { weightDecay: 0 });
   const steps: RlMetrics[] = [];
   await rl({
     learners: { trainer },
     task: { questions, reward: lengthReward, rollout },
     algorithm: { ...algorithms.rloo, kl: undefined },
-    batch: { questions: 4, samples: 2 },
-    steps: 2,
+    batch: { questions: 4, samples: 2, staleness },
+    steps: numSteps,
     seed: 5,
     learningRate: { policy: () => 1e-3 },
     onStep: (metrics) => void steps.push(metrics),
@@ -113,5 +113,34 @@ for (const [what, lora, fake, route] of [
     const unloads = server.asked.filter(({ path }) => path.endsWith("unload_lora_adapter"));
     assert.equal(unloads.length, lora === undefined ? 0 : 2);
     assert.deepEqual(await readdir(folder), []);
+  });
+}
+
+const ownServer = async (t: TestContext) => workerWorld(t);
+const vllmServer = async (t: TestContext) => fakeVllm(t, await localWorld(t));
+
+for (const [what, lora, open] of [
+  ["an adapter", { rank: 4 }, ownServer],
+  ["a whole model", undefined, ownServer],
+  ["an adapter under vLLM", { rank: 4 }, vllmServer],
+] as const) {
+  test(`rollouts ahead of their step take ${what} of the weights as they come, and no worker is lost`, async (t) => {
+    const local = await localWorld(t, { lora });
+    const { engine, tokenizer, policy, agent } = local;
+    const { url } = await open(t);
+    const warnings: string[] = [];
+    await using pool = await WorkerPool.open({
+      ...{ workers: [{ url, concurrency: 4 }], engine, tokenizer, policy, localConcurrency: 0 },
+      agent: (each) => agent(each),
+      onWarning: (message) => warnings.push(message),
+    });
+    const { steps } = await trained(local, pool.rollouts, { staleness: 1, numSteps: 5 });
+    assert.deepEqual(warnings, []);
+    const staleness = steps.map((metrics) => metrics["staleness/max"]);
+    assert.ok(
+      staleness.every((each) => each === 0 || each === 1),
+      staleness.join(),
+    );
+    assert.ok(staleness.includes(1));
   });
 }

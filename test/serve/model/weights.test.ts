@@ -116,6 +116,30 @@ test("a reply under way goes on with the adapter that it began with", async (t) 
   assert.equal((await drawn(url)).version, 2);
 });
 
+test("a model's weights change between replies: one under way ends as it began, the next is of the new ones", async (t) => {
+  const { url, client, policy, engine } = await servedWorld(t, { server: { acceptWeights: true } });
+  const folder = await mkdtemp(join(tmpdir(), "seekrl-model-"));
+  t.after(() => rm(folder, { recursive: true }));
+  await using other = await policy.model.clone();
+  await using trainer = await Trainer.open(other);
+  const [rows, weights] = [Int32Array.of(0, 1, 2), Float32Array.of(1, 1, 1)];
+  await trainer.accumulate([{ tokens: Int32Array.of(3, 5, 7, 9), rows, weights }]);
+  await trainer.step({ learningRate: 0.01 });
+  await other.save(folder);
+  const long = { ...asked, max_tokens: 200, temperature: 2 };
+  const create = async () => ((await client.completions.create(long)) as unknown as Drawn).choices[0];
+  const alone = await create();
+  const under = create();
+  await until(async () => (await engine.stats()).numSequences > 0);
+  const pushed = post({ url }, "/v1/weights", { version: 9, folder });
+  const after = pushed.then(create);
+  assert.deepEqual(await under, alone);
+  assert.equal((await pushed).status, 200);
+  const next = await after;
+  assert.equal(next?.weights_version, 9);
+  assert.notDeepEqual(next?.logprobs, alone?.logprobs);
+});
+
 test("weights are taken where the server was told to, from whoever has the key", async (t) => {
   const closed = await servedWorld(t);
   const { status, text } = await post(closed, "/v1/weights", { version: 1 });

@@ -18,8 +18,9 @@ export class SeekrlServer implements TokenServer {
   readonly name: string;
   readonly maxTokens: number | undefined;
   readonly #parts: ServerParts;
-  /** Versions that were pushed: the last, and the one before, whose replies may be under way. */
+  /** Versions that replies may be of: the one that is being pushed or was last, and those before, whose replies are under way. */
   #pushed: readonly number[] = [];
+  #loaded: number | undefined;
 
   constructor(parts: ServerParts) {
     this.name = parts.name;
@@ -37,13 +38,16 @@ export class SeekrlServer implements TokenServer {
     if (version !== undefined && [...expected, ...this.#pushed].includes(version))
       return { ...told, isApproximate: false, version };
     const why = "it was started again, or somebody else pushes to it too";
+    // It is given the weights once more where it is tried again.
+    this.#loaded = undefined;
     const what = `weights_version: expected ${expected[0]}, which was pushed, got ${version}: ${why}`;
     throw new SeekError("ERR_REMOTE", what);
   }
 
   async load({ folder, version }: WrittenWeights, signal?: AbortSignal): Promise<void> {
     const { admin } = this.#parts;
-    if (this.#pushed[0] === version) return;
+    if (this.#loaded === version) return;
+    this.#pushed = [version, ...this.#pushed.slice(0, 2)];
     try {
       for (const file of (await readdir(folder)).filter(isWeights)) {
         const url = admin.at("v1", "weights", String(version), file);
@@ -56,7 +60,7 @@ export class SeekrlServer implements TokenServer {
       const remedy = "Remedy: start it with seekrl serve --accept-weights";
       throw new SeekError("ERR_REMOTE", `${cause.message}. ${remedy}`, { cause });
     }
-    this.#pushed = [version, ...this.#pushed.slice(0, 1)];
+    this.#loaded = version;
   }
 
   async close(): Promise<void> {}

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { SeekError } from "../../../base/errors.ts";
 import { lazySchema } from "../../../base/on-first-use.ts";
+import { Fault } from "../../../remote/fault.ts";
 import { checkFinish } from "./openai-tokens.ts";
 import {
   checkedTokens,
@@ -36,6 +37,8 @@ export class SglangServer implements TokenServer {
   readonly maxTokens: number | undefined;
   readonly #parts: ServerParts;
   readonly #tag = randomBytes(4).toString("hex");
+  /** Versions that replies may be of: the one that is being loaded or was last, and those before, whose replies are under way. */
+  #models: readonly number[] = [];
   #loaded: { readonly adapter: string | undefined; readonly version: number } | undefined;
 
   constructor(parts: ServerParts) {
@@ -47,11 +50,18 @@ export class SglangServer implements TokenServer {
   async sample(request: TokenRequest): Promise<SampledTokens> {
     const { sampling } = this.#parts;
     const loaded = this.#loaded;
-    const { meta_info } = await sampling.call({
+    const asked = sampling.call({
       ...{ url: sampling.at("generate"), body: this.#body(request, loaded?.adapter) },
       ...{ expect: answer(), signal: request.signal },
       judge: (told) => checkFinish(told.meta_info.finish_reason.type),
     });
+    const answered = await asked.catch((error: unknown) => {
+      // The adapter that it names may have given way to the next one on the way.
+      if (this.#loaded !== loaded && error instanceof Fault && error.status === 400) return undefined;
+      throw error;
+    });
+    if (answered === undefined) return this.sample(request);
+    const { meta_info } = answered;
     const { finish_reason, prompt_tokens, weight_version, output_token_logprobs } = meta_info;
     if (output_token_logprobs == null)
       throw new SeekError("ERR_REMOTE", "expected output_token_logprobs in meta_info, got none");
@@ -59,7 +69,8 @@ export class SglangServer implements TokenServer {
       const expected = `the ${request.ids.length} ids of the prompt to be read`;
       throw new SeekError("ERR_REMOTE", `expected ${expected}, got ${prompt_tokens} of them`);
     }
-    if (loaded !== undefined && loaded.adapter === undefined) checkVersion(weight_version, loaded.version);
+    const isModel = loaded !== undefined && loaded.adapter === undefined;
+    const version = isModel ? this.#versionOf(weight_version, loaded.version) : loaded?.version;
     const { type, matched } = finish_reason;
     return {
       ...checkedTokens(
@@ -69,7 +80,7 @@ export class SglangServer implements TokenServer {
       isApproximate: false,
       finish: type === "length" ? "length" : "stop",
       stopText: typeof matched === "string" ? matched : undefined,
-      version: loaded?.version,
+      version,
     };
   }
 
@@ -77,6 +88,7 @@ export class SglangServer implements TokenServer {
     const before = this.#loaded;
     if (before?.version === version) return;
     if (!isAdapter) {
+      this.#models = [version, ...this.#models.slice(0, 2)];
       const body = { model_path: folder, weight_version: String(version), flush_cache: true };
       await this.#post("update_weights_from_disk", body, signal);
       this.#loaded = { adapter: undefined, version };
@@ -91,6 +103,15 @@ export class SglangServer implements TokenServer {
   async close(): Promise<void> {
     await this.#unload(this.#loaded?.adapter);
     this.#loaded = undefined;
+  }
+
+  /** Of a whole model. @throws ERR_REMOTE for a server that has lost the weights, or was given others meanwhile */
+  #versionOf(told: string | null | undefined, expected: number): number {
+    if (told == null) return expected;
+    const known = this.#models.find((version) => String(version) === told);
+    if (known !== undefined) return known;
+    const what = `weight_version: expected ${expected}, which was loaded, got ${told}`;
+    throw new SeekError("ERR_REMOTE", what);
   }
 
   #body({ ids, maxTokens, stop, temperature, topP }: TokenRequest, adapter: string | undefined): object {
@@ -121,10 +142,4 @@ export class SglangServer implements TokenServer {
       "Remedy: a folder that it reads too; for adapters start it with --enable-lora and --max-lora-rank";
     throw new SeekError("ERR_REMOTE", `${route}: ${JSON.stringify(said).slice(0, 300)}. ${remedy}`);
   }
-}
-
-/** @throws ERR_REMOTE for a server that has lost the weights, or was given others meanwhile */
-function checkVersion(told: string | null | undefined, expected: number): void {
-  if (told == null || told === String(expected)) return;
-  throw new SeekError("ERR_REMOTE", `weight_version: expected ${expected}, which was loaded, got ${told}`);
 }

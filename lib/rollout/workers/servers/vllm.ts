@@ -40,7 +40,13 @@ export class VllmServer implements TokenServer {
       ...{ ignore_eos: true, stop_token_ids: eosIds },
       ...{ skip_special_tokens: false, spaces_between_special_tokens: false },
     };
-    const { weightsVersion: _, ...told } = await completeTokens(sampling, body, request);
+    const completed = await completeTokens(sampling, body, request).catch((error: unknown) => {
+      // The adapter that it names may have given way to the next one on the way.
+      if (this.#loaded !== loaded && error instanceof Fault && error.status === 404) return undefined;
+      throw error;
+    });
+    if (completed === undefined) return this.sample(request);
+    const { weightsVersion: _, ...told } = completed;
     // Unless it was started with --logprobs-mode processed_logprobs, they are those of temperature 1.
     const isApproximate = temperature !== 0 && temperature !== 1;
     return { ...told, isApproximate, version: loaded?.version };
