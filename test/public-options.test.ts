@@ -69,6 +69,7 @@ const calls: Readonly<Record<string, readonly [(options: Untyped) => unknown, Op
   "countSchedule(options)": [seekrl.countSchedule, { from: 2, to: 1, steps: 1 }],
   "schedule(options)": [seekrl.schedule, { peak: 1 }],
   "sftSequence(options)": [(o) => seekrl.sftSequence([], o)],
+  "ProcessGroup.open(options)": [seekrl.ProcessGroup.open, { rank: 0, size: 1, port: 29_500 }],
   "Critic.open(options)": [(o) => Critic.open({ clone: async () => ({ close: () => undefined }) }, o)],
   "Critic#values(options)": [(o) => Critic.prototype.values([], o)],
   "Critic#accumulate(options)": [(o) => Critic.prototype.accumulate([], o)],

@@ -7,13 +7,16 @@
 #include <ATen/ops/full.h>
 #include <c10/util/Logging.h>
 
+#include <algorithm>
 #include <chrono>
+#include <future>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
 
 #include "base/error.h"
+#include "comm/connections.h"
 #include "comm/store.h"
 #include "comm/watch.h"
 
@@ -25,7 +28,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // How often one who waits looks whether all are still there.
-constexpr milliseconds kLook{200};
+constexpr milliseconds kLook{200}, kSoon{10};
 
 // How long the store outlives a failure, so that every rank reads what has happened.
 constexpr milliseconds kTold{2000};
@@ -38,16 +41,6 @@ c10::intrusive_ptr<c10d::Backend> open_gloo(const StorePointer& store, const Pla
   return c10::make_intrusive<c10d::ProcessGroupGloo>(prefixed, place.rank, place.size, options);
 }
 
-// A connection that breaks says so at once, and who is gone becomes known a little later.
-std::string named_failure(const Watch& watch, milliseconds patience) {
-  const auto deadline = steady_clock::now() + patience;
-  while (steady_clock::now() < deadline) {
-    if (const auto failure = watch.failure()) return *failure;
-    std::this_thread::sleep_for(kLook / 4);
-  }
-  return "";
-}
-
 bool is_done(c10d::Work& work, milliseconds most) {
   try {
     return work.wait(most);
@@ -57,12 +50,44 @@ bool is_done(c10d::Work& work, milliseconds most) {
   }
 }
 
+// Gloo's own words end with advice.
+std::string first_sentence(const std::string& message) { return message.substr(0, message.find(". ")); }
+
 void check(const at::Tensor& tensor) { TORCH_INTERNAL_ASSERT(tensor.is_cpu() && tensor.is_contiguous()); }
 
 }  // namespace
 
-struct Pending::Operation {
+struct ProcessGroup::Parts {
+  Place place;
+  StorePointer store;
   std::shared_ptr<Watch> watch;
+  c10::intrusive_ptr<c10d::Backend> tensors, messages;
+
+  void connect();
+  // Why an operation failed: who is gone, which becomes known a little after a connection broke; else whose it was.
+  std::string cause(const std::exception& error) const;
+};
+
+void ProcessGroup::Parts::connect() {
+  Connections connections;
+  tensors = open_gloo(store, place, "tensors");
+  messages = open_gloo(store, place, "messages");
+  connections.hold(*store, place);
+}
+
+std::string ProcessGroup::Parts::cause(const std::exception& error) const {
+  if (const auto failure = watch->awaited_failure()) return *failure;
+  std::string rank;
+  try {
+    rank = rank_in(error.what(), *store, place);
+  } catch (const std::exception&) {
+    rank = "";  // the store is gone too
+  }
+  return (rank.empty() ? "" : "the connection to " + rank + " broke: ") + first_sentence(error.what());
+}
+
+struct Pending::Operation {
+  std::shared_ptr<ProcessGroup::Parts> parts;
   c10::intrusive_ptr<c10d::Work> work;
   std::vector<at::Tensor> tensors;
   std::string what;
@@ -70,64 +95,70 @@ struct Pending::Operation {
 
 void Pending::wait() {
   if (operation_ == nullptr) return;
-  auto& [watch, work, tensors, what] = *operation_;
+  auto& [parts, work, tensors, what] = *operation_;
   try {
     while (!is_done(*work, kLook)) {
-      if (const auto failure = watch->failure()) fail(ErrorCode::kRemote, what, ": ", *failure);
+      if (const auto failure = parts->watch->failure()) fail(ErrorCode::kRemote, what, ": ", *failure);
     }
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    const std::string named = named_failure(*watch, watch->patience());
-    fail(ErrorCode::kRemote, what, ": ", named.empty() ? error.what() : named);
+    fail(ErrorCode::kRemote, what, ": ", parts->cause(error));
   }
   operation_.reset();
 }
 
-struct ProcessGroup::Parts {
-  StorePointer store;
-  std::shared_ptr<Watch> watch;
-  c10::intrusive_ptr<c10d::Backend> tensors, messages;
-
-  Pending begun(c10::intrusive_ptr<c10d::Work> work, std::vector<at::Tensor> held, const char* what) const {
-    using Operation = Pending::Operation;
-    return Pending(std::make_shared<Operation>(Operation{watch, std::move(work), std::move(held), what}));
-  }
-};
-
-ProcessGroup::ProcessGroup(const Place& place) : place_(place) {
+ProcessGroup::ProcessGroup(const Place& place, const std::atomic<bool>& is_cancelled) : place_(place) {
   if (place.size == 1) return;
   FLAGS_caffe2_log_level = 3;  // c10d prints what it also throws
-  parts_ = std::make_unique<Parts>();
-  parts_->store = open_store(place);
-  parts_->watch = std::make_shared<Watch>(place);
-  await_all(*parts_->store, place);
-  try {
-    parts_->tensors = open_gloo(parts_->store, place, "tensors");
-    parts_->messages = open_gloo(parts_->store, place, "messages");
-  } catch (const std::exception& error) {
-    const std::string named = failure();
-    fail(ErrorCode::kRemote, "rank ", place.rank, ": connecting the ranks: ", named.empty() ? error.what() : named);
+  auto parts = std::make_shared<Parts>();
+  parts->place = place;
+  parts->store = meet(place, is_cancelled);
+  parts->watch = std::make_shared<Watch>(place);
+  // On a thread of its own, which may wait for a rank that is gone: then it is left behind.
+  std::packaged_task<void()> connecting([parts] { parts->connect(); });
+  std::future<void> connected = connecting.get_future();
+  std::thread(std::move(connecting)).detach();
+  const auto fail_to_connect = [&](const std::string& why) {
+    fail(ErrorCode::kRemote, "rank ", place.rank, ": connecting the ranks: ", why);
+  };
+  while (connected.wait_for(kLook) != std::future_status::ready) {
+    if (const auto failure = parts->watch->failure()) fail_to_connect(*failure);
+    if (is_cancelled)
+      parts->watch->cancel("rank " + std::to_string(place.rank) + " has left before all were connected");
   }
+  try {
+    connected.get();
+  } catch (const std::exception& error) {
+    fail_to_connect(parts->cause(error));
+  }
+  parts_ = std::move(parts);
 }
 
 ProcessGroup::~ProcessGroup() {
+  if (parts_ == nullptr || has_left_) return;
+  cancel();
   // Threads of a job that failed may wait for machines that never answer: they are left behind.
-  if (parts_ != nullptr && !failure().empty()) static_cast<void>(parts_.release());
+  static_cast<void>(new std::shared_ptr<Parts>(std::move(parts_)));
+}
+
+Pending ProcessGroup::begun(c10::intrusive_ptr<c10d::Work> work, std::vector<at::Tensor> held, const char* what) const {
+  using Operation = Pending::Operation;
+  return Pending(std::make_shared<Operation>(Operation{parts_, std::move(work), std::move(held), what}));
 }
 
 Pending ProcessGroup::all_reduce(const at::Tensor& tensor, const char* what) {
   check(tensor);
   if (parts_ == nullptr) return {};
   std::vector<at::Tensor> tensors{tensor};
-  return parts_->begun(parts_->tensors->allreduce(tensors), tensors, what);
+  return begun(parts_->tensors->allreduce(tensors), tensors, what);
 }
 
 Pending ProcessGroup::reduce_scatter(const at::Tensor& own, const at::Tensor& all, const char* what) {
   check(own);
   check(all);
   at::Tensor output = own, input = all;
-  if (parts_ != nullptr) return parts_->begun(parts_->tensors->_reduce_scatter_base(output, input), {own, all}, what);
+  if (parts_ != nullptr) return begun(parts_->tensors->_reduce_scatter_base(output, input), {own, all}, what);
   if (!output.is_same(input)) output.copy_(input);
   return {};
 }
@@ -136,7 +167,7 @@ Pending ProcessGroup::all_gather(const at::Tensor& all, const at::Tensor& own, c
   check(own);
   check(all);
   at::Tensor output = all, input = own;
-  if (parts_ != nullptr) return parts_->begun(parts_->tensors->_allgather_base(output, input), {all, own}, what);
+  if (parts_ != nullptr) return begun(parts_->tensors->_allgather_base(output, input), {all, own}, what);
   if (!output.is_same(input)) output.copy_(input);
   return {};
 }
@@ -147,7 +178,7 @@ Pending ProcessGroup::broadcast(const at::Tensor& tensor, int root, const char* 
   std::vector<at::Tensor> tensors{tensor};
   c10d::BroadcastOptions options;
   options.rootRank = root;
-  return parts_->begun(parts_->tensors->broadcast(tensors, options), tensors, what);
+  return begun(parts_->tensors->broadcast(tensors, options), tensors, what);
 }
 
 void ProcessGroup::tree_reduce(const at::Tensor& tensor, const char* what) {
@@ -159,8 +190,8 @@ void ProcessGroup::tree_reduce(const at::Tensor& tensor, const char* what) {
   std::vector<at::Tensor> sent{tensor}, received{other};
   for (int distance = 1; distance < place_.size; distance *= 2) {
     const int partner = place_.rank ^ distance;
-    Pending sending = parts_->begun(parts_->tensors->send(sent, partner, distance), sent, what);
-    parts_->begun(parts_->tensors->recv(received, partner, distance), received, what).wait();
+    Pending sending = begun(parts_->tensors->send(sent, partner, distance), sent, what);
+    begun(parts_->tensors->recv(received, partner, distance), received, what).wait();
     sending.wait();
     sent[0].add_(other);  // two numbers have one sum, whichever stands first
   }
@@ -171,7 +202,7 @@ std::vector<ProcessGroup::Message> ProcessGroup::exchange(const Message& own, co
   const auto longs = at::TensorOptions().dtype(at::kLong);
   at::Tensor length = at::full({1}, static_cast<int64_t>(own.size()), longs);
   at::Tensor lengths = at::empty({place_.size}, longs);
-  parts_->begun(parts_->messages->_allgather_base(lengths, length), {lengths, length}, what).wait();
+  begun(parts_->messages->_allgather_base(lengths, length), {lengths, length}, what).wait();
   std::vector<Message> messages(place_.size);
   std::vector<Pending> pending;
   for (int rank = 0; rank < place_.size; ++rank) {
@@ -181,7 +212,7 @@ std::vector<ProcessGroup::Message> ProcessGroup::exchange(const Message& own, co
     std::vector<at::Tensor> bytes{at::from_blob(message.data(), {static_cast<int64_t>(message.size())}, at::kByte)};
     c10d::BroadcastOptions options;
     options.rootRank = rank;
-    pending.push_back(parts_->begun(parts_->messages->broadcast(bytes, options), bytes, what));
+    pending.push_back(begun(parts_->messages->broadcast(bytes, options), bytes, what));
   }
   for (Pending& each : pending) each.wait();
   return messages;
@@ -196,8 +227,7 @@ int64_t ProcessGroup::count(const std::string& name) {
   try {
     return parts_->store->add("count/" + name, 1) - 1;
   } catch (const std::exception& error) {
-    const std::string named = named_failure(*parts_->watch, place_.patience);
-    fail(ErrorCode::kRemote, name, ": ", named.empty() ? error.what() : named);
+    fail(ErrorCode::kRemote, name, ": ", parts_->cause(error));
   }
 }
 
@@ -208,18 +238,35 @@ void ProcessGroup::report(const std::string& message) {
 std::string ProcessGroup::failure() const { return parts_ == nullptr ? "" : parts_->watch->failure().value_or(""); }
 
 void ProcessGroup::cancel() {
-  if (parts_ != nullptr) parts_->watch->cancel();
+  if (parts_ == nullptr || has_left_) return;
+  parts_->watch->cancel("rank " + std::to_string(place_.rank) + " has closed its group before the others");
+}
+
+// Whether all ranks have come so far; not, where one has failed.
+bool ProcessGroup::await_all_at(const char* point) {
+  parts_->store->add(point, 1);
+  for (milliseconds rest = kSoon; parts_->store->add(point, 0) < place_.size; rest = std::min(2 * rest, kLook)) {
+    if (!failure().empty()) return false;
+    std::this_thread::sleep_for(rest);
+  }
+  return true;
 }
 
 void ProcessGroup::leave() {
-  if (parts_ == nullptr) return;
-  if (!failure().empty()) {
+  if (parts_ == nullptr || has_left_) return;
+  try {
+    // What a rank has sent is with the others before its connections end, and all know it before the store ends.
+    if (await_all_at("left")) {
+      parts_->store->add("gone", place_.serves_store ? 0 : 1);
+      while (place_.serves_store && parts_->store->add("gone", 0) < place_.size - 1 && failure().empty())
+        std::this_thread::sleep_for(kSoon);
+      has_left_ = true;
+      parts_->watch->leave();
+      return;
+    }
     if (place_.serves_store) std::this_thread::sleep_for(kTold);
-    return;
-  }
-  parts_->store->add("left", 1);
-  while (place_.serves_store && parts_->store->add("left", 0) < place_.size && failure().empty()) {
-    std::this_thread::sleep_for(milliseconds(10));
+  } catch (const c10::Error&) {
+    return;  // rank 0 is gone, and with it the store
   }
 }
 

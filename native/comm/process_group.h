@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,6 +12,10 @@
 #include <vector>
 
 #include "comm/place.h"
+
+namespace c10d {
+class Work;
+}  // namespace c10d
 
 namespace seekrl::comm {
 
@@ -37,8 +42,8 @@ class ProcessGroup {
  public:
   using Message = std::vector<uint8_t>;
 
-  // Returns once all ranks have come.
-  explicit ProcessGroup(const Place& place);
+  // Returns once all ranks have come. ERR_REMOTE naming those that have not; ERR_ABORTED soon after it was cancelled.
+  explicit ProcessGroup(const Place& place, const std::atomic<bool>& is_cancelled = kNever);
   ~ProcessGroup();
   ProcessGroup(const ProcessGroup&) = delete;
   ProcessGroup& operator=(const ProcessGroup&) = delete;
@@ -68,18 +73,25 @@ class ProcessGroup {
   // Why the job cannot go on; empty while it can.
   std::string failure() const;
 
-  // Ends every wait of this process with ERR_STATE; from any thread.
+  // Ends every wait of this process with an error, and those of the others, unless all have left; from any thread.
   void cancel();
 
-  // Waits until all ranks have left, or have read why they cannot go on, where this one serves their store.
+  // Waits until all ranks have left, or until one has failed and the others have read so where this one serves their
+  // store.
   void leave();
 
  private:
+  friend class Pending;
   struct Parts;
+  static constexpr std::atomic<bool> kNever{false};
+
+  Pending begun(c10::intrusive_ptr<c10d::Work> work, std::vector<at::Tensor> held, const char* what) const;
+  bool await_all_at(const char* point);
 
   Place place_;
-  std::unique_ptr<Parts> parts_;                     // null where one process is all there is
+  std::shared_ptr<Parts> parts_;                     // null where one process is all there is
   std::unordered_map<std::string, int64_t> counts_;  // then
+  std::atomic<bool> has_left_{false};
 };
 
 }  // namespace seekrl::comm

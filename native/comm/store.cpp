@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -22,6 +23,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+// One try to connect: a wait that nobody can cancel.
+constexpr milliseconds kTry{2000}, kLeast{100};
+
 std::string arrival_key(int rank) { return "arrived/" + std::to_string(rank); }
 
 std::string missing_ranks(c10d::Store& store, int size) {
@@ -35,16 +39,35 @@ std::string missing_ranks(c10d::Store& store, int size) {
   return names;
 }
 
+void await_all(c10d::Store& store, const Place& place, steady_clock::time_point deadline,
+               const std::atomic<bool>& is_cancelled) {
+  const int64_t times = store.add(arrival_key(place.rank), 1);
+  require(
+      times == 1, ErrorCode::kArgument, "rank ", place.rank,
+      ": expected one process of each rank, got another of this one. Remedy: a job of another name, or another port");
+  const bool is_last = store.add("arrivals", 1) == place.size;
+  if (is_last) store.set("complete", "yes");
+  while (!store.check({"complete"})) {
+    require(!is_cancelled, ErrorCode::kAborted, "process group: closed before all ranks had come");
+    require(steady_clock::now() < deadline, ErrorCode::kRemote, "expected ", place.size, " ranks within ",
+            static_cast<double>(place.arrival.count()) / 1000, " s; missing: ", missing_ranks(store, place.size),
+            ". Remedy: start as many processes as the size says, and see their logs");
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+}
+
 }  // namespace
 
-StorePointer open_store(const Place& place) {
+StorePointer open_store(const Place& place, milliseconds patience) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(place.port);
   options.isServer = place.serves_store;
   options.waitWorkers = false;
-  options.timeout = place.arrival;
+  options.multiTenant = true;  // a second group of this process shares the server
+  options.timeout = patience;
   try {
     auto store = c10::make_intrusive<c10d::TCPStore>(place.address, options);
+    store->setTimeout(place.arrival);
     return c10::make_intrusive<c10d::PrefixStore>("seekrl/" + place.job, std::move(store));
   } catch (const c10::Error& error) {
     fail(ErrorCode::kRemote, "rank ", place.rank, ": the job's store at ", place.address, ":", place.port,
@@ -53,19 +76,32 @@ StorePointer open_store(const Place& place) {
   }
 }
 
-void await_all(c10d::Store& store, const Place& place) {
-  const int64_t times = store.add(arrival_key(place.rank), 1);
-  require(times == 1, ErrorCode::kArgument, "rank ", place.rank,
-          ": expected one process of each rank, got another of this one");
+StorePointer meet(const Place& place, const std::atomic<bool>& is_cancelled) {
   const auto deadline = steady_clock::now() + place.arrival;
-  const bool is_last = store.add("arrivals", 1) == place.size;
-  if (is_last) store.set("complete", "yes");
-  while (!store.check({"complete"})) {
-    require(steady_clock::now() < deadline, ErrorCode::kRemote, "expected ", place.size, " ranks within ",
-            static_cast<double>(place.arrival.count()) / 1000, " s; missing: ", missing_ranks(store, place.size),
-            ". Remedy: start as many processes as the size says, and see their logs");
-    std::this_thread::sleep_for(milliseconds(20));
+  for (;;) {
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
+    try {
+      auto store = open_store(place, std::clamp(left, kLeast, kTry));
+      await_all(*store, place, deadline, is_cancelled);
+      return store;
+    } catch (const c10::Error& error) {
+      // The store of the job before, on the same port, which was about to end.
+      if (steady_clock::now() + kLeast >= deadline) fail(ErrorCode::kRemote, error.what_without_backtrace());
+    } catch (const Error& error) {
+      // Others may come before the one that serves them.
+      const bool is_final = place.serves_store || error.code() != ErrorCode::kRemote;
+      if (is_final || is_cancelled || steady_clock::now() + kLeast >= deadline) throw;
+    }
+    std::this_thread::sleep_for(kLeast);
   }
+}
+
+std::optional<std::pair<std::string, std::string>> numeric_name(const sockaddr_storage& address, socklen_t length) {
+  char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "";
+  const int code = getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host, sizeof(host), port,
+                               sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
+  if (code != 0) return std::nullopt;
+  return std::pair<std::string, std::string>(host, port);
 }
 
 std::string own_address(const Place& place) {
@@ -82,11 +118,9 @@ std::string own_address(const Place& place) {
   const bool is_known = socket_id >= 0 && connect(socket_id, found->ai_addr, found->ai_addrlen) == 0 &&
                         getsockname(socket_id, reinterpret_cast<sockaddr*>(&own), &length) == 0;
   if (socket_id >= 0) close(socket_id);
-  char text[NI_MAXHOST] = "";
-  const bool is_text = is_known && getnameinfo(reinterpret_cast<sockaddr*>(&own), length, text, sizeof(text), nullptr,
-                                               0, NI_NUMERICHOST) == 0;
-  require(is_text, ErrorCode::kRemote, place.address, ": no way from this machine to it");
-  return text;
+  const auto name = is_known ? numeric_name(own, length) : std::nullopt;
+  require(name.has_value(), ErrorCode::kRemote, place.address, ": no way from this machine to it");
+  return name->first;
 }
 
 }  // namespace seekrl::comm

@@ -37,38 +37,47 @@ struct Watch::State {
   std::vector<Heard> heard;
 
   void beat();
-  void look_at_all();
+  void write_report();
+  void look_at(int rank);
   void find_failure();
   // Until the next beat; false once stopped.
   bool rest();
 };
 
-void Watch::State::beat() {
+void Watch::State::write_report() {
   std::optional<std::string> report;
   {
     std::lock_guard lock(mutex);
-    report.swap(to_report);
+    report = to_report;
   }
   if (report) store->compareSet(kFailed, "", *report);
+  {
+    std::lock_guard lock(mutex);
+    to_report.reset();
+  }
   reported.notify_all();
+}
+
+void Watch::State::beat() {
+  write_report();
   store->add(beat_key(place.rank), 1);
-  if (place.rank == 0) look_at_all();
+  // Rank 0 looks at all, and all at rank 0: its store may be a launcher's, which outlives it.
+  for (int rank = 1; place.rank == 0 && rank < place.size; ++rank) look_at(rank);
+  if (place.rank != 0) look_at(0);
   find_failure();
   std::lock_guard lock(mutex);
   answered = steady_clock::now();
 }
 
-void Watch::State::look_at_all() {
+void Watch::State::look_at(int rank) {
+  Heard& last = heard[rank];
+  const int64_t beat = store->add(beat_key(rank), 0);
   const auto now = steady_clock::now();
-  for (int rank = 1; rank < place.size; ++rank) {
-    Heard& last = heard[rank];
-    const int64_t beat = store->add(beat_key(rank), 0);
-    if (beat != last.beat) last = {beat, now};
-    if (beat < 0 || now - last.at < place.patience) continue;
-    std::ostringstream message;
-    message << "rank " << rank << " has not been heard of for " << place.patience.count() / 1000 << " s";
-    store->compareSet(kFailed, "", message.str());
-  }
+  if (beat != last.beat) last = {beat, now};
+  if (beat < 0 || now - last.at < place.patience) return;
+  std::ostringstream message;
+  message << "rank " << rank << " has not been heard of for " << place.patience.count() / 1000 << " s";
+  store->compareSet(kFailed, "", message.str());
 }
 
 void Watch::State::find_failure() {
@@ -87,7 +96,7 @@ bool Watch::State::rest() {
 Watch::Watch(const Place& place) : state_(std::make_shared<State>()) {
   state_->place = place;
   state_->place.serves_store = false;
-  state_->store = open_store(state_->place);
+  state_->store = open_store(state_->place, place.patience);
   state_->heard.resize(place.size);
   thread_ = std::thread([state = state_] { run(state); });
 }
@@ -96,6 +105,7 @@ void Watch::run(const std::shared_ptr<State>& state) {
   try {
     do state->beat();
     while (state->rest());
+    state->write_report();
     state->store->add(beat_key(state->place.rank), -kGone);
   } catch (const std::exception&) {
     std::lock_guard lock(state->mutex);
@@ -126,7 +136,7 @@ Watch::~Watch() {
 
 std::optional<std::string> Watch::failure() const {
   std::lock_guard lock(state_->mutex);
-  if (state_->failure) return state_->failure;
+  if (state_->failure || state_->is_stopped) return state_->failure;
   const auto silent = steady_clock::now() - state_->answered;
   if (silent < state_->place.patience) return std::nullopt;
   std::ostringstream message;
@@ -136,19 +146,40 @@ std::optional<std::string> Watch::failure() const {
   return state_->failure;
 }
 
-void Watch::cancel() {
-  std::lock_guard lock(state_->mutex);
-  if (!state_->failure) state_->failure = "the process group was closed";
+std::optional<std::string> Watch::awaited_failure() const {
+  // The last beat, the look at it and the look at what was seen there, each of which a busy machine may delay.
+  const auto deadline = steady_clock::now() + state_->place.patience + 6 * kBeat;
+  for (;;) {
+    const auto found = failure();
+    if (found || steady_clock::now() >= deadline) return found;
+    std::this_thread::sleep_for(kBeat / 10);
+  }
 }
 
-milliseconds Watch::patience() const { return state_->place.patience; }
+void Watch::leave() {
+  std::lock_guard lock(state_->mutex);
+  state_->is_stopped = true;
+  state_->stopping.notify_all();
+}
 
-void Watch::report(const std::string& message) {
-  std::unique_lock lock(state_->mutex);
-  if (state_->failure || state_->has_ended) return;
+void Watch::send_report(std::unique_lock<std::mutex>& lock, const std::string& message) {
   state_->to_report = message;
   state_->stopping.notify_all();
   state_->reported.wait_for(lock, 2 * kBeat, [this] { return !state_->to_report || state_->has_ended; });
+}
+
+void Watch::cancel(const std::string& message) {
+  std::unique_lock lock(state_->mutex);
+  if (state_->failure || state_->is_stopped) return;
+  state_->failure = "the process group was closed";
+  state_->is_stopped = true;
+  send_report(lock, message);
+}
+
+void Watch::report(const std::string& message) {
+  std::unique_lock lock(state_->mutex);
+  if (state_->failure || state_->is_stopped || state_->has_ended) return;
+  send_report(lock, message);
 }
 
 }  // namespace seekrl::comm

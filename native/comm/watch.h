@@ -26,17 +26,22 @@ class Watch {
   // Why the job cannot go on, which names a rank; nothing while it can. Once there, it stays.
   std::optional<std::string> failure() const;
 
-  // Nobody in this process waits any more.
-  void cancel();
+  // As `failure`, after it was given as long as it takes to notice a rank that is gone.
+  std::optional<std::string> awaited_failure() const;
 
-  // How long somebody may be silent.
-  std::chrono::milliseconds patience() const;
+  // This rank needs the others no longer, and they need not hear of it.
+  void leave();
+
+  // Nobody in this process waits any more. The others are told why, in a moment, unless something else has failed.
+  void cancel(const std::string& message);
 
   // Tells all ranks that this one cannot go on, and waits a moment until it is written; the first to say so is named.
   void report(const std::string& message);
 
  private:
   struct State;
+  // Until what there is to report was written, or a moment has passed.
+  void send_report(std::unique_lock<std::mutex>& lock, const std::string& message);
   static void run(const std::shared_ptr<State>& state);
 
   // The thread may hang in a read from a machine that is gone: then it is left behind with what it holds.

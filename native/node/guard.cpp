@@ -1,12 +1,11 @@
 // Error translation and the process-wide queues.
 #include "node/guard.h"
 
+#include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 
-#include <algorithm>
 #include <mutex>
 #include <new>
-#include <thread>
 
 #include "base/error.h"
 #include "node/environment.h"
@@ -59,13 +58,14 @@ TaskQueue& device_queue() {
   return queue;
 }
 
+// As many threads as OMP_NUM_THREADS says, by which a launcher shares the cores out among its processes; else all.
 TaskQueue& search_queue() {
-  static TaskQueue queue(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  static TaskQueue queue(at::get_num_threads());
   return queue;
 }
 
 TaskQueue& encode_queue() {
-  static TaskQueue queue(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  static TaskQueue queue(at::get_num_threads());
   return queue;
 }
 

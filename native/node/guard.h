@@ -56,9 +56,9 @@ Napi::Value post(Napi::Env env, TaskQueue& queue, Work work) {
 
 // All torch work, in posted order, on one thread: grad mode and CUDA streams are thread-local.
 TaskQueue& device_queue();
-// Vector and lexical search, on all cores.
+// Vector and lexical search, on all cores of this process.
 TaskQueue& search_queue();
-// Encoders, on all cores, beside the device queue and the searches.
+// Encoders, on all cores of this process, beside the device queue and the searches.
 TaskQueue& encode_queue();
 
 // The queues have threads while an environment lives; called once per environment at load.

@@ -1,6 +1,7 @@
 // Every call that waits for other ranks is a task on a thread of the group's own.
 #include "node/comm/comm_api.h"
 
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,17 +17,23 @@ namespace {
 
 using comm::ProcessGroup;
 
-// A group and the thread of its messages. That of a job that failed may wait for a machine which never answers: it is
-// left behind.
+// A group and the thread of its messages. That of a group that was not left may wait for a machine which never answers,
+// or be the one that lets go of it: it is left behind.
 struct OpenGroup {
   std::shared_ptr<ProcessGroup> group;
   std::unique_ptr<TaskQueue> messages = std::make_unique<TaskQueue>(1);
+  std::shared_ptr<std::atomic<bool>> is_cancelled = std::make_shared<std::atomic<bool>>(false);
+  std::atomic<bool> has_left{false};
+
+  void cancel() {
+    *is_cancelled = true;
+    if (group != nullptr) group->cancel();
+  }
 
   ~OpenGroup() {
-    if (group == nullptr) return;
-    const bool has_failed = !group->failure().empty();
-    group->cancel();
-    if (has_failed) static_cast<void>(messages.release());
+    if (has_left && !*is_cancelled) return;
+    cancel();
+    static_cast<void>(messages.release());
   }
 };
 
@@ -81,11 +88,13 @@ class ProcessGroupHandle : public Napi::ObjectWrap<ProcessGroupHandle> {
       open_->messages->start();
       // Waits that nobody will end must not keep the environment from going.
       info.Env().AddCleanupHook([weak = std::weak_ptr<OpenGroup>(open_)] {
-        const auto open = weak.lock();
-        if (open != nullptr && open->group != nullptr) open->group->cancel();
+        if (const auto open = weak.lock()) open->cancel();
       });
       return post(
-          info.Env(), *open_->messages, [place = to_place(info[0])] { return std::make_shared<ProcessGroup>(place); },
+          info.Env(), *open_->messages,
+          [place = to_place(info[0]), is_cancelled = open_->is_cancelled] {
+            return std::make_shared<ProcessGroup>(place, *is_cancelled);
+          },
           [open = open_](Napi::Env env, const std::shared_ptr<ProcessGroup>& group) -> Napi::Value {
             open->group = group;
             return env.Undefined();
@@ -152,9 +161,12 @@ class ProcessGroupHandle : public Napi::ObjectWrap<ProcessGroupHandle> {
           info.Env(), *open->messages,
           [group = open->group] {
             group->leave();
-            return true;
+            return group->failure().empty();
           },
-          [open](Napi::Env env, bool) -> Napi::Value { return env.Undefined(); });
+          [open](Napi::Env env, bool has_left) -> Napi::Value {
+            open->has_left = has_left;
+            return env.Undefined();
+          });
     });
   }
 

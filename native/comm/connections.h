@@ -1,0 +1,28 @@
+// The connections that Gloo makes and does not show: which rank is at the other end, and how long it may be silent.
+#pragma once
+
+#include <chrono>
+#include <set>
+#include <string>
+
+#include "comm/store.h"
+
+namespace seekrl::comm {
+
+class Connections {
+ public:
+  // What is open before Gloo's are is none of them.
+  Connections();
+
+  // Once Gloo's are open. The system ends one whose other end acknowledges nothing for `patience`: a machine that went
+  // away says no more. Tells the store the addresses of this rank's ends.
+  void hold(c10d::Store& store, const Place& place);
+
+ private:
+  std::set<std::string> others_;  // as the system names them
+};
+
+// The rank whose address an error of Gloo's names, as "rank 1"; empty where it names none.
+std::string rank_in(const std::string& message, c10d::Store& store, const Place& place);
+
+}  // namespace seekrl::comm
