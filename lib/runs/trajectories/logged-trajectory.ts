@@ -45,6 +45,8 @@ export interface LoggedHead {
   readonly found?: readonly (readonly (readonly RecordedPassage[])[] | null)[];
   readonly failures?: readonly string[];
   readonly weightsVersion: number;
+  /** What sampled it, of a pool. */
+  readonly worker?: string;
   readonly memory?: MemoryRecord;
 }
 

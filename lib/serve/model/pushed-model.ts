@@ -78,7 +78,7 @@ export class PushedModel implements ServedModel {
   /** What the engine's own versions were pushed as. */
   readonly #pushed = new Map<number, number>();
   #version: number | undefined;
-  #loading: Promise<void> | undefined;
+  #loading: Promise<void> = Promise.resolve();
   readonly #under = new RepliesUnderWay();
 
   /** Use {@link openPushed}. */
@@ -132,18 +132,20 @@ export class PushedModel implements ServedModel {
    *
    * @param folder - of a model of the same shape, or of an adapter on it
    * @param version - that replies shall tell
-   * @throws Refusal for weights that cannot be read, and while others are
+   * @throws Refusal for weights that cannot be read
    */
   async load(folder: string, version: number): Promise<void> {
-    if (this.#loading !== undefined) throw new Refusal("conflict", "weights: others are being loaded");
-    this.#loading = this.#load(folder, version);
+    // One after the other; whoever came before has been told what went wrong.
+    const before = this.#loading;
+    this.#loading = (async () => {
+      await before.catch(() => {});
+      await this.#load(folder, version);
+    })();
     try {
       await this.#loading;
     } catch (error) {
       if (!(error instanceof SeekError) || error.code === "ERR_STATE") throw error;
       throw new Refusal("invalid_request", `weights: ${error.message}`, { cause: error });
-    } finally {
-      this.#loading = undefined;
     }
   }
 

@@ -7,7 +7,7 @@ import { absent, refused } from "../http/refusal.ts";
 import type { PushedModel } from "./pushed-model.ts";
 
 const path = "/v1/weights";
-const filePath = `${path}/:version/:file`;
+const filePath = `${path}/:upload/:file`;
 
 /** A large model takes long on a slow line. */
 const timeoutMs = 1_800_000;
@@ -16,7 +16,9 @@ const loadBody = lazySchema((z) =>
   z.strictObject({
     /** Told by the replies that were sampled from these weights. */
     version: z.int().min(0),
-    /** Of this machine, in place of the files that were sent under the version. */
+    /** Files that were sent under this name. */
+    upload: z.string().min(1).max(64).optional(),
+    /** Of this machine, in place of an upload. */
     folder: z.string().min(1).optional(),
   }),
 );
@@ -26,9 +28,16 @@ const told = ({ id, version }: PushedModel): object => ({
   version: version ?? null,
 });
 
-function versionOf({ params: { version = "" } }: Call): number {
-  if (/^\d{1,15}$/.test(version)) return Number(version);
-  throw refused(["version"], `expected a whole number, got ${version.slice(0, 40)}`);
+async function load(call: Call, pushed: PushedModel, limits: ApiLimits): Promise<void> {
+  const { version, upload, folder } = await call.read(loadBody(), limits);
+  if ((upload === undefined) === (folder === undefined))
+    throw refused(["upload"], "expected either an upload or a folder");
+  if (upload === undefined) await pushed.load(folder ?? "", version);
+  else {
+    await pushed.load(pushed.stage.folderOf(upload), version);
+    await pushed.stage.drop(upload);
+  }
+  call.answer(told(pushed));
 }
 
 /** The routes; without a model that takes weights they say so. */
@@ -42,20 +51,14 @@ export function weightsRoutes(pushed: PushedModel | undefined, limits: ApiLimits
       { ...shared, method: "POST", path: filePath, handle },
     ];
   }
-  const load = async (call: Call): Promise<void> => {
-    const { version, folder } = await call.read(loadBody(), limits);
-    await pushed.load(folder ?? pushed.stage.folderOf(version), version);
-    await pushed.stage.drop(version);
-    call.answer(told(pushed));
-  };
   const add = async (call: Call): Promise<void> => {
-    const { file = "" } = call.params;
-    await pushed.stage.add(versionOf(call), file, call.incoming, call.signal);
-    call.answer({ object: "weights.file", file });
+    const { upload = "", file = "" } = call.params;
+    await pushed.stage.add(upload, file, call.incoming, call.signal);
+    call.answer({ object: "weights.file", upload, file });
   };
   return [
     { ...shared, method: "GET", path, handle: (call) => call.answer(told(pushed)) },
-    { ...shared, method: "POST", path, handle: load },
+    { ...shared, method: "POST", path, handle: (call) => load(call, pushed, limits) },
     { ...shared, method: "POST", path: filePath, handle: add },
   ];
 }

@@ -1,6 +1,6 @@
-/** Files of weights that are sent one by one, kept until their version is whole and read. */
+/** Files of weights that are sent one by one, kept until they are whole and read. */
 import { createWriteStream } from "node:fs";
-import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,10 +11,18 @@ import { Refusal, refused } from "../http/refusal.ts";
 /** Names that a model's or an adapter's folder has, and no other path. */
 const fileNames = /^(adapter_)?(config\.json|model(-\d{5}-of-\d{5})?\.safetensors(\.index\.json)?)$/;
 
-/** A folder of this machine's temporary files. */
+/** Of uploads, which clients choose. */
+const uploadNames = /^[\w-]{1,64}$/;
+
+/** What clients have left behind goes when so many others have begun. */
+const mostUploads = 8;
+
+/** Uploads, each a folder among this machine's temporary files. */
 export class WeightsStage {
   readonly #folder: string;
   readonly #maxBytes: number;
+  /** The oldest first. */
+  readonly #uploads = new Set<string>();
 
   private constructor(folder: string, maxBytes: number) {
     this.#folder = folder;
@@ -26,26 +34,26 @@ export class WeightsStage {
     return new WeightsStage(await mkdtemp(join(tmpdir(), "seekrl-weights-")), maxBytes);
   }
 
-  /** Where the files of a version stand. */
-  folderOf(version: number): string {
-    return join(this.#folder, String(version));
+  /** Where the files of an upload stand. @throws Refusal for one that was not begun, or has been read or left too long */
+  folderOf(upload: string): string {
+    if (this.#uploads.has(upload)) return join(this.#folder, upload);
+    throw refused(["upload"], `expected one that was sent, got ${upload.slice(0, 64)}`);
   }
 
   /**
    * Keeps a file once it is whole.
    *
-   * @param version - that it belongs to
+   * @param upload - that it belongs to
    * @param name - of the file
    * @param incoming - its bytes
    * @throws Refusal for another name, for too many bytes and for fewer than were announced
    */
-  async add(version: number, name: string, incoming: IncomingMessage, signal: AbortSignal): Promise<void> {
+  async add(upload: string, name: string, incoming: IncomingMessage, signal: AbortSignal): Promise<void> {
     if (!fileNames.test(name)) {
       const expected = "a config or safetensors file of a model or an adapter";
       throw refused(["file"], `expected ${expected}, got ${name.slice(0, 100)}`);
     }
-    const folder = this.folderOf(version);
-    await mkdir(folder, { recursive: true });
+    const folder = await this.#begin(upload);
     const part = join(folder, `${name}.part`);
     try {
       await pipeline(incoming, bounded(this.#maxBytes), createWriteStream(part), { signal });
@@ -57,15 +65,28 @@ export class WeightsStage {
     }
   }
 
-  /** Forgets the files of a version, and what is left of those before. */
-  async drop(version: number): Promise<void> {
-    const old = (await readdir(this.#folder)).filter((each) => Number(each) <= version);
-    await Promise.all(old.map((each) => rm(join(this.#folder, each), { recursive: true, force: true })));
+  /** Forgets an upload. */
+  async drop(upload: string): Promise<void> {
+    this.#uploads.delete(upload);
+    await rm(join(this.#folder, upload), { recursive: true, force: true });
   }
 
   /** Forgets all. */
   async close(): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #begin(upload: string): Promise<string> {
+    if (!uploadNames.test(upload)) {
+      const expected = "up to 64 letters, digits, - and _";
+      throw refused(["upload"], `expected ${expected}, got ${upload.slice(0, 100)}`);
+    }
+    this.#uploads.add(upload);
+    const [oldest] = this.#uploads;
+    if (this.#uploads.size > mostUploads && oldest !== undefined) await this.drop(oldest);
+    const folder = join(this.#folder, upload);
+    await mkdir(folder, { recursive: true });
+    return folder;
   }
 }
 

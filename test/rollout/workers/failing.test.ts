@@ -10,7 +10,7 @@ import { localWorld, outcome, questions, workerWorld } from "./served-worker.ts"
 
 type World = Awaited<ReturnType<typeof localWorld>>;
 
-const transport = { retries: 0, timeoutMs: 10_000, deadlineMs: 10_000 };
+const transport = { retries: 0 };
 
 async function poolOf(world: World, workers: WorkerOptions[], more: Partial<WorkerPoolOptions> = {}) {
   const { engine, tokenizer, policy } = world;

@@ -28,11 +28,11 @@ async function writtenAdapter(t: TestContext, model: Model, seed: number): Promi
 
 const files = ["adapter_config.json", "adapter_model.safetensors"];
 
-async function sent(url: string, folder: string, version: number): Promise<number[]> {
+async function sent(url: string, folder: string, upload: string): Promise<number[]> {
   const statuses: number[] = [];
   for (const file of files) {
     const body = await readFile(join(folder, file));
-    statuses.push((await post({ url }, `/v1/weights/${version}/${file}`, new Uint8Array(body))).status);
+    statuses.push((await post({ url }, `/v1/weights/${upload}/${file}`, new Uint8Array(body))).status);
   }
   return statuses;
 }
@@ -68,9 +68,9 @@ test("an adapter that is sent file by file is sampled from once it is whole, and
   const { url, engine, tokenizer, policy } = await servedWorld(t, { server: { acceptWeights: true } });
   const before = await drawn(url);
   const folder = await writtenAdapter(t, policy.model, 1);
-  assert.deepEqual(await sent(url, folder, 7), [200, 200]);
+  assert.deepEqual(await sent(url, folder, "seven"), [200, 200]);
   assert.deepEqual(await drawn(url), before);
-  const loaded = await post({ url }, "/v1/weights", { version: 7 });
+  const loaded = await post({ url }, "/v1/weights", { version: 7, upload: "seven" });
   assert.deepEqual(loaded.json, { object: "weights", model: "world", version: 7 });
   assert.deepEqual((await get({ url }, "/v1/weights")).json, loaded.json);
   await using adapter = await Adapter.load(policy.model, folder);
@@ -80,7 +80,9 @@ test("an adapter that is sent file by file is sampled from once it is whole, and
   assert.deepEqual(after, { ids: [...span.ids], logprobs: [...span.logprobs], version: 7 });
   assert.notDeepEqual(after.ids, before.ids);
   // What was read is not kept.
-  assert.equal((await post({ url }, "/v1/weights", { version: 7 })).status, 400);
+  const again = await post({ url }, "/v1/weights", { version: 7, upload: "seven" });
+  assert.equal(again.status, 400);
+  assert.match(again.text, /upload: expected one that was sent, got seven/);
 });
 
 test("log-probabilities beside ids are those of all ids, the end too, in one answer and in a stream", async (t) => {
@@ -159,18 +161,22 @@ test("weights that are not whole, of another shape or under another name are ref
   const { url, policy } = await servedWorld(t, { server: { acceptWeights: true } });
   const before = await drawn(url);
   for (const file of ["..%2Fmodel.safetensors", "tokenizer.json", "model.safetensors.part"])
-    assert.ok([400, 404].includes((await post({ url }, `/v1/weights/1/${file}`, "x")).status), file);
+    assert.ok([400, 404].includes((await post({ url }, `/v1/weights/one/${file}`, "x")).status), file);
   const folder = await writtenAdapter(t, policy.model, 1);
   await new Promise<void>((resolve) => {
-    const half = request(`${url}/v1/weights/3/adapter_model.safetensors`, {
+    const half = request(`${url}/v1/weights/half/adapter_model.safetensors`, {
       method: "POST",
       headers: { "content-length": "1000000" },
     });
     half.on("error", () => resolve());
     half.write("half", () => half.destroy());
   });
-  await post({ url }, "/v1/weights/3/adapter_config.json", await readFile(join(folder, files[0]!), "utf8"));
-  const broken = await post({ url }, "/v1/weights", { version: 3 });
+  await post(
+    { url },
+    "/v1/weights/half/adapter_config.json",
+    await readFile(join(folder, files[0]!), "utf8"),
+  );
+  const broken = await post({ url }, "/v1/weights", { version: 3, upload: "half" });
   assert.equal(broken.status, 400);
   assert.match(broken.text, /adapter_model\.safetensors/);
   await truncate(join(folder, files[1]!), 1000);

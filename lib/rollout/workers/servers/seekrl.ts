@@ -1,4 +1,5 @@
 /** SeekRL's own server as a worker: completions by ids, and weights that are sent to it file by file. */
+import { randomBytes } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { SeekError } from "../../../base/errors.ts";
@@ -48,13 +49,14 @@ export class SeekrlServer implements TokenServer {
     const { admin } = this.#parts;
     if (this.#loaded === version) return;
     this.#pushed = [version, ...this.#pushed.slice(0, 2)];
+    const upload = `${version}-${randomBytes(6).toString("hex")}`;
     try {
       for (const file of (await readdir(folder)).filter(isWeights)) {
-        const url = admin.at("v1", "weights", String(version), file);
+        const url = admin.at("v1", "weights", upload, file);
         await admin.upload({ url, path: join(folder, file), signal });
       }
       const expect = zod().looseObject({ version: zod().literal(version) });
-      await admin.call({ url: admin.at("v1", "weights"), body: { version }, expect, signal });
+      await admin.call({ url: admin.at("v1", "weights"), body: { version, upload }, expect, signal });
     } catch (cause) {
       if (!(cause instanceof Fault) || cause.status !== 404) throw cause;
       const remedy = "Remedy: start it with seekrl serve --accept-weights";
