@@ -68,7 +68,9 @@ export function appendRows(
 const groupOrder = ["reward", "policy", "search", "stop", "turns", "tokens", "loss", "kl", "memory"];
 
 /** Groups of one metric or two that are read together with another group. */
-const joined: Readonly<Record<string, string>> = { em: "reward", stop: "turns", logprob_gap: "policy" };
+const joined: Readonly<Record<string, string>> = {
+  ...{ em: "reward", stop: "turns", logprob_gap: "policy", staleness: "policy", correction: "policy" },
+};
 
 /** What stands before the slash of a metric's name, or the group that it is read with. */
 export function groupOf(name: string): string {

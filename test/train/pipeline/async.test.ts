@@ -67,6 +67,8 @@ for (const [name, chosen, batch] of [
   ["CISPO", { ...algorithm, objective: "cispo", clip: { low: 1, high: 4 } }, {}],
   ["ratios from the rollout", algorithm, { oldLogprobs: "rollout" }],
   ["one optimiser step a batch", { advantage: "rloo" }, {}],
+  ["dynamic sampling", { advantage: "rloo", dynamicSampling: 1 }, {}],
+  ["ReMax, whose baseline is sampled too", { advantage: "remax" }, {}],
 ] as const satisfies readonly (readonly [string, Algorithm, Partial<RlOptions["batch"]>])[]) {
   test(`rollouts two steps ahead learn to emit the rewarded token: ${name}`, async () => {
     await withBandit(async (bandit) => {

@@ -70,7 +70,9 @@ test("a model is fine-tuned, and trained by its rewards; each result is a model 
   assert.match(longer, /^3 steps, reward 0\.000 in the last; model in /);
   const lines = (await readFile(join(folder, "rl", "metrics.jsonl"), "utf8")).trim().split("\n");
   assert.equal(lines.length, 3);
-  const ppo = await runJson("train", "--config", config, "--algorithm", "ppo", "--out", join(folder, "ppo"));
+  const ahead = ["--algorithm", "ppo", "--staleness", "1", "--out", join(folder, "ppo")];
+  const ppo = await runJson("train", "--config", config, ...ahead);
+  assert.equal((ppo.metrics as Record<string, number>)["staleness/max"], 1);
   const documented = await readFile(join(projectRoot, "docs", "training.md"), "utf8");
   const unknown = Object.keys({ ...metrics, ...(ppo.metrics as object) }).filter((name) => {
     return !documented.includes(`\`${name}\``);
