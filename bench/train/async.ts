@@ -4,7 +4,7 @@
  *
  * `node dist/bench/train/async.js [--staleness 0,1,2] [--seeds 0,1,2] [--steps 16] [--queries multi] [--slow 0.1] [--slowMs 300]
  * [--correction tis] [--oldLogprobs trainer] [--threads 1] [--questions 48] [--test 500] [--miniBatches N]
- * [--algorithm rloo] [--samples 2]`; the peer is staleness 0.
+ * [--algorithm rloo] [--samples 2] [--learningRate RATE]`; the peer is staleness 0.
  * The built-in world's model that imitates a hasty teacher is trained by its own recipe. A share of the searches, the same ones in
  * every run, answers late. Runs of a seed follow one another, in another order each seed.
  */
@@ -44,6 +44,7 @@ const { values } = parseArgs({
     miniBatches: { type: "string" },
     algorithm: { type: "string" },
     samples: { type: "string", default: "2" },
+    learningRate: { type: "string" },
   },
 });
 const numbers = (text: string): number[] => text.split(",").map(Number);
@@ -86,6 +87,7 @@ async function run(seed: number, staleness: number) {
         steps,
         batchQuestions: Number(values.questions),
         samples: Number(values.samples),
+        ...(values.learningRate && { learningRate: Number(values.learningRate) }),
       },
     };
     const model = join(packageRoot, "world", "hasty");
