@@ -179,8 +179,10 @@ async function beforeUpdate(
     (isStale && batch.oldLogprobs === "rollout");
   const isFromTrainer = needsOld && batch.oldLogprobs !== "rollout";
   const isScored = isFromTrainer || batch.isScored === true;
-  const scores = isScored ? await scoreSequences(trainer.policy, sequences, scoringOf(batch)) : undefined;
-  const version = isStale ? trainer.policy.weightsVersion : undefined;
+  const { processGroup, policy } = trainer;
+  const scoring = { ...scoringOf(batch), processGroup };
+  const scores = isScored ? await scoreSequences(policy, sequences, scoring) : undefined;
+  const version = isStale ? policy.weightsVersion : undefined;
   const gap = scores && (isStale || isFromTrainer) ? gapOf(sequences, scores.logprobs, version) : undefined;
   if (!needsOld) return { sequences, scores, gap };
   if (scores === undefined || !isFromTrainer) return { sequences: fromRollout(sequences), scores, gap };
@@ -195,7 +197,8 @@ async function withReference(
 ): Promise<TrainSequence[]> {
   const model = learners.reference;
   if (model === undefined) return [...sequences];
-  const { logprobs } = await scoreSequences(model, sequences, scoringOf(batch));
+  const { processGroup } = learners.trainer;
+  const { logprobs } = await scoreSequences(model, sequences, { ...scoringOf(batch), processGroup });
   return sequences.map((sequence, i) => ({ ...sequence, referenceLogprobs: logprobs[i]! }));
 }
 

@@ -106,6 +106,7 @@ void AdamW::check_gradients(double norm, double divisor) {
 
 double AdamW::step(double learning_rate) {
   at::NoGradGuard no_grad;
+  if (options_.process_group) options_.process_group->all_reduce(gradient_arena_, "all-reduce of gradients").wait();
   const double norm = ops::norm(gradient_arena_);
   const bool is_clipped = options_.max_grad_norm > 0.0 && norm > options_.max_grad_norm;
   const double divisor = is_clipped ? norm / options_.max_grad_norm : 1.0;

@@ -4,9 +4,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "comm/process_group.h"
 #include "model/decoder.h"
 #include "model/weights.h"
 #include "ops/adamw.h"
@@ -23,6 +25,7 @@ struct AdamWOptions {
   bool has_8_bit_moments = false;
   bool has_master = true;    // false: bf16 weights are rounded at random, with nothing kept below them
   std::string state_folder;  // where a file holds moments and masters; in memory when empty
+  std::shared_ptr<comm::ProcessGroup> process_group;  // whose gradients are summed; null for one process
 };
 
 // Decoupled weight decay and bias correction as in Loshchilov and Hutter, arXiv 1711.05101. Gradients are summed in
@@ -40,9 +43,9 @@ class AdamW {
   // part of it has added cannot be told from the rest.
   void backward(const at::Tensor& loss);
 
-  // One update with the gradients summed since the last; zeroes them. Returns their global norm before clipping.
-  // A norm that is not finite, or a gradient (after clipping) whose square f32 does not hold, throws ERR_RANGE and
-  // changes nothing but the gradients, which are zeroed.
+  // One update with the gradients summed since the last, over all ranks; zeroes them. Returns their global norm before
+  // clipping. A norm that is not finite, or a gradient (after clipping) whose square f32 does not hold, throws
+  // ERR_RANGE and changes nothing but the gradients, which are zeroed.
   double step(double learning_rate);
 
   void zero_gradients();

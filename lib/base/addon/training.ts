@@ -1,4 +1,5 @@
 /** Batches, losses and optimisers: the exports of native/node/train. */
+import type { NativeProcessGroup } from "./comm.ts";
 import type { NativeAdapter, NativeModel, NativeStoredTensor } from "./models.ts";
 
 /** A packed micro-batch (native/train/batch.h); every array but the first three has one entry per row, `[R]`. */
@@ -88,7 +89,12 @@ export interface NativeSums<Stats> {
 /** What the handles of policy and critic share. */
 export interface NativeLearner<Stats = unknown> {
   /** With an adapter it alone is trained. */
-  open(model: NativeModel, adapter: NativeAdapter | undefined, optimiser: NativeAdamW): Promise<void>;
+  open(
+    model: NativeModel,
+    adapter: NativeAdapter | undefined,
+    optimiser: NativeAdamW,
+    processGroup?: NativeProcessGroup,
+  ): Promise<void>;
   newSums(): NativeSums<Stats>;
   /** Waits for the device. */
   readSums(sums: NativeSums<Stats>): Promise<Stats>;

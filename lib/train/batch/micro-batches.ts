@@ -2,14 +2,12 @@
 import type { NativeBatch } from "../../base/addon/training.ts";
 import type { DecoderConfig } from "../../model/config/config.ts";
 import { checkContext } from "../../model/config/context.ts";
+import { inKinOrder, sortedTexts } from "./families.ts";
 import { packSequences, singleSpans, type TrainSequence, textsOf } from "./packing.ts";
-import { compareTexts, numShared, TreeSize } from "./prefix-tree.ts";
+import { TreeSize } from "./prefix-tree.ts";
 
 /** Tokens of one micro-batch unless said otherwise: enough to fill the cores, little memory. */
 export const defaultMaxTokens = 4096;
-
-/** Sequences that share less of the shorter one are placed by size alone. */
-const leastShare = 0.25;
 
 /**
  * Forms micro-batches of at most `maxTokens` tokens, those that several sequences begin with counted once: those that
@@ -27,11 +25,7 @@ const leastShare = 0.25;
  * assert.deepEqual(microBatches(prompts.map((tokens) => ({ tokens, rows })), 4), [[0, 2], [1]]);
  */
 export function microBatches(sequences: readonly TrainSequence[], maxTokens: number): number[][] {
-  const texts = sequences.map((sequence) =>
-    textsOf(sequence)
-      .map(({ tokens }) => tokens)
-      .sort(compareTexts),
-  );
+  const texts = sortedTexts(sequences);
   const batches: { readonly indices: number[]; readonly tree: TreeSize }[] = [];
   for (const index of familyOrder(texts)) {
     const own = texts[index]!;
@@ -54,18 +48,12 @@ export function microBatches(sequences: readonly TrainSequence[], maxTokens: num
 
 /** Those that begin alike side by side; families by their sizes. */
 function familyOrder(texts: readonly (readonly Int32Array[])[]): number[] {
-  const none = new Int32Array(0);
-  const opening = (index: number): Int32Array => texts[index]![0] ?? none;
-  const order = texts.map((_, i) => i).sort((a, b) => compareTexts(opening(a), opening(b)) || a - b);
   const families: { readonly indices: number[]; size: number }[] = [];
-  for (const [i, index] of order.entries()) {
-    const [before, text] = [i === 0 ? none : opening(order[i - 1]!), opening(index)];
-    const shared = numShared(before, text);
-    const isKin = i > 0 && shared >= leastShare * Math.min(before.length, text.length);
-    if (!isKin) families.push({ indices: [], size: 0 });
+  for (const { index, length, shared } of inKinOrder(texts)) {
+    if (shared === undefined) families.push({ indices: [], size: 0 });
     const family = families.at(-1)!;
     family.indices.push(index);
-    family.size += text.length - (isKin ? shared : 0);
+    family.size += length - (shared ?? 0);
   }
   return families.sort((a, b) => b.size - a.size).flatMap(({ indices }) => indices);
 }

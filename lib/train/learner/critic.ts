@@ -4,6 +4,7 @@ import { native } from "../../base/addon/native.ts";
 import type { NativeCritic, ValueStats } from "../../base/addon/training.ts";
 import { checkOptions } from "../../base/check-options.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
+import { onOneRankEach, ownShare } from "../batch/families.ts";
 import { defaultMaxTokens, distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { adamW, Learner, type LearnerOptions } from "./learner.ts";
@@ -42,7 +43,7 @@ export class Critic extends Learner {
     policyParts(policy, "Critic.open").adapter?.checkTrainable();
     const trunk = await policy.clone();
     const handle = new (native().CriticHandle)();
-    await handle.open(...policyParts(trunk, "critic").handles, settings);
+    await handle.open(...policyParts(trunk, "critic").handles, settings, options.processGroup?.handle);
     return new Critic(handle, trunk, options);
   }
 
@@ -60,12 +61,15 @@ export class Critic extends Learner {
     options: { readonly maxTokens?: number } = {},
   ): Promise<Float32Array[]> {
     checkOptions("critic.values", options, { maxTokens: "number" });
-    const values = emptyRows(sequences);
     const cut = { config: this.trunk.config, maxTokens: options.maxTokens ?? defaultMaxTokens };
-    await forEachMicroBatch(sequences.map(withoutArrays), cut, async (batch, pieces) => {
-      distribute(await this.handle.values(batch), pieces, values);
-    });
-    return values;
+    const predict = async (own: readonly TrainSequence[]): Promise<Float32Array[]> => {
+      const values = emptyRows(own);
+      await forEachMicroBatch(own.map(withoutArrays), cut, async (batch, pieces) => {
+        distribute(await this.handle.values(batch), pieces, values);
+      });
+      return values;
+    };
+    return [...(await onOneRankEach(sequences, this.processGroup, "values", predict))];
   }
 
   /**
@@ -84,10 +88,13 @@ export class Critic extends Learner {
     checkOptions("critic.accumulate", options, { clip: "number", maxTokens: "number" });
     const { clip = 0.5, maxTokens = defaultMaxTokens } = options;
     const sums = this.handle.newSums();
-    await forEachMicroBatch(sequences, { config: this.trunk.config, maxTokens }, (batch) =>
-      this.handle.accumulate(batch, clip, sums, this.recomputedIn(batch)),
-    );
-    return this.handle.readSums(sums);
+    const cut = { config: this.trunk.config, maxTokens };
+    return this.overRanks("statistics of the critic's loss", async () => {
+      await forEachMicroBatch(ownShare(sequences, this.processGroup), cut, (batch) =>
+        this.handle.accumulate(batch, clip, sums, this.recomputedIn(batch)),
+      );
+      return this.handle.readSums(sums);
+    });
   }
 
   /** Releases head, gradients, moments and trunk once the work under way is done; idempotent. */

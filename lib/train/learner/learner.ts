@@ -2,6 +2,7 @@
 
 import type { NativeAdamW, NativeBatch, NativeLearner } from "../../base/addon/training.ts";
 import { checkOptions, numberIn, type OptionKinds, wholeKind } from "../../base/check-options.ts";
+import type { ProcessGroup } from "../../comm/process-group.ts";
 import type { Model } from "../../model/model.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "../../model/safetensors.ts";
@@ -53,6 +54,11 @@ export interface LearnerOptions extends AdamWOptions {
    * @default half of what the system has left when the learner is opened
    */
   readonly activationBytes?: number | undefined;
+  /**
+   * The ranks that train together. All open the same policy and give `accumulate` and `step` the same; each runs a part of
+   * the sequences, and gradients and statistics are summed over ranks. @default one process
+   */
+  readonly processGroup?: ProcessGroup | undefined;
 }
 
 const optionKinds: OptionKinds<LearnerOptions> = {
@@ -66,6 +72,7 @@ const optionKinds: OptionKinds<LearnerOptions> = {
   masterWeights: "boolean",
   stateFolder: "string",
   activationBytes: numberIn({ from: 0 }),
+  processGroup: "object",
 };
 
 /**
@@ -94,12 +101,24 @@ function activationBudget(policy: Policy, model: Model, options: LearnerOptions)
   return Math.max(0, process.availableMemory() - states.gradients - states.optimiser) / 2;
 }
 
+/** Statistics of two parts of a batch: sums, and the larger of two maxima. */
+function added<Stats extends { readonly [Name in keyof Stats]: number }>(a: Stats, b: Stats): Stats {
+  const names = Object.keys(a) as (keyof Stats & string)[];
+  const sums = names.map((name) => [
+    name,
+    name.endsWith("Max") ? Math.max(a[name], b[name]) : a[name] + b[name],
+  ]);
+  return Object.fromEntries(sums) as Stats;
+}
+
 const stepKinds = { learningRate: numberIn({ from: 0 }) };
 
 /** Updates of one set of weights from summed gradients. */
 export abstract class Learner {
   /** @internal */
   protected readonly handle: NativeLearner;
+  /** The ranks that train together; undefined for one process. */
+  readonly processGroup: ProcessGroup | undefined;
   #numSteps = 0;
   readonly #sizes: ModelSizes;
   readonly #activationBytes: number;
@@ -110,6 +129,7 @@ export abstract class Learner {
     const { model } = policyParts(policy, "learner");
     this.#sizes = { config: model.config, dtype: model.dtype, hasAdapter: policy !== model };
     this.#activationBytes = activationBudget(policy, model, options);
+    this.processGroup = options.processGroup;
   }
 
   /**
@@ -121,6 +141,22 @@ export abstract class Learner {
    */
   protected recomputedIn({ tokens, rows }: NativeBatch): number {
     return numRecomputed(this.#sizes, { tokens: tokens.length, rows: rows.length }, this.#activationBytes);
+  }
+
+  /**
+   * Sums what each rank's part of the sequences adds up to.
+   *
+   * @param what - the sums, for errors
+   * @param run - runs this rank's part
+   * @internal
+   */
+  protected async overRanks<Stats extends { readonly [Name in keyof Stats]: number }>(
+    what: string,
+    run: () => Promise<Stats>,
+  ): Promise<Stats> {
+    if (this.processGroup === undefined) return run();
+    const [first, ...others] = await this.processGroup.allGather(what, run());
+    return others.reduce((sums, stats) => added(sums, stats), first!);
   }
 
   /** Optimiser steps taken so far, those of a resumed run included. */

@@ -4,6 +4,7 @@ import { native } from "../../base/addon/native.ts";
 import type { LossStats, NativeLossOptions, NativeTrainer } from "../../base/addon/training.ts";
 import { checkOptions, type OptionKinds, optionsOf } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
+import type { ProcessGroup } from "../../comm/process-group.ts";
 import type { Model } from "../../model/model.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { type KlEstimator, klEstimators, objectives } from "../algorithm/names.ts";
@@ -12,6 +13,7 @@ import {
   nativeCorrection,
   type OffPolicyCorrection,
 } from "../algorithm/off-policy-correction.ts";
+import { onOneRankEach, ownShare } from "../batch/families.ts";
 import { defaultMaxTokens, distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { adamW, Learner, type LearnerOptions } from "./learner.ts";
@@ -75,34 +77,51 @@ export interface SequenceScores {
   readonly entropies: Float32Array[];
 }
 
+/** How sequences are scored. */
+export interface ScoringOptions {
+  /** Logits are divided by it. @default 1 */
+  readonly temperature?: number | undefined;
+  /** Tokens of one forward. @default 4096 */
+  readonly maxTokens?: number | undefined;
+  /** Ranks that score the same sequences, each a part of them. @default one process */
+  readonly processGroup?: ProcessGroup | undefined;
+}
+
 /**
  * Scores every row of every sequence under a model, without gradients: the reference policy, or the policy itself
  * before an update.
  *
  * @param policy - any model, or an adapter on one
  * @param sequences - what to score
- * @param options - `temperature` divides the logits; `maxTokens` bounds one forward
+ * @param options - see {@link ScoringOptions}
  * @returns natural logs and nats, one array per sequence, one entry per row
  * @throws ERR_RANGE for an id outside the vocabulary, and for a sequence beyond the model's `contextTokens`
  */
 export async function scoreSequences(
   policy: Policy,
   sequences: readonly TrainSequence[],
-  options: { readonly temperature?: number; readonly maxTokens?: number } = {},
+  options: ScoringOptions = {},
 ): Promise<SequenceScores> {
-  const { temperature = 1, maxTokens = defaultMaxTokens } = options;
+  const { temperature = 1, maxTokens = defaultMaxTokens, processGroup } = options;
   const { handles } = policyParts(policy, "scoreSequences");
-  const [logprobs, entropies] = [emptyRows(sequences), emptyRows(sequences)];
-  await forEachMicroBatch(
-    sequences.map(withoutArrays),
-    { config: policy.config, maxTokens },
-    async (batch, pieces) => {
-      const scores = await native().tokenLogprobs(...handles, batch, temperature);
-      distribute(scores.logprobs, pieces, logprobs);
-      distribute(scores.entropies, pieces, entropies);
-    },
-  );
-  return { logprobs, entropies };
+  const score = async (own: readonly TrainSequence[]) => {
+    const [logprobs, entropies] = [emptyRows(own), emptyRows(own)];
+    await forEachMicroBatch(
+      own.map(withoutArrays),
+      { config: policy.config, maxTokens },
+      async (batch, pieces) => {
+        const scores = await native().tokenLogprobs(...handles, batch, temperature);
+        distribute(scores.logprobs, pieces, logprobs);
+        distribute(scores.entropies, pieces, entropies);
+      },
+    );
+    return own.map((_, i) => ({ logprobs: logprobs[i]!, entropies: entropies[i]! }));
+  };
+  const scores = await onOneRankEach(sequences, processGroup, "log-probabilities", score);
+  return {
+    logprobs: scores.map(({ logprobs }) => logprobs),
+    entropies: scores.map(({ entropies }) => entropies),
+  };
 }
 
 /**
@@ -144,7 +163,7 @@ export class Trainer extends Learner {
     const { handles, adapter } = policyParts(policy, "Trainer.open");
     adapter?.checkTrainable();
     const handle = new (native().TrainerHandle)();
-    await handle.open(...handles, settings);
+    await handle.open(...handles, settings, options.processGroup?.handle);
     return new Trainer(handle, policy, options);
   }
 
@@ -171,10 +190,12 @@ export class Trainer extends Learner {
       maxTokens: options.maxTokens ?? defaultMaxTokens,
       isWhole: loss.objective === "clipped-sequence",
     };
-    await forEachMicroBatch(sequences, cut, (batch) =>
-      this.handle.accumulate(batch, loss, sums, this.recomputedIn(batch)),
-    );
-    return this.handle.readSums(sums);
+    return this.overRanks("statistics of the loss", async () => {
+      await forEachMicroBatch(ownShare(sequences, this.processGroup), cut, (batch) =>
+        this.handle.accumulate(batch, loss, sums, this.recomputedIn(batch)),
+      );
+      return this.handle.readSums(sums);
+    });
   }
 
   /**
@@ -191,6 +212,7 @@ export class Trainer extends Learner {
     options: { readonly temperature?: number; readonly maxTokens?: number } = {},
   ): Promise<Float32Array[]> {
     checkOptions("trainer.logprobs", options, { temperature: "number", maxTokens: "number" });
-    return (await scoreSequences(this.policy, sequences, options)).logprobs;
+    const { processGroup } = this;
+    return (await scoreSequences(this.policy, sequences, { ...options, processGroup })).logprobs;
   }
 }

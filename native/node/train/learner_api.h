@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "node/comm/comm_api.h"
 #include "node/guard.h"
 #include "node/model/adapter_api.h"
 #include "node/tensor_values.h"
@@ -43,8 +44,8 @@ class LearnerSlot {
 };
 
 // The handle of a train::Trainer or train::Critic; every call is a task on the device queue. `new Handle()` is empty
-// until open(model, adapter or undefined, optimiserOptions)
-// resolves. A Handle has a kName, for its errors, and an `accumulate` of its own.
+// until open(model, adapter or undefined, optimiserOptions, processGroup or undefined) resolves. A Handle has a kName,
+// for its errors, and an `accumulate` of its own.
 template <class Handle, class Learner>
 class LearnerHandle : public Napi::ObjectWrap<Handle> {
  public:
@@ -86,7 +87,7 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
     return guard(info.Env(), [&] {
       return post(
           info.Env(), device_queue(),
-          [policy = policy_of(info[0], info[1]), options = to_adamw_options(info[2])] {
+          [policy = policy_of(info[0], info[1]), options = optimiser_of(info)] {
             return std::make_shared<Learner>(policy, options);
           },
           [slot = slot_](Napi::Env env, const std::shared_ptr<Learner>& learner) -> Napi::Value {
@@ -94,6 +95,12 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
             return env.Undefined();
           });
     });
+  }
+
+  static train::AdamWOptions optimiser_of(const Napi::CallbackInfo& info) {
+    train::AdamWOptions options = to_adamw_options(info[2]);
+    options.process_group = process_group_of(info[3]);
+    return options;
   }
 
   // newSums(): what the micro-batches of a call add to; freed on the device thread.
